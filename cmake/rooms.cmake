@@ -1,0 +1,25 @@
+# How a folder becomes a target, and a test file a test. Hides the compiler options that all of them share.
+
+add_library(project_options INTERFACE)
+target_compile_options(project_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
+target_include_directories(project_options INTERFACE ${CMAKE_SOURCE_DIR})
+# MPI's C++ bindings were removed from the standard; their headers warn and pull in a library.
+target_compile_definitions(project_options INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+if(TRAINMARK_WERROR)
+  target_compile_options(project_options INTERFACE -Werror)
+endif()
+if(TRAINMARK_SANITIZE)
+  target_compile_options(project_options INTERFACE -fsanitize=${TRAINMARK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(project_options INTERFACE -fsanitize=${TRAINMARK_SANITIZE})
+endif()
+
+# add_room(name): a static library of every .cpp directly in this folder, minus `EXCEPT`.
+function(add_room name)
+  cmake_parse_arguments(ROOM "" "" "EXCEPT" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  foreach(file ${ROOM_EXCEPT})
+    list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  endforeach()
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PRIVATE project_options)
+endfunction()

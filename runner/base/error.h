@@ -1,0 +1,60 @@
+// The kinds of failure and the exit code of each.
+// Hides nothing: every room throws these, and only main.cpp catches them for good.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace base {
+
+/// Exit status; scripts rely on it, so only append. Launchers fail with 1, so no answer is 1.
+enum class ExitCode {
+  kSuccess,
+  kInternal,
+  kUsage,
+  kData,
+  kSystem,
+  kNonCompliant,
+  kTargetMissed,
+  kStopped,
+  kIncomplete
+};
+
+/// A job that could not be done. The message says where, what was expected and what was found.
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  ExitCode code() const noexcept { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+/// The command line or a configuration file asks for something that cannot be.
+class ConfigError : public Error {
+ public:
+  explicit ConfigError(const std::string& message) : Error(ExitCode::kUsage, message) {}
+};
+
+/// A dataset, log, weights file or checkpoint is missing, damaged or of another kind.
+class DataError : public Error {
+ public:
+  explicit DataError(const std::string& message) : Error(ExitCode::kData, message) {}
+};
+
+/// Shapes that do not fit each other: a network described wrongly.
+class ShapeError : public Error {
+ public:
+  explicit ShapeError(const std::string& message) : Error(ExitCode::kUsage, message) {}
+};
+
+/// The machine, the operating system or a library refused.
+class SystemError : public Error {
+ public:
+  explicit SystemError(const std::string& message) : Error(ExitCode::kSystem, message) {}
+};
+
+/// SystemError with the text of `error_number` (an errno value) behind `message`.
+SystemError system_error(const std::string& message, int error_number);
+
+}  // namespace base

@@ -1,0 +1,68 @@
+// Each MLPerf log key, spelled once.
+// Hides nothing.
+#pragma once
+
+namespace mllog::keys {
+
+inline constexpr char kSubmissionBenchmark[] = "submission_benchmark";
+inline constexpr char kSubmissionDivision[] = "submission_division";
+inline constexpr char kSubmissionOrg[] = "submission_org";
+inline constexpr char kSubmissionPlatform[] = "submission_platform";
+inline constexpr char kSubmissionStatus[] = "submission_status";
+inline constexpr char kSubmissionPocName[] = "submission_poc_name";
+inline constexpr char kSubmissionPocEmail[] = "submission_poc_email";
+inline constexpr char kCacheClear[] = "cache_clear";
+inline constexpr char kInitStart[] = "init_start";
+inline constexpr char kInitStop[] = "init_stop";
+inline constexpr char kRunStart[] = "run_start";
+inline constexpr char kRunStop[] = "run_stop";
+inline constexpr char kStagingStart[] = "staging_start";
+inline constexpr char kStagingStop[] = "staging_stop";
+inline constexpr char kBlockStart[] = "block_start";
+inline constexpr char kBlockStop[] = "block_stop";
+inline constexpr char kEpochStart[] = "epoch_start";
+inline constexpr char kEpochStop[] = "epoch_stop";
+inline constexpr char kEvalStart[] = "eval_start";
+inline constexpr char kEvalStop[] = "eval_stop";
+inline constexpr char kEvalAccuracy[] = "eval_accuracy";
+inline constexpr char kEvalError[] = "eval_error";
+inline constexpr char kTrainLoss[] = "train_loss";
+inline constexpr char kLearningRate[] = "learning_rate";
+inline constexpr char kThroughput[] = "throughput";
+inline constexpr char kTrackedStats[] = "tracked_stats";
+inline constexpr char kSeed[] = "seed";
+inline constexpr char kGlobalBatchSize[] = "global_batch_size";
+inline constexpr char kTrainSamples[] = "train_samples";
+inline constexpr char kEvalSamples[] = "eval_samples";
+inline constexpr char kNumberOfNodes[] = "number_of_nodes";
+inline constexpr char kNumberOfRanks[] = "number_of_ranks";
+inline constexpr char kAcceleratorsPerNode[] = "accelerators_per_node";
+inline constexpr char kGradientAccumulationSteps[] = "gradient_accumulation_steps";
+inline constexpr char kOptName[] = "opt_name";
+inline constexpr char kModelBnSpan[] = "model_bn_span";
+inline constexpr char kSgdBaseLearningRate[] = "sgd_opt_base_learning_rate";
+inline constexpr char kSgdEndLearningRate[] = "sgd_opt_end_learning_rate";
+inline constexpr char kSgdPolyPower[] = "sgd_opt_learning_rate_decay_poly_power";
+inline constexpr char kSgdDecaySteps[] = "sgd_opt_learning_rate_decay_steps";
+inline constexpr char kSgdWeightDecay[] = "sgd_opt_weight_decay";
+inline constexpr char kSgdMomentum[] = "sgd_opt_momentum";
+inline constexpr char kWarmupEpochs[] = "opt_learning_rate_warmup_epochs";
+inline constexpr char kLarsBaseLearningRate[] = "lars_opt_base_learning_rate";
+inline constexpr char kLarsEndLearningRate[] = "lars_opt_end_learning_rate";
+inline constexpr char kLarsPolyPower[] = "lars_opt_learning_rate_decay_poly_power";
+inline constexpr char kLarsDecaySteps[] = "lars_opt_learning_rate_decay_steps";
+inline constexpr char kLarsWarmupEpochs[] = "lars_opt_learning_rate_warmup_epochs";
+inline constexpr char kLarsEpsilon[] = "lars_epsilon";
+inline constexpr char kLarsMomentum[] = "lars_opt_momentum";
+inline constexpr char kLarsWeightDecay[] = "lars_opt_weight_decay";
+inline constexpr char kWeightsInitialization[] = "weights_initialization";
+
+// Metadata members.
+inline constexpr char kEpochNum[] = "epoch_num";
+inline constexpr char kFirstEpochNum[] = "first_epoch_num";
+inline constexpr char kEpochCount[] = "epoch_count";
+inline constexpr char kStatus[] = "status";
+inline constexpr char kTensor[] = "tensor";
+inline constexpr char kStep[] = "step";
+
+}  // namespace mllog::keys

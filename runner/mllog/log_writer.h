@@ -1,0 +1,60 @@
+// Writes MLPerf log records (":::MLLOG {...}"), each complete on disk before the call returns.
+// Hides the record layout and the file descriptor.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "runner/base/clock.h"
+
+namespace mllog {
+
+/// Where records go; a test gives its own. A write must be complete when it returns.
+class RecordSink {
+ public:
+  virtual ~RecordSink() = default;
+  virtual void write_line(const std::string& line) = 0;
+};
+
+/// A new file (O_EXCL): one write(2) per record, so that a crash loses no record that was logged; `sync()` for fsync.
+/// Throws SystemError naming the path.
+class FileSink final : public RecordSink {
+ public:
+  explicit FileSink(const std::string& path);
+  ~FileSink() override;
+  FileSink(const FileSink&) = delete;
+  FileSink& operator=(const FileSink&) = delete;
+  void write_line(const std::string& line) override;
+  void sync();
+
+ private:
+  std::string path_;
+  int descriptor_;
+};
+
+/// One MLPerf log. Format: specs of mlcommons/logging: members namespace, time_ms, event_type, key, value, metadata
+/// (file, lineno, then the caller's), separators ", " and ": ", non-ASCII as \uXXXX, NaN and infinities as bare tokens.
+class LogWriter {
+ public:
+  using Json = nlohmann::ordered_json;
+  /// sink may be null: a rank that writes no log.
+  LogWriter(RecordSink* sink, const base::Clock& clock);
+
+  void event(const std::string& key, const Json& value, const Json& metadata = Json::object(),
+             std::source_location where = std::source_location::current());
+  void start(const std::string& key, const Json& metadata = Json::object(),
+             std::source_location where = std::source_location::current());
+  void end(const std::string& key, const Json& metadata = Json::object(),
+           std::source_location where = std::source_location::current());
+
+ private:
+  void write(const char* event_type, const std::string& key, const Json& value, const Json& metadata,
+             const std::source_location& where);
+  RecordSink* sink_;
+  const base::Clock& clock_;
+};
+
+}  // namespace mllog

@@ -1,0 +1,105 @@
+// Where a rank's time goes: exclusive subsystem scopes, counters, a step histogram, and an optional trace.
+// Hides the scope stack and the clock readings. One Telemetry per rank, used from its main thread only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "runner/base/clock.h"
+
+namespace telemetry {
+
+/// Every moment of a run belongs to exactly one. Definitions (shown with every report) in subsystem_definition().
+enum class Subsystem {
+  kStaging,
+  kInput,
+  kForward,
+  kBackward,
+  kExchange,
+  kOptimizer,
+  kEvaluation,
+  kCheckpoint,
+  kOther
+};
+inline constexpr int kSubsystemCount = 9;
+const char* to_string(Subsystem subsystem);
+const char* subsystem_definition(Subsystem subsystem);
+
+enum class Counter { kBytesRead, kBytesStaged, kBytesSent, kFlops, kTrainSamples, kEvalSamples, kSteps, kExchangeTotalNs };
+inline constexpr int kCounterCount = 8;
+const char* to_string(Counter counter);
+const char* counter_definition(Counter counter);
+
+class Telemetry;
+
+/// While it lives, time belongs to its subsystem; an inner scope pauses it. Inside kEvaluation, kStaging and kCheckpoint
+/// inner scopes change nothing: their whole duration is theirs.
+class [[nodiscard]] Scope {
+ public:
+  Scope(Telemetry& telemetry, Subsystem subsystem);
+  ~Scope();
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  Telemetry& telemetry_;
+};
+
+/// Counts of durations in logarithmic buckets (about 5 % wide), so that a million steps stay small.
+class Histogram {
+ public:
+  void add(std::int64_t nanoseconds);
+  std::int64_t count() const { return count_; }
+  /// Value at quantile q in [0, 1], within a bucket's width; 0 when empty.
+  double quantile_s(double q) const;
+  double mean_s() const;
+  double min_s() const;
+  double max_s() const;
+  nlohmann::json to_json() const;
+
+ private:
+  std::vector<std::int64_t> buckets_;
+  std::int64_t count_ = 0, total_ns_ = 0, min_ns_ = 0, max_ns_ = 0;
+};
+
+/// The account of one rank, from construction (or the last restart()) on.
+class Telemetry {
+ public:
+  explicit Telemetry(const base::Clock& clock);
+
+  /// Forgets everything and begins anew: called at run_start.
+  void restart();
+  void add(Counter counter, std::int64_t amount);
+  /// One training step took this long, wall time.
+  void add_step(std::int64_t nanoseconds);
+  std::int64_t now_ns() const { return clock_.steady_ns(); }
+  const base::Clock& clock() const { return clock_; }
+
+  /// Seconds since restart, all subsystems together.
+  double wall_s() const;
+  /// Seconds of one subsystem so far, running scope included.
+  double seconds(Subsystem subsystem) const;
+  std::int64_t count(Counter counter) const;
+  /// {"wall_s", "subsystems_s": {...}, "counters": {...}, "step_s": {histogram}, "scopes", "scope_cost_s"}
+  nlohmann::json to_json() const;
+
+ private:
+  friend class Scope;
+  void enter(Subsystem subsystem);
+  void leave();
+  void account();
+  const base::Clock& clock_;
+  std::int64_t started_ns_ = 0, last_ns_ = 0, scopes_ = 0;
+  std::vector<Subsystem> stack_;
+  std::array<std::int64_t, kSubsystemCount> spent_ns_{};
+  std::array<std::int64_t, kCounterCount> counters_{};
+  Histogram steps_;
+};
+
+/// Seconds that entering and leaving one scope costs here and now (median of several thousand).
+double measured_scope_cost_s(const base::Clock& clock);
+
+}  // namespace telemetry

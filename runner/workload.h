@@ -1,0 +1,155 @@
+// One benchmark as the runner sees it: the contract between run loop and workloads.
+// Hides everything about models and data.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/base/object_reader.h"
+#include "runner/communicator.h"
+#include "runner/run_config.h"
+#include "runner/telemetry/telemetry.h"
+
+namespace runner {
+
+enum class Direction { kRises, kFalls };
+
+/// The quality that ends a run: its log key, which way it improves, and the value to reach.
+struct QualityTarget {
+  std::string log_key;  ///< mllog::keys::kEvalAccuracy or kEvalError
+  Direction direction = Direction::kRises;
+  double value = 0.0;
+  bool met_by(double quality) const {
+    return direction == Direction::kRises ? quality >= value : quality <= value;
+  }
+};
+
+struct WorkloadInfo {
+  std::string name;              ///< "resnet50": folder and configuration name
+  std::string benchmark;         ///< MLPerf's submission_benchmark: "resnet"
+  std::int64_t train_samples = 0;
+  std::int64_t eval_samples = 0;
+  std::int64_t global_batch_size = 0;
+  std::int64_t steps_per_epoch = 0;
+  std::int64_t gradient_accumulation_steps = 1;
+  std::int64_t parameters = 0;
+  QualityTarget target;
+};
+
+/// What one training step costs a rank; for bench and reports.
+struct StepCost {
+  std::int64_t samples = 0;            ///< on this rank
+  std::int64_t flops = 0;              ///< 2 x multiply-accumulates of convolutions and matrix products, this rank
+  std::int64_t exchange_bytes = 0;     ///< gradient bytes that each rank contributes
+};
+
+/// What a step did, the same on every rank.
+struct TrainResult {
+  double mean_loss = 0.0;  ///< over the samples of the steps asked for
+  double learning_rate = 0.0;  ///< of the last step
+  std::int64_t samples = 0;  ///< of all ranks
+};
+
+/// Receives every evaluation sample's outputs, in dataset order, on rank 0 alone.
+class OutputSink {
+ public:
+  virtual ~OutputSink() = default;
+  /// outputs [count, width] row-major fp32, labels [count]; first is the dataset index of row 0.
+  virtual void write(std::int64_t first, std::int64_t width, std::span<const float> outputs,
+                     std::span<const std::int32_t> labels) = 0;
+};
+
+/// Named arrays and numbers, written by one rank (0) and readable by all.
+class StateWriter {
+ public:
+  virtual ~StateWriter() = default;
+  virtual void write(const std::string& name, const std::vector<std::int64_t>& shape,
+                     std::span<const float> data) = 0;
+  virtual void write(const std::string& name, std::int64_t value) = 0;
+};
+class StateReader {
+ public:
+  virtual ~StateReader() = default;
+  virtual bool has(const std::string& name) const = 0;
+  virtual std::vector<std::string> names() const = 0;
+  /// Throws DataError naming file and array when it is absent or of another shape.
+  virtual std::vector<float> read(const std::string& name, const std::vector<std::int64_t>& shape) const = 0;
+  virtual std::int64_t read_integer(const std::string& name) const = 0;
+};
+
+/// What a workload is given; all outlive it.
+struct Surroundings {
+  const Communicator& world;
+  const Topology& topology;
+  telemetry::Telemetry& telemetry;
+  int threads = 1;  ///< compute threads of this rank
+};
+
+/// One benchmark. Every call is collective; none prints, and time is only taken by the scopes of the Telemetry that the
+/// workload was given. Order: initialize, [load_weights], stage, then train and evaluate.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  /// Sample counts are known after open_data().
+  virtual const WorkloadInfo& info() const = 0;
+  /// What this benchmark adds to the log, key and value, known after open_data().
+  virtual std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const = 0;
+  /// Names of the parameter tensors as MLPerf's weights_initialization wants them.
+  virtual std::vector<std::string> log_tensor_names() const = 0;
+  /// Learns sample counts and classes (metadata only; training data stays untouched). Before initialize().
+  virtual void open_data() = 0;
+  /// Builds model and optimizer and seeds the weights.
+  virtual void initialize() = 0;
+  /// Brings this node's samples near; the runner times it. Returns facts for log and report (bytes, files, seconds).
+  virtual nlohmann::json stage() = 0;
+  /// `steps` training steps. Calls telemetry().add_step for each.
+  virtual TrainResult train(std::int64_t steps) = 0;
+  /// Quality on the whole validation set, equal on every rank.
+  virtual double evaluate(OutputSink* outputs) = 0;
+  /// Model parameters and statistics under the reference model's names, fp32 row-major. Rank 0's writer is used.
+  virtual void save_weights(StateWriter* writer) = 0;
+  /// Throws DataError when an array is missing, of another shape, or unknown.
+  virtual void load_weights(const StateReader& reader) = 0;
+  /// A hash of the parameters' bits on this rank: equal on all ranks unless replicas drifted.
+  virtual std::uint64_t replica_hash() const = 0;
+  virtual StepCost step_cost() const = 0;
+  /// Bytes this rank's model, optimizer and activations need, by part; for --dry-run and `config --memory`.
+  virtual nlohmann::json memory_plan() const = 0;
+};
+
+/// Makes the workload that `config` describes. Reads its own keys from config.reader (dataset, model, optimizer, ...);
+/// needs no rank to parse.
+using MakeWorkload = std::unique_ptr<Workload> (*)(const RunConfig& config, const Surroundings& around);
+
+/// An entry of the registry in workloads/registry.cpp.
+struct WorkloadEntry {
+  const char* name;
+  const char* summary;
+  MakeWorkload make;
+  /// Reads (and so checks and records) the workload's keys of a configuration without building anything.
+  void (*check)(const base::ObjectReader& reader);
+  /// In-memory benchmark: throws ConfigError for options it does not know. See runner/bench.h.
+  nlohmann::json (*bench)(const struct BenchOptions& options, const Surroundings& around);
+  /// Declares options and writes the synthetic dataset: the `generate WORKLOAD` command.
+  std::function<base::ExitCode()> (*generate)(CLI::App& app);
+};
+
+/// Options of `trainmark bench WORKLOAD`.
+struct BenchOptions {
+  std::int64_t batch = 32;
+  std::string precision = "f32";
+  std::int64_t steps = 10;
+  std::int64_t warmup_steps = 2;
+  std::int64_t image_size = 224;
+  std::int64_t classes = 1000;
+  std::uint64_t seed = 1;
+  bool layers = false;
+};
+
+}  // namespace runner
