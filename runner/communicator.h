@@ -1,5 +1,6 @@
 // The door to the other ranks: a thin, checked C++ view of MPI.
-// Hides MPI handles, datatypes and error codes. MPI types appear nowhere else outside runner/ but in tests.
+// Hides MPI handles, datatypes and error codes. MPI types appear nowhere else outside runner/ but
+// in tests.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace runner {
 
-/// MPI_Init_thread(FUNNELED) ... MPI_Finalize. Outlives every Communicator. As user id 0 nothing is set here: the
-/// launcher needs OMPI_ALLOW_RUN_AS_ROOT, not we.
+/// MPI_Init_thread(FUNNELED) ... MPI_Finalize. Outlives every Communicator. As user id 0 nothing is
+/// set here: the launcher needs OMPI_ALLOW_RUN_AS_ROOT, not we.
 class MpiEnvironment {
  public:
   MpiEnvironment(int& argc, char**& argv);
@@ -22,7 +23,8 @@ class MpiEnvironment {
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;
 };
 
-/// A nonblocking operation under way; its buffers must stay untouched until test() says true or wait() returns.
+/// A nonblocking operation under way; its buffers must stay untouched until test() says true or
+/// wait() returns.
 class Pending {
  public:
   Pending() noexcept;
@@ -50,8 +52,8 @@ class Communicator {
   int rank() const noexcept;
   int size() const noexcept;
 
-  /// Collective. Ranks with equal color form a group, ordered by key, then rank. A negative color takes part in none and
-  /// gets a communicator of itself alone.
+  /// Collective. Ranks with equal color form a group, ordered by key, then rank. A negative color
+  /// takes part in none and gets a communicator of itself alone.
   Communicator split(int color, int key) const;
   /// Collective. The ranks that share this rank's node (MPI_COMM_TYPE_SHARED).
   Communicator split_node() const;
@@ -67,17 +69,20 @@ class Communicator {
   std::int64_t allreduce_max(std::int64_t value) const;
   std::int64_t allreduce_min(std::int64_t value) const;
   double allreduce_max(double value) const;
-  /// In-place sum, nonblocking. Collective: every rank starts the same operations in the same order.
+  /// In-place sum, nonblocking. Collective: every rank starts the same operations in the same
+  /// order.
   Pending start_allreduce_sum(std::span<float> data) const;
   /// counts[r] elements from rank r, in rank order, on every rank.
-  void allgather(std::span<const double> mine, std::span<double> all, std::span<const int> counts) const;
+  void allgather(std::span<const double> mine, std::span<double> all,
+                 std::span<const int> counts) const;
   /// The text of each rank, in rank order, on root (elsewhere empty).
   std::vector<std::string> gather(const std::string& text, int root) const;
   /// data of every rank in rank order on root (elsewhere empty); sizes may differ.
   std::vector<float> gather(std::span<const float> mine, int root) const;
   std::vector<std::int64_t> gather(std::span<const std::int64_t> mine, int root) const;
 
-  /// "rank 3: message" on stderr, then the whole job ends with `code`. Not collective: one rank is enough.
+  /// "rank 3: message" on stderr, then the whole job ends with `code`. Not collective: one rank is
+  /// enough.
   [[noreturn]] void abort(base::ExitCode code, const std::string& message) const;
 
  private:
@@ -88,8 +93,8 @@ class Communicator {
 
 /// Where this rank stands: which node it is on, who shares it.
 struct Topology {
-  Communicator node;           ///< the ranks of this node
-  int node_index = 0;          ///< 0.. in order of the lowest world rank on each node
+  Communicator node;   ///< the ranks of this node
+  int node_index = 0;  ///< 0.. in order of the lowest world rank on each node
   int node_count = 1;
   std::vector<int> node_of_rank;  ///< node_index of every world rank
   bool is_node_leader() const { return node.rank() == 0; }

@@ -20,27 +20,29 @@ struct SubmissionConfig {
 
 struct EvaluationConfig {
   std::int64_t every_epochs = 1;
-  std::int64_t offset_epochs = 0;  ///< first evaluation after this many epochs (0: after every_epochs)
+  std::int64_t offset_epochs =
+      0;  ///< first evaluation after this many epochs (0: after every_epochs)
 };
 
 struct RunConfig {
-  std::string file;      ///< as given on the command line
-  std::string workload;  ///< registry name
-  std::uint64_t seed = 0;  ///< of this run; 0 in the file: drawn from the operating system
+  std::string file;         ///< as given on the command line
+  std::string workload;     ///< registry name
+  std::uint64_t seed = 0;   ///< of this run; 0 in the file: drawn from the operating system
   std::int64_t epochs = 0;  ///< limit
-  bool has_target = false;   ///< false: the workload's own target
+  bool has_target = false;  ///< false: the workload's own target
   double target_quality = 0.0;
   SubmissionConfig submission;
   EvaluationConfig evaluation;
-  std::string system_name;   ///< results/<system>/<workload>/
+  std::string system_name;  ///< results/<system>/<workload>/
   std::string results_directory = "results";
   std::string clear_caches = "auto";  ///< auto, never, required
-  std::int64_t threads = 0;  ///< per rank; 0: the CPUs that this rank may use
+  std::int64_t threads = 0;           ///< per rank; 0: the CPUs that this rank may use
   std::int64_t hang_timeout_s = 0;
   base::ObjectReader reader;  ///< the whole file, for the workload's own keys
 };
 
-/// Reads the keys that belong to every workload. The caller lets the workload read its own, then reject_unknown().
+/// Reads the keys that belong to every workload. The caller lets the workload read its own, then
+/// reject_unknown().
 RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file);
 
 /// `count` different 64-bit seeds, a function of `master` alone; none is 0.

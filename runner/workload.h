@@ -31,8 +31,8 @@ struct QualityTarget {
 };
 
 struct WorkloadInfo {
-  std::string name;              ///< "resnet50": folder and configuration name
-  std::string benchmark;         ///< MLPerf's submission_benchmark: "resnet"
+  std::string name;       ///< "resnet50": folder and configuration name
+  std::string benchmark;  ///< MLPerf's submission_benchmark: "resnet"
   std::int64_t train_samples = 0;
   std::int64_t eval_samples = 0;
   std::int64_t global_batch_size = 0;
@@ -44,16 +44,17 @@ struct WorkloadInfo {
 
 /// What one training step costs a rank; for bench and reports.
 struct StepCost {
-  std::int64_t samples = 0;            ///< on this rank
-  std::int64_t flops = 0;              ///< 2 x multiply-accumulates of convolutions and matrix products, this rank
-  std::int64_t exchange_bytes = 0;     ///< gradient bytes that each rank contributes
+  std::int64_t samples = 0;  ///< on this rank
+  std::int64_t flops =
+      0;  ///< 2 x multiply-accumulates of convolutions and matrix products, this rank
+  std::int64_t exchange_bytes = 0;  ///< gradient bytes that each rank contributes
 };
 
 /// What a step did, the same on every rank.
 struct TrainResult {
-  double mean_loss = 0.0;  ///< over the samples of the steps asked for
+  double mean_loss = 0.0;      ///< over the samples of the steps asked for
   double learning_rate = 0.0;  ///< of the last step
-  std::int64_t samples = 0;  ///< of all ranks
+  std::int64_t samples = 0;    ///< of all ranks
 };
 
 /// Receives every evaluation sample's outputs, in dataset order, on rank 0 alone.
@@ -79,7 +80,8 @@ class StateReader {
   virtual bool has(const std::string& name) const = 0;
   virtual std::vector<std::string> names() const = 0;
   /// Throws DataError naming file and array when it is absent or of another shape.
-  virtual std::vector<float> read(const std::string& name, const std::vector<std::int64_t>& shape) const = 0;
+  virtual std::vector<float> read(const std::string& name,
+                                  const std::vector<std::int64_t>& shape) const = 0;
   virtual std::int64_t read_integer(const std::string& name) const = 0;
 };
 
@@ -91,8 +93,9 @@ struct Surroundings {
   int threads = 1;  ///< compute threads of this rank
 };
 
-/// One benchmark. Every call is collective; none prints, and time is only taken by the scopes of the Telemetry that the
-/// workload was given. Order: initialize, [load_weights], stage, then train and evaluate.
+/// One benchmark. Every call is collective; none prints, and time is only taken by the scopes of
+/// the Telemetry that the workload was given. Order: initialize, [load_weights], stage, then train
+/// and evaluate.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -102,37 +105,43 @@ class Workload {
   virtual std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const = 0;
   /// Names of the parameter tensors as MLPerf's weights_initialization wants them.
   virtual std::vector<std::string> log_tensor_names() const = 0;
-  /// Learns sample counts and classes (metadata only; training data stays untouched). Before initialize().
+  /// Learns sample counts and classes (metadata only; training data stays untouched). Before
+  /// initialize().
   virtual void open_data() = 0;
   /// Builds model and optimizer and seeds the weights.
   virtual void initialize() = 0;
-  /// Brings this node's samples near; the runner times it. Returns facts for log and report (bytes, files, seconds).
+  /// Brings this node's samples near; the runner times it. Returns facts for log and report (bytes,
+  /// files, seconds).
   virtual nlohmann::json stage() = 0;
   /// `steps` training steps. Calls telemetry().add_step for each.
   virtual TrainResult train(std::int64_t steps) = 0;
   /// Quality on the whole validation set, equal on every rank.
   virtual double evaluate(OutputSink* outputs) = 0;
-  /// Model parameters and statistics under the reference model's names, fp32 row-major. Rank 0's writer is used.
+  /// Model parameters and statistics under the reference model's names, fp32 row-major. Rank 0's
+  /// writer is used.
   virtual void save_weights(StateWriter* writer) = 0;
   /// Throws DataError when an array is missing, of another shape, or unknown.
   virtual void load_weights(const StateReader& reader) = 0;
   /// A hash of the parameters' bits on this rank: equal on all ranks unless replicas drifted.
   virtual std::uint64_t replica_hash() const = 0;
   virtual StepCost step_cost() const = 0;
-  /// Bytes this rank's model, optimizer and activations need, by part; for --dry-run and `config --memory`.
+  /// Bytes this rank's model, optimizer and activations need, by part; for --dry-run and `config
+  /// --memory`.
   virtual nlohmann::json memory_plan() const = 0;
 };
 
-/// Makes the workload that `config` describes. Reads its own keys from config.reader (dataset, model, optimizer, ...);
-/// needs no rank to parse.
-using MakeWorkload = std::unique_ptr<Workload> (*)(const RunConfig& config, const Surroundings& around);
+/// Makes the workload that `config` describes. Reads its own keys from config.reader (dataset,
+/// model, optimizer, ...); needs no rank to parse.
+using MakeWorkload = std::unique_ptr<Workload> (*)(const RunConfig& config,
+                                                   const Surroundings& around);
 
 /// An entry of the registry in workloads/registry.cpp.
 struct WorkloadEntry {
   const char* name;
   const char* summary;
   MakeWorkload make;
-  /// Reads (and so checks and records) the workload's keys of a configuration without building anything.
+  /// Reads (and so checks and records) the workload's keys of a configuration without building
+  /// anything.
   void (*check)(const base::ObjectReader& reader);
   /// In-memory benchmark: throws ConfigError for options it does not know. See runner/bench.h.
   nlohmann::json (*bench)(const struct BenchOptions& options, const Surroundings& around);

@@ -12,22 +12,25 @@ namespace staging {
 
 struct Batch {
   std::int64_t number = 0;
-  std::vector<float> data;          ///< [samples, sample_floats]
+  std::vector<float> data;           ///< [samples, sample_floats]
   std::vector<std::int32_t> labels;  ///< [samples]; -1 marks a slot that holds no sample
 };
 
-/// Runs `fill` for every slot of batches first, first+1, ..., last-1 on `threads` threads, at most `depth` batches ahead
-/// of next(). An exception of `fill` reaches the caller of next(). Destruction stops the threads at once.
+/// Runs `fill` for every slot of batches first, first+1, ..., last-1 on `threads` threads, at most
+/// `depth` batches ahead of next(). An exception of `fill` reaches the caller of next().
+/// Destruction stops the threads at once.
 class Prefetcher {
  public:
   /// Fills one slot: sample_floats values and its label. Called concurrently.
-  using Fill = std::function<void(std::int64_t batch, std::int64_t slot, std::span<float> out, std::int32_t& label)>;
-  Prefetcher(int threads, int depth, std::int64_t samples, std::int64_t sample_floats, std::int64_t first,
-             std::int64_t last, Fill fill);
+  using Fill = std::function<void(std::int64_t batch, std::int64_t slot, std::span<float> out,
+                                  std::int32_t& label)>;
+  Prefetcher(int threads, int depth, std::int64_t samples, std::int64_t sample_floats,
+             std::int64_t first, std::int64_t last, Fill fill);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
-  /// The next batch in order; waits for it. Valid until the next call. Throws Error(kInternal) past the last.
+  /// The next batch in order; waits for it. Valid until the next call. Throws Error(kInternal) past
+  /// the last.
   const Batch& next();
 
  private:

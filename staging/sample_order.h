@@ -8,21 +8,26 @@
 
 namespace staging {
 
-/// The order of a training run: a fresh pseudo-random permutation per epoch, in constant memory. `shards` > 1 draws slot
-/// p of each global batch from contiguous shard floor(p * shards / global_batch) of the dataset, so that a node needs
-/// only the shards of its slots; the result never depends on ranks or nodes. The remainder of an epoch is dropped.
+/// The order of a training run: a fresh pseudo-random permutation per epoch, in constant memory.
+/// `shards` > 1 draws slot p of each global batch from contiguous shard floor(p * shards /
+/// global_batch) of the dataset, so that a node needs only the shards of its slots; the result
+/// never depends on ranks or nodes. The remainder of an epoch is dropped.
 class SampleOrder {
  public:
   /// Throws ConfigError when the smallest shard cannot fill its part of one batch.
-  SampleOrder(std::int64_t samples, std::int64_t global_batch, std::int64_t shards, std::uint64_t seed);
+  SampleOrder(std::int64_t samples, std::int64_t global_batch, std::int64_t shards,
+              std::uint64_t seed);
   std::int64_t steps_per_epoch() const;
   /// Dataset index of `slot` (0..global_batch-1) in `step` (0..) of `epoch` (0..).
   std::int64_t index(std::int64_t epoch, std::int64_t step, std::int64_t slot) const;
   /// Half-open dataset ranges that the slots [first, last) can ever draw from.
-  std::vector<std::pair<std::int64_t, std::int64_t>> needed(std::int64_t first, std::int64_t last) const;
+  std::vector<std::pair<std::int64_t, std::int64_t>> needed(std::int64_t first,
+                                                            std::int64_t last) const;
 };
 
-/// Part `part` of `parts` of `total` items, contiguous, sizes differing by at most one: [first, last).
-std::pair<std::int64_t, std::int64_t> split_evenly(std::int64_t total, std::int64_t parts, std::int64_t part);
+/// Part `part` of `parts` of `total` items, contiguous, sizes differing by at most one: [first,
+/// last).
+std::pair<std::int64_t, std::int64_t> split_evenly(std::int64_t total, std::int64_t parts,
+                                                   std::int64_t part);
 
 }  // namespace staging

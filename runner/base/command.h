@@ -18,9 +18,10 @@ class Communicator;
 
 namespace base {
 
-/// One subcommand. `declare` adds its options to a parser (bound to state that the returned action owns) and gives the
-/// action to run after parsing. The action gets the world when the command needs MPI and nullptr otherwise, and returns
-/// an exit code; it throws base::Error when the job could not be done.
+/// One subcommand. `declare` adds its options to a parser (bound to state that the returned action
+/// owns) and gives the action to run after parsing. The action gets the world when the command
+/// needs MPI and nullptr otherwise, and returns an exit code; it throws base::Error when the job
+/// could not be done.
 struct Command {
   using Action = std::function<ExitCode(runner::Communicator* world)>;
   std::string name;

@@ -1,5 +1,6 @@
-// Typed, checked reading of a JSON object, which also records what was read: the resolved configuration and its schema.
-// Hides nlohmann::json's silent conversions and the book-keeping of unknown keys.
+// Typed, checked reading of a JSON object, which also records what was read: the resolved
+// configuration and its schema. Hides nlohmann::json's silent conversions and the book-keeping of
+// unknown keys.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +27,12 @@ Check<std::int64_t> at_least(std::int64_t low);
 Check<std::int64_t> within(std::int64_t low, std::int64_t high);
 Check<std::string> not_empty();
 
-/// One JSON object of a configuration, knowing its file and path. Every read checks kind and range, marks the key as
-/// known, and records value, type, default and help for `resolved()` and `schema()`.
-/// Errors are ConfigErrors such as `small.json: /optimizer/learning_rate: must be positive, got -1`.
-/// T is one of bool, std::int64_t, std::uint64_t, double, std::string, std::vector<std::int64_t>,
-/// std::vector<double>, std::vector<std::string>. Integers take no 64.7; doubles take integers; no NaN.
+/// One JSON object of a configuration, knowing its file and path. Every read checks kind and range,
+/// marks the key as known, and records value, type, default and help for `resolved()` and
+/// `schema()`. Errors are ConfigErrors such as `small.json: /optimizer/learning_rate: must be
+/// positive, got -1`. T is one of bool, std::int64_t, std::uint64_t, double, std::string,
+/// std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>. Integers take no 64.7;
+/// doubles take integers; no NaN.
 class ObjectReader {
  public:
   /// A root over `object`; `file` stands in messages. Throws ConfigError if it is no object.
@@ -45,8 +47,8 @@ class ObjectReader {
 
   /// One of the named choices; a value outside is refused with the list and the nearest name.
   template <class E>
-  E choice(const std::string& key, E fallback, const std::vector<std::pair<std::string, E>>& choices,
-           const std::string& help) const {
+  E choice(const std::string& key, E fallback,
+           const std::vector<std::pair<std::string, E>>& choices, const std::string& help) const {
     std::vector<std::string> names;
     std::string fallback_name;
     for (const auto& [name, value] : choices) {
@@ -63,7 +65,8 @@ class ObjectReader {
   std::string where() const;
   std::string where(const std::string& key) const;
 
-  /// Throws ConfigError for the first key nobody asked for, in this object or below it, naming the nearest known one.
+  /// Throws ConfigError for the first key nobody asked for, in this object or below it, naming the
+  /// nearest known one.
   void reject_unknown() const;
   /// What was read so far, defaults included, with this object as root.
   nlohmann::json resolved() const;
@@ -78,8 +81,9 @@ class ObjectReader {
   std::shared_ptr<Node> node_;
 };
 
-/// The configuration in `path`: JSON with // comments allowed, duplicate keys refused, then each `a.b=value` of
-/// `overrides` applied (value read as JSON, else as a string). Throws ConfigError with line and column.
+/// The configuration in `path`: JSON with // comments allowed, duplicate keys refused, then each
+/// `a.b=value` of `overrides` applied (value read as JSON, else as a string). Throws ConfigError
+/// with line and column.
 nlohmann::json load_config(const std::string& path, const std::vector<std::string>& overrides);
 
 /// The candidate with the smallest edit distance to `name`, or "" when none is near.

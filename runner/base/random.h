@@ -1,5 +1,5 @@
-// Counter-based random streams and a stateless permutation: the same numbers on any number of ranks.
-// Hides Philox4x32-10 and a Feistel network.
+// Counter-based random streams and a stateless permutation: the same numbers on any number of
+// ranks. Hides Philox4x32-10 and a Feistel network.
 #pragma once
 
 #include <array>
@@ -8,7 +8,8 @@
 
 namespace base {
 
-/// What a stream is for: streams of different purpose never share numbers. Append only: the values enter the stream.
+/// What a stream is for: streams of different purpose never share numbers. Append only: the values
+/// enter the stream.
 enum class Purpose : std::uint32_t { kWeights, kShuffle, kAugment, kGenerate, kDropout, kSeeds };
 
 /// Random numbers that are a pure function of (seed, purpose, epoch, index). The rank never enters.
@@ -48,7 +49,8 @@ std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
 /// A stable 64-bit hash of a name (FNV-1a), to give each parameter its own stream.
 std::uint64_t hash_name(std::string_view name);
 
-/// A pseudo-random permutation of 0..count-1 in constant memory (Feistel network with cycle walking).
+/// A pseudo-random permutation of 0..count-1 in constant memory (Feistel network with cycle
+/// walking).
 class Permutation {
  public:
   Permutation(std::uint64_t count, std::uint64_t seed, std::uint64_t epoch);

@@ -12,8 +12,8 @@ namespace base {
 enum class InstructionSet { kBaseline, kAvx2, kAvx512, kAvx512Bf16 };
 
 std::string to_string(InstructionSet set);
-/// The strongest that this CPU has; the environment variable TRAINMARK_MAX_ISA (baseline, avx2, avx512, avx512_bf16)
-/// lowers it. Throws ConfigError when that names none of them.
+/// The strongest that this CPU has; the environment variable TRAINMARK_MAX_ISA (baseline, avx2,
+/// avx512, avx512_bf16) lowers it. Throws ConfigError when that names none of them.
 InstructionSet usable_instruction_set();
 
 /// CPUs that this process may use: the affinity mask, cut by the cgroup's quota (rounded up).
@@ -21,11 +21,12 @@ int usable_cpus();
 
 /// git revision (with "-dirty"), version, compiler, build type: fixed when built.
 nlohmann::json build_facts();
-/// CPU model, sockets, cores, memory, cgroup limits, kernel, host name, transparent huge pages, governor;
-/// ONEDNN_*/OMP_*/OMPI_* and scheduler variables; instruction set.
+/// CPU model, sockets, cores, memory, cgroup limits, kernel, host name, transparent huge pages,
+/// governor; ONEDNN_*/OMP_*/OMPI_* and scheduler variables; instruction set.
 nlohmann::json machine_facts();
 
-/// Largest resident set of this process so far, in bytes (VmHWM; under mpirun it counts shared-memory segments).
+/// Largest resident set of this process so far, in bytes (VmHWM; under mpirun it counts
+/// shared-memory segments).
 std::int64_t peak_rss_bytes();
 
 }  // namespace base

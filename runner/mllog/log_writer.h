@@ -19,8 +19,8 @@ class RecordSink {
   virtual void write_line(const std::string& line) = 0;
 };
 
-/// A new file (O_EXCL): one write(2) per record, so that a crash loses no record that was logged; `sync()` for fsync.
-/// Throws SystemError naming the path.
+/// A new file (O_EXCL): one write(2) per record, so that a crash loses no record that was logged;
+/// `sync()` for fsync. Throws SystemError naming the path.
 class FileSink final : public RecordSink {
  public:
   explicit FileSink(const std::string& path);
@@ -35,8 +35,9 @@ class FileSink final : public RecordSink {
   int descriptor_;
 };
 
-/// One MLPerf log. Format: specs of mlcommons/logging: members namespace, time_ms, event_type, key, value, metadata
-/// (file, lineno, then the caller's), separators ", " and ": ", non-ASCII as \uXXXX, NaN and infinities as bare tokens.
+/// One MLPerf log. Format: specs of mlcommons/logging: members namespace, time_ms, event_type, key,
+/// value, metadata (file, lineno, then the caller's), separators ", " and ": ", non-ASCII as
+/// \uXXXX, NaN and infinities as bare tokens.
 class LogWriter {
  public:
   using Json = nlohmann::ordered_json;
@@ -51,8 +52,8 @@ class LogWriter {
            std::source_location where = std::source_location::current());
 
  private:
-  void write(const char* event_type, const std::string& key, const Json& value, const Json& metadata,
-             const std::source_location& where);
+  void write(const char* event_type, const std::string& key, const Json& value,
+             const Json& metadata, const std::source_location& where);
   RecordSink* sink_;
   const base::Clock& clock_;
 };

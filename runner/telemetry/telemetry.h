@@ -1,5 +1,6 @@
-// Where a rank's time goes: exclusive subsystem scopes, counters, a step histogram, and an optional trace.
-// Hides the scope stack and the clock readings. One Telemetry per rank, used from its main thread only.
+// Where a rank's time goes: exclusive subsystem scopes, counters, a step histogram, and an optional
+// trace. Hides the scope stack and the clock readings. One Telemetry per rank, used from its main
+// thread only.
 #pragma once
 
 #include <array>
@@ -12,7 +13,8 @@
 
 namespace telemetry {
 
-/// Every moment of a run belongs to exactly one. Definitions (shown with every report) in subsystem_definition().
+/// Every moment of a run belongs to exactly one. Definitions (shown with every report) in
+/// subsystem_definition().
 enum class Subsystem {
   kStaging,
   kInput,
@@ -28,15 +30,24 @@ inline constexpr int kSubsystemCount = 9;
 const char* to_string(Subsystem subsystem);
 const char* subsystem_definition(Subsystem subsystem);
 
-enum class Counter { kBytesRead, kBytesStaged, kBytesSent, kFlops, kTrainSamples, kEvalSamples, kSteps, kExchangeTotalNs };
+enum class Counter {
+  kBytesRead,
+  kBytesStaged,
+  kBytesSent,
+  kFlops,
+  kTrainSamples,
+  kEvalSamples,
+  kSteps,
+  kExchangeTotalNs
+};
 inline constexpr int kCounterCount = 8;
 const char* to_string(Counter counter);
 const char* counter_definition(Counter counter);
 
 class Telemetry;
 
-/// While it lives, time belongs to its subsystem; an inner scope pauses it. Inside kEvaluation, kStaging and kCheckpoint
-/// inner scopes change nothing: their whole duration is theirs.
+/// While it lives, time belongs to its subsystem; an inner scope pauses it. Inside kEvaluation,
+/// kStaging and kCheckpoint inner scopes change nothing: their whole duration is theirs.
 class [[nodiscard]] Scope {
  public:
   Scope(Telemetry& telemetry, Subsystem subsystem);
@@ -83,7 +94,8 @@ class Telemetry {
   /// Seconds of one subsystem so far, running scope included.
   double seconds(Subsystem subsystem) const;
   std::int64_t count(Counter counter) const;
-  /// {"wall_s", "subsystems_s": {...}, "counters": {...}, "step_s": {histogram}, "scopes", "scope_cost_s"}
+  /// {"wall_s", "subsystems_s": {...}, "counters": {...}, "step_s": {histogram}, "scopes",
+  /// "scope_cost_s"}
   nlohmann::json to_json() const;
 
  private:

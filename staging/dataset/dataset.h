@@ -10,8 +10,9 @@
 
 namespace dataset {
 
-/// Encoded samples of a classification dataset in a fixed order: sorted by class folder, then file name (byte order).
-/// Class ids are the ranks of the sorted class names. read() may be called from several threads at once.
+/// Encoded samples of a classification dataset in a fixed order: sorted by class folder, then file
+/// name (byte order). Class ids are the ranks of the sorted class names. read() may be called from
+/// several threads at once.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -32,8 +33,8 @@ struct Image {
   std::vector<std::uint8_t> pixels;  ///< [height, width, 3]
 };
 
-/// JPEG (baseline, progressive, grayscale, CMYK/YCCK) or PNG by content, to RGB; ISLOW DCT, fancy upsampling.
-/// Throws DataError beginning with `name` for anything that does not decode completely.
+/// JPEG (baseline, progressive, grayscale, CMYK/YCCK) or PNG by content, to RGB; ISLOW DCT, fancy
+/// upsampling. Throws DataError beginning with `name` for anything that does not decode completely.
 Image decode_image(const std::vector<std::byte>& bytes, const std::string& name);
 /// Height and width from the header alone.
 Image decode_image_header(const std::vector<std::byte>& bytes, const std::string& name);
