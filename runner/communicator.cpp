@@ -1,0 +1,358 @@
+// The MPI behind Communicator: error codes to exceptions, counts cut to what MPI's int can say.
+// Hides handles, datatypes, and which calls may run while an exception unwinds (none).
+#include "runner/communicator.h"
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <numeric>
+#include <set>
+
+#include "runner/base/narrow.h"
+#include "runner/base/unique_handle.h"
+
+namespace runner {
+namespace {
+
+/// Elements per blocking call. Far below INT_MAX, because one call over 64 MB moves a fraction of
+/// what the same bytes in pieces of a few MB do (Open MPI's shared-memory allreduce).
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+/// Elements per nonblocking call: callers cut their own buckets, so only the int limit matters.
+constexpr std::size_t kLargestPiece = std::size_t{1} << 30;
+/// Elements that one gathering call collects in total.
+constexpr std::size_t kGatherPiece = std::size_t{1} << 22;
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw base::SystemError(
+      fmt::format("{}: {}", call, std::string(text.data(), static_cast<std::size_t>(length))));
+}
+
+MPI_Datatype datatype(const float&) { return MPI_FLOAT; }
+MPI_Datatype datatype(const double&) { return MPI_DOUBLE; }
+MPI_Datatype datatype(const std::int64_t&) { return MPI_INT64_T; }
+MPI_Datatype datatype(const std::byte&) { return MPI_BYTE; }
+
+/// Calls use(first, count) for consecutive pieces of `size` elements; once with 0 for none, so that
+/// every rank makes the same number of calls.
+template <class Use>
+void in_pieces(std::size_t size, std::size_t piece, Use use) {
+  for (std::size_t first = 0; first < size; first += piece) {
+    use(first, static_cast<int>(std::min(piece, size - first)));
+  }
+}
+
+bool unwinding_or_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0 || std::uncaught_exceptions() > 0;
+}
+
+/// MPI_Comm_free is collective: while an exception unwinds, the other ranks are elsewhere.
+struct CommTraits {
+  using Raw = MPI_Comm;
+  static Raw null() { return MPI_COMM_NULL; }
+  static void close(Raw comm) {
+    if (comm != MPI_COMM_WORLD && !unwinding_or_finalized()) MPI_Comm_free(&comm);
+  }
+};
+
+}  // namespace
+
+MpiEnvironment::MpiEnvironment(int& argc, char**& argv) {
+  int provided = MPI_THREAD_SINGLE;
+  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  if (provided < MPI_THREAD_FUNNELED) {
+    throw base::SystemError(
+        fmt::format("MPI_Init_thread: expected MPI_THREAD_FUNNELED, got level {}", provided));
+  }
+}
+
+MpiEnvironment::~MpiEnvironment() {
+  if (!unwinding_or_finalized()) MPI_Finalize();
+}
+
+struct Pending::State {
+  std::vector<MPI_Request> requests;
+};
+
+Pending::Pending() noexcept = default;
+Pending::Pending(Pending&&) noexcept = default;
+
+Pending& Pending::operator=(Pending&& from) noexcept {
+  if (this != &from) {
+    Pending finished(std::move(*this));
+    state_ = std::move(from.state_);
+  }
+  return *this;
+}
+
+Pending::~Pending() {
+  if (state_ == nullptr || unwinding_or_finalized()) return;
+  // An error cannot leave a destructor; whoever cares calls wait().
+  MPI_Waitall(static_cast<int>(state_->requests.size()), state_->requests.data(),
+              MPI_STATUSES_IGNORE);
+}
+
+bool Pending::test() {
+  if (state_ == nullptr) return true;
+  int done = 0;
+  check(MPI_Testall(base::narrow<int>(state_->requests.size()), state_->requests.data(), &done,
+                    MPI_STATUSES_IGNORE),
+        "MPI_Testall");
+  if (done != 0) state_.reset();
+  return done != 0;
+}
+
+void Pending::wait() {
+  if (state_ == nullptr) return;
+  check(MPI_Waitall(base::narrow<int>(state_->requests.size()), state_->requests.data(),
+                    MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
+  state_.reset();
+}
+
+struct Communicator::State {
+  explicit State(MPI_Comm handle) : owner(handle), comm(handle) {
+    check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  }
+
+  template <class T>
+  void allreduce_sum(std::span<T> data) const {
+    in_pieces(data.size(), kPiece, [&](std::size_t first, int count) {
+      check(MPI_Allreduce(MPI_IN_PLACE, data.data() + first, count, datatype(T{}), MPI_SUM, comm),
+            "MPI_Allreduce");
+    });
+  }
+
+  template <class T>
+  T allreduce(T value, MPI_Op operation) const {
+    check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, datatype(value), operation, comm),
+          "MPI_Allreduce");
+    return value;
+  }
+
+  /// The elements of every rank, in rank order, on root. Goes round by round, each rank sending at
+  /// most its part of kGatherPiece, so that no count and no displacement outgrows an int.
+  template <class T>
+  std::vector<std::vector<T>> gather(std::span<const T> mine, int root) const;
+
+  base::UniqueHandle<CommTraits> owner;
+  MPI_Comm comm;
+  int rank = 0;
+  int size = 1;
+};
+
+template <class T>
+std::vector<std::vector<T>> Communicator::State::gather(std::span<const T> mine, int root) const {
+  const auto ranks = static_cast<std::size_t>(size);
+  std::vector<std::int64_t> sizes(ranks);
+  const auto my_size = static_cast<std::int64_t>(mine.size());
+  check(MPI_Allgather(&my_size, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, comm),
+        "MPI_Allgather");
+  const auto longest = static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()));
+  const std::size_t part = std::max<std::size_t>(1, kGatherPiece / ranks);
+  const auto count_at = [&](std::size_t r, std::size_t first) {
+    const auto all = static_cast<std::size_t>(sizes[r]);
+    return first < all ? static_cast<int>(std::min(part, all - first)) : 0;
+  };
+
+  std::vector<std::vector<T>> collected(rank == root ? ranks : 0);
+  std::vector<int> counts(ranks), places(ranks);
+  std::vector<T> round;
+  for (std::size_t first = 0; first < longest; first += part) {
+    for (std::size_t r = 0; r < ranks; ++r) counts[r] = count_at(r, first);
+    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+    if (rank == root) round.resize(static_cast<std::size_t>(places.back() + counts.back()));
+    const int count = counts[static_cast<std::size_t>(rank)];
+    const T* from = count > 0 ? mine.data() + first : nullptr;
+    check(MPI_Gatherv(from, count, datatype(T{}), round.data(), counts.data(), places.data(),
+                      datatype(T{}), root, comm),
+          "MPI_Gatherv");
+    for (std::size_t r = 0; r < collected.size(); ++r) {
+      const auto begin = round.begin() + places[r];
+      collected[r].insert(collected[r].end(), begin, begin + counts[r]);
+    }
+  }
+  return collected;
+}
+
+namespace {
+
+template <class T>
+std::vector<T> joined(const std::vector<std::vector<T>>& parts) {
+  std::vector<T> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace
+
+Communicator::Communicator(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Communicator::Communicator(Communicator&&) noexcept = default;
+Communicator& Communicator::operator=(Communicator&&) noexcept = default;
+Communicator::~Communicator() = default;
+
+Communicator Communicator::world() { return Communicator(std::make_unique<State>(MPI_COMM_WORLD)); }
+
+int Communicator::rank() const noexcept { return state_->rank; }
+int Communicator::size() const noexcept { return state_->size; }
+
+Communicator Communicator::split(int color, int key) const {
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split(state_->comm, color < 0 ? MPI_UNDEFINED : color, key, &part),
+        "MPI_Comm_split");
+  if (part == MPI_COMM_NULL) check(MPI_Comm_dup(MPI_COMM_SELF, &part), "MPI_Comm_dup");
+  return Communicator(std::make_unique<State>(part));
+}
+
+Communicator Communicator::split_node() const {
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(state_->comm, MPI_COMM_TYPE_SHARED, state_->rank, MPI_INFO_NULL, &part),
+        "MPI_Comm_split_type");
+  return Communicator(std::make_unique<State>(part));
+}
+
+Communicator Communicator::duplicate() const {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check(MPI_Comm_dup(state_->comm, &copy), "MPI_Comm_dup");
+  return Communicator(std::make_unique<State>(copy));
+}
+
+void Communicator::barrier() const { check(MPI_Barrier(state_->comm), "MPI_Barrier"); }
+
+void Communicator::broadcast(std::span<std::byte> data, int root) const {
+  in_pieces(data.size(), kPiece * sizeof(float), [&](std::size_t first, int count) {
+    check(MPI_Bcast(data.data() + first, count, MPI_BYTE, root, state_->comm), "MPI_Bcast");
+  });
+}
+
+std::string Communicator::broadcast(const std::string& text, int root) const {
+  auto size = static_cast<std::int64_t>(text.size());
+  check(MPI_Bcast(&size, 1, MPI_INT64_T, root, state_->comm), "MPI_Bcast");
+  std::string received =
+      state_->rank == root ? text : std::string(base::narrow<std::size_t>(size), '\0');
+  broadcast(std::as_writable_bytes(std::span<char>(received)), root);
+  return received;
+}
+
+void Communicator::allreduce_sum(std::span<float> data) const { state_->allreduce_sum(data); }
+void Communicator::allreduce_sum(std::span<double> data) const { state_->allreduce_sum(data); }
+void Communicator::allreduce_sum(std::span<std::int64_t> data) const {
+  state_->allreduce_sum(data);
+}
+
+std::int64_t Communicator::allreduce_max(std::int64_t value) const {
+  return state_->allreduce(value, MPI_MAX);
+}
+std::int64_t Communicator::allreduce_min(std::int64_t value) const {
+  return state_->allreduce(value, MPI_MIN);
+}
+double Communicator::allreduce_max(double value) const { return state_->allreduce(value, MPI_MAX); }
+
+Pending Communicator::start_allreduce_sum(std::span<float> data) const {
+  Pending pending;
+  pending.state_ = std::make_unique<Pending::State>();
+  in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(MPI_IN_PLACE, data.data() + first, count, MPI_FLOAT, MPI_SUM, state_->comm,
+                         &request),
+          "MPI_Iallreduce");
+    pending.state_->requests.push_back(request);
+  });
+  return pending;
+}
+
+void Communicator::allgather(std::span<const double> mine, std::span<double> all,
+                             std::span<const int> counts) const {
+  const auto ranks = static_cast<std::size_t>(state_->size);
+  std::vector<std::size_t> places(ranks);
+  if (counts.size() == ranks) {
+    std::transform_exclusive_scan(counts.begin(), counts.end(), places.begin(), std::size_t{0},
+                                  std::plus<>(), [](int n) { return static_cast<std::size_t>(n); });
+  }
+  if (counts.size() != ranks ||
+      mine.size() != static_cast<std::size_t>(counts[static_cast<std::size_t>(rank())]) ||
+      all.size() != places.back() + static_cast<std::size_t>(counts.back())) {
+    throw base::Error(base::ExitCode::kInternal,
+                      fmt::format("allgather: {} counts for {} ranks, {} of mine into {}",
+                                  counts.size(), ranks, mine.size(), all.size()));
+  }
+  if (all.size() <= kGatherPiece) {
+    const std::vector<int> starts(places.begin(), places.end());
+    check(MPI_Allgatherv(mine.data(), base::narrow<int>(mine.size()), MPI_DOUBLE, all.data(),
+                         counts.data(), starts.data(), MPI_DOUBLE, state_->comm),
+          "MPI_Allgatherv");
+    return;
+  }
+  std::copy(mine.begin(), mine.end(),
+            all.begin() + static_cast<std::ptrdiff_t>(places[static_cast<std::size_t>(rank())]));
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto part = all.subspan(places[r], static_cast<std::size_t>(counts[r]));
+    broadcast(std::as_writable_bytes(part), static_cast<int>(r));
+  }
+}
+
+std::vector<std::string> Communicator::gather(const std::string& text, int root) const {
+  std::vector<std::string> texts;
+  for (const auto& bytes : state_->gather(std::as_bytes(std::span<const char>(text)), root)) {
+    texts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return texts;
+}
+
+std::vector<float> Communicator::gather(std::span<const float> mine, int root) const {
+  return joined(state_->gather(mine, root));
+}
+std::vector<std::int64_t> Communicator::gather(std::span<const std::int64_t> mine, int root) const {
+  return joined(state_->gather(mine, root));
+}
+
+void Communicator::abort(base::ExitCode code, const std::string& message) const {
+  std::fflush(nullptr);
+  // One write, so that the messages of several ranks do not mix.
+  const std::string line = fmt::format("rank {}: {}\n", state_->rank, message);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  std::_Exit(static_cast<int>(code));
+}
+
+Topology discover_topology(const Communicator& world) {
+  Topology topology{world.split_node(), 0, 1, {}};
+  // Rank 0 of each node has its lowest world rank, because split_node keeps the order.
+  std::array<std::int64_t, 1> leader = {topology.node.allreduce_min(std::int64_t{world.rank()})};
+  std::vector<std::int64_t> leaders = world.gather(std::span<const std::int64_t>(leader), 0);
+  leaders.resize(static_cast<std::size_t>(world.size()));
+  world.broadcast(std::as_writable_bytes(std::span(leaders)), 0);
+  const std::set<std::int64_t> nodes(leaders.begin(), leaders.end());
+  topology.node_count = base::narrow<int>(nodes.size());
+  for (const std::int64_t first : leaders) {
+    topology.node_of_rank.push_back(
+        base::narrow<int>(std::distance(nodes.begin(), nodes.find(first))));
+  }
+  topology.node_index = topology.node_of_rank[static_cast<std::size_t>(world.rank())];
+  return topology;
+}
+
+std::string mpi_library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  const std::string full(text.data(), static_cast<std::size_t>(length));
+  // What follows the first comma or line is how it was packaged.
+  return full.substr(0, full.find_first_of(",\n"));
+}
+
+}  // namespace runner
