@@ -25,6 +25,8 @@ class Dataset {
   virtual void read(std::int64_t index, std::vector<std::byte>& out) const = 0;
   /// "train.tar: airplane/0001.jpg": for messages and listings.
   virtual std::string name(std::int64_t index) const = 0;
+  /// The path that was opened.
+  virtual const std::string& source() const = 0;
 };
 
 /// An interleaved 8-bit RGB image, row-major.

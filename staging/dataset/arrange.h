@@ -1,0 +1,44 @@
+// From the paths of images to classes, labels and order.
+// Hides how class folders, flat folders and label files are told apart.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "staging/dataset/listing.h"
+
+namespace dataset {
+
+/// What a walk over a folder or archive found, in any order.
+struct Findings {
+  struct Image {
+    std::int64_t path = 0;  ///< offset in `paths`
+    Listing::Sample sample;
+  };
+  std::string paths;  ///< zero-terminated, relative to the root
+  std::vector<Image> images;
+  std::vector<std::string> folders;  ///< class folders or class archives, also the empty ones
+  std::int64_t ignored_files = 0;
+
+  void add(std::string_view path, const Listing::Sample& sample);
+  std::string_view path(const Image& image) const { return paths.data() + image.path; }
+};
+
+enum class FileUse { kImage, kArchive, kIgnored };
+/// By the last component: hidden files and unknown extensions are ignored.
+FileUse use_of(std::string_view path);
+bool is_hidden(std::string_view path);
+
+/// Gives every image its class and puts them in order; fills classes, samples and (kFolder) names
+/// of `listing`. Throws DataError.
+void arrange(Findings findings, const OpenOptions& options, Listing& listing);
+
+/// The class id of each of `file_names` (sorted) by the labels file, and the class names. Throws
+/// DataError naming the line.
+std::vector<std::int32_t> read_labels(const std::vector<std::string_view>& file_names,
+                                      const OpenOptions& options,
+                                      std::vector<std::string>& class_names);
+
+}  // namespace dataset

@@ -1,0 +1,123 @@
+// JPEG to RGB by libjpeg: every color space it has, progressive too.
+// Hides libjpeg's error handling. Its errors leave by longjmp, so no function here that may be left
+// that way holds an object with a destructor.
+#include <fmt/core.h>
+
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+
+// After <cstdio>, which it needs.
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "runner/base/error.h"
+#include "staging/dataset/image_codecs.h"
+
+namespace dataset {
+namespace {
+
+struct ErrorManager {
+  jpeg_error_mgr manager;  // first: libjpeg knows no more than this
+  std::jmp_buf jump;
+  std::array<char, JMSG_LENGTH_MAX> message;
+};
+
+[[noreturn]] void leave(j_common_ptr info) {
+  auto* errors = reinterpret_cast<ErrorManager*>(info->err);
+  info->err->format_message(info, errors->message.data());
+  std::longjmp(errors->jump, 1);
+}
+
+/// Warnings mean damaged data, and so an image that was not meant, but for those of headers alone.
+void judge_message(j_common_ptr info, int level) {
+  if (level >= 0) return;
+  switch (info->err->msg_code) {
+    case JWRN_ADOBE_XFORM:
+    case JWRN_JFIF_MAJOR:
+      return;
+    default:
+      leave(info);
+  }
+}
+
+/// A decoder and its error state; PODs but for the destructor.
+class Decoder {
+ public:
+  explicit Decoder(const std::vector<std::byte>& bytes) {
+    info_.err = jpeg_std_error(&errors_.manager);
+    errors_.manager.error_exit = leave;
+    errors_.manager.emit_message = judge_message;
+    jpeg_create_decompress(&info_);
+    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  }
+  ~Decoder() { jpeg_destroy_decompress(&info_); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  const char* message() const { return errors_.message.data(); }
+  const jpeg_decompress_struct& info() const { return info_; }
+  bool is_cmyk() const { return info_.out_color_space == JCS_CMYK; }
+
+  bool read_header() {
+    if (setjmp(errors_.jump) != 0) return false;
+    jpeg_read_header(&info_, TRUE);
+    const bool is_cmyk_file =
+        info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+    info_.out_color_space = is_cmyk_file ? JCS_CMYK : JCS_RGB;
+    info_.dct_method = JDCT_ISLOW;
+    info_.do_fancy_upsampling = TRUE;
+    info_.do_block_smoothing = FALSE;
+    return true;
+  }
+
+  /// `pixels`: [height, width, 3]; `row`: [width, 4], used for CMYK.
+  bool read_pixels(std::uint8_t* pixels, std::uint8_t* row) {
+    if (setjmp(errors_.jump) != 0) return false;
+    jpeg_start_decompress(&info_);
+    const std::size_t stride = std::size_t{info_.output_width} * 3;
+    while (info_.output_scanline < info_.output_height) {
+      std::uint8_t* out = pixels + info_.output_scanline * stride;
+      JSAMPROW target = is_cmyk() ? row : out;
+      jpeg_read_scanlines(&info_, &target, 1);
+      if (is_cmyk()) convert_cmyk(row, out);
+    }
+    jpeg_finish_decompress(&info_);
+    return true;
+  }
+
+ private:
+  /// Adobe's files hold the inverted inks.
+  void convert_cmyk(const std::uint8_t* row, std::uint8_t* out) const {
+    const bool inverted = info_.saw_Adobe_marker != 0;
+    for (JDIMENSION x = 0; x < info_.output_width; ++x) {
+      const int k = inverted ? row[4 * x + 3] : 255 - row[4 * x + 3];
+      for (JDIMENSION c = 0; c < 3; ++c) {
+        const int ink = inverted ? row[4 * x + c] : 255 - row[4 * x + c];
+        out[3 * x + c] = static_cast<std::uint8_t>((ink * k + 127) / 255);
+      }
+    }
+  }
+
+  jpeg_decompress_struct info_{};
+  ErrorManager errors_{};
+};
+
+}  // namespace
+
+void decode_jpeg(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
+                 Image& image) {
+  Decoder decoder(bytes);
+  if (!decoder.read_header()) {
+    throw base::DataError(fmt::format("{}: damaged JPEG header: {}", name, decoder.message()));
+  }
+  shape_image(decoder.info().image_height, decoder.info().image_width, name, extent, image);
+  if (extent == Extent::kHeader) return;
+  std::vector<std::uint8_t> row(decoder.is_cmyk() ? std::size_t{4} * decoder.info().image_width
+                                                  : 0);
+  if (!decoder.read_pixels(image.pixels.data(), row.data())) {
+    throw base::DataError(fmt::format("{}: damaged JPEG data: {}", name, decoder.message()));
+  }
+}
+
+}  // namespace dataset

@@ -1,0 +1,101 @@
+// PNG to RGB by libpng; transparency is dropped.
+// Hides libpng's error handling. Its errors leave by longjmp, so no function here that may be left
+// that way holds an object with a destructor.
+#include <fmt/core.h>
+#include <png.h>
+
+#include <array>
+#include <cstring>
+
+#include "runner/base/error.h"
+#include "staging/dataset/image_codecs.h"
+
+namespace dataset {
+namespace {
+
+struct Source {
+  const std::byte* data;
+  std::size_t size, position;
+  std::array<char, 200> message;
+};
+
+[[noreturn]] void leave(png_structp png, png_const_charp message) {
+  auto* source = static_cast<Source*>(png_get_error_ptr(png));
+  std::strncpy(source->message.data(), message, source->message.size() - 1);
+  png_longjmp(png, 1);
+}
+
+void ignore_warning(png_structp, png_const_charp) {}
+
+void feed(png_structp png, png_bytep out, std::size_t size) {
+  auto* source = static_cast<Source*>(png_get_io_ptr(png));
+  if (size > source->size - source->position) png_error(png, "the file ends early");
+  std::memcpy(out, source->data + source->position, size);
+  source->position += size;
+}
+
+/// A decoder and its error state.
+class Decoder {
+ public:
+  explicit Decoder(const std::vector<std::byte>& bytes)
+      : source_{bytes.data(), bytes.size(), 0, {}} {
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &source_, leave, ignore_warning);
+    info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
+    if (info_ == nullptr) throw base::SystemError("libpng: no memory for a decoder");
+    png_set_read_fn(png_, &source_, feed);
+  }
+  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  const char* message() const { return source_.message.data(); }
+  std::int64_t height() const { return png_get_image_height(png_, info_); }
+  std::int64_t width() const { return png_get_image_width(png_, info_); }
+
+  bool read_header() {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_read_info(png_, info_);
+    return true;
+  }
+
+  bool read_pixels(std::uint8_t* pixels) {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_set_expand(png_);
+    png_set_strip_16(png_);
+    png_set_strip_alpha(png_);
+    png_set_gray_to_rgb(png_);
+    const int passes = png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+    const auto stride = static_cast<std::size_t>(width()) * 3;
+    if (png_get_rowbytes(png_, info_) != stride) png_error(png_, "rows are not RGB");
+    for (int pass = 0; pass < passes; ++pass) {
+      for (std::int64_t y = 0; y < height(); ++y) {
+        png_read_row(png_, pixels + static_cast<std::size_t>(y) * stride, nullptr);
+      }
+    }
+    png_read_end(png_, nullptr);
+    return true;
+  }
+
+ private:
+  Source source_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+};
+
+}  // namespace
+
+void decode_png(const std::vector<std::byte>& bytes, const std::string& name, Extent extent,
+                Image& image) {
+  Decoder decoder(bytes);
+  if (!decoder.read_header()) {
+    throw base::DataError(fmt::format("{}: damaged PNG header: {}", name, decoder.message()));
+  }
+  shape_image(decoder.height(), decoder.width(), name, extent, image);
+  if (extent == Extent::kHeader) return;
+  if (!decoder.read_pixels(image.pixels.data())) {
+    throw base::DataError(fmt::format("{}: damaged PNG data: {}", name, decoder.message()));
+  }
+}
+
+}  // namespace dataset

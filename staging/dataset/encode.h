@@ -1,0 +1,36 @@
+// Writing what the readers read: JPEG images and tar archives.
+// Hides libjpeg's encoder and tar's header blocks.
+#pragma once
+
+#include <cstddef>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "staging/dataset/dataset.h"
+
+namespace dataset {
+
+/// A baseline JPEG (4:2:0, optimised nowhere, so that the bytes depend on the pixels alone).
+/// quality: 1 to 100. Throws SystemError with libjpeg's words.
+std::vector<std::byte> encode_jpeg(const Image& image, int quality);
+
+/// Writes a tar archive (ustar; long names the GNU way). Owner, time and mode are fixed, so that
+/// equal contents give equal archives. The stream's owner checks it for errors.
+class TarWriter {
+ public:
+  explicit TarWriter(std::ostream& out) : out_(out) {}
+  void add_folder(const std::string& name);
+  void add_file(const std::string& name, std::span<const std::byte> data);
+  /// The end mark; an archive without it counts as cut.
+  void finish();
+
+ private:
+  void add(const std::string& name, char type, std::span<const std::byte> data);
+  void header(const std::string& name, char type, std::size_t size);
+  void body(std::span<const std::byte> data);
+  std::ostream& out_;
+};
+
+}  // namespace dataset

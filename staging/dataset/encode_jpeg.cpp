@@ -1,0 +1,90 @@
+// RGB to JPEG by libjpeg.
+// Hides its error handling: no function that may be left by longjmp holds an object with a
+// destructor.
+#include <fmt/core.h>
+
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+#include <cstdlib>
+
+// After <cstdio>, which it needs.
+#include <jpeglib.h>
+
+#include "runner/base/error.h"
+#include "staging/dataset/encode.h"
+
+namespace dataset {
+namespace {
+
+struct ErrorManager {
+  jpeg_error_mgr manager;  // first: libjpeg knows no more than this
+  std::jmp_buf jump;
+  std::array<char, JMSG_LENGTH_MAX> message;
+};
+
+[[noreturn]] void leave(j_common_ptr info) {
+  auto* errors = reinterpret_cast<ErrorManager*>(info->err);
+  info->err->format_message(info, errors->message.data());
+  std::longjmp(errors->jump, 1);
+}
+
+class Encoder {
+ public:
+  Encoder() {
+    info_.err = jpeg_std_error(&errors_.manager);
+    errors_.manager.error_exit = leave;
+    jpeg_create_compress(&info_);
+    jpeg_mem_dest(&info_, &data_, &size_);
+  }
+  ~Encoder() {
+    jpeg_destroy_compress(&info_);
+    std::free(data_);
+  }
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+
+  const char* message() const { return errors_.message.data(); }
+  std::span<const std::byte> data() const {
+    return std::as_bytes(std::span(data_, static_cast<std::size_t>(size_)));
+  }
+
+  bool encode(const std::uint8_t* pixels, int height, int width, int quality) {
+    if (setjmp(errors_.jump) != 0) return false;
+    info_.image_height = static_cast<JDIMENSION>(height);
+    info_.image_width = static_cast<JDIMENSION>(width);
+    info_.input_components = 3;
+    info_.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&info_);
+    jpeg_set_quality(&info_, quality, TRUE);
+    info_.dct_method = JDCT_ISLOW;
+    jpeg_start_compress(&info_, TRUE);
+    while (info_.next_scanline < info_.image_height) {
+      // libjpeg's signature lacks a const that it keeps.
+      auto* row = const_cast<JSAMPROW>(pixels) +
+                  std::size_t{info_.next_scanline} * 3 * static_cast<std::size_t>(width);
+      jpeg_write_scanlines(&info_, &row, 1);
+    }
+    jpeg_finish_compress(&info_);
+    return true;
+  }
+
+ private:
+  jpeg_compress_struct info_{};
+  ErrorManager errors_{};
+  unsigned char* data_ = nullptr;
+  unsigned long size_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::byte> encode_jpeg(const Image& image, int quality) {
+  Encoder encoder;
+  if (!encoder.encode(image.pixels.data(), image.height, image.width, quality)) {
+    throw base::SystemError(fmt::format("libjpeg: cannot encode an image of {} x {}: {}",
+                                        image.height, image.width, encoder.message()));
+  }
+  return {encoder.data().begin(), encoder.data().end()};
+}
+
+}  // namespace dataset

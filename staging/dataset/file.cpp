@@ -1,0 +1,74 @@
+// Positioned, checked reads of a file.
+// Hides descriptors, short reads and errno.
+#include "staging/dataset/file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "runner/base/error.h"
+
+namespace dataset {
+
+void DescriptorTraits::close(Raw raw) { ::close(raw); }
+
+File::File(std::string path)
+    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (!descriptor_) {
+    throw base::DataError(fmt::format("{}: cannot be opened: {}", path_, std::strerror(errno)));
+  }
+  struct stat status {};
+  if (::fstat(descriptor_.get(), &status) != 0) {
+    throw base::DataError(fmt::format("{}: cannot be examined: {}", path_, std::strerror(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw base::DataError(fmt::format("{}: expected a regular file", path_));
+  }
+  size_ = status.st_size;
+  mtime_ns_ = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+std::int64_t File::read_some(std::int64_t offset, std::span<std::byte> out) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = ::pread(descriptor_.get(), out.data() + done, out.size() - done,
+                                offset + static_cast<std::int64_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw base::DataError(fmt::format("{}: offset {}: read failed: {}", path_,
+                                        offset + static_cast<std::int64_t>(done),
+                                        std::strerror(errno)));
+    }
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return static_cast<std::int64_t>(done);
+}
+
+void File::read(std::int64_t offset, std::span<std::byte> out) const {
+  const std::int64_t got = read_some(offset, out);
+  if (got != static_cast<std::int64_t>(out.size())) {
+    throw base::DataError(fmt::format("{}: offset {}: expected {} bytes, the file ends after {}",
+                                      path_, offset, out.size(), got));
+  }
+}
+
+std::vector<std::string> read_lines(const std::string& path) {
+  const File check(path);  // refuses folders, with the reason for what cannot be opened
+  std::ifstream in(path, std::ios::binary);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines.push_back(std::move(line));
+  }
+  if (in.bad()) throw base::DataError(fmt::format("{}: read failed", path));
+  return lines;
+}
+
+}  // namespace dataset

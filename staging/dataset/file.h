@@ -1,0 +1,47 @@
+// Positioned, checked reads of a file.
+// Hides descriptors, short reads and errno.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runner/base/unique_handle.h"
+
+namespace dataset {
+
+struct DescriptorTraits {
+  using Raw = int;
+  static Raw null() { return -1; }
+  static void close(Raw raw);
+};
+using Descriptor = base::UniqueHandle<DescriptorTraits>;
+
+/// A file open for reading. Reads carry their own offset, so threads may share it.
+class File {
+ public:
+  /// Throws DataError naming the path when it cannot be opened or is no regular file.
+  explicit File(std::string path);
+  const std::string& path() const { return path_; }
+  std::int64_t size() const { return size_; }
+  /// Modification time in nanoseconds since the Unix epoch.
+  std::int64_t mtime_ns() const { return mtime_ns_; }
+  /// Fills `out` from `offset`. Throws DataError naming path and offset when the file ends before
+  /// or a read fails.
+  void read(std::int64_t offset, std::span<std::byte> out) const;
+  /// As read(), but stops at the end of the file; gives the number of bytes read.
+  std::int64_t read_some(std::int64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::string path_;
+  Descriptor descriptor_;
+  std::int64_t size_ = 0, mtime_ns_ = 0;
+};
+
+/// The whole of a (small) text file, line by line, without line ends. Throws DataError.
+std::vector<std::string> read_lines(const std::string& path);
+
+}  // namespace dataset

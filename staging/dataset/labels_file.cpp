@@ -1,0 +1,112 @@
+// Labels of flat datasets from a text file.
+// Hides its two forms, and integers versus class names.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "runner/base/error.h"
+#include "runner/base/narrow.h"
+#include "staging/dataset/arrange.h"
+#include "staging/dataset/file.h"
+
+namespace dataset {
+namespace {
+
+constexpr std::string_view kBlanks = " \t";
+
+struct Line {
+  std::string_view file;  ///< empty: the lines stand in the order of the files
+  std::string_view label;
+};
+
+/// Reads labels of one file; knows the line for messages.
+class LabelParser {
+ public:
+  explicit LabelParser(const OpenOptions& options) : options_(options) {
+    for (const auto& name : options.class_names) {
+      ids_.emplace(name, base::narrow<std::int32_t>(ids_.size()));
+    }
+  }
+
+  [[noreturn]] void fail(std::size_t line, const std::string& what) const {
+    throw base::DataError(fmt::format("{}: line {}: {}", options_.labels_file, line + 1, what));
+  }
+
+  Line split(const std::string& text, std::size_t line) const {
+    const std::size_t begin = text.find_first_not_of(kBlanks);
+    if (begin == std::string::npos) fail(line, "expected a label, found an empty line");
+    const std::size_t end = text.find_last_not_of(kBlanks) + 1;
+    const std::string_view trimmed = std::string_view(text).substr(begin, end - begin);
+    const std::size_t blank = trimmed.find_last_of(kBlanks);
+    if (blank == std::string_view::npos) return {{}, trimmed};
+    const std::string_view file = trimmed.substr(0, trimmed.find_last_not_of(kBlanks, blank) + 1);
+    return {file, trimmed.substr(blank + 1)};
+  }
+
+  std::int32_t id(std::string_view label, std::size_t line) const {
+    const auto known = ids_.find(label);
+    if (known != ids_.end()) return known->second;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(label.begin(), label.end(), value);
+    if (error != std::errc() || end != label.end()) {
+      fail(line, fmt::format("expected an integer{}, found '{}'",
+                             ids_.empty() ? "" : " or one of the known class names", label));
+    }
+    const std::int64_t first = options_.first_label;
+    const std::int64_t count = ids_.empty() ? kMaxClasses : static_cast<std::int64_t>(ids_.size());
+    if (value < first || value >= first + count) {
+      fail(line,
+           fmt::format("expected a label of {} to {}, found {}", first, first + count - 1, value));
+    }
+    return static_cast<std::int32_t>(value - first);
+  }
+
+ private:
+  static constexpr std::int64_t kMaxClasses = 1 << 24;
+  const OpenOptions& options_;
+  std::unordered_map<std::string_view, std::int32_t> ids_;
+};
+
+std::size_t place_of(const std::vector<std::string_view>& file_names, std::string_view name,
+                     const LabelParser& parser, std::size_t line) {
+  const auto place = std::lower_bound(file_names.begin(), file_names.end(), name);
+  if (place == file_names.end() || *place != name) {
+    parser.fail(line, fmt::format("'{}' is not among the images", name));
+  }
+  return static_cast<std::size_t>(place - file_names.begin());
+}
+
+}  // namespace
+
+std::vector<std::int32_t> read_labels(const std::vector<std::string_view>& file_names,
+                                      const OpenOptions& options,
+                                      std::vector<std::string>& class_names) {
+  std::vector<std::string> lines = read_lines(options.labels_file);
+  while (!lines.empty() && lines.back().find_first_not_of(kBlanks) == std::string::npos) {
+    lines.pop_back();
+  }
+  if (lines.size() != file_names.size()) {
+    throw base::DataError(fmt::format("{}: expected {} labels, one for each image, found {}",
+                                      options.labels_file, file_names.size(), lines.size()));
+  }
+  const LabelParser parser(options);
+  std::vector<std::int32_t> labels(lines.size(), -1);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Line line = parser.split(lines[i], i);
+    const std::size_t place = line.file.empty() ? i : place_of(file_names, line.file, parser, i);
+    if (labels[place] >= 0) {
+      parser.fail(i, fmt::format("a second label for '{}'", file_names[place]));
+    }
+    labels[place] = parser.id(line.label, i);
+  }
+  class_names = options.class_names;
+  if (class_names.empty()) {
+    const std::int32_t largest = *std::max_element(labels.begin(), labels.end());
+    for (std::int32_t id = 0; id <= largest; ++id) class_names.push_back(std::to_string(id));
+  }
+  return labels;
+}
+
+}  // namespace dataset

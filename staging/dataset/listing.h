@@ -1,0 +1,54 @@
+// Where every sample of a dataset lies: what one rank learns by listing and the others are told.
+// Hides the walk over folders and archives, and how paths become classes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dataset {
+
+struct OpenOptions {
+  /// Labels of a flat folder or archive: one line per image in the order of the sorted file names,
+  /// or "FILE LABEL" lines in any order. A label is an integer or a class name. (The integers of
+  /// ILSVRC2012_validation_ground_truth.txt count ImageNet's own ids, not sorted folder names.)
+  std::string labels_file;
+  std::int64_t first_label = 0;  ///< the integer that means class 0: 0 or 1
+  /// Class names that ids refer to, such as those of the training set; empty: the classes found.
+  std::vector<std::string> class_names;
+};
+
+/// The samples of one dataset, sorted by class name, then file name (byte order); a flat one by
+/// file name. 24 bytes a sample, and the file names of a folder.
+struct Listing {
+  enum class Kind : std::int32_t { kFolder, kTar };
+  struct Sample {
+    std::int64_t position = 0;      ///< kTar: offset of the data; kFolder: offset in `names`
+    std::int64_t size = 0;          ///< kTar: bytes; kFolder: unknown, 0
+    std::int32_t label = 0;         ///< class id
+    std::uint32_t header_size = 0;  ///< kTar: bytes from the first header block to the data
+  };
+  Kind kind = Kind::kFolder;
+  bool is_flat = false;
+  std::string root;                       ///< the path as given
+  std::vector<std::string> class_names;   ///< by class id
+  std::vector<std::string> folder_names;  ///< kFolder: by class id, below root; flat: one, ""
+  std::vector<Sample> samples;
+  std::string names;               ///< kFolder: zero-terminated file names
+  std::int64_t ignored_files = 0;  ///< hidden, or without an image's extension
+  std::int64_t file_size = 0;      ///< kTar
+  std::int64_t mtime_ns = 0;       ///< of root
+};
+
+/// Lists `path`: a folder of class folders, a tar of class folders, a tar of class tars, or with
+/// `labels_file` a flat folder or tar of images. Images are files named .jpg, .jpeg, .png (any
+/// case). Throws DataError naming path and offset, folder or line for anything else: no images,
+/// an empty class, images at another depth, equal names, labels that do not fit.
+Listing list_samples(const std::string& path, const OpenOptions& options = {});
+
+/// All of a listing as bytes, for other ranks of the same machine type.
+std::string to_bytes(const Listing& listing);
+Listing listing_from_bytes(std::string_view bytes);
+
+}  // namespace dataset

@@ -1,0 +1,121 @@
+// Opens a dataset, whichever way its files are packed.
+// Hides the two readers: one file per sample, and samples inside one archive.
+#include "staging/dataset/open.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "staging/dataset/file.h"
+#include "staging/dataset/tar.h"
+
+namespace dataset {
+namespace {
+
+class ListedDataset : public Dataset {
+ public:
+  explicit ListedDataset(Listing listing) : listing_(std::move(listing)) {}
+  std::int64_t size() const override { return static_cast<std::int64_t>(listing_.samples.size()); }
+  const std::vector<std::string>& class_names() const override { return listing_.class_names; }
+  std::int32_t label(std::int64_t index) const override { return sample(index).label; }
+  const std::string& source() const override { return listing_.root; }
+
+ protected:
+  const Listing::Sample& sample(std::int64_t index) const {
+    if (index < 0 || index >= size()) {
+      throw base::Error(base::ExitCode::kInternal,
+                        fmt::format("{}: no sample {} among {}", listing_.root, index, size()));
+    }
+    return listing_.samples[static_cast<std::size_t>(index)];
+  }
+  const Listing& listing() const { return listing_; }
+
+ private:
+  Listing listing_;
+};
+
+class FolderDataset final : public ListedDataset {
+ public:
+  using ListedDataset::ListedDataset;
+
+  std::int64_t bytes(std::int64_t index) const override {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(name(index), error);
+    if (error) throw base::DataError(fmt::format("{}: {}", name(index), error.message()));
+    return static_cast<std::int64_t>(size);
+  }
+
+  void read(std::int64_t index, std::vector<std::byte>& out) const override {
+    const File file(name(index));
+    out.resize(static_cast<std::size_t>(file.size()));
+    file.read(0, out);
+  }
+
+  std::string name(std::int64_t index) const override {
+    const Listing::Sample& found = sample(index);
+    const char* file = listing().names.data() + found.position;
+    if (listing().is_flat) return fmt::format("{}/{}", listing().root, file);
+    const std::string& folder = listing().folder_names[static_cast<std::size_t>(found.label)];
+    return fmt::format("{}/{}/{}", listing().root, folder, file);
+  }
+};
+
+class TarDataset final : public ListedDataset {
+ public:
+  explicit TarDataset(Listing listing)
+      : ListedDataset(std::move(listing)), file_(this->listing().root) {
+    if (file_.size() != this->listing().file_size) {
+      throw base::DataError(fmt::format("{}: expected {} bytes as when it was listed, found {}",
+                                        file_.path(), this->listing().file_size, file_.size()));
+    }
+  }
+
+  std::int64_t bytes(std::int64_t index) const override { return sample(index).size; }
+
+  void read(std::int64_t index, std::vector<std::byte>& out) const override {
+    out.resize(static_cast<std::size_t>(sample(index).size));
+    try {
+      file_.read(sample(index).position, out);
+    } catch (const base::DataError& e) {
+      throw base::DataError(fmt::format("{} (in {})", e.what(), name_or_offset(index)));
+    }
+  }
+
+  /// Kept nowhere: the header is read again.
+  std::string name(std::int64_t index) const override {
+    const Listing::Sample& found = sample(index);
+    const std::int64_t begin = found.position - found.header_size;
+    TarMember member;
+    TarWalker(file_, file_.path(), begin, file_.size()).next(member);
+    const std::string& class_name = class_names()[static_cast<std::size_t>(found.label)];
+    const bool tells_class = listing().is_flat || member.name.find('/') != std::string::npos;
+    return fmt::format("{}: {}", file_.path(),
+                       tells_class ? member.name : class_name + "/" + member.name);
+  }
+
+ private:
+  std::string name_or_offset(std::int64_t index) const {
+    try {
+      return name(index);
+    } catch (const base::DataError&) {
+      return fmt::format("sample {}", index);
+    }
+  }
+
+  File file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_dataset(const std::string& path, const OpenOptions& options) {
+  return open_dataset(list_samples(path, options));
+}
+
+std::unique_ptr<Dataset> open_dataset(Listing listing) {
+  if (listing.kind == Listing::Kind::kTar) return std::make_unique<TarDataset>(std::move(listing));
+  return std::make_unique<FolderDataset>(std::move(listing));
+}
+
+}  // namespace dataset

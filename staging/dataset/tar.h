@@ -1,0 +1,51 @@
+// The members of a tar archive, one after the other: ustar, GNU and pax.
+// Hides header blocks, checksums, long names and large sizes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "staging/dataset/file.h"
+
+namespace dataset {
+
+struct TarMember {
+  enum class Kind { kFile, kFolder, kOther };
+  std::string name;                ///< as archived, without leading "./" and trailing "/"
+  Kind kind = Kind::kFile;         ///< kOther: links, devices, sparse files
+  std::int64_t header_offset = 0;  ///< of its first header block, extension headers included
+  std::int64_t data_offset = 0;    ///< in the file, as everywhere here
+  std::int64_t size = 0;           ///< of the data
+};
+
+/// Walks the archive in [begin, end) of a file (a whole file, or a member that is an archive
+/// itself). Source: POSIX.1-2017 pax interchange format; GNU tar manual, "Basic Tar Format".
+class TarWalker {
+ public:
+  /// `label` names the archive in messages.
+  TarWalker(const File& file, std::string label, std::int64_t begin, std::int64_t end);
+  /// The next member, or false after the last. Throws DataError naming archive and offset for a
+  /// wrong checksum, a damaged number or extension, and an archive that is cut.
+  bool next(TarMember& member);
+
+ private:
+  struct Extension {
+    std::string name;
+    std::int64_t size = -1;
+  };
+  const std::byte* block(std::int64_t offset);
+  std::string payload(std::int64_t offset, std::int64_t size);
+  void read_pax(std::int64_t offset, std::int64_t size, Extension& extension);
+  [[noreturn]] void fail(std::int64_t offset, const std::string& what) const;
+
+  const File& file_;
+  std::string label_;
+  std::int64_t position_, end_;
+  std::vector<std::byte> window_;
+  std::int64_t window_begin_ = 0, window_size_ = 0;
+  std::int64_t previous_size_ = 0;
+};
+
+}  // namespace dataset
