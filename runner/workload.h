@@ -16,6 +16,10 @@
 #include "runner/run_config.h"
 #include "runner/telemetry/telemetry.h"
 
+namespace CLI {
+class App;
+}
+
 namespace runner {
 
 enum class Direction { kRises, kFalls };
