@@ -1,0 +1,184 @@
+// The arrows between the rooms, read from each #include of the sources.
+// Hides the table of who may see whom; it also runs on a made-up tree, to show that it can fail.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Rooms = std::set<std::string>;
+
+const Rooms kTopFolders = {"runner", "staging", "workloads", "analysis"};
+
+/// The room that a file ("staging/dataset/tar.cpp") or an include path belongs to; "" for none.
+std::string room_of(const std::string& path) {
+  if (path == "runner/main.cpp") return "main";
+  std::vector<std::string> parts;
+  for (const fs::path& part : fs::path(path)) parts.push_back(part.string());
+  if (parts.size() < 2 || !kTopFolders.contains(parts[0])) return "";
+  const bool nested = parts.size() > 2;
+  if (parts[0] == "workloads") return nested ? "workloads/" + parts[1] : "workloads";
+  static const Rooms inner = {"runner/base", "runner/mllog", "runner/telemetry", "staging/dataset"};
+  const std::string folder = parts[0] + "/" + parts[1];
+  return nested && inner.contains(folder) ? folder : parts[0];
+}
+
+/// What `room` may include beside itself.
+Rooms visible_from(const std::string& room) {
+  static const std::map<std::string, Rooms> table = {
+      {"runner/base", {}},
+      {"runner/mllog", {"runner/base"}},
+      {"runner/telemetry", {"runner/base"}},
+      {"runner", {"runner/base", "runner/mllog", "runner/telemetry"}},
+      {"staging/dataset", {"runner/base"}},
+      {"staging", {"staging/dataset", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
+      {"workloads/nn", {"runner/base"}},
+      {"workloads/parallel",
+       {"workloads/nn", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
+      {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}}};
+  const auto found = table.find(room);
+  if (found != table.end()) return found->second;
+  return {"workloads/nn", "workloads/parallel", "staging",      "staging/dataset",
+          "runner",       "runner/base",        "runner/mllog", "runner/telemetry"};
+}
+
+bool may_include(const std::string& room, const std::string& seen) {
+  if (room == "main" || room == seen || visible_from(room).contains(seen)) return true;
+  return room == "workloads" && seen.starts_with("workloads/");  // the registry names each workload
+}
+
+/// Libraries that only some rooms may touch, so that the analysis half builds without them.
+bool may_use_library(const std::string& room, const std::string& header) {
+  static const std::regex guarded("(mpi|hdf5|dnnl\\w*)\\.(h|hpp)|oneapi/dnnl/.*");
+  if (room == "main" || !std::regex_match(header, guarded)) return true;
+  if (header == "mpi.h") return room == "runner";
+  static const Rooms without = {"runner/base", "runner/mllog", "runner/telemetry", "analysis"};
+  return !without.contains(room);
+}
+
+/// "staging/plan.cpp:3: includes workloads/nn/network.h" for every arrow that is not allowed.
+void check_file(const fs::path& root, const std::string& name, std::vector<std::string>& broken) {
+  static const std::regex include(R"re(^\s*#\s*include\s*(["<])([^">]+)[">])re");
+  std::ifstream file(root / name);
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    std::smatch match;
+    if (!std::regex_search(line, match, include)) continue;
+    const std::string target = match[2];
+    const bool allowed = match[1] == "<" ? may_use_library(room_of(name), target)
+                                         : may_include(room_of(name), room_of(target));
+    if (!allowed) broken.push_back(name + ":" + std::to_string(number) + ": includes " + target);
+  }
+}
+
+struct Findings {
+  int files = 0;
+  std::vector<std::string> broken;
+};
+
+Findings check_tree(const fs::path& root) {
+  static const Rooms endings = {".h", ".hpp", ".cpp", ".in"};
+  Findings findings;
+  for (const std::string& folder : kTopFolders) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (!entry.is_regular_file() || !endings.contains(entry.path().extension())) continue;
+      ++findings.files;
+      check_file(root, fs::relative(entry.path(), root).generic_string(), findings.broken);
+    }
+  }
+  std::sort(findings.broken.begin(), findings.broken.end());
+  return findings;
+}
+
+/// A made-up tree, gone with the test.
+class Tree {
+ public:
+  Tree() {
+    fs::remove_all(root_);
+    fs::create_directories(root_);
+  }
+  ~Tree() { fs::remove_all(root_); }
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+  void add(const std::string& name, const std::string& text) const {
+    fs::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << text;
+  }
+  Findings check() const { return check_tree(root_); }
+
+ private:
+  fs::path root_ =
+      fs::path(testing::TempDir()) /
+      (std::string("layering_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST(Layering, NoIncludePointsUpOrSideways) {
+  const Findings findings = check_tree(".");
+  EXPECT_GT(findings.files, 20) << "not run from the project's root";
+  EXPECT_THAT(findings.broken, testing::IsEmpty());
+}
+
+TEST(Layering, AllowsTheArrowsOfTheDesign) {
+  const Tree tree;
+  tree.add("runner/main.cpp",
+           "#include \"workloads/registry.h\"\n#include \"analysis/report.h\"\n");
+  tree.add("runner/communicator.cpp", "#include <mpi.h>\n#include \"runner/base/error.h\"\n");
+  tree.add("staging/plan.cpp", "#include <hdf5.h>\n#include \"runner/communicator.h\"\n");
+  tree.add("workloads/registry.cpp", "#include \"workloads/cosmoflow/workload.h\"\n");
+  tree.add("workloads/cosmoflow/workload.cpp",
+           "#include \"workloads/nn/network.h\"\n#include \"staging/prefetch.h\"\n");
+  tree.add("analysis/report.cpp", "#include \"runner/mllog/keys.h\"\n#include <vector>\n");
+  EXPECT_EQ(tree.check().files, 6);
+  EXPECT_THAT(tree.check().broken, testing::IsEmpty());
+}
+
+TEST(Layering, FindsEachArrowThatPointsUpOrSideways) {
+  const Tree tree;
+  tree.add("runner/run_loop.cpp", "// first line\n#include \"workloads/resnet50/workload.h\"\n");
+  tree.add("runner/base/error.cpp", "#include \"runner/communicator.h\"\n");
+  tree.add("runner/mllog/writer.cpp", "#include \"runner/telemetry/telemetry.h\"\n");
+  tree.add("staging/dataset/tar.cpp", "#include \"staging/prefetch.h\"\n");
+  tree.add("staging/plan.cpp", "  #  include \"workloads/nn/network.h\"\n");
+  tree.add("workloads/nn/network.cpp", "#include \"runner/communicator.h\"\n");
+  tree.add("workloads/resnet50/model.cpp", "#include \"workloads/cosmoflow/model.h\"\n");
+  tree.add("workloads/resnet50/names.cpp", "#include \"workloads/registry.h\"\n");
+  tree.add("analysis/report.cpp", "#include \"runner/run_config.h\"\n");
+  tree.add("analysis/score.cpp", "#include \"score.h\"\n");
+  EXPECT_THAT(tree.check().broken,
+              testing::UnorderedElementsAre(
+                  "runner/run_loop.cpp:2: includes workloads/resnet50/workload.h",
+                  "runner/base/error.cpp:1: includes runner/communicator.h",
+                  "runner/mllog/writer.cpp:1: includes runner/telemetry/telemetry.h",
+                  "staging/dataset/tar.cpp:1: includes staging/prefetch.h",
+                  "staging/plan.cpp:1: includes workloads/nn/network.h",
+                  "workloads/nn/network.cpp:1: includes runner/communicator.h",
+                  "workloads/resnet50/model.cpp:1: includes workloads/cosmoflow/model.h",
+                  "workloads/resnet50/names.cpp:1: includes workloads/registry.h",
+                  "analysis/report.cpp:1: includes runner/run_config.h",
+                  "analysis/score.cpp:1: includes score.h"));
+}
+
+TEST(Layering, FindsLibrariesWhereTheyAreNotWanted) {
+  const Tree tree;
+  tree.add("runner/base/system_facts.cpp", "#include <mpi.h>\n");
+  tree.add("workloads/parallel/exchange.cpp", "#include <mpi.h>\n");
+  tree.add("analysis/log_parser.cpp", "#include <hdf5.h>\n");
+  tree.add("runner/telemetry/telemetry.cpp", "#include <dnnl.hpp>\n");
+  EXPECT_THAT(tree.check().broken,
+              testing::ElementsAre("analysis/log_parser.cpp:1: includes hdf5.h",
+                                   "runner/base/system_facts.cpp:1: includes mpi.h",
+                                   "runner/telemetry/telemetry.cpp:1: includes dnnl.hpp",
+                                   "workloads/parallel/exchange.cpp:1: includes mpi.h"));
+}
+
+}  // namespace
