@@ -23,6 +23,13 @@ class SampleOrder {
   /// Half-open dataset ranges that the slots [first, last) can ever draw from.
   std::vector<std::pair<std::int64_t, std::int64_t>> needed(std::int64_t first,
                                                             std::int64_t last) const;
+
+ private:
+  std::int64_t shard_of(std::int64_t slot) const;
+  std::int64_t first_slot(std::int64_t shard) const;
+  std::int64_t samples_, global_batch_, shards_;
+  std::uint64_t seed_;
+  std::int64_t steps_per_epoch_ = 0;
 };
 
 /// Part `part` of `parts` of `total` items, contiguous, sizes differing by at most one: [first,
