@@ -1,0 +1,36 @@
+// The conditions that configuration values are often held to.
+// Hides their wording.
+#include <fmt/format.h>
+
+#include "runner/base/object_reader.h"
+
+namespace base {
+
+Check<double> positive() {
+  return {"must be positive", [](const double& v) { return v > 0.0; }};
+}
+
+Check<double> not_negative() {
+  return {"must not be negative", [](const double& v) { return v >= 0.0; }};
+}
+
+Check<double> between(double low, double high) {
+  return {"must be between " + fmt::format("{}", low) + " and " + fmt::format("{}", high),
+          [=](const double& v) { return v >= low && v <= high; }};
+}
+
+Check<std::int64_t> at_least(std::int64_t low) {
+  return {"must be at least " + std::to_string(low),
+          [=](const std::int64_t& v) { return v >= low; }};
+}
+
+Check<std::int64_t> within(std::int64_t low, std::int64_t high) {
+  return {"must be between " + std::to_string(low) + " and " + std::to_string(high),
+          [=](const std::int64_t& v) { return v >= low && v <= high; }};
+}
+
+Check<std::string> not_empty() {
+  return {"must not be empty", [](const std::string& v) { return !v.empty(); }};
+}
+
+}  // namespace base

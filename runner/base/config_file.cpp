@@ -1,0 +1,76 @@
+// Reads a configuration file and applies the overrides of the command line.
+// Hides file reading and the grammar of a.b=value.
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runner/base/error.h"
+#include "runner/base/object_reader.h"
+#include "runner/base/strict_json.h"
+
+namespace base {
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string read_text(const std::string& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw ConfigError(system_error(path + ": cannot open", errno).what());
+  std::ostringstream text;
+  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (in.bad() || text.bad()) throw ConfigError(path + ": cannot be read (is it a directory?)");
+  return std::move(text).str();
+}
+
+Json parse_override_value(const std::string& text) {
+  try {
+    return parse_strict_json(text, "", JsonComments::kRefused);
+  } catch (const DataError&) {
+    return text;  // not JSON: a plain string needs no quotes
+  }
+}
+
+void apply_override(Json& root, const std::string& text) {
+  const auto refuse = [&](const std::string& reason) {
+    throw ConfigError("--set " + text + ": " + reason);
+  };
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) refuse("must look like key=value or outer.inner=value");
+  const std::string dotted = text.substr(0, equals);
+
+  Json* at = &root;
+  std::string path;
+  for (std::size_t begin = 0; begin <= dotted.size();) {
+    const std::size_t end = std::min(dotted.find('.', begin), dotted.size());
+    const std::string key = dotted.substr(begin, end - begin);
+    if (key.empty()) refuse("has an empty key");
+    if (!at->is_object()) refuse(path + " is not an object but " + brief_json(*at));
+    path = json_path(path, key);
+    if (!at->contains(key)) (*at)[key] = Json::object();
+    at = &(*at)[key];
+    begin = end + 1;
+  }
+  *at = parse_override_value(text.substr(equals + 1));
+}
+
+}  // namespace
+
+Json load_config(const std::string& path, const std::vector<std::string>& overrides) {
+  Json root;
+  try {
+    root = parse_strict_json(read_text(path), path, JsonComments::kAllowed);
+  } catch (const DataError& e) {
+    throw ConfigError(e.what());  // a configuration is part of the command line
+  }
+  if (!root.is_object()) {
+    throw ConfigError(path + ": must be a JSON object, got " + brief_json(root));
+  }
+  for (const std::string& text : overrides) apply_override(root, text);
+  return root;
+}
+
+}  // namespace base

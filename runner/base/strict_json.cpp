@@ -1,0 +1,185 @@
+// Strict JSON reading on top of nlohmann's SAX parser.
+// Hides the parser's events and positions.
+#include "runner/base/strict_json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "runner/base/error.h"
+
+namespace base {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// Far beyond any configuration, far below what recursive printing survives.
+constexpr std::size_t kMaxDepth = 200;
+constexpr std::size_t kBriefBytes = 60;
+
+/// nlohmann's text without its own prefix, which counts lines and columns differently.
+std::string reason_of(const std::string& what) {
+  const std::size_t colon = what.find(": ");
+  if (what.find("parse error at line") != std::string::npos && colon != std::string::npos) {
+    return what.substr(colon + 2);
+  }
+  const std::size_t bracket = what.find("] ");
+  return bracket == std::string::npos ? what : what.substr(bracket + 2);
+}
+
+/// The text, handed out byte by byte to the parser, which so tells how far it has come.
+class CountedText {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountedText(const char* at, const char** reached) : at_(at), reached_(reached) {}
+  reference operator*() const { return *at_; }
+  CountedText& operator++() {
+    ++at_;
+    if (reached_ != nullptr) *reached_ = at_;
+    return *this;
+  }
+  bool operator==(const CountedText& other) const { return at_ == other.at_; }
+  bool operator!=(const CountedText& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_;
+  const char** reached_;
+};
+
+/// Builds the value; throws at the first offence.
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  Builder(std::string_view text, const std::string& name)
+      : text_(text), name_(name), reached_(text.data()) {}
+
+  const char** reached() { return &reached_; }
+  Json take() { return std::move(root_); }
+
+  bool null() override { return place(nullptr); }
+  bool boolean(bool value) override { return place(value); }
+  bool number_integer(number_integer_t value) override { return place(value); }
+  bool number_unsigned(number_unsigned_t value) override { return place(value); }
+  bool number_float(number_float_t value, const string_t&) override { return place(value); }
+  bool string(string_t& value) override { return place(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // no such event in text
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    Frame& top = frames_.back();
+    top.key = std::move(name);
+    if (top.container->contains(top.key)) fail(consumed(), path() + ": duplicate key");
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    fail(position, "not valid JSON: " + reason_of(error.what()));
+  }
+
+ private:
+  struct Frame {
+    Json* container;
+    std::string key;
+  };
+
+  bool place(Json value) {
+    put(std::move(value));
+    return true;
+  }
+
+  Json* put(Json value) {
+    if (frames_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    Frame& top = frames_.back();
+    if (top.container->is_array()) {
+      top.container->push_back(std::move(value));
+      return &top.container->back();
+    }
+    return &((*top.container)[top.key] = std::move(value));
+  }
+
+  bool open(Json container) {
+    if (frames_.size() == kMaxDepth) {
+      fail(consumed(), "nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    }
+    frames_.push_back({put(std::move(container)), ""});
+    return true;
+  }
+
+  bool close() {
+    frames_.pop_back();
+    return true;
+  }
+
+  std::string path() const {
+    std::string path;
+    for (const Frame& frame : frames_) {
+      path =
+          json_path(path, frame.container->is_array() ? std::to_string(frame.container->size() - 1)
+                                                      : frame.key);
+    }
+    return path;
+  }
+
+  std::size_t consumed() const { return static_cast<std::size_t>(reached_ - text_.data()); }
+
+  /// `consumed_bytes`: how many bytes were read; the last of them is the offence.
+  [[noreturn]] void fail(std::size_t consumed_bytes, const std::string& reason) const {
+    const std::size_t at = std::min(consumed_bytes == 0 ? 0 : consumed_bytes - 1, text_.size());
+    const std::string_view before = text_.substr(0, at);
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+    throw DataError(name_ + ": line " + std::to_string(line) + ", column " +
+                    std::to_string(at - line_start + 1) + ": " + reason);
+  }
+
+  std::string_view text_;
+  const std::string& name_;
+  const char* reached_;
+  Json root_;
+  std::vector<Frame> frames_;
+};
+
+}  // namespace
+
+Json parse_strict_json(std::string_view text, const std::string& name, JsonComments comments) {
+  Builder builder(text, name);
+  Json::sax_parse(CountedText(text.data(), builder.reached()),
+                  CountedText(text.data() + text.size(), nullptr), &builder,
+                  Json::input_format_t::json, true, comments == JsonComments::kAllowed);
+  return builder.take();
+}
+
+std::string json_path(const std::string& parent, std::string_view key) {
+  std::string path = parent + "/";
+  for (const char c : key) {
+    if (c == '~') {
+      path += "~0";
+    } else if (c == '/') {
+      path += "~1";
+    } else {
+      path += c;
+    }
+  }
+  return path;
+}
+
+std::string brief_json(const Json& value) {
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > kBriefBytes) text = text.substr(0, kBriefBytes - 4) + " ...";
+  return text;
+}
+
+}  // namespace base
