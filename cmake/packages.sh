@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# The Debian packages that this project needs, by group, and their installation.
+# Hides apt: what is missing is installed when root; otherwise the line to run is printed and the exit code is 2.
+#
+#   cmake/packages.sh GROUP...     install what is missing of these groups
+#   cmake/packages.sh --list GROUP...     print their packages, one a line
+set -euo pipefail
+
+declare -A groups
+# To build and run: compilers and tools, then libraries. README.md gives the reason of each.
+groups[build]="
+  git g++ cmake ninja-build pkg-config ccache
+  libdnnl-dev ocl-icd-opencl-dev opencl-c-headers
+  libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
+  nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev
+  libjpeg62-turbo-dev libpng-dev libxxhash-dev libhwloc-dev
+  libjs-chart.js"
+# To run the tests.
+groups[test]="libgtest-dev libgmock-dev"
+# To compare with the reference framework; tests that need it are skipped where it is absent.
+groups[parity]="python3-torch python3-torchvision python3-h5py"
+# For ./check --all.
+groups[thorough]="clang clang-tidy clang-format libclang-rt-14-dev libomp-14-dev shellcheck"
+
+packages_of() {
+  local group package
+  for group in "$@"; do
+    if [[ -z ${groups[$group]-} ]]; then
+      echo "packages.sh: no group '$group'; there are: ${!groups[*]}" >&2
+      exit 2
+    fi
+    for package in ${groups[$group]}; do echo "$package"; done
+  done
+}
+
+is_installed() {
+  [[ $(dpkg-query -W -f='${Status}' "$1" 2>/dev/null) == "install ok installed" ]]
+}
+
+# The index is fetched only when it is needed: where it is absent, or too old for the mirror.
+install() {
+  local apt=(apt-get -qq -y -o Dpkg::Use-Pty=0)
+  export DEBIAN_FRONTEND=noninteractive
+  "${apt[@]}" install --no-install-recommends "$@" && return
+  "${apt[@]}" update
+  "${apt[@]}" install --no-install-recommends "$@"
+}
+
+main() {
+  if [[ ${1-} == --list ]]; then
+    shift
+    packages_of "$@"
+    return
+  fi
+  if ! command -v dpkg-query apt-get >/dev/null; then
+    echo "packages.sh: this is not Debian; install the equivalents of:" "$(packages_of "$@" | xargs)" >&2
+    exit 2
+  fi
+  local missing=() package wanted
+  wanted=$(packages_of "$@")
+  for package in $wanted; do
+    is_installed "$package" || missing+=("$package")
+  done
+  if ((${#missing[@]} == 0)); then
+    echo "All packages are installed."
+    return
+  fi
+  if ((EUID != 0)); then
+    echo "Packages are missing. Run this line, then start again:" >&2
+    echo "  sudo apt-get update && sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 2
+  fi
+  echo "Installing ${#missing[@]} packages: ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! install "${missing[@]}" >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    echo "packages.sh: apt-get failed; its output stands above" >&2
+    exit 4
+  fi
+  rm -f "$log"
+}
+
+main "$@"
