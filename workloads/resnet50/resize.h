@@ -1,0 +1,35 @@
+// Resizing a region of an image, by the two rules that references use.
+// Hides taps, fixed-point weights and the order of the passes.
+#pragma once
+
+#include <span>
+
+#include "staging/dataset/dataset.h"
+
+namespace resnet50 {
+
+/// A rectangle of source pixels.
+struct Region {
+  int top = 0, left = 0, height = 0, width = 0;
+};
+
+/// The size that a region is resized to, and the square window of the result that is computed.
+struct Target {
+  int height = 0, width = 0;
+  int top = 0, left = 0, size = 0;
+};
+
+enum class Mirror { kNo, kYes };
+
+/// Bilinear with src = dst * in / out: no half-pixel centre, no antialiasing. kYes mirrors the
+/// region before it is resized, which for this rule is not the same as after.
+///   out [3, size, size], 0..255. Source: TensorFlow's resize_bilinear without align_corners.
+void resize_legacy(const dataset::Image& image, const Region& region, const Target& target,
+                   Mirror mirror, std::span<float> out);
+
+/// Triangle filter widened by the scale when shrinking, columns first, each pass rounded to 8 bits.
+///   out [3, size, size], 0..255, whole numbers. Source: Pillow's Image.resize(BILINEAR).
+void resize_antialiased(const dataset::Image& image, const Region& region, const Target& target,
+                        Mirror mirror, std::span<float> out);
+
+}  // namespace resnet50
