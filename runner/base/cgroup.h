@@ -1,0 +1,21 @@
+// What the control groups of this process allow it.
+// Hides the hierarchies of cgroup v1 and v2 and where they are mounted.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+namespace base {
+
+struct CgroupLimits {
+  std::optional<double> cpus;                ///< quota in CPUs; none: no limit
+  std::optional<std::int64_t> memory_bytes;  ///< none: no limit
+};
+
+/// The tightest limits on the way from this process's groups up to the root. What cannot be read
+/// limits nothing. `root` is where proc and the cgroup mounts are looked for: "/", or a test's
+/// tree.
+CgroupLimits cgroup_limits(const std::filesystem::path& root);
+
+}  // namespace base

@@ -1,0 +1,121 @@
+// Reads the machine's facts from /proc and /sys.
+// Hides their formats.
+#include "runner/base/machine_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+namespace base {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::optional<std::string> first_line(const fs::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  if (!std::getline(in, line)) return {};
+  return line;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t\"");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\"") - first + 1);
+}
+
+/// The value behind the first line `name<separator>value`.
+std::optional<std::string> field(const fs::path& file, const std::string& name, char separator) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t at = line.find(separator);
+    if (at != std::string::npos && trimmed(line.substr(0, at)) == name) {
+      return trimmed(line.substr(at + 1));
+    }
+  }
+  return {};
+}
+
+std::optional<std::int64_t> leading_integer(const std::optional<std::string>& text) {
+  if (!text) return {};
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc()) return {};
+  return value;
+}
+
+/// Directories `parent/<prefix><number>`, such as cpu0.
+std::vector<fs::path> numbered(const fs::path& parent, const std::string& prefix) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(parent, error)) {
+    const std::string name = entry.path().filename().string();
+    const bool fits = name.size() > prefix.size() && name.starts_with(prefix) &&
+                      std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()),
+                                  name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (fits) found.push_back(entry.path());
+  }
+  return found;
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json count_or_null(std::size_t count) { return count == 0 ? Json() : Json(count); }
+
+/// Sockets, cores and logical CPUs that are online; virtual machines may hide the first two.
+void add_topology(const fs::path& root, Json& facts) {
+  std::set<std::int64_t> sockets;
+  std::set<std::pair<std::int64_t, std::int64_t>> cores;
+  std::size_t logical = 0;
+  for (const fs::path& cpu : numbered(root / "sys/devices/system/cpu", "cpu")) {
+    const auto package = leading_integer(first_line(cpu / "topology/physical_package_id"));
+    const auto core = leading_integer(first_line(cpu / "topology/core_id"));
+    if (!package || !core) continue;  // offline CPUs have no topology
+    ++logical;
+    if (*package < 0) continue;
+    sockets.insert(*package);
+    cores.emplace(*package, *core);
+  }
+  facts["sockets"] = count_or_null(sockets.size());
+  facts["cores"] = count_or_null(cores.size());
+  facts["logical_cpus"] = count_or_null(logical);
+  facts["numa_nodes"] = count_or_null(numbered(root / "sys/devices/system/node", "node").size());
+}
+
+/// "always [madvise] never" -> "madvise".
+Json chosen_word(const std::optional<std::string>& line) {
+  if (!line) return nullptr;
+  const std::size_t open = line->find('['), close = line->find(']');
+  if (open == std::string::npos || close == std::string::npos || close < open) return nullptr;
+  return line->substr(open + 1, close - open - 1);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> status_kib(const fs::path& root, const std::string& name) {
+  return leading_integer(field(root / "proc/self/status", name, ':'));
+}
+
+Json machine_file_facts(const fs::path& root) {
+  Json facts;
+  facts["cpu_model"] = or_null(field(root / "proc/cpuinfo", "model name", ':'));
+  add_topology(root, facts);
+  const auto memory_kib = leading_integer(field(root / "proc/meminfo", "MemTotal", ':'));
+  facts["memory_bytes"] = memory_kib ? Json(*memory_kib * 1024) : Json();
+  facts["transparent_huge_pages"] =
+      chosen_word(first_line(root / "sys/kernel/mm/transparent_hugepage/enabled"));
+  facts["governor"] =
+      or_null(first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+  facts["operating_system"] = or_null(field(root / "etc/os-release", "PRETTY_NAME", '='));
+  return facts;
+}
+
+}  // namespace base

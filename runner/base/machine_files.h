@@ -1,0 +1,21 @@
+// What /proc and /sys say about the machine.
+// Hides their formats.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+namespace base {
+
+/// {"cpu_model", "sockets", "cores", "logical_cpus", "numa_nodes", "memory_bytes",
+/// "transparent_huge_pages", "governor", "operating_system"}; a fact that cannot be read is null.
+/// `root`: "/", or a test's tree.
+nlohmann::json machine_file_facts(const std::filesystem::path& root);
+
+/// A field of /proc/self/status that counts KiB, such as "VmHWM".
+std::optional<std::int64_t> status_kib(const std::filesystem::path& root, const std::string& field);
+
+}  // namespace base

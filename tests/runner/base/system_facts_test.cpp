@@ -1,0 +1,229 @@
+// System facts on made-up trees of /proc, /sys and cgroups, and on this machine.
+// Hides nothing.
+#include "runner/base/system_facts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <thread>
+
+#include "runner/base/cgroup.h"
+#include "runner/base/environment_facts.h"
+#include "runner/base/error.h"
+#include "runner/base/machine_files.h"
+#include "runner/base/temporary_directory.h"
+#include "runner/base/thrown_message.h"
+#include "runner/base/usable_cpus.h"
+
+namespace base {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kMountV2[] =
+    "25 20 0:22 / /sys rw shared:7 - sysfs sysfs rw\n"
+    "30 25 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n";
+constexpr char kMountV1[] =
+    "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+    "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+
+TEST(CgroupLimits, AreAbsentWhereNothingCanBeRead) {
+  const TemporaryDirectory root;
+  const CgroupLimits limits = cgroup_limits(root.path());
+  EXPECT_FALSE(limits.cpus);
+  EXPECT_FALSE(limits.memory_bytes);
+}
+
+TEST(CgroupLimits, TakeTheTightestOfTheGroupsAboveInV2) {
+  const TemporaryDirectory root;
+  root.write("proc/self/cgroup", "0::/batch/job/step\n");
+  root.write("proc/self/mountinfo", kMountV2);
+  root.write("sys/fs/cgroup/batch/cpu.max", "150000 100000\n");
+  root.write("sys/fs/cgroup/batch/job/cpu.max", "400000 100000\n");
+  root.write("sys/fs/cgroup/batch/job/step/cpu.max", "max 100000\n");
+  root.write("sys/fs/cgroup/batch/memory.max", "max\n");
+  root.write("sys/fs/cgroup/batch/job/memory.max", "1073741824\n");
+  const CgroupLimits limits = cgroup_limits(root.path());
+  EXPECT_EQ(limits.cpus, 1.5);
+  EXPECT_EQ(limits.memory_bytes, 1073741824);
+}
+
+TEST(CgroupLimits, ReadV1) {
+  const TemporaryDirectory root;
+  root.write("proc/self/cgroup", "4:memory:/job\n2:cpu,cpuacct:/job\n0::/\n");
+  root.write("proc/self/mountinfo", kMountV1);
+  root.write("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000\n");
+  root.write("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+  root.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  const CgroupLimits limits = cgroup_limits(root.path());
+  EXPECT_EQ(limits.cpus, 0.5);
+  EXPECT_FALSE(limits.memory_bytes);
+}
+
+TEST(CgroupLimits, KnowTheUnlimitedOfV1) {
+  const TemporaryDirectory root;
+  root.write("proc/self/cgroup", "2:cpu,cpuacct:/\n");
+  root.write("proc/self/mountinfo", kMountV1);
+  root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
+  root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_FALSE(cgroup_limits(root.path()).cpus);
+}
+
+TEST(CgroupLimits, UseTheMountWhereAContainerSeesOnlyItsOwnGroup) {
+  const TemporaryDirectory root;
+  root.write("proc/self/cgroup", "0::/docker/0123\n");
+  root.write("proc/self/mountinfo",
+             "30 25 0:26 /docker/0123 /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n");
+  root.write("sys/fs/cgroup/cpu.max", "200000 100000\n");
+  EXPECT_EQ(cgroup_limits(root.path()).cpus, 2.0);
+}
+
+TEST(CgroupLimits, IgnoreFilesOfAnotherFormat) {
+  const TemporaryDirectory root;
+  root.write("proc/self/cgroup", "nonsense\n0::/\n");
+  root.write("proc/self/mountinfo", std::string("nonsense\n - \n") + kMountV2);
+  for (const char* text : {"", "100000", "x y", "100000 0", "-5 100000", "1 2 3"}) {
+    root.write("sys/fs/cgroup/cpu.max", text);
+    EXPECT_FALSE(cgroup_limits(root.path()).cpus) << text;
+  }
+}
+
+TEST(UsableCpus, AreCutByTheQuotaRoundedUp) {
+  EXPECT_EQ(cut_by_quota(8, {}), 8);
+  EXPECT_EQ(cut_by_quota(8, {1.5, {}}), 2);
+  EXPECT_EQ(cut_by_quota(8, {0.1, {}}), 1);
+  EXPECT_EQ(cut_by_quota(8, {64.0, {}}), 8);
+  EXPECT_EQ(cut_by_quota(8, {1e18, {}}), 8);
+}
+
+TEST(UsableCpus, FollowTheAffinityMask) {
+  const std::vector<int> all = affinity_cpus();
+  ASSERT_FALSE(all.empty());
+  std::thread([&] {  // a mask of one thread, gone with it
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(all.back()), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    EXPECT_EQ(affinity_cpus(), std::vector<int>{all.back()});
+    EXPECT_EQ(usable_cpus(), 1);
+  })
+      .join();
+  EXPECT_LE(usable_cpus(), static_cast<int>(all.size()));
+}
+
+TEST(CpuRanges, AreWrittenAsTheKernelDoes) {
+  EXPECT_EQ(cpu_ranges({}), "");
+  EXPECT_EQ(cpu_ranges({3}), "3");
+  EXPECT_EQ(cpu_ranges({0, 1, 2, 5, 7, 8}), "0-2,5,7-8");
+}
+
+class MaxIsa : public ::testing::Test {
+ protected:
+  ~MaxIsa() override { unsetenv("TRAINMARK_MAX_ISA"); }
+};
+
+TEST_F(MaxIsa, LowersTheInstructionSetAndNeverRaisesIt) {
+  const InstructionSet own = usable_instruction_set();
+  setenv("TRAINMARK_MAX_ISA", "baseline", 1);
+  EXPECT_EQ(usable_instruction_set(), InstructionSet::kBaseline);
+  for (const InstructionSet limit :
+       {InstructionSet::kAvx2, InstructionSet::kAvx512, InstructionSet::kAvx512Bf16}) {
+    setenv("TRAINMARK_MAX_ISA", to_string(limit).c_str(), 1);
+    EXPECT_EQ(usable_instruction_set(), std::min(limit, own));
+  }
+  setenv("TRAINMARK_MAX_ISA", "", 1);
+  EXPECT_EQ(usable_instruction_set(), own);
+}
+
+TEST_F(MaxIsa, RefusesANameItDoesNotKnow) {
+  setenv("TRAINMARK_MAX_ISA", "avx1024", 1);
+  EXPECT_EQ(thrown_message<ConfigError>([] { usable_instruction_set(); }),
+            "TRAINMARK_MAX_ISA: must be one of baseline, avx2, avx512, avx512_bf16, got "
+            "\"avx1024\"");
+}
+
+TEST(MachineFiles, GiveNullForEveryFactThatCannotBeRead) {
+  const TemporaryDirectory root;
+  const Json facts = machine_file_facts(root.path());
+  EXPECT_EQ(facts.size(), 9u);
+  for (const auto& [name, value] : facts.items()) EXPECT_TRUE(value.is_null()) << name;
+}
+
+TEST(MachineFiles, CountSocketsCoresAndThreads) {
+  const TemporaryDirectory root;
+  for (int cpu = 0; cpu < 8; ++cpu) {  // 2 sockets of 2 cores of 2 threads
+    const std::string topology = "sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+    root.write(topology + "physical_package_id", std::to_string(cpu / 2 % 2) + "\n");
+    root.write(topology + "core_id", std::to_string(cpu % 2) + "\n");
+  }
+  root.write("sys/devices/system/cpu/cpu8/online", "0\n");
+  root.write("sys/devices/system/cpu/cpufreq/policy0/x", "");
+  root.write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  root.write("sys/devices/system/node/node0/x", "");
+  root.write("sys/devices/system/node/node1/x", "");
+  root.write("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+  root.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Own CPU: 8 threads\n");
+  root.write("proc/meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n");
+  root.write("etc/os-release", "ID=own\nPRETTY_NAME=\"Own Linux 1\"\n");
+  EXPECT_EQ(machine_file_facts(root.path()), Json::parse(R"({
+    "cpu_model": "Own CPU: 8 threads", "sockets": 2, "cores": 4, "logical_cpus": 8,
+    "numa_nodes": 2, "memory_bytes": 2097152, "transparent_huge_pages": "madvise",
+    "governor": "performance", "operating_system": "Own Linux 1"})"));
+}
+
+TEST(EnvironmentFacts, KeepWhatMovesFiguresAndNoSecret) {
+  const char* const environment[] = {"OMP_NUM_THREADS=2",
+                                     "ONEDNN_VERBOSE=a=b",
+                                     "OMPI_MCA_btl=self,vader",
+                                     "SLURM_JOB_ID=7",
+                                     "HOME=/root",
+                                     "SLURM_JWT=s3cret",
+                                     "OMPI_MCA_orte_hnp_uri=1.0;tcp://10.0.0.1:5",
+                                     "TRAINMARK_TOKEN=s3cret",
+                                     "NOTHING",
+                                     nullptr};
+  EXPECT_EQ(environment_facts(environment),
+            Json::parse(R"({"OMP_NUM_THREADS": "2", "ONEDNN_VERBOSE": "a=b",
+                            "OMPI_MCA_btl": "self,vader", "SLURM_JOB_ID": "7"})"));
+}
+
+TEST(MachineFacts, DescribeThisMachine) {
+  const Json facts = machine_facts();
+  EXPECT_EQ(facts["usable_cpus"], usable_cpus());
+  EXPECT_EQ(facts["instruction_set"], to_string(usable_instruction_set()));
+  EXPECT_GT(facts["memory_bytes"].get<std::int64_t>(), 0);
+  EXPECT_THAT(facts["kernel"].get<std::string>(), ::testing::StartsWith("Linux "));
+  EXPECT_TRUE(facts["cgroup"].contains("cpu_quota"));
+  EXPECT_TRUE(facts["environment"].is_object());
+}
+
+TEST(BuildFacts, GiveARevisionOrSayUnknown) {
+  const Json facts = build_facts();
+  EXPECT_TRUE(std::regex_match(facts["revision"].get<std::string>(),
+                               std::regex("unknown|[0-9a-f]{40}(-dirty)?")))
+      << facts;
+  EXPECT_FALSE(facts["version"].get<std::string>().empty());
+  EXPECT_FALSE(facts["build_type"].get<std::string>().empty());
+  EXPECT_FALSE(facts["compiler"].get<std::string>().empty());
+}
+
+TEST(PeakRss, GrowsWithMemoryInUse) {
+  const std::int64_t before = peak_rss_bytes();
+  ASSERT_GT(before, 0);
+  constexpr std::size_t kBytes = 64u << 20;
+  const std::vector<char> used(kBytes, 1);
+  EXPECT_GT(peak_rss_bytes() + (used.back() - 1), before + static_cast<std::int64_t>(kBytes / 4));
+}
+
+TEST(SystemError, CarriesTheTextOfTheErrno) {
+  EXPECT_STREQ(system_error("a.txt: cannot open", ENOENT).what(),
+               "a.txt: cannot open: No such file or directory");
+  EXPECT_EQ(system_error("x", EIO).code(), ExitCode::kSystem);
+}
+
+}  // namespace
+}  // namespace base
