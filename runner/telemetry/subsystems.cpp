@@ -1,0 +1,61 @@
+// Names and definitions of what telemetry accounts for.
+// Hides nothing but the wording.
+#include <array>
+
+#include "runner/telemetry/telemetry.h"
+
+namespace telemetry {
+
+namespace {
+
+struct Term {
+  const char* name;
+  const char* definition;
+};
+
+constexpr std::array<Term, kSubsystemCount> kSubsystems = {{
+    {"staging", "time between staging_start and staging_stop, all of it"},
+    {"input", "time that training waited for data to be ready"},
+    {"forward", "time in the forward pass of training steps, loss included"},
+    {"backward", "time in the backward pass, without waiting for communication"},
+    {"exchange", "time that training waited for communication between ranks to end"},
+    {"optimizer", "time in updating the weights"},
+    {"evaluation", "time in evaluating, its input and communication included"},
+    {"checkpoint", "time in writing or reading checkpoints, all of it"},
+    {"other", "wall time of the rank that belongs to none of the others"},
+}};
+
+constexpr std::array<Term, kCounterCount> kCounters = {{
+    {"bytes_read", "bytes of samples read for training and evaluation"},
+    {"bytes_staged", "bytes that this rank copied while staging"},
+    {"bytes_sent", "bytes that this rank gave to collective operations"},
+    {"flops",
+     "floating-point operations of convolutions and matrix products, counted as 2 per "
+     "multiply-accumulate"},
+    {"train_samples", "samples that this rank trained on"},
+    {"eval_samples", "samples that this rank evaluated"},
+    {"steps", "training steps"},
+    {"exchange_total_ns",
+     "nanoseconds during which an exchange was under way, whether training "
+     "waited for it or not"},
+}};
+
+}  // namespace
+
+const char* to_string(Subsystem subsystem) {
+  return kSubsystems.at(static_cast<std::size_t>(subsystem)).name;
+}
+
+const char* subsystem_definition(Subsystem subsystem) {
+  return kSubsystems.at(static_cast<std::size_t>(subsystem)).definition;
+}
+
+const char* to_string(Counter counter) {
+  return kCounters.at(static_cast<std::size_t>(counter)).name;
+}
+
+const char* counter_definition(Counter counter) {
+  return kCounters.at(static_cast<std::size_t>(counter)).definition;
+}
+
+}  // namespace telemetry
