@@ -1,0 +1,88 @@
+// Writes MLPerf log records.
+// Hides the record layout and the file descriptor.
+#include "runner/mllog/log_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/mllog/python_json.h"
+
+namespace mllog {
+
+namespace {
+
+constexpr std::string_view kOwnPath = "runner/mllog/log_writer.cpp";
+
+/// `path` below the source root. The root is what stands before this file's own path, so that it
+/// needs to be told to nobody and stands in no log.
+std::string below_source_root(std::string_view path) {
+  const std::string_view self = std::source_location::current().file_name();
+  if (self.ends_with(kOwnPath)) {
+    const std::string_view root = self.substr(0, self.size() - kOwnPath.size());
+    if (path.starts_with(root)) path.remove_prefix(root.size());
+  }
+  if (path.starts_with('/')) path.remove_prefix(path.rfind('/') + 1);  // compiled elsewhere
+  return std::string(path);
+}
+
+}  // namespace
+
+FileSink::FileSink(const std::string& path)
+    : path_(path),
+      descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) throw base::system_error(path + ": cannot create the log", errno);
+}
+
+FileSink::~FileSink() { close(descriptor_); }
+
+void FileSink::write_line(const std::string& line) {
+  const std::string text = line + "\n";
+  std::string_view rest = text;
+  while (!rest.empty()) {  // a signal or a full disk may cut a write short
+    const ssize_t written = write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw base::system_error(path_ + ": cannot write the log", errno);
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void FileSink::sync() {
+  if (fsync(descriptor_) != 0) throw base::system_error(path_ + ": cannot sync the log", errno);
+}
+
+LogWriter::LogWriter(RecordSink* sink, const base::Clock& clock) : sink_(sink), clock_(clock) {}
+
+void LogWriter::event(const std::string& key, const Json& value, const Json& metadata,
+                      std::source_location where) {
+  write("POINT_IN_TIME", key, value, metadata, where);
+}
+
+void LogWriter::start(const std::string& key, const Json& metadata, std::source_location where) {
+  write("INTERVAL_START", key, nullptr, metadata, where);
+}
+
+void LogWriter::end(const std::string& key, const Json& metadata, std::source_location where) {
+  write("INTERVAL_END", key, nullptr, metadata, where);
+}
+
+void LogWriter::write(const char* event_type, const std::string& key, const Json& value,
+                      const Json& metadata, const std::source_location& where) {
+  if (sink_ == nullptr) return;
+  if (!metadata.is_object()) {
+    throw base::Error(base::ExitCode::kInternal,
+                      "LogWriter: metadata of " + key + " must be an object");
+  }
+  Json all = {{"file", below_source_root(where.file_name())}, {"lineno", where.line()}};
+  all.update(metadata);
+  const Json record = {{"namespace", ""},          {"time_ms", clock_.unix_ms()},
+                       {"event_type", event_type}, {"key", key},
+                       {"value", value},           {"metadata", all}};
+  sink_->write_line(":::MLLOG " + to_python_json(record));
+}
+
+}  // namespace mllog
