@@ -1,0 +1,163 @@
+// Planning and running of a network's schedule.
+// Hides the order of planning: forward layouts, backward needs, placement, binding.
+#include "workloads/nn/executor.h"
+
+#include <algorithm>
+
+#include "runner/base/error.h"
+
+namespace nn {
+
+Executor::Executor(const Network& network, const ExecutorOptions& options, Device& device,
+                   StatisticsExchange* exchange)
+    : network_(network),
+      options_(options),
+      kernels_(nn::kernels(options.instruction_set)),
+      statistics_(network_) {
+  if (options.batch < 1) throw base::ShapeError("executor: a pass needs at least one sample");
+  const Planner::Options plan = {options.batch, options.training, options.accumulates,
+                                 options.groups};
+  planner_ = std::make_unique<Planner>(network_, plan, device, kernels_);
+  plan_forward(*planner_);
+  if (options.training) plan_backward(*planner_);
+  planner_->memory().place();
+  parameters_ = std::make_unique<Parameters>(network_, planner_->parameter_descs(), device);
+  block_ =
+      AlignedFloats(planner_->memory().total_bytes() / static_cast<std::int64_t>(sizeof(float)));
+  bind(exchange);
+}
+
+Executor::~Executor() = default;
+
+void Executor::plan_forward(Planner& planner) {
+  const auto& operations = network_.operations();
+  layers_.resize(operations.size());
+  planner.at(0);
+  planner.define_value(plain_desc(batch_dims(options_.batch, operations.front().dst)));
+  for (std::size_t i = 1; i < operations.size(); ++i) {
+    planner.at(i);
+    layers_[i] = make_layer(operations[i], planner);
+  }
+}
+
+void Executor::plan_backward(Planner& planner) {
+  const auto& operations = network_.operations();
+  const auto last = static_cast<ValueId>(operations.size()) - 1;
+  output_gradient_ = planner.contribute_from_outside(last);
+  for (std::size_t i = operations.size(); i-- > 1;) {
+    planner.at(i);
+    if (planner.incoming().empty()) {
+      throw base::ShapeError(operations[i].name + ": its value is used by nothing");
+    }
+    layers_[i]->plan_backward(planner);
+  }
+}
+
+void Executor::bind(StatisticsExchange* exchange) {
+  const auto& operations = network_.operations();
+  const Arena arena = {planner_->memory(),
+                       block_.data(),
+                       *parameters_,
+                       statistics_,
+                       options_.training ? &options_.groups : nullptr,
+                       exchange};
+  additions_.resize(operations.size());
+  ready_.assign(operations.size(), 0);
+  std::int64_t ready = 0;
+  for (std::size_t i = operations.size(); i-- > 1;) {
+    layers_[i]->bind(arena);
+    for (const ParameterId id : {operations[i].weights, operations[i].bias}) {
+      if (id >= 0) ready = std::max(ready, parameters_->prefix(id));
+    }
+    ready_[i] = ready;
+    if (!options_.training) continue;
+    planner_->at(i);
+    const std::vector<BufferId>& parts = planner_->incoming();
+    const std::size_t fused = layers_[i]->adds_gradients() ? 2 : 1;
+    for (std::size_t part = fused; part < parts.size(); ++part) {
+      additions_[i].push_back(
+          {arena.at(parts.front()), arena.at(parts[part]),
+           planner_->memory().bytes(parts.front()) / static_cast<std::int64_t>(sizeof(float))});
+    }
+  }
+}
+
+std::span<float> Executor::input() const {
+  const std::int64_t floats = options_.batch * network_.shape(0).size();
+  return {block_.data() + planner_->memory().offset(planner_->value_buffer(0)) /
+                              static_cast<std::int64_t>(sizeof(float)),
+          static_cast<std::size_t>(floats)};
+}
+
+std::span<const float> Executor::outputs() const {
+  const auto last = static_cast<ValueId>(network_.operations().size()) - 1;
+  const std::int64_t offset = planner_->memory().offset(planner_->value_buffer(last));
+  return {block_.data() + offset / static_cast<std::int64_t>(sizeof(float)),
+          static_cast<std::size_t>(options_.batch * network_.shape(last).size())};
+}
+
+std::span<float> Executor::output_gradient() const {
+  const auto last = static_cast<ValueId>(network_.operations().size()) - 1;
+  const std::int64_t offset = planner_->memory().offset(output_gradient_);
+  return {block_.data() + offset / static_cast<std::int64_t>(sizeof(float)),
+          static_cast<std::size_t>(options_.batch * network_.shape(last).size())};
+}
+
+void Executor::forward(Mode mode) {
+  if (mode == Mode::kTraining && !options_.training) {
+    throw base::Error(base::ExitCode::kInternal, "executor: built for inference alone");
+  }
+  for (std::size_t i = 1; i < layers_.size(); ++i) layers_[i]->forward(mode);
+}
+
+void Executor::backward(bool accumulate, BackwardListener* listener) {
+  for (std::size_t i = layers_.size(); i-- > 1;) {
+    for (const Addition& addition : additions_[i]) {
+      kernels_.accumulate(addition.target, addition.part, addition.count);
+    }
+    layers_[i]->backward(accumulate);
+    if (listener != nullptr) listener->gradients_ready(ready_[i]);
+  }
+}
+
+std::int64_t Executor::forward_flops() const {
+  return 2 * options_.batch * network_.forward_macs();
+}
+
+std::int64_t Executor::training_flops() const {
+  std::int64_t macs = 0;
+  for (const Operation& operation : network_.operations()) {
+    // Forward, weights gradient and, but for the layer that reads the input, data gradient.
+    macs += network_.forward_macs(operation) * (operation.src == 0 ? 2 : 3);
+  }
+  return 2 * options_.batch * macs;
+}
+
+int Executor::reorders_per_step() const {
+  int reorders = 0;
+  for (std::size_t i = 1; i < layers_.size(); ++i) reorders += layers_[i]->reorders_per_step();
+  return reorders;
+}
+
+std::vector<LayerFacts> Executor::layers() const {
+  std::vector<LayerFacts> facts;
+  for (std::size_t i = 1; i < layers_.size(); ++i) {
+    const Operation& operation = network_.operations()[i];
+    facts.push_back({operation.name, layers_[i]->implementation(),
+                     2 * options_.batch * network_.forward_macs(operation)});
+  }
+  return facts;
+}
+
+std::map<std::string, std::int64_t> Executor::memory_bytes() const {
+  std::map<std::string, std::int64_t> bytes;
+  for (const auto& [purpose, count] : planner_->memory().unshared_bytes()) {
+    bytes["unshared: " + purpose] = count;
+  }
+  bytes["weights"] = static_cast<std::int64_t>(parameters_->all_weights().size_bytes());
+  bytes["gradients"] = static_cast<std::int64_t>(parameters_->all_gradients().size_bytes());
+  bytes["activations and scratch"] = planner_->memory().total_bytes();
+  return bytes;
+}
+
+}  // namespace nn

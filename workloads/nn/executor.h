@@ -1,0 +1,102 @@
+// A network made runnable for one batch size: primitives, memory and schedule, created once.
+// Hides layers, layouts and buffers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runner/base/system_facts.h"
+#include "workloads/nn/batch_groups.h"
+#include "workloads/nn/layer.h"
+#include "workloads/nn/network.h"
+#include "workloads/nn/onednn.h"
+#include "workloads/nn/parameters.h"
+#include "workloads/nn/running_statistics.h"
+
+namespace nn {
+
+/// Told of the backward pass while it goes on, so that gradients can leave early.
+class BackwardListener {
+ public:
+  virtual ~BackwardListener() = default;
+  /// The first `floats` floats of Parameters::all_gradients() are final now. Called after each
+  /// layer.
+  virtual void gradients_ready(std::int64_t floats) = 0;
+};
+
+struct ExecutorOptions {
+  std::int64_t batch = 1;  ///< samples of one pass on this rank
+  bool training = true;
+  bool accumulates = false;  ///< several passes make one step
+  BatchGroups groups;        ///< training: how the pass's samples fall into batch-norm groups
+  base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
+};
+
+/// What one operation is and costs, for tables.
+struct LayerFacts {
+  std::string name, implementation;
+  std::int64_t forward_flops = 0;  ///< 2 x multiply-accumulates, whole batch
+};
+
+class Executor {
+ public:
+  /// exchange: needed when a group is shared with other ranks. Both outlive the executor.
+  /// Throws ShapeError naming the layer for what oneDNN cannot do.
+  Executor(const Network& network, const ExecutorOptions& options, Device& device,
+           StatisticsExchange* exchange);
+  ~Executor();
+
+  /// [batch, C, spatial...] plain row-major: fill before forward().
+  std::span<float> input() const;
+  /// The last value, [batch, outputs]; valid until the next forward().
+  std::span<const float> outputs() const;
+  /// d loss / d outputs: fill before backward(); keeps its content only until then.
+  std::span<float> output_gradient() const;
+  void forward(Mode mode);
+  /// Fills the gradients; listener may be null. With `accumulate`, adds to them.
+  void backward(bool accumulate, BackwardListener* listener);
+
+  Parameters& parameters() { return *parameters_; }
+  const Parameters& parameters() const { return *parameters_; }
+  RunningStatistics& statistics() { return statistics_; }
+  std::int64_t batch() const { return options_.batch; }
+  /// FLOPs of one pass: forward, and of training forward + backward (no input gradient for the
+  /// first layer).
+  std::int64_t forward_flops() const;
+  std::int64_t training_flops() const;
+  /// Layout conversions in one training pass.
+  int reorders_per_step() const;
+  std::vector<LayerFacts> layers() const;
+  /// Bytes by part: weights, gradients, activations and scratch (shared block), and the block's
+  /// content unshared.
+  std::map<std::string, std::int64_t> memory_bytes() const;
+
+ private:
+  struct Addition {
+    float* target;
+    const float* part;
+    std::int64_t count;
+  };
+  void plan_forward(Planner& planner);
+  void plan_backward(Planner& planner);
+  void bind(StatisticsExchange* exchange);
+
+  const Network network_;
+  const ExecutorOptions options_;
+  const Kernels& kernels_;
+  std::unique_ptr<Planner> planner_;
+  std::vector<std::unique_ptr<Layer>> layers_;  ///< layers_[0] (the input) is null
+  std::unique_ptr<Parameters> parameters_;
+  RunningStatistics statistics_;
+  AlignedFloats block_;
+  std::vector<std::vector<Addition>>
+      additions_;                    ///< before a layer's backward: parts of its gradient to add
+  std::vector<std::int64_t> ready_;  ///< gradient floats final after a layer's backward
+  BufferId output_gradient_ = -1;
+};
+
+}  // namespace nn

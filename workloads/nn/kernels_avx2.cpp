@@ -1,0 +1,9 @@
+// The kernels compiled for avx2.
+// Hides the compiler flags (CMakeLists.txt).
+#include "workloads/nn/kernels_body.h"
+
+namespace nn::detail {
+
+const Kernels& avx2_kernels() { return kTable; }
+
+}  // namespace nn::detail

@@ -1,0 +1,158 @@
+// What every layer of the engine offers, and what it is given while the executor plans.
+// Hides nothing of the kinds of layer: make_layer() is the only way to one.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workloads/nn/batch_groups.h"
+#include "workloads/nn/kernels.h"
+#include "workloads/nn/memory_plan.h"
+#include "workloads/nn/network.h"
+#include "workloads/nn/onednn.h"
+#include "workloads/nn/parameters.h"
+#include "workloads/nn/running_statistics.h"
+
+namespace nn {
+
+enum class Mode {
+  kTraining,  ///< statistics of the batch; what the backward pass needs is kept
+  kInference  ///< running statistics
+};
+
+/// Smallest number of rows for which the library's matrix product gives each row the same bits as
+/// any larger number does (a test holds it to that). Activations without spatial extent are
+/// allocated with at least as many rows.
+inline constexpr std::int64_t kLeastRows = 16;
+
+/// The plan in the making. Operation i runs forward at moment i and backward at moment 2 n - 1 - i.
+class Planner {
+ public:
+  struct Options {
+    std::int64_t batch = 1;
+    bool training = true;
+    bool accumulates = false;  ///< several passes make one step
+    BatchGroups groups;        ///< training only
+  };
+  Planner(const Network& network, const Options& options, Device& device, const Kernels& kernels);
+
+  const Network& network() const { return network_; }
+  std::int64_t batch() const { return options_.batch; }
+  bool training() const { return options_.training; }
+  bool accumulates() const { return options_.accumulates; }
+  const BatchGroups& groups() const { return options_.groups; }
+  Device& device() const { return device_; }
+  const Kernels& kernels() const { return kernels_; }
+  /// The operation being planned, and its moments.
+  void at(std::size_t operation) { operation_ = operation; }
+  int forward_moment() const { return static_cast<int>(operation_); }
+  int backward_moment() const { return backward_moment_of(operation_); }
+
+  // Values. A value's buffer lives from its operation to its last use.
+  const dnnl::memory::desc& value_desc(ValueId value) const;
+  BufferId value_buffer(ValueId value) const;
+  /// Sets layout and buffer of the value that the operation at hand makes.
+  void define_value(const dnnl::memory::desc& desc);
+  /// The operation at hand reads `value` forward, and with `in_backward` again backward.
+  void use_value(ValueId value, bool in_backward);
+
+  // Gradients of values: each consumer contributes one buffer in the value's layout; they are to be
+  // added.
+  /// A buffer for the operation at hand to write its part of d loss / d value into, backward.
+  BufferId contribute(ValueId value);
+  /// The parts of the gradient of the value that the operation at hand made.
+  const std::vector<BufferId>& incoming() const;
+  /// Adds a part that the caller fills before the backward pass (the loss).
+  BufferId contribute_from_outside(ValueId value);
+
+  /// Memory that the operation at hand needs only at `moment`.
+  BufferId temporary(std::int64_t bytes, int moment, const std::string& purpose);
+  /// Memory from the operation's forward to its backward moment.
+  BufferId kept(std::int64_t bytes, const std::string& purpose);
+
+  // Parameters.
+  void set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc);
+  const std::vector<dnnl::memory::desc>& parameter_descs() const { return parameter_descs_; }
+
+  MemoryPlan& memory() { return memory_; }
+
+ private:
+  int backward_moment_of(std::size_t operation) const;
+  std::int64_t buffer_bytes(const dnnl::memory::desc& desc) const;
+  const Network& network_;
+  Options options_;
+  Device& device_;
+  const Kernels& kernels_;
+  std::size_t operation_ = 0;
+  MemoryPlan memory_;
+  std::vector<dnnl::memory::desc> value_descs_;
+  std::vector<BufferId> value_buffers_;
+  std::vector<std::vector<BufferId>> gradients_;
+  std::vector<dnnl::memory::desc> parameter_descs_;
+};
+
+/// Where planned buffers really are, and what outlives a pass.
+struct Arena {
+  const MemoryPlan& plan;
+  float* block;
+  Parameters& parameters;
+  RunningStatistics& statistics;
+  const BatchGroups* groups;     ///< null without training
+  StatisticsExchange* exchange;  ///< null when no group is shared
+  float* at(BufferId buffer) const {
+    return buffer < 0 ? nullptr
+                      : block + plan.offset(buffer) / static_cast<std::int64_t>(sizeof(float));
+  }
+};
+
+/// One operation made runnable. Life: constructor (chooses layouts, forward order), plan_backward
+/// (reverse order, training only), bind (once memory exists), then forward and backward.
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  virtual void plan_backward(Planner& planner) = 0;
+  virtual void bind(const Arena& arena) = 0;
+  virtual void forward(Mode mode) = 0;
+  /// Writes its parts of the gradients. With `accumulate`, parameter gradients are added to what is
+  /// there.
+  virtual void backward(bool accumulate) = 0;
+  /// Whether backward() itself adds the first two incoming parts of its gradient.
+  virtual bool adds_gradients() const { return false; }
+  /// Conversions between layouts in one training step: a cost that good plans avoid.
+  virtual int reorders_per_step() const { return 0; }
+  /// The library's name for what runs, or "own".
+  virtual std::string implementation() const { return "own"; }
+};
+
+std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner);
+
+std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner);
+/// Convolutions with one output point per channel, and fully connected layers: matrix products, one
+/// per kernel tap.
+std::unique_ptr<Layer> make_dense(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_global_average_pool(const Operation& operation, Planner& planner);
+
+/// A parameter's gradient as a layer writes it: into place, or beside it and then added.
+class GradientTarget {
+ public:
+  void plan(Planner& planner, std::int64_t bytes);
+  void bind(const Arena& arena, ParameterId id, const Kernels& kernels);
+  /// Where to write now.
+  float* begin(bool accumulate) const { return accumulate ? beside_ : place_; }
+  void finish(bool accumulate) const;
+
+ private:
+  BufferId buffer_ = -1;
+  float* place_ = nullptr;
+  float* beside_ = nullptr;
+  std::int64_t count_ = 0;
+  const Kernels* kernels_ = nullptr;
+};
+
+}  // namespace nn

@@ -1,0 +1,49 @@
+// Buffers that share one block of memory: each lives from its first to its last use in the
+// schedule. Hides the placement.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace nn {
+
+using BufferId = int;
+
+/// Ask for buffers, place() them, then read the offsets. Two buffers whose lifetimes meet never
+/// overlap.
+class MemoryPlan {
+ public:
+  static constexpr std::int64_t kAlignment = 64;
+
+  /// A buffer of `bytes` alive during the moments [first, last]; `purpose` groups the account.
+  BufferId request(std::int64_t bytes, int first, int last, const std::string& purpose);
+  /// Makes a buffer live longer.
+  void extend(BufferId buffer, int last);
+  /// Largest buffers first, each at the lowest free offset.
+  void place();
+
+  std::int64_t offset(BufferId buffer) const { return at(buffer).offset; }
+  std::int64_t bytes(BufferId buffer) const { return at(buffer).bytes; }
+  /// Size of the block after place().
+  std::int64_t total_bytes() const { return total_; }
+  /// Sum of all buffers by purpose: what they would take without sharing.
+  std::map<std::string, std::int64_t> unshared_bytes() const;
+  std::size_t size() const { return buffers_.size(); }
+  bool lives(BufferId buffer, int moment) const {
+    return at(buffer).first <= moment && moment <= at(buffer).last;
+  }
+
+ private:
+  struct Buffer {
+    std::int64_t bytes = 0, offset = 0;
+    int first = 0, last = 0;
+    std::string purpose;
+  };
+  const Buffer& at(BufferId buffer) const { return buffers_.at(static_cast<std::size_t>(buffer)); }
+  std::vector<Buffer> buffers_;
+  std::int64_t total_ = 0;
+};
+
+}  // namespace nn

@@ -1,0 +1,204 @@
+// Builder of network descriptions.
+// Hides shape arithmetic and its checks.
+#include "workloads/nn/network.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "runner/base/error.h"
+
+namespace nn {
+namespace {
+
+std::int64_t product(const std::vector<std::int64_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::string to_text(const SampleShape& shape) {
+  return fmt::format("[{}, {}]", shape.channels, fmt::join(shape.spatial, ", "));
+}
+
+void require(bool condition, const std::string& name, const std::string& expected,
+             const std::string& found) {
+  if (!condition) {
+    throw base::ShapeError(fmt::format("network: {}: expected {}, got {}", name, expected, found));
+  }
+}
+
+std::vector<std::int64_t> window_extents(const Operation& operation, const SampleShape& src) {
+  std::vector<std::int64_t> extents;
+  for (std::size_t axis = 0; axis < src.spatial.size(); ++axis) {
+    const std::int64_t padded =
+        src.spatial[axis] + operation.padding.begin[axis] + operation.padding.end[axis];
+    require(padded >= operation.kernel[axis], operation.name,
+            fmt::format("a padded extent of at least {}", operation.kernel[axis]), to_text(src));
+    extents.push_back((padded - operation.kernel[axis]) / operation.stride[axis] + 1);
+  }
+  return extents;
+}
+
+Operation windowed(OperationKind kind, const std::string& name, ValueId src, std::int64_t kernel,
+                   std::int64_t stride, const Padding& padding, const SampleShape& shape) {
+  const std::size_t axes = shape.spatial.size();
+  require(kernel > 0 && stride > 0, name, "positive kernel and stride",
+          fmt::format("{} and {}", kernel, stride));
+  Operation operation;
+  operation.kind = kind;
+  operation.name = name;
+  operation.src = src;
+  operation.kernel.assign(axes, kernel);
+  operation.stride.assign(axes, stride);
+  operation.padding =
+      padding.begin.empty() ? uniform_padding(static_cast<std::int64_t>(axes), 0, 0) : padding;
+  require(operation.padding.begin.size() == axes && operation.padding.end.size() == axes, name,
+          fmt::format("padding on {} axes", axes), to_text(shape));
+  return operation;
+}
+
+}  // namespace
+
+std::int64_t SampleShape::points() const { return product(spatial); }
+
+std::int64_t ParameterSpec::count() const { return product(shape); }
+
+Padding uniform_padding(std::int64_t axes, std::int64_t begin, std::int64_t end) {
+  const auto count = static_cast<std::size_t>(axes);
+  return {std::vector<std::int64_t>(count, begin), std::vector<std::int64_t>(count, end)};
+}
+
+Padding same_padding(const std::vector<std::int64_t>& in, std::int64_t kernel,
+                     std::int64_t stride) {
+  Padding padding;
+  for (const std::int64_t extent : in) {
+    const std::int64_t out = (extent + stride - 1) / stride;
+    const std::int64_t total = std::max<std::int64_t>((out - 1) * stride + kernel - extent, 0);
+    padding.begin.push_back(total / 2);
+    padding.end.push_back(total - total / 2);
+  }
+  return padding;
+}
+
+const SampleShape& Network::shape(ValueId value) const {
+  if (value < 0 || static_cast<std::size_t>(value) >= operations_.size()) {
+    throw base::ShapeError(fmt::format("network: value {} does not exist", value));
+  }
+  return operations_[static_cast<std::size_t>(value)].dst;
+}
+
+ValueId Network::append(Operation operation) {
+  operations_.push_back(std::move(operation));
+  return static_cast<ValueId>(operations_.size()) - 1;
+}
+
+ParameterId Network::add_parameter(ParameterSpec spec) {
+  for (const ParameterSpec& known : parameters_) {
+    require(known.name != spec.name, spec.name, "a name used once", "it twice");
+  }
+  parameters_.push_back(std::move(spec));
+  return static_cast<ParameterId>(parameters_.size()) - 1;
+}
+
+ValueId Network::input(const SampleShape& shape) {
+  require(operations_.empty(), "input", "one input, first", "another");
+  require(shape.size() > 0, "input", "positive extents", to_text(shape));
+  Operation operation;
+  operation.name = "input";
+  operation.dst = shape;
+  return append(std::move(operation));
+}
+
+ValueId Network::convolution(ValueId src, const ConvolutionSpec& spec) {
+  const SampleShape in = shape(src);
+  Operation operation = windowed(OperationKind::kConvolution, spec.name, src, spec.kernel,
+                                 spec.stride, spec.padding, in);
+  require(spec.channels > 0, spec.name, "positive channels", std::to_string(spec.channels));
+  operation.dst = {spec.channels, window_extents(operation, in)};
+  std::vector<std::int64_t> weights = {spec.channels, in.channels};
+  weights.insert(weights.end(), operation.kernel.begin(), operation.kernel.end());
+  operation.weights = add_parameter({spec.name + ".weight", weights, spec.initializer, true});
+  return append(std::move(operation));
+}
+
+ValueId Network::batch_norm(ValueId src, const BatchNormSpec& spec,
+                            std::optional<ValueId> residual) {
+  const SampleShape in = shape(src);
+  if (residual) {
+    const SampleShape other = shape(*residual);
+    require(other.channels == in.channels && other.spatial == in.spatial, spec.name,
+            "a residual of shape " + to_text(in), to_text(other));
+  }
+  Operation operation;
+  operation.kind = OperationKind::kBatchNorm;
+  operation.name = spec.name;
+  operation.src = src;
+  operation.residual = residual;
+  operation.relu = spec.relu;
+  operation.epsilon = spec.epsilon;
+  operation.momentum = spec.momentum;
+  operation.dst = in;
+  const Initializer gamma = {Distribution::kConstant, 0.0, spec.gamma};
+  operation.weights = add_parameter({spec.name + ".weight", {in.channels}, gamma, false});
+  operation.bias = add_parameter({spec.name + ".bias", {in.channels}, {}, false});
+  operation.statistics = static_cast<int>(statistics_.size());
+  statistics_.push_back({spec.name, in.channels});
+  return append(std::move(operation));
+}
+
+ValueId Network::max_pool(ValueId src, const PoolSpec& spec) {
+  const SampleShape in = shape(src);
+  Operation operation = windowed(OperationKind::kMaxPool, "max_pool", src, spec.kernel, spec.stride,
+                                 spec.padding, in);
+  operation.dst = {in.channels, window_extents(operation, in)};
+  return append(std::move(operation));
+}
+
+ValueId Network::global_average_pool(ValueId src) {
+  Operation operation;
+  operation.kind = OperationKind::kGlobalAveragePool;
+  operation.name = "global_average_pool";
+  operation.src = src;
+  operation.dst = {shape(src).channels, {}};
+  return append(std::move(operation));
+}
+
+ValueId Network::fully_connected(ValueId src, const FullyConnectedSpec& spec) {
+  const SampleShape in = shape(src);
+  require(in.spatial.empty(), spec.name, "a vector", to_text(in));
+  require(spec.outputs > 0, spec.name, "positive outputs", std::to_string(spec.outputs));
+  Operation operation;
+  operation.kind = OperationKind::kFullyConnected;
+  operation.name = spec.name;
+  operation.src = src;
+  operation.dst = {spec.outputs, {}};
+  operation.weights =
+      add_parameter({spec.name + ".weight", {spec.outputs, in.channels}, spec.weights, true});
+  operation.bias = add_parameter({spec.name + ".bias", {spec.outputs}, spec.bias, false});
+  return append(std::move(operation));
+}
+
+std::int64_t Network::parameter_count() const {
+  std::int64_t count = 0;
+  for (const ParameterSpec& parameter : parameters_) count += parameter.count();
+  return count;
+}
+
+std::int64_t Network::forward_macs(const Operation& operation) const {
+  if (operation.kind != OperationKind::kConvolution &&
+      operation.kind != OperationKind::kFullyConnected) {
+    return 0;
+  }
+  return parameters_[static_cast<std::size_t>(operation.weights)].count() * operation.dst.points();
+}
+
+std::int64_t Network::forward_macs() const {
+  std::int64_t macs = 0;
+  for (const Operation& operation : operations_) macs += forward_macs(operation);
+  return macs;
+}
+
+}  // namespace nn

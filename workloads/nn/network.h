@@ -1,0 +1,141 @@
+// A network as a list of operations on named parameters: described once, without batch size, layout
+// or memory. Hides nothing of how it runs; Executor makes primitives, memory plan and schedule from
+// it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nn {
+
+/// Channels and spatial extents of one sample, e.g. {3, {224, 224}}; empty spatial: a vector.
+struct SampleShape {
+  std::int64_t channels = 0;
+  std::vector<std::int64_t> spatial;
+  std::int64_t points() const;  ///< product of the spatial extents
+  std::int64_t size() const { return channels * points(); }
+};
+
+/// How a parameter's first values are drawn. `spread` is a standard deviation, except for kUniform,
+/// where it is the bound.
+enum class Distribution { kConstant, kNormal, kTruncatedNormal, kUniform };
+struct Initializer {
+  Distribution distribution = Distribution::kConstant;
+  double spread = 0.0;
+  double constant = 0.0;
+};
+
+/// A trainable tensor under the reference model's name; shape is plain row-major.
+struct ParameterSpec {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  Initializer initializer;
+  bool decays =
+      true;  ///< false for batch-norm parameters and biases: no weight decay, LARS trust ratio 1
+  std::int64_t count() const;
+};
+
+/// Zeros around the spatial extents, per axis; asymmetric as TensorFlow's SAME needs.
+struct Padding {
+  std::vector<std::int64_t> begin, end;
+};
+/// The same (begin, end) on `axes` axes.
+Padding uniform_padding(std::int64_t axes, std::int64_t begin, std::int64_t end);
+/// TensorFlow's SAME: total = max((ceil(in/s)-1)*s + k - in, 0), begin = total/2 rounded down, the
+/// rest at the end.
+Padding same_padding(const std::vector<std::int64_t>& in, std::int64_t kernel, std::int64_t stride);
+
+using ValueId = int;
+using ParameterId = int;
+
+enum class OperationKind {
+  kInput,
+  kConvolution,
+  kBatchNorm,
+  kMaxPool,
+  kGlobalAveragePool,
+  kFullyConnected
+};
+
+/// One operation; only the members of its kind are set.
+struct Operation {
+  OperationKind kind = OperationKind::kInput;
+  std::string name;
+  ValueId src = -1;
+  std::optional<ValueId> residual;  ///< batch norm: added before the ReLU
+  std::vector<std::int64_t> kernel, stride;
+  Padding padding;
+  ParameterId weights = -1, bias = -1;  ///< batch norm: gamma and beta
+  int statistics = -1;                  ///< batch norm: index into Network::statistics()
+  double epsilon = 0.0, momentum = 0.0;
+  bool relu = false;
+  SampleShape dst;
+};
+
+/// Running statistics of one batch norm, `channels` means and variances.
+struct StatisticsSpec {
+  std::string name;  ///< "bn1": saved as bn1.running_mean and bn1.running_var
+  std::int64_t channels = 0;
+};
+
+struct ConvolutionSpec {
+  std::string name;  ///< weights are `name`.weight
+  std::int64_t channels = 0, kernel = 1, stride = 1;
+  Padding padding;
+  Initializer initializer;
+};
+struct BatchNormSpec {
+  std::string name;
+  bool relu = true;
+  double gamma = 1.0;  ///< initial value
+  double epsilon = 1e-5;
+  double momentum = 0.1;  ///< weight of the new value in the running statistics
+};
+struct PoolSpec {
+  std::int64_t kernel = 1, stride = 1;
+  Padding padding;
+};
+struct FullyConnectedSpec {
+  std::string name;
+  std::int64_t outputs = 0;
+  Initializer weights, bias;
+};
+
+/// Builder and result. Every call appends one operation and returns its value; shapes are checked
+/// (ShapeError).
+class Network {
+ public:
+  ValueId input(const SampleShape& shape);
+  /// dst = src * weights; weights [C_out, C_in, K...]; dst extent (in + begin + end - K) / stride +
+  /// 1 per axis.
+  ValueId convolution(ValueId src, const ConvolutionSpec& spec);
+  /// dst = relu?(gamma (src - mean) / sqrt(var + eps) + beta + residual).
+  ValueId batch_norm(ValueId src, const BatchNormSpec& spec, std::optional<ValueId> residual = {});
+  /// Maximum over windows; padding counts as minus infinity.
+  ValueId max_pool(ValueId src, const PoolSpec& spec);
+  /// Mean over the spatial extents: [C, ...] -> [C].
+  ValueId global_average_pool(ValueId src);
+  /// dst = weights src + bias; weights [outputs, C].
+  ValueId fully_connected(ValueId src, const FullyConnectedSpec& spec);
+
+  const std::vector<Operation>& operations() const { return operations_; }
+  const std::vector<ParameterSpec>& parameters() const { return parameters_; }
+  const std::vector<StatisticsSpec>& statistics() const { return statistics_; }
+  const SampleShape& shape(ValueId value) const;
+  std::int64_t parameter_count() const;
+  /// Multiply-accumulates of one sample's forward pass: convolutions and matrix products only.
+  std::int64_t forward_macs() const;
+  /// Those of one operation.
+  std::int64_t forward_macs(const Operation& operation) const;
+
+ private:
+  ValueId append(Operation operation);
+  ParameterId add_parameter(ParameterSpec spec);
+  std::vector<Operation> operations_;
+  std::vector<ParameterSpec> parameters_;
+  std::vector<StatisticsSpec> statistics_;
+};
+
+}  // namespace nn

@@ -1,0 +1,62 @@
+// What the layers share of oneDNN: engine and stream, layouts as columns of channels, errors that
+// name shapes. Hides the library's descriptor structs, which change between its major versions.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <functional>
+#include <string>
+
+#include "workloads/nn/kernels.h"
+#include "workloads/nn/network.h"
+
+namespace nn {
+
+/// The library's CPU engine and its one stream. oneDNN uses the calling thread's OpenMP team: one
+/// Device per process, used from one thread.
+struct Device {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+};
+
+/// An activation's memory seen as columns of up to 16 channels: element (sample, block, row,
+/// channel) stands at sample * sample_stride + block * block_stride + row * row_stride + channel.
+struct ChannelLayout {
+  std::int64_t channels = 0;
+  std::int64_t blocks = 0;
+  int width = 0;  ///< channels of a full block
+  std::int64_t rows = 0, row_stride = 0, block_stride = 0, sample_stride = 0;
+  bool padded = false;  ///< the last block holds zeros behind the channels
+
+  Column column(std::int64_t block) const;
+  std::int64_t offset(std::int64_t sample, std::int64_t block) const {
+    return sample * sample_stride + block * block_stride;
+  }
+  /// Length that per-channel arrays need so that every column can be read whole.
+  std::int64_t padded_channels() const { return blocks * width; }
+};
+
+/// Layout of a [N, C, ...] descriptor: channel-blocked, channels-last or plain. Throws ShapeError
+/// for any other.
+ChannelLayout channel_layout(const dnnl::memory::desc& desc);
+
+/// {batch, channels, spatial...}
+dnnl::memory::dims batch_dims(std::int64_t batch, const SampleShape& shape);
+/// Plain row-major descriptor of fp32 values.
+dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims);
+/// Descriptor whose layout the library may choose.
+dnnl::memory::desc any_desc(const dnnl::memory::dims& dims);
+
+[[noreturn]] void throw_translated(const std::string& what, const dnnl::error& error);
+
+/// Runs `make`; a library error becomes a ShapeError that begins with `what`.
+template <class Make>
+auto translated(const std::string& what, const Make& make) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    throw_translated(what, error);
+  }
+}
+
+}  // namespace nn

@@ -1,0 +1,145 @@
+// Storage, initialisation and conversion of parameters.
+// Hides the order of the blocks and oneDNN's reorders.
+#include "workloads/nn/parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/base/random.h"
+
+namespace nn {
+namespace {
+
+constexpr std::int64_t kAlignedFloats = 16;
+/// Weights are drawn in pieces of this many, each from its own stream, so that threads can share
+/// the work.
+constexpr std::int64_t kPiece = 16384;
+
+double draw(const Initializer& initializer, base::RandomStream& stream) {
+  switch (initializer.distribution) {
+    case Distribution::kConstant:
+      return initializer.constant;
+    case Distribution::kNormal:
+      return initializer.spread * stream.normal();
+    case Distribution::kTruncatedNormal:
+      return initializer.spread * stream.truncated_normal();
+    case Distribution::kUniform:
+      return stream.uniform(-initializer.spread, initializer.spread);
+  }
+  throw base::Error(base::ExitCode::kInternal, "unknown initializer");
+}
+
+void reorder(Device& device, const dnnl::memory::desc& from, const float* src,
+             const dnnl::memory::desc& to, float* dst) {
+  dnnl::memory in(from, device.engine, const_cast<float*>(src));
+  dnnl::memory out(to, device.engine, dst);
+  dnnl::reorder(in, out).execute(device.stream, in, out);
+  device.stream.wait();
+}
+
+}  // namespace
+
+Parameters::Parameters(const Network& network, std::vector<dnnl::memory::desc> descs,
+                       Device& device)
+    : specs_(network.parameters()),
+      descs_(std::move(descs)),
+      offsets_(specs_.size()),
+      device_(device) {
+  std::int64_t total = 0;
+  for (std::size_t i = specs_.size(); i-- > 0;) {
+    offsets_[i] = total;
+    total += aligned_count(static_cast<ParameterId>(i));
+  }
+  weights_ = AlignedFloats(total);
+  gradients_ = AlignedFloats(total);
+}
+
+std::int64_t Parameters::count(ParameterId id) const {
+  return static_cast<std::int64_t>(desc(id).get_size() / sizeof(float));
+}
+
+std::int64_t Parameters::aligned_count(ParameterId id) const {
+  return (count(id) + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats;
+}
+
+std::vector<ParameterView> Parameters::views() const {
+  std::vector<ParameterView> views;
+  for (std::size_t i = specs_.size(); i-- > 0;) {
+    const auto id = static_cast<ParameterId>(i);
+    views.push_back({specs_[i].name, weights(id), gradient(id), count(id), specs_[i].decays});
+  }
+  return views;
+}
+
+void Parameters::initialize(std::uint64_t seed) {
+  for (std::size_t i = 0; i < specs_.size(); ++i) {
+    const ParameterSpec& spec = specs_[i];
+    std::vector<float> plain(static_cast<std::size_t>(spec.count()));
+    const std::int64_t pieces = (spec.count() + kPiece - 1) / kPiece;
+    const std::uint64_t name = base::hash_name(spec.name);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      base::RandomStream stream(seed, base::Purpose::kWeights, static_cast<std::uint64_t>(piece),
+                                name);
+      const std::int64_t end = std::min(spec.count(), (piece + 1) * kPiece);
+      for (std::int64_t at = piece * kPiece; at < end; ++at) {
+        plain[static_cast<std::size_t>(at)] = static_cast<float>(draw(spec.initializer, stream));
+      }
+    }
+    write_weights(static_cast<ParameterId>(i), plain);
+  }
+}
+
+std::vector<float> Parameters::to_plain(ParameterId id, std::span<const float> elements) const {
+  const ParameterSpec& spec = specs_.at(static_cast<std::size_t>(id));
+  std::vector<float> plain(static_cast<std::size_t>(spec.count()));
+  reorder(device_, desc(id), elements.data(), plain_desc(spec.shape), plain.data());
+  return plain;
+}
+
+void Parameters::from_plain(ParameterId id, std::span<const float> plain,
+                            std::span<float> elements) const {
+  const ParameterSpec& spec = specs_.at(static_cast<std::size_t>(id));
+  if (static_cast<std::int64_t>(plain.size()) != spec.count()) {
+    throw base::ShapeError(
+        fmt::format("{}: expected {} values, got {}", spec.name, spec.count(), plain.size()));
+  }
+  reorder(device_, plain_desc(spec.shape), plain.data(), desc(id), elements.data());
+}
+
+std::vector<float> Parameters::read_weights(ParameterId id) const {
+  return to_plain(id, {weights(id), static_cast<std::size_t>(count(id))});
+}
+
+std::vector<float> Parameters::read_gradient(ParameterId id) const {
+  return to_plain(id, {gradient(id), static_cast<std::size_t>(count(id))});
+}
+
+void Parameters::write_weights(ParameterId id, std::span<const float> plain) {
+  from_plain(id, plain, {weights(id), static_cast<std::size_t>(count(id))});
+}
+
+std::uint64_t Parameters::weights_hash() const {
+  // FNV-1a on 64-bit words in eight lanes: the lanes break the chain of multiplications.
+  constexpr std::uint64_t kPrime = 0x100000001b3ULL;
+  constexpr std::size_t kLanes = 8;
+  std::uint64_t lanes[kLanes];
+  for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = 0xcbf29ce484222325ULL + lane;
+  const std::span<float> all = weights_.span();  // a multiple of 16 floats
+  std::uint64_t words[kLanes];
+  for (std::size_t at = 0; at + 2 * kLanes <= all.size(); at += 2 * kLanes) {
+    std::memcpy(words, all.data() + at, sizeof words);
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      lanes[lane] = (lanes[lane] ^ words[lane]) * kPrime;
+  }
+  std::uint64_t hash = 0;
+  for (const std::uint64_t lane : lanes) hash = (hash ^ lane) * kPrime + (hash >> 29);
+  return hash;
+}
+
+}  // namespace nn

@@ -1,0 +1,60 @@
+// Weights and gradients of a network, each in one block, in the layouts that the layers chose.
+// Hides oneDNN's layouts behind plain row-major reads and writes.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <span>
+#include <vector>
+
+#include "workloads/nn/aligned.h"
+#include "workloads/nn/network.h"
+#include "workloads/nn/onednn.h"
+#include "workloads/nn/optimizer.h"
+
+namespace nn {
+
+/// Both blocks are ordered as the backward pass finishes: the last parameter of the network first.
+/// So the gradients that are final are always a prefix.
+class Parameters {
+ public:
+  /// descs[i] is the layout of parameter i.
+  Parameters(const Network& network, std::vector<dnnl::memory::desc> descs, Device& device);
+
+  float* weights(ParameterId id) const { return weights_.data() + offset(id); }
+  float* gradient(ParameterId id) const { return gradients_.data() + offset(id); }
+  /// Elements in memory, padding included.
+  std::int64_t count(ParameterId id) const;
+  /// Floats of the gradient block up to and including this parameter.
+  std::int64_t prefix(ParameterId id) const { return offset(id) + aligned_count(id); }
+  const dnnl::memory::desc& desc(ParameterId id) const {
+    return descs_.at(static_cast<std::size_t>(id));
+  }
+  std::span<float> all_weights() const { return weights_.span(); }
+  std::span<float> all_gradients() const { return gradients_.span(); }
+
+  /// For the optimizer, in block order.
+  std::vector<ParameterView> views() const;
+  /// Draws every parameter from its initializer: a function of (seed, name) alone.
+  void initialize(std::uint64_t seed);
+  std::vector<float> read_weights(ParameterId id) const;
+  std::vector<float> read_gradient(ParameterId id) const;
+  /// plain: row-major in the parameter's shape.
+  void write_weights(ParameterId id, std::span<const float> plain);
+  /// Elements in the parameter's order (weights or optimizer state) to plain row-major.
+  std::vector<float> to_plain(ParameterId id, std::span<const float> elements) const;
+  void from_plain(ParameterId id, std::span<const float> plain, std::span<float> elements) const;
+  /// A hash of the weights' bits.
+  std::uint64_t weights_hash() const;
+
+ private:
+  std::int64_t offset(ParameterId id) const { return offsets_.at(static_cast<std::size_t>(id)); }
+  std::int64_t aligned_count(ParameterId id) const;
+  std::vector<ParameterSpec> specs_;
+  std::vector<dnnl::memory::desc> descs_;
+  std::vector<std::int64_t> offsets_;
+  Device& device_;
+  AlignedFloats weights_, gradients_;
+};
+
+}  // namespace nn
