@@ -22,6 +22,8 @@ struct EvaluationConfig {
   std::int64_t every_epochs = 1;
   std::int64_t offset_epochs =
       0;  ///< first evaluation after this many epochs (0: after every_epochs)
+  /// The first epoch (1-based) not before `epoch_num` after which an evaluation is due.
+  std::int64_t next_due(std::int64_t epoch_num) const;
 };
 
 struct RunConfig {
@@ -37,15 +39,22 @@ struct RunConfig {
   std::string results_directory = "results";
   std::string clear_caches = "auto";  ///< auto, never, required
   std::int64_t threads = 0;           ///< per rank; 0: the CPUs that this rank may use
-  std::int64_t hang_timeout_s = 0;
-  base::ObjectReader reader;  ///< the whole file, for the workload's own keys
+  std::int64_t hang_timeout_s = 0;  ///< without progress for so long a rank ends the job; 0: never
+  base::ObjectReader reader;        ///< the whole file, for the workload's own keys
 };
 
 /// Reads the keys that belong to every workload. The caller lets the workload read its own, then
-/// reject_unknown().
+/// reject_unknown(). Throws ConfigError.
 RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file);
 
 /// `count` different 64-bit seeds, a function of `master` alone; none is 0.
 std::vector<std::uint64_t> derive_seeds(std::uint64_t master, std::int64_t count);
+
+/// `text` as one path component: letters, digits, '.', '_' and '-' stay, runs of others become one
+/// '-'.
+std::string sanitized(const std::string& text);
+
+/// Host name and the short name of its CPU, such as "node7-xeon-platinum-8368".
+std::string default_system_name();
 
 }  // namespace runner

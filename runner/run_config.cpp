@@ -1,0 +1,138 @@
+// The keys of a configuration that belong to every workload, and what follows from them.
+// Hides key names, help texts and how seeds are drawn.
+#include "runner/run_config.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runner/base/error.h"
+#include "runner/base/random.h"
+#include "runner/base/system_facts.h"
+
+namespace runner {
+namespace {
+
+template <class E>
+using Choices = std::vector<std::pair<std::string, E>>;
+
+Choices<std::string> names(const std::vector<std::string>& values) {
+  Choices<std::string> choices;
+  for (const auto& value : values) choices.emplace_back(value, value);
+  return choices;
+}
+
+SubmissionConfig parse_submission(const base::ObjectReader& in) {
+  SubmissionConfig submission;
+  submission.org = in.optional("org", submission.org, "who submits, as the log's submission_org",
+                               base::not_empty());
+  submission.division =
+      in.choice("division", submission.division, names({"closed", "open"}), "MLPerf division");
+  submission.status =
+      in.choice("status", submission.status, names({"cloud", "onprem", "preview", "research"}),
+                "availability of the system");
+  submission.platform =
+      in.optional("platform", submission.platform,
+                  "name of the system in the log; empty: CPU model and node count");
+  submission.benchmark = in.optional("benchmark", submission.benchmark,
+                                     "MLPerf benchmark id; empty: the workload's own");
+  return submission;
+}
+
+EvaluationConfig parse_evaluation(const base::ObjectReader& in, std::int64_t epochs) {
+  EvaluationConfig evaluation;
+  evaluation.every_epochs = in.optional("every_epochs", evaluation.every_epochs,
+                                        "epochs between evaluations", base::at_least(1));
+  evaluation.offset_epochs = in.optional(
+      "offset_epochs", evaluation.offset_epochs,
+      "first evaluation after this many epochs; 0: after every_epochs", base::at_least(0));
+  if (evaluation.next_due(1) > epochs) {
+    throw base::ConfigError(
+        fmt::format("{}: the first evaluation would be after epoch {}, but /epochs is {}",
+                    in.where(), evaluation.next_due(1), epochs));
+  }
+  return evaluation;
+}
+
+}  // namespace
+
+std::int64_t EvaluationConfig::next_due(std::int64_t epoch_num) const {
+  const std::int64_t first = offset_epochs > 0 ? offset_epochs : every_epochs;
+  if (epoch_num <= first) return first;
+  const std::int64_t periods = (epoch_num - first + every_epochs - 1) / every_epochs;
+  return first + periods * every_epochs;
+}
+
+RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file) {
+  RunConfig config{.file = file,
+                   .workload = {},
+                   .submission = {},
+                   .evaluation = {},
+                   .system_name = {},
+                   .reader = reader};
+  config.workload =
+      reader.required<std::string>("workload", "name of the workload", base::not_empty());
+  config.seed = reader.optional("seed", config.seed,
+                                "seed of weights, shuffling and augmentation; 0: drawn from the "
+                                "operating system");
+  config.epochs =
+      reader.required<std::int64_t>("epochs", "most epochs to train", base::at_least(1));
+  const auto target = reader.object("target", "when a run has reached its end");
+  config.target_quality = target.optional("quality", config.target_quality,
+                                          "quality that ends the run; 0: the workload's own target",
+                                          base::not_negative());
+  config.has_target = config.target_quality != 0.0;
+  config.submission =
+      parse_submission(reader.object("submission", "what the MLPerf log says of the submission"));
+  config.evaluation =
+      parse_evaluation(reader.object("evaluation", "when quality is measured"), config.epochs);
+  const auto results = reader.object("results", "where results go");
+  config.results_directory = results.optional("directory", config.results_directory,
+                                              "root of the results", base::not_empty());
+  config.system_name =
+      results.optional("system", config.system_name,
+                       "folder of this system below the root; empty: host name and CPU");
+  config.system_name =
+      config.system_name.empty() ? default_system_name() : sanitized(config.system_name);
+  config.clear_caches =
+      reader.choice("clear_caches", config.clear_caches, names({"auto", "never", "required"}),
+                    "drop the page cache of every node before the run");
+  config.threads = reader.optional("threads", config.threads,
+                                   "compute threads of a rank; 0: OMP_NUM_THREADS, or this rank's "
+                                   "share of the CPUs that it may use",
+                                   base::at_least(0));
+  config.hang_timeout_s = reader.optional(
+      "hang_timeout_s", config.hang_timeout_s,
+      "seconds without progress after which a rank ends the job; 0: never", base::at_least(0));
+  return config;
+}
+
+std::vector<std::uint64_t> derive_seeds(std::uint64_t master, std::int64_t count) {
+  base::RandomStream stream(master, base::Purpose::kSeeds, 0, 0);
+  std::vector<std::uint64_t> seeds;
+  std::set<std::uint64_t> taken = {0};
+  while (static_cast<std::int64_t>(seeds.size()) < count) {
+    const std::uint64_t seed = stream.next_u64();
+    if (taken.insert(seed).second) seeds.push_back(seed);
+  }
+  return seeds;
+}
+
+std::string sanitized(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+    if (plain) {
+      name += c;
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  while (!name.empty() && (name.back() == '-' || name.back() == '.')) name.pop_back();
+  name.erase(0, name.find_first_not_of(".-"));
+  return name.empty() ? "unnamed" : name;
+}
+
+}  // namespace runner
