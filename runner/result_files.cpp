@@ -1,0 +1,102 @@
+// Claiming of result numbers, atomic files.
+// Hides directory scans, O_EXCL, fsync and rename.
+#include "runner/result_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+
+#include "runner/base/error.h"
+#include "runner/base/unique_handle.h"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "result_";
+
+struct DescriptorTraits {
+  using Raw = int;
+  static Raw null() { return -1; }
+  static void close(Raw descriptor) { ::close(descriptor); }
+};
+
+/// The n of "result_<n>.anything", 0 for other names.
+std::int64_t number_in(const std::string& name) {
+  std::int64_t number = 0;
+  if (name.compare(0, kPrefix.size(), kPrefix) != 0) return 0;
+  const char* first = name.data() + kPrefix.size();
+  const auto [end, error] = std::from_chars(first, name.data() + name.size(), number);
+  return error == std::errc() && end != first && *end == '.' ? std::max<std::int64_t>(number, 0)
+                                                             : 0;
+}
+
+std::int64_t highest_number(const std::string& folder) {
+  std::int64_t highest = 0;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    highest = std::max(highest, number_in(it->path().filename().string()));
+  }
+  if (error) throw base::system_error("cannot list " + folder, error.value());
+  return highest;
+}
+
+}  // namespace
+
+ResultFiles::ResultFiles(std::string folder, std::int64_t number,
+                         std::unique_ptr<mllog::FileSink> log)
+    : folder_(std::move(folder)), number_(number), log_(std::move(log)) {}
+
+std::string ResultFiles::path(const char* ending) const {
+  return fmt::format("{}/{}{}{}", folder_, kPrefix, number_, ending);
+}
+
+ResultFiles ResultFiles::claim(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw base::system_error("cannot make the folder " + folder, error.value());
+  for (std::int64_t number = highest_number(folder) + 1;; ++number) {
+    const std::string path = fmt::format("{}/{}{}.txt", folder, kPrefix, number);
+    try {
+      return {folder, number, std::make_unique<mllog::FileSink>(path)};
+    } catch (const base::SystemError&) {
+      // Another run was faster; anything else is for the caller.
+      if (!fs::exists(path)) throw;
+    }
+  }
+}
+
+void write_file_atomically(const std::string& path, const std::string& text) {
+  const std::string partial = fmt::format("{}.partial.{}", path, ::getpid());
+  base::UniqueHandle<DescriptorTraits> file(
+      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file) throw base::system_error("cannot create " + partial, errno);
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) {
+      const int why = errno;
+      ::unlink(partial.c_str());
+      throw base::system_error("cannot write " + partial, why);
+    }
+    done += static_cast<std::size_t>(wrote);
+  }
+  if (::fsync(file.get()) != 0) throw base::system_error("cannot write " + partial, errno);
+  file.reset();
+  rename_file(partial, path);
+}
+
+void rename_file(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) {
+    throw base::system_error(fmt::format("cannot rename {} to {}", from, to), errno);
+  }
+}
+
+}  // namespace runner

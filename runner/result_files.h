@@ -1,0 +1,42 @@
+// The files of one run below results/<system>/<workload>/, claimed so that no other run takes them.
+// Hides how a number is claimed and how a file appears whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runner/mllog/log_writer.h"
+
+namespace runner {
+
+/// result_<number>.* of one run. Made on rank 0 only.
+class ResultFiles {
+ public:
+  /// Claims the lowest number above all that are there, by creating result_<n>.txt with O_EXCL, and
+  /// so is safe against runs that start at the same time on any node. Makes the folder. Throws
+  /// SystemError.
+  static ResultFiles claim(const std::string& folder);
+
+  std::int64_t number() const { return number_; }
+  mllog::FileSink& log() { return *log_; }
+  std::string log_path() const { return path(".txt"); }
+  std::string config_path() const { return path(".config.json"); }
+  std::string telemetry_path() const { return path(".telemetry.json"); }
+  std::string weights_path() const { return path(".weights.h5"); }
+
+ private:
+  ResultFiles(std::string folder, std::int64_t number, std::unique_ptr<mllog::FileSink> log);
+  std::string path(const char* ending) const;
+  std::string folder_;
+  std::int64_t number_;
+  std::unique_ptr<mllog::FileSink> log_;
+};
+
+/// `text` under `path`, complete on disk before the name appears. Throws SystemError.
+void write_file_atomically(const std::string& path, const std::string& text);
+
+/// Gives `from` (a file complete on disk) the name `to`. Throws SystemError.
+void rename_file(const std::string& from, const std::string& to);
+
+}  // namespace runner

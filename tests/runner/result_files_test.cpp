@@ -1,0 +1,93 @@
+// Tests of claiming result files, also by processes that race for them.
+// Hides nothing.
+#include "runner/result_files.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "runner/base/error.h"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ResultFilesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = fs::temp_directory_path() / (name + "-" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  static std::string content(const fs::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  fs::path folder_;
+};
+
+TEST_F(ResultFilesTest, CountsUpFromOneAndMakesTheFolder) {
+  const std::string folder = folder_ / "box" / "toy";
+  const ResultFiles first = ResultFiles::claim(folder);
+  const ResultFiles second = ResultFiles::claim(folder);
+  EXPECT_EQ(first.number(), 1);
+  EXPECT_EQ(second.number(), 2);
+  EXPECT_EQ(second.log_path(), folder + "/result_2.txt");
+  EXPECT_TRUE(fs::exists(second.log_path()));
+  EXPECT_EQ(second.config_path(), folder + "/result_2.config.json");
+}
+
+TEST_F(ResultFilesTest, GoesOnAboveAnyFileOfAnEarlierRun) {
+  std::ofstream(folder_ / "result_7.telemetry.json") << "{}";
+  std::ofstream(folder_ / "result_x.txt") << "not ours";
+  std::ofstream(folder_ / "result_9") << "not ours";
+  EXPECT_EQ(ResultFiles::claim(folder_).number(), 8);
+}
+
+TEST_F(ResultFilesTest, GivesEachOfTwoRacingProcessesItsOwn) {
+  constexpr int kEach = 40;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  for (int i = 0; i < kEach; ++i) {
+    const ResultFiles files = ResultFiles::claim(folder_);
+    std::ofstream(files.config_path(), std::ios::app) << (child == 0 ? "c" : "p");
+  }
+  if (child == 0) _exit(0);
+  int status = 1;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  for (int n = 1; n <= 2 * kEach; ++n) {
+    const auto path = folder_ / ("result_" + std::to_string(n) + ".config.json");
+    ASSERT_EQ(content(path).size(), 1U) << path;
+  }
+}
+
+TEST_F(ResultFilesTest, SaysWhyAFolderCannotBeMade) {
+  std::ofstream(folder_ / "file") << "x";
+  try {
+    ResultFiles::claim(folder_ / "file" / "toy");
+    FAIL();
+  } catch (const base::SystemError& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("file/toy"));
+  }
+}
+
+TEST_F(ResultFilesTest, ReplacesAFileWholeAndLeavesNothingElse) {
+  const std::string path = folder_ / "a.json";
+  write_file_atomically(path, "old");
+  write_file_atomically(path, "new");
+  EXPECT_EQ(content(path), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+  EXPECT_THROW(write_file_atomically(folder_ / "absent" / "a.json", "x"), base::SystemError);
+}
+
+}  // namespace
+}  // namespace runner
