@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "runner/base/narrow.h"
 #include "runner/base/unique_handle.h"
@@ -326,6 +327,13 @@ void Communicator::abort(base::ExitCode code, const std::string& message) const 
   const std::string line = fmt::format("rank {}: {}\n", state_->rank, message);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  std::_Exit(static_cast<int>(code));
+}
+
+void Communicator::abort_together(base::ExitCode code, const std::string& message) const {
+  if (state_->rank == 0) abort(code, message);
+  // Rank 0 ends this process within moments; should it be gone already, we end by ourselves.
+  std::this_thread::sleep_for(std::chrono::seconds(5));
   std::_Exit(static_cast<int>(code));
 }
 

@@ -84,6 +84,8 @@ class Communicator {
   /// "rank 3: message" on stderr, then the whole job ends with `code`. Not collective: one rank is
   /// enough.
   [[noreturn]] void abort(base::ExitCode code, const std::string& message) const;
+  /// As abort(), for a failure that every rank has found and calls this for: rank 0 speaks for all.
+  [[noreturn]] void abort_together(base::ExitCode code, const std::string& message) const;
 
  private:
   struct State;

@@ -1,0 +1,104 @@
+// Page caches, dropped through /proc and checked with mincore on a probe file.
+// Hides the probe.
+#include "runner/caches.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "runner/agreed_error.h"
+#include "runner/base/unique_handle.h"
+
+namespace runner {
+namespace {
+
+constexpr std::size_t kProbeBytes = std::size_t{1} << 20;
+/// On a disk by convention, unlike /tmp; a memory file system never loses its pages.
+constexpr char kProbeTemplate[] = "/var/tmp/trainmark-probe-XXXXXX";
+constexpr char kDropCaches[] = "/proc/sys/vm/drop_caches";
+constexpr char kProved[] = "a resident file was no longer resident";
+
+struct DescriptorTraits {
+  using Raw = int;
+  static Raw null() { return -1; }
+  static void close(Raw descriptor) { ::close(descriptor); }
+};
+using Descriptor = base::UniqueHandle<DescriptorTraits>;
+
+/// A file without a name, written, synced and read, so that its pages are clean and resident.
+Descriptor make_probe() {
+  std::array<char, sizeof(kProbeTemplate)> path{};
+  std::memcpy(path.data(), kProbeTemplate, sizeof(kProbeTemplate));
+  Descriptor file(::mkstemp(path.data()));
+  if (!file) return file;
+  ::unlink(path.data());
+  std::vector<char> bytes(kProbeBytes, 'p');
+  const bool ready =
+      ::pwrite(file.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()) &&
+      ::fsync(file.get()) == 0 &&
+      ::pread(file.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
+  return ready ? std::move(file) : Descriptor();
+}
+
+/// How many of the probe's pages are in memory; nothing if the kernel does not tell.
+std::optional<std::size_t> resident_pages(const Descriptor& probe) {
+  void* map = ::mmap(nullptr, kProbeBytes, PROT_READ, MAP_SHARED, probe.get(), 0);
+  if (map == MAP_FAILED) return std::nullopt;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages((kProbeBytes + page - 1) / page);
+  const int failed = ::mincore(map, kProbeBytes, pages.data());
+  ::munmap(map, kProbeBytes);
+  if (failed != 0) return std::nullopt;
+  std::size_t resident = 0;
+  for (const unsigned char flags : pages) resident += flags & 1U;
+  return resident;
+}
+
+}  // namespace
+
+CacheClearing clear_page_cache() {
+  const Descriptor probe = make_probe();
+  if (!probe) return {false, "no probe file could be made in /var/tmp, so nothing would be proved"};
+  if (resident_pages(probe).value_or(0) == 0) {
+    return {false, "the kernel does not show that a file just read is resident"};
+  }
+  const Descriptor drop(::open(kDropCaches, O_WRONLY | O_CLOEXEC));
+  if (!drop) return {false, fmt::format("cannot open {}: {}", kDropCaches, std::strerror(errno))};
+  // Dirty pages are not dropped.
+  ::sync();
+  if (::write(drop.get(), "3\n", 2) != 2) {
+    return {false, fmt::format("cannot write {}: {}", kDropCaches, std::strerror(errno))};
+  }
+  if (resident_pages(probe).value_or(1) != 0) {
+    return {false, fmt::format("{} was written, but a file stayed resident", kDropCaches)};
+  }
+  return {true, kProved};
+}
+
+CacheClearing clear_caches(const std::string& mode, const Communicator& world,
+                           const Topology& topology) {
+  if (mode == "never") return {false, "the configuration says never"};
+  CacheClearing mine{true, kProved};
+  if (topology.is_node_leader()) mine = clear_page_cache();
+  // The first rank that failed speaks for all.
+  const std::int64_t speaker =
+      world.allreduce_min(mine.cleared ? std::int64_t{world.size()} : std::int64_t{world.rank()});
+  if (speaker == world.size()) return {true, kProved};
+  const std::string reason =
+      fmt::format("node {}: {}", topology.node_of_rank[static_cast<std::size_t>(speaker)],
+                  world.broadcast(mine.reason, static_cast<int>(speaker)));
+  if (mode == "required") {
+    throw AgreedError(base::ExitCode::kSystem, "/clear_caches is required, but " + reason);
+  }
+  return {false, reason};
+}
+
+}  // namespace runner

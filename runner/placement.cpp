@@ -1,0 +1,125 @@
+// Bindings read through hwloc, threads per rank.
+// Hides bitmaps and unions of CPU lists.
+#include "runner/placement.h"
+
+#include <fmt/format.h>
+#include <hwloc.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runner/base/narrow.h"
+#include "runner/base/system_facts.h"
+
+namespace runner {
+namespace {
+
+struct TopologyDeleter {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using TopologyHandle = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, TopologyDeleter>;
+
+struct BitmapDeleter {
+  void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, BitmapDeleter>;
+
+TopologyHandle load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) throw base::SystemError("hwloc_topology_init failed");
+  TopologyHandle topology(raw);
+  if (hwloc_topology_load(raw) != 0) throw base::SystemError("hwloc_topology_load failed");
+  return topology;
+}
+
+std::string list_text(hwloc_const_bitmap_t bitmap) {
+  const int size = hwloc_bitmap_list_snprintf(nullptr, 0, bitmap);
+  std::string text(static_cast<std::size_t>(size) + 1, '\0');
+  hwloc_bitmap_list_snprintf(text.data(), text.size(), bitmap);
+  text.resize(static_cast<std::size_t>(size));
+  return text;
+}
+
+int objects_touched(hwloc_topology_t topology, hwloc_const_bitmap_t cpus, hwloc_obj_type_t type) {
+  int touched = 0;
+  for (hwloc_obj_t object = hwloc_get_next_obj_by_type(topology, type, nullptr); object != nullptr;
+       object = hwloc_get_next_obj_by_type(topology, type, object)) {
+    if (hwloc_bitmap_intersects(object->cpuset, cpus) != 0) ++touched;
+  }
+  return touched;
+}
+
+/// OMP_NUM_THREADS (the first of a list), 0 if it is not set.
+std::int64_t threads_from_environment() {
+  const char* text = std::getenv("OMP_NUM_THREADS");
+  if (text == nullptr || *text == '\0') return 0;
+  const std::string value(text);
+  std::int64_t threads = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), threads);
+  if (error != std::errc() || threads < 1 || (*end != '\0' && *end != ',')) {
+    throw base::ConfigError("OMP_NUM_THREADS: must be a positive number, got '" + value + "'");
+  }
+  return threads;
+}
+
+}  // namespace
+
+Binding current_binding() {
+  const TopologyHandle topology = load_topology();
+  const Bitmap cpus(hwloc_bitmap_alloc());
+  if (hwloc_get_cpubind(topology.get(), cpus.get(), HWLOC_CPUBIND_PROCESS) != 0) {
+    hwloc_bitmap_copy(cpus.get(), hwloc_topology_get_allowed_cpuset(topology.get()));
+  }
+  Binding binding;
+  binding.cpus = list_text(cpus.get());
+  for (int cpu = hwloc_bitmap_first(cpus.get()); cpu >= 0;
+       cpu = hwloc_bitmap_next(cpus.get(), cpu)) {
+    binding.cpu_ids.push_back(cpu);
+  }
+  binding.cores = objects_touched(topology.get(), cpus.get(), HWLOC_OBJ_CORE);
+  binding.numa_nodes = objects_touched(topology.get(), cpus.get(), HWLOC_OBJ_NUMANODE);
+  return binding;
+}
+
+int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpus) {
+  if (claimed <= node_cpus) return std::max(1, base::narrow<int>(mine));
+  return std::max(1, base::narrow<int>(mine * node_cpus / claimed));
+}
+
+ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Communicator& node) {
+  const auto all = node.gather(std::span<const std::int64_t>(binding.cpu_ids), 0);
+  const std::set<std::int64_t> together(all.begin(), all.end());
+  const auto bound = static_cast<std::int64_t>(binding.cpu_ids.size());
+  const std::int64_t usable = base::usable_cpus();
+  // A quota below what a rank is bound to is the node's, not the rank's.
+  const std::int64_t quota = usable < bound ? usable : INT64_MAX;
+
+  ThreadPlan plan;
+  plan.node_cpus = node.allreduce_max(static_cast<std::int64_t>(together.size()));
+  plan.node_cpus = std::max<std::int64_t>(1, std::min(plan.node_cpus, node.allreduce_min(quota)));
+  std::array<std::int64_t, 1> sum = {bound};
+  node.allreduce_sum(std::span<std::int64_t>(sum));
+  const std::int64_t asked = wanted > 0 ? wanted : threads_from_environment();
+  plan.threads =
+      asked > 0 ? base::narrow<int>(asked) : share_of_cpus(bound, sum[0], plan.node_cpus);
+  sum[0] = plan.threads;
+  node.allreduce_sum(std::span<std::int64_t>(sum));
+  plan.node_threads = sum[0];
+  return plan;
+}
+
+nlohmann::json to_json(const Binding& binding, const ThreadPlan& plan) {
+  return {{"cpus", binding.cpus},
+          {"cores", binding.cores},
+          {"numa_nodes", binding.numa_nodes},
+          {"threads", plan.threads},
+          {"node_threads", plan.node_threads},
+          {"node_cpus", plan.node_cpus}};
+}
+
+}  // namespace runner

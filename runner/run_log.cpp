@@ -1,0 +1,137 @@
+// The records of a run.
+// Hides which key carries what.
+#include "runner/run_log.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "runner/base/system_facts.h"
+#include "runner/mllog/keys.h"
+
+namespace runner {
+namespace {
+
+namespace keys = mllog::keys;
+using Json = mllog::LogWriter::Json;
+
+/// The target of this run, which an open submission may choose. Not a key of MLPerf's.
+constexpr char kQualityTarget[] = "quality_target";
+
+Json epoch_metadata(std::int64_t epoch_num) { return {{keys::kEpochNum, epoch_num}}; }
+
+Json block_metadata(std::int64_t first_epoch_num, std::int64_t epoch_count) {
+  return {{keys::kFirstEpochNum, first_epoch_num}, {keys::kEpochCount, epoch_count}};
+}
+
+std::string platform_name(const RunConfig& config, int nodes) {
+  if (!config.submission.platform.empty()) return config.submission.platform;
+  const nlohmann::json facts = base::machine_facts();
+  const auto model = facts.find("cpu_model");
+  const bool known = model != facts.end() && model->is_string();
+  return fmt::format("{}x {}", nodes, known ? model->get<std::string>() : "unknown CPU");
+}
+
+/// A mean over a run's steps depends in its last digit on where the steps were cut; single
+/// precision is what a loss has anyway.
+float in_single_precision(double value) { return static_cast<float>(value); }
+
+}  // namespace
+
+void RunLog::submission(const RunConfig& config, const WorkloadInfo& info, int nodes) {
+  const SubmissionConfig& submission = config.submission;
+  writer_.event(keys::kSubmissionBenchmark,
+                submission.benchmark.empty() ? info.benchmark : submission.benchmark);
+  writer_.event(keys::kSubmissionDivision, submission.division);
+  writer_.event(keys::kSubmissionOrg, submission.org);
+  writer_.event(keys::kSubmissionPlatform, platform_name(config, nodes));
+  writer_.event(keys::kSubmissionStatus, submission.status);
+}
+
+void RunLog::caches(const CacheClearing& clearing) {
+  writer_.event(keys::kCacheClear, clearing.cleared, {{"reason", clearing.reason}});
+}
+
+void RunLog::init_start() { writer_.start(keys::kInitStart); }
+
+void RunLog::setup(const RunConfig& config, const Workload& workload, const QualityTarget& target,
+                   int ranks, int nodes) {
+  const WorkloadInfo& info = workload.info();
+  const auto fields = workload.log_fields();
+  std::set<std::string> own;
+  for (const auto& [key, value] : fields) own.insert(key);
+  // Each of these keys may stand in a log exactly once, so a workload that logs one itself wins.
+  const auto common = [&](const char* key, const Json& value) {
+    if (own.count(key) == 0) writer_.event(key, value);
+  };
+  common(keys::kNumberOfNodes, nodes);
+  common(keys::kNumberOfRanks, ranks);
+  common(keys::kAcceleratorsPerNode, 0);
+  common(keys::kGlobalBatchSize, info.global_batch_size);
+  common(keys::kGradientAccumulationSteps, info.gradient_accumulation_steps);
+  common(keys::kTrainSamples, info.train_samples);
+  common(keys::kEvalSamples, info.eval_samples);
+  common(keys::kSeed, config.seed);
+  common(kQualityTarget, target.value);
+  for (const auto& [key, value] : fields) writer_.event(key, value);
+  for (const std::string& tensor : workload.log_tensor_names()) {
+    writer_.event(keys::kWeightsInitialization, nullptr, {{keys::kTensor, tensor}});
+  }
+}
+
+void RunLog::init_stop() { writer_.end(keys::kInitStop); }
+
+void RunLog::run_start() {
+  phase_ = Phase::kRunning;
+  writer_.start(keys::kRunStart);
+}
+
+void RunLog::staging_start() { writer_.start(keys::kStagingStart); }
+
+void RunLog::staging_stop(const nlohmann::json& facts) {
+  writer_.end(keys::kStagingStop, {{"staging", Json(facts)}});
+}
+
+void RunLog::block_start(std::int64_t first_epoch_num, std::int64_t epoch_count) {
+  writer_.start(keys::kBlockStart, block_metadata(first_epoch_num, epoch_count));
+}
+
+void RunLog::epoch_start(std::int64_t epoch_num) {
+  writer_.start(keys::kEpochStart, epoch_metadata(epoch_num));
+}
+
+void RunLog::epoch_stop(const EpochFacts& facts) {
+  Json metadata = epoch_metadata(facts.epoch_num);
+  writer_.end(keys::kEpochStop, metadata);
+  metadata[keys::kStep] = facts.steps_done;
+  const float loss = in_single_precision(facts.mean_loss);
+  writer_.event(keys::kTrainLoss, loss, metadata);
+  writer_.event(keys::kLearningRate, facts.learning_rate, metadata);
+  writer_.event(keys::kThroughput, facts.samples_per_s, metadata);
+  writer_.event(keys::kTrackedStats,
+                {{keys::kThroughput, facts.samples_per_s}, {keys::kTrainLoss, loss}}, metadata);
+}
+
+void RunLog::eval_start(std::int64_t epoch_num) {
+  writer_.start(keys::kEvalStart, epoch_metadata(epoch_num));
+}
+
+void RunLog::eval_stop(std::int64_t epoch_num, const QualityTarget& target, double quality) {
+  writer_.end(keys::kEvalStop, epoch_metadata(epoch_num));
+  writer_.event(target.log_key, quality, epoch_metadata(epoch_num));
+}
+
+void RunLog::block_stop(std::int64_t first_epoch_num, std::int64_t epoch_count) {
+  writer_.end(keys::kBlockStop, block_metadata(first_epoch_num, epoch_count));
+}
+
+void RunLog::run_stop(const char* status, const std::string& reason) {
+  if (phase_ != Phase::kRunning) return;
+  phase_ = Phase::kStopped;
+  Json metadata = {{keys::kStatus, status}};
+  if (!reason.empty()) metadata["reason"] = reason;
+  writer_.end(keys::kRunStop, metadata);
+}
+
+}  // namespace runner

@@ -1,0 +1,55 @@
+// The MLPerf log of one run: which records come, in which order, with which metadata.
+// Hides keys and their values. Source: mlcommons/training_policies and the rule files of
+// mlcommons/logging, training 4.0.0.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runner/caches.h"
+#include "runner/mllog/log_writer.h"
+#include "runner/run_config.h"
+#include "runner/workload.h"
+
+namespace runner {
+
+/// What an epoch of training did.
+struct EpochFacts {
+  std::int64_t epoch_num = 0;   ///< counted from 1
+  std::int64_t steps_done = 0;  ///< since the run began
+  double mean_loss = 0.0;
+  double learning_rate = 0.0;
+  double samples_per_s = 0.0;  ///< of all ranks, while training
+};
+
+/// Writes records in the order in which the calls below stand. Rank 0's writer has a sink.
+class RunLog {
+ public:
+  explicit RunLog(mllog::LogWriter& writer) : writer_(writer) {}
+
+  void submission(const RunConfig& config, const WorkloadInfo& info, int nodes);
+  void caches(const CacheClearing& clearing);
+  void init_start();
+  /// All that the run is made of; `ranks` and `nodes` are those of the job.
+  void setup(const RunConfig& config, const Workload& workload, const QualityTarget& target,
+             int ranks, int nodes);
+  void init_stop();
+  void run_start();
+  void staging_start();
+  void staging_stop(const nlohmann::json& facts);
+  void block_start(std::int64_t first_epoch_num, std::int64_t epoch_count);
+  void epoch_start(std::int64_t epoch_num);
+  void epoch_stop(const EpochFacts& facts);
+  void eval_start(std::int64_t epoch_num);
+  void eval_stop(std::int64_t epoch_num, const QualityTarget& target, double quality);
+  void block_stop(std::int64_t first_epoch_num, std::int64_t epoch_count);
+  /// `status`: "success" or "aborted", with the reason of the latter. Only after run_start, and
+  /// only once: later calls do nothing, so that the handler of a failure may call it whenever.
+  void run_stop(const char* status, const std::string& reason);
+
+ private:
+  mllog::LogWriter& writer_;
+  enum class Phase { kBefore, kRunning, kStopped } phase_ = Phase::kBefore;
+};
+
+}  // namespace runner

@@ -1,0 +1,303 @@
+// The run loop.
+// Hides how ranks agree on an end, and how the steps of an epoch are cut.
+#include "runner/run_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <optional>
+
+#include "runner/agreed_error.h"
+#include "runner/run_log.h"
+#include "runner/watchdog.h"
+
+namespace runner {
+namespace {
+
+using telemetry::Scope;
+using telemetry::Subsystem;
+
+/// Ranks agree whether to go on about this often.
+constexpr double kAgreeEveryNs = 1e9;
+constexpr double kNsPerS = 1e9;
+
+class Run {
+ public:
+  Run(const RunConfig& config, Workload& workload, const RunDoors& doors)
+      : config_(config),
+        workload_(workload),
+        doors_(doors),
+        log_(doors.log),
+        watchdog_(static_cast<double>(config.hang_timeout_s),
+                  [rank = doors.world.rank()](const std::string& message) { end(rank, message); }) {
+  }
+
+  RunOutcome go(const CacheClearing& caches);
+
+ private:
+  [[noreturn]] static void end(int rank, const std::string& message) {
+    // Not MPI_Abort: MPI was told that only the main thread calls it. The launcher sees this exit.
+    std::cerr << fmt::format("rank {}: {}\n", rank, message) << std::flush;
+    std::_Exit(static_cast<int>(base::ExitCode::kSystem));
+  }
+
+  void initialize(const CacheClearing& caches);
+  void train_and_evaluate();
+  /// The blocks of epochs between evaluations; false when the run is over.
+  bool run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num);
+  bool train_epoch(std::int64_t epoch_num);
+  bool evaluate(std::int64_t epoch_num);
+  void stage();
+  /// True when the run goes on; else the outcome says why not. `ns_per_step` sets the next cut.
+  bool agree_to_go_on(bool finite, double ns_per_step);
+  void compare_replicas(std::int64_t epoch_num);
+  void show_progress(std::int64_t epoch_num, double mean_loss);
+  double since_start_s() const;
+  void finish();
+
+  const RunConfig& config_;
+  Workload& workload_;
+  const RunDoors& doors_;
+  RunLog log_;
+  Watchdog watchdog_;
+  RunOutcome outcome_;
+  std::int64_t started_ns_ = 0;
+  std::int64_t steps_done_ = 0;
+  std::int64_t steps_at_once_ = 1;
+  double samples_per_s_ = 0.0;
+};
+
+RunOutcome Run::go(const CacheClearing& caches) {
+  try {
+    initialize(caches);
+    train_and_evaluate();
+    finish();
+  } catch (const std::exception& e) {
+    log_.run_stop("aborted", e.what());
+    throw;
+  }
+  return std::move(outcome_);
+}
+
+void Run::initialize(const CacheClearing& caches) {
+  const int ranks = doors_.world.size();
+  const int nodes = doors_.topology.node_count;
+  watchdog_.pulse("initialisation");
+  log_.submission(config_, workload_.info(), nodes);
+  log_.caches(caches);
+  log_.init_start();
+  workload_.open_data();
+  workload_.initialize();
+  outcome_.target = workload_.info().target;
+  if (config_.has_target) outcome_.target.value = config_.target_quality;
+  log_.setup(config_, workload_, outcome_.target, ranks, nodes);
+  // The slowest rank's initialisation belongs to init, not to the run.
+  doors_.world.barrier();
+  log_.init_stop();
+}
+
+void Run::train_and_evaluate() {
+  log_.run_start();
+  doors_.telemetry.restart();
+  started_ns_ = doors_.telemetry.now_ns();
+  stage();
+  outcome_.status = RunStatus::kTargetMissed;
+  outcome_.reason = fmt::format("the target {} was not reached in {} epochs", outcome_.target.value,
+                                config_.epochs);
+  if (!agree_to_go_on(true, 0.0)) return;
+  doors_.console.begin_progress();
+  std::int64_t first = 1;
+  while (first <= config_.epochs) {
+    const std::int64_t last = std::min(config_.evaluation.next_due(first), config_.epochs);
+    if (!run_block(first, last)) return;
+    first = last + 1;
+  }
+}
+
+void Run::stage() {
+  watchdog_.pulse("staging");
+  log_.staging_start();
+  {
+    const Scope scope(doors_.telemetry, Subsystem::kStaging);
+    outcome_.staging = workload_.stage();
+    // Until the last node is ready nobody can train: that wait is staging too.
+    doors_.world.barrier();
+  }
+  log_.staging_stop(outcome_.staging);
+}
+
+bool Run::run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num) {
+  const std::int64_t count = last_epoch_num - first_epoch_num + 1;
+  log_.block_start(first_epoch_num, count);
+  for (std::int64_t epoch_num = first_epoch_num; epoch_num <= last_epoch_num; ++epoch_num) {
+    if (!train_epoch(epoch_num)) return false;
+  }
+  // The last epochs may come after the last evaluation that is due.
+  const bool due = config_.evaluation.next_due(last_epoch_num) == last_epoch_num;
+  const bool goes_on = !due || evaluate(last_epoch_num);
+  log_.block_stop(first_epoch_num, count);
+  return goes_on;
+}
+
+bool Run::train_epoch(std::int64_t epoch_num) {
+  log_.epoch_start(epoch_num);
+  const std::int64_t began_ns = doors_.telemetry.now_ns();
+  std::int64_t left = workload_.info().steps_per_epoch;
+  double loss_sum = 0.0;
+  std::int64_t samples = 0;
+  TrainResult result;
+  while (left > 0) {
+    watchdog_.pulse("training");
+    const std::int64_t steps = std::min(left, steps_at_once_);
+    const std::int64_t cut_ns = doors_.telemetry.now_ns();
+    result = workload_.train(steps);
+    const auto took_ns = static_cast<double>(doors_.telemetry.now_ns() - cut_ns);
+    left -= steps;
+    steps_done_ += steps;
+    loss_sum += result.mean_loss * static_cast<double>(result.samples);
+    samples += result.samples;
+    samples_per_s_ = static_cast<double>(result.samples) / std::max(took_ns, 1.0) * kNsPerS;
+    if (!agree_to_go_on(std::isfinite(result.mean_loss), took_ns / static_cast<double>(steps))) {
+      return false;
+    }
+    show_progress(epoch_num, result.mean_loss);
+  }
+  const double epoch_s =
+      static_cast<double>(std::max<std::int64_t>(doors_.telemetry.now_ns() - began_ns, 1)) /
+      kNsPerS;
+  const EpochFacts facts{epoch_num, steps_done_,
+                         loss_sum / static_cast<double>(std::max<std::int64_t>(samples, 1)),
+                         result.learning_rate, static_cast<double>(samples) / epoch_s};
+  log_.epoch_stop(facts);
+  outcome_.epochs = epoch_num;
+  compare_replicas(epoch_num);
+  doors_.console.info(
+      fmt::format("epoch {}/{}  loss {:.4f}  learning rate {:.5g}  {:.1f} samples/s", epoch_num,
+                  config_.epochs, facts.mean_loss, facts.learning_rate, facts.samples_per_s));
+  return true;
+}
+
+bool Run::agree_to_go_on(bool finite, double ns_per_step) {
+  // Whole numbers, whose sums do not depend on the order: every rank draws the same conclusion.
+  std::array<std::int64_t, 3> votes = {doors_.stop_requested() ? 1 : 0, finite ? 0 : 1,
+                                       static_cast<std::int64_t>(ns_per_step)};
+  doors_.world.allreduce_sum(std::span<std::int64_t>(votes));
+  if (votes[2] > 0) {
+    const double mean_ns = static_cast<double>(votes[2]) / doors_.world.size();
+    steps_at_once_ = std::max<std::int64_t>(1, std::llround(kAgreeEveryNs / mean_ns));
+  }
+  if (votes[1] > 0) {
+    outcome_.status = RunStatus::kDiverged;
+    outcome_.reason = fmt::format("the loss is not finite at step {}", steps_done_);
+    return false;
+  }
+  if (votes[0] > 0) {
+    outcome_.status = RunStatus::kStopped;
+    outcome_.reason = fmt::format("stopped by a signal after step {}", steps_done_);
+    return false;
+  }
+  return true;
+}
+
+bool Run::evaluate(std::int64_t epoch_num) {
+  watchdog_.pulse("evaluation");
+  log_.eval_start(epoch_num);
+  double quality = 0.0;
+  {
+    const Scope scope(doors_.telemetry, Subsystem::kEvaluation);
+    quality = workload_.evaluate(nullptr);
+    // One bit of difference between ranks must not let some go on and others stop.
+    doors_.world.broadcast(std::as_writable_bytes(std::span(&quality, 1)), 0);
+  }
+  log_.eval_stop(epoch_num, outcome_.target, quality);
+  outcome_.evaluations.push_back({epoch_num, quality, since_start_s()});
+  doors_.console.info(fmt::format("epoch {}/{}  quality {:.5g} (target {:.5g})", epoch_num,
+                                  config_.epochs, quality, outcome_.target.value));
+  if (!std::isfinite(quality)) {
+    outcome_.status = RunStatus::kDiverged;
+    outcome_.reason = fmt::format("the quality is not finite after epoch {}", epoch_num);
+    return false;
+  }
+  if (!outcome_.target.met_by(quality)) return true;
+  outcome_.status = RunStatus::kSuccess;
+  outcome_.reason.clear();
+  return false;
+}
+
+void Run::compare_replicas(std::int64_t epoch_num) {
+  std::int64_t hash = 0;
+  const std::uint64_t bits = workload_.replica_hash();
+  std::memcpy(&hash, &bits, sizeof(hash));
+  if (doors_.world.allreduce_min(hash) == doors_.world.allreduce_max(hash)) return;
+  const auto hashes = doors_.world.gather(std::span<const std::int64_t>(&hash, 1), 0);
+  std::string differing;
+  for (std::size_t r = 1; r < hashes.size(); ++r) {
+    if (hashes[r] != hashes[0]) differing += fmt::format("{}{}", differing.empty() ? "" : ", ", r);
+  }
+  const std::string message = doors_.world.broadcast(
+      fmt::format("after epoch {} the parameters of ranks {} differ from rank 0's", epoch_num,
+                  differing),
+      0);
+  // All ranks throw, and any of them may end the job: rank 0 logs first.
+  log_.run_stop("aborted", message);
+  doors_.world.barrier();
+  throw AgreedError(base::ExitCode::kInternal, message);
+}
+
+void Run::show_progress(std::int64_t epoch_num, double mean_loss) {
+  doors_.console.progress({epoch_num, config_.epochs, steps_done_,
+                           config_.epochs * workload_.info().steps_per_epoch, samples_per_s_,
+                           mean_loss});
+}
+
+double Run::since_start_s() const {
+  return static_cast<double>(doors_.telemetry.now_ns() - started_ns_) / kNsPerS;
+}
+
+void Run::finish() {
+  outcome_.run_s = since_start_s();
+  log_.run_stop(outcome_.status == RunStatus::kSuccess ? "success" : "aborted", outcome_.reason);
+  outcome_.telemetry = doors_.telemetry.to_json();
+}
+
+}  // namespace
+
+const char* to_string(RunStatus status) {
+  switch (status) {
+    case RunStatus::kSuccess:
+      return "success";
+    case RunStatus::kTargetMissed:
+      return "target_missed";
+    case RunStatus::kStopped:
+      return "stopped";
+    case RunStatus::kDiverged:
+      return "diverged";
+  }
+  return "unknown";
+}
+
+base::ExitCode exit_code(RunStatus status) {
+  switch (status) {
+    case RunStatus::kSuccess:
+      return base::ExitCode::kSuccess;
+    case RunStatus::kStopped:
+      return base::ExitCode::kStopped;
+    case RunStatus::kTargetMissed:
+    case RunStatus::kDiverged:
+      return base::ExitCode::kTargetMissed;
+  }
+  return base::ExitCode::kInternal;
+}
+
+RunOutcome run_once(const RunConfig& config, Workload& workload, const CacheClearing& caches,
+                    const RunDoors& doors) {
+  return Run(config, workload, doors).go(caches);
+}
+
+}  // namespace runner

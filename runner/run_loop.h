@@ -1,0 +1,63 @@
+// One run from init to run_stop: who may stop it, when it is evaluated, what the log says.
+// Hides the order of things; workloads and tests cannot get it wrong.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runner/caches.h"
+#include "runner/console.h"
+#include "runner/mllog/log_writer.h"
+#include "runner/run_config.h"
+#include "runner/workload.h"
+
+namespace runner {
+
+enum class RunStatus {
+  kSuccess,
+  kTargetMissed,  ///< the epoch limit came first
+  kStopped,       ///< somebody asked for an end
+  kDiverged       ///< the loss or the quality is no number any more
+};
+const char* to_string(RunStatus status);
+base::ExitCode exit_code(RunStatus status);
+
+struct EvaluationPoint {
+  std::int64_t epoch_num = 0;
+  double quality = 0.0;
+  double since_run_start_s = 0.0;
+};
+
+/// What a run gave; the same on every rank, but for the telemetry.
+struct RunOutcome {
+  RunStatus status = RunStatus::kTargetMissed;
+  std::string reason;       ///< "" after success
+  QualityTarget target;     ///< what it was to reach
+  std::int64_t epochs = 0;  ///< trained completely
+  double run_s = 0.0;       ///< run_start to run_stop on a steady clock
+  std::vector<EvaluationPoint> evaluations;
+  nlohmann::json telemetry;  ///< this rank's account of run_start to run_stop
+  nlohmann::json staging;    ///< what Workload::stage() told
+
+  bool has_quality() const { return !evaluations.empty(); }
+};
+
+/// What surrounds a run; all outlive it.
+struct RunDoors {
+  const Communicator& world;
+  const Topology& topology;
+  telemetry::Telemetry& telemetry;
+  mllog::LogWriter& log;
+  Console& console;
+  std::function<bool()> stop_requested;  ///< asked on every rank; one yes is enough
+};
+
+/// Collective. Trains `workload` as `config` says. `caches` goes into the log. A failure of this
+/// rank is thrown; on rank 0 the log then ends with run_stop aborted. Throws AgreedError on every
+/// rank if replicas drifted apart.
+RunOutcome run_once(const RunConfig& config, Workload& workload, const CacheClearing& caches,
+                    const RunDoors& doors);
+
+}  // namespace runner

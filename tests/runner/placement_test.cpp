@@ -1,0 +1,33 @@
+// Tests of bindings and thread counts.
+// Hides nothing.
+#include "runner/placement.h"
+
+#include <gmock/gmock.h>
+
+#include "runner/base/system_facts.h"
+
+namespace runner {
+namespace {
+
+TEST(CurrentBinding, NamesTheCpusOfThisProcess) {
+  const Binding binding = current_binding();
+  EXPECT_FALSE(binding.cpus.empty());
+  EXPECT_GE(static_cast<int>(binding.cpu_ids.size()), base::usable_cpus());
+  EXPECT_GE(binding.cores, 1);
+  EXPECT_LE(binding.cores, static_cast<int>(binding.cpu_ids.size()));
+}
+
+TEST(ShareOfCpus, IsAllThatARankIsBoundToUnlessRanksOverlap) {
+  EXPECT_EQ(share_of_cpus(4, 8, 8), 4);   // two ranks, each bound to its half
+  EXPECT_EQ(share_of_cpus(8, 16, 8), 4);  // two ranks, bound to nothing
+  EXPECT_EQ(share_of_cpus(8, 24, 8), 2);  // three ranks: never beyond the node
+  EXPECT_EQ(share_of_cpus(2, 16, 2), 1);  // more ranks than CPUs
+}
+
+TEST(ThreadPlan, IsOversubscribedBeyondTheNodesCpus) {
+  EXPECT_FALSE((ThreadPlan{2, 4, 4}).oversubscribed());
+  EXPECT_TRUE((ThreadPlan{2, 6, 4}).oversubscribed());
+}
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,280 @@
+// Tests of the run loop with a toy workload, on as many ranks as the launcher gives.
+// Hides the log's lines.
+#include "runner/run_loop.h"
+
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <sstream>
+
+#include "runner/agreed_error.h"
+#include "runner/stop_signals.h"
+#include "toy_workload.h"
+
+namespace runner {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class LineSink final : public mllog::RecordSink {
+ public:
+  void write_line(const std::string& line) override { lines.push_back(line); }
+  std::vector<std::string> lines;
+};
+
+/// One run and all that surrounds it; only rank 0's log has lines.
+struct Bench {
+  explicit Bench(const json& overrides = json::object(), ToyScript toy_script = {})
+      : script(std::move(toy_script)) {
+    json object = {{"workload", "toy"}, {"epochs", 8}, {"seed", 7}};
+    object.update(overrides);
+    const base::ObjectReader reader(object, "toy.json");
+    config.emplace(parse_run_config(reader, "toy.json"));
+  }
+
+  RunOutcome run() {
+    LineSink* sink = world.rank() == 0 ? &lines : nullptr;
+    mllog::LogWriter log(sink, clock);
+    const Surroundings around{world, topology, telemetry, 1};
+    ToyWorkload workload(around, config->seed, script);
+    const CacheClearing caches{false, "a test"};
+    return run_once(*config, workload, caches,
+                    {world, topology, telemetry, log, console, stop_requested});
+  }
+
+  std::vector<json> records() const {
+    std::vector<json> all;
+    for (const std::string& line : lines.lines) {
+      const std::string prefix = ":::MLLOG ";
+      EXPECT_EQ(line.compare(0, prefix.size(), prefix), 0) << line;
+      all.push_back(json::parse(line.substr(prefix.size())));
+    }
+    return all;
+  }
+  std::vector<std::string> keys() const {
+    std::vector<std::string> names;
+    for (const json& record : records()) names.push_back(record["key"]);
+    return names;
+  }
+  json first(const std::string& key) const {
+    for (const json& record : records()) {
+      if (record["key"] == key) return record;
+    }
+    return json();
+  }
+
+  base::SystemClock clock;
+  Communicator world = Communicator::world();
+  Topology topology = discover_topology(world);
+  telemetry::Telemetry telemetry{clock};
+  std::ostringstream stderr_text;
+  Console console{stderr_text, world.rank() == 0 ? Console::Style::kLines : Console::Style::kSilent,
+                  clock};
+  LineSink lines;
+  ToyScript script;
+  std::optional<RunConfig> config;
+  std::function<bool()> stop_requested = [] { return false; };
+};
+
+std::vector<std::string> epoch_keys() {
+  return {"epoch_start",   "epoch_stop", "train_loss",
+          "learning_rate", "throughput", "tracked_stats"};
+}
+
+void append(std::vector<std::string>& keys, const std::vector<std::string>& more) {
+  keys.insert(keys.end(), more.begin(), more.end());
+}
+
+TEST(RunOnce, WritesTheRecordsInTheOrderOfTheRules) {
+  Bench bench(json{{"evaluation", {{"every_epochs", 4}, {"offset_epochs", 1}}}});
+  const RunOutcome outcome = bench.run();
+  EXPECT_EQ(outcome.status, RunStatus::kSuccess);
+  if (bench.world.rank() != 0) {
+    EXPECT_TRUE(bench.lines.lines.empty());
+    return;
+  }
+  std::vector<std::string> expected = {"submission_benchmark",
+                                       "submission_division",
+                                       "submission_org",
+                                       "submission_platform",
+                                       "submission_status",
+                                       "cache_clear",
+                                       "init_start",
+                                       "number_of_nodes",
+                                       "number_of_ranks",
+                                       "accelerators_per_node",
+                                       "global_batch_size",
+                                       "gradient_accumulation_steps",
+                                       "eval_samples",
+                                       "seed",
+                                       "quality_target",
+                                       "opt_name",
+                                       "train_samples",
+                                       "weights_initialization",
+                                       "weights_initialization",
+                                       "init_stop",
+                                       "run_start",
+                                       "staging_start",
+                                       "staging_stop"};
+  append(expected, {"block_start"});
+  append(expected, epoch_keys());
+  append(expected, {"eval_start", "eval_stop", "eval_accuracy", "block_stop", "block_start"});
+  for (int epoch = 2; epoch <= 5; ++epoch) append(expected, epoch_keys());
+  append(expected, {"eval_start", "eval_stop", "eval_accuracy", "block_stop", "run_stop"});
+  EXPECT_EQ(bench.keys(), expected);
+}
+
+TEST(RunOnce, GivesRecordsTheirMetadata) {
+  Bench bench(json{{"evaluation", {{"every_epochs", 5}}}});
+  bench.run();
+  if (bench.world.rank() != 0) return;
+  EXPECT_EQ(bench.first("block_start")["metadata"]["first_epoch_num"], 1);
+  EXPECT_EQ(bench.first("block_start")["metadata"]["epoch_count"], 5);
+  EXPECT_EQ(bench.first("eval_accuracy")["metadata"]["epoch_num"], 5);
+  EXPECT_NEAR(bench.first("eval_accuracy")["value"].get<double>(), 0.5, 1e-12);
+  EXPECT_EQ(bench.first("run_stop")["metadata"]["status"], "success");
+  EXPECT_EQ(bench.first("seed")["value"], 7);
+  EXPECT_TRUE(bench.first("seed")["metadata"]["lineno"].is_number_integer());
+  EXPECT_TRUE(bench.first("seed")["metadata"]["file"].is_string());
+  EXPECT_EQ(bench.first("number_of_ranks")["value"], bench.world.size());
+  EXPECT_EQ(bench.first("cache_clear")["value"], false);
+  EXPECT_EQ(bench.first("cache_clear")["metadata"]["reason"], "a test");
+  EXPECT_EQ(bench.first("weights_initialization")["metadata"]["tensor"], "conv0_weight");
+  EXPECT_EQ(bench.first("staging_stop")["metadata"]["staging"]["bytes"], 12);
+  EXPECT_EQ(bench.first("tracked_stats")["metadata"]["step"], 10);
+}
+
+TEST(RunOnce, KeepsNamesThatJudgesSearchForOutOfEverythingElse) {
+  Bench bench;
+  bench.run();
+  for (const std::string& line : bench.lines.lines) {
+    const std::size_t key = line.find("\"eval_accuracy\"");
+    if (key == std::string::npos) continue;
+    EXPECT_THAT(line, HasSubstr("\"key\": \"eval_accuracy\""));
+    EXPECT_EQ(line.find("eval_accuracy", key + 10), std::string::npos) << line;
+  }
+}
+
+TEST(RunOnce, CallsTheWorkloadInItsOrder) {
+  std::vector<std::string> calls;
+  ToyScript script;
+  script.calls = &calls;
+  Bench bench(json{{"evaluation", {{"every_epochs", 5}}}}, script);
+  const RunOutcome outcome = bench.run();
+  EXPECT_THAT(calls, ElementsAre("open_data", "initialize", "stage", "evaluate"));
+  EXPECT_EQ(outcome.epochs, 5);
+  ASSERT_EQ(outcome.evaluations.size(), 1U);
+  EXPECT_GE(outcome.run_s, outcome.evaluations[0].since_run_start_s);
+}
+
+TEST(RunOnce, EndsAtTheTargetOfTheConfiguration) {
+  Bench bench(json{{"target", {{"quality", 0.15}}}});
+  const RunOutcome outcome = bench.run();
+  EXPECT_EQ(outcome.status, RunStatus::kSuccess);
+  EXPECT_EQ(outcome.epochs, 2);
+  if (bench.world.rank() == 0) {
+    EXPECT_EQ(bench.first("quality_target")["value"], 0.15);
+  }
+}
+
+TEST(RunOnce, EndsAtTheEpochLimitAsAbortedAndMissed) {
+  Bench bench(json{{"epochs", 3}});
+  const RunOutcome outcome = bench.run();
+  EXPECT_EQ(outcome.status, RunStatus::kTargetMissed);
+  EXPECT_EQ(exit_code(outcome.status), base::ExitCode::kTargetMissed);
+  EXPECT_EQ(outcome.evaluations.size(), 3U);
+  if (bench.world.rank() == 0) {
+    EXPECT_EQ(bench.first("run_stop")["metadata"]["status"], "aborted");
+    EXPECT_THAT(bench.first("run_stop")["metadata"]["reason"].get<std::string>(),
+                HasSubstr("not reached in 3 epochs"));
+  }
+}
+
+TEST(RunOnce, StopsOnEveryRankWhenOneRankGetsASignal) {
+  const StopSignals signals;
+  Bench bench;
+  bench.stop_requested = [&] { return signals.requested(); };
+  const int last = bench.world.size() - 1;
+  bench.script.at_step = [&](std::int64_t step) {
+    if (step == 13 && bench.world.rank() == last) raise(SIGUSR1);
+  };
+  const RunOutcome outcome = bench.run();
+  EXPECT_EQ(outcome.status, RunStatus::kStopped);
+  EXPECT_EQ(exit_code(outcome.status), base::ExitCode::kStopped);
+  if (bench.world.rank() != 0) return;
+  EXPECT_EQ(bench.keys().back(), "run_stop");
+  EXPECT_EQ(bench.first("run_stop")["metadata"]["status"], "aborted");
+}
+
+TEST(RunOnce, StopsWithItsReasonWhenTheLossIsNotFinite) {
+  ToyScript script;
+  script.not_finite_at_step = 11;
+  Bench bench(json::object(), script);
+  const RunOutcome outcome = bench.run();
+  EXPECT_EQ(outcome.status, RunStatus::kDiverged);
+  EXPECT_THAT(outcome.reason, HasSubstr("loss is not finite"));
+  EXPECT_EQ(exit_code(outcome.status), base::ExitCode::kTargetMissed);
+  if (bench.world.rank() != 0) return;
+  EXPECT_EQ(bench.first("run_stop")["metadata"]["status"], "aborted");
+  EXPECT_EQ(bench.first("run_stop")["metadata"]["reason"], outcome.reason);
+}
+
+TEST(RunOnce, NamesTheRanksWhoseParametersDrifted) {
+  ToyScript script;
+  script.drifting_rank = Communicator::world().size() - 1;
+  Bench bench(json::object(), script);
+  if (bench.world.size() == 1) {
+    EXPECT_EQ(bench.run().status, RunStatus::kSuccess);
+    return;
+  }
+  try {
+    bench.run();
+    FAIL() << "expected an AgreedError";
+  } catch (const AgreedError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("ranks " + std::to_string(bench.world.size() - 1) + " differ"));
+  }
+  if (bench.world.rank() == 0) {
+    EXPECT_EQ(bench.first("run_stop")["metadata"]["status"], "aborted");
+  }
+}
+
+TEST(RunOnce, LogsRankZerosOwnFailureBeforeItThrows) {
+  // On one rank alone: elsewhere the others would wait for the job's end, as they should.
+  if (Communicator::world().size() > 1) return;
+  ToyScript script;
+  script.throw_at_step = 4;
+  Bench bench(json::object(), script);
+  EXPECT_THROW(bench.run(), base::DataError);
+  EXPECT_EQ(bench.keys().back(), "run_stop");
+  EXPECT_EQ(bench.first("run_stop")["metadata"]["status"], "aborted");
+  EXPECT_EQ(bench.first("run_stop")["metadata"]["reason"], "toy.tar: sample 5 is damaged");
+}
+
+TEST(RunOnce, AccountsForTheWholeRun) {
+  Bench bench;
+  const RunOutcome outcome = bench.run();
+  double sum = 0.0;
+  for (const auto& [name, seconds] : outcome.telemetry["subsystems_s"].items()) {
+    sum += seconds.get<double>();
+  }
+  EXPECT_NEAR(sum, outcome.telemetry["wall_s"].get<double>(), 0.01 * sum);
+  EXPECT_GE(outcome.telemetry["wall_s"].get<double>(), outcome.run_s);
+}
+
+TEST(RunOnce, TellsPeopleOfEveryEpoch) {
+  Bench bench(json{{"epochs", 2}});
+  bench.run();
+  if (bench.world.rank() != 0) {
+    EXPECT_EQ(bench.stderr_text.str(), "");
+    return;
+  }
+  EXPECT_THAT(bench.stderr_text.str(), HasSubstr("epoch 1/2  loss"));
+  EXPECT_THAT(bench.stderr_text.str(), HasSubstr("epoch 2/2  quality 0.2 (target 0.45)"));
+}
+
+}  // namespace
+}  // namespace runner

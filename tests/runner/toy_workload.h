@@ -1,0 +1,106 @@
+// A workload small enough for tests of the runner: its accuracy rises by a tenth with every epoch.
+// Hides the contract's calls that such tests do not care about.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <span>
+#include <stdexcept>
+
+#include "runner/mllog/keys.h"
+#include "runner/workload.h"
+
+namespace runner {
+
+/// What goes wrong or happens in a toy run, by step (counted from 1).
+struct ToyScript {
+  std::int64_t not_finite_at_step = 0;
+  std::int64_t throw_at_step = 0;
+  int throwing_rank = 0;
+  int drifting_rank = -1;
+  std::function<void(std::int64_t step)> at_step;
+  std::vector<std::string>* calls = nullptr;  ///< names of the calls, in order
+};
+
+class ToyWorkload final : public Workload {
+ public:
+  ToyWorkload(const Surroundings& around, std::uint64_t seed, ToyScript script)
+      : around_(around), seed_(seed), script_(std::move(script)) {
+    info_.name = "toy";
+    info_.benchmark = "resnet";
+    info_.global_batch_size = 4;
+    info_.steps_per_epoch = 10;
+    info_.parameters = 3;
+    info_.target = {mllog::keys::kEvalAccuracy, Direction::kRises, 0.45};
+  }
+
+  const WorkloadInfo& info() const override { return info_; }
+  std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
+    return {{mllog::keys::kOptName, "sgd"}, {mllog::keys::kTrainSamples, info_.train_samples}};
+  }
+  std::vector<std::string> log_tensor_names() const override {
+    return {"conv0_weight", "fc1_bias"};
+  }
+  void open_data() override {
+    note("open_data");
+    info_.train_samples = 40;
+    info_.eval_samples = 8;
+  }
+  void initialize() override { note("initialize"); }
+  nlohmann::json stage() override {
+    note("stage");
+    return {{"bytes", 12}};
+  }
+  TrainResult train(std::int64_t steps) override {
+    const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kForward);
+    TrainResult result;
+    for (std::int64_t i = 0; i < steps; ++i) {
+      ++step_;
+      if (script_.at_step) script_.at_step(step_);
+      if (step_ == script_.throw_at_step && around_.world.rank() == script_.throwing_rank) {
+        throw base::DataError("toy.tar: sample 5 is damaged");
+      }
+      around_.telemetry.add_step(1000);
+      result.mean_loss += 1.0 / static_cast<double>(step_) / static_cast<double>(steps);
+      if (step_ == script_.not_finite_at_step) {
+        result.mean_loss = std::numeric_limits<double>::quiet_NaN();
+      }
+    }
+    result.learning_rate = 0.1;
+    result.samples = steps * info_.global_batch_size;
+    return result;
+  }
+  double evaluate(OutputSink* outputs) override {
+    note("evaluate");
+    if (outputs != nullptr && around_.world.rank() == 0) {
+      const std::vector<float> rows = {0.25F, 0.75F};
+      const std::vector<std::int32_t> labels = {1};
+      outputs->write(0, 2, rows, labels);
+    }
+    return 0.1 * static_cast<double>(step_) / static_cast<double>(info_.steps_per_epoch);
+  }
+  void save_weights(StateWriter* writer) override {
+    note("save_weights");
+    if (around_.world.rank() != 0) return;
+    const std::vector<float> weights = {1.0F, 2.0F, static_cast<float>(seed_ % 1000)};
+    writer->write("weights", {3}, weights);
+  }
+  void load_weights(const StateReader& reader) override { reader.read("weights", {3}); }
+  std::uint64_t replica_hash() const override {
+    return around_.world.rank() == script_.drifting_rank ? ~0ULL : 42 + seed_;
+  }
+  StepCost step_cost() const override { return {4, 100, 12}; }
+  nlohmann::json memory_plan() const override { return {{"parameters_bytes", 12}}; }
+
+ private:
+  void note(const char* call) {
+    if (script_.calls != nullptr) script_.calls->emplace_back(call);
+  }
+  const Surroundings& around_;
+  std::uint64_t seed_;
+  ToyScript script_;
+  WorkloadInfo info_;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace runner
