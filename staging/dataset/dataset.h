@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,17 @@ class Dataset {
   /// "train.tar: airplane/0001.jpg": for messages and listings.
   virtual std::string name(std::int64_t index) const = 0;
   /// The path that was opened.
-  virtual const std::string& source() const = 0;
+  virtual std::string source() const { return "memory"; }
+  /// What changes when the sample does; one look at the file system for samples in own files.
+  struct Stamp {
+    std::int64_t bytes = 0;
+    std::int64_t mtime_ns = 0;  ///< since the Unix epoch
+  };
+  virtual Stamp stamp(std::int64_t index) const { return {bytes(index), 0}; }
+  /// Hands all of `indices` to `sink` in the order that suits the storage, read in large pieces
+  /// where samples lie together. Returns the number of reads. Throws DataError as read() does.
+  using Sink = std::function<void(std::int64_t index, std::span<const std::byte> bytes)>;
+  virtual std::int64_t read_many(std::span<const std::int64_t> indices, const Sink& sink) const;
 };
 
 /// An interleaved 8-bit RGB image, row-major.

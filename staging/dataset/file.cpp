@@ -16,6 +16,14 @@
 
 namespace dataset {
 
+namespace {
+
+std::int64_t mtime_ns_of(const struct stat& status) {
+  return std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+}  // namespace
+
 void DescriptorTraits::close(Raw raw) { ::close(raw); }
 
 File::File(std::string path)
@@ -31,7 +39,7 @@ File::File(std::string path)
     throw base::DataError(fmt::format("{}: expected a regular file", path_));
   }
   size_ = status.st_size;
-  mtime_ns_ = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  mtime_ns_ = mtime_ns_of(status);
 }
 
 std::int64_t File::read_some(std::int64_t offset, std::span<std::byte> out) const {
@@ -57,6 +65,14 @@ void File::read(std::int64_t offset, std::span<std::byte> out) const {
     throw base::DataError(fmt::format("{}: offset {}: expected {} bytes, the file ends after {}",
                                       path_, offset, out.size(), got));
   }
+}
+
+FileStamp stamp_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    throw base::DataError(fmt::format("{}: cannot be examined: {}", path, std::strerror(errno)));
+  }
+  return {status.st_size, mtime_ns_of(status)};
 }
 
 std::vector<std::string> read_lines(const std::string& path) {

@@ -41,6 +41,13 @@ class File {
   std::int64_t size_ = 0, mtime_ns_ = 0;
 };
 
+struct FileStamp {
+  std::int64_t size = 0;
+  std::int64_t mtime_ns = 0;  ///< since the Unix epoch
+};
+/// Size and time of last change. Throws DataError naming the path.
+FileStamp stamp_of(const std::string& path);
+
 /// The whole of a (small) text file, line by line, without line ends. Throws DataError.
 std::vector<std::string> read_lines(const std::string& path);
 

@@ -4,8 +4,9 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "runner/base/error.h"
 #include "staging/dataset/file.h"
@@ -20,7 +21,7 @@ class ListedDataset : public Dataset {
   std::int64_t size() const override { return static_cast<std::int64_t>(listing_.samples.size()); }
   const std::vector<std::string>& class_names() const override { return listing_.class_names; }
   std::int32_t label(std::int64_t index) const override { return sample(index).label; }
-  const std::string& source() const override { return listing_.root; }
+  std::string source() const override { return listing_.root; }
 
  protected:
   const Listing::Sample& sample(std::int64_t index) const {
@@ -40,11 +41,11 @@ class FolderDataset final : public ListedDataset {
  public:
   using ListedDataset::ListedDataset;
 
-  std::int64_t bytes(std::int64_t index) const override {
-    std::error_code error;
-    const auto size = std::filesystem::file_size(name(index), error);
-    if (error) throw base::DataError(fmt::format("{}: {}", name(index), error.message()));
-    return static_cast<std::int64_t>(size);
+  std::int64_t bytes(std::int64_t index) const override { return stamp(index).bytes; }
+
+  Stamp stamp(std::int64_t index) const override {
+    const FileStamp found = stamp_of(name(index));
+    return {found.size, found.mtime_ns};
   }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
@@ -73,6 +74,7 @@ class TarDataset final : public ListedDataset {
   }
 
   std::int64_t bytes(std::int64_t index) const override { return sample(index).size; }
+  Stamp stamp(std::int64_t index) const override { return {bytes(index), listing().mtime_ns}; }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
     out.resize(static_cast<std::size_t>(sample(index).size));
@@ -81,6 +83,28 @@ class TarDataset final : public ListedDataset {
     } catch (const base::DataError& e) {
       throw base::DataError(fmt::format("{} (in {})", e.what(), name_or_offset(index)));
     }
+  }
+
+  std::int64_t read_many(std::span<const std::int64_t> indices, const Sink& sink) const override {
+    std::vector<std::int64_t> order(indices.begin(), indices.end());
+    std::sort(order.begin(), order.end(), [this](std::int64_t a, std::int64_t b) {
+      return sample(a).position < sample(b).position;
+    });
+    std::int64_t reads = 0;
+    std::vector<std::byte> piece;
+    for (std::size_t first = 0; first < order.size(); ++reads) {
+      const std::size_t last = end_of_piece(order, first);
+      const std::int64_t begin = sample(order[first]).position;
+      piece.resize(static_cast<std::size_t>(end_of(order[last - 1]) - begin));
+      file_.read(begin, piece);
+      for (; first < last; ++first) {
+        const Listing::Sample& found = sample(order[first]);
+        sink(order[first],
+             std::span(piece).subspan(static_cast<std::size_t>(found.position - begin),
+                                      static_cast<std::size_t>(found.size)));
+      }
+    }
+    return reads;
   }
 
   /// Kept nowhere: the header is read again.
@@ -96,6 +120,22 @@ class TarDataset final : public ListedDataset {
   }
 
  private:
+  std::int64_t end_of(std::int64_t index) const {
+    return sample(index).position + sample(index).size;
+  }
+
+  /// Samples that one read may take: near each other, and not too much in all.
+  std::size_t end_of_piece(const std::vector<std::int64_t>& order, std::size_t first) const {
+    constexpr std::int64_t kPiece = 8 << 20, kGap = 64 << 10;
+    const std::int64_t begin = sample(order[first]).position;
+    std::size_t last = first + 1;
+    while (last < order.size() && sample(order[last]).position - end_of(order[last - 1]) <= kGap &&
+           end_of(order[last]) - begin <= kPiece) {
+      ++last;
+    }
+    return last;
+  }
+
   std::string name_or_offset(std::int64_t index) const {
     try {
       return name(index);
@@ -108,6 +148,15 @@ class TarDataset final : public ListedDataset {
 };
 
 }  // namespace
+
+std::int64_t Dataset::read_many(std::span<const std::int64_t> indices, const Sink& sink) const {
+  std::vector<std::byte> bytes;
+  for (const std::int64_t index : indices) {
+    read(index, bytes);
+    sink(index, bytes);
+  }
+  return static_cast<std::int64_t>(indices.size());
+}
 
 std::unique_ptr<Dataset> open_dataset(const std::string& path, const OpenOptions& options) {
   return open_dataset(list_samples(path, options));
