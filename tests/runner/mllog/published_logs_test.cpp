@@ -1,0 +1,35 @@
+// RecordReader over published result logs, against counts by an independent program.
+// Hides nothing.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runner/mllog/record_reader.h"
+
+namespace mllog {
+namespace {
+
+TEST(PublishedLogs, HaveTheRecordsThatAnIndependentProgramCounted) {
+  const std::filesystem::path folder = "../shared/mlperf_logs";
+  std::ifstream expected_file(folder / "expected.json");
+  if (!expected_file) GTEST_SKIP() << "no published logs at " << folder;
+  const nlohmann::json expected = nlohmann::json::parse(expected_file).at("files");
+  ASSERT_GT(expected.size(), 100u);
+  for (const auto& [name, counts] : expected.items()) {
+    std::ifstream in(folder / name, std::ios::binary);
+    ASSERT_TRUE(in) << name;
+    RecordReader reader(in);
+    while (reader.next()) continue;
+    EXPECT_EQ(reader.records(), counts.at("records")) << name;
+    EXPECT_EQ(reader.malformed_records(), counts.at("malformed_records")) << name;
+    EXPECT_EQ(reader.other_lines(), counts.at("other_lines")) << name;
+    if (reader.records() == 0) {
+      EXPECT_GT(reader.old_format_lines() + reader.malformed_records(), 0) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mllog
