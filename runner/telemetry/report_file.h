@@ -1,0 +1,73 @@
+// The telemetry file of a run (result_<n>.telemetry.json): what every rank accounted for.
+// Hides its JSON layout.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "runner/telemetry/telemetry.h"
+
+namespace telemetry {
+
+/// Who a rank is and where it ran.
+struct RankIdentity {
+  int rank = 0;
+  std::string host;
+  int node = 0;  ///< index of its node, from 0
+  int threads = 1;
+};
+
+/// The entry of one rank, as text to send to the rank that writes the file. Peak memory is taken
+/// here.
+std::string rank_entry(const RankIdentity& identity, const Telemetry& telemetry);
+
+/// Writes the file of a run in one step: it is whole or it is not there. `rank_entries`: one text
+/// of rank_entry() per rank, in rank order. `provenance`: a JSON object, such as {"machine":
+/// machine_facts(), "build": build_facts()}. Throws SystemError naming `path`, and
+/// Error(kInternal) for entries that are none.
+void write_report(const std::string& path, const std::string& workload,
+                  const std::vector<std::string>& rank_entries, const nlohmann::json& provenance);
+
+/// Step durations of one rank in seconds.
+struct StepTimes {
+  std::int64_t count = 0;
+  double mean = 0, min = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
+};
+
+struct RankReport {
+  RankIdentity identity;
+  double wall_s = 0;
+  std::array<double, kSubsystemCount> subsystems_s{};
+  std::array<std::int64_t, kCounterCount> counters{};
+  StepTimes step_s;
+  std::int64_t peak_rss_bytes = 0;
+  std::int64_t scopes = 0;  ///< how many were entered
+  double scope_cost_s = 0;  ///< what measuring cost, estimated
+};
+
+/// Smallest, mean and largest value over the ranks, and who had the extremes.
+struct Spread {
+  double min = 0, mean = 0, max = 0;
+  int min_rank = 0, max_rank = 0;
+};
+
+struct Report {
+  std::string workload;
+  std::vector<RankReport> ranks;  ///< by rank, at least one
+  std::string provenance;         ///< JSON text of the object
+
+  Spread seconds(Subsystem subsystem) const;
+  Spread wall_s() const;
+  std::int64_t total(Counter counter) const;
+};
+
+/// Reads and checks the file: schema, kinds, ranks complete, subsystems that sum to the wall time
+/// within 1 %. Throws DataError naming path, place, what was expected and what was found.
+Report read_report(const std::string& path);
+/// The same of a text; `name` stands in messages.
+Report parse_report(const std::string& text, const std::string& name);
+
+}  // namespace telemetry

@@ -1,0 +1,210 @@
+// Reads and checks the telemetry file.
+// Hides its JSON layout.
+#include <cerrno>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runner/base/error.h"
+#include "runner/base/strict_json.h"
+#include "runner/telemetry/report_file.h"
+#include "runner/telemetry/report_schema.h"
+
+namespace telemetry {
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// How far the subsystems of a rank may be from its wall time.
+constexpr double kSumTolerance = 0.01;
+
+/// A value of the file that knows its place. Members that nobody asks for are left alone: later
+/// versions may add some.
+class Value {
+ public:
+  Value(const Json& json, const std::string& name, std::string path)
+      : json_(json), name_(name), path_(std::move(path)) {}
+
+  Value operator[](const std::string& key) const {
+    if (!json_.is_object()) refuse("must be an object");
+    const auto member = json_.find(key);
+    if (member == json_.end()) {
+      throw base::DataError(name_ + ": " + base::json_path(path_, key) + ": is missing");
+    }
+    return Value(*member, name_, base::json_path(path_, key));
+  }
+
+  Value operator[](std::size_t index) const {
+    return Value(json_[index], name_, base::json_path(path_, std::to_string(index)));
+  }
+
+  std::size_t array_size() const {
+    if (!json_.is_array()) refuse("must be an array");
+    return json_.size();
+  }
+
+  std::string text() const {
+    if (!json_.is_string()) refuse("must be a string");
+    return json_.get<std::string>();
+  }
+
+  std::string object_text() const {
+    if (!json_.is_object()) refuse("must be an object");
+    return json_.dump(-1, ' ', true, Json::error_handler_t::replace);
+  }
+
+  double not_negative() const {
+    if (!json_.is_number() || !std::isfinite(json_.get<double>()) || json_.get<double>() < 0) {
+      refuse("must be a finite number that is not negative");
+    }
+    return json_.get<double>();
+  }
+
+  std::int64_t integer(std::int64_t low, std::int64_t high) const {
+    const bool fits = json_.is_number_integer() &&
+                      !(json_.is_number_unsigned() &&
+                        json_.get<std::uint64_t>() > static_cast<std::uint64_t>(high)) &&
+                      json_.get<std::int64_t>() >= low && json_.get<std::int64_t>() <= high;
+    if (!fits) {
+      refuse("must be an integer from " + std::to_string(low) + " to " + std::to_string(high));
+    }
+    return json_.get<std::int64_t>();
+  }
+
+  std::int64_t count() const { return integer(0, std::numeric_limits<std::int64_t>::max()); }
+  int small_count(int low) const {
+    return static_cast<int>(integer(low, std::numeric_limits<int>::max()));
+  }
+
+  [[noreturn]] void refuse(const std::string& expectation) const {
+    throw base::DataError(name_ + ": " + (path_.empty() ? "" : path_ + ": ") + expectation +
+                          ", got " + base::brief_json(json_));
+  }
+
+ private:
+  const Json& json_;
+  const std::string& name_;
+  std::string path_;
+};
+
+StepTimes read_steps(const Value& in) {
+  StepTimes steps;
+  steps.count = in["count"].count();
+  steps.mean = in["mean"].not_negative();
+  steps.min = in["min"].not_negative();
+  steps.p50 = in["p50"].not_negative();
+  steps.p90 = in["p90"].not_negative();
+  steps.p99 = in["p99"].not_negative();
+  steps.max = in["max"].not_negative();
+  return steps;
+}
+
+void require_sum(const Value& in, const RankReport& rank) {
+  double sum = 0;
+  for (const double seconds : rank.subsystems_s) sum += seconds;
+  if (std::abs(sum - rank.wall_s) > kSumTolerance * rank.wall_s) {
+    std::ostringstream expectation;
+    expectation << "must sum to wall_s " << rank.wall_s << " within 1 %, but sums to " << sum;
+    in.refuse(expectation.str());
+  }
+}
+
+RankReport read_rank(const Value& in, std::size_t position) {
+  RankReport rank;
+  rank.identity.rank = in["rank"].small_count(0);
+  if (static_cast<std::size_t>(rank.identity.rank) != position) {
+    in["rank"].refuse("must be " + std::to_string(position) + ", its place in the list");
+  }
+  rank.identity.host = in["host"].text();
+  rank.identity.node = in["node"].small_count(0);
+  rank.identity.threads = in["threads"].small_count(1);
+  rank.wall_s = in["wall_s"].not_negative();
+  const Value subsystems = in["subsystems_s"], counters = in["counters"];
+  for (int i = 0; i < kSubsystemCount; ++i) {
+    rank.subsystems_s[static_cast<std::size_t>(i)] =
+        subsystems[std::string(to_string(static_cast<Subsystem>(i)))].not_negative();
+  }
+  require_sum(subsystems, rank);
+  for (int i = 0; i < kCounterCount; ++i) {
+    rank.counters[static_cast<std::size_t>(i)] =
+        counters[std::string(to_string(static_cast<Counter>(i)))].count();
+  }
+  rank.step_s = read_steps(in["step_s"]);
+  rank.peak_rss_bytes = in["peak_rss_bytes"].count();
+  rank.scopes = in["scopes"].count();
+  rank.scope_cost_s = in["scope_cost_s"].not_negative();
+  return rank;
+}
+
+template <class Figure>
+Spread spread_of(const std::vector<RankReport>& ranks, Figure figure) {
+  Spread spread;
+  if (ranks.empty()) return spread;
+  spread.min = spread.max = figure(ranks.front());
+  double sum = 0;
+  for (const RankReport& rank : ranks) {
+    const double value = figure(rank);
+    sum += value;
+    if (value < spread.min) {
+      spread.min = value;
+      spread.min_rank = rank.identity.rank;
+    }
+    if (value > spread.max) {
+      spread.max = value;
+      spread.max_rank = rank.identity.rank;
+    }
+  }
+  spread.mean = sum / static_cast<double>(ranks.size());
+  return spread;
+}
+
+}  // namespace
+
+Spread Report::seconds(Subsystem subsystem) const {
+  return spread_of(ranks, [&](const RankReport& rank) {
+    return rank.subsystems_s.at(static_cast<std::size_t>(subsystem));
+  });
+}
+
+Spread Report::wall_s() const {
+  return spread_of(ranks, [](const RankReport& rank) { return rank.wall_s; });
+}
+
+std::int64_t Report::total(Counter counter) const {
+  std::int64_t sum = 0;
+  for (const RankReport& rank : ranks) sum += rank.counters.at(static_cast<std::size_t>(counter));
+  return sum;
+}
+
+Report parse_report(const std::string& text, const std::string& name) {
+  const Json json = base::parse_strict_json(text, name, base::JsonComments::kRefused);
+  const Value in(json, name, "");
+  const std::int64_t schema = in["schema"].count();
+  if (schema != kReportSchema) {
+    in["schema"].refuse("must be " + std::to_string(kReportSchema) +
+                        " (another version of this program wrote it)");
+  }
+  Report report;
+  report.workload = in["workload"].text();
+  report.provenance = in["provenance"].object_text();
+  const Value ranks = in["ranks"];
+  const std::size_t count = ranks.array_size();
+  if (count == 0) ranks.refuse("must hold at least one rank");
+  for (std::size_t i = 0; i < count; ++i) report.ranks.push_back(read_rank(ranks[i], i));
+  return report;
+}
+
+Report read_report(const std::string& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw base::DataError(base::system_error(path + ": cannot open", errno).what());
+  std::ostringstream text;
+  if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+  if (in.bad() || text.bad()) throw base::DataError(path + ": cannot be read");
+  return parse_report(text.str(), path);
+}
+
+}  // namespace telemetry

@@ -1,0 +1,103 @@
+// Writes the telemetry file.
+// Hides its JSON layout and the step from a temporary file to the final name.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "runner/base/error.h"
+#include "runner/base/system_facts.h"
+#include "runner/telemetry/report_file.h"
+#include "runner/telemetry/report_schema.h"
+
+namespace telemetry {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Json definitions() {
+  Json subsystems, counters;
+  for (int i = 0; i < kSubsystemCount; ++i) {
+    const auto subsystem = static_cast<Subsystem>(i);
+    subsystems[to_string(subsystem)] = subsystem_definition(subsystem);
+  }
+  for (int i = 0; i < kCounterCount; ++i) {
+    const auto counter = static_cast<Counter>(i);
+    counters[to_string(counter)] = counter_definition(counter);
+  }
+  return {{"subsystems_s", std::move(subsystems)},
+          {"counters", std::move(counters)},
+          {"wall_s", "seconds from run_start to the moment of this entry, on the rank's own clock"},
+          {"step_s",
+           "wall time of training steps in seconds; quantiles are within a bucket, whose "
+           "upper end is bucket_growth times its lower end; bucket_counts: [i, count] of "
+           "durations from bucket_growth^i nanoseconds on"},
+          {"peak_rss_bytes",
+           "largest resident set of the process (VmHWM); under mpirun it counts "
+           "shared-memory segments"},
+          {"scope_cost_s", "scopes entered times the measured cost of one"}};
+}
+
+/// Closes on the way out; the descriptor is checked by its user.
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) close(value);
+  }
+};
+
+void write_whole(const std::string& path, std::string_view text) {
+  const Descriptor file{open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+  if (file.value < 0) throw base::system_error(path + ": cannot create", errno);
+  while (!text.empty()) {
+    const ssize_t written = write(file.value, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw base::system_error(path + ": cannot write", errno);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (fsync(file.value) != 0) throw base::system_error(path + ": cannot sync", errno);
+}
+
+Json parse_entry(const std::string& text) {
+  Json entry = Json::parse(text, nullptr, false);
+  if (!entry.is_object()) {
+    throw base::Error(base::ExitCode::kInternal, "write_report: an entry is no rank_entry()");
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string rank_entry(const RankIdentity& identity, const Telemetry& telemetry) {
+  Json entry = telemetry.to_json();
+  entry["rank"] = identity.rank;
+  entry["host"] = identity.host;
+  entry["node"] = identity.node;
+  entry["threads"] = identity.threads;
+  entry["peak_rss_bytes"] = base::peak_rss_bytes();
+  return entry.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+void write_report(const std::string& path, const std::string& workload,
+                  const std::vector<std::string>& rank_entries, const Json& provenance) {
+  Json ranks = Json::array();
+  for (const std::string& text : rank_entries) ranks.push_back(parse_entry(text));
+  const Json report = {{"schema", kReportSchema},
+                       {"workload", workload},
+                       {"ranks", std::move(ranks)},
+                       {"provenance", provenance},
+                       {"definitions", definitions()}};
+  const std::string partial = path + ".partial";
+  write_whole(partial, report.dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
+  if (std::rename(partial.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    unlink(partial.c_str());
+    throw base::system_error(path + ": cannot be put in place", error);
+  }
+}
+
+}  // namespace telemetry
