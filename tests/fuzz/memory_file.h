@@ -1,0 +1,40 @@
+// Bytes as a file that exists in memory alone, for readers that take a path.
+// Hides memfd_create and the path under /proc.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace fuzz {
+
+class MemoryFile {
+ public:
+  MemoryFile(const std::uint8_t* data, std::size_t size)
+      : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {
+    if (descriptor_ < 0) std::abort();
+    for (std::size_t done = 0; done < size;) {
+      const ssize_t written = ::write(descriptor_, data + done, size - done);
+      if (written <= 0) std::abort();
+      done += static_cast<std::size_t>(written);
+    }
+  }
+  ~MemoryFile() { ::close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+/// Ends the process, so that the fuzzer keeps the input, unless `holds`.
+inline void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace fuzz
