@@ -1,0 +1,19 @@
+// Opening a dataset on many ranks with one walk over the file system.
+// Hides who lists and how the others learn.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runner/communicator.h"
+#include "staging/dataset/open.h"
+
+namespace staging {
+
+/// Collective. Rank 0 alone lists `path`; the others get the listing. Throws AgreedError on every
+/// rank when rank 0 could not.
+std::shared_ptr<const dataset::Dataset> open_dataset_collective(
+    const runner::Communicator& world, const std::string& path,
+    const dataset::OpenOptions& options = {});
+
+}  // namespace staging

@@ -1,0 +1,91 @@
+// The manifest that makes a folder of packed files a staged set.
+// Hides its JSON form.
+#include "staging/manifest.h"
+
+#include <fmt/core.h>
+#include <xxhash.h>
+
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "runner/base/error.h"
+#include "staging/dataset/file.h"
+#include "staging/output_file.h"
+
+namespace staging {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "trainmark-staged-1";
+
+json part_json(const PackedPart& part) {
+  return {{"file", part.file},
+          {"index_file", part.index_file},
+          {"samples", part.samples},
+          {"bytes", part.bytes},
+          {"index_hash", part.index_hash}};
+}
+
+PackedPart part_of(const json& object) {
+  PackedPart part;
+  object.at("file").get_to(part.file);
+  object.at("index_file").get_to(part.index_file);
+  object.at("samples").get_to(part.samples);
+  object.at("bytes").get_to(part.bytes);
+  object.at("index_hash").get_to(part.index_hash);
+  // Nothing outside the folder may ever be read or deleted by a manifest's word.
+  for (const std::string& name : {part.file, part.index_file}) {
+    if (name.empty() || name.find('/') != std::string::npos || name.front() == '.') {
+      throw base::DataError(fmt::format("a part named '{}'", name));
+    }
+  }
+  return part;
+}
+
+}  // namespace
+
+std::string hash_text(const void* data, std::size_t size) {
+  const XXH128_hash_t hash = XXH3_128bits(data, size);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string to_text(const PackedPart& part) { return part_json(part).dump(); }
+
+PackedPart part_from_text(const std::string& text) { return part_of(json::parse(text)); }
+
+void write_manifest(const std::string& directory, const Manifest& manifest) {
+  json object = {{"format", kFormat},         {"identity", manifest.identity},
+                 {"source", manifest.source}, {"samples", manifest.samples},
+                 {"bytes", manifest.bytes},   {"parts", json::array()}};
+  for (const PackedPart& part : manifest.parts) object["parts"].push_back(part_json(part));
+  const std::string text = object.dump(1) + "\n";
+  OutputFile file(directory + "/" + kManifestFile);
+  file.append(std::as_bytes(std::span(text)));
+  file.finish();
+  sync_folder(directory);
+}
+
+Manifest read_manifest(const std::string& directory) {
+  const std::string path = directory + "/" + kManifestFile;
+  const dataset::File file(path);
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  try {
+    const json object = json::parse(text);
+    if (object.at("format") != kFormat) throw base::DataError("another format");
+    Manifest manifest;
+    object.at("identity").get_to(manifest.identity);
+    object.at("source").get_to(manifest.source);
+    object.at("samples").get_to(manifest.samples);
+    object.at("bytes").get_to(manifest.bytes);
+    for (const json& part : object.at("parts")) manifest.parts.push_back(part_of(part));
+    return manifest;
+  } catch (const json::exception& e) {
+    throw base::DataError(fmt::format("{}: not a manifest: {}", path, e.what()));
+  } catch (const base::DataError& e) {
+    throw base::DataError(fmt::format("{}: not a manifest: {}", path, e.what()));
+  }
+}
+
+}  // namespace staging

@@ -1,0 +1,62 @@
+// A file being written, whole or not at all.
+// Hides short writes, errno and fsync.
+#include "staging/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "runner/base/error.h"
+
+namespace staging {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{8} << 20;
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path)
+    : path_(std::move(path)),
+      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)) {
+  if (!descriptor_) throw base::system_error(path_ + ": cannot be created", errno);
+}
+
+void OutputFile::append(std::span<const std::byte> bytes) {
+  if (buffer_.size() + bytes.size() > kBufferBytes) flush();
+  buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+void OutputFile::flush() {
+  std::size_t done = 0;
+  while (done < buffer_.size()) {
+    const ssize_t put = ::write(descriptor_.get(), buffer_.data() + done, buffer_.size() - done);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      throw base::system_error(
+          fmt::format("{}: offset {}: write failed", path_, written_ + std::int64_t(done)), errno);
+    }
+    done += static_cast<std::size_t>(put);
+  }
+  written_ += static_cast<std::int64_t>(done);
+  buffer_.clear();
+}
+
+void OutputFile::finish() {
+  flush();
+  if (::fsync(descriptor_.get()) != 0) throw base::system_error(path_ + ": fsync failed", errno);
+  // A hint: a file system that cannot drop pages still reads back correctly.
+  ::posix_fadvise(descriptor_.get(), 0, 0, POSIX_FADV_DONTNEED);
+}
+
+void sync_folder(const std::string& directory) {
+  const dataset::Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems refuse fsync on folders with EINVAL; their renames are ordered anyway.
+  if (!folder || (::fsync(folder.get()) != 0 && errno != EINVAL)) {
+    throw base::system_error(directory + ": fsync failed", errno);
+  }
+}
+
+}  // namespace staging

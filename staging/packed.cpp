@@ -1,0 +1,182 @@
+// Packed files of samples and their index: the form in which a node keeps what it staged.
+// Hides the file formats and checksums.
+#include "staging/packed.h"
+
+#include <fmt/core.h>
+
+// Inlined, as the library's header recommends for speed.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "staging/dataset/file.h"
+#include "staging/output_file.h"
+
+namespace staging {
+namespace {
+
+std::uint64_t hash_of(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+[[noreturn]] void differs(const std::string& path, const PackedSample& sample) {
+  throw base::DataError(
+      fmt::format("{}: offset {}: {} bytes of sample {} differ from what was staged (XXH3)", path,
+                  sample.offset, sample.size, sample.index));
+}
+
+/// Reads a finished part in large pieces and compares every checksum.
+void read_back(const std::string& path, const std::vector<PackedSample>& samples) {
+  constexpr std::int64_t kPiece = 8 << 20;
+  const dataset::File file(path);
+  std::vector<std::byte> piece;
+  for (std::size_t first = 0; first < samples.size();) {
+    std::size_t last = first + 1;
+    const auto end_of = [&](std::size_t i) { return samples[i].offset + samples[i].size; };
+    const std::int64_t begin = samples[first].offset;
+    while (last < samples.size() && end_of(last) - begin <= kPiece) ++last;
+    piece.resize(static_cast<std::size_t>(end_of(last - 1) - begin));
+    file.read(begin, piece);
+    for (; first < last; ++first) {
+      const PackedSample& sample = samples[first];
+      const auto bytes = std::span(piece).subspan(static_cast<std::size_t>(sample.offset - begin),
+                                                  static_cast<std::size_t>(sample.size));
+      if (hash_of(bytes) != sample.hash) differs(path, sample);
+    }
+  }
+}
+
+/// The index of a part; throws DataError when it is not what the manifest says.
+std::vector<PackedSample> read_index(const std::string& directory, const PackedPart& part) {
+  const dataset::File file(directory + "/" + part.index_file);
+  constexpr auto kEntry = static_cast<std::int64_t>(sizeof(PackedSample));
+  if (file.size() % kEntry != 0 || file.size() / kEntry != part.samples) {
+    throw base::DataError(fmt::format("{}: expected {} entries of {} bytes, found {} bytes",
+                                      file.path(), part.samples, kEntry, file.size()));
+  }
+  std::vector<PackedSample> samples(static_cast<std::size_t>(part.samples));
+  const auto bytes = std::as_writable_bytes(std::span(samples));
+  file.read(0, bytes);
+  if (hash_text(bytes.data(), bytes.size()) != part.index_hash) {
+    throw base::DataError(fmt::format("{}: differs from its checksum", file.path()));
+  }
+  return samples;
+}
+
+void check_part(const std::string& directory, const PackedPart& part) {
+  const dataset::File file(directory + "/" + part.file);
+  if (file.size() != part.bytes) {
+    throw base::DataError(
+        fmt::format("{}: expected {} bytes, found {}", file.path(), part.bytes, file.size()));
+  }
+}
+
+/// Serves a source's samples from packed files. 32 bytes a sample.
+class PackedDataset final : public dataset::Dataset {
+ public:
+  PackedDataset(std::shared_ptr<const dataset::Dataset> source, const std::string& directory)
+      : source_(std::move(source)) {
+    const Manifest manifest = read_manifest(directory);
+    places_.reserve(static_cast<std::size_t>(manifest.samples));
+    for (const PackedPart& part : manifest.parts) {
+      check_part(directory, part);
+      for (const PackedSample& sample : read_index(directory, part)) {
+        places_.push_back({sample, static_cast<std::int32_t>(files_.size())});
+      }
+      files_.emplace_back(directory + "/" + part.file);
+    }
+    std::sort(places_.begin(), places_.end(),
+              [](const Place& a, const Place& b) { return a.sample.index < b.sample.index; });
+  }
+
+  std::int64_t size() const override { return source_->size(); }
+  const std::vector<std::string>& class_names() const override { return source_->class_names(); }
+  std::int32_t label(std::int64_t index) const override { return source_->label(index); }
+  std::int64_t bytes(std::int64_t index) const override { return place_of(index).sample.size; }
+  std::string name(std::int64_t index) const override { return source_->name(index); }
+  std::string source() const override { return source_->source(); }
+
+  void read(std::int64_t index, std::vector<std::byte>& out) const override {
+    const Place& place = place_of(index);
+    const dataset::File& file = files_[static_cast<std::size_t>(place.part)];
+    out.resize(static_cast<std::size_t>(place.sample.size));
+    file.read(place.sample.offset, out);
+    if (hash_of(out) != place.sample.hash) differs(file.path(), place.sample);
+  }
+
+ private:
+  struct Place {
+    PackedSample sample;
+    std::int32_t part = 0;
+  };
+
+  const Place& place_of(std::int64_t index) const {
+    const auto place = std::lower_bound(
+        places_.begin(), places_.end(), index,
+        [](const Place& a, std::int64_t wanted) { return a.sample.index < wanted; });
+    if (place == places_.end() || place->sample.index != index) {
+      throw base::Error(
+          base::ExitCode::kInternal,
+          fmt::format("{}: sample {} was not staged on this node", source_->source(), index));
+    }
+    return *place;
+  }
+
+  std::shared_ptr<const dataset::Dataset> source_;
+  std::vector<dataset::File> files_;
+  std::vector<Place> places_;  ///< by index
+};
+
+}  // namespace
+
+PackResult write_part(const dataset::Dataset& source, const std::vector<std::int64_t>& indices,
+                      const std::string& directory, int number) {
+  PackResult result;
+  PackedPart& part = result.part;
+  part.file = fmt::format("part-{}.bin", number);
+  part.index_file = fmt::format("part-{}.index", number);
+  std::vector<PackedSample> samples;
+  samples.reserve(indices.size());
+  OutputFile file(directory + "/" + part.file);
+  result.source_reads =
+      source.read_many(indices, [&](std::int64_t index, std::span<const std::byte> bytes) {
+        samples.push_back(
+            {index, file.size(), static_cast<std::int64_t>(bytes.size()), hash_of(bytes)});
+        file.append(bytes);
+      });
+  file.finish();
+  read_back(file.path(), samples);
+  const auto index_bytes = std::as_bytes(std::span(samples));
+  OutputFile index_file(directory + "/" + part.index_file);
+  index_file.append(index_bytes);
+  index_file.finish();
+  part.samples = static_cast<std::int64_t>(samples.size());
+  part.bytes = file.size();
+  part.index_hash = hash_text(index_bytes.data(), index_bytes.size());
+  return result;
+}
+
+bool holds_staged_set(const std::string& directory, const std::string& identity) {
+  try {
+    const Manifest manifest = read_manifest(directory);
+    if (manifest.identity != identity) return false;
+    for (const PackedPart& part : manifest.parts) {
+      check_part(directory, part);
+      read_index(directory, part);
+    }
+    return true;
+  } catch (const base::DataError&) {
+    return false;
+  }
+}
+
+std::shared_ptr<const dataset::Dataset> open_packed(std::shared_ptr<const dataset::Dataset> source,
+                                                    const std::string& directory) {
+  return std::make_shared<PackedDataset>(std::move(source), directory);
+}
+
+}  // namespace staging

@@ -1,0 +1,155 @@
+// Brings the samples that a node's ranks need near, once, checked and reusable.
+// Hides the way from a plan to a visible staged set.
+#include "staging/stage.h"
+
+#include <fmt/core.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runner/agreed_error.h"
+#include "staging/manifest.h"
+#include "staging/packed.h"
+#include "staging/staged_folder.h"
+
+namespace staging {
+namespace {
+
+struct NodeResult {
+  std::int64_t source_reads = 0;  ///< of this rank
+  bool was_reused = false;
+};
+
+void agree_on_space(const StagingPlan& plan, const runner::Communicator& world,
+                    const runner::Topology& topology) {
+  std::string mine;
+  if (topology.is_node_leader() && !plan.fits()) {
+    mine = fmt::format("{}: node {} ({}): staging needs {} bytes{}, {} are free", plan.directory,
+                       topology.node_index, host_name(), plan.bytes_on_disk(),
+                       plan.is_in_memory ? " of memory (tmpfs)" : "", plan.free_bytes);
+  }
+  std::string all;
+  for (const std::string& message : world.gather(mine, 0)) {
+    if (!message.empty()) all += (all.empty() ? "" : "; ") + message;
+  }
+  all = world.broadcast(all, 0);
+  if (!all.empty()) throw runner::AgreedError(base::ExitCode::kSystem, all);
+}
+
+Manifest manifest_of(const StagingPlan& plan, const std::string& source,
+                     const std::vector<std::string>& parts) {
+  Manifest manifest{plan.identity, source, plan.samples, plan.bytes, {}};
+  std::int64_t samples = 0, bytes = 0;
+  for (const std::string& text : parts) {
+    manifest.parts.push_back(part_from_text(text));
+    samples += manifest.parts.back().samples;
+    bytes += manifest.parts.back().bytes;
+  }
+  if (samples != plan.samples || bytes != plan.bytes) {
+    throw base::DataError(
+        fmt::format("{}: changed while it was staged: expected {} samples with {} bytes, copied {} "
+                    "with {}",
+                    source, plan.samples, plan.bytes, samples, bytes));
+  }
+  return manifest;
+}
+
+/// Collective over the node.
+NodeResult copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
+                        const runner::Topology& topology) {
+  const runner::Communicator& node = topology.node;
+  const std::string folder =
+      node.broadcast(topology.is_node_leader() ? begin_folder(plan.directory) : "", 0);
+  const auto rank = static_cast<std::size_t>(node.rank());
+  const PackResult mine = write_part(source, plan.indices(plan.shares[rank], plan.shares[rank + 1]),
+                                     folder, node.rank());
+  const auto parts = node.gather(to_text(mine.part), 0);
+  if (topology.is_node_leader()) {
+    write_manifest(folder, manifest_of(plan, source.source(), parts));
+    publish_folder(folder, plan.directory, plan.identity);
+  }
+  node.barrier();
+  return {mine.source_reads, false};
+}
+
+double smallest(const runner::Communicator& world, double value) {
+  return -world.allreduce_max(-value);
+}
+
+/// Sums over nodes: each node's leader speaks for it, source reads are every rank's own.
+StagingFacts facts_of(const StagingPlan& plan, const NodeResult& result, double seconds,
+                      const runner::Communicator& world, const runner::Topology& topology) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const bool leads = topology.is_node_leader();
+  const bool copied = leads && !result.was_reused && seconds > 0.0;
+  const double rate = copied ? static_cast<double>(plan.bytes) / seconds : 0.0;
+  std::vector<std::int64_t> sums = {
+      result.source_reads, leads ? static_cast<std::int64_t>(plan.shares.size()) - 1 : 0,
+      leads ? plan.samples : 0, leads ? plan.bytes : 0, leads && result.was_reused ? 1 : 0};
+  world.allreduce_sum(std::span(sums));
+  std::vector<double> rates = {rate, copied ? 1.0 : 0.0};
+  world.allreduce_sum(std::span(rates));
+  StagingFacts facts;
+  facts.mode = StagingMode::kNode;
+  facts.nodes = topology.node_count;
+  facts.source_reads = sums[0];
+  facts.files = sums[1];
+  facts.samples = sums[2];
+  facts.bytes = sums[3];
+  facts.reused_nodes = sums[4];
+  facts.seconds = world.allreduce_max(seconds);
+  const double least = smallest(world, copied ? rate : kNone);
+  facts.bytes_per_second_max = world.allreduce_max(rate);
+  facts.bytes_per_second_min = rates[1] > 0.0 ? least : 0.0;
+  facts.bytes_per_second_mean = rates[1] > 0.0 ? rates[0] / rates[1] : 0.0;
+  return facts;
+}
+
+}  // namespace
+
+nlohmann::json to_json(const StagingFacts& facts) {
+  if (facts.mode == StagingMode::kNone) return {{"mode", "none"}};
+  return {{"mode", "node"},
+          {"nodes", facts.nodes},
+          {"reused_nodes", facts.reused_nodes},
+          {"reused", facts.reused_nodes == facts.nodes},
+          {"files", facts.files},
+          {"samples", facts.samples},
+          {"bytes", facts.bytes},
+          {"source_reads", facts.source_reads},
+          {"seconds", facts.seconds},
+          {"bytes_per_second",
+           {{"min", facts.bytes_per_second_min},
+            {"mean", facts.bytes_per_second_mean},
+            {"max", facts.bytes_per_second_max}}}};
+}
+
+Staged stage(std::shared_ptr<const dataset::Dataset> source, const Ranges& ranges, StagingMode mode,
+             const std::string& directory, const runner::Communicator& world,
+             const runner::Topology& topology, const base::Clock& clock) {
+  if (mode == StagingMode::kNone) return {std::move(source), {}, ""};
+  const std::int64_t begin_ns = clock.steady_ns();
+  if (topology.is_node_leader()) remove_leftovers(directory);
+  const StagingPlan plan = plan_staging(*source, ranges, topology, directory);
+  agree_on_space(plan, world, topology);
+  const NodeResult result =
+      plan.is_staged ? NodeResult{0, true} : copy_to_node(*source, plan, topology);
+  Staged staged;
+  staged.data = open_packed(source, plan.directory);
+  staged.directory = plan.directory;
+  topology.node.barrier();
+  const double seconds = static_cast<double>(clock.steady_ns() - begin_ns) * 1e-9;
+  staged.facts = facts_of(plan, result, seconds, world, topology);
+  return staged;
+}
+
+void remove_staged(const runner::Topology& topology, const std::string& directory) {
+  topology.node.barrier();  // nobody reads any more
+  if (topology.is_node_leader()) remove_folder(directory);
+  topology.node.barrier();
+}
+
+}  // namespace staging

@@ -1,0 +1,53 @@
+// Brings the samples that a node's ranks need near, once, checked and reusable.
+// Hides plan, packed files, checksums, manifest and reuse.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "runner/base/clock.h"
+#include "runner/communicator.h"
+#include "staging/dataset/dataset.h"
+#include "staging/plan.h"
+
+namespace staging {
+
+/// kNone: read in place. kNode: a node-local copy of what the node's ranks need.
+enum class StagingMode { kNone, kNode };
+
+/// What staging did, over all nodes; the same on every rank.
+struct StagingFacts {
+  StagingMode mode = StagingMode::kNone;
+  std::int64_t nodes = 0, reused_nodes = 0;
+  std::int64_t files = 0, samples = 0, bytes = 0;  ///< now near, copied or reused; sums over nodes
+  std::int64_t source_reads = 0;                   ///< read calls on the source's storage
+  double seconds = 0.0;                            ///< of the slowest node
+  /// Of a node's copy, reading back included; 0 when every node reused.
+  double bytes_per_second_min = 0.0, bytes_per_second_mean = 0.0, bytes_per_second_max = 0.0;
+};
+nlohmann::json to_json(const StagingFacts& facts);
+
+struct Staged {
+  /// Same indices, labels and bytes as the source. With kNode every read is checked against its
+  /// XXH3, and reading a sample that the node did not stage throws Error(kInternal).
+  std::shared_ptr<const dataset::Dataset> data;
+  StagingFacts facts;
+  std::string directory;  ///< of this node's staged set; empty with kNone
+};
+
+/// Collective over all ranks; `ranges` is what this rank needs. With kNode each rank copies its
+/// share, by bytes, into packed files in `directory` and reads them back. A set is trusted only
+/// when it is whole: the manifest comes last, and one rename makes the set visible. One of the same
+/// identity is used again. Throws AgreedError before the first byte when a node has too little
+/// space, else DataError or SystemError naming path and offset.
+Staged stage(std::shared_ptr<const dataset::Dataset> source, const Ranges& ranges, StagingMode mode,
+             const std::string& directory, const runner::Communicator& world,
+             const runner::Topology& topology, const base::Clock& clock);
+
+/// Collective over the node. Deletes a staged set: exactly what its manifest names. Throws
+/// DataError, touching nothing, for a folder without a manifest.
+void remove_staged(const runner::Topology& topology, const std::string& directory);
+
+}  // namespace staging
