@@ -1,0 +1,39 @@
+// The run's time by its log's records.
+// Hides how parts are chosen when evaluations run beside the training.
+#include "analysis/breakdown.h"
+
+#include "analysis/fields.h"
+
+namespace analysis {
+namespace {
+
+constexpr double kPercent = 100.0;
+
+void add_part(Breakdown& breakdown, const std::string& name, const std::string& definition,
+              const std::optional<double>& seconds) {
+  if (!seconds) return;
+  Part part{name, definition, *seconds, *seconds, *seconds, {}, {}, {}};
+  if (breakdown.wall_s > 0.0) part.percent = kPercent * *seconds / breakdown.wall_s;
+  breakdown.parts.push_back(part);
+}
+
+}  // namespace
+
+std::optional<Breakdown> log_breakdown(const RunFacts& facts) {
+  if (!facts.window_s || *facts.window_s <= 0.0) return std::nullopt;
+  const RunParts& parts = facts.parts;
+  Breakdown result;
+  result.wall_s = *facts.window_s;
+  add_part(result, "staging", definition_of("staging_in_run_s"), parts.staging_in_run_s);
+  if (parts.async_eval && parts.other_s) {
+    const double both = result.wall_s - *parts.other_s - parts.staging_in_run_s.value_or(0.0);
+    add_part(result, "train_and_eval", "time of the run outside staging and other", both);
+  } else {
+    add_part(result, "train", definition_of("train_s"), parts.train_s);
+    add_part(result, "eval", definition_of("eval_s"), parts.eval_s);
+  }
+  add_part(result, "other", definition_of("other_s"), parts.other_s);
+  return result;
+}
+
+}  // namespace analysis

@@ -1,0 +1,52 @@
+// Where one run's time went, by its log alone or by the run's own telemetry, in one form.
+// Hides the difference between the two sources.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/facts.h"
+
+namespace analysis {
+
+/// One exclusive part of a run. Over the ranks where telemetry gives them; else all three agree.
+struct Part {
+  std::string name;
+  std::string definition;
+  double min_s = 0.0, mean_s = 0.0, max_s = 0.0;
+  std::optional<double> percent;          ///< mean_s of the mean wall time
+  std::optional<int> min_rank, max_rank;  ///< who had the extremes
+};
+
+struct Breakdown {
+  double wall_s = 0.0;  ///< mean over the ranks
+  std::vector<Part> parts;
+};
+
+/// A quantity that every rank has, in its own unit.
+struct Quantity {
+  std::string name;
+  std::string definition;
+  double min = 0.0, mean = 0.0, max = 0.0;
+  std::optional<double> sum;  ///< over the ranks, where that means something
+};
+
+/// What the telemetry file beside a log says.
+struct RunTelemetry {
+  std::int64_t ranks = 0;
+  Breakdown subsystems;
+  std::vector<Quantity> quantities;         ///< counters, step durations, peak memory
+  std::optional<double> overhead_fraction;  ///< cost of measuring, part of the run's time
+  std::string provenance_json;              ///< machine and build as written
+  std::vector<std::pair<std::string, std::string>> provenance;  ///< the same, flat: path, value
+};
+
+/// The run by its log's records: staging, train, eval, other, absent ones left out. Nothing
+/// without a run window.
+std::optional<Breakdown> log_breakdown(const RunFacts& facts);
+
+}  // namespace analysis

@@ -1,0 +1,83 @@
+// What one log means: outcome, times, epochs and rates, computed from a ParsedLog.
+// Hides the conventions of each benchmark's logs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/benchmark.h"
+#include "analysis/log_parser.h"
+#include "analysis/value.h"
+
+namespace analysis {
+
+enum class Outcome { kNoRecords, kIncomplete, kAborted, kSuccess, kTargetMissed, kTargetUnknown };
+const char* to_string(Outcome outcome);
+
+/// One evaluation inside the run.
+struct Evaluation {
+  std::optional<double> epoch_num;  ///< as logged
+  double time_ms = 0.0;             ///< as logged
+  double time_s = 0.0;              ///< since run_start
+  double quality = 0.0;
+};
+
+/// Seconds of the run by the log's own intervals; each is absent where the log cannot tell.
+struct RunParts {
+  std::optional<double> staging_s, staging_in_run_s;
+  std::optional<double> epoch_s, eval_s, save_s, eval_in_epoch_s, train_s, other_s;
+  bool async_eval = false;
+};
+
+/// How far a run came, in passes over the training data.
+struct RunProgress {
+  std::optional<double> epochs_to_target, epochs_run, samples_to_target, samples_run;
+  std::string note;  ///< "" or why this log's numbers mean something else
+};
+
+/// Definitions and units of all of these stand in run_fields() (analysis/fields.h).
+struct RunFacts {
+  std::int64_t bytes = 0, records = 0, malformed_records = 0, other_lines = 0;
+  std::map<std::string, Value> config;  ///< every one of config_keys(), absent ones too
+  std::map<std::string, std::vector<Value>> conflicting_keys;
+  std::map<std::string, std::int64_t> repeated_keys;
+  std::int64_t time_reversals = 0;
+  double max_reversal_ms = 0.0;
+  bool mixed_clocks = false;
+  bool resumed = false;
+
+  std::optional<double> run_start_ms, run_stop_ms, ttt_s, init_s;
+  std::optional<double> window_s;  ///< ttt_s, or up to the log's last time without run_stop
+  Value run_stop_status;
+  std::int64_t records_after_run_stop = 0;
+  Outcome outcome = Outcome::kNoRecords;
+
+  QualityTarget target;
+  std::vector<Evaluation> evaluations;
+  std::optional<std::size_t> at_target;  ///< index of the first evaluation that meets the target
+  std::optional<double> first_quality, final_quality, best_quality;
+
+  bool blocks = false;  ///< the log marks blocks of epochs, not epochs
+  RunParts parts;
+  RunProgress progress;
+  std::optional<double> train_throughput, run_throughput, eval_throughput;
+  std::optional<double> reported_throughput_mean;
+
+  std::optional<double> time_to_target_s() const;
+  std::optional<double> ttt_excluding_staging_s() const;
+  std::optional<double> ttt_including_staging_s() const;
+  std::optional<double> mean_epoch_s() const;
+  /// Text of a configuration value; "" when the log has none.
+  std::string config_text(const std::string& key) const;
+};
+
+RunFacts facts_of(const ParsedLog& log);
+
+/// Findings that only the facts show: a success that missed its target, evaluations behind the
+/// stop, two clocks in one file and the like.
+std::vector<Finding> audit(const RunFacts& facts);
+
+}  // namespace analysis

@@ -1,0 +1,38 @@
+// Every figure of a report: its name, unit, definition, and where it is read.
+// Hides nothing: JSON, CSV, text and HTML all draw from these tables, so no figure lacks its
+// definition and none is computed twice.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/facts.h"
+#include "analysis/systems.h"
+#include "analysis/value.h"
+
+namespace analysis {
+
+template <class Facts>
+struct Field {
+  std::string name;
+  std::string unit;  ///< "" for counts, names and truths
+  std::string definition;
+  std::function<Value(const Facts&)> get;
+};
+
+/// The figures of one log, in the order they are shown.
+const std::vector<Field<RunFacts>>& run_fields();
+/// The figures of one system's runs of one benchmark.
+const std::vector<Field<SystemFacts>>& system_fields();
+
+/// Conventions behind several figures: what a record is, which evaluations count, how intervals
+/// are paired.
+const std::vector<std::pair<std::string, std::string>>& conventions();
+
+/// The definition of a figure, convention or subsystem; "" when there is none of that name.
+std::string definition_of(const std::string& name);
+
+}  // namespace analysis

@@ -1,0 +1,140 @@
+// Which files the paths of a command line mean.
+// Hides the walk through folders.
+#include "analysis/find_logs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_digit(char character) { return std::isdigit(static_cast<unsigned char>(character)) != 0; }
+
+bool is_result(const fs::path& path) {
+  return path.filename().string().starts_with("result_") && path.extension() == ".txt";
+}
+
+std::size_t number_end(const std::string& text, std::size_t at) {
+  while (at < text.size() && is_digit(text[at])) ++at;
+  return at;
+}
+
+/// The digits in text[begin, end) without leading zeros.
+std::string_view digits(const std::string& text, std::size_t begin, std::size_t end) {
+  while (begin + 1 < end && text[begin] == '0') ++begin;
+  return std::string_view(text).substr(begin, end - begin);
+}
+
+class Finder {
+ public:
+  explicit Finder(bool name_paths) : name_paths_(name_paths) {}
+
+  void add(const std::string& given) {
+    std::error_code failed;
+    const fs::file_status status = fs::status(given, failed);
+    if (!fs::exists(status)) {
+      const bool is_missing = status.type() == fs::file_type::not_found;
+      problem(given, is_missing ? "no such file or folder" : failed.message(), is_missing);
+    } else if (fs::is_directory(status)) {
+      walk(given);
+    } else {
+      take(given, fs::path(given).parent_path(), given);
+    }
+  }
+
+  FoundLogs take_found() && {
+    std::stable_sort(
+        found_.logs.begin(), found_.logs.end(),
+        [](const FoundLog& a, const FoundLog& b) { return natural_less(a.name, b.name); });
+    return std::move(found_);
+  }
+
+ private:
+  void problem(const std::string& path, const std::string& reason, bool missing = false) {
+    found_.problems.push_back({path, reason, missing});
+  }
+
+  void walk(const std::string& given) {
+    std::error_code failed;
+    bool any = false;
+    constexpr auto kOptions = fs::directory_options::none;
+    fs::recursive_directory_iterator entry(given, kOptions, failed);
+    const fs::recursive_directory_iterator end;
+    while (!failed && entry != end) {
+      std::error_code ignored;
+      if (is_result(entry->path()) && entry->is_regular_file(ignored)) {
+        any = true;
+        take(entry->path(), given, given);
+      }
+      const bool is_folder = entry->is_directory(ignored) && !entry->is_symlink(ignored);
+      if (is_folder && !is_readable(entry->path())) entry.disable_recursion_pending();
+      entry.increment(failed);
+    }
+    if (failed) {
+      problem(given, failed.message());
+    } else if (!any) {
+      problem(given, "expected result_*.txt below, found none", true);
+    }
+  }
+
+  /// Tells of a folder that cannot be opened, so that the walk goes on without it.
+  bool is_readable(const fs::path& folder) {
+    std::error_code failed;
+    const fs::directory_iterator opened(folder, failed);
+    if (failed) problem(folder.string(), failed.message());
+    return !failed;
+  }
+
+  void take(const fs::path& path, const fs::path& root, const std::string& given) {
+    std::error_code failed;
+    const fs::path same = fs::weakly_canonical(path, failed);
+    if (!seen_.insert(failed ? path : same).second) return;
+    fs::path name = path.lexically_relative(root.empty() ? "." : root);
+    if (name.empty() || path == fs::path(given)) name = path.filename();
+    if (name_paths_) name = path.lexically_normal();
+    const fs::path folder = name.parent_path();
+    found_.logs.push_back(
+        {path, name.generic_string(), folder.empty() ? "." : folder.generic_string()});
+  }
+
+  bool name_paths_;
+  std::set<fs::path> seen_;
+  FoundLogs found_;
+};
+
+}  // namespace
+
+bool natural_less(const std::string& one, const std::string& other) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < one.size() && j < other.size()) {
+    if (is_digit(one[i]) && is_digit(other[j])) {
+      const std::size_t one_end = number_end(one, i);
+      const std::size_t other_end = number_end(other, j);
+      const std::string_view a = digits(one, i, one_end);
+      const std::string_view b = digits(other, j, other_end);
+      if (a.size() != b.size()) return a.size() < b.size();
+      if (a != b) return a < b;
+      i = one_end;
+      j = other_end;
+    } else if (one[i] != other[j]) {
+      return one[i] < other[j];
+    } else {
+      ++i;
+      ++j;
+    }
+  }
+  if (i < one.size() || j < other.size()) return i == one.size();
+  return one < other;  // equal but for leading zeros
+}
+
+FoundLogs find_logs(const std::vector<std::string>& paths) {
+  Finder finder(paths.size() > 1);
+  for (const std::string& path : paths) finder.add(path);
+  return std::move(finder).take_found();
+}
+
+}  // namespace analysis

@@ -1,0 +1,36 @@
+// Which files the paths of a command line mean.
+// Hides the walk through folders.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace analysis {
+
+struct FoundLog {
+  std::filesystem::path path;
+  std::string name;    ///< relative to the path it was found under; several paths stand before it
+  std::string folder;  ///< name of the folder it lies in, "." for the path itself
+};
+
+/// A path that is missing, holds no log, or cannot be walked.
+struct UnusablePath {
+  std::string path;
+  std::string reason;
+  bool missing = false;  ///< missing, or without a log
+};
+
+struct FoundLogs {
+  std::vector<FoundLog> logs;  ///< each file once, in order of names, numbers by value
+  std::vector<UnusablePath> problems;
+};
+
+/// A file is taken whatever its name; a folder is searched for result_*.txt at any depth, without
+/// following links to folders.
+FoundLogs find_logs(const std::vector<std::string>& paths);
+
+/// Order of names in which result_2 stands before result_10.
+bool natural_less(const std::string& one, const std::string& other);
+
+}  // namespace analysis

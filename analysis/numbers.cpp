@@ -1,0 +1,50 @@
+// Figures as people read them.
+// Hides rounding.
+#include "analysis/numbers.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace analysis {
+namespace {
+
+constexpr char kAbsent[] = "-";
+constexpr double kMinute = 60.0;
+constexpr double kHour = 3600.0;
+
+}  // namespace
+
+std::string short_number(const std::optional<double>& value) {
+  if (!value) return kAbsent;
+  const double size = std::abs(*value);
+  if (!std::isfinite(*value) || (size != 0.0 && size < 1e-3)) return fmt::format("{:.3g}", *value);
+  if (std::floor(*value) == *value && size < 1e12) return fmt::format("{:.0f}", *value);
+  if (size < 1.0) return fmt::format("{:.4f}", *value);
+  if (size < 100.0) return fmt::format("{:.2f}", *value);
+  if (size < 10000.0) return fmt::format("{:.1f}", *value);
+  return size < 1e12 ? fmt::format("{:.0f}", *value) : fmt::format("{:.3g}", *value);
+}
+
+std::string quality_text(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4f}", *value) : kAbsent;
+}
+
+std::string duration_text(const std::optional<double>& seconds) {
+  if (!seconds) return kAbsent;
+  if (!(*seconds >= kMinute)) return fmt::format("{} s", short_number(seconds));
+  if (*seconds < kHour) {
+    const double whole = std::round(*seconds);
+    return fmt::format("{:.0f} min {:.0f} s", std::floor(whole / kMinute),
+                       std::fmod(whole, kMinute));
+  }
+  const double minutes = std::round(*seconds / kMinute);
+  return fmt::format("{:.0f} h {:.0f} min", std::floor(minutes / kMinute),
+                     std::fmod(minutes, kMinute));
+}
+
+std::string percent_text(const std::optional<double>& percent) {
+  return percent ? fmt::format("{:.1f}", *percent) : kAbsent;
+}
+
+}  // namespace analysis

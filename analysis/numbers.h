@@ -1,0 +1,19 @@
+// Figures as people read them.
+// Hides rounding.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace analysis {
+
+/// "0.0123", "1.23", "123.4", "12345": as many decimals as say something. "-" when absent.
+std::string short_number(const std::optional<double>& value);
+/// Four decimals, for qualities. "-" when absent.
+std::string quality_text(const std::optional<double>& value);
+/// "12.3 s", "4 min 5 s", "3 h 4 min". "-" when absent.
+std::string duration_text(const std::optional<double>& seconds);
+/// "12.3". "-" when absent.
+std::string percent_text(const std::optional<double>& percent);
+
+}  // namespace analysis

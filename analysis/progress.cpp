@@ -1,0 +1,227 @@
+// Where a run's time went by its log's own intervals, and how many epochs it did.
+// Hides how differently the benchmarks' logs count and nest.
+#include "analysis/progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+namespace keys = mllog::keys;
+
+constexpr double kMsPerSecond = 1000.0;
+/// Evaluations that share more than this part of their time with epochs of another number run
+/// beside the training, not in it.
+constexpr double kAsyncFraction = 0.01;
+
+constexpr char kSaveStart[] = "save_start";
+constexpr char kSaveStop[] = "save_stop";
+
+/// First start with first stop, second with second, in file order; a log whose run died while
+/// staging has one start too many.
+void pair_staging(const ParsedLog& log, const Window& window, RunIntervals& result) {
+  const std::vector<Mark>& starts = log.all(keys::kStagingStart);
+  const std::vector<Mark>& stops = log.all(keys::kStagingStop);
+  result.has_staging = !starts.empty() || !stops.empty();
+  for (std::size_t i = 0; i < std::min(starts.size(), stops.size()); ++i) {
+    result.staging_ms += stops[i].time_ms - starts[i].time_ms;
+    const double begin = std::max(starts[i].time_ms, window.begin_ms);
+    const double end = std::min(stops[i].time_ms, window.end_ms);
+    if (begin < end) result.staging.push_back({begin, end, {}, starts[i].order, {}});
+  }
+}
+
+double plain_sum_ms(const Intervals& intervals) {
+  double sum = 0.0;
+  for (const Interval& interval : intervals) sum += interval.end_ms - interval.begin_ms;
+  return sum;
+}
+
+bool is_whole(const Interval& interval) {
+  return interval.label && std::floor(*interval.label) == *interval.label;
+}
+
+bool runs_beside_training(const RunIntervals& intervals, double eval_ms) {
+  if (intervals.blocks || eval_ms <= 0.0) return false;
+  Intervals evaluations = intervals.evaluations;
+  Intervals epochs = intervals.epochs;
+  std::erase_if(evaluations, [](const Interval& i) { return !is_whole(i); });
+  std::erase_if(epochs, [](const Interval& i) { return !is_whole(i); });
+  return foreign_overlap_ms(evaluations, epochs) > kAsyncFraction * eval_ms;
+}
+
+/// An epoch that starts when the window ends was never trained.
+bool was_trained(const Interval& interval, const Window& window) {
+  return interval.begin_ms < window.end_ms;
+}
+
+/// Epochs are counted by their distinct numbers.
+void count_epochs(const RunIntervals& intervals, const RunFacts& facts, RunProgress& progress) {
+  std::set<double> numbers;
+  for (const Interval& epoch : intervals.epochs) {
+    if (epoch.label && was_trained(epoch, intervals.window)) numbers.insert(*epoch.label);
+  }
+  if (numbers.empty()) return;
+  progress.epochs_run = static_cast<double>(numbers.size());
+  if (!facts.at_target) return;
+  const std::optional<double> last = facts.evaluations[*facts.at_target].epoch_num;
+  if (!last) return;
+  const auto until = std::distance(numbers.begin(), numbers.upper_bound(*last));
+  progress.epochs_to_target = static_cast<double>(until);
+}
+
+/// Blocks say themselves how many epochs they hold.
+void count_blocks(const RunIntervals& intervals, const RunFacts& facts, RunProgress& progress) {
+  std::map<double, const Interval*> blocks;  // the first of each number
+  for (const Interval& block : intervals.epochs) {
+    if (!block.label || !block.epoch_count || !was_trained(block, intervals.window)) continue;
+    const auto [place, is_new] = blocks.emplace(*block.label, &block);
+    if (!is_new && block.begin_ms < place->second->begin_ms) place->second = &block;
+  }
+  if (blocks.empty()) return;
+  double run = 0.0;
+  double to_target = 0.0;
+  for (const auto& [label, block] : blocks) {
+    run += *block->epoch_count;
+    const bool before_hit =
+        facts.at_target && block->begin_ms <= facts.evaluations[*facts.at_target].time_ms;
+    if (before_hit) to_target += *block->epoch_count;
+  }
+  progress.epochs_run = run;
+  if (facts.at_target) progress.epochs_to_target = to_target;
+}
+
+/// DLRM's evaluations say how many passes were done, counted from the first epoch's number.
+void count_fractions(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
+                     RunProgress& progress) {
+  if (intervals.blocks) {
+    progress.note = "epoch_num counts evaluations, not epochs";
+    return;
+  }
+  const Mark* first = log.first(keys::kEpochStart);
+  if (!first || !first->label || facts.evaluations.empty()) return;
+  if (const auto last = facts.evaluations.back().epoch_num) {
+    progress.epochs_run = *last - *first->label;
+  }
+  if (!facts.at_target) return;
+  if (const auto hit = facts.evaluations[*facts.at_target].epoch_num) {
+    progress.epochs_to_target = *hit - *first->label;
+  }
+}
+
+/// OpenFold's epoch_num is a number of samples.
+void count_samples(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
+                   std::optional<double> train_samples, RunProgress& progress) {
+  progress.note = "epoch_num is a sample count";
+  if (facts.at_target) {
+    progress.samples_to_target = facts.evaluations[*facts.at_target].epoch_num;
+  }
+  const Window& window = intervals.window;
+  for (const Mark& stop : log.all(keys::kEpochStop)) {
+    if (!stop.label || stop.time_ms < window.begin_ms || stop.time_ms > window.end_ms) continue;
+    progress.samples_run = std::max(progress.samples_run.value_or(*stop.label), *stop.label);
+  }
+  if (!train_samples || *train_samples <= 0.0) return;
+  if (progress.samples_run) progress.epochs_run = *progress.samples_run / *train_samples;
+  if (progress.samples_to_target) {
+    progress.epochs_to_target = *progress.samples_to_target / *train_samples;
+  }
+}
+
+/// HugeCTR's DLRM logs of v0.7 to v2.1 give train_samples at the end: the samples consumed.
+bool logs_samples_consumed(const ParsedLog& log, const Benchmark* benchmark) {
+  const auto train_samples = log.config.find(keys::kTrainSamples);
+  const Mark* start = log.first(keys::kRunStart);
+  return benchmark && benchmark->name == "dlrm" && start && train_samples != log.config.end() &&
+         train_samples->second.order > start->order;
+}
+
+void samples_from_epochs(const ParsedLog& log, const Benchmark* benchmark,
+                         std::optional<double> train_samples, RunProgress& progress) {
+  if (!train_samples) return;
+  if (logs_samples_consumed(log, benchmark)) {
+    progress.note = "train_samples logged at the end = samples consumed";
+    if (progress.epochs_run) progress.samples_run = *train_samples;
+    if (progress.epochs_to_target) progress.samples_to_target = *train_samples;
+    return;
+  }
+  if (progress.epochs_run) progress.samples_run = *progress.epochs_run * *train_samples;
+  if (progress.epochs_to_target) {
+    progress.samples_to_target = *progress.epochs_to_target * *train_samples;
+  }
+}
+
+}  // namespace
+
+RunIntervals intervals_of(const ParsedLog& log, const Window& window) {
+  RunIntervals result;
+  result.window = window;
+  result.blocks = log.all(keys::kEpochStart).empty();
+  const char* start = result.blocks ? keys::kBlockStart : keys::kEpochStart;
+  const char* stop = result.blocks ? keys::kBlockStop : keys::kEpochStop;
+  result.epochs = pair_marks(log.all(start), log.all(stop), window);
+  result.has_epochs = !log.all(start).empty();
+  result.evaluations = pair_marks(log.all(keys::kEvalStart), log.all(keys::kEvalStop), window);
+  result.has_evaluations = !log.all(keys::kEvalStart).empty();
+  result.saves = pair_marks(log.all(kSaveStart), log.all(kSaveStop), window);
+  result.has_saves = !log.all(kSaveStart).empty();
+  pair_staging(log, window, result);
+  return result;
+}
+
+RunParts parts_of(const RunIntervals& intervals, const Window& window) {
+  RunParts parts;
+  const double epoch_ms = covered_ms(intervals.epochs);
+  const double eval_ms = covered_ms(intervals.evaluations);
+  const double both_ms = shared_ms(intervals.epochs, intervals.evaluations);
+  if (intervals.has_staging) {
+    parts.staging_s = intervals.staging_ms / kMsPerSecond;
+    parts.staging_in_run_s = plain_sum_ms(intervals.staging) / kMsPerSecond;
+  }
+  if (intervals.has_evaluations) {
+    parts.eval_s = eval_ms / kMsPerSecond;
+    parts.eval_in_epoch_s = both_ms / kMsPerSecond;
+  }
+  if (intervals.has_saves) parts.save_s = covered_ms(intervals.saves) / kMsPerSecond;
+  parts.async_eval = runs_beside_training(intervals, eval_ms);
+  if (intervals.has_epochs) {
+    parts.epoch_s = epoch_ms / kMsPerSecond;
+    if (!parts.async_eval) parts.train_s = (epoch_ms - both_ms) / kMsPerSecond;
+  }
+  Intervals all = intervals.epochs;
+  all.insert(all.end(), intervals.evaluations.begin(), intervals.evaluations.end());
+  all.insert(all.end(), intervals.staging.begin(), intervals.staging.end());
+  parts.other_s = (window.end_ms - window.begin_ms - covered_ms(all)) / kMsPerSecond;
+  return parts;
+}
+
+RunProgress progress_of(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
+                        const Benchmark* benchmark) {
+  RunProgress progress;
+  const std::optional<double> train_samples = number(facts.config.at(keys::kTrainSamples));
+  if (!benchmark && !facts.target.from_log) {
+    progress.note = "what epoch_num counts in logs of this benchmark is not known here";
+    return progress;
+  }
+  const EpochMeaning meaning = benchmark ? benchmark->epoch_meaning : EpochMeaning::kOrdinal;
+  if (meaning == EpochMeaning::kSamples) {
+    count_samples(log, intervals, facts, train_samples, progress);
+    return progress;
+  }
+  if (meaning == EpochMeaning::kFraction) {
+    count_fractions(log, intervals, facts, progress);
+  } else if (intervals.blocks) {
+    count_blocks(intervals, facts, progress);
+  } else {
+    count_epochs(intervals, facts, progress);
+  }
+  samples_from_epochs(log, benchmark, train_samples, progress);
+  return progress;
+}
+
+}  // namespace analysis

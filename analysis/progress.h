@@ -1,0 +1,28 @@
+// Where a run's time went by its log's own intervals, and how many epochs it did.
+// Hides how differently the benchmarks' logs count and nest.
+#pragma once
+
+#include "analysis/facts.h"
+#include "analysis/intervals.h"
+
+namespace analysis {
+
+/// The intervals of one run, clipped to its window.
+struct RunIntervals {
+  Intervals epochs;  ///< or blocks, where the log has no epoch_start
+  bool blocks = false;
+  Intervals evaluations, saves;
+  Intervals staging;        ///< inside the window
+  double staging_ms = 0.0;  ///< inside and outside
+  bool has_epochs = false, has_evaluations = false, has_saves = false, has_staging = false;
+  Window window;
+};
+
+RunIntervals intervals_of(const ParsedLog& log, const Window& window);
+RunParts parts_of(const RunIntervals& intervals, const Window& window);
+
+/// `facts` already has configuration, evaluations and target; `benchmark` may be null.
+RunProgress progress_of(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
+                        const Benchmark* benchmark);
+
+}  // namespace analysis

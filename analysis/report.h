@@ -1,0 +1,58 @@
+// Everything that an analysis found: the input of the text, JSON, CSV and HTML writers.
+// Hides how logs are found and read, and how they form sets.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/breakdown.h"
+#include "analysis/facts.h"
+#include "analysis/log_parser.h"
+#include "analysis/systems.h"
+
+namespace analysis {
+
+/// One log and what lies beside it.
+struct RunReport {
+  std::string name;  ///< path relative to the PATH it was found under
+  std::filesystem::path path;
+  RunFacts facts;
+  std::vector<Finding> findings;
+  std::optional<Breakdown> log_parts;
+  std::optional<RunTelemetry> telemetry;
+
+  /// Telemetry's subsystems where there are any, else the log's parts; null without either.
+  const Breakdown* best_breakdown() const;
+};
+
+/// The runs of one folder.
+struct SystemReport {
+  std::string name;  ///< folder relative to the PATH it was found under
+  SystemFacts facts;
+  std::vector<Finding> findings;
+};
+
+/// A path that could not be read, and why.
+struct Problem {
+  std::string path;
+  std::string text;
+  bool missing = false;  ///< no such file or folder, or no log in it
+};
+
+struct Report {
+  std::vector<RunReport> runs;  ///< in order of their names, numbers by value
+  std::vector<SystemReport> systems;
+  std::vector<Problem> problems;
+
+  /// Logs with at least one record.
+  std::size_t readable() const;
+};
+
+/// Reads the logs in `paths`: files whatever their name, folders recursively for result_*.txt.
+/// Names are relative to the path; with several paths the path stands before them. Never throws
+/// for what it reads: problems and findings tell.
+Report make_report(const std::vector<std::string>& paths);
+
+}  // namespace analysis

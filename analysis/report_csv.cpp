@@ -1,0 +1,88 @@
+// The report as tidy tables in CSV.
+// Hides columns and quoting.
+#include "analysis/report_csv.h"
+
+#include "analysis/fields.h"
+#include "analysis/printable.h"
+
+namespace analysis {
+namespace {
+
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char character : text) {
+    if (character == '"') quoted += '"';
+    quoted += character;
+  }
+  return quoted + '"';
+}
+
+std::string exact(const Value& value) { return printable(to_exact_text(value)); }
+
+template <class Facts>
+std::string table_of(const char* name_column, const std::vector<Field<Facts>>& fields,
+                     const auto& reports) {
+  std::vector<std::string> cells = {name_column};
+  for (const Field<Facts>& field : fields) cells.push_back(field.name);
+  std::string csv = csv_line(cells);
+  for (const auto& report : reports) {
+    cells = {printable(report.name)};
+    for (const Field<Facts>& field : fields) cells.push_back(exact(field.get(report.facts)));
+    csv += csv_line(cells);
+  }
+  return csv;
+}
+
+void add_parts(std::string& csv, const RunReport& run, const char* source, std::int64_t ranks,
+               const Breakdown& breakdown) {
+  for (const Part& part : breakdown.parts) {
+    csv += csv_line({printable(run.name), source, ranks > 0 ? std::to_string(ranks) : "",
+                     printable(part.name), exact(part.min_s), exact(part.mean_s), exact(part.max_s),
+                     exact(optional_value(part.percent))});
+  }
+}
+
+}  // namespace
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& text : cells) {
+    if (&text != &cells.front()) line += ',';
+    line += cell(text);
+  }
+  return line + "\r\n";
+}
+
+std::string runs_csv(const Report& report) { return table_of("log", run_fields(), report.runs); }
+
+std::string systems_csv(const Report& report) {
+  return table_of("folder", system_fields(), report.systems);
+}
+
+std::string convergence_csv(const Report& report) {
+  std::string csv = csv_line({"log", "metric", "epoch_num", "time_s", "quality", "at_target"});
+  for (const RunReport& run : report.runs) {
+    for (std::size_t i = 0; i < run.facts.evaluations.size(); ++i) {
+      const Evaluation& one = run.facts.evaluations[i];
+      csv += csv_line({printable(run.name), printable(run.facts.target.metric),
+                       exact(optional_value(one.epoch_num)), exact(one.time_s), exact(one.quality),
+                       run.facts.at_target == i ? "true" : "false"});
+    }
+  }
+  return csv;
+}
+
+std::string subsystems_csv(const Report& report) {
+  std::string csv =
+      csv_line({"log", "source", "ranks", "part", "min_s", "mean_s", "max_s", "percent"});
+  for (const RunReport& run : report.runs) {
+    if (run.telemetry) {
+      add_parts(csv, run, "telemetry", run.telemetry->ranks, run.telemetry->subsystems);
+    }
+    if (run.log_parts) add_parts(csv, run, "log", 0, *run.log_parts);
+  }
+  return csv;
+}
+
+}  // namespace analysis

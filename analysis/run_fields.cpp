@@ -1,0 +1,212 @@
+// The figures of one log with their definitions.
+// Hides nothing.
+#include "analysis/fields.h"
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+using Table = std::vector<Field<RunFacts>>;
+
+Value count(std::size_t size) { return static_cast<std::int64_t>(size); }
+
+/// Counts of epochs and samples are whole in most logs, fractions in some.
+Value whole_if_possible(const std::optional<double>& value) {
+  if (!value) return {};
+  const auto whole = static_cast<std::int64_t>(*value);
+  if (static_cast<double>(whole) == *value) return whole;
+  return *value;
+}
+
+Value epoch_num_at_target(const RunFacts& facts) {
+  if (!facts.at_target) return {};
+  return whole_if_possible(facts.evaluations[*facts.at_target].epoch_num);
+}
+
+Value quality_at_target(const RunFacts& facts) {
+  if (!facts.at_target) return {};
+  return facts.evaluations[*facts.at_target].quality;
+}
+
+Value epoch_unit(const RunFacts& facts) {
+  if (!facts.run_start_ms) return {};
+  return std::string(facts.blocks ? "block" : "epoch");
+}
+
+void add_file(Table& table) {
+  table.push_back(
+      {"bytes", "bytes", "size of the log file", [](const RunFacts& f) { return Value(f.bytes); }});
+  table.push_back({"records", "",
+                   "lines that hold a log record: a JSON object with numeric time_ms and a string "
+                   "key behind the last ':::MLLOG ' of the line",
+                   [](const RunFacts& f) { return Value(f.records); }});
+  table.push_back({"malformed_records", "", "lines with ':::MLLOG ' whose rest is no such object",
+                   [](const RunFacts& f) { return Value(f.malformed_records); }});
+  table.push_back({"other_lines", "", "lines without ':::MLLOG '",
+                   [](const RunFacts& f) { return Value(f.other_lines); }});
+}
+
+void add_config(Table& table) {
+  for (const std::string& key : config_keys()) {
+    table.push_back({key, "", "first value that the log gives for " + key,
+                     [key](const RunFacts& f) { return f.config.at(key); }});
+  }
+}
+
+void add_order(Table& table) {
+  table.push_back({"time_reversals", "",
+                   "records whose time_ms is smaller than that of the record before",
+                   [](const RunFacts& f) { return Value(f.time_reversals); }});
+  table.push_back({"max_reversal_ms", "ms", "the largest such step back",
+                   [](const RunFacts& f) { return whole_if_possible(f.max_reversal_ms); }});
+  table.push_back({"mixed_clocks", "",
+                   "whether the log has time_ms both below and above 1e11: two clocks in one file",
+                   [](const RunFacts& f) { return Value(f.mixed_clocks); }});
+  table.push_back({"resumed", "",
+                   "whether the log says that the run was resumed from a checkpoint; such a run "
+                   "cannot be submitted",
+                   [](const RunFacts& f) { return Value(f.resumed); }});
+}
+
+void add_window(Table& table) {
+  table.push_back({"run_start_ms", "ms since 1970", "time_ms of the first run_start",
+                   [](const RunFacts& f) { return whole_if_possible(f.run_start_ms); }});
+  table.push_back({"run_stop_ms", "ms since 1970", "time_ms of the first run_stop",
+                   [](const RunFacts& f) { return whole_if_possible(f.run_stop_ms); }});
+  table.push_back({"run_stop_status", "", "metadata.status of the first run_stop",
+                   [](const RunFacts& f) { return f.run_stop_status; }});
+  table.push_back({"outcome", "",
+                   "no_records; incomplete: run_start or run_stop missing; aborted: run_stop has a "
+                   "status other than 'success'; success: status 'success' or none, and an "
+                   "evaluation inside the run meets the target; target_missed: none does; "
+                   "target_unknown: neither the log nor the rules name a target",
+                   [](const RunFacts& f) { return Value(std::string(to_string(f.outcome))); }});
+  table.push_back({"ttt_s", "s",
+                   "time to train: run_stop - run_start; absent when either is missing",
+                   [](const RunFacts& f) { return optional_value(f.ttt_s); }});
+  table.push_back({"ttt_excluding_staging_s", "s", "ttt_s - staging_in_run_s",
+                   [](const RunFacts& f) { return optional_value(f.ttt_excluding_staging_s()); }});
+  table.push_back({"ttt_including_staging_s", "s",
+                   "ttt_s and the staging outside the run (staging_s - staging_in_run_s)",
+                   [](const RunFacts& f) { return optional_value(f.ttt_including_staging_s()); }});
+  table.push_back({"records_after_run_stop", "", "records behind the first run_stop in the file",
+                   [](const RunFacts& f) { return Value(f.records_after_run_stop); }});
+  table.push_back({"init_s", "s",
+                   "first init_stop - smallest init_start, wherever they stand in the file; "
+                   "without meaning where the log mixes clocks",
+                   [](const RunFacts& f) { return optional_value(f.init_s); }});
+}
+
+void add_quality(Table& table) {
+  table.push_back({"metric", "", "log key of the evaluations that the target is about",
+                   [](const RunFacts& f) { return f.records ? Value(f.target.metric) : Value(); }});
+  table.push_back({"target", "",
+                   "quality that ends the run: the log's own quality_target where it has one, "
+                   "otherwise the MLPerf target of submission_benchmark",
+                   [](const RunFacts& f) { return optional_value(f.target.value); }});
+  table.push_back(
+      {"n_evals", "", "evaluations that count (see 'evaluations')",
+       [](const RunFacts& f) { return f.run_start_ms ? count(f.evaluations.size()) : Value(); }});
+  table.push_back({"first_quality", "", "quality of the first evaluation that counts",
+                   [](const RunFacts& f) { return optional_value(f.first_quality); }});
+  table.push_back({"final_quality", "", "quality of the last evaluation that counts",
+                   [](const RunFacts& f) { return optional_value(f.final_quality); }});
+  table.push_back({"best_quality", "", "best quality of the evaluations that count",
+                   [](const RunFacts& f) { return optional_value(f.best_quality); }});
+  table.push_back({"target_reached", "", "whether an evaluation that counts meets the target",
+                   [](const RunFacts& f) {
+                     const bool known = f.run_start_ms && f.target.value;
+                     return known ? Value(f.at_target.has_value()) : Value();
+                   }});
+  table.push_back({"time_to_target_s", "s", "first evaluation at target - run_start",
+                   [](const RunFacts& f) { return optional_value(f.time_to_target_s()); }});
+  table.push_back(
+      {"quality_at_target", "", "quality of the first evaluation at target", quality_at_target});
+  table.push_back({"epoch_num_at_target", "", "epoch_num of the first evaluation at target",
+                   epoch_num_at_target});
+}
+
+void add_parts(Table& table) {
+  table.push_back({"epoch_unit", "",
+                   "what the log marks: epochs, or (without any epoch_start) blocks of epochs",
+                   epoch_unit});
+  table.push_back({"staging_s", "s",
+                   "staging_start to staging_stop, summed, inside and outside the run; absent "
+                   "without such records",
+                   [](const RunFacts& f) { return optional_value(f.parts.staging_s); }});
+  table.push_back({"staging_in_run_s", "s", "the part of staging_s between run_start and run_stop",
+                   [](const RunFacts& f) { return optional_value(f.parts.staging_in_run_s); }});
+  table.push_back({"epoch_s", "s", "time inside at least one epoch (or block)",
+                   [](const RunFacts& f) { return optional_value(f.parts.epoch_s); }});
+  table.push_back({"eval_s", "s", "time inside at least one evaluation",
+                   [](const RunFacts& f) { return optional_value(f.parts.eval_s); }});
+  table.push_back({"save_s", "s", "time inside at least one save",
+                   [](const RunFacts& f) { return optional_value(f.parts.save_s); }});
+  table.push_back({"eval_in_epoch_s", "s", "time inside both an epoch and an evaluation",
+                   [](const RunFacts& f) { return optional_value(f.parts.eval_in_epoch_s); }});
+  table.push_back(
+      {"async_eval", "",
+       "whether evaluations overlap epochs of another number for more than 1 % of "
+       "eval_s: they run beside the training",
+       [](const RunFacts& f) { return f.run_start_ms ? Value(f.parts.async_eval) : Value(); }});
+  table.push_back({"train_s", "s",
+                   "time inside an epoch and outside any evaluation; absent with async_eval",
+                   [](const RunFacts& f) { return optional_value(f.parts.train_s); }});
+  table.push_back({"other_s", "s",
+                   "time of the run outside all staging, epoch and evaluation intervals",
+                   [](const RunFacts& f) { return optional_value(f.parts.other_s); }});
+}
+
+void add_progress(Table& table) {
+  table.push_back(
+      {"epochs_to_target", "epochs",
+       "epochs up to the first evaluation at target: the distinct epoch numbers up to "
+       "its epoch_num (blocks: the epoch_count of those started by then); dlrm and "
+       "dlrm_dcnv2: its epoch_num minus the first epoch's; openfold: its epoch_num / "
+       "train_samples",
+       [](const RunFacts& f) { return whole_if_possible(f.progress.epochs_to_target); }});
+  table.push_back({"epochs_run", "epochs",
+                   "the same count over the whole run; an epoch that starts at its end is not "
+                   "counted, one still open there is",
+                   [](const RunFacts& f) { return whole_if_possible(f.progress.epochs_run); }});
+  table.push_back(
+      {"samples_to_target", "samples",
+       "epochs_to_target * train_samples (openfold: its epoch_num; where a dlrm log "
+       "gives train_samples at the end, that)",
+       [](const RunFacts& f) { return whole_if_possible(f.progress.samples_to_target); }});
+  table.push_back({"mean_epoch_s", "s", "epoch_s / epochs_run",
+                   [](const RunFacts& f) { return optional_value(f.mean_epoch_s()); }});
+  table.push_back(
+      {"note", "", "why this log's figures mean something else than usual", [](const RunFacts& f) {
+         return f.progress.note.empty() ? Value() : Value(f.progress.note);
+       }});
+  table.push_back({"train_throughput", "samples/s", "epochs_run * train_samples / train_s",
+                   [](const RunFacts& f) { return optional_value(f.train_throughput); }});
+  table.push_back({"run_throughput", "samples/s", "epochs_run * train_samples / ttt_s",
+                   [](const RunFacts& f) { return optional_value(f.run_throughput); }});
+  table.push_back({"eval_throughput", "samples/s", "n_evals * eval_samples / eval_s",
+                   [](const RunFacts& f) { return optional_value(f.eval_throughput); }});
+  table.push_back({"reported_throughput_mean", "as logged",
+                   "mean of the log's own throughput records inside the run, in whatever unit the "
+                   "submitter chose",
+                   [](const RunFacts& f) { return optional_value(f.reported_throughput_mean); }});
+}
+
+}  // namespace
+
+const std::vector<Field<RunFacts>>& run_fields() {
+  static const Table table = [] {
+    Table fields;
+    add_file(fields);
+    add_config(fields);
+    add_order(fields);
+    add_window(fields);
+    add_quality(fields);
+    add_parts(fields);
+    add_progress(fields);
+    return fields;
+  }();
+  return table;
+}
+
+}  // namespace analysis

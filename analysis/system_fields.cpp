@@ -1,0 +1,227 @@
+// The figures of one system's runs of one benchmark with their definitions, and the conventions
+// behind all figures. Hides nothing.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/fields.h"
+#include "runner/telemetry/telemetry.h"
+
+namespace analysis {
+namespace {
+
+using Table = std::vector<Field<SystemFacts>>;
+
+constexpr double kSecondsPerMinute = 60.0;
+constexpr double kSecondsPerHour = 3600.0;
+
+Value quotient(const std::optional<double>& above, const std::optional<double>& below) {
+  if (!above || !below || *below == 0.0) return {};
+  return *above / *below;
+}
+
+Value score_min(const SystemFacts& facts) {
+  if (!facts.olympic_mean_s) return {};
+  return *facts.olympic_mean_s / kSecondsPerMinute * facts.scaling_factor.value_or(1.0);
+}
+
+Value unit_hours(const SystemFacts& facts) {
+  if (!facts.compute_units || !facts.olympic_mean_s) return {};
+  return *facts.compute_units * *facts.olympic_mean_s / kSecondsPerHour;
+}
+
+Value staging_to_epoch_ratio(const SystemFacts& facts) {
+  if (facts.olympic.staging_in_run_s.value_or(0.0) <= 0.0) return {};
+  return quotient(facts.olympic.staging_in_run_s, facts.olympic.mean_epoch_s);
+}
+
+Value models_per_min(const SystemFacts& facts) {
+  if (!facts.ttta_s || *facts.ttta_s <= 0.0) return {};
+  return static_cast<double>(facts.successful) / (*facts.ttta_s / kSecondsPerMinute);
+}
+
+Value whole(const std::optional<double>& value) {
+  if (!value) return {};
+  if (std::floor(*value) != *value) return *value;
+  return static_cast<std::int64_t>(*value);
+}
+
+Value olympic_files(const SystemFacts& facts) {
+  if (facts.olympic_files.empty()) return {};
+  std::string all;
+  for (const std::string& file : facts.olympic_files) all += (all.empty() ? "" : " ") + file;
+  return all;
+}
+
+void add_set(Table& table) {
+  table.push_back({"benchmark", "", "submission_benchmark of the logs",
+                   [](const SystemFacts& s) { return Value(s.benchmark); }});
+  table.push_back({"runs", "", "logs in the folder itself (pruned_results, logs do not count)",
+                   [](const SystemFacts& s) { return Value(s.runs); }});
+  table.push_back({"successful", "", "runs with outcome success",
+                   [](const SystemFacts& s) { return Value(s.successful); }});
+  table.push_back(
+      {"failed", "", "all other runs", [](const SystemFacts& s) { return Value(s.failed); }});
+  table.push_back({"runs_required", "", "runs that MLPerf asks for in this benchmark",
+                   [](const SystemFacts& s) { return whole(s.runs_required); }});
+  table.push_back({"global_batch_size", "samples", "of the first run that logs it",
+                   [](const SystemFacts& s) { return s.global_batch_size; }});
+  table.push_back({"compute_units", "",
+                   "nodes * accelerators_per_node, or nodes * host_processors_per_node without "
+                   "accelerators, from the submission's systems/<system>.json",
+                   [](const SystemFacts& s) { return whole(s.compute_units); }});
+}
+
+void add_times(Table& table) {
+  table.push_back({"ttt_min_s", "s", "smallest ttt_s of the successful runs",
+                   [](const SystemFacts& s) { return optional_value(s.ttt_min_s); }});
+  table.push_back({"ttt_max_s", "s", "largest ttt_s of the successful runs",
+                   [](const SystemFacts& s) { return optional_value(s.ttt_max_s); }});
+  table.push_back({"ttt_mean_s", "s", "mean ttt_s of the successful runs",
+                   [](const SystemFacts& s) { return optional_value(s.ttt_mean_s); }});
+  table.push_back({"ttt_median_s", "s", "median ttt_s of the successful runs",
+                   [](const SystemFacts& s) { return optional_value(s.ttt_median_s); }});
+  table.push_back({"ttt_stdev_s", "s", "sample standard deviation of the successful runs' ttt_s",
+                   [](const SystemFacts& s) { return optional_value(s.ttt_stdev_s); }});
+  table.push_back({"epochs_mean", "epochs", "mean epochs_to_target of the successful runs",
+                   [](const SystemFacts& s) { return optional_value(s.epochs_mean); }});
+}
+
+void add_score(Table& table) {
+  table.push_back({"olympic_mean_s", "s",
+                   "MLPerf score: mean ttt_s without the fastest and the slowest run, where one "
+                   "failed run counts as the slowest; absent with more failed runs, fewer than "
+                   "3 runs, or instances trained at the same time",
+                   [](const SystemFacts& s) { return optional_value(s.olympic_mean_s); }});
+  table.push_back(
+      {"olympic_mean_min", "min", "olympic_mean_s in minutes",
+       [](const SystemFacts& s) { return quotient(s.olympic_mean_s, kSecondsPerMinute); }});
+  table.push_back({"scaling_factor", "", "factor that the submission's scaling.json gives",
+                   [](const SystemFacts& s) { return optional_value(s.scaling_factor); }});
+  table.push_back(
+      {"score_min", "min", "olympic_mean_min * scaling_factor (1 without one)", score_min});
+  table.push_back({"olympic_files", "", "the runs in that mean, in order of time", olympic_files});
+}
+
+/// `part` of OlympicMeans as a figure "olympic_<name>".
+void add_mean(Table& table, const std::string& name, const std::string& unit,
+              std::optional<double> OlympicMeans::*part) {
+  const bool harmonic = unit == "samples/s";
+  table.push_back({"olympic_" + name, unit,
+                   std::string(harmonic ? "harmonic mean of " : "mean ") + name +
+                       " of the runs in olympic_files",
+                   [part](const SystemFacts& s) { return optional_value(s.olympic.*part); }});
+}
+
+void add_fraction(Table& table, const std::string& name, std::optional<double> OlympicMeans::*part,
+                  const std::string& source) {
+  table.push_back({name, "", source + " / olympic_mean_s", [part](const SystemFacts& s) {
+                     return quotient(s.olympic.*part, s.olympic_mean_s);
+                   }});
+}
+
+void add_olympic_parts(Table& table) {
+  add_mean(table, "epochs_to_target", "epochs", &OlympicMeans::epochs_to_target);
+  add_mean(table, "n_evals", "", &OlympicMeans::n_evals);
+  add_mean(table, "staging_in_run_s", "s", &OlympicMeans::staging_in_run_s);
+  add_mean(table, "epoch_s", "s", &OlympicMeans::epoch_s);
+  add_mean(table, "train_s", "s", &OlympicMeans::train_s);
+  add_mean(table, "eval_s", "s", &OlympicMeans::eval_s);
+  add_mean(table, "other_s", "s", &OlympicMeans::other_s);
+  add_mean(table, "train_throughput", "samples/s", &OlympicMeans::train_throughput);
+  add_mean(table, "eval_throughput", "samples/s", &OlympicMeans::eval_throughput);
+  add_mean(table, "run_throughput", "samples/s", &OlympicMeans::run_throughput);
+  add_fraction(table, "staging_fraction", &OlympicMeans::staging_in_run_s,
+               "olympic_staging_in_run_s");
+  add_fraction(table, "train_fraction", &OlympicMeans::train_s, "olympic_train_s");
+  add_fraction(table, "eval_fraction", &OlympicMeans::eval_s, "olympic_eval_s");
+  add_fraction(table, "other_fraction", &OlympicMeans::other_s, "olympic_other_s");
+  table.push_back({"staging_to_epoch_ratio", "",
+                   "olympic_staging_in_run_s / mean of epoch_s / epochs_run",
+                   staging_to_epoch_ratio});
+  table.push_back(
+      {"compute_unit_hours", "unit hours", "compute_units * olympic_mean_s / 3600", unit_hours});
+  table.push_back(
+      {"train_throughput_per_unit", "samples/s", "olympic_train_throughput / compute_units",
+       [](const SystemFacts& s) { return quotient(s.olympic.train_throughput, s.compute_units); }});
+}
+
+void add_weak(Table& table) {
+  const auto models = [](const SystemFacts& s) { return s.ttta_s ? Value(s.successful) : Value(); };
+  table.push_back({"ttta_s", "s",
+                   "instances trained at the same time (folder weak/): largest run_stop - "
+                   "smallest run_start of the successful ones",
+                   [](const SystemFacts& s) { return optional_value(s.ttta_s); }});
+  table.push_back({"models", "", "successful instances", models});
+  table.push_back({"models_per_min", "1/min", "models / (ttta_s / 60)", models_per_min});
+  table.push_back({"instance_scale", "",
+                   "number_of_nodes * accelerators_per_node (at least 1) as the logs give them",
+                   [](const SystemFacts& s) { return whole(s.instance_scale); }});
+  table.push_back({"number_of_ranks", "", "of the first run that logs it",
+                   [](const SystemFacts& s) { return s.number_of_ranks; }});
+}
+
+template <class Facts>
+const std::string* find_definition(const std::vector<Field<Facts>>& table,
+                                   const std::string& name) {
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [&](const Field<Facts>& field) { return field.name == name; });
+  return found == table.end() ? nullptr : &found->definition;
+}
+
+}  // namespace
+
+const std::vector<Field<SystemFacts>>& system_fields() {
+  static const Table table = [] {
+    Table fields;
+    add_set(fields);
+    add_times(fields);
+    add_score(fields);
+    add_olympic_parts(fields);
+    add_weak(fields);
+    return fields;
+  }();
+  return table;
+}
+
+const std::vector<std::pair<std::string, std::string>>& conventions() {
+  static const std::vector<std::pair<std::string, std::string>> texts = {
+      {"order",
+       "configuration values are the first in file order; all that is timed uses time_ms, ties by "
+       "file order"},
+      {"run_window",
+       "from the first run_start to the first run_stop; without run_stop to the largest time_ms "
+       "of the log, and ttt_s is absent"},
+      {"evaluations",
+       "records of the metric's key at or after run_start that stand before run_stop in the file "
+       "or have no later time_ms (either is enough), each pair of epoch_num and value once"},
+      {"intervals",
+       "start and stop of the same epoch_num (blocks: first_epoch_num), earliest open start "
+       "first; a stop whose number has no open start closes the earliest open one; what stays "
+       "open ends with the run; all are cut to the run, and each moment counts once"},
+      {"conflicting_keys", "configuration keys that the log gives several different values"},
+      {"repeated_keys",
+       "configuration keys and one-time events (init, run, cache_clear) that the log gives more "
+       "than once, and how often"},
+      {"convergence",
+       "every evaluation that counts: epoch_num as logged, seconds since run_start, quality"},
+      {"subsystems",
+       "exclusive parts of each rank's time from run_start to run_stop, measured by the run "
+       "itself (result_<n>.telemetry.json): smallest, mean and largest over the ranks; percent "
+       "is of the mean wall time"},
+      {"parts",
+       "the run by its log's records: staging, train, eval, other; where evaluations run beside "
+       "the training, train_and_eval is everything outside staging and other"},
+  };
+  return texts;
+}
+
+std::string definition_of(const std::string& name) {
+  if (const std::string* text = find_definition(run_fields(), name)) return *text;
+  if (const std::string* text = find_definition(system_fields(), name)) return *text;
+  for (const auto& [convention, text] : conventions()) {
+    if (convention == name) return text;
+  }
+  return "";
+}
+
+}  // namespace analysis

@@ -1,0 +1,223 @@
+// What a set of runs on one system says together.
+// Hides the olympic rule and where the system's description is found.
+#include "analysis/systems.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+namespace fs = std::filesystem;
+namespace keys = mllog::keys;
+
+constexpr std::size_t kFewestForScore = 3;
+constexpr double kMsPerSecond = 1000.0;
+
+/// The JSON object in `path`; an empty one when there is no such file or it is damaged.
+nlohmann::json read_side_file(const fs::path& path, std::vector<Finding>& findings) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return nlohmann::json::object();
+  nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
+  if (json.is_object()) return json;
+  findings.push_back({Finding::Severity::kWarning, 0, 0,
+                      path.string() + ": expected a JSON object; left out of the figures"});
+  return nlohmann::json::object();
+}
+
+/// Submissions write numbers as strings, and "N/A" where there is none.
+std::optional<double> lenient_number(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return std::nullopt;
+  if (found->is_number()) return found->get<double>();
+  if (!found->is_string()) return std::nullopt;
+  const std::string text = found->get<std::string>();
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole_text = error == std::errc() && end == text.data() + text.size();
+  return whole_text && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+/// <submission>/systems/<system>.json for <submission>/results/<system>/...
+fs::path description_of(const fs::path& folder) {
+  fs::path below = folder;
+  for (fs::path at = folder.parent_path(); at != at.parent_path(); at = at.parent_path()) {
+    if (at.filename() == "results") {
+      return at.parent_path() / "systems" / (below.filename().string() + ".json");
+    }
+    below = at;
+  }
+  return {};
+}
+
+std::optional<double> compute_units(const nlohmann::json& description) {
+  const auto nodes = lenient_number(description, "number_of_nodes");
+  const auto accelerators = lenient_number(description, "accelerators_per_node").value_or(0.0);
+  const auto processors = lenient_number(description, "host_processors_per_node");
+  if (!nodes) return std::nullopt;
+  if (accelerators > 0.0) return *nodes * accelerators;
+  if (!processors) return std::nullopt;
+  return *nodes * *processors;
+}
+
+bool succeeded(const SetMember& member) { return member.facts->outcome == Outcome::kSuccess; }
+
+std::vector<const SetMember*> successful_by_time(const std::vector<SetMember>& members) {
+  std::vector<const SetMember*> good;
+  for (const SetMember& member : members) {
+    if (succeeded(member)) good.push_back(&member);
+  }
+  std::stable_sort(good.begin(), good.end(), [](const SetMember* a, const SetMember* b) {
+    return *a->facts->ttt_s < *b->facts->ttt_s;
+  });
+  return good;
+}
+
+using Read = std::optional<double> (*)(const RunFacts&);
+
+/// Mean over the runs; absent when a run lacks the figure.
+std::optional<double> mean(const std::vector<const SetMember*>& runs, Read read) {
+  double sum = 0.0;
+  for (const SetMember* run : runs) {
+    const auto value = read(*run->facts);
+    if (!value) return std::nullopt;
+    sum += *value;
+  }
+  if (runs.empty()) return std::nullopt;
+  return sum / static_cast<double>(runs.size());
+}
+
+std::optional<double> harmonic_mean(const std::vector<const SetMember*>& runs, Read read) {
+  double sum = 0.0;
+  for (const SetMember* run : runs) {
+    const auto value = read(*run->facts);
+    if (!value || *value <= 0.0) return std::nullopt;
+    sum += 1.0 / *value;
+  }
+  if (runs.empty()) return std::nullopt;
+  return static_cast<double>(runs.size()) / sum;
+}
+
+void spread(const std::vector<const SetMember*>& good, SystemFacts& system) {
+  if (good.empty()) return;
+  std::vector<double> times;
+  for (const SetMember* run : good) times.push_back(*run->facts->ttt_s);
+  const auto n = static_cast<double>(times.size());
+  const double average = std::accumulate(times.begin(), times.end(), 0.0) / n;
+  system.ttt_min_s = times.front();
+  system.ttt_max_s = times.back();
+  system.ttt_mean_s = average;
+  const std::size_t middle = times.size() / 2;
+  system.ttt_median_s =
+      times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2.0;
+  if (times.size() < 2) return;
+  double squares = 0.0;
+  for (const double time : times) squares += (time - average) * (time - average);
+  system.ttt_stdev_s = std::sqrt(squares / (n - 1.0));
+}
+
+OlympicMeans olympic_means(const std::vector<const SetMember*>& runs) {
+  OlympicMeans means;
+  means.epochs_to_target =
+      mean(runs, [](const RunFacts& f) { return f.progress.epochs_to_target; });
+  means.n_evals = mean(runs, [](const RunFacts& f) {
+    return std::optional(static_cast<double>(f.evaluations.size()));
+  });
+  means.staging_in_run_s = mean(runs, [](const RunFacts& f) { return f.parts.staging_in_run_s; });
+  means.epoch_s = mean(runs, [](const RunFacts& f) { return f.parts.epoch_s; });
+  means.train_s = mean(runs, [](const RunFacts& f) { return f.parts.train_s; });
+  means.eval_s = mean(runs, [](const RunFacts& f) { return f.parts.eval_s; });
+  means.other_s = mean(runs, [](const RunFacts& f) { return f.parts.other_s; });
+  means.mean_epoch_s = mean(runs, [](const RunFacts& f) { return f.mean_epoch_s(); });
+  means.train_throughput =
+      harmonic_mean(runs, [](const RunFacts& f) { return f.train_throughput; });
+  means.eval_throughput = harmonic_mean(runs, [](const RunFacts& f) { return f.eval_throughput; });
+  means.run_throughput = harmonic_mean(runs, [](const RunFacts& f) { return f.run_throughput; });
+  return means;
+}
+
+/// Drops the fastest run, and the slowest unless a failed one takes its place.
+void score(std::vector<const SetMember*> good, SystemFacts& system) {
+  const auto all = static_cast<std::size_t>(system.runs);
+  if (system.failed > 1 || all < kFewestForScore) return;
+  if (system.failed == 0) good.pop_back();
+  good.erase(good.begin());
+  system.olympic_mean_s = mean(good, [](const RunFacts& f) { return f.ttt_s; });
+  for (const SetMember* run : good) system.olympic_files.push_back(run->file_name);
+  system.olympic = olympic_means(good);
+}
+
+std::optional<double> instance_scale(const RunFacts& facts) {
+  const auto nodes = number(facts.config.at(keys::kNumberOfNodes));
+  if (!nodes) return std::nullopt;
+  const auto accelerators = number(facts.config.at(keys::kAcceleratorsPerNode)).value_or(0.0);
+  return *nodes * std::max(accelerators, 1.0);
+}
+
+/// Instances trained at the same time: from the first start to the last stop.
+void rate_instances(const std::vector<const SetMember*>& good, SystemFacts& system) {
+  if (good.empty()) return;
+  double start = *good.front()->facts->run_start_ms;
+  double stop = *good.front()->facts->run_stop_ms;
+  for (const SetMember* run : good) {
+    start = std::min(start, *run->facts->run_start_ms);
+    stop = std::max(stop, *run->facts->run_stop_ms);
+  }
+  system.ttta_s = (stop - start) / kMsPerSecond;
+  system.instance_scale = instance_scale(*good.front()->facts);
+}
+
+Value first_value(const std::vector<SetMember>& members, const std::string& key) {
+  for (const SetMember& member : members) {
+    const auto found = member.facts->config.find(key);
+    if (found != member.facts->config.end() && found->second != Value()) return found->second;
+  }
+  return {};
+}
+
+bool is_weak(const fs::path& folder) { return folder.parent_path().filename() == "weak"; }
+
+}  // namespace
+
+bool counts_for_a_set(const fs::path& folder) {
+  constexpr std::array kLeftOut = {"pruned_results", "logs", "raw_logs", "power"};
+  return std::find(kLeftOut.begin(), kLeftOut.end(), folder.filename()) == kLeftOut.end();
+}
+
+SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>& members,
+                            std::vector<Finding>& findings) {
+  SystemFacts system;
+  system.weak = is_weak(folder);
+  system.benchmark = to_text(first_value(members, keys::kSubmissionBenchmark));
+  if (system.benchmark.empty()) system.benchmark = folder.filename().string();
+  if (const Benchmark* row = find_benchmark(system.benchmark)) {
+    system.runs_required = static_cast<double>(row->runs_required);
+  }
+  system.global_batch_size = first_value(members, keys::kGlobalBatchSize);
+  system.compute_units = compute_units(read_side_file(description_of(folder), findings));
+  system.scaling_factor =
+      lenient_number(read_side_file(folder / "scaling.json", findings), "scaling_factor");
+
+  const std::vector<const SetMember*> good = successful_by_time(members);
+  system.runs = static_cast<std::int64_t>(members.size());
+  system.successful = static_cast<std::int64_t>(good.size());
+  system.failed = system.runs - system.successful;
+  spread(good, system);
+  system.epochs_mean = mean(good, [](const RunFacts& f) { return f.progress.epochs_to_target; });
+  if (system.weak) {
+    system.number_of_ranks = first_value(members, keys::kNumberOfRanks);
+    rate_instances(good, system);
+  } else {
+    score(good, system);
+  }
+  return system;
+}
+
+}  // namespace analysis

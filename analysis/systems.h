@@ -1,0 +1,53 @@
+// What a set of runs on one system says together: the MLPerf score and its parts.
+// Hides the olympic rule and where the system's description is found.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/facts.h"
+
+namespace analysis {
+
+/// One log of a set. The facts must outlive it.
+struct SetMember {
+  std::string file_name;
+  const RunFacts* facts = nullptr;
+};
+
+/// Means over the runs that count for the score; absent where a counted run lacks the figure.
+struct OlympicMeans {
+  std::optional<double> epochs_to_target, n_evals, staging_in_run_s, epoch_s, train_s, eval_s,
+      other_s, mean_epoch_s;
+  std::optional<double> train_throughput, eval_throughput, run_throughput;  ///< harmonic
+};
+
+/// Definitions and units stand in system_fields() (analysis/fields.h).
+struct SystemFacts {
+  std::string benchmark;
+  bool weak = false;  ///< instances trained at the same time: rated by throughput, not by time
+  std::int64_t runs = 0, successful = 0, failed = 0;
+  std::optional<double> runs_required;
+  std::optional<double> ttt_min_s, ttt_max_s, ttt_mean_s, ttt_median_s, ttt_stdev_s, epochs_mean;
+  Value global_batch_size, number_of_ranks;
+  std::optional<double> compute_units;
+  std::optional<double> scaling_factor;
+
+  std::optional<double> olympic_mean_s;
+  std::vector<std::string> olympic_files;  ///< in order of time
+  OlympicMeans olympic;
+
+  std::optional<double> ttta_s, instance_scale;  ///< weak sets only
+};
+
+/// Whether a file in this folder belongs to a set; pruned_results, logs and the like do not.
+bool counts_for_a_set(const std::filesystem::path& folder);
+
+/// `folder` holds the set's logs; scaling.json in it and ../../systems/<system>.json of the
+/// submission around it are read when they exist, and damaged ones are added to `findings`.
+SystemFacts system_facts_of(const std::filesystem::path& folder,
+                            const std::vector<SetMember>& members, std::vector<Finding>& findings);
+
+}  // namespace analysis

@@ -1,0 +1,135 @@
+// The telemetry that a run leaves beside its log.
+// Hides the file's name and layout.
+#include "analysis/telemetry_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "analysis/value.h"
+#include "runner/base/error.h"
+#include "runner/telemetry/report_file.h"
+
+namespace analysis {
+namespace {
+
+namespace fs = std::filesystem;
+using telemetry::RankReport;
+
+constexpr double kPercent = 100.0;
+
+Breakdown subsystems_of(const telemetry::Report& file) {
+  Breakdown breakdown;
+  breakdown.wall_s = file.wall_s().mean;
+  for (int i = 0; i < telemetry::kSubsystemCount; ++i) {
+    const auto subsystem = static_cast<telemetry::Subsystem>(i);
+    const telemetry::Spread seconds = file.seconds(subsystem);
+    Part part;
+    part.name = telemetry::to_string(subsystem);
+    part.definition = telemetry::subsystem_definition(subsystem);
+    part.min_s = seconds.min;
+    part.mean_s = seconds.mean;
+    part.max_s = seconds.max;
+    part.min_rank = seconds.min_rank;
+    part.max_rank = seconds.max_rank;
+    if (breakdown.wall_s > 0.0) part.percent = kPercent * seconds.mean / breakdown.wall_s;
+    breakdown.parts.push_back(std::move(part));
+  }
+  return breakdown;
+}
+
+enum class Sum { kShown, kMeaningless };
+
+/// One quantity over the ranks; `read` gives it for one of them.
+template <class Read>
+Quantity over_ranks(const telemetry::Report& file, const std::string& name,
+                    const std::string& definition, Sum sum, Read read) {
+  Quantity quantity{name, definition, 0.0, 0.0, 0.0, {}};
+  double total = 0.0;
+  quantity.min = quantity.max = static_cast<double>(read(file.ranks.front()));
+  for (const RankReport& rank : file.ranks) {
+    const auto value = static_cast<double>(read(rank));
+    total += value;
+    quantity.min = std::min(quantity.min, value);
+    quantity.max = std::max(quantity.max, value);
+  }
+  quantity.mean = total / static_cast<double>(file.ranks.size());
+  if (sum == Sum::kShown) quantity.sum = total;
+  return quantity;
+}
+
+std::vector<Quantity> quantities_of(const telemetry::Report& file) {
+  std::vector<Quantity> list;
+  for (std::size_t i = 0; i < telemetry::kCounterCount; ++i) {
+    const auto counter = static_cast<telemetry::Counter>(i);
+    list.push_back(over_ranks(file, telemetry::to_string(counter),
+                              telemetry::counter_definition(counter), Sum::kShown,
+                              [i](const RankReport& rank) { return rank.counters[i]; }));
+  }
+  const auto add_step = [&](const char* name, const char* what, double telemetry::StepTimes::*of) {
+    list.push_back(over_ranks(file, name, fmt::format("{} wall time of a training step", what),
+                              Sum::kMeaningless,
+                              [of](const RankReport& rank) { return rank.step_s.*of; }));
+  };
+  add_step("step_mean_s", "mean", &telemetry::StepTimes::mean);
+  add_step("step_p50_s", "median", &telemetry::StepTimes::p50);
+  add_step("step_p99_s", "99th percentile of the", &telemetry::StepTimes::p99);
+  add_step("step_max_s", "largest", &telemetry::StepTimes::max);
+  list.push_back(over_ranks(
+      file, "peak_rss_bytes",
+      "largest resident set of the rank's process; under mpirun it counts shared-memory segments",
+      Sum::kMeaningless, [](const RankReport& rank) { return rank.peak_rss_bytes; }));
+  return list;
+}
+
+/// Every rank's cost of measuring, in parts of its time.
+std::optional<double> overhead_of(const telemetry::Report& file) {
+  double cost_s = 0.0;
+  double wall_s = 0.0;
+  for (const RankReport& rank : file.ranks) {
+    cost_s += rank.scope_cost_s;
+    wall_s += rank.wall_s;
+  }
+  if (wall_s <= 0.0) return std::nullopt;
+  return cost_s / wall_s;
+}
+
+void flatten(const nlohmann::json& json, const std::string& path,
+             std::vector<std::pair<std::string, std::string>>& flat) {
+  if (json.is_object()) {
+    for (const auto& [key, member] : json.items()) {
+      flatten(member, path.empty() ? key : path + "." + key, flat);
+    }
+  } else if (!json.is_null()) {
+    flat.emplace_back(path, to_text(value_of(json)));
+  }
+}
+
+RunTelemetry summary_of(const telemetry::Report& file) {
+  RunTelemetry summary;
+  summary.ranks = static_cast<std::int64_t>(file.ranks.size());
+  summary.subsystems = subsystems_of(file);
+  summary.quantities = quantities_of(file);
+  summary.overhead_fraction = overhead_of(file);
+  summary.provenance_json = file.provenance;
+  flatten(nlohmann::json::parse(file.provenance, nullptr, false), "", summary.provenance);
+  return summary;
+}
+
+}  // namespace
+
+std::optional<RunTelemetry> read_telemetry_beside(const fs::path& log,
+                                                  std::vector<Finding>& findings) {
+  const fs::path path = fs::path(log).replace_extension(".telemetry.json");
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return std::nullopt;
+  try {
+    return summary_of(telemetry::read_report(path.string()));
+  } catch (const base::Error& error) {
+    findings.push_back({Finding::Severity::kError, 0, 0, error.what()});
+    return std::nullopt;
+  }
+}
+
+}  // namespace analysis

@@ -1,0 +1,88 @@
+// A value as a log gives it or an analysis computes it.
+// Hides how JSON keeps numbers apart.
+#include "analysis/value.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace analysis {
+namespace {
+
+constexpr double kLargestPlain = 1e15;  ///< whole doubles above are shown with an exponent
+
+std::string double_text(double value) {
+  if (std::floor(value) == value && std::abs(value) < kLargestPlain) {
+    return fmt::format("{:.0f}", value);
+  }
+  return fmt::format("{:.6g}", value);
+}
+
+}  // namespace
+
+Value value_of(const nlohmann::json& json) {
+  switch (json.type()) {
+    case nlohmann::json::value_t::null:
+      return {};
+    case nlohmann::json::value_t::boolean:
+      return json.get<bool>();
+    case nlohmann::json::value_t::number_integer:
+      return json.get<std::int64_t>();
+    case nlohmann::json::value_t::number_unsigned: {
+      const auto number = json.get<std::uint64_t>();
+      if (std::in_range<std::int64_t>(number)) return static_cast<std::int64_t>(number);
+      return number;
+    }
+    case nlohmann::json::value_t::number_float:
+      return json.get<double>();
+    case nlohmann::json::value_t::string:
+      return json.get<std::string>();
+    default:
+      return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+}
+
+nlohmann::json to_json(const Value& value) {
+  return std::visit(
+      [](const auto& held) -> nlohmann::json {
+        using Held = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::monostate>) {
+          return nullptr;
+        } else {
+          return held;
+        }
+      },
+      value);
+}
+
+std::string to_text(const Value& value) {
+  return std::visit(
+      [](const auto& held) -> std::string {
+        using Held = std::decay_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::monostate>) {
+          return "";
+        } else if constexpr (std::is_same_v<Held, double>) {
+          return double_text(held);
+        } else {
+          return fmt::format("{}", held);
+        }
+      },
+      value);
+}
+
+std::string to_exact_text(const Value& value) {
+  if (const double* held = std::get_if<double>(&value)) {
+    return std::isfinite(*held) ? fmt::format("{}", *held) : "";
+  }
+  return to_text(value);
+}
+
+std::optional<double> number(const Value& value) {
+  if (const auto* held = std::get_if<std::int64_t>(&value)) return static_cast<double>(*held);
+  if (const auto* held = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*held);
+  if (const auto* held = std::get_if<double>(&value)) return *held;
+  return std::nullopt;
+}
+
+}  // namespace analysis
