@@ -8,7 +8,6 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <thread>
 
 #include "runner/base/cgroup.h"
@@ -203,9 +202,11 @@ TEST(MachineFacts, DescribeThisMachine) {
 
 TEST(BuildFacts, GiveARevisionOrSayUnknown) {
   const Json facts = build_facts();
-  EXPECT_TRUE(std::regex_match(facts["revision"].get<std::string>(),
-                               std::regex("unknown|[0-9a-f]{40}(-dirty)?")))
-      << facts;
+  std::string revision = facts["revision"].get<std::string>();
+  if (revision.ends_with("-dirty")) revision.resize(revision.size() - 6);
+  const bool hash =
+      revision.size() == 40 && revision.find_first_not_of("0123456789abcdef") == std::string::npos;
+  EXPECT_TRUE(hash || revision == "unknown") << revision;
   EXPECT_FALSE(facts["version"].get<std::string>().empty());
   EXPECT_FALSE(facts["build_type"].get<std::string>().empty());
   EXPECT_FALSE(facts["compiler"].get<std::string>().empty());
