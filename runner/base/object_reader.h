@@ -32,7 +32,8 @@ Check<std::string> not_empty();
 /// `schema()`. Errors are ConfigErrors such as `small.json: /optimizer/learning_rate: must be
 /// positive, got -1`. T is one of bool, std::int64_t, std::uint64_t, double, std::string,
 /// std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>. Integers take no 64.7;
-/// doubles take integers; no NaN.
+/// doubles take integers; no NaN. A default must pass its own check (Error(kInternal) otherwise),
+/// so that the resolved configuration can be read again.
 class ObjectReader {
  public:
   /// A root over `object`; `file` stands in messages. Throws ConfigError if it is no object.
@@ -45,7 +46,8 @@ class ObjectReader {
   T optional(const std::string& key, T fallback, const std::string& help,
              const Check<T>& check = {}) const;
 
-  /// One of the named choices; a value outside is refused with the list and the nearest name.
+  /// One of the named choices; a value outside is refused with the list and the nearest name. A
+  /// fallback that is none of the choices makes the key required.
   template <class E>
   E choice(const std::string& key, E fallback,
            const std::vector<std::pair<std::string, E>>& choices, const std::string& help) const {
