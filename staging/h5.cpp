@@ -1,0 +1,159 @@
+// Weights, checkpoints and outputs in HDF5.
+// Hides how arrays, numbers and growing tables are laid out.
+#include "staging/h5.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "runner/base/error.h"
+#include "staging/h5_file.h"
+
+namespace staging {
+namespace {
+
+std::int64_t count_of(const std::vector<std::int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+bool has_class(const H5Dataset& dataset, H5T_class_t wanted) {
+  const H5Type type(H5Dget_type(dataset.get()));
+  return H5Tget_class(type.get()) == wanted;
+}
+
+/// Makes `dataset` hold `rows` rows more than `first` and writes them there.
+void append(const H5File& file, const std::string& name, hid_t type, std::int64_t first,
+            std::vector<std::int64_t> shape, const void* data) {
+  const H5Dataset dataset = file.open(name);
+  std::vector<hsize_t> extent = to_dims(shape), offset(shape.size(), 0);
+  const std::vector<hsize_t> count = extent;
+  offset[0] = static_cast<hsize_t>(first);
+  extent[0] += offset[0];
+  file.check(H5Dset_extent(dataset.get(), extent.data()), name, "cannot grow");
+  const H5Space place(H5Dget_space(dataset.get()));
+  file.check(H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, offset.data(), nullptr, count.data(),
+                                 nullptr),
+             name, "rows cannot be selected");
+  const H5Space memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr));
+  file.check(H5Dwrite(dataset.get(), type, memory.get(), place.get(), H5P_DEFAULT, data), name,
+             "write failed");
+}
+
+}  // namespace
+
+H5StateWriter::H5StateWriter(const std::string& path)
+    : file_(std::make_unique<H5File>(path, H5File::Purpose::kWrite)) {}
+H5StateWriter::~H5StateWriter() = default;
+
+void H5StateWriter::write(const std::string& name, const std::vector<std::int64_t>& shape,
+                          std::span<const float> data) {
+  if (count_of(shape) != static_cast<std::int64_t>(data.size())) {
+    throw base::ShapeError(fmt::format("{}: {}: expected {} values for shape [{}], got {}",
+                                       file_->path(), name, count_of(shape), fmt::join(shape, ", "),
+                                       data.size()));
+  }
+  const H5Quiet quiet;
+  const H5Dataset dataset = file_->create(name, H5T_IEEE_F32LE, to_dims(shape));
+  if (data.empty()) return;
+  file_->check(
+      H5Dwrite(dataset.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()), name,
+      "write failed");
+}
+
+void H5StateWriter::write(const std::string& name, std::int64_t value) {
+  const H5Quiet quiet;
+  const H5Dataset dataset = file_->create(name, H5T_STD_I64LE, {});
+  file_->check(H5Dwrite(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value),
+               name, "write failed");
+}
+
+void H5StateWriter::finish() { file_->finish(); }
+
+H5StateReader::H5StateReader(const std::string& path)
+    : file_(std::make_unique<H5File>(path, H5File::Purpose::kRead)) {}
+H5StateReader::~H5StateReader() = default;
+
+bool H5StateReader::has(const std::string& name) const { return file_->has(name); }
+
+std::vector<std::string> H5StateReader::names() const {
+  const H5Quiet quiet;
+  std::vector<std::string> found;
+  const auto visit = [](hid_t, const char* name, const H5O_info_t* info, void* out) -> herr_t {
+    if (info->type == H5O_TYPE_DATASET)
+      static_cast<std::vector<std::string>*>(out)->push_back(name);
+    return 0;
+  };
+  file_->check(H5Ovisit2(file_->id(), H5_INDEX_NAME, H5_ITER_INC, visit, &found, H5O_INFO_BASIC),
+               "/", "cannot be listed");
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<float> H5StateReader::read(const std::string& name,
+                                       const std::vector<std::int64_t>& shape) const {
+  const H5Quiet quiet;
+  const H5Dataset dataset = file_->open(name);
+  const std::vector<std::int64_t> found = file_->shape_of(dataset);
+  if (!has_class(dataset, H5T_FLOAT) || found != shape) {
+    throw base::DataError(fmt::format("{}: {}: expected floating point of shape [{}], found {}[{}]",
+                                      file_->path(), name, fmt::join(shape, ", "),
+                                      has_class(dataset, H5T_FLOAT) ? "" : "another type and ",
+                                      fmt::join(found, ", ")));
+  }
+  std::vector<float> data(static_cast<std::size_t>(count_of(shape)));
+  file_->check(H5Dread(dataset.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()),
+               name, "read failed");
+  return data;
+}
+
+std::int64_t H5StateReader::read_integer(const std::string& name) const {
+  const H5Quiet quiet;
+  const H5Dataset dataset = file_->open(name);
+  const std::vector<std::int64_t> found = file_->shape_of(dataset);
+  if (!has_class(dataset, H5T_INTEGER) || count_of(found) != 1) {
+    throw base::DataError(fmt::format(
+        "{}: {}: expected one whole number, found {}[{}]", file_->path(), name,
+        has_class(dataset, H5T_INTEGER) ? "" : "another type and ", fmt::join(found, ", ")));
+  }
+  std::int64_t value = 0;
+  file_->check(H5Dread(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value),
+               name, "read failed");
+  return value;
+}
+
+H5OutputSink::H5OutputSink(const std::string& path)
+    : file_(std::make_unique<H5File>(path, H5File::Purpose::kWrite)) {}
+H5OutputSink::~H5OutputSink() = default;
+
+void H5OutputSink::write(std::int64_t first, std::int64_t width, std::span<const float> outputs,
+                         std::span<const std::int32_t> labels) {
+  const auto rows = static_cast<std::int64_t>(labels.size());
+  const bool fits = width > 0 && static_cast<std::int64_t>(outputs.size()) == rows * width;
+  if (!fits || first != rows_ || (width_ != 0 && width != width_)) {
+    throw base::ShapeError(
+        fmt::format("{}: expected row {} and rows of {} outputs, got row {}, width {}, {} outputs "
+                    "for {} labels",
+                    file_->path(), rows_, width_, first, width, outputs.size(), rows));
+  }
+  const H5Quiet quiet;
+  if (width_ == 0) {
+    constexpr std::int64_t kChunkFloats = 1 << 16;
+    const auto columns = static_cast<hsize_t>(width);
+    const auto chunk = static_cast<hsize_t>(std::max<std::int64_t>(kChunkFloats / width, 1));
+    file_->create("outputs", H5T_IEEE_F32LE, {0, columns}, {H5S_UNLIMITED, columns},
+                  {chunk, columns});
+    file_->create("labels", H5T_STD_I32LE, {0}, {H5S_UNLIMITED}, {kChunkFloats});
+    width_ = width;
+  }
+  if (rows == 0) return;
+  append(*file_, "outputs", H5T_NATIVE_FLOAT, first, {rows, width}, outputs.data());
+  append(*file_, "labels", H5T_NATIVE_INT32, first, {rows}, labels.data());
+  rows_ += rows;
+}
+
+void H5OutputSink::finish() { file_->finish(); }
+
+}  // namespace staging

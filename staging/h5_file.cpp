@@ -1,0 +1,154 @@
+// HDF5's handles, owned, and its errors, translated.
+// Hides the C interface.
+#include "staging/h5_file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "staging/dataset/file.h"
+#include "staging/output_file.h"
+
+namespace staging {
+namespace {
+
+namespace fs = std::filesystem;
+
+H5FileHandle open_for_reading(const std::string& path) {
+  // An HDF5 library lock fails on file systems mounted read-only; readers need none.
+  const H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
+  H5Pset_file_locking(access.get(), false, true);
+  return H5FileHandle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
+}
+
+void sync_file(const std::string& path) {
+  const dataset::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || ::fsync(file.get()) != 0) throw base::system_error(path + ": fsync failed", errno);
+}
+
+}  // namespace
+
+H5Quiet::H5Quiet() {
+  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+H5Quiet::~H5Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+
+std::string h5_reason() {
+  std::string reason;
+  // Upward begins with the innermost call.
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned depth, const H5E_error2_t* error, void* out) -> herr_t {
+        if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
+        return 0;
+      },
+      &reason);
+  return reason.empty() ? "HDF5 gives no reason" : reason;
+}
+
+std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape) {
+  return {shape.begin(), shape.end()};
+}
+
+H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purpose_(purpose) {
+  const H5Quiet quiet;
+  if (purpose == Purpose::kWrite) {
+    handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    if (!handle_) {
+      throw base::SystemError(fmt::format("{}: cannot be created: {}", file_name(), h5_reason()));
+    }
+    return;
+  }
+  const dataset::File readable(path_);  // says why when it is missing or no file
+  handle_ = open_for_reading(path_);
+  if (!handle_) {
+    throw base::DataError(fmt::format("{}: expected an HDF5 file: {}", path_, h5_reason()));
+  }
+}
+
+H5File::~H5File() {
+  const H5Quiet quiet;
+  handle_.reset();
+  std::error_code ignored;
+  if (purpose_ == Purpose::kWrite && !is_finished_) fs::remove(file_name(), ignored);
+}
+
+std::string H5File::file_name() const {
+  return purpose_ == Purpose::kWrite ? path_ + ".part" : path_;
+}
+
+void H5File::finish() {
+  const H5Quiet quiet;
+  check(H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL), "/", "flush failed");
+  handle_.reset();
+  sync_file(file_name());
+  std::error_code error;
+  fs::rename(file_name(), path_, error);
+  if (error) {
+    throw base::SystemError(
+        fmt::format("{}: cannot be renamed to {}: {}", file_name(), path_, error.message()));
+  }
+  is_finished_ = true;
+  const fs::path folder = fs::path(path_).parent_path();
+  sync_folder(folder.empty() ? "." : folder.string());
+}
+
+void H5File::fail(const std::string& name, const std::string& what) const {
+  const std::string message = fmt::format("{}: {}: {}: {}", path_, name, what, h5_reason());
+  if (purpose_ == Purpose::kWrite) throw base::SystemError(message);
+  throw base::DataError(message);
+}
+
+H5Dataset H5File::create(const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
+                         const std::vector<hsize_t>& max_dims,
+                         const std::vector<hsize_t>& chunk) const {
+  const H5Properties links(H5Pcreate(H5P_LINK_CREATE)), layout(H5Pcreate(H5P_DATASET_CREATE));
+  check(H5Pset_create_intermediate_group(links.get(), 1), name, "cannot be created");
+  const auto rank = static_cast<int>(dims.size());
+  if (!max_dims.empty()) {
+    check(H5Pset_chunk(layout.get(), rank, chunk.data()), name, "cannot be chunked");
+  }
+  const H5Space space(
+      dims.empty()
+          ? H5Screate(H5S_SCALAR)
+          : H5Screate_simple(rank, dims.data(), max_dims.empty() ? nullptr : max_dims.data()));
+  if (!space) fail(name, "cannot have this shape");
+  H5Dataset dataset(
+      H5Dcreate2(id(), name.c_str(), type, space.get(), links.get(), layout.get(), H5P_DEFAULT));
+  if (!dataset) fail(name, "cannot be created");
+  return dataset;
+}
+
+bool H5File::has(const std::string& name) const {
+  const H5Quiet quiet;
+  // H5Lexists is an error when a group on the way is missing.
+  for (std::size_t slash = name.find('/', 1); slash != std::string::npos;
+       slash = name.find('/', slash + 1)) {
+    if (H5Lexists(id(), name.substr(0, slash).c_str(), H5P_DEFAULT) <= 0) return false;
+  }
+  return H5Lexists(id(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+H5Dataset H5File::open(const std::string& name) const {
+  if (!has(name)) throw base::DataError(fmt::format("{}: expected a dataset '{}'", path_, name));
+  H5Dataset dataset(H5Dopen2(id(), name.c_str(), H5P_DEFAULT));
+  if (!dataset) fail(name, "cannot be opened");
+  return dataset;
+}
+
+std::vector<std::int64_t> H5File::shape_of(const H5Dataset& dataset) const {
+  const H5Space space(H5Dget_space(dataset.get()));
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  std::vector<hsize_t> dims(static_cast<std::size_t>(rank < 0 ? 0 : rank));
+  if (!dims.empty()) H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr);
+  return {dims.begin(), dims.end()};
+}
+
+}  // namespace staging

@@ -1,0 +1,81 @@
+// HDF5's handles, owned, and its errors, translated.
+// Hides the C interface.
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runner/base/unique_handle.h"
+
+namespace staging {
+
+/// All hid_t are numbers; each kind closes its own way.
+template <herr_t (*Close)(hid_t)>
+struct H5Traits {
+  using Raw = hid_t;
+  static Raw null() { return H5I_INVALID_HID; }
+  static void close(Raw raw) { Close(raw); }
+};
+using H5FileHandle = base::UniqueHandle<H5Traits<H5Fclose>>;
+using H5Dataset = base::UniqueHandle<H5Traits<H5Dclose>>;
+using H5Space = base::UniqueHandle<H5Traits<H5Sclose>>;
+using H5Type = base::UniqueHandle<H5Traits<H5Tclose>>;
+using H5Properties = base::UniqueHandle<H5Traits<H5Pclose>>;
+
+/// While it lives, HDF5 prints nothing.
+class H5Quiet {
+ public:
+  H5Quiet();
+  ~H5Quiet();
+  H5Quiet(const H5Quiet&) = delete;
+  H5Quiet& operator=(const H5Quiet&) = delete;
+
+ private:
+  H5E_auto2_t function_ = nullptr;
+  void* data_ = nullptr;
+};
+
+/// The first cause on HDF5's error stack, in its words.
+std::string h5_reason();
+
+std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape);
+
+/// A file that is being written under `path`.part, or read.
+class H5File {
+ public:
+  enum class Purpose { kWrite, kRead };
+  H5File(std::string path, Purpose purpose);
+  ~H5File();
+  H5File(const H5File&) = delete;
+  H5File& operator=(const H5File&) = delete;
+
+  hid_t id() const { return handle_.get(); }
+  const std::string& path() const { return path_; }
+  /// kWrite: closes, flushes to the device, renames.
+  void finish();
+
+  /// A new dataset. `max_dims` empty: contiguous and fixed; else chunked by `chunk`.
+  H5Dataset create(const std::string& name, hid_t type, const std::vector<hsize_t>& dims,
+                   const std::vector<hsize_t>& max_dims = {},
+                   const std::vector<hsize_t>& chunk = {}) const;
+  bool has(const std::string& name) const;
+  H5Dataset open(const std::string& name) const;
+  std::vector<std::int64_t> shape_of(const H5Dataset& dataset) const;
+  /// DataError (kRead) or SystemError (kWrite) "path: name: what: HDF5's words".
+  [[noreturn]] void fail(const std::string& name, const std::string& what) const;
+  void check(herr_t status, const std::string& name, const std::string& what) const {
+    if (status < 0) fail(name, what);
+  }
+
+ private:
+  std::string file_name() const;
+  std::string path_;
+  Purpose purpose_;
+  H5FileHandle handle_;
+  bool is_finished_ = false;
+};
+
+}  // namespace staging
