@@ -68,6 +68,8 @@ class OutputSink {
   /// outputs [count, width] row-major fp32, labels [count]; first is the dataset index of row 0.
   virtual void write(std::int64_t first, std::int64_t width, std::span<const float> outputs,
                      std::span<const std::int32_t> labels) = 0;
+  /// Everything is there: called once, last. What is not finished leaves nothing behind.
+  virtual void finish() {}
 };
 
 /// Named arrays and numbers, written by one rank (0) and readable by all.
@@ -77,6 +79,8 @@ class StateWriter {
   virtual void write(const std::string& name, const std::vector<std::int64_t>& shape,
                      std::span<const float> data) = 0;
   virtual void write(const std::string& name, std::int64_t value) = 0;
+  /// Everything is there: called once, last. What is not finished leaves nothing behind.
+  virtual void finish() {}
 };
 class StateReader {
  public:
@@ -132,6 +136,8 @@ class Workload {
   /// Bytes this rank's model, optimizer and activations need, by part; for --dry-run and `config
   /// --memory`.
   virtual nlohmann::json memory_plan() const = 0;
+  /// Removes what the workload left on node-local storage. After the run, timed by nobody.
+  virtual void clean_up() {}
 };
 
 /// Makes the workload that `config` describes. Reads its own keys from config.reader (dataset,

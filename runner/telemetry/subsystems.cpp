@@ -38,6 +38,8 @@ constexpr std::array<Term, kCounterCount> kCounters = {{
     {"exchange_total_ns",
      "nanoseconds during which an exchange was under way, whether training "
      "waited for it or not"},
+    {"skipped_samples",
+     "samples that did not decode and were left out, as the configuration allows"},
 }};
 
 }  // namespace

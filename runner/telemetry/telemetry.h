@@ -38,9 +38,10 @@ enum class Counter {
   kTrainSamples,
   kEvalSamples,
   kSteps,
-  kExchangeTotalNs
+  kExchangeTotalNs,
+  kSkippedSamples
 };
-inline constexpr int kCounterCount = 8;
+inline constexpr int kCounterCount = 9;
 const char* to_string(Counter counter);
 const char* counter_definition(Counter counter);
 

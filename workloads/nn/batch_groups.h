@@ -37,7 +37,7 @@ struct BatchGroup {
   std::vector<int>
       nodes_of_rank;         ///< shared: nodes that each participating rank sends, in rank order
   std::vector<Merge> after;  ///< over the exchanged nodes: local + i is node i
-  int root = 0;                       ///< slot of the whole group's sum
+  int root = 0;              ///< slot of the whole group's sum
   std::vector<std::int64_t> samples;  ///< per slot: samples below it at first
   int slots() const { return static_cast<int>(samples.size()); }
 };

@@ -13,6 +13,7 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
     : network_(network),
       options_(options),
       kernels_(nn::kernels(options.instruction_set)),
+      device_(device),
       statistics_(network_) {
   if (options.batch < 1) throw base::ShapeError("executor: a pass needs at least one sample");
   const Planner::Options plan = {options.batch, options.training, options.accumulates,
@@ -42,8 +43,7 @@ void Executor::plan_forward(Planner& planner) {
 
 void Executor::plan_backward(Planner& planner) {
   const auto& operations = network_.operations();
-  const auto last = static_cast<ValueId>(operations.size()) - 1;
-  output_gradient_ = planner.contribute_from_outside(last);
+  output_gradient_ = planner.contribute_from_outside(last());
   for (std::size_t i = operations.size(); i-- > 1;) {
     planner.at(i);
     if (planner.incoming().empty()) {
@@ -82,25 +82,40 @@ void Executor::bind(StatisticsExchange* exchange) {
   }
 }
 
+float* Executor::at(BufferId buffer) const {
+  return block_.data() +
+         planner_->memory().offset(buffer) / static_cast<std::int64_t>(sizeof(float));
+}
+
 std::span<float> Executor::input() const {
-  const std::int64_t floats = options_.batch * network_.shape(0).size();
-  return {block_.data() + planner_->memory().offset(planner_->value_buffer(0)) /
-                              static_cast<std::int64_t>(sizeof(float)),
-          static_cast<std::size_t>(floats)};
+  return {at(planner_->value_buffer(0)),
+          static_cast<std::size_t>(options_.batch * network_.shape(0).size())};
 }
 
 std::span<const float> Executor::outputs() const {
-  const auto last = static_cast<ValueId>(network_.operations().size()) - 1;
-  const std::int64_t offset = planner_->memory().offset(planner_->value_buffer(last));
-  return {block_.data() + offset / static_cast<std::int64_t>(sizeof(float)),
-          static_cast<std::size_t>(options_.batch * network_.shape(last).size())};
+  return {at(planner_->value_buffer(last())),
+          static_cast<std::size_t>(options_.batch * network_.shape(last()).size())};
 }
 
 std::span<float> Executor::output_gradient() const {
-  const auto last = static_cast<ValueId>(network_.operations().size()) - 1;
-  const std::int64_t offset = planner_->memory().offset(output_gradient_);
-  return {block_.data() + offset / static_cast<std::int64_t>(sizeof(float)),
-          static_cast<std::size_t>(options_.batch * network_.shape(last).size())};
+  return {at(output_gradient_),
+          static_cast<std::size_t>(options_.batch * network_.shape(last()).size())};
+}
+
+std::vector<float> Executor::read_outputs() const {
+  std::vector<float> plain(
+      static_cast<std::size_t>(options_.batch * network_.shape(last()).size()));
+  reorder(device_, planner_->value_desc(last()), at(planner_->value_buffer(last())),
+          plain_desc(batch_dims(options_.batch, network_.shape(last()))), plain.data());
+  return plain;
+}
+
+void Executor::write_output_gradient(std::span<const float> plain) {
+  if (static_cast<std::int64_t>(plain.size()) != options_.batch * network_.shape(last()).size()) {
+    throw base::ShapeError("executor: an output gradient of another size than the outputs");
+  }
+  reorder(device_, plain_desc(batch_dims(options_.batch, network_.shape(last()))), plain.data(),
+          planner_->value_desc(last()), at(output_gradient_));
 }
 
 void Executor::forward(Mode mode) {

@@ -52,10 +52,15 @@ class Executor {
 
   /// [batch, C, spatial...] plain row-major: fill before forward().
   std::span<float> input() const;
-  /// The last value, [batch, outputs]; valid until the next forward().
+  /// The last value where it is a vector per sample: [batch, outputs]; valid until the next
+  /// forward().
   std::span<const float> outputs() const;
-  /// d loss / d outputs: fill before backward(); keeps its content only until then.
+  /// d loss / d outputs of such: fill before backward(); keeps its content only until then.
   std::span<float> output_gradient() const;
+  /// The same for outputs with spatial extents, converted from and to plain row-major [batch, C,
+  /// spatial...].
+  std::vector<float> read_outputs() const;
+  void write_output_gradient(std::span<const float> plain);
   void forward(Mode mode);
   /// Fills the gradients; listener may be null. With `accumulate`, adds to them.
   void backward(bool accumulate, BackwardListener* listener);
@@ -84,10 +89,13 @@ class Executor {
   void plan_forward(Planner& planner);
   void plan_backward(Planner& planner);
   void bind(StatisticsExchange* exchange);
+  ValueId last() const { return static_cast<ValueId>(network_.operations().size()) - 1; }
+  float* at(BufferId buffer) const;
 
   const Network network_;
   const ExecutorOptions options_;
   const Kernels& kernels_;
+  Device& device_;
   std::unique_ptr<Planner> planner_;
   std::vector<std::unique_ptr<Layer>> layers_;  ///< layers_[0] (the input) is null
   std::unique_ptr<Parameters> parameters_;

@@ -77,6 +77,14 @@ dnnl::memory::desc any_desc(const dnnl::memory::dims& dims) {
   return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
 }
 
+void reorder(Device& device, const dnnl::memory::desc& from, const float* src,
+             const dnnl::memory::desc& to, float* dst) {
+  dnnl::memory in(from, device.engine, const_cast<float*>(src));
+  dnnl::memory out(to, device.engine, dst);
+  dnnl::reorder(in, out).execute(device.stream, in, out);
+  device.stream.wait();
+}
+
 void throw_translated(const std::string& what, const dnnl::error& error) {
   if (error.status == dnnl_out_of_memory) {
     throw base::SystemError(what + ": oneDNN is out of memory");

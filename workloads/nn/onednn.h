@@ -47,6 +47,10 @@ dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims);
 /// Descriptor whose layout the library may choose.
 dnnl::memory::desc any_desc(const dnnl::memory::dims& dims);
 
+/// Copies a tensor from one layout to another; returns when it is done.
+void reorder(Device& device, const dnnl::memory::desc& from, const float* src,
+             const dnnl::memory::desc& to, float* dst);
+
 [[noreturn]] void throw_translated(const std::string& what, const dnnl::error& error);
 
 /// Runs `make`; a library error becomes a ShapeError that begins with `what`.

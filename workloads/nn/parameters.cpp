@@ -34,14 +34,6 @@ double draw(const Initializer& initializer, base::RandomStream& stream) {
   throw base::Error(base::ExitCode::kInternal, "unknown initializer");
 }
 
-void reorder(Device& device, const dnnl::memory::desc& from, const float* src,
-             const dnnl::memory::desc& to, float* dst) {
-  dnnl::memory in(from, device.engine, const_cast<float*>(src));
-  dnnl::memory out(to, device.engine, dst);
-  dnnl::reorder(in, out).execute(device.stream, in, out);
-  device.stream.wait();
-}
-
 }  // namespace
 
 Parameters::Parameters(const Network& network, std::vector<dnnl::memory::desc> descs,

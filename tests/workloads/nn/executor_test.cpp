@@ -1,0 +1,277 @@
+// The engine against its plain twin in double precision, and the twin against central differences.
+#include "workloads/nn/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "runner/base/error.h"
+#include "workloads/nn/plain_network.h"
+
+namespace {
+
+using nn::Distribution;
+using nn::Network;
+using plain::Array;
+
+const nn::Initializer kSmall = {Distribution::kNormal, 0.2, 0.0};
+
+Array wave(std::int64_t count, double amplitude, double frequency, double phase) {
+  Array values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = amplitude * std::sin(frequency * static_cast<double>(i) + phase);
+  }
+  return values;
+}
+
+std::vector<Array> test_parameters(const Network& net) {
+  std::vector<Array> all;
+  double phase = 0.1;
+  for (const auto& spec : net.parameters()) {
+    Array values = wave(spec.count(), 0.4, 0.37 + 0.01 * phase, phase);
+    if (spec.name.find("bn") != std::string::npos &&
+        spec.name.find(".weight") != std::string::npos) {
+      for (double& v : values) v += 1.0;
+    }
+    all.push_back(std::move(values));
+    phase += 0.7;
+  }
+  return all;
+}
+
+/// conv - bn - pool - [conv - bn, conv - bn - conv - bn + shortcut] - [identity block] - pool - fc,
+/// on `spatial`.
+Network test_network(const std::vector<std::int64_t>& spatial, std::int64_t width,
+                     std::int64_t stride) {
+  Network net;
+  const auto axes = static_cast<std::int64_t>(spatial.size());
+  const nn::Padding one = nn::uniform_padding(axes, 1, 1);
+  auto x = net.input({3, spatial});
+  x = net.convolution(x, {"conv1", width, 3, 1, one, kSmall});
+  x = net.batch_norm(x, {"bn1"});
+  x = net.max_pool(x, {3, 2, one});
+  for (int block = 0; block < 2; ++block) {
+    const std::string name = "block" + std::to_string(block);
+    const std::int64_t s = block == 0 ? stride : 1;
+    auto y = net.convolution(x, {name + ".conv1", width, 1, 1, {}, kSmall});
+    y = net.batch_norm(y, {name + ".bn1"});
+    y = net.convolution(y, {name + ".conv2", width, 3, s, one, kSmall});
+    y = net.batch_norm(y, {name + ".bn2"});
+    y = net.convolution(y, {name + ".conv3", 2 * width, 1, 1, {}, kSmall});
+    auto shortcut = x;
+    if (block == 0) {
+      shortcut = net.convolution(x, {name + ".down", 2 * width, 1, s, {}, kSmall});
+      shortcut = net.batch_norm(shortcut, {name + ".bnd", false});
+    }
+    x = net.batch_norm(y, {name + ".bn3"}, shortcut);
+  }
+  x = net.global_average_pool(x);
+  net.fully_connected(x, {"fc", 5, kSmall, kSmall});
+  return net;
+}
+
+nn::ExecutorOptions options_for(std::int64_t batch, std::int64_t group) {
+  nn::ExecutorOptions options;
+  options.batch = batch;
+  options.groups = nn::plan_batch_groups({{batch, 0, batch}}, 0, group);
+  options.instruction_set = base::usable_instruction_set();
+  return options;
+}
+
+void load(nn::Executor& executor, const Network& net, const std::vector<Array>& parameters) {
+  for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+    const std::vector<float> plain(parameters[i].begin(), parameters[i].end());
+    executor.parameters().write_weights(static_cast<int>(i), plain);
+  }
+}
+
+struct Case {
+  const char* name;
+  std::vector<std::int64_t> spatial;
+  std::int64_t width, stride, batch, group;
+};
+
+class Engine : public testing::TestWithParam<Case> {};
+
+/// fp32 rounding over a dozen layers, amplified by batch norm; a wrong formula shows at 1e-1.
+constexpr double kForwardTolerance = 2e-5;
+constexpr double kGradientTolerance = 1e-3;
+
+TEST_P(Engine, AgreesWithItsPlainTwinForwardAndBackward) {
+  const Case& c = GetParam();
+  const Network net = test_network(c.spatial, c.width, c.stride);
+  const std::vector<Array> parameters = test_parameters(net);
+  const Array input = wave(c.batch * net.shape(0).size(), 1.0, 0.71, 0.3);
+  const Array upstream = wave(c.batch * 5, 1.0, 1.3, 0.5);
+  const plain::Options plain_options = {c.batch, c.group, true, {}, {}};
+  plain::Pass pass = plain::forward(net, parameters, input, plain_options);
+  plain::backward(net, parameters, plain_options, upstream, pass);
+
+  nn::Device device;
+  nn::Executor executor(net, options_for(c.batch, c.group), device, nullptr);
+  load(executor, net, parameters);
+  std::copy(input.begin(), input.end(), executor.input().begin());
+  executor.forward(nn::Mode::kTraining);
+  const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+  EXPECT_LT(plain::relative_l2(outputs, pass.values.back()), kForwardTolerance);
+  std::copy(upstream.begin(), upstream.end(), executor.output_gradient().begin());
+  executor.backward(false, nullptr);
+  for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+    EXPECT_LT(plain::relative_l2(executor.parameters().read_gradient(static_cast<int>(i)),
+                                 pass.parameter_gradients[i]),
+              kGradientTolerance)
+        << net.parameters()[i].name;
+  }
+  executor.statistics().finish_step(c.batch / c.group);
+  executor.statistics().synchronize({});
+  for (std::size_t s = 0; s < net.statistics().size(); ++s) {
+    const auto mean = executor.statistics().mean(static_cast<int>(s));
+    const auto variance = executor.statistics().variance(static_cast<int>(s));
+    EXPECT_LT(plain::relative_l2(Array(mean.begin(), mean.end()), pass.running_mean[s]), 1e-4);
+    EXPECT_LT(plain::relative_l2(Array(variance.begin(), variance.end()), pass.running_variance[s]),
+              1e-4);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Engine,
+                         testing::Values(Case{"square", {12, 12}, 16, 2, 4, 2},
+                                         Case{"one_group", {12, 12}, 16, 1, 6, 6},
+                                         Case{"odd_channels", {9, 13}, 10, 2, 3, 3},
+                                         Case{"down_to_one_point", {4, 4}, 32, 2, 10, 10},
+                                         Case{"many_samples_one_point", {4, 4}, 16, 2, 18, 6},
+                                         Case{"single_samples", {16, 16}, 16, 1, 2, 1},
+                                         Case{"volume", {6, 6, 8}, 16, 2, 2, 2},
+                                         Case{"line", {24}, 16, 2, 4, 4}),
+                         [](const auto& named) { return named.param.name; });
+
+TEST(PlainNetwork, AgreesWithCentralDifferences) {
+  const Network net = test_network({6, 6}, 3, 2);
+  std::vector<Array> parameters = test_parameters(net);
+  const plain::Options options = {4, 2, true, {}, {}};
+  const Array input = wave(4 * net.shape(0).size(), 1.0, 0.71, 0.3);
+  const Array upstream = wave(4 * 5, 1.0, 1.3, 0.5);
+  plain::Pass pass = plain::forward(net, parameters, input, options);
+  plain::backward(net, parameters, options, upstream, pass);
+  const auto objective = [&] {
+    const Array outputs = plain::forward(net, parameters, input, options).values.back();
+    double sum = 0.0;
+    for (std::size_t i = 0; i < outputs.size(); ++i) sum += outputs[i] * upstream[i];
+    return sum;
+  };
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    const std::size_t i = parameters[p].size() / 2;
+    const double h = 1e-6 * std::max(1.0, std::abs(parameters[p][i]));
+    const double kept = parameters[p][i];
+    parameters[p][i] = kept + h;
+    const double above = objective();
+    parameters[p][i] = kept - h;
+    const double below = objective();
+    parameters[p][i] = kept;
+    // Through batch norm, 1e-5 of the gradient's size; some entries are zero by symmetry.
+    EXPECT_NEAR((above - below) / (2 * h), pass.parameter_gradients[p][i],
+                1e-5 + 1e-5 * std::abs(pass.parameter_gradients[p][i]))
+        << net.parameters()[p].name;
+  }
+}
+
+TEST(Executor, InferenceUsesTheRunningStatistics) {
+  const Network net = test_network({8, 8}, 16, 2);
+  const std::vector<Array> parameters = test_parameters(net);
+  plain::Options options = {3, 3, false, {}, {}};
+  for (const auto& s : net.statistics()) {
+    options.running_mean.push_back(wave(s.channels, 0.2, 0.9, 0.3));
+    Array variance = wave(s.channels, 0.3, 0.7, 0.1);
+    for (double& v : variance) v += 1.0;
+    options.running_variance.push_back(variance);
+  }
+  const Array input = wave(3 * net.shape(0).size(), 1.0, 0.71, 0.3);
+  const plain::Pass pass = plain::forward(net, parameters, input, options);
+  for (const bool training : {false, true}) {
+    nn::Device device;
+    nn::ExecutorOptions executor_options = options_for(3, 3);
+    executor_options.training = training;
+    nn::Executor executor(net, executor_options, device, nullptr);
+    load(executor, net, parameters);
+    for (std::size_t s = 0; s < net.statistics().size(); ++s) {
+      executor.statistics().set(
+          static_cast<int>(s),
+          std::vector<float>(options.running_mean[s].begin(), options.running_mean[s].end()),
+          std::vector<float>(options.running_variance[s].begin(),
+                             options.running_variance[s].end()));
+    }
+    std::copy(input.begin(), input.end(), executor.input().begin());
+    executor.forward(nn::Mode::kInference);
+    EXPECT_LT(
+        plain::relative_l2(std::vector<float>(executor.outputs().begin(), executor.outputs().end()),
+                           pass.values.back()),
+        kForwardTolerance);
+  }
+}
+
+TEST(Executor, AccumulatedGradientsOfTwoPassesAreTheirSum) {
+  const Network net =
+      test_network({4, 4}, 16, 2);  // ends in layers of one point, which have taps in the padding
+  nn::Device device;
+  nn::ExecutorOptions options = options_for(2, 2);
+  options.accumulates = true;
+  nn::Executor executor(net, options, device, nullptr);
+  load(executor, net, test_parameters(net));
+  const auto run = [&](double phase, bool accumulate) {
+    const Array input = wave(2 * net.shape(0).size(), 1.0, 0.71, phase);
+    std::copy(input.begin(), input.end(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
+    executor.backward(accumulate, nullptr);
+    return std::vector<float>(executor.parameters().all_gradients().begin(),
+                              executor.parameters().all_gradients().end());
+  };
+  const std::vector<float> first = run(0.3, false);
+  const std::vector<float> second = run(1.9, false);
+  run(0.3, false);
+  const std::vector<float> both = run(1.9, true);
+  for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], first[i] + second[i]) << i;
+}
+
+TEST(Executor, GivesASampleTheSameBitsInAnyBatch) {
+  const Network net = test_network({16, 16}, 32, 2);
+  const std::vector<Array> parameters = test_parameters(net);
+  nn::Device device;
+  const Array input = wave(24 * net.shape(0).size(), 1.0, 0.71, 0.3);
+  std::vector<float> reference;
+  for (const std::int64_t batch : {24, 12, 6}) {
+    nn::Executor executor(net, options_for(batch, 6), device, nullptr);
+    load(executor, net, parameters);
+    std::copy_n(input.begin(), executor.input().size(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+    if (reference.empty()) reference = outputs;
+    EXPECT_TRUE(std::equal(outputs.begin(), outputs.end(), reference.begin())) << batch;
+  }
+}
+
+TEST(Executor, CountsTheFlopsOfAForwardPass) {
+  Network net;
+  auto x = net.input({3, {8, 8}});
+  x = net.convolution(x, {"conv1", 4, 3, 2, nn::uniform_padding(2, 1, 1), kSmall});
+  x = net.global_average_pool(x);
+  net.fully_connected(x, {"fc", 5, kSmall, kSmall});
+  nn::Device device;
+  const nn::Executor executor(net, options_for(2, 2), device, nullptr);
+  const std::int64_t convolution = 4 * 3 * 9 * 16;
+  const std::int64_t dense = 4 * 5;
+  EXPECT_EQ(executor.forward_flops(), 2 * 2 * (convolution + dense));
+  EXPECT_EQ(executor.training_flops(), 2 * 2 * (2 * convolution + 3 * dense));
+}
+
+TEST(Executor, RefusesAValueThatNothingUses) {
+  Network net;
+  const auto x = net.input({3, {8, 8}});
+  net.convolution(x, {"lost", 4, 3, 2, nn::uniform_padding(2, 1, 1), kSmall});
+  net.convolution(x, {"conv1", 4, 3, 2, nn::uniform_padding(2, 1, 1), kSmall});
+  nn::Device device;
+  EXPECT_THROW(nn::Executor(net, options_for(2, 2), device, nullptr), base::ShapeError);
+}
+
+}  // namespace

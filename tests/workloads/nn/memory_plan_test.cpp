@@ -1,0 +1,53 @@
+// Buffers whose lifetimes meet never overlap, and memory is shared where they do not.
+#include "workloads/nn/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "runner/base/random.h"
+
+namespace {
+
+TEST(MemoryPlan, NeverOverlapsBuffersThatLiveTogether) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    base::RandomStream random(seed, base::Purpose::kGenerate, 0, 0);
+    nn::MemoryPlan plan;
+    constexpr int kBuffers = 60;
+    for (int i = 0; i < kBuffers; ++i) {
+      const int first = static_cast<int>(random.below(40));
+      plan.request(static_cast<std::int64_t>(random.below(5000)), first,
+                   first + static_cast<int>(random.below(12)), "x");
+    }
+    plan.place();
+    for (int a = 0; a < kBuffers; ++a) {
+      EXPECT_EQ(plan.offset(a) % nn::MemoryPlan::kAlignment, 0);
+      EXPECT_LE(plan.offset(a) + plan.bytes(a), plan.total_bytes());
+      for (int b = 0; b < a; ++b) {
+        bool together = false;
+        for (int moment = 0; moment < 60; ++moment)
+          together |= plan.lives(a, moment) && plan.lives(b, moment);
+        const bool apart = plan.offset(a) + plan.bytes(a) <= plan.offset(b) ||
+                           plan.offset(b) + plan.bytes(b) <= plan.offset(a);
+        EXPECT_TRUE(!together || apart) << a << " and " << b << ", seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(MemoryPlan, GivesTheSamePlaceToBuffersThatNeverMeet) {
+  nn::MemoryPlan plan;
+  for (int moment = 0; moment < 10; ++moment) plan.request(640, moment, moment, "x");
+  plan.place();
+  EXPECT_EQ(plan.total_bytes(), 640);
+  EXPECT_EQ(plan.unshared_bytes().at("x"), 6400);
+}
+
+TEST(MemoryPlan, KeepsAnExtendedBufferFromOthers) {
+  nn::MemoryPlan plan;
+  const nn::BufferId kept = plan.request(640, 0, 0, "x");
+  plan.extend(kept, 5);
+  plan.request(640, 5, 6, "x");
+  plan.place();
+  EXPECT_EQ(plan.total_bytes(), 1280);
+}
+
+}  // namespace

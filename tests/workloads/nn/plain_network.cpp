@@ -1,0 +1,296 @@
+// Plain loops for every operation.
+// Hides index arithmetic over any number of spatial axes.
+#include "workloads/nn/plain_network.h"
+
+#include <cmath>
+#include <limits>
+
+namespace plain {
+namespace {
+
+using Index = std::vector<std::int64_t>;
+using nn::Network;
+using nn::Operation;
+using nn::OperationKind;
+using nn::SampleShape;
+
+std::int64_t product(const Index& extents) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : extents) count *= extent;
+  return count;
+}
+
+Index unravel(std::int64_t flat, const Index& extents) {
+  Index index(extents.size());
+  for (std::size_t axis = extents.size(); axis-- > 0;) {
+    index[axis] = flat % extents[axis];
+    flat /= extents[axis];
+  }
+  return index;
+}
+
+/// Source point that window position `k` meets at destination point `d`, or -1 in the padding.
+std::int64_t source_point(const Operation& op, const Index& in, std::int64_t d, std::int64_t k) {
+  const Index at = unravel(d, op.dst.spatial);
+  const Index tap = unravel(k, op.kernel);
+  std::int64_t flat = 0;
+  for (std::size_t axis = 0; axis < in.size(); ++axis) {
+    const std::int64_t i = at[axis] * op.stride[axis] + tap[axis] - op.padding.begin[axis];
+    if (i < 0 || i >= in[axis]) return -1;
+    flat = flat * in[axis] + i;
+  }
+  return flat;
+}
+
+double& at(Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
+double at(const Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
+const Array& parameter(const std::vector<Array>& all, int id) {
+  return all[static_cast<std::size_t>(id)];
+}
+
+struct Sizes {
+  std::int64_t n, ci, co, pi, po, taps;
+  Sizes(const Network& net, const Operation& op, std::int64_t batch)
+      : n(batch),
+        ci(net.shape(op.src).channels),
+        co(op.dst.channels),
+        pi(net.shape(op.src).points()),
+        po(op.dst.points()),
+        taps(product(op.kernel)) {}
+};
+
+/// Calls body(src index, weight index, dst index) for every product of a convolution.
+template <class Body>
+void for_each_product(const Network& net, const Operation& op, std::int64_t batch,
+                      const Body& body) {
+  const Sizes s(net, op, batch);
+  const Index& in = net.shape(op.src).spatial;
+  for (std::int64_t d = 0; d < s.po; ++d) {
+    for (std::int64_t k = 0; k < s.taps; ++k) {
+      const std::int64_t p = source_point(op, in, d, k);
+      if (p < 0) continue;
+      for (std::int64_t n = 0; n < s.n; ++n) {
+        for (std::int64_t o = 0; o < s.co; ++o) {
+          for (std::int64_t c = 0; c < s.ci; ++c) {
+            body((n * s.ci + c) * s.pi + p, (o * s.ci + c) * s.taps + k, (n * s.co + o) * s.po + d);
+          }
+        }
+      }
+    }
+  }
+}
+
+void convolution(const Network& net, const Operation& op, const Array& w, const Array& src,
+                 std::int64_t batch, Array& dst) {
+  for_each_product(net, op, batch,
+                   [&](auto s, auto k, auto d) { at(dst, d) += at(src, s) * at(w, k); });
+}
+
+void max_pool(const Network& net, const Operation& op, const Array& src, std::int64_t batch,
+              Array& dst, std::vector<std::int64_t>& winners) {
+  const Sizes s(net, op, batch);
+  winners.assign(dst.size(), -1);
+  for (std::int64_t plane = 0; plane < s.n * s.co; ++plane) {
+    for (std::int64_t d = 0; d < s.po; ++d) {
+      double best = -std::numeric_limits<double>::infinity();
+      for (std::int64_t k = 0; k < s.taps; ++k) {
+        const std::int64_t p = source_point(op, net.shape(op.src).spatial, d, k);
+        if (p >= 0 && at(src, plane * s.pi + p) > best) {
+          best = at(src, plane * s.pi + p);
+          winners[static_cast<std::size_t>(plane * s.po + d)] = plane * s.pi + p;
+        }
+      }
+      at(dst, plane * s.po + d) = best;
+    }
+  }
+}
+
+struct Moments {
+  double mean, variance;
+};
+
+Moments group_moments(const Array& src, std::int64_t channels, std::int64_t points,
+                      std::int64_t first, std::int64_t size, std::int64_t c) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (std::int64_t n = first; n < first + size; ++n) {
+    for (std::int64_t p = 0; p < points; ++p) sum += at(src, (n * channels + c) * points + p);
+  }
+  const double mean = sum / static_cast<double>(size * points);
+  for (std::int64_t n = first; n < first + size; ++n) {
+    for (std::int64_t p = 0; p < points; ++p)
+      squares += std::pow(at(src, (n * channels + c) * points + p) - mean, 2);
+  }
+  return {mean, squares / static_cast<double>(size * points)};
+}
+
+Moments moments_for(const Operation& op, const Options& options, const Array& src,
+                    std::int64_t first, std::int64_t c) {
+  if (!options.training) {
+    const auto s = static_cast<std::size_t>(op.statistics);
+    return {at(options.running_mean[s], c), at(options.running_variance[s], c)};
+  }
+  return group_moments(src, op.dst.channels, op.dst.points(), first, options.group_size, c);
+}
+
+void batch_norm(const Operation& op, const std::vector<Array>& parameters, const Options& options,
+                const Array& src, const Array* residual, Array& dst, Pass& pass) {
+  const std::int64_t channels = op.dst.channels;
+  const std::int64_t points = op.dst.points();
+  const auto s = static_cast<std::size_t>(op.statistics);
+  const double groups = static_cast<double>(options.batch / options.group_size);
+  const double count = static_cast<double>(options.group_size * points);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    for (std::int64_t first = 0; first < options.batch; first += options.group_size) {
+      const Moments m = moments_for(op, options, src, first, c);
+      at(pass.running_mean[s], c) += op.momentum * m.mean / groups;
+      at(pass.running_variance[s], c) +=
+          op.momentum * m.variance * (count > 1 ? count / (count - 1) : 1.0) / groups;
+      for (std::int64_t n = first; n < first + options.group_size; ++n) {
+        for (std::int64_t p = 0; p < points; ++p) {
+          const std::int64_t i = (n * channels + c) * points + p;
+          double y = (at(src, i) - m.mean) / std::sqrt(m.variance + op.epsilon) *
+                         at(parameter(parameters, op.weights), c) +
+                     at(parameter(parameters, op.bias), c);
+          if (residual != nullptr) y += at(*residual, i);
+          at(dst, i) = op.relu && y < 0.0 ? 0.0 : y;
+        }
+      }
+    }
+  }
+}
+
+void batch_norm_backward(const Operation& op, const std::vector<Array>& parameters,
+                         const Options& options, const Array& src, const Array& dst,
+                         const Array& diff_dst, Array& diff_src, Array* diff_residual, Pass& pass) {
+  const std::int64_t channels = op.dst.channels;
+  const std::int64_t points = op.dst.points();
+  const double count = static_cast<double>(options.group_size * points);
+  Array& diff_gamma = pass.parameter_gradients[static_cast<std::size_t>(op.weights)];
+  Array& diff_beta = pass.parameter_gradients[static_cast<std::size_t>(op.bias)];
+  for (std::int64_t c = 0; c < channels; ++c) {
+    for (std::int64_t first = 0; first < options.batch; first += options.group_size) {
+      const Moments m = moments_for(op, options, src, first, c);
+      const double inverse = 1.0 / std::sqrt(m.variance + op.epsilon);
+      double sum = 0.0;
+      double product_sum = 0.0;
+      const auto each = [&](const auto& body) {
+        for (std::int64_t n = first; n < first + options.group_size; ++n) {
+          for (std::int64_t p = 0; p < points; ++p) {
+            const std::int64_t i = (n * channels + c) * points + p;
+            body(i, op.relu && at(dst, i) <= 0.0 ? 0.0 : at(diff_dst, i),
+                 (at(src, i) - m.mean) * inverse);
+          }
+        }
+      };
+      each([&](std::int64_t, double g, double x) {
+        sum += g;
+        product_sum += g * x;
+      });
+      at(diff_gamma, c) += product_sum;
+      at(diff_beta, c) += sum;
+      each([&](std::int64_t i, double g, double x) {
+        at(diff_src, i) += at(parameter(parameters, op.weights), c) * inverse *
+                           (g - sum / count - x * product_sum / count);
+        if (diff_residual != nullptr) at(*diff_residual, i) += g;
+      });
+    }
+  }
+}
+
+}  // namespace
+
+Pass forward(const Network& net, const std::vector<Array>& parameters, const Array& input,
+             const Options& options) {
+  Pass pass;
+  for (const auto& s : net.statistics()) {
+    pass.running_mean.emplace_back(static_cast<std::size_t>(s.channels), 0.0);
+    pass.running_variance.emplace_back(static_cast<std::size_t>(s.channels), 0.9);
+  }
+  pass.values.push_back(input);
+  for (std::size_t i = 1; i < net.operations().size(); ++i) {
+    const Operation& op = net.operations()[i];
+    const Array& src = pass.values[static_cast<std::size_t>(op.src)];
+    Array dst(static_cast<std::size_t>(options.batch * op.dst.size()), 0.0);
+    std::vector<std::int64_t> winners;
+    if (op.kind == OperationKind::kConvolution || op.kind == OperationKind::kFullyConnected) {
+      convolution(net, op, parameter(parameters, op.weights), src, options.batch, dst);
+      if (op.bias >= 0) {
+        for (std::int64_t e = 0; e < options.batch * op.dst.channels; ++e) {
+          at(dst, e) += at(parameter(parameters, op.bias), e % op.dst.channels);
+        }
+      }
+    } else if (op.kind == OperationKind::kMaxPool) {
+      max_pool(net, op, src, options.batch, dst, winners);
+    } else if (op.kind == OperationKind::kGlobalAveragePool) {
+      const std::int64_t points = net.shape(op.src).points();
+      for (std::size_t e = 0; e < src.size(); ++e) {
+        dst[e / static_cast<std::size_t>(points)] += src[e] / static_cast<double>(points);
+      }
+    } else {
+      const Array* residual =
+          op.residual ? &pass.values[static_cast<std::size_t>(*op.residual)] : nullptr;
+      batch_norm(op, parameters, options, src, residual, dst, pass);
+    }
+    pass.values.push_back(std::move(dst));
+  }
+  return pass;
+}
+
+void backward(const Network& net, const std::vector<Array>& parameters, const Options& options,
+              const Array& upstream, Pass& pass) {
+  pass.parameter_gradients.clear();
+  for (const auto& p : net.parameters())
+    pass.parameter_gradients.emplace_back(static_cast<std::size_t>(p.count()), 0.0);
+  pass.value_gradients.clear();
+  for (const Array& value : pass.values) pass.value_gradients.emplace_back(value.size(), 0.0);
+  pass.value_gradients.back() = upstream;
+  for (std::size_t i = net.operations().size(); i-- > 1;) {
+    const Operation& op = net.operations()[i];
+    const Array& src = pass.values[static_cast<std::size_t>(op.src)];
+    const Array& diff_dst = pass.value_gradients[i];
+    Array& diff_src = pass.value_gradients[static_cast<std::size_t>(op.src)];
+    if (op.kind == OperationKind::kConvolution || op.kind == OperationKind::kFullyConnected) {
+      const Array& w = parameter(parameters, op.weights);
+      Array& diff_w = pass.parameter_gradients[static_cast<std::size_t>(op.weights)];
+      for_each_product(net, op, options.batch, [&](auto s, auto k, auto d) {
+        at(diff_src, s) += at(diff_dst, d) * at(w, k);
+        at(diff_w, k) += at(diff_dst, d) * at(src, s);
+      });
+      for (std::int64_t e = 0; op.bias >= 0 && e < options.batch * op.dst.channels; ++e) {
+        at(pass.parameter_gradients[static_cast<std::size_t>(op.bias)], e % op.dst.channels) +=
+            at(diff_dst, e);
+      }
+    } else if (op.kind == OperationKind::kMaxPool) {
+      Array dst(pass.values[i].size());
+      std::vector<std::int64_t> winners;
+      max_pool(net, op, src, options.batch, dst, winners);
+      for (std::size_t e = 0; e < winners.size(); ++e) at(diff_src, winners[e]) += diff_dst[e];
+    } else if (op.kind == OperationKind::kGlobalAveragePool) {
+      const auto points = static_cast<std::size_t>(net.shape(op.src).points());
+      for (std::size_t e = 0; e < diff_src.size(); ++e)
+        diff_src[e] += diff_dst[e / points] / static_cast<double>(points);
+    } else {
+      Array* residual =
+          op.residual ? &pass.value_gradients[static_cast<std::size_t>(*op.residual)] : nullptr;
+      batch_norm_backward(op, parameters, options, src, pass.values[i], diff_dst, diff_src,
+                          residual, pass);
+    }
+  }
+}
+
+double relative_l2(const Array& a, const Array& b) {
+  double distance = 0.0;
+  double norm = 0.0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    distance += (a.at(i) - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return norm == 0.0 ? std::sqrt(distance) : std::sqrt(distance / norm);
+}
+
+double relative_l2(const std::vector<float>& a, const Array& b) {
+  return relative_l2(Array(a.begin(), a.end()), b);
+}
+
+}  // namespace plain

@@ -1,0 +1,219 @@
+// P ranks do what one rank does: same forward bits, same gradients, same replicas.
+#include "workloads/parallel/data_parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "workloads/nn/loss.h"
+
+namespace {
+
+constexpr std::int64_t kGlobalBatch = 48;
+constexpr std::int64_t kClasses = 7;
+
+/// A small residual network whose last layers have one point: every kind of layer, in a few
+/// milliseconds.
+nn::Network small_network() {
+  const nn::Initializer weights = {nn::Distribution::kTruncatedNormal, 0.2, 0.0};
+  const nn::Padding one = nn::uniform_padding(2, 1, 1);
+  nn::Network net;
+  auto x = net.input({3, {16, 16}});
+  x = net.batch_norm(net.convolution(x, {"conv1", 16, 3, 2, one, weights}), {"bn1"});
+  x = net.max_pool(x, {3, 2, one});
+  for (int block = 0; block < 2; ++block) {
+    const std::string name = "block" + std::to_string(block);
+    auto y = net.batch_norm(net.convolution(x, {name + ".conv1", 16, 1, 1, {}, weights}),
+                            {name + ".bn1"});
+    y = net.batch_norm(net.convolution(y, {name + ".conv2", 16, 3, 2, one, weights}),
+                       {name + ".bn2"});
+    const auto shortcut = net.batch_norm(
+        net.convolution(x, {name + ".down", 16, 1, 2, {}, weights}), {name + ".bnd", false});
+    x = net.batch_norm(net.convolution(y, {name + ".conv3", 16, 1, 1, {}, weights}),
+                       {name + ".bn3"}, shortcut);
+  }
+  net.fully_connected(net.global_average_pool(x), {"fc", kClasses, weights, {}});
+  return net;
+}
+
+std::vector<float> sample_values(const nn::Network& net, std::int64_t slot) {
+  std::vector<float> values(static_cast<std::size_t>(net.shape(0).size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(
+        std::sin(0.37 * static_cast<double>(i) + 1.7 * static_cast<double>(slot)));
+  }
+  return values;
+}
+
+void fill_input(const nn::Network& net, std::int64_t first, std::int64_t count,
+                std::span<float> input) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::vector<float> sample = sample_values(net, first + i);
+    std::copy(sample.begin(), sample.end(),
+              input.begin() + i * static_cast<std::ptrdiff_t>(sample.size()));
+  }
+}
+
+double relative_l2(std::span<const float> a, std::span<const float> b) {
+  double distance = 0.0, norm = 0.0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    distance += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
+    norm += std::pow(static_cast<double>(b[i]), 2);
+  }
+  return std::sqrt(distance / norm);
+}
+
+/// A training setup on all ranks, run for some steps with plain SGD.
+class Setup {
+ public:
+  Setup(const runner::Communicator& world, std::int64_t group_size, std::int64_t accumulation,
+        std::int64_t batch = kGlobalBatch)
+      : world_(world),
+        batch_(batch),
+        net_(small_network()),
+        telemetry_(clock_),
+        model_(net_, {batch, accumulation, group_size, base::usable_instruction_set()}, world,
+               telemetry_),
+        optimizer_(nn::make_sgd({})) {
+    model_.executor().parameters().initialize(5);
+    optimizer_->prepare(model_.executor().parameters().views());
+  }
+
+  void step(double learning_rate) {
+    const std::int64_t count = model_.local_batch();
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(count));
+    outputs_.clear();
+    model_.step(
+        [&](std::int64_t pass) {
+          const std::int64_t first = model_.split().slot(world_.rank(), pass, 0);
+          fill_input(net_, first, count, model_.executor().input());
+          for (std::int64_t i = 0; i < count; ++i) {
+            labels[static_cast<std::size_t>(i)] = static_cast<std::int32_t>((first + i) % kClasses);
+          }
+        },
+        [&](std::int64_t) {
+          nn::Executor& executor = model_.executor();
+          outputs_.insert(outputs_.end(), executor.outputs().begin(), executor.outputs().end());
+          nn::softmax_cross_entropy(executor.outputs(), labels, 0.1,
+                                    1.0 / static_cast<double>(batch_), executor.output_gradient());
+        },
+        *optimizer_, learning_rate);
+  }
+
+  parallel::DataParallel& model() { return model_; }
+  const std::vector<float>& outputs() const { return outputs_; }
+  std::span<const float> gradients() { return model_.executor().parameters().all_gradients(); }
+  std::span<const float> weights() { return model_.executor().parameters().all_weights(); }
+
+ private:
+  const runner::Communicator& world_;
+  std::int64_t batch_;
+  nn::Network net_;
+  base::SystemClock clock_;
+  telemetry::Telemetry telemetry_;
+  parallel::DataParallel model_;
+  std::unique_ptr<nn::Optimizer> optimizer_;
+  std::vector<float> outputs_;
+};
+
+class Groups : public testing::TestWithParam<std::int64_t> {};
+
+TEST_P(Groups, GiveTheBitsOfOneRankForwardAndItsGradients) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator alone = world.split(-1, 0);
+  Setup many(world, GetParam(), 1), one(alone, GetParam(), 1);
+  many.step(0.0);
+  one.step(0.0);
+  const std::int64_t first = many.model().split().slot(world.rank(), 0, 0);
+  for (std::size_t i = 0; i < many.outputs().size(); ++i) {
+    ASSERT_EQ(many.outputs()[i], one.outputs()[i + static_cast<std::size_t>(first * kClasses)])
+        << "sample " << first + static_cast<std::int64_t>(i) / kClasses;
+  }
+  // The same products, added over samples in another order.
+  EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-5);
+  many.model().synchronize_statistics();
+  one.model().synchronize_statistics();
+  for (int s = 0; s < 3; ++s) {
+    const auto a = many.model().executor().statistics().variance(s);
+    const auto b = one.model().executor().statistics().variance(s);
+    for (std::size_t c = 0; c < a.size(); ++c)
+      EXPECT_NEAR(a[c], b[c], 1e-12 * (1.0 + std::abs(b[c])));
+  }
+}
+
+// Within ranks, across them, one group of all samples; for 1, 2, 3, 4 and 8 ranks.
+INSTANTIATE_TEST_SUITE_P(Sizes, Groups, testing::Values(1, 6, 8, 16, 48));
+
+TEST(DataParallel, KeepsReplicasBitIdentical) {
+  const runner::Communicator world = runner::Communicator::world();
+  Setup setup(world, 6, 1);
+  for (int i = 0; i < 5; ++i) setup.step(0.1);
+  const auto hash =
+      static_cast<std::int64_t>(setup.model().executor().parameters().weights_hash() >> 1U);
+  EXPECT_EQ(world.allreduce_min(hash), world.allreduce_max(hash));
+}
+
+TEST(DataParallel, GivesTheSameBitsAgain) {
+  const runner::Communicator world = runner::Communicator::world();
+  Setup first(world, 6, 1), second(world, 6, 1);
+  for (int i = 0; i < 3; ++i) {
+    first.step(0.1);
+    second.step(0.1);
+  }
+  EXPECT_EQ(first.model().executor().parameters().weights_hash(),
+            second.model().executor().parameters().weights_hash());
+}
+
+TEST(DataParallel, AccumulatesPassesToTheSameStep) {
+  const runner::Communicator world = runner::Communicator::world();
+  Setup whole(world, 6, 1), parts(world, 6, 2);
+  whole.step(0.0);
+  parts.step(0.0);
+  EXPECT_LT(relative_l2(parts.gradients(), whole.gradients()), 1e-5);
+  whole.model().synchronize_statistics();
+  parts.model().synchronize_statistics();
+  const auto a = parts.model().executor().statistics().mean(0);
+  const auto b = whole.model().executor().statistics().mean(0);
+  for (std::size_t c = 0; c < a.size(); ++c) EXPECT_NEAR(a[c], b[c], 1e-9);
+}
+
+TEST(DataParallel, CutsABatchUnevenly) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator alone = world.split(-1, 0);
+  Setup many(world, 5, 1, 25), one(alone, 5, 1, 25);
+  many.step(0.0);
+  one.step(0.0);
+  EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-5);
+}
+
+TEST(DataParallel, RefusesABatchThatDoesNotFit) {
+  EXPECT_THROW(parallel::split_batch({48, 5, 1, {}}, 1), base::ConfigError);
+  EXPECT_THROW(parallel::split_batch({48, 1, 7, {}}, 1), base::ConfigError);
+  EXPECT_THROW(parallel::split_batch({4, 1, 1, {}}, 5), base::ConfigError);
+}
+
+TEST(GradientExchange, SumsPiecesOfAnySize) {
+  const runner::Communicator world = runner::Communicator::world();
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  for (const std::int64_t piece : {1, 7, 100, 5000}) {
+    std::vector<float> gradients(1000);
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      gradients[i] = static_cast<float>(i) + static_cast<float>(world.rank());
+    parallel::GradientExchange exchange(world, telemetry, gradients, piece);
+    exchange.begin();
+    exchange.gradients_ready(350);
+    exchange.gradients_ready(350);
+    exchange.gradients_ready(999);
+    exchange.finish();
+    const float ranks = static_cast<float>(world.size());
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      ASSERT_EQ(gradients[i], static_cast<float>(i) * ranks + ranks * (ranks - 1.0F) / 2.0F)
+          << piece;
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,177 @@
+// ResNet-50 v1.5 by its published counts, shapes and known answers.
+#include "workloads/resnet50/model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "runner/base/error.h"
+#include "workloads/nn/executor.h"
+
+namespace {
+
+using resnet50::ModelConfig;
+using resnet50::Reference;
+
+TEST(ResNet50, HasThePublishedParametersAndMultiplications) {
+  for (const Reference padding : {Reference::kMlperf, Reference::kTorchvision}) {
+    ModelConfig config;
+    config.padding = padding;
+    const nn::Network net = resnet50::build_network(config);
+    EXPECT_EQ(net.parameter_count(), 25'557'032);
+    EXPECT_EQ(net.parameters().size(), 161U);
+    EXPECT_EQ(net.forward_macs(), 4'089'184'256);
+    EXPECT_EQ(net.statistics().size(), 53U);
+  }
+}
+
+TEST(ResNet50, CountsItsClasses) {
+  ModelConfig config;
+  config.classes = 1001;
+  EXPECT_EQ(resnet50::build_network(config).parameter_count(), 25'559'081);
+}
+
+TEST(ResNet50, PutsTheStrideIntoTheThreeByThreeConvolution) {
+  const nn::Network net = resnet50::build_network({});
+  for (const nn::Operation& operation : net.operations()) {
+    if (operation.name == "layer2.0.conv1") {
+      EXPECT_EQ(operation.stride[0], 1);
+    }
+    if (operation.name == "layer2.0.conv2") {
+      EXPECT_EQ(operation.stride[0], 2);
+      EXPECT_EQ(operation.padding.begin[0], 0);  // SAME pads the end alone
+      EXPECT_EQ(operation.padding.end[0], 1);
+    }
+  }
+}
+
+TEST(ResNet50, NamesParametersAsTorchvisionDoes) {
+  const nn::Network net = resnet50::build_network({});
+  std::set<std::string> names;
+  for (const auto& parameter : net.parameters()) names.insert(parameter.name);
+  for (const char* name : {"conv1.weight", "bn1.weight", "bn1.bias", "layer1.0.conv1.weight",
+                           "layer1.0.downsample.0.weight", "layer1.0.downsample.1.bias",
+                           "layer4.2.bn3.weight", "fc.weight", "fc.bias"}) {
+    EXPECT_EQ(names.count(name), 1U) << name;
+  }
+}
+
+TEST(ResNet50, NamesTensorsAsMlperfDoes) {
+  const std::vector<std::string> names = resnet50::mlperf_tensor_names({});
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 161U);
+  EXPECT_EQ(names.front(), "conv0_weight");
+  EXPECT_EQ(names.back(), "fc1_bias");
+}
+
+TEST(ResNet50, ExemptsBatchNormAndBiasesFromDecay) {
+  const nn::Network net = resnet50::build_network({});
+  for (const auto& parameter : net.parameters()) {
+    const bool is_matrix = parameter.shape.size() > 1;
+    EXPECT_EQ(parameter.decays, is_matrix) << parameter.name;
+  }
+}
+
+TEST(ResNet50, DrawsWeightsWithTheReferencesSpread) {
+  ModelConfig config;
+  config.image_size = 32;
+  config.classes = 10;
+  const nn::Network net = resnet50::build_network(config);
+  nn::Device device;
+  nn::ExecutorOptions options;
+  options.training = false;
+  options.instruction_set = base::usable_instruction_set();
+  nn::Executor executor(net, options, device, nullptr);
+  executor.parameters().initialize(3);
+  for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+    const nn::ParameterSpec& spec = net.parameters()[i];
+    if (spec.name != "layer3.0.conv2.weight") continue;
+    const std::vector<float> weights = executor.parameters().read_weights(static_cast<int>(i));
+    double squares = 0.0, largest = 0.0;
+    for (const float w : weights) {
+      squares += static_cast<double>(w) * static_cast<double>(w);
+      largest = std::max(largest, std::abs(static_cast<double>(w)));
+    }
+    const double he = std::sqrt(2.0 / (256.0 * 9.0));
+    EXPECT_NEAR(std::sqrt(squares / static_cast<double>(weights.size())) / he, 1.0, 0.01);
+    EXPECT_LE(largest, 2.0 * he / 0.87962566 * 1.0001);
+  }
+}
+
+TEST(ResNet50, RefusesADepthThatIsNone) {
+  ModelConfig config;
+  config.depth = 51;
+  EXPECT_THROW(resnet50::build_network(config), base::ConfigError);
+}
+
+// A v1.5 block with known answers: weights and input are sines, stride 2, torchvision's padding.
+std::vector<float> sines(std::int64_t count, double a, double b, double c) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(a * std::sin(b * static_cast<double>(i) + c));
+  return values;
+}
+
+TEST(Block, GivesTheKnownAnswers) {
+  nn::Network net;
+  const nn::Padding one = nn::uniform_padding(2, 1, 1);
+  // An identity convolution in front, so that the block's own input has a gradient.
+  const auto input = net.input({4, {4, 4}});
+  const auto x = net.convolution(input, {"identity", 4, 1, 1, {}, {}});
+  auto y = net.batch_norm(net.convolution(x, {"w1", 2, 1, 1, {}, {}}), {"b1"});
+  y = net.batch_norm(net.convolution(y, {"w2", 2, 3, 2, one, {}}), {"b2"});
+  const auto shortcut = net.batch_norm(net.convolution(x, {"wp", 8, 1, 2, {}, {}}), {"bp", false});
+  net.batch_norm(net.convolution(y, {"w3", 8, 1, 1, {}, {}}), {"b3"}, shortcut);
+
+  nn::Device device;
+  nn::ExecutorOptions options;
+  options.batch = 2;
+  options.groups = nn::plan_batch_groups({{2, 0, 2}}, 0, 2);
+  options.instruction_set = base::InstructionSet::kBaseline;
+  nn::Executor executor(net, options, device, nullptr);
+  executor.parameters().initialize(1);
+  const auto parameter = [&](const std::string& name) {
+    for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+      if (net.parameters()[i].name == name + ".weight") return static_cast<int>(i);
+    }
+    throw base::DataError(name);
+  };
+  std::vector<float> identity(16, 0.0F);
+  for (std::size_t i = 0; i < 4; ++i) identity[5 * i] = 1.0F;
+  executor.parameters().write_weights(parameter("identity"), identity);
+  executor.parameters().write_weights(parameter("w1"), sines(8, .6, .53, .1));
+  executor.parameters().write_weights(parameter("w2"), sines(36, .5, .29, .4));
+  executor.parameters().write_weights(parameter("w3"), sines(16, .7, .71, .6));
+  executor.parameters().write_weights(parameter("wp"), sines(32, .5, .43, .8));
+  const std::vector<float> src = sines(2 * 4 * 16, 1.0, .37, .2);
+  std::copy(src.begin(), src.end(), executor.input().begin());
+  executor.forward(nn::Mode::kTraining);
+
+  const std::vector<float> outputs = executor.read_outputs();
+  const std::vector<float> upstream = sines(2 * 8 * 4, 1.0, .61, .05);
+  executor.write_output_gradient(upstream);
+  double sum = 0.0, loss = 0.0;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    sum += static_cast<double>(outputs[i]);
+    loss += static_cast<double>(outputs[i]) * static_cast<double>(upstream[i]);
+  }
+  const std::vector<double> known = {0, .316891253, 1.412460097, 0, 0, 0, .43453704, .273101239};
+  for (std::size_t c = 0; c < known.size(); ++c) {
+    EXPECT_NEAR(static_cast<double>(outputs[4 * c]), known[c], 1e-5) << c;
+  }
+  EXPECT_NEAR(sum, 34.72650257716661, 1e-4);
+  EXPECT_NEAR(loss, -3.255433894108781, 1e-4);
+  executor.backward(false, nullptr);
+  const auto norm = [&](const std::string& name) {
+    double squares = 0.0;
+    for (const float g : executor.parameters().read_gradient(parameter(name)))
+      squares += static_cast<double>(g) * static_cast<double>(g);
+    return std::sqrt(squares);
+  };
+  EXPECT_NEAR(norm("w1"), 3.2887998, 1e-4);
+  EXPECT_NEAR(norm("w2"), 2.8695794, 1e-4);
+  EXPECT_NEAR(norm("w3"), 6.6487899, 1e-4);
+  EXPECT_NEAR(norm("wp"), 13.5493023, 1e-4);
+}
+
+}  // namespace

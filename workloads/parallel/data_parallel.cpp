@@ -1,0 +1,75 @@
+// The order of a data-parallel step.
+// Hides how passes, exchanges and the update follow each other.
+#include "workloads/parallel/data_parallel.h"
+
+#include <fmt/format.h>
+
+#include "runner/base/error.h"
+
+namespace parallel {
+
+using telemetry::Counter;
+using telemetry::Scope;
+using telemetry::Subsystem;
+
+BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
+  if (config.global_batch % config.accumulation != 0) {
+    throw base::ConfigError(fmt::format(
+        "/training/global_batch_size: must divide by {} gradient accumulation steps, got {}",
+        config.accumulation, config.global_batch));
+  }
+  const std::int64_t pass = config.global_batch / config.accumulation;
+  if (pass % config.bn_group_size != 0) {
+    throw base::ConfigError(fmt::format(
+        "/training/bn_group_size: must divide the {} samples of a pass over all ranks, got {}",
+        pass, config.bn_group_size));
+  }
+  return {slice_pass(pass, ranks), pass, config.accumulation};
+}
+
+DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig& config,
+                           const runner::Communicator& world, telemetry::Telemetry& telemetry)
+    : world_(world),
+      telemetry_(telemetry),
+      config_(config),
+      split_(split_batch(config, world.size())) {
+  nn::ExecutorOptions options;
+  options.batch = split_.slices[static_cast<std::size_t>(world.rank())].count;
+  options.accumulates = config.accumulation > 1;
+  options.groups = nn::plan_batch_groups(split_.slices, world.rank(), config.bn_group_size);
+  options.instruction_set = config.instruction_set;
+  groups_per_step_ = options.groups.total * config.accumulation;
+  group_exchange_ = std::make_unique<GroupExchange>(world, telemetry, options.groups);
+  executor_ = std::make_unique<nn::Executor>(network, options, device_, group_exchange_.get());
+  gradient_exchange_ =
+      std::make_unique<GradientExchange>(world, telemetry, executor_->parameters().all_gradients());
+}
+
+void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optimizer,
+                        double learning_rate) {
+  gradient_exchange_->begin();
+  for (std::int64_t pass = 0; pass < config_.accumulation; ++pass) {
+    load(pass);
+    {
+      const Scope scope(telemetry_, Subsystem::kForward);
+      executor_->forward(nn::Mode::kTraining);
+      loss(pass);
+    }
+    const Scope scope(telemetry_, Subsystem::kBackward);
+    // Only the last pass makes gradients final.
+    const bool last = pass + 1 == config_.accumulation;
+    executor_->backward(pass > 0, last ? gradient_exchange_.get() : nullptr);
+    telemetry_.add(Counter::kFlops, executor_->training_flops());
+  }
+  gradient_exchange_->finish();
+  const Scope scope(telemetry_, Subsystem::kOptimizer);
+  executor_->statistics().finish_step(groups_per_step_);
+  optimizer.step(executor_->parameters().views(), learning_rate);
+}
+
+void DataParallel::synchronize_statistics() {
+  executor_->statistics().synchronize(
+      [this](std::span<double> part) { world_.allreduce_sum(part); });
+}
+
+}  // namespace parallel

@@ -1,0 +1,75 @@
+// Synchronous data-parallel training of a network: one step over the global batch, on any number of
+// ranks. Hides executor, exchanges and the order of a step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "runner/communicator.h"
+#include "runner/telemetry/telemetry.h"
+#include "workloads/nn/executor.h"
+#include "workloads/nn/optimizer.h"
+#include "workloads/parallel/gradient_exchange.h"
+#include "workloads/parallel/statistics_exchange.h"
+
+namespace parallel {
+
+struct DataParallelConfig {
+  std::int64_t global_batch = 1;   ///< samples of a step on all ranks
+  std::int64_t accumulation = 1;   ///< passes that make a step; divides global_batch
+  std::int64_t bn_group_size = 1;  ///< samples that share batch-norm statistics; divides the pass
+  base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
+};
+
+/// Which slots of a step's global batch each rank computes. Pass m of a step has the slots
+/// [m * pass, (m + 1) * pass); each rank a contiguous part of it.
+struct BatchSplit {
+  std::vector<nn::PassSlice> slices;  ///< of one pass, by rank
+  std::int64_t pass_samples = 0;
+  std::int64_t accumulation = 1;
+  /// Slot in the global batch of this rank's sample `sample` of pass `pass`.
+  std::int64_t slot(int rank, std::int64_t pass, std::int64_t sample) const {
+    return pass * pass_samples + slices[static_cast<std::size_t>(rank)].first + sample;
+  }
+};
+/// Throws ConfigError when the batch does not fit accumulation, groups or ranks.
+BatchSplit split_batch(const DataParallelConfig& config, int ranks);
+
+/// A replica of the model on this rank.
+class DataParallel {
+ public:
+  /// Fills the executor's input with this rank's samples of pass `pass`.
+  using Load = std::function<void(std::int64_t pass)>;
+  /// Reads the executor's outputs of pass `pass` and fills its output gradient with that of the
+  /// mean loss over the global batch.
+  using Loss = std::function<void(std::int64_t pass)>;
+
+  /// Collective.
+  DataParallel(const nn::Network& network, const DataParallelConfig& config,
+               const runner::Communicator& world, telemetry::Telemetry& telemetry);
+
+  /// Collective. One update with `learning_rate`; times itself by scopes.
+  void step(const Load& load, const Loss& loss, nn::Optimizer& optimizer, double learning_rate);
+  /// Collective. Makes the running statistics those of all ranks' batches.
+  void synchronize_statistics();
+
+  nn::Executor& executor() { return *executor_; }
+  const nn::Executor& executor() const { return *executor_; }
+  const BatchSplit& split() const { return split_; }
+  std::int64_t local_batch() const { return executor_->batch(); }
+
+ private:
+  const runner::Communicator& world_;
+  telemetry::Telemetry& telemetry_;
+  DataParallelConfig config_;
+  BatchSplit split_;
+  std::int64_t groups_per_step_;
+  nn::Device device_;
+  std::unique_ptr<GroupExchange> group_exchange_;
+  std::unique_ptr<nn::Executor> executor_;
+  std::unique_ptr<GradientExchange> gradient_exchange_;
+};
+
+}  // namespace parallel

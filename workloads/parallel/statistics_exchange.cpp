@@ -1,0 +1,57 @@
+// Allgather of tree nodes within a group.
+// Hides the split of the world by parity.
+#include "workloads/parallel/statistics_exchange.h"
+
+#include "runner/base/error.h"
+#include "runner/base/narrow.h"
+
+namespace parallel {
+
+GroupExchange::GroupExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
+                             const nn::BatchGroups& groups)
+    : telemetry_(telemetry) {
+  for (const std::int64_t parity : {0, 1}) {
+    int color = -1;
+    for (const nn::BatchGroup& group : groups.groups) {
+      if (group.shared && group.index % 2 == parity) {
+        if (color >= 0) {
+          throw base::Error(base::ExitCode::kInternal, "a rank shares two groups of one parity");
+        }
+        color = base::narrow<int>(group.index);
+      }
+    }
+    of_parity_.push_back(world.split(color, world.rank()));
+  }
+}
+
+void GroupExchange::gather(const nn::BatchGroup& group, std::span<const double> mine,
+                           std::span<double> all) {
+  const telemetry::Scope scope(telemetry_, telemetry::Subsystem::kExchange);
+  const runner::Communicator& ranks = of_parity_[static_cast<std::size_t>(group.index % 2)];
+  int nodes = 0;
+  for (const int count : group.nodes_of_rank) nodes += count;
+  const int node_size =
+      nodes == 0 ? 0 : base::narrow<int>(static_cast<std::int64_t>(all.size()) / nodes);
+  std::vector<int> counts;
+  for (const int count : group.nodes_of_rank) counts.push_back(count * node_size);
+  ranks.allgather(mine, all, counts);
+  telemetry_.add(telemetry::Counter::kBytesSent, static_cast<std::int64_t>(mine.size_bytes()));
+}
+
+std::vector<nn::PassSlice> slice_pass(std::int64_t samples, int ranks) {
+  if (samples < ranks) {
+    throw base::ConfigError("global_batch_size: every rank needs a sample of each pass; got " +
+                            std::to_string(samples) + " samples for " + std::to_string(ranks) +
+                            " ranks");
+  }
+  std::vector<nn::PassSlice> slices;
+  std::int64_t first = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::int64_t count = samples / ranks + (rank < samples % ranks ? 1 : 0);
+    slices.push_back({samples, first, count});
+    first += count;
+  }
+  return slices;
+}
+
+}  // namespace parallel

@@ -1,0 +1,35 @@
+// Batch-norm statistics of groups that lie on several ranks.
+// Hides the communicators of those groups.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "runner/communicator.h"
+#include "runner/telemetry/telemetry.h"
+#include "workloads/nn/batch_groups.h"
+
+namespace parallel {
+
+/// Neighbouring shared groups may have a rank in common, so even and odd groups each have
+/// communicators of their own; no rank is in two groups of the same parity unless one of them is
+/// the rank's alone.
+class GroupExchange final : public nn::StatisticsExchange {
+ public:
+  /// Collective: every rank of `world`, with its own groups.
+  GroupExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
+                const nn::BatchGroups& groups);
+  void gather(const nn::BatchGroup& group, std::span<const double> mine,
+              std::span<double> all) override;
+
+ private:
+  telemetry::Telemetry& telemetry_;
+  std::vector<runner::Communicator> of_parity_;
+};
+
+/// Samples of a pass that rank `rank` of `ranks` computes: contiguous, sizes differing by at most
+/// one.
+std::vector<nn::PassSlice> slice_pass(std::int64_t samples, int ranks);
+
+}  // namespace parallel

@@ -1,0 +1,172 @@
+// Timed training steps on images in memory.
+// Hides warm-up and the arithmetic of rates.
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "runner/base/random.h"
+#include "runner/base/system_facts.h"
+#include "workloads/nn/loss.h"
+#include "workloads/parallel/data_parallel.h"
+#include "workloads/resnet50/model.h"
+#include "workloads/resnet50/workload.h"
+
+namespace resnet50 {
+namespace {
+
+constexpr double kNsPerS = 1e9;
+constexpr double kLearningRate = 0.1;
+
+ModelConfig model_of(const runner::BenchOptions& options) {
+  if (options.precision != "f32") {
+    throw base::ConfigError("bench resnet50: --precision: expected f32, got " + options.precision);
+  }
+  ModelConfig model;
+  model.image_size = options.image_size;
+  model.classes = options.classes;
+  return model;
+}
+
+/// Groups of at most 32 samples within a rank, so that no statistics are exchanged.
+std::int64_t group_size(std::int64_t batch) {
+  std::int64_t size = std::min<std::int64_t>(batch, 32);
+  while (batch % size != 0) --size;
+  return size;
+}
+
+class Bench {
+ public:
+  Bench(const runner::BenchOptions& options, const runner::Surroundings& around)
+      : options_(options),
+        around_(around),
+        network_(build_network(model_of(options))),
+        trainer_(network_,
+                 {options.batch * around.world.size(), 1, group_size(options.batch),
+                  base::usable_instruction_set()},
+                 around.world, around.telemetry),
+        optimizer_(nn::make_sgd({})) {
+    nn::Executor& executor = trainer_.executor();
+    executor.parameters().initialize(options.seed);
+    optimizer_->prepare(executor.parameters().views());
+    base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,
+                              static_cast<std::uint64_t>(around.world.rank()));
+    images_.resize(executor.input().size());
+    for (float& value : images_) value = static_cast<float>(random.normal());
+    labels_.resize(static_cast<std::size_t>(options.batch));
+    for (auto& label : labels_) {
+      label = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(options.classes)));
+    }
+  }
+
+  nlohmann::json run() {
+    for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
+    around_.world.barrier();
+    around_.telemetry.restart();
+    std::vector<double> seconds;
+    for (std::int64_t i = 0; i < options_.steps; ++i) {
+      const std::int64_t began = around_.telemetry.now_ns();
+      step();
+      const std::int64_t took = around_.telemetry.now_ns() - began;
+      around_.telemetry.add_step(took);
+      // A step is over when the slowest rank's is.
+      seconds.push_back(static_cast<double>(around_.world.allreduce_max(took)) / kNsPerS);
+    }
+    return report(seconds);
+  }
+
+ private:
+  void step() {
+    const double scale = 1.0 / static_cast<double>(options_.batch * around_.world.size());
+    trainer_.step(
+        [this](std::int64_t) {
+          const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
+          std::copy(images_.begin(), images_.end(), trainer_.executor().input().begin());
+        },
+        [this, scale](std::int64_t) {
+          nn::Executor& executor = trainer_.executor();
+          loss_ = nn::softmax_cross_entropy(executor.outputs(), labels_, 0.1, scale,
+                                            executor.output_gradient())
+                      .loss;
+        },
+        *optimizer_, kLearningRate);
+  }
+
+  nlohmann::json report(std::vector<double> seconds) const {
+    std::sort(seconds.begin(), seconds.end());
+    const double median = seconds.size() % 2 == 1
+                              ? seconds[seconds.size() / 2]
+                              : (seconds[seconds.size() / 2 - 1] + seconds[seconds.size() / 2]) / 2;
+    double total = 0.0;
+    for (const double s : seconds) total += s;
+    const double samples = static_cast<double>(options_.batch * around_.world.size());
+    const std::int64_t flops = trainer_.executor().training_flops() / options_.batch;
+    nlohmann::json result = {{"workload", "resnet50"},
+                             {"batch_per_rank", options_.batch},
+                             {"ranks", around_.world.size()},
+                             {"threads_per_rank", around_.threads},
+                             {"precision", options_.precision},
+                             {"image_size", options_.image_size},
+                             {"classes", options_.classes},
+                             {"steps", options_.steps},
+                             {"warmup_steps", options_.warmup_steps},
+                             {"parameters", network_.parameter_count()},
+                             {"samples_per_s", samples / median},
+                             {"flops_per_sample", flops},
+                             {"gflops_per_s", static_cast<double>(flops) * samples / median / 1e9},
+                             {"step_s",
+                              {{"min", seconds.front()},
+                               {"median", median},
+                               {"mean", total / static_cast<double>(seconds.size())},
+                               {"max", seconds.back()}}},
+                             {"reorders_per_step", trainer_.executor().reorders_per_step()},
+                             {"mean_loss", loss_ / static_cast<double>(options_.batch)},
+                             {"peak_rss_bytes", base::peak_rss_bytes()}};
+    const nlohmann::json account = around_.telemetry.to_json();
+    for (const auto& [name, value] : account.at("subsystems_s").items()) {
+      result["breakdown_s_per_step"][name] =
+          value.get<double>() / static_cast<double>(options_.steps);
+    }
+    for (const auto& [part, bytes] : trainer_.executor().memory_bytes())
+      result["memory_bytes"][part] = bytes;
+    result["definitions"] = definitions();
+    return result;
+  }
+
+  static nlohmann::json definitions() {
+    return {
+        {"samples_per_s", "samples of one step on all ranks over the median step time"},
+        {"step_s",
+         "wall time of a training step on its slowest rank: forward, backward, exchange, update"},
+        {"flops_per_sample",
+         "2 x multiply-accumulates of convolutions and matrix products: forward, weights "
+         "gradients, and data "
+         "gradients of all but the first layer"},
+        {"gflops_per_s", "flops_per_sample x samples_per_s / 1e9, all ranks"},
+        {"breakdown_s_per_step", "rank 0's exclusive time by subsystem over the steps"},
+        {"peak_rss_bytes",
+         "largest resident set of rank 0 (VmHWM), with what it shares with other ranks"}};
+  }
+
+  const runner::BenchOptions options_;
+  const runner::Surroundings around_;
+  const nn::Network network_;
+  parallel::DataParallel trainer_;
+  std::unique_ptr<nn::Optimizer> optimizer_;
+  std::vector<float> images_;
+  std::vector<std::int32_t> labels_;
+  double loss_ = 0.0;
+};
+
+}  // namespace
+
+nlohmann::json run_bench(const runner::BenchOptions& options, const runner::Surroundings& around) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(around.threads);
+  return Bench(options, around).run();
+}
+
+}  // namespace resnet50

@@ -1,0 +1,137 @@
+// Reading of ResNet-50's sections.
+// Hides ObjectReader's calls.
+#include "workloads/resnet50/config.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "workloads/nn/optimizer.h"
+#include "workloads/nn/schedule.h"
+
+namespace resnet50 {
+namespace {
+
+constexpr std::int64_t kImageNetTrainSamples = 1281167;
+
+DataConfig parse_data(const base::ObjectReader& in) {
+  DataConfig data;
+  data.train = in.required<std::string>(
+      "train", "training set: folder or tar of class folders, or tar of class tars",
+      base::not_empty());
+  data.validation = in.required<std::string>(
+      "validation", "validation set, likewise or flat with labels", base::not_empty());
+  data.validation_labels = in.optional<std::string>(
+      "validation_labels", "",
+      "labels of a flat validation set: an integer a line, in order of file names");
+  data.first_label = in.optional<std::int64_t>("first_label", 0, "the integer that means class 0",
+                                               base::within(0, 1));
+  data.train_samples = in.optional<std::int64_t>(
+      "train_samples", 0, "images; when both counts are given no file is touched before run_start",
+      base::at_least(0));
+  data.validation_samples =
+      in.optional<std::int64_t>("validation_samples", 0, "images", base::at_least(0));
+  data.preprocess = in.choice("preprocess", data.preprocess, style_choices(),
+                              "augmentation and evaluation transform");
+  data.evaluation_resize = in.optional<std::int64_t>(
+      "evaluation_resize", 0,
+      "shorter side before the central crop; 0: image_size * 256 / 224 (cifar: image_size)",
+      base::within(0, 65536));
+  data.shards = in.optional<std::int64_t>("shards", 1,
+                                          "parts of the training set that batches draw from in "
+                                          "fixed shares; a node stages only its own",
+                                          base::at_least(1));
+  data.on_corrupt = in.choice<OnCorrupt>(
+      "on_corrupt", OnCorrupt::kError, {{"error", OnCorrupt::kError}, {"skip", OnCorrupt::kSkip}},
+      "error: end and name the file; skip: leave the slot empty and count it");
+  data.decode_threads = in.optional<std::int64_t>(
+      "decode_threads", 0, "threads that decode, per rank; 0: as many as compute",
+      base::within(0, 1024));
+  data.prefetch_batches =
+      in.optional<std::int64_t>("prefetch_batches", data.prefetch_batches,
+                                "batches ready ahead of need", base::within(1, 1024));
+  return data;
+}
+
+std::string default_directory() {
+  const char* temporary = std::getenv("TMPDIR");
+  return std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp") +
+         "/trainmark-staging";
+}
+
+StagingConfig parse_staging(const base::ObjectReader& in) {
+  StagingConfig config;
+  config.mode = in.choice<staging::StagingMode>(
+      "mode", config.mode,
+      {{"node", staging::StagingMode::kNode}, {"none", staging::StagingMode::kNone}},
+      "node: copy what a node's ranks need to its own storage; none: read in place");
+  config.directory = in.optional<std::string>("directory", default_directory(), "node-local folder",
+                                              base::not_empty());
+  config.keep = in.optional<bool>("keep", false, "leave the staged copy for later runs");
+  return config;
+}
+
+TrainingConfig parse_training(const base::ObjectReader& in) {
+  TrainingConfig training;
+  training.global_batch_size = in.required<std::int64_t>(
+      "global_batch_size", "samples of one update, on all ranks", base::at_least(1));
+  training.gradient_accumulation_steps = in.optional<std::int64_t>(
+      "gradient_accumulation_steps", 1, "passes that make one update", base::at_least(1));
+  training.bn_group_size = in.optional<std::int64_t>(
+      "bn_group_size", training.bn_group_size,
+      "samples that share batch-norm statistics, on any number of ranks", base::at_least(1));
+  training.label_smoothing =
+      in.optional<double>("label_smoothing", 0.0, "share of the target spread over all classes",
+                          base::between(0.0, 1.0));
+  in.choice<int>("precision", 0, {{"f32", 0}}, "of activations and gradients");
+  return training;
+}
+
+}  // namespace
+
+Config parse_config(const base::ObjectReader& root) {
+  Config config;
+  config.model = parse_model(root.object("model", "the network"));
+  config.data = parse_data(root.object("dataset", "where samples come from"));
+  config.staging = parse_staging(root.object("staging", "node-local copies"));
+  config.training = parse_training(root.object("training", "how an update is made"));
+  config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
+                                              base::at_least(1));
+  // Throws for sizes that contradict each other.
+  (void)Preprocess(config.data.preprocess, static_cast<int>(config.model.image_size),
+                   static_cast<int>(config.data.evaluation_resize));
+  const TrainingConfig& training = config.training;
+  if (training.global_batch_size % training.gradient_accumulation_steps != 0) {
+    throw base::ConfigError(
+        root.object("training", "").where("global_batch_size") + ": must divide by " +
+        std::to_string(training.gradient_accumulation_steps) +
+        " gradient accumulation steps, got " + std::to_string(training.global_batch_size));
+  }
+  const std::int64_t pass = training.global_batch_size / training.gradient_accumulation_steps;
+  if (pass % training.bn_group_size != 0) {
+    throw base::ConfigError(root.object("training", "").where("bn_group_size") +
+                            ": must divide the " + std::to_string(pass) +
+                            " samples of a pass, got " + std::to_string(training.bn_group_size));
+  }
+  return config;
+}
+
+void check_config(const base::ObjectReader& root) {
+  const Config config = parse_config(root);
+  (void)nn::make_optimizer(root.object("optimizer", "how gradients change weights"));
+  // Without a count the steps of an epoch are not known here; ImageNet's stand in for the relations
+  // between keys.
+  const std::int64_t samples =
+      config.data.train_samples > 0 ? config.data.train_samples : kImageNetTrainSamples;
+  const std::int64_t steps = samples / config.training.global_batch_size;
+  if (steps < 1) {
+    throw base::ConfigError(root.object("training", "").where("global_batch_size") +
+                            ": expected at most the " + std::to_string(samples) +
+                            " training samples, got " +
+                            std::to_string(config.training.global_batch_size));
+  }
+  (void)nn::parse_schedule(root.object("schedule", "learning rate by update"),
+                           config.training.global_batch_size, steps, config.epochs);
+}
+
+}  // namespace resnet50

@@ -1,0 +1,63 @@
+// The keys of a ResNet-50 configuration beyond those of every workload.
+// Hides their names, defaults and checks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runner/base/object_reader.h"
+#include "staging/stage.h"
+#include "workloads/resnet50/model.h"
+#include "workloads/resnet50/preprocess.h"
+
+namespace resnet50 {
+
+enum class OnCorrupt {
+  kError,  ///< a sample that does not decode ends the run, named
+  kSkip    ///< its slot stays empty (zeros, no loss, not counted) and is counted as skipped
+};
+
+struct DataConfig {
+  std::string train, validation;  ///< folder or tar of class folders, or tar of class tars
+  std::string validation_labels;  ///< labels of a flat validation set
+  std::int64_t first_label = 0;
+  std::int64_t train_samples = 0;       ///< 0: counted when opened
+  std::int64_t validation_samples = 0;  ///< 0: counted when opened
+  Style preprocess = Style::kMlperf;
+  std::int64_t evaluation_resize = 0;
+  std::int64_t shards = 1;
+  OnCorrupt on_corrupt = OnCorrupt::kError;
+  std::int64_t decode_threads = 0;  ///< per rank; 0: as many as compute threads
+  std::int64_t prefetch_batches = 4;
+  /// Both sample counts are given, so that files can stay untouched until run_start.
+  bool counts_known() const { return train_samples > 0 && validation_samples > 0; }
+};
+
+struct StagingConfig {
+  staging::StagingMode mode = staging::StagingMode::kNode;
+  std::string directory;
+  bool keep = false;  ///< leave the staged copy for a later run
+};
+
+struct TrainingConfig {
+  std::int64_t global_batch_size = 0;
+  std::int64_t gradient_accumulation_steps = 1;
+  std::int64_t bn_group_size = 32;
+  double label_smoothing = 0.0;
+};
+
+struct Config {
+  ModelConfig model;
+  DataConfig data;
+  StagingConfig staging;
+  TrainingConfig training;
+  std::int64_t epochs = 0;
+};
+
+/// Reads model, dataset, staging and training. The sections optimizer and schedule are read by nn.
+Config parse_config(const base::ObjectReader& root);
+
+/// Reads all sections, optimizer and schedule too: what `config` and `--dry-run` check.
+void check_config(const base::ObjectReader& root);
+
+}  // namespace resnet50

@@ -1,0 +1,24 @@
+// What MLPerf's resnet rules want to read of optimizer and schedule.
+// Hides which key belongs to which optimizer.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "workloads/nn/optimizer.h"
+#include "workloads/nn/schedule.h"
+
+namespace resnet50 {
+
+using LogFields = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
+
+/// opt_name and the lars_* or sgd_* keys of MLPerf Training's resnet rules. Keys of a polynomial
+/// decay are given only for one. model_bn_span is bn_group_size.
+LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
+                               const nn::ScheduleConfig& schedule, std::int64_t steps_per_epoch,
+                               std::int64_t bn_group_size);
+
+}  // namespace resnet50

@@ -1,0 +1,40 @@
+// ResNet v1.5 as a network description.
+// Hides block structure, paddings and initialisers; names are torchvision's.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runner/base/object_reader.h"
+#include "workloads/nn/network.h"
+
+namespace resnet50 {
+
+/// kMlperf: the TF2 reference (stride-2 3x3 windows padded at the end, truncated normal weights, FC
+/// N(0, 0.01)). kTorchvision: symmetric padding; He-normal by fan-out, FC uniform.
+enum class Reference { kMlperf, kTorchvision };
+
+struct ModelConfig {
+  std::int64_t depth = 50;  ///< 26, 50, 101 or 152
+  std::int64_t width = 64;  ///< channels of the stem
+  std::int64_t image_size = 224;
+  std::int64_t classes = 1000;
+  Reference padding = Reference::kMlperf;
+  Reference initialization = Reference::kMlperf;
+  bool zero_init_last_gamma =
+      false;  ///< each block's last gamma starts at 0 (Goyal et al., arXiv:1706.02677)
+};
+
+/// Reads a "model" section.
+ModelConfig parse_model(const base::ObjectReader& section);
+
+/// Input [3, S, S], output [classes]. With 1,000 classes at depth 50: 25,557,032 parameters.
+/// Source: MLPerf's ResNet-50 v1.5 reference: the stride of a down-sampling block is in its 3x3
+/// convolution.
+nn::Network build_network(const ModelConfig& config);
+
+/// The tensor names that MLPerf's weights_initialization records want, in its order
+/// ("conv0_weight", ...).
+std::vector<std::string> mlperf_tensor_names(const ModelConfig& config);
+
+}  // namespace resnet50

@@ -1,0 +1,334 @@
+// The benchmark: training steps, evaluation, weights.
+// Hides how data, engine and optimizer meet.
+#include "workloads/resnet50/workload.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/base/system_facts.h"
+#include "runner/mllog/keys.h"
+#include "workloads/nn/loss.h"
+#include "workloads/nn/optimizer.h"
+#include "workloads/nn/schedule.h"
+#include "workloads/parallel/data_parallel.h"
+#include "workloads/resnet50/config.h"
+#include "workloads/resnet50/image_data.h"
+#include "workloads/resnet50/log_fields.h"
+
+namespace resnet50 {
+namespace {
+
+using telemetry::Counter;
+using telemetry::Scope;
+using telemetry::Subsystem;
+
+constexpr double kMlperfTarget = 0.759;
+
+parallel::DataParallelConfig data_parallel_config(const Config& config) {
+  return {config.training.global_batch_size, config.training.gradient_accumulation_steps,
+          config.training.bn_group_size, base::usable_instruction_set()};
+}
+
+class ResNet50 final : public runner::Workload {
+ public:
+  ResNet50(const runner::RunConfig& run, const runner::Surroundings& around);
+
+  const runner::WorkloadInfo& info() const override { return info_; }
+  std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override;
+  std::vector<std::string> log_tensor_names() const override {
+    return mlperf_tensor_names(config_.model);
+  }
+  void open_data() override;
+  void initialize() override;
+  nlohmann::json stage() override { return data_.stage(split_); }
+  runner::TrainResult train(std::int64_t steps) override;
+  double evaluate(runner::OutputSink* outputs) override;
+  void save_weights(runner::StateWriter* writer) override;
+  void load_weights(const runner::StateReader& reader) override;
+  std::uint64_t replica_hash() const override {
+    return model_->executor().parameters().weights_hash();
+  }
+  runner::StepCost step_cost() const override;
+  nlohmann::json memory_plan() const override;
+  void clean_up() override { data_.clean_up(); }
+
+ private:
+  void learn_counts();
+  void train_step(double learning_rate);
+  void load_batch(const staging::Batch& batch);
+  double correct_share(const nn::LossSums& mine) const;
+  void send_outputs(runner::OutputSink* sink, std::int64_t batch,
+                    const std::vector<std::int32_t>& labels);
+  void count_reads();
+
+  const Config config_;
+  const runner::Surroundings around_;
+  const std::uint64_t seed_;
+  const nn::Network network_;
+  const parallel::BatchSplit split_;
+  runner::WorkloadInfo info_;
+  ImageData data_;
+  base::ObjectReader schedule_section_;
+  std::unique_ptr<nn::Optimizer> optimizer_;
+  std::unique_ptr<nn::Schedule> schedule_;
+  std::unique_ptr<parallel::DataParallel> model_;
+  std::unique_ptr<staging::Prefetcher> batches_;
+  std::vector<std::int32_t> labels_;
+  nn::LossSums sums_;
+  std::int64_t steps_done_ = 0;
+};
+
+ResNet50::ResNet50(const runner::RunConfig& run, const runner::Surroundings& around)
+    : config_(parse_config(run.reader)),
+      around_(around),
+      seed_(run.seed),
+      network_(build_network(config_.model)),
+      split_(parallel::split_batch(data_parallel_config(config_), around.world.size())),
+      data_(config_, around.world, around.topology, around.telemetry.clock(), around.threads,
+            run.seed),
+      schedule_section_(run.reader.object("schedule", "learning rate by update")),
+      optimizer_(
+          nn::make_optimizer(run.reader.object("optimizer", "how gradients change weights"))) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(around.threads);
+  info_.name = "resnet50";
+  info_.benchmark = "resnet";
+  info_.global_batch_size = config_.training.global_batch_size;
+  info_.gradient_accumulation_steps = config_.training.gradient_accumulation_steps;
+  info_.parameters = network_.parameter_count();
+  info_.target = {mllog::keys::kEvalAccuracy, runner::Direction::kRises, kMlperfTarget};
+  if (config_.data.counts_known()) learn_counts();
+}
+
+void ResNet50::learn_counts() {
+  info_.train_samples = data_.train_samples();
+  info_.eval_samples = data_.validation_samples();
+  info_.steps_per_epoch = data_.steps_per_epoch();
+  schedule_ = std::make_unique<nn::Schedule>(nn::parse_schedule(
+      schedule_section_, info_.global_batch_size, info_.steps_per_epoch, config_.epochs));
+}
+
+void ResNet50::open_data() {
+  // With the counts in the configuration, no file is touched before run_start.
+  if (config_.data.counts_known()) return;
+  data_.open();
+  learn_counts();
+}
+
+std::vector<std::pair<std::string, nlohmann::ordered_json>> ResNet50::log_fields() const {
+  return optimizer_log_fields(optimizer_->hyperparameters(), schedule_->config(),
+                              info_.steps_per_epoch, config_.training.bn_group_size);
+}
+
+void ResNet50::initialize() {
+  model_ = std::make_unique<parallel::DataParallel>(network_, data_parallel_config(config_),
+                                                    around_.world, around_.telemetry);
+  model_->executor().parameters().initialize(seed_);
+  optimizer_->prepare(model_->executor().parameters().views());
+  labels_.resize(static_cast<std::size_t>(model_->local_batch()));
+}
+
+void ResNet50::load_batch(const staging::Batch& batch) {
+  std::copy(batch.data.begin(), batch.data.end(), model_->executor().input().begin());
+  std::copy(batch.labels.begin(), batch.labels.end(), labels_.begin());
+}
+
+void ResNet50::train_step(double learning_rate) {
+  const double scale = 1.0 / static_cast<double>(info_.global_batch_size);
+  const auto load = [this](std::int64_t) {
+    const Scope scope(around_.telemetry, Subsystem::kInput);
+    load_batch(batches_->next());
+  };
+  const auto loss = [this, scale](std::int64_t) {
+    nn::Executor& executor = model_->executor();
+    const nn::LossSums sums =
+        nn::softmax_cross_entropy(executor.outputs(), labels_, config_.training.label_smoothing,
+                                  scale, executor.output_gradient());
+    sums_.loss += sums.loss;
+    sums_.samples += sums.samples;
+  };
+  model_->step(load, loss, *optimizer_, learning_rate);
+}
+
+runner::TrainResult ResNet50::train(std::int64_t steps) {
+  if (!batches_) batches_ = data_.training_batches(split_, steps_done_);
+  sums_ = {};
+  runner::TrainResult result;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const std::int64_t began = around_.telemetry.now_ns();
+    result.learning_rate = schedule_->learning_rate(steps_done_);
+    train_step(result.learning_rate);
+    ++steps_done_;
+    around_.telemetry.add_step(around_.telemetry.now_ns() - began);
+  }
+  around_.telemetry.add(Counter::kSteps, steps);
+  around_.telemetry.add(Counter::kTrainSamples, sums_.samples);
+  count_reads();
+  std::array<double, 2> sums = {sums_.loss, static_cast<double>(sums_.samples)};
+  const Scope scope(around_.telemetry, Subsystem::kExchange);
+  around_.world.allreduce_sum(std::span<double>(sums));
+  result.samples = std::llround(sums[1]);
+  result.mean_loss = sums[1] > 0.0 ? sums[0] / sums[1] : std::numeric_limits<double>::quiet_NaN();
+  return result;
+}
+
+void ResNet50::count_reads() {
+  const ReadCounts counts = data_.take_counts();
+  around_.telemetry.add(Counter::kBytesRead, counts.bytes);
+  around_.telemetry.add(Counter::kSkippedSamples, counts.skipped);
+}
+
+double ResNet50::correct_share(const nn::LossSums& mine) const {
+  std::array<std::int64_t, 2> sums = {mine.correct, mine.samples};
+  around_.world.allreduce_sum(std::span<std::int64_t>(sums));
+  return static_cast<double>(sums[0]) / static_cast<double>(std::max<std::int64_t>(sums[1], 1));
+}
+
+void ResNet50::send_outputs(runner::OutputSink* sink, std::int64_t batch,
+                            const std::vector<std::int32_t>& labels) {
+  const auto [first, last] = data_.validation_part(around_.world.rank());
+  const std::int64_t size = model_->local_batch();
+  const std::int64_t begin = std::min(first + batch * size, last);
+  const std::int64_t count = std::min(size, last - begin);
+  const std::int64_t width = config_.model.classes;
+  const std::vector<std::int64_t> range = {begin, count};
+  std::vector<std::int64_t> mine(labels.begin(),
+                                 labels.begin() + static_cast<std::ptrdiff_t>(count));
+  const auto outputs = model_->executor().outputs().first(static_cast<std::size_t>(count * width));
+  const auto ranges = around_.world.gather(std::span<const std::int64_t>(range), 0);
+  const auto all_labels = around_.world.gather(std::span<const std::int64_t>(mine), 0);
+  const auto all_outputs = around_.world.gather(outputs, 0);
+  std::size_t row = 0;
+  for (std::size_t rank = 0; 2 * rank < ranges.size(); ++rank) {
+    const auto rows = static_cast<std::size_t>(ranges[2 * rank + 1]);
+    const std::vector<std::int32_t> part(
+        all_labels.begin() + static_cast<std::ptrdiff_t>(row),
+        all_labels.begin() + static_cast<std::ptrdiff_t>(row + rows));
+    const std::span<const float> all(all_outputs);
+    if (rows > 0) {
+      sink->write(ranges[2 * rank], width,
+                  all.subspan(row * static_cast<std::size_t>(width),
+                              rows * static_cast<std::size_t>(width)),
+                  part);
+    }
+    row += rows;
+  }
+}
+
+double ResNet50::evaluate(runner::OutputSink* outputs) {
+  data_.open_validation();
+  info_.eval_samples = data_.validation_samples();
+  model_->synchronize_statistics();
+  const std::int64_t batch_size = model_->local_batch();
+  const auto batches = data_.validation_batches(batch_size);
+  const auto [first, last] = data_.validation_part(around_.world.rank());
+  const std::int64_t mine = (last - first + batch_size - 1) / batch_size;
+  // Sending outputs is collective, so that a rank with fewer batches sends empty ones at the end.
+  const bool sends = around_.world.allreduce_max(std::int64_t{outputs != nullptr ? 1 : 0}) > 0;
+  const std::int64_t rounds = sends ? around_.world.allreduce_max(mine) : mine;
+  nn::LossSums sums;
+  for (std::int64_t batch = 0; batch < rounds; ++batch) {
+    if (batch < mine) {
+      load_batch(batches->next());
+      model_->executor().forward(nn::Mode::kInference);
+      const nn::LossSums part =
+          nn::softmax_cross_entropy(model_->executor().outputs(), labels_, 0.0, 1.0, {});
+      sums.correct += part.correct;
+      sums.samples += part.samples;
+    }
+    if (sends) send_outputs(outputs, batch, labels_);
+  }
+  around_.telemetry.add(Counter::kEvalSamples, sums.samples);
+  count_reads();
+  return correct_share(sums);
+}
+
+void ResNet50::save_weights(runner::StateWriter* writer) {
+  model_->synchronize_statistics();
+  if (writer == nullptr) return;
+  nn::Executor& executor = model_->executor();
+  for (std::size_t i = 0; i < network_.parameters().size(); ++i) {
+    const nn::ParameterSpec& spec = network_.parameters()[i];
+    writer->write(spec.name, spec.shape, executor.parameters().read_weights(static_cast<int>(i)));
+  }
+  for (std::size_t i = 0; i < network_.statistics().size(); ++i) {
+    const nn::StatisticsSpec& spec = network_.statistics()[i];
+    const auto mean = executor.statistics().mean(static_cast<int>(i));
+    const auto variance = executor.statistics().variance(static_cast<int>(i));
+    writer->write(spec.name + ".running_mean", {spec.channels},
+                  std::vector<float>(mean.begin(), mean.end()));
+    writer->write(spec.name + ".running_var", {spec.channels},
+                  std::vector<float>(variance.begin(), variance.end()));
+  }
+}
+
+void ResNet50::load_weights(const runner::StateReader& reader) {
+  nn::Executor& executor = model_->executor();
+  std::set<std::string> known;
+  for (std::size_t i = 0; i < network_.parameters().size(); ++i) {
+    const nn::ParameterSpec& spec = network_.parameters()[i];
+    executor.parameters().write_weights(static_cast<int>(i), reader.read(spec.name, spec.shape));
+    known.insert(spec.name);
+  }
+  for (std::size_t i = 0; i < network_.statistics().size(); ++i) {
+    const nn::StatisticsSpec& spec = network_.statistics()[i];
+    executor.statistics().set(static_cast<int>(i),
+                              reader.read(spec.name + ".running_mean", {spec.channels}),
+                              reader.read(spec.name + ".running_var", {spec.channels}));
+    // PyTorch counts the batches it has seen; nothing here depends on them.
+    for (const char* member : {".running_mean", ".running_var", ".num_batches_tracked"})
+      known.insert(spec.name + member);
+  }
+  for (const std::string& name : reader.names()) {
+    if (known.count(name) == 0) {
+      throw base::DataError(fmt::format("weights: {}: this model has no such array", name));
+    }
+  }
+}
+
+runner::StepCost ResNet50::step_cost() const {
+  const std::int64_t samples =
+      split_.slices[static_cast<std::size_t>(around_.world.rank())].count * split_.accumulation;
+  std::int64_t macs = 0;
+  for (const nn::Operation& operation : network_.operations()) {
+    macs += network_.forward_macs(operation) * (operation.src == 0 ? 2 : 3);
+  }
+  return {samples, 2 * macs * samples,
+          network_.parameter_count() * static_cast<std::int64_t>(sizeof(float))};
+}
+
+nlohmann::json ResNet50::memory_plan() const {
+  std::map<std::string, std::int64_t> bytes;
+  if (model_) {
+    bytes = model_->executor().memory_bytes();
+  } else {
+    // A plan needs no memory of its own: what is not touched is not there.
+    nn::ExecutorOptions options;
+    options.batch = split_.slices[static_cast<std::size_t>(around_.world.rank())].count;
+    options.accumulates = split_.accumulation > 1;
+    options.groups =
+        nn::plan_batch_groups(split_.slices, around_.world.rank(), config_.training.bn_group_size);
+    options.instruction_set = base::usable_instruction_set();
+    nn::Device device;
+    bytes = nn::Executor(network_, options, device, nullptr).memory_bytes();
+  }
+  bytes["optimizer state"] = bytes["weights"];
+  return bytes;
+}
+
+}  // namespace
+
+std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
+                                                const runner::Surroundings& around) {
+  return std::make_unique<ResNet50>(config, around);
+}
+
+}  // namespace resnet50
