@@ -1,0 +1,152 @@
+// Tests of weights, checkpoints and outputs in HDF5.
+// Hides nothing.
+#include "staging/h5.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hdf5.h>
+
+#include <filesystem>
+#include <limits>
+#include <numeric>
+
+#include "runner/base/error.h"
+#include "runner/base/temporary_directory.h"
+#include "runner/base/thrown_message.h"
+
+namespace staging {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class H5 : public testing::Test {
+ protected:
+  std::string path() const { return (folder_.path() / "state.h5").string(); }
+  const base::TemporaryDirectory folder_;
+};
+
+TEST_F(H5, GivesBackTheSameBits) {
+  const std::vector<float> weights = {
+      1.0F, -0.0F, 1e-42F, 3.4e38F, std::numeric_limits<float>::infinity(), 0.1F};
+  H5StateWriter writer(path());
+  writer.write("layer1.0.conv1.weight", {2, 3, 1}, weights);
+  writer.write("optimizer/layer1.0.conv1.weight", {6}, weights);
+  writer.write("step", std::int64_t{1} << 60);
+  writer.finish();
+
+  const H5StateReader reader(path());
+  const std::vector<float> got = reader.read("layer1.0.conv1.weight", {2, 3, 1});
+  EXPECT_EQ(std::memcmp(got.data(), weights.data(), weights.size() * sizeof(float)), 0);
+  EXPECT_EQ(reader.read_integer("step"), std::int64_t{1} << 60);
+  EXPECT_TRUE(reader.has("optimizer/layer1.0.conv1.weight"));
+  EXPECT_FALSE(reader.has("momentum/layer1.0.conv1.weight"));
+  EXPECT_FALSE(reader.has("layer1"));
+  EXPECT_EQ(reader.names(), (std::vector<std::string>{"layer1.0.conv1.weight",
+                                                      "optimizer/layer1.0.conv1.weight", "step"}));
+}
+
+TEST_F(H5, AppearsOnlyWhenFinished) {
+  {
+    H5StateWriter writer(path());
+    writer.write("step", 3);
+    EXPECT_FALSE(fs::exists(path()));
+  }
+  EXPECT_FALSE(fs::exists(path()));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));  // nothing is left of a writer that gave up
+}
+
+TEST_F(H5, KeepsTheOldFileUntilTheNewOneIsWhole) {
+  {
+    H5StateWriter writer(path());
+    writer.write("step", 1);
+    writer.finish();
+  }
+  H5StateWriter writer(path());
+  writer.write("step", 2);
+  EXPECT_EQ(H5StateReader(path()).read_integer("step"), 1);
+  writer.finish();
+  EXPECT_EQ(H5StateReader(path()).read_integer("step"), 2);
+}
+
+TEST_F(H5, NamesFileAndDatasetOfWhatDoesNotFit) {
+  {
+    H5StateWriter writer(path());
+    writer.write("weight", {2, 3}, std::vector<float>(6));
+    writer.write("step", 3);
+    EXPECT_THROW(writer.write("bad", {2, 3}, std::vector<float>(5)), base::ShapeError);
+    EXPECT_THAT(base::thrown_message<base::SystemError>([&] { writer.write("step", 4); }),
+                HasSubstr("state.h5: step: cannot be created"));
+    writer.finish();
+  }
+  const H5StateReader reader(path());
+  const auto message = [&](const std::string& name, const std::vector<std::int64_t>& shape) {
+    return base::thrown_message<base::DataError>([&] { reader.read(name, shape); });
+  };
+  EXPECT_THAT(message("weight", {3, 2}), HasSubstr("state.h5: weight: expected floating point of "
+                                                   "shape [3, 2], found [2, 3]"));
+  EXPECT_THAT(message("bias", {1}), HasSubstr("state.h5: expected a dataset 'bias'"));
+  EXPECT_THAT(message("step", {}), HasSubstr("another type"));
+  EXPECT_THROW(reader.read_integer("weight"), base::DataError);
+}
+
+TEST_F(H5, RefusesFilesThatAreNotHdf5) {
+  const std::string text = folder_.write("text.h5", "no HDF5 file");
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { H5StateReader reader(text); }),
+              HasSubstr("text.h5: expected an HDF5 file"));
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { H5StateReader reader(path()); }),
+              HasSubstr("cannot be opened"));
+  EXPECT_THAT(base::thrown_message<base::SystemError>(
+                  [&] { H5StateWriter writer((folder_.path() / "no" / "x.h5").string()); }),
+              HasSubstr("cannot be created"));
+}
+
+TEST_F(H5, RefusesAFileThatIsCut) {
+  {
+    H5StateWriter writer(path());
+    writer.write("weight", {100000}, std::vector<float>(100000));
+    writer.finish();
+  }
+  fs::resize_file(path(), fs::file_size(path()) / 2);
+  EXPECT_THROW(H5StateReader reader(path()), base::DataError);
+}
+
+TEST_F(H5, ReadsDoublesOfOtherPrograms) {
+  const hid_t file = H5Fcreate(path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t dims = 2;
+  const hid_t space = H5Screate_simple(1, &dims, nullptr);
+  const hid_t data =
+      H5Dcreate2(file, "w", H5T_IEEE_F64BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const std::array<double, 2> values = {0.5, -2.0};
+  H5Dwrite(data, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+  H5Dclose(data);
+  H5Sclose(space);
+  H5Fclose(file);
+  EXPECT_EQ(H5StateReader(path()).read("w", {2}), (std::vector<float>{0.5F, -2.0F}));
+}
+
+TEST_F(H5, CollectsOutputsInOrder) {
+  H5OutputSink sink(path());
+  std::vector<float> all(7 * 3);
+  std::iota(all.begin(), all.end(), 0.0F);
+  const std::vector<std::int32_t> labels = {0, 1, 2, 1, 0, 2, 1};
+  sink.write(0, 3, std::span(all).first(12), std::span(labels).first(4));
+  EXPECT_THROW(sink.write(5, 3, std::span(all).last(6), std::span(labels).last(2)),
+               base::ShapeError);
+  EXPECT_THROW(sink.write(4, 2, std::span(all).last(6), std::span(labels).last(3)),
+               base::ShapeError);
+  sink.write(4, 3, std::span(all).last(9), std::span(labels).last(3));
+  sink.finish();
+  EXPECT_EQ(H5StateReader(path()).read("outputs", {7, 3}), all);
+
+  const hid_t file = H5Fopen(path().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t data = H5Dopen2(file, "labels", H5P_DEFAULT);
+  std::vector<std::int32_t> got(7);
+  EXPECT_GE(H5Dread(data, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, got.data()), 0);
+  EXPECT_EQ(got, labels);
+  H5Dclose(data);
+  H5Fclose(file);
+}
+
+}  // namespace
+}  // namespace staging
