@@ -48,6 +48,7 @@ class RunLog {
   void run_stop(const char* status, const std::string& reason);
 
  private:
+  void log_target(const QualityTarget& target);
   mllog::LogWriter& writer_;
   enum class Phase { kBefore, kRunning, kStopped } phase_ = Phase::kBefore;
 };
