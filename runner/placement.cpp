@@ -3,7 +3,6 @@
 #include "runner/placement.h"
 
 #include <fmt/format.h>
-#include <hwloc.h>
 
 #include <algorithm>
 #include <array>
@@ -15,27 +14,15 @@
 
 #include "runner/base/narrow.h"
 #include "runner/base/system_facts.h"
+#include "runner/hwloc_topology.h"
 
 namespace runner {
 namespace {
-
-struct TopologyDeleter {
-  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
-};
-using TopologyHandle = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, TopologyDeleter>;
 
 struct BitmapDeleter {
   void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
 };
 using Bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, BitmapDeleter>;
-
-TopologyHandle load_topology() {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw base::SystemError("hwloc_topology_init failed");
-  TopologyHandle topology(raw);
-  if (hwloc_topology_load(raw) != 0) throw base::SystemError("hwloc_topology_load failed");
-  return topology;
-}
 
 std::string list_text(hwloc_const_bitmap_t bitmap) {
   const int size = hwloc_bitmap_list_snprintf(nullptr, 0, bitmap);
@@ -68,6 +55,14 @@ std::int64_t threads_from_environment() {
 }
 
 }  // namespace
+
+TopologyHandle load_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) throw base::SystemError("hwloc_topology_init failed");
+  TopologyHandle topology(raw);
+  if (hwloc_topology_load(raw) != 0) throw base::SystemError("hwloc_topology_load failed");
+  return topology;
+}
 
 Binding current_binding() {
   const TopologyHandle topology = load_topology();

@@ -90,12 +90,8 @@ void write_file_atomically(const std::string& path, const std::string& text) {
   }
   if (::fsync(file.get()) != 0) throw base::system_error("cannot write " + partial, errno);
   file.reset();
-  rename_file(partial, path);
-}
-
-void rename_file(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) {
-    throw base::system_error(fmt::format("cannot rename {} to {}", from, to), errno);
+  if (std::rename(partial.c_str(), path.c_str()) != 0) {
+    throw base::system_error(fmt::format("cannot rename {} to {}", partial, path), errno);
   }
 }
 

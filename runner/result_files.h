@@ -36,7 +36,4 @@ class ResultFiles {
 /// `text` under `path`, complete on disk before the name appears. Throws SystemError.
 void write_file_atomically(const std::string& path, const std::string& text);
 
-/// Gives `from` (a file complete on disk) the name `to`. Throws SystemError.
-void rename_file(const std::string& from, const std::string& to);
-
 }  // namespace runner

@@ -263,7 +263,7 @@ double Run::since_start_s() const {
 void Run::finish() {
   outcome_.run_s = since_start_s();
   log_.run_stop(outcome_.status == RunStatus::kSuccess ? "success" : "aborted", outcome_.reason);
-  outcome_.telemetry = doors_.telemetry.to_json();
+  outcome_.telemetry_entry = telemetry::rank_entry(doors_.identity, doors_.telemetry);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "runner/console.h"
 #include "runner/mllog/log_writer.h"
 #include "runner/run_config.h"
+#include "runner/telemetry/report_file.h"
 #include "runner/workload.h"
 
 namespace runner {
@@ -38,8 +39,8 @@ struct RunOutcome {
   std::int64_t epochs = 0;  ///< trained completely
   double run_s = 0.0;       ///< run_start to run_stop on a steady clock
   std::vector<EvaluationPoint> evaluations;
-  nlohmann::json telemetry;  ///< this rank's account of run_start to run_stop
-  nlohmann::json staging;    ///< what Workload::stage() told
+  std::string telemetry_entry;  ///< telemetry::rank_entry of run_start to run_stop, this rank's
+  nlohmann::json staging;       ///< what Workload::stage() told
 
   bool has_quality() const { return !evaluations.empty(); }
 };
@@ -50,6 +51,7 @@ struct RunDoors {
   const Topology& topology;
   telemetry::Telemetry& telemetry;
   mllog::LogWriter& log;
+  telemetry::RankIdentity identity;
   Console& console;
   std::function<bool()> stop_requested;  ///< asked on every rank; one yes is enough
 };

@@ -1,0 +1,20 @@
+// The machine's topology as hwloc sees it.
+// Hides how it is loaded and given back.
+#pragma once
+
+#include <hwloc.h>
+
+#include <memory>
+#include <type_traits>
+
+namespace runner {
+
+struct TopologyDeleter {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using TopologyHandle = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, TopologyDeleter>;
+
+/// Throws SystemError when hwloc cannot read the machine.
+TopologyHandle load_topology();
+
+}  // namespace runner

@@ -1,0 +1,55 @@
+// Provenance from all nodes.
+// Hides which facts are worth a line when nodes are alike.
+#include "runner/provenance.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runner/base/system_facts.h"
+
+namespace runner {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Variables that name a rank or its connections say nothing about the machine.
+constexpr char kEnvironment[] = "environment";
+constexpr char kHost[] = "host";
+constexpr char kAffinity[] = "affinity";
+constexpr char kUsable[] = "usable_cpus";
+
+/// The facts of `machine` that differ from those of `first`; empty when nothing but names does.
+Json differing(const Json& machine, const Json& first) {
+  Json facts = Json::object();
+  for (const auto& [key, value] : machine.items()) {
+    const bool ranks_own =
+        key == kEnvironment || key == kHost || key == kAffinity || key == kUsable;
+    if (!ranks_own && first.value(key, Json()) != value) facts[key] = value;
+  }
+  return facts;
+}
+
+}  // namespace
+
+Json gather_provenance(const Communicator& world, const Topology& topology, const Binding& binding,
+                       const ThreadPlan& threads, const Json& libraries) {
+  const Json facts = topology.is_node_leader() ? base::machine_facts() : Json();
+  const auto machines = world.gather(facts.is_null() ? "" : facts.dump(), 0);
+  const auto bindings = world.gather(to_json(binding, threads).dump(), 0);
+  if (world.rank() != 0) return nullptr;
+
+  Json provenance = {
+      {"build", base::build_facts()}, {"libraries", libraries},   {"machine", facts},
+      {"nodes", topology.node_count}, {"binding", Json::array()}, {"other_nodes", Json::array()}};
+  for (const std::string& text : bindings) provenance["binding"].push_back(Json::parse(text));
+  for (std::size_t r = 1; r < machines.size(); ++r) {
+    if (machines[r].empty()) continue;
+    const Json machine = Json::parse(machines[r]);
+    Json difference = differing(machine, facts);
+    if (difference.empty()) continue;
+    difference[kHost] = machine.value(kHost, Json());
+    provenance["other_nodes"].push_back(difference);
+  }
+  return provenance;
+}
+
+}  // namespace runner
