@@ -1,0 +1,34 @@
+// The commands that train or look at the machine, and what they need from other rooms.
+// Hides their options.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "runner/base/command.h"
+#include "runner/run_set.h"
+#include "runner/workload.h"
+
+namespace runner {
+
+/// What rooms above this one give; wired in main.
+struct CommandParts {
+  std::vector<WorkloadEntry> workloads;
+  MakeStateWriter make_state_writer;
+  std::function<std::unique_ptr<StateReader>(const std::string& path)> make_state_reader;
+  std::function<std::unique_ptr<OutputSink>(const std::string& path)> make_output_sink;
+  std::function<nlohmann::json()> libraries;  ///< names and versions
+};
+
+/// run, evaluate, generate, bench, config, system.
+std::vector<base::Command> commands(CommandParts parts);
+
+// The tables that commands() joins, one per source file.
+std::vector<base::Command> training_commands(const std::shared_ptr<const CommandParts>& parts);
+std::vector<base::Command> workload_commands(const std::shared_ptr<const CommandParts>& parts);
+std::vector<base::Command> inspection_commands(const std::shared_ptr<const CommandParts>& parts);
+
+}  // namespace runner

@@ -1,0 +1,52 @@
+// Reading of configurations for commands.
+// Hides CLI11's callbacks.
+#include "runner/config_source.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "runner/base/error.h"
+#include "runner/base/object_reader.h"
+
+namespace runner {
+namespace {
+
+void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
+  const base::ObjectReader reader(base::load_config(source.path, source.overrides), source.path);
+  source.config.emplace(parse_run_config(reader, source.path));
+  source.entry = &find_workload(workloads, source.config->workload, reader.where("workload"));
+  source.entry->check(reader);
+  reader.reject_unknown();
+}
+
+}  // namespace
+
+std::shared_ptr<ConfigSource> declare_config(CLI::App& app,
+                                             const std::vector<WorkloadEntry>& workloads) {
+  auto source = std::make_shared<ConfigSource>();
+  app.add_option("CONFIG", source->path, "configuration file (JSON, // comments allowed)")
+      ->required();
+  app.add_option("--set", source->overrides, "change one value, such as --set training.epochs=3")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.callback([source, &workloads] { load(*source, workloads); });
+  return source;
+}
+
+const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
+                                   const std::string& name, const std::string& where) {
+  std::vector<std::string> names;
+  for (const WorkloadEntry& entry : workloads) {
+    if (entry.name == name) return entry;
+    names.emplace_back(entry.name);
+  }
+  std::string message = where + ": no workload is called '" + name + "'";
+  const std::string near = base::nearest_name(name, names);
+  if (!near.empty()) message += "; did you mean '" + near + "'?";
+  message += " (there are:";
+  for (const std::string& known : names) message += " " + known;
+  throw base::ConfigError(message + ")");
+}
+
+}  // namespace runner

@@ -1,0 +1,32 @@
+// Where a command's configuration comes from: a file and --set overrides.
+// Hides the options and the order of checks.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/run_config.h"
+#include "runner/workload.h"
+
+namespace runner {
+
+/// The options CONFIG and --set of a command, and what they mean after parsing.
+struct ConfigSource {
+  std::string path;
+  std::vector<std::string> overrides;
+  std::optional<RunConfig> config;
+  const WorkloadEntry* entry = nullptr;
+};
+
+/// Declares the options. While the command line is parsed, and so before any MPI, the file is read
+/// and every key of it is checked: ConfigError leaves the parser. `workloads` must outlive `app`.
+std::shared_ptr<ConfigSource> declare_config(CLI::App& app,
+                                             const std::vector<WorkloadEntry>& workloads);
+
+/// The entry of that name; throws ConfigError with the nearest name, `where` saying who asks.
+const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
+                                   const std::string& name, const std::string& where);
+
+}  // namespace runner

@@ -1,0 +1,113 @@
+// The plan of a run.
+// Hides arithmetic on schedules and sizes.
+#include "runner/dry_run.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace runner {
+namespace {
+
+using Json = nlohmann::json;
+
+std::int64_t evaluations(const RunConfig& config) {
+  std::int64_t count = 0;
+  for (std::int64_t epoch = config.evaluation.next_due(1); epoch <= config.epochs;
+       epoch = config.evaluation.next_due(epoch + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+Json schedule_plan(const RunConfig& config, std::int64_t runs, const WorkloadInfo& info,
+                   const StepCost& cost, int ranks) {
+  const std::int64_t steps = config.epochs * info.steps_per_epoch;
+  return {{"runs", runs},
+          {"epochs_at_most", config.epochs},
+          {"steps_per_epoch", info.steps_per_epoch},
+          {"steps_at_most", steps},
+          {"evaluations_at_most", evaluations(config)},
+          {"training_flops_at_most",
+           static_cast<double>(cost.flops) * static_cast<double>(steps) * ranks},
+          {"exchange_bytes_per_rank_at_most",
+           static_cast<double>(cost.exchange_bytes) * static_cast<double>(steps)},
+          {"time", "not estimated: `trainmark bench` measures this machine's rate"}};
+}
+
+/// Free bytes where results go: of the nearest folder that exists. Null if that cannot be read.
+Json free_bytes(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(directory, error);
+  while (!std::filesystem::exists(folder, error) && folder != folder.root_path()) {
+    folder = folder.parent_path();
+  }
+  const auto space = std::filesystem::space(folder, error);
+  return error ? Json() : Json(space.available);
+}
+
+Json target_plan(const RunConfig& config, const WorkloadInfo& info) {
+  return {{"metric", info.target.log_key},
+          {"value", config.has_target ? config.target_quality : info.target.value},
+          {"workload_default", info.target.value}};
+}
+
+Json log_plan(const Workload& workload) {
+  Json fields = Json::object();
+  for (const auto& [key, value] : workload.log_fields()) fields[key] = value;
+  return fields;
+}
+
+}  // namespace
+
+std::vector<std::string> known_rule_breaks(const RunConfig& config, const WorkloadInfo& info) {
+  std::vector<std::string> breaks;
+  if (config.submission.division == "closed" && config.has_target &&
+      config.target_quality != info.target.value) {
+    breaks.push_back(fmt::format("/target/quality: the closed division's target is {}, got {}",
+                                 info.target.value, config.target_quality));
+  }
+  if (config.clear_caches == "never") {
+    breaks.emplace_back("/clear_caches: the rules want caches cleared before a run, got never");
+  }
+  if (config.submission.org == SubmissionConfig().org) {
+    breaks.emplace_back("/submission/org: names no submitter yet");
+  }
+  return breaks;
+}
+
+Json plan_run(const RunConfig& config, std::int64_t runs, Workload& workload,
+              const Surroundings& around, const ThreadPlan& threads) {
+  workload.open_data();
+  const WorkloadInfo& info = workload.info();
+  const StepCost cost = workload.step_cost();
+  const auto weights = static_cast<double>(info.parameters * 4) * static_cast<double>(runs);
+  return {{"config", config.reader.resolved()},
+          {"workload",
+           {{"name", info.name},
+            {"benchmark", info.benchmark},
+            {"parameters", info.parameters},
+            {"train_samples", info.train_samples},
+            {"eval_samples", info.eval_samples},
+            {"global_batch_size", info.global_batch_size},
+            {"target", target_plan(config, info)}}},
+          {"schedule", schedule_plan(config, runs, info, cost, around.world.size())},
+          {"memory", {{"rank_bytes", workload.memory_plan()}}},
+          {"disk",
+           {{"folder", fmt::format("{}/{}/{}", config.results_directory, config.system_name,
+                                   config.workload)},
+            {"weights_bytes", weights},
+            {"free_bytes", free_bytes(config.results_directory)}}},
+          {"ranks",
+           {{"ranks", around.world.size()},
+            {"nodes", around.topology.node_count},
+            {"threads_per_rank", threads.threads},
+            {"node_threads", threads.node_threads},
+            {"node_cpus", threads.node_cpus},
+            {"oversubscribed", threads.oversubscribed()}}},
+          {"log", log_plan(workload)},
+          {"rules", {{"known_breaks", known_rule_breaks(config, info)}}}};
+}
+
+}  // namespace runner

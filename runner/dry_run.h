@@ -1,0 +1,24 @@
+// What a run would do, without doing it.
+// Hides how plans and estimates are put together.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "runner/placement.h"
+#include "runner/run_config.h"
+#include "runner/workload.h"
+
+namespace runner {
+
+/// What is known before a run to break the rules of its division; empty when nothing is.
+std::vector<std::string> known_rule_breaks(const RunConfig& config, const WorkloadInfo& info);
+
+/// Collective. Reads the dataset's metadata, trains nothing, writes nothing. {"config",
+/// "workload", "schedule", "memory", "disk", "ranks", "log", "rules"}; the same on every rank but
+/// for what is per rank, which is rank 0's.
+nlohmann::json plan_run(const RunConfig& config, std::int64_t runs, Workload& workload,
+                        const Surroundings& around, const ThreadPlan& threads);
+
+}  // namespace runner

@@ -1,0 +1,13 @@
+// Runs a command that needs ranks: MPI's start, its end, and what happens to a failure between.
+// Hides which failures end the job at once.
+#pragma once
+
+#include "runner/base/command.h"
+
+namespace runner {
+
+/// Starts MPI, runs `action` on every rank of the job (one, without a launcher), ends MPI and
+/// returns the exit status. An exception of one rank ends the whole job with its message and code.
+int run_on_ranks(int argc, char** argv, const base::Command::Action& action);
+
+}  // namespace runner

@@ -1,0 +1,142 @@
+// From argv to an exit status.
+// Hides CLI11's errors, and that under a launcher every rank parses the same command line.
+#include "runner/program.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include "runner/base/error.h"
+#include "runner/base/object_reader.h"
+
+namespace runner {
+namespace {
+
+using base::ExitCode;
+
+constexpr char kExitCodes[] = R"(Exit codes:
+  0  success
+  1  internal error, or the launcher's own failure
+  2  usage: the command line or a configuration asks for something that cannot be
+  3  data: a dataset, log, weights file or checkpoint is missing or damaged
+  4  system: the machine, the operating system or a library refused
+  5  not compliant: a rule is broken
+  6  the target was missed
+  7  stopped by a signal
+  8  incomplete: part of what was asked for was done)";
+
+/// This process's rank as its launcher tells it before MPI starts; 0 without a launcher.
+int launched_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  }
+  return 0;
+}
+
+/// Every rank finds the same fault at the same time: rank 0 tells it, and its exit makes the
+/// launcher end the others. One that is still there after a while found a fault of its own.
+int fail(ExitCode code, const std::string& message) {
+  if (launched_rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(2));
+  std::cerr << "trainmark: " << message << std::endl;
+  return static_cast<int>(code);
+}
+
+class CommandLine {
+ public:
+  explicit CommandLine(const Program& program) : app_("", "trainmark") {
+    app_.description(
+        "Trains MLPerf workloads on CPU clusters, logs what the rules ask for, and analyses logs.");
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", program.version, "versions of program and libraries");
+    app_.footer(kExitCodes);
+    for (const base::Command& command : program.commands) add(command);
+    for (const std::string& name : program.missing_commands) add_missing(name, program.why_missing);
+  }
+
+  /// The exit status where parsing is the end: help, version, a usage error.
+  std::optional<int> parse(int argc, char** argv);
+  const base::Command* chosen() const { return chosen_; }
+  const base::Command::Action& action() const { return actions_.at(chosen_->name); }
+
+ private:
+  void add(const base::Command& command);
+  void add_missing(const std::string& name, const std::string& why);
+  void refuse_unknown_command(int argc, char** argv) const;
+
+  CLI::App app_;
+  std::map<std::string, const base::Command*> commands_;
+  std::map<std::string, base::Command::Action> actions_;
+  std::vector<std::string> names_;
+  const base::Command* chosen_ = nullptr;
+};
+
+void CommandLine::add(const base::Command& command) {
+  CLI::App* sub = app_.add_subcommand(command.name, command.summary);
+  sub->footer("Example:\n  " + command.example);
+  actions_[command.name] = command.declare(*sub);
+  commands_[command.name] = &command;
+  names_.push_back(command.name);
+}
+
+void CommandLine::add_missing(const std::string& name, const std::string& why) {
+  CLI::App* sub = app_.add_subcommand(name, "(" + why + ")");
+  sub->set_help_flag();
+  sub->allow_extras();
+  sub->callback([name, why] { throw base::ConfigError(name + ": " + why); });
+  names_.push_back(name);
+}
+
+void CommandLine::refuse_unknown_command(int argc, char** argv) const {
+  if (argc < 2 || argv[1][0] == '-') return;
+  const std::string name = argv[1];
+  if (std::find(names_.begin(), names_.end(), name) != names_.end()) return;
+  const std::string near = base::nearest_name(name, names_);
+  throw base::ConfigError("no command is called '" + name + "'" +
+                          (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                          " See trainmark --help.");
+}
+
+std::optional<int> CommandLine::parse(int argc, char** argv) {
+  try {
+    refuse_unknown_command(argc, argv);
+    app_.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    std::ostringstream out, message;
+    const int status = app_.exit(e, out, message);
+    if (status == 0) {
+      if (launched_rank() == 0) std::cout << out.str() << std::flush;
+      return 0;
+    }
+    std::string text = message.str();
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return fail(ExitCode::kUsage, text);
+  } catch (const base::Error& e) {
+    return fail(e.code(), e.what());
+  }
+  chosen_ = commands_.at(app_.get_subcommands().front()->get_name());
+  return std::nullopt;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const Program& program) {
+  try {
+    CommandLine line(program);
+    if (const auto status = line.parse(argc, argv)) return *status;
+    if (line.chosen()->needs_mpi) return program.run_on_ranks(argc, argv, line.action());
+    return static_cast<int>(line.action()(nullptr));
+  } catch (const base::Error& e) {
+    return fail(e.code(), e.what());
+  } catch (const std::exception& e) {
+    return fail(ExitCode::kInternal, e.what());
+  }
+}
+
+}  // namespace runner

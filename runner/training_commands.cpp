@@ -1,0 +1,153 @@
+// run and evaluate.
+// Hides their options.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "runner/commands.h"
+#include "runner/config_source.h"
+#include "runner/documents.h"
+#include "runner/dry_run.h"
+#include "runner/stop_signals.h"
+
+namespace runner {
+namespace {
+
+using base::ExitCode;
+using Json = nlohmann::json;
+
+struct RunOptions {
+  std::shared_ptr<ConfigSource> source;
+  std::int64_t runs = 1;
+  bool dry_run = false;
+  std::string json;
+};
+
+ExitCode dry_run(const RunOptions& options, const Communicator& world) {
+  const RunConfig& config = *options.source->config;
+  const Topology topology = discover_topology(world);
+  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  const Surroundings around{world, topology, telemetry, threads.threads};
+  const auto workload = options.source->entry->make(config, around);
+  const Json plan = plan_run(config, options.runs, *workload, around, threads);
+  if (world.rank() != 0) return ExitCode::kSuccess;
+  if (!options.json.empty()) {
+    write_document(plan, options.json, std::cout);
+  } else {
+    print_facts(plan, std::cout);
+  }
+  return ExitCode::kSuccess;
+}
+
+ExitCode run(const RunOptions& options, const CommandParts& parts, const Communicator& world) {
+  if (options.dry_run) return dry_run(options, world);
+  const StopSignals signals;
+  const base::SystemClock clock;
+  Console console(std::cerr, Console::style_of_stderr(world.rank()), clock);
+  const Topology topology = discover_topology(world);
+  const RunSetDoors doors{world,
+                          topology,
+                          clock,
+                          console,
+                          std::cout,
+                          [&signals] { return signals.requested(); },
+                          parts.make_state_writer,
+                          parts.libraries()};
+  return run_set(*options.source->config, options.runs, options.source->entry->make, doors);
+}
+
+base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
+  base::Command command;
+  command.name = "run";
+  command.summary = "stage, train to the target, evaluate, log; alone or under mpirun";
+  command.example =
+      "mpirun -n 2 --bind-to none trainmark run configs/resnet50/cifar10.json --set seed=7";
+  command.needs_mpi = true;
+  command.declare = [parts](CLI::App& app) -> base::Command::Action {
+    auto options = std::make_shared<RunOptions>();
+    options->source = declare_config(app, parts->workloads);
+    app.add_option("--runs", options->runs, "runs of the set, each with its own seed")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    auto* dry = app.add_flag("--dry-run", options->dry_run,
+                             "print configuration, plan and rule check; train and write nothing");
+    app.add_option("--json", options->json,
+                   "with --dry-run: the plan as JSON into this file; '-' for standard output")
+        ->needs(dry);
+    return [options, parts](Communicator* world) { return run(*options, *parts, *world); };
+  };
+  return command;
+}
+
+struct EvaluateOptions {
+  std::shared_ptr<ConfigSource> source;
+  std::string weights;
+  std::string outputs;
+  std::string json;
+};
+
+ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
+                  const Communicator& world) {
+  const RunConfig& config = *options.source->config;
+  const Topology topology = discover_topology(world);
+  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  const Surroundings around{world, topology, telemetry, threads.threads};
+  const auto workload = options.source->entry->make(config, around);
+  workload->open_data();
+  workload->initialize();
+  workload->load_weights(*parts.make_state_reader(options.weights));
+
+  std::unique_ptr<OutputSink> sink;
+  if (world.rank() == 0 && !options.outputs.empty()) sink = parts.make_output_sink(options.outputs);
+  const double quality = workload->evaluate(sink.get());
+  if (world.rank() != 0) return ExitCode::kSuccess;
+  if (sink != nullptr) sink->finish();
+  const WorkloadInfo& info = workload->info();
+  const Json result = {{"benchmark", info.benchmark},   {"weights", options.weights},
+                       {"metric", info.target.log_key}, {"value", quality},
+                       {"samples", info.eval_samples},  {"seconds", telemetry.wall_s()}};
+  if (!options.json.empty()) {
+    write_document(result, options.json, std::cout);
+  } else {
+    std::cout << fmt::format("RESULT benchmark={} metric={} value={} unit=1 samples={}\n",
+                             info.benchmark, info.target.log_key, quality, info.eval_samples);
+  }
+  return ExitCode::kSuccess;
+}
+
+base::Command evaluate_command(const std::shared_ptr<const CommandParts>& parts) {
+  base::Command command;
+  command.name = "evaluate";
+  command.summary = "evaluation only, of given weights on the whole validation set";
+  command.example =
+      "trainmark evaluate configs/resnet50/cifar10.json --weights result_1.weights.h5 "
+      "--outputs outputs.h5";
+  command.needs_mpi = true;
+  command.declare = [parts](CLI::App& app) -> base::Command::Action {
+    auto options = std::make_shared<EvaluateOptions>();
+    options->source = declare_config(app, parts->workloads);
+    app.add_option("--weights", options->weights,
+                   "HDF5 file with the parameters under the reference model's names")
+        ->required();
+    app.add_option("--outputs", options->outputs,
+                   "write outputs [N, classes] and labels [N] of every sample to this HDF5 file");
+    app.add_option("--json", options->json,
+                   "write the result as JSON to this file; '-' for standard output");
+    return [options, parts](Communicator* world) { return evaluate(*options, *parts, *world); };
+  };
+  return command;
+}
+
+}  // namespace
+
+std::vector<base::Command> training_commands(const std::shared_ptr<const CommandParts>& parts) {
+  return {run_command(parts), evaluate_command(parts)};
+}
+
+}  // namespace runner

@@ -1,0 +1,120 @@
+// bench and generate: what a workload offers beside training.
+// Hides their options.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "runner/base/system_facts.h"
+#include "runner/commands.h"
+#include "runner/config_source.h"
+#include "runner/documents.h"
+#include "runner/provenance.h"
+
+namespace runner {
+namespace {
+
+using base::ExitCode;
+using Json = nlohmann::json;
+
+struct BenchCall {
+  std::string workload;
+  const WorkloadEntry* entry = nullptr;
+  BenchOptions options;
+  std::int64_t threads = 0;
+  std::string json;
+};
+
+void declare_bench_options(CLI::App& app, BenchCall& call) {
+  BenchOptions& options = call.options;
+  const auto number = [&](const char* name, std::int64_t& value, const char* help) {
+    app.add_option(name, value, help)->check(CLI::PositiveNumber)->capture_default_str();
+  };
+  number("--batch", options.batch, "samples per rank and step");
+  number("--steps", options.steps, "timed steps");
+  number("--image-size", options.image_size, "height and width of the input");
+  number("--classes", options.classes, "classes of the output");
+  app.add_option("--warmup", options.warmup_steps, "steps before the clock starts")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--precision", options.precision, "arithmetic of the layers")
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of weights and data")->capture_default_str();
+  app.add_flag("--layers", options.layers, "time every layer too");
+  app.add_option("--threads", call.threads,
+                 "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--json", call.json,
+                 "write the result as JSON to this file; '-' for standard output");
+}
+
+ExitCode bench(const BenchCall& call, const CommandParts& parts, const Communicator& world) {
+  const Topology topology = discover_topology(world);
+  const Binding binding = current_binding();
+  const ThreadPlan threads = plan_threads(call.threads, binding, topology.node);
+  if (threads.oversubscribed() && world.rank() == 0) {
+    std::cerr << "WARNING: " << threads.node_threads << " threads on " << threads.node_cpus
+              << " CPUs: the figures will say nothing\n";
+  }
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  const Surroundings around{world, topology, telemetry, threads.threads};
+  Json result = call.entry->bench(call.options, around);
+  const Json provenance = gather_provenance(world, topology, binding, threads, parts.libraries());
+  if (world.rank() != 0) return ExitCode::kSuccess;
+  if (call.json.empty()) {
+    print_facts(result, std::cout);
+    return ExitCode::kSuccess;
+  }
+  result["provenance"] = provenance;
+  write_document(result, call.json, std::cout);
+  return ExitCode::kSuccess;
+}
+
+base::Command bench_command(const std::shared_ptr<const CommandParts>& parts) {
+  base::Command command;
+  command.name = "bench";
+  command.summary = "a short timed training on data in memory: samples/s, FLOP/s, breakdown";
+  command.example = "trainmark bench resnet50 --batch 32 --threads 2 --steps 10 --json -";
+  command.needs_mpi = true;
+  command.declare = [parts](CLI::App& app) -> base::Command::Action {
+    auto call = std::make_shared<BenchCall>();
+    app.add_option("WORKLOAD", call->workload, "name of the workload")->required();
+    declare_bench_options(app, *call);
+    app.callback([call, parts] {
+      call->entry = &find_workload(parts->workloads, call->workload, "WORKLOAD");
+      if (call->entry->bench == nullptr) {
+        throw base::ConfigError("WORKLOAD: " + call->workload + " has no bench");
+      }
+    });
+    return [call, parts](Communicator* world) { return bench(*call, *parts, *world); };
+  };
+  return command;
+}
+
+base::Command generate_command(const std::shared_ptr<const CommandParts>& parts) {
+  base::Command command;
+  command.name = "generate";
+  command.summary = "write a learnable synthetic dataset in a workload's on-disk format";
+  command.example = "trainmark generate resnet50 --output build/data";
+  command.declare = [parts](CLI::App& app) -> base::Command::Action {
+    auto chosen = std::make_shared<std::function<ExitCode()>>();
+    app.require_subcommand(1);
+    for (const WorkloadEntry& entry : parts->workloads) {
+      if (!entry.generate) continue;
+      CLI::App* one = app.add_subcommand(entry.name, entry.summary);
+      const auto action = entry.generate(*one);
+      one->final_callback([chosen, action] { *chosen = action; });
+    }
+    return [chosen](Communicator*) { return (*chosen)(); };
+  };
+  return command;
+}
+
+}  // namespace
+
+std::vector<base::Command> workload_commands(const std::shared_ptr<const CommandParts>& parts) {
+  return {generate_command(parts), bench_command(parts)};
+}
+
+}  // namespace runner

@@ -1,0 +1,267 @@
+// Tests of the program from outside: exit codes, files, signals, ranks that fail.
+// Hides how it is started and watched.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Ended {
+  int status = -1;
+  double seconds = 0.0;
+  std::string out, err;
+};
+
+std::string content(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class ProgramTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    folder_ = fs::temp_directory_path() / (name + "-" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  /// A configuration file of the toy, with results in this test's folder.
+  std::string config(json overrides = json::object()) const {
+    json object = {{"workload", "toy"},
+                   {"epochs", 8},
+                   {"seed", 5},
+                   {"threads", 1},
+                   {"clear_caches", "never"},
+                   {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
+    object.update(overrides);
+    std::ofstream(folder_ / "toy.json") << object;
+    return (folder_ / "toy.json").string();
+  }
+  fs::path result(const std::string& ending) const {
+    return folder_ / "results" / "box" / "toy" / ("result_" + ending);
+  }
+
+  Ended shell(const std::string& command) const {
+    const auto out = folder_ / "out", err = folder_ / "err";
+    const auto began = std::chrono::steady_clock::now();
+    const int status = std::system((command + " >" + out.string() + " 2>" + err.string()).c_str());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, took.count(), content(out), content(err)};
+  }
+  Ended toy(const std::string& arguments) const { return shell(TOY_PROGRAM " " + arguments); }
+  Ended toy_on(int ranks, const std::string& arguments) const {
+    const std::string allow =
+        ::getuid() == 0 ? "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
+    return shell(allow + MPIEXEC " --oversubscribe --bind-to none -n " + std::to_string(ranks) +
+                 " " TOY_PROGRAM " " + arguments);
+  }
+  fs::path folder_;
+};
+
+TEST_F(ProgramTest, HelpNamesTheExitCodesAndEachCommandItsExample) {
+  const Ended all = toy("--help");
+  EXPECT_EQ(all.status, 0);
+  EXPECT_THAT(all.out, HasSubstr("6  the target was missed"));
+  for (const char* command : {"run", "evaluate", "generate", "bench", "config", "system"}) {
+    EXPECT_THAT(all.out, HasSubstr(command));
+    const Ended one = toy(std::string(command) + " --help");
+    EXPECT_EQ(one.status, 0) << command;
+    EXPECT_THAT(one.out, HasSubstr(std::string("trainmark ") + command)) << command;
+  }
+  EXPECT_EQ(toy("--version").out, "toy 1.2.3\n");
+}
+
+TEST_F(ProgramTest, UsageErrorsEndWithTwoAndSayWhatIsWrong) {
+  EXPECT_EQ(toy("").status, 2);
+  const Ended unknown = toy("evalute");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'evaluate'"));
+  EXPECT_EQ(toy("run --runs 0 " + config()).status, 2);
+  EXPECT_EQ(toy("run " + (folder_ / "absent.json").string()).status, 2);
+  const Ended typo = toy("run " + config({{"epoch", 3}}));
+  EXPECT_EQ(typo.status, 2);
+  EXPECT_THAT(typo.err, HasSubstr("/epoch"));
+  EXPECT_EQ(toy("run " + config({{"workload", "tot"}})).status, 2);
+  EXPECT_EQ(toy("run --json - " + config()).status, 2);
+  const Ended missing = toy("analyze results --json -");
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr("analyze: this build lacks it"));
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
+}
+
+TEST_F(ProgramTest, TellsAUsageErrorOnceUnderALauncher) {
+  const Ended typo = toy_on(2, "run " + config({{"epoch", 3}}));
+  EXPECT_EQ(typo.status, 2);
+  const std::size_t first = typo.err.find("/epoch");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(typo.err.find("trainmark: ", first), std::string::npos) << typo.err;
+}
+
+TEST_F(ProgramTest, LeavesLogConfigTelemetryAndWeightsOfARun) {
+  const Ended run = toy("run " + config());
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("RESULT benchmark=resnet metric=time_to_train value="));
+  EXPECT_THAT(run.out, HasSubstr("unit=s status=success quality=0.5 epochs=5 seed=5"));
+  EXPECT_THAT(run.out, HasSubstr(result("1.txt").string()));
+  EXPECT_THAT(content(result("1.txt")), HasSubstr("\"run_stop\""));
+  EXPECT_EQ(json::parse(content(result("1.config.json")))["seed"], 5);
+  EXPECT_EQ(json::parse(content(result("1.weights.h5")))["weights"][2], 5.0);
+  const json telemetry = json::parse(content(result("1.telemetry.json")));
+  EXPECT_THAT(telemetry.dump(), HasSubstr("\"binding\""));
+  EXPECT_THAT(telemetry.dump(), HasSubstr("\"libraries\""));
+}
+
+TEST_F(ProgramTest, RunsAgainFromTheConfigurationBesideALog) {
+  ASSERT_EQ(toy("run --set seed=0 " + config()).status, 0);
+  const json first = json::parse(content(result("1.config.json")));
+  EXPECT_NE(first["seed"], 0);
+  ASSERT_EQ(toy("run " + result("1.config.json").string()).status, 0);
+  EXPECT_EQ(json::parse(content(result("2.config.json"))), first);
+}
+
+TEST_F(ProgramTest, GivesEveryRunOfASetItsOwnSeedAndFiles) {
+  ASSERT_EQ(toy("run --runs 3 " + config()).status, 0);
+  std::set<std::uint64_t> seeds;
+  for (const char* n : {"1", "2", "3"}) {
+    seeds.insert(
+        json::parse(content(result(std::string(n) + ".config.json")))["seed"].get<std::uint64_t>());
+  }
+  EXPECT_EQ(seeds.size(), 3U);
+}
+
+TEST_F(ProgramTest, AnswersAMissedTargetWithSixAndKeepsTheResult) {
+  const Ended run = toy_on(2, "run " + config({{"epochs", 2}}));
+  EXPECT_EQ(run.status, 6);
+  EXPECT_THAT(run.out, HasSubstr("value=none unit=s status=target_missed"));
+  EXPECT_TRUE(fs::exists(result("1.weights.h5")));
+}
+
+TEST_F(ProgramTest, EndsADivergedRunWithItsReasonAndWithoutWeights) {
+  const Ended run = toy("run " + config({{"model", {{"not_finite_at_step", 3}}}}));
+  EXPECT_EQ(run.status, 6);
+  EXPECT_THAT(run.err, HasSubstr("the loss is not finite at step"));
+  EXPECT_FALSE(fs::exists(result("1.weights.h5")));
+  EXPECT_TRUE(fs::exists(result("1.telemetry.json")));
+}
+
+TEST_F(ProgramTest, StopsASetOnASignalAndKeepsWhatIsFinished) {
+  // Each run of the set gets the signal; the first ends it.
+  const Ended run = toy_on(2, "run --runs 3 " + config({{"model", {{"signal_at_step", 15}}}}));
+  EXPECT_EQ(run.status, 7) << run.err;
+  EXPECT_THAT(content(result("1.txt")), HasSubstr("\"status\": \"aborted\""));
+  EXPECT_TRUE(fs::exists(result("1.telemetry.json")));
+  EXPECT_FALSE(fs::exists(result("2.txt")));
+}
+
+TEST_F(ProgramTest, EndsTheJobWithinSecondsWhenOneRankThrows) {
+  const Ended run =
+      toy_on(3, "run " + config({{"model", {{"throw_at_step", 7}, {"throwing_rank", 1}}}}));
+  EXPECT_EQ(run.status, 3);
+  EXPECT_THAT(run.err, HasSubstr("rank 1: toy.tar: sample 5 is damaged"));
+  EXPECT_LT(run.seconds, 20.0);
+  EXPECT_THAT(content(result("1.txt")), HasSubstr("\"run_start\""));
+}
+
+TEST_F(ProgramTest, LogsTheEndWhenRankZeroThrows) {
+  const Ended run = toy_on(2, "run " + config({{"model", {{"throw_at_step", 7}}}}));
+  EXPECT_EQ(run.status, 3);
+  EXPECT_THAT(content(result("1.txt")), HasSubstr("\"status\": \"aborted\""));
+}
+
+TEST_F(ProgramTest, KeepsTheLogOfAKilledRunUpToItsLastRecord) {
+  toy_on(2, "run " + config({{"model", {{"kill_at_step", 15}}}}));
+  const std::string log = content(result("1.txt"));
+  EXPECT_THAT(log, HasSubstr("\"key\": \"eval_accuracy\", \"value\": 0.1"));
+  EXPECT_THAT(log, Not(HasSubstr("run_stop")));
+  EXPECT_EQ(log.back(), '\n');
+}
+
+TEST_F(ProgramTest, TellsADriftOfReplicasOnce) {
+  const Ended run = toy_on(3, "run " + config({{"model", {{"drifting_rank", 2}}}}));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("rank 0: after epoch 1 the parameters of ranks 2 differ"));
+  EXPECT_THAT(run.err, Not(HasSubstr("rank 2: after")));
+  EXPECT_LT(run.seconds, 20.0);
+}
+
+TEST_F(ProgramTest, PlansWithoutWritingAnything) {
+  const Ended plan = toy("run --dry-run --json - " + config());
+  ASSERT_EQ(plan.status, 0) << plan.err;
+  const json document = json::parse(plan.out);
+  EXPECT_EQ(document["schedule"]["steps_at_most"], 80);
+  EXPECT_EQ(document["memory"]["rank_bytes"]["parameters_bytes"], 12);
+  EXPECT_EQ(document["config"]["seed"], 5);
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
+  EXPECT_THAT(toy("run --dry-run " + config()).out, HasSubstr("schedule.steps_at_most"));
+  const Ended closed =
+      toy("run --dry-run --json - --set submission.division=closed "
+          "--set target.quality=0.3 " +
+          config());
+  EXPECT_THAT(json::parse(closed.out)["rules"]["known_breaks"].dump(),
+              HasSubstr("/target/quality"));
+}
+
+TEST_F(ProgramTest, EvaluatesGivenWeightsAndWritesOutputs) {
+  ASSERT_EQ(toy("run " + config()).status, 0);
+  const std::string outputs = (folder_ / "outputs.txt").string();
+  const Ended evaluation =
+      toy("evaluate " + config() + " --weights " + result("1.weights.h5").string() + " --outputs " +
+          outputs + " --json -");
+  ASSERT_EQ(evaluation.status, 0) << evaluation.err;
+  EXPECT_EQ(json::parse(evaluation.out)["metric"], "eval_accuracy");
+  EXPECT_EQ(content(outputs), "1\n");
+  const Ended absent = toy("evaluate " + config() + " --weights absent.h5");
+  EXPECT_EQ(absent.status, 3);
+  EXPECT_THAT(absent.err, HasSubstr("absent.h5"));
+}
+
+TEST_F(ProgramTest, PrintsConfigurationAndSchemaAsOneDocument) {
+  const json resolved = json::parse(toy("config " + config() + " --set epochs=3").out);
+  EXPECT_EQ(resolved["epochs"], 3);
+  EXPECT_EQ(resolved["evaluation"]["every_epochs"], 1);
+  const json schema = json::parse(toy("config --schema " + config()).out);
+  EXPECT_TRUE(schema["properties"]["model"]["properties"].contains("throw_at_step"));
+}
+
+TEST_F(ProgramTest, BenchesGeneratesAndDescribes) {
+  const Ended bench = toy("bench toy --batch 7 --json -");
+  ASSERT_EQ(bench.status, 0) << bench.err;
+  EXPECT_EQ(json::parse(bench.out)["batch"], 7);
+  EXPECT_TRUE(json::parse(bench.out)["provenance"].contains("machine"));
+  EXPECT_EQ(toy("bench toi").status, 2);
+  EXPECT_EQ(toy("bench toy --batch -1").status, 2);
+  EXPECT_EQ(toy("bench toy --precision f64").status, 2);
+  const std::string data = (folder_ / "data").string();
+  EXPECT_EQ(toy("generate toy --output " + data).status, 0);
+  EXPECT_EQ(content(data), "toy\n");
+  EXPECT_EQ(toy("generate").status, 2);
+  const json system = json::parse(toy("system --submitter Us --json -").out);
+  EXPECT_EQ(system.size(), 33U);
+  EXPECT_EQ(system["submitter"], "Us");
+  EXPECT_EQ(system["accelerators_per_node"], "0");
+  for (const auto& [key, value] : system.items()) EXPECT_TRUE(value.is_string()) << key;
+}
+
+TEST_F(ProgramTest, WarnsOfMoreThreadsThanCpus) {
+  const Ended run = toy_on(2, "run " + config({{"threads", 4096}}));
+  EXPECT_EQ(run.status, 0);
+  EXPECT_THAT(run.err, HasSubstr("WARNING: more threads than CPUs"));
+}
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,130 @@
+// The program with a toy workload in place of real ones: what the tests of exit codes, signals and
+// failing ranks start. Hides nothing.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "runner/commands.h"
+#include "runner/on_ranks.h"
+#include "runner/program.h"
+#include "toy_workload.h"
+
+namespace {
+
+using nlohmann::json;
+using runner::ToyScript;
+
+ToyScript parse_script(const base::ObjectReader& reader) {
+  const auto in = reader.object("model", "what goes wrong in the toy");
+  const auto number = [&in](const char* key, std::int64_t fallback) {
+    return in.optional(key, fallback, "a step or a rank", base::at_least(-1));
+  };
+  ToyScript script;
+  script.not_finite_at_step = number("not_finite_at_step", 0);
+  script.throw_at_step = number("throw_at_step", 0);
+  script.throwing_rank = static_cast<int>(number("throwing_rank", 0));
+  script.drifting_rank = static_cast<int>(number("drifting_rank", -1));
+  const std::int64_t signal_at = number("signal_at_step", 0);
+  const std::int64_t kill_at = number("kill_at_step", 0);
+  script.at_step = [signal_at, kill_at](std::int64_t step) {
+    if (step == signal_at) raise(SIGUSR1);
+    if (step == kill_at) raise(SIGKILL);
+  };
+  return script;
+}
+
+std::unique_ptr<runner::Workload> make(const runner::RunConfig& config,
+                                       const runner::Surroundings& around) {
+  return std::make_unique<runner::ToyWorkload>(around, config.seed, parse_script(config.reader));
+}
+
+json bench(const runner::BenchOptions& options, const runner::Surroundings& around) {
+  if (options.precision != "f32") throw base::ConfigError("bench toy: --precision: expected f32");
+  return {{"batch", options.batch}, {"ranks", around.world.size()}};
+}
+
+std::function<base::ExitCode()> generate(CLI::App& app) {
+  auto output = std::make_shared<std::string>();
+  app.add_option("--output", *output, "file")->required();
+  return [output] {
+    std::ofstream(*output) << "toy\n";
+    return base::ExitCode::kSuccess;
+  };
+}
+
+/// Arrays as JSON, so that the tests need no HDF5.
+class JsonWriter final : public runner::StateWriter {
+ public:
+  explicit JsonWriter(std::string path) : path_(std::move(path)) {}
+  void write(const std::string& name, const std::vector<std::int64_t>&,
+             std::span<const float> data) override {
+    arrays_[name] = std::vector<float>(data.begin(), data.end());
+  }
+  void write(const std::string& name, std::int64_t value) override { arrays_[name] = value; }
+  void finish() override { std::ofstream(path_) << arrays_; }
+
+ private:
+  std::string path_;
+  json arrays_;
+};
+
+class JsonReader final : public runner::StateReader {
+ public:
+  explicit JsonReader(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) throw base::DataError(path + ": cannot open");
+    arrays_ = json::parse(file);
+  }
+  bool has(const std::string& name) const override { return arrays_.contains(name); }
+  std::vector<std::string> names() const override { return {}; }
+  std::vector<float> read(const std::string& name,
+                          const std::vector<std::int64_t>&) const override {
+    return arrays_.at(name).get<std::vector<float>>();
+  }
+  std::int64_t read_integer(const std::string& name) const override {
+    return arrays_.at(name).get<std::int64_t>();
+  }
+
+ private:
+  json arrays_;
+};
+
+class TextSink final : public runner::OutputSink {
+ public:
+  explicit TextSink(std::string path) : path_(std::move(path)) {}
+  void write(std::int64_t, std::int64_t width, std::span<const float> outputs,
+             std::span<const std::int32_t>) override {
+    rows_ += static_cast<std::int64_t>(outputs.size()) / width;
+  }
+  void finish() override { std::ofstream(path_) << rows_ << '\n'; }
+
+ private:
+  std::string path_;
+  std::int64_t rows_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  runner::CommandParts parts;
+  parts.workloads = {{"toy", "a toy", make, [](const base::ObjectReader& in) { parse_script(in); },
+                      bench, generate}};
+  parts.make_state_writer = [](const std::string& path) {
+    return std::make_unique<JsonWriter>(path);
+  };
+  parts.make_state_reader = [](const std::string& path) {
+    return std::make_unique<JsonReader>(path);
+  };
+  parts.make_output_sink = [](const std::string& path) { return std::make_unique<TextSink>(path); };
+  parts.libraries = [] { return json{{"MPI", runner::mpi_library_version()}}; };
+  runner::Program program;
+  program.commands = runner::commands(std::move(parts));
+  program.missing_commands = {"analyze"};
+  program.why_missing = "this build lacks it";
+  program.version = [] { return "toy 1.2.3"; };
+  program.run_on_ranks = runner::run_on_ranks;
+  return runner::run_program(argc, argv, program);
+}
