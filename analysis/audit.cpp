@@ -65,7 +65,7 @@ void Audit::judge_consistency() {
   if (facts_.mixed_clocks) {
     tell(kWarning, "times of two clocks in one log: differences across them mean nothing");
   } else if (facts_.max_reversal_ms > kHarmlessReversalMs) {
-    tell(kWarning, fmt::format("time goes back {} times, by up to {}", facts_.time_reversals,
+    tell(kWarning, fmt::format("time goes back in {} places, by up to {}", facts_.time_reversals,
                                duration_text(facts_.max_reversal_ms / 1000.0)));
   }
   for (const auto& [key, values] : facts_.conflicting_keys) {

@@ -151,7 +151,7 @@ std::optional<double> ratio(const std::optional<double>& amount,
 void compute_rates(RunFacts& facts) {
   facts.train_throughput = ratio(facts.progress.samples_run, facts.parts.train_s);
   facts.run_throughput = ratio(facts.progress.samples_run, facts.ttt_s);
-  if (const auto eval_samples = number(facts.config.at(keys::kEvalSamples))) {
+  if (const auto eval_samples = number(facts.config_value(keys::kEvalSamples))) {
     const auto evaluated = static_cast<double>(facts.evaluations.size()) * *eval_samples;
     facts.eval_throughput = ratio(evaluated, facts.parts.eval_s);
   }
@@ -196,9 +196,13 @@ std::optional<double> RunFacts::mean_epoch_s() const {
   return ratio(parts.epoch_s, progress.epochs_run);
 }
 
-std::string RunFacts::config_text(const std::string& key) const {
+Value RunFacts::config_value(const std::string& key) const {
   const auto found = config.find(key);
-  return found == config.end() ? "" : to_text(found->second);
+  return found == config.end() ? Value() : found->second;
+}
+
+std::string RunFacts::config_text(const std::string& key) const {
+  return to_text(config_value(key));
 }
 
 RunFacts facts_of(const ParsedLog& log) {

@@ -70,7 +70,9 @@ struct RunFacts {
   std::optional<double> ttt_excluding_staging_s() const;
   std::optional<double> ttt_including_staging_s() const;
   std::optional<double> mean_epoch_s() const;
-  /// Text of a configuration value; "" when the log has none.
+  /// A configuration value; absent when the log has none.
+  Value config_value(const std::string& key) const;
+  /// Its text; "" when the log has none.
   std::string config_text(const std::string& key) const;
 };
 

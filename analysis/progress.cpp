@@ -203,7 +203,7 @@ RunParts parts_of(const RunIntervals& intervals, const Window& window) {
 RunProgress progress_of(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
                         const Benchmark* benchmark) {
   RunProgress progress;
-  const std::optional<double> train_samples = number(facts.config.at(keys::kTrainSamples));
+  const std::optional<double> train_samples = number(facts.config_value(keys::kTrainSamples));
   if (!benchmark && !facts.target.from_log) {
     progress.note = "what epoch_num counts in logs of this benchmark is not known here";
     return progress;

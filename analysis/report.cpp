@@ -18,6 +18,7 @@ void add_findings(std::vector<Finding>& to, std::vector<Finding> from) {
 RunReport read_run(const FoundLog& found) {
   RunReport run;
   run.name = found.name;
+  run.folder = found.folder;
   run.path = found.path;
   ParsedLog log = parse_log(found.path);
   run.facts = facts_of(log);

@@ -16,7 +16,8 @@ namespace analysis {
 
 /// One log and what lies beside it.
 struct RunReport {
-  std::string name;  ///< path relative to the PATH it was found under
+  std::string name;    ///< path relative to the PATH it was found under
+  std::string folder;  ///< the folder in that name, "." when there is none
   std::filesystem::path path;
   RunFacts facts;
   std::vector<Finding> findings;

@@ -49,7 +49,7 @@ void add_file(Table& table) {
 void add_config(Table& table) {
   for (const std::string& key : config_keys()) {
     table.push_back({key, "", "first value that the log gives for " + key,
-                     [key](const RunFacts& f) { return f.config.at(key); }});
+                     [key](const RunFacts& f) { return f.config_value(key); }});
   }
 }
 

@@ -155,9 +155,9 @@ void score(std::vector<const SetMember*> good, SystemFacts& system) {
 }
 
 std::optional<double> instance_scale(const RunFacts& facts) {
-  const auto nodes = number(facts.config.at(keys::kNumberOfNodes));
+  const auto nodes = number(facts.config_value(keys::kNumberOfNodes));
   if (!nodes) return std::nullopt;
-  const auto accelerators = number(facts.config.at(keys::kAcceleratorsPerNode)).value_or(0.0);
+  const auto accelerators = number(facts.config_value(keys::kAcceleratorsPerNode)).value_or(0.0);
   return *nodes * std::max(accelerators, 1.0);
 }
 
@@ -176,8 +176,8 @@ void rate_instances(const std::vector<const SetMember*>& good, SystemFacts& syst
 
 Value first_value(const std::vector<SetMember>& members, const std::string& key) {
   for (const SetMember& member : members) {
-    const auto found = member.facts->config.find(key);
-    if (found != member.facts->config.end() && found->second != Value()) return found->second;
+    Value value = member.facts->config_value(key);
+    if (value != Value()) return value;
   }
   return {};
 }

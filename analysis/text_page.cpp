@@ -33,13 +33,14 @@ TextPage::TextPage(std::ostream& out, std::size_t width)
     : out_(out), width_(std::max(width, kNarrowest)) {}
 
 void TextPage::title(const std::string& text) {
+  is_first_ = false;
   out_ << shortened(printable(text), width_) << '\n';
 }
 
 void TextPage::heading(const std::string& text, const std::vector<std::string>& defined) {
   std::string line = text;
   for (const std::string& name : defined) line += footnote(name);
-  out_ << '\n';
+  if (!is_first_) out_ << '\n';
   wrapped("", "  ", line);
 }
 
@@ -82,6 +83,7 @@ void TextPage::write_footnotes() {
 
 void TextPage::wrapped(const std::string& first_indent, const std::string& indent,
                        const std::string& text) {
+  is_first_ = false;
   std::string line = first_indent;
   bool fresh = true;
   for (const std::string& word : words_of(printable(text), width_ - indent.size())) {

@@ -39,6 +39,7 @@ class TextPage {
   void wrapped(const std::string& first_indent, const std::string& indent, const std::string& text);
   std::ostream& out_;
   std::size_t width_;
+  bool is_first_ = true;
   std::vector<std::pair<std::string, std::string>> notes_;
 };
 

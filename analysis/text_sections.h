@@ -1,0 +1,19 @@
+// The parts of the text report.
+// Hides their layout.
+#pragma once
+
+#include <vector>
+
+#include "analysis/report.h"
+#include "analysis/text_page.h"
+
+namespace analysis {
+
+/// One log in full: figures, convergence, breakdown, provenance.
+void write_run(TextPage& page, const RunReport& run);
+
+/// The runs of one folder as a table, and what they say together. `system` may be null.
+void write_set(TextPage& page, const std::string& folder, const std::vector<const RunReport*>& runs,
+               const SystemReport* system);
+
+}  // namespace analysis

@@ -1,0 +1,70 @@
+// Which files the paths of a command line mean.
+// Hides nothing.
+#include "analysis/find_logs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "golden.h"
+
+namespace {
+
+using analysis::find_logs;
+using analysis::natural_less;
+
+std::vector<std::string> names_in(const std::vector<std::string>& paths) {
+  std::vector<std::string> names;
+  for (const auto& log : find_logs(paths).logs) names.push_back(log.name);
+  return names;
+}
+
+TEST(NaturalLess, OrdersNumbersByValue) {
+  EXPECT_TRUE(natural_less("result_2.txt", "result_10.txt"));
+  EXPECT_FALSE(natural_less("result_10.txt", "result_2.txt"));
+  EXPECT_TRUE(natural_less("a", "a1"));
+  EXPECT_TRUE(natural_less("result_01.txt", "result_1.txt"));
+  EXPECT_FALSE(natural_less("x", "x"));
+}
+
+TEST(FindLogs, TakesResultsAtAnyDepthInOrder) {
+  const golden::TemporaryFolder folder;
+  for (const char* name : {"b/result_10.txt", "b/result_2.txt", "a/x/result_1_of_run.txt"}) {
+    folder.write(name, "");
+  }
+  folder.write("b/result_1.telemetry.json", "{}");
+  folder.write("b/compliance_1.out", "");
+  EXPECT_THAT(names_in({folder.path().string()}),
+              testing::ElementsAre("a/x/result_1_of_run.txt", "b/result_2.txt", "b/result_10.txt"));
+}
+
+TEST(FindLogs, TakesAFileWhateverItsName) {
+  const golden::TemporaryFolder folder;
+  const std::string path = folder.write("some.log", "").string();
+  EXPECT_THAT(names_in({path}), testing::ElementsAre("some.log"));
+}
+
+TEST(FindLogs, PutsThePathBeforeNamesOfSeveralPathsAndTakesAFileOnce) {
+  const golden::TemporaryFolder folder;
+  const std::string a = folder.write("a/result_1.txt", "").parent_path().string();
+  const std::string b = folder.write("b/result_1.txt", "").parent_path().string();
+  EXPECT_THAT(names_in({a, b, b + "/result_1.txt"}),
+              testing::ElementsAre(a + "/result_1.txt", b + "/result_1.txt"));
+}
+
+TEST(FindLogs, TellsOfPathsWithoutLogs) {
+  const golden::TemporaryFolder folder;
+  const auto found = find_logs({folder.path().string(), "/no/such/path"});
+  EXPECT_TRUE(found.logs.empty());
+  ASSERT_EQ(found.problems.size(), 2u);
+  EXPECT_TRUE(found.problems[0].missing);
+  EXPECT_TRUE(found.problems[1].missing);
+}
+
+TEST(FindLogs, DoesNotFollowALinkInACircle) {
+  const golden::TemporaryFolder folder;
+  folder.write("a/result_1.txt", "");
+  std::filesystem::create_directory_symlink(folder.path(), folder.path() / "a" / "again");
+  EXPECT_EQ(names_in({folder.path().string()}).size(), 1u);
+}
+
+}  // namespace

@@ -1,0 +1,97 @@
+// The golden logs of these tests, and folders to write into.
+// Hides where they are.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "analysis/report.h"
+#include "runner/telemetry/telemetry.h"
+
+namespace golden {
+
+namespace fs = std::filesystem;
+
+/// A folder of tests/analysis/data; tests run from the project's root.
+inline std::string folder(const std::string& name) { return "tests/analysis/data/" + name; }
+
+/// The one run in a golden folder.
+inline analysis::RunReport run(const std::string& name) {
+  analysis::Report report = analysis::make_report({folder(name)});
+  if (report.runs.size() != 1) throw std::runtime_error(name + ": expected one log");
+  return std::move(report.runs.front());
+}
+
+inline std::string content(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// An empty folder that goes away with the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "trainmark_analysis_XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+  fs::path write(const std::string& name, const std::string& text) const {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return path_ / name;
+  }
+
+ private:
+  fs::path path_;
+};
+
+/// The telemetry entry of a rank: input takes `input_s` of its ten seconds, forward 4, the rest
+/// other.
+inline nlohmann::json rank_entry(int rank, double input_s) {
+  constexpr double kWall = 10.0;
+  constexpr double kForward = 4.0;
+  nlohmann::json subsystems, counters;
+  for (int i = 0; i < telemetry::kSubsystemCount; ++i) {
+    subsystems[telemetry::to_string(static_cast<telemetry::Subsystem>(i))] = 0.0;
+  }
+  subsystems["input"] = input_s;
+  subsystems["forward"] = kForward;
+  subsystems["other"] = kWall - kForward - input_s;
+  for (int i = 0; i < telemetry::kCounterCount; ++i) {
+    counters[telemetry::to_string(static_cast<telemetry::Counter>(i))] = 0;
+  }
+  counters["steps"] = 50;
+  const nlohmann::json steps = {{"count", 50}, {"mean", 0.18}, {"min", 0.1}, {"p50", 0.17},
+                                {"p90", 0.2},  {"p99", 0.3},   {"max", 0.4}};
+  return {{"rank", rank},         {"host", "node0"},      {"node", 0},
+          {"threads", 1},         {"wall_s", kWall},      {"subsystems_s", subsystems},
+          {"counters", counters}, {"step_s", steps},      {"peak_rss_bytes", 1000 + rank},
+          {"scopes", 10},         {"scope_cost_s", 0.001}};
+}
+
+/// A telemetry file of two ranks that waited 1 and 3 seconds for data.
+inline std::string telemetry_text() {
+  return nlohmann::json{{"schema", 1},
+                        {"workload", "resnet50"},
+                        {"ranks", {rank_entry(0, 1.0), rank_entry(1, 3.0)}},
+                        {"provenance", {{"machine", {{"cpu_model", "Demo <CPU>"}}}}}}
+      .dump();
+}
+
+}  // namespace golden

@@ -1,0 +1,74 @@
+// Intervals: pairing, union, overlap.
+// Hides nothing.
+#include "analysis/intervals.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using analysis::covered_ms;
+using analysis::Interval;
+using analysis::Intervals;
+using analysis::Mark;
+using analysis::pair_marks;
+using analysis::shared_ms;
+using analysis::Window;
+
+Interval interval(double begin, double end, double label = 0.0) {
+  return {begin, end, label, 0, {}};
+}
+
+Mark mark(double time_ms, std::int64_t order, std::optional<double> label = {}) {
+  return {time_ms, label, order, {}};
+}
+
+TEST(Intervals, CoverEachMomentOnce) {
+  EXPECT_DOUBLE_EQ(covered_ms({interval(0, 10), interval(5, 15), interval(20, 21)}), 16.0);
+}
+
+TEST(Intervals, ThatAreEmptyOrBackwardsCoverNothing) {
+  EXPECT_DOUBLE_EQ(covered_ms({interval(5, 5), interval(9, 3)}), 0.0);
+}
+
+TEST(Intervals, ShareWhatBothSetsCover) {
+  EXPECT_DOUBLE_EQ(shared_ms({interval(0, 10), interval(20, 30)}, {interval(5, 25)}), 10.0);
+}
+
+TEST(PairMarks, MatchesLabelsBeforeOrder) {
+  const Intervals pairs =
+      pair_marks({mark(0, 0, 1), mark(1, 1, 2)}, {mark(5, 2, 2), mark(9, 3, 1)}, {0, 100});
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_DOUBLE_EQ(pairs[0].begin_ms, 1);
+  EXPECT_DOUBLE_EQ(pairs[0].end_ms, 5);
+  EXPECT_DOUBLE_EQ(pairs[1].end_ms, 9);
+}
+
+TEST(PairMarks, TakesTheEarliestOpenStartForAStopOfAnotherLabel) {
+  const Intervals pairs = pair_marks({mark(0, 0, 1)}, {mark(5, 1, 2)}, {0, 100});
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_DOUBLE_EQ(pairs[0].end_ms, 5);
+}
+
+TEST(PairMarks, EndsOpenStartsWithTheWindowAndClipsToIt) {
+  const Intervals pairs = pair_marks({mark(-5, 0)}, {}, Window{0, 50});
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_DOUBLE_EQ(pairs[0].begin_ms, 0);
+  EXPECT_DOUBLE_EQ(pairs[0].end_ms, 50);
+}
+
+TEST(PairMarks, LeavesAStopWithoutAnyStartAlone) {
+  EXPECT_TRUE(pair_marks({}, {mark(5, 0)}, {0, 10}).empty());
+}
+
+TEST(ForeignOverlap, CountsTimeOfOtherLabelsOnly) {
+  const Intervals epochs = {interval(0, 100, 1), interval(100, 200, 2)};
+  EXPECT_DOUBLE_EQ(foreign_overlap_ms({interval(50, 100, 1)}, epochs), 0.0);
+  EXPECT_DOUBLE_EQ(foreign_overlap_ms({interval(80, 130, 1)}, epochs), 30.0);
+}
+
+TEST(ForeignOverlap, CountsCopiesOfOneEvaluationOnce) {
+  const Intervals epochs = {interval(0, 100, 2)};
+  EXPECT_DOUBLE_EQ(foreign_overlap_ms({interval(10, 20, 1), interval(10, 20, 1)}, epochs), 10.0);
+}
+
+}  // namespace

@@ -1,0 +1,105 @@
+// Sets of runs: the olympic mean and its rules.
+// Hides nothing.
+#include "analysis/systems.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/report.h"
+#include "golden.h"
+
+namespace {
+
+using analysis::Outcome;
+using analysis::RunFacts;
+using analysis::SetMember;
+using analysis::SystemFacts;
+
+/// Facts of runs with these times; a negative one failed after that time.
+std::vector<RunFacts> runs_of(const std::vector<double>& times) {
+  std::vector<RunFacts> runs;
+  for (const double time : times) {
+    RunFacts facts;
+    facts.records = 1;
+    facts.run_start_ms = 0.0;
+    facts.run_stop_ms = 1000.0 * std::abs(time);
+    facts.ttt_s = std::abs(time);
+    facts.outcome = time > 0 ? Outcome::kSuccess : Outcome::kAborted;
+    runs.push_back(facts);
+  }
+  return runs;
+}
+
+SystemFacts system_of(const std::vector<double>& times, const std::string& folder = "/no/such") {
+  const std::vector<RunFacts> runs = runs_of(times);
+  std::vector<SetMember> members;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    members.push_back({"result_" + std::to_string(i) + ".txt", &runs[i]});
+  }
+  std::vector<analysis::Finding> findings;
+  return system_facts_of(folder, members, findings);
+}
+
+TEST(OlympicMean, DropsTheFastestAndTheSlowestRun) {
+  EXPECT_DOUBLE_EQ(*system_of({5, 1, 3, 4, 2}).olympic_mean_s, 3.0);
+}
+
+TEST(OlympicMean, TakesOneFailedRunForTheSlowest) {
+  const SystemFacts system = system_of({5, -1, 3, 4, 2});
+  EXPECT_DOUBLE_EQ(*system.olympic_mean_s, 4.0);
+  EXPECT_EQ(system.olympic_files,
+            (std::vector<std::string>{"result_2.txt", "result_3.txt", "result_0.txt"}));
+}
+
+TEST(OlympicMean, IsAbsentWithTwoFailedRuns) {
+  EXPECT_FALSE(system_of({5, -1, 3, -4, 2}).olympic_mean_s);
+}
+
+TEST(OlympicMean, IsAbsentForFewerThanThreeRuns) {
+  EXPECT_FALSE(system_of({1, 2}).olympic_mean_s);
+  EXPECT_TRUE(system_of({1, 2, 3}).olympic_mean_s);
+}
+
+TEST(System, SpreadsOverTheSuccessfulRuns) {
+  const SystemFacts system = system_of({2, 4, -100});
+  EXPECT_DOUBLE_EQ(*system.ttt_mean_s, 3.0);
+  EXPECT_DOUBLE_EQ(*system.ttt_median_s, 3.0);
+  EXPECT_DOUBLE_EQ(*system.ttt_stdev_s, std::sqrt(2.0));
+}
+
+TEST(System, WithoutASuccessHasNoTimes) {
+  const SystemFacts system = system_of({-1, -2});
+  EXPECT_EQ(system.failed, 2);
+  EXPECT_FALSE(system.ttt_mean_s);
+  EXPECT_FALSE(system.olympic_mean_s);
+}
+
+TEST(System, OfInstancesTrainedAtOnceIsRatedByThroughput) {
+  const SystemFacts system = system_of({60, 30, 90}, "/x/weak/cosmoflow");
+  EXPECT_FALSE(system.olympic_mean_s);
+  EXPECT_DOUBLE_EQ(*system.ttta_s, 90.0);
+}
+
+TEST(System, IsReadFromTheSubmissionAroundIt) {
+  const analysis::Report report = analysis::make_report({golden::folder("set")});
+  ASSERT_EQ(report.runs.size(), 6u);
+  ASSERT_EQ(report.systems.size(), 1u) << "pruned_results is no set";
+  const analysis::SystemReport& system = report.systems[0];
+  EXPECT_EQ(system.name, "results/demo/resnet");
+  EXPECT_EQ(system.facts.runs, 5);
+  EXPECT_EQ(system.facts.failed, 1);
+  EXPECT_DOUBLE_EQ(*system.facts.compute_units, 2.0);
+  EXPECT_EQ(system.facts.olympic_files,
+            (std::vector<std::string>{"result_1.txt", "result_5.txt", "result_2.txt"}));
+  EXPECT_NEAR(*system.facts.olympic_mean_s, (44.032 + 48.032 + 52.032) / 3, 1e-9);
+}
+
+TEST(System, WithADamagedDescriptionSaysSo) {
+  const golden::TemporaryFolder folder;
+  folder.write("results/demo/resnet/scaling.json", "{not json");
+  std::vector<analysis::Finding> findings;
+  const std::vector<RunFacts> runs = runs_of({1});
+  system_facts_of(folder.path() / "results/demo/resnet", {{"result_0.txt", &runs[0]}}, findings);
+  ASSERT_EQ(findings.size(), 1u);
+}
+
+}  // namespace
