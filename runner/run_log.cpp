@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <cstdlib>
 #include <set>
 
 #include "runner/base/system_facts.h"
@@ -33,9 +33,11 @@ std::string platform_name(const RunConfig& config, int nodes) {
   return fmt::format("{}x {}", nodes, known ? model->get<std::string>() : "unknown CPU");
 }
 
-/// A mean over a run's steps depends in its last digit on where the steps were cut; single
-/// precision is what a loss has anyway.
-float in_single_precision(double value) { return static_cast<float>(value); }
+/// A mean over a run's steps depends in its last digits on where the steps were cut; seven are what
+/// a loss has anyway.
+double seven_digits(double value) {
+  return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr);
+}
 
 }  // namespace
 
@@ -114,7 +116,7 @@ void RunLog::epoch_stop(const EpochFacts& facts) {
   Json metadata = epoch_metadata(facts.epoch_num);
   writer_.end(keys::kEpochStop, metadata);
   metadata[keys::kStep] = facts.steps_done;
-  const float loss = in_single_precision(facts.mean_loss);
+  const double loss = seven_digits(facts.mean_loss);
   writer_.event(keys::kTrainLoss, loss, metadata);
   writer_.event(keys::kLearningRate, facts.learning_rate, metadata);
   writer_.event(keys::kThroughput, facts.samples_per_s, metadata);
