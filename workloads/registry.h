@@ -1,0 +1,14 @@
+// Every workload of the program.
+// Hides which folders there are.
+#pragma once
+
+#include <vector>
+
+#include "runner/workload.h"
+
+namespace workloads {
+
+/// One entry per workload, in the order in which help shows them.
+std::vector<runner::WorkloadEntry> registry();
+
+}  // namespace workloads
