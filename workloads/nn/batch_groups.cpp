@@ -49,6 +49,17 @@ Range overlap(const PassSlice& slice, std::int64_t begin, std::int64_t size) {
   return {first, std::max(first, last)};
 }
 
+/// Indices of the groups that a rank boundary cuts, rising.
+std::vector<std::int64_t> cut_groups(const std::vector<PassSlice>& slices, std::int64_t size) {
+  std::vector<std::int64_t> cut;
+  for (const PassSlice& slice : slices) {
+    const bool inside = slice.first % size != 0;
+    if (inside && (cut.empty() || cut.back() != slice.first / size))
+      cut.push_back(slice.first / size);
+  }
+  return cut;
+}
+
 BatchGroup plan_group(const std::vector<PassSlice>& slices, int rank, std::int64_t index,
                       std::int64_t size) {
   const std::int64_t begin = index * size;
@@ -109,17 +120,20 @@ BatchGroups plan_batch_groups(const std::vector<PassSlice>& slices, int rank,
   groups.total = next / group_size;
   const PassSlice& ours = slices[static_cast<std::size_t>(rank)];
   const std::int64_t last = (ours.first + ours.count - 1) / group_size;
+  const std::vector<std::int64_t> cut = cut_groups(slices, group_size);
   for (std::int64_t index = ours.first / group_size; index <= last; ++index) {
     groups.groups.push_back(plan_group(slices, rank, index, group_size));
+    const auto place = std::find(cut.begin(), cut.end(), index);
+    groups.groups.back().parity = static_cast<int>((place - cut.begin()) % 2);
   }
   return groups;
 }
 
 std::vector<std::size_t> exchange_order(const BatchGroups& groups) {
   std::vector<std::size_t> order;
-  for (const std::int64_t parity : {0, 1}) {
+  for (const int parity : {0, 1}) {
     for (std::size_t i = 0; i < groups.groups.size(); ++i) {
-      if (groups.groups[i].shared && groups.groups[i].index % 2 == parity) order.push_back(i);
+      if (groups.groups[i].shared && groups.groups[i].parity == parity) order.push_back(i);
     }
   }
   return order;

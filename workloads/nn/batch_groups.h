@@ -27,6 +27,7 @@ struct Merge {
 /// samples; slots local.. are the exchanged nodes of all ranks, in order.
 struct BatchGroup {
   std::int64_t index = 0;        ///< of all groups of the pass
+  int parity = 0;                ///< shared: of its place among the shared groups of all ranks
   std::int64_t size = 0;         ///< samples in the group, on all ranks
   std::int64_t local_first = 0;  ///< of this rank's samples in it, as index within the rank's pass
   std::int64_t local_count = 0;
@@ -64,8 +65,8 @@ class StatisticsExchange {
                       std::span<double> all) = 0;
 };
 
-/// Positions in `groups.groups` of the shared groups, in an order that keeps chains of ranks from
-/// waiting on each other: even group indices first.
+/// Positions in `groups.groups` of the shared groups, even parity first, so that chains of ranks do
+/// not wait on each other. A rank is in at most one shared group of each parity.
 std::vector<std::size_t> exchange_order(const BatchGroups& groups);
 
 }  // namespace nn

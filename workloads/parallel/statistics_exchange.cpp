@@ -10,10 +10,10 @@ namespace parallel {
 GroupExchange::GroupExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
                              const nn::BatchGroups& groups)
     : telemetry_(telemetry) {
-  for (const std::int64_t parity : {0, 1}) {
+  for (const int parity : {0, 1}) {
     int color = -1;
     for (const nn::BatchGroup& group : groups.groups) {
-      if (group.shared && group.index % 2 == parity) {
+      if (group.shared && group.parity == parity) {
         if (color >= 0) {
           throw base::Error(base::ExitCode::kInternal, "a rank shares two groups of one parity");
         }
@@ -27,7 +27,7 @@ GroupExchange::GroupExchange(const runner::Communicator& world, telemetry::Telem
 void GroupExchange::gather(const nn::BatchGroup& group, std::span<const double> mine,
                            std::span<double> all) {
   const telemetry::Scope scope(telemetry_, telemetry::Subsystem::kExchange);
-  const runner::Communicator& ranks = of_parity_[static_cast<std::size_t>(group.index % 2)];
+  const runner::Communicator& ranks = of_parity_[static_cast<std::size_t>(group.parity)];
   int nodes = 0;
   for (const int count : group.nodes_of_rank) nodes += count;
   const int node_size =

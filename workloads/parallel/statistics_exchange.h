@@ -12,9 +12,8 @@
 
 namespace parallel {
 
-/// Neighbouring shared groups may have a rank in common, so even and odd groups each have
-/// communicators of their own; no rank is in two groups of the same parity unless one of them is
-/// the rank's alone.
+/// Neighbouring shared groups may have a rank in common, so those of even and of odd parity each
+/// have communicators of their own.
 class GroupExchange final : public nn::StatisticsExchange {
  public:
   /// Collective: every rank of `world`, with its own groups.

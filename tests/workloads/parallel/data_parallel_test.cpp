@@ -66,9 +66,9 @@ double relative_l2(std::span<const float> a, std::span<const float> b) {
 }
 
 /// A training setup on all ranks, run for some steps with plain SGD.
-class Setup {
+class Trial {
  public:
-  Setup(const runner::Communicator& world, std::int64_t group_size, std::int64_t accumulation,
+  Trial(const runner::Communicator& world, std::int64_t group_size, std::int64_t accumulation,
         std::int64_t batch = kGlobalBatch)
       : world_(world),
         batch_(batch),
@@ -123,7 +123,7 @@ class Groups : public testing::TestWithParam<std::int64_t> {};
 TEST_P(Groups, GiveTheBitsOfOneRankForwardAndItsGradients) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator alone = world.split(-1, 0);
-  Setup many(world, GetParam(), 1), one(alone, GetParam(), 1);
+  Trial many(world, GetParam(), 1), one(alone, GetParam(), 1);
   many.step(0.0);
   one.step(0.0);
   const std::int64_t first = many.model().split().slot(world.rank(), 0, 0);
@@ -148,16 +148,16 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Groups, testing::Values(1, 6, 8, 16, 48));
 
 TEST(DataParallel, KeepsReplicasBitIdentical) {
   const runner::Communicator world = runner::Communicator::world();
-  Setup setup(world, 6, 1);
-  for (int i = 0; i < 5; ++i) setup.step(0.1);
+  Trial trial(world, 6, 1);
+  for (int i = 0; i < 5; ++i) trial.step(0.1);
   const auto hash =
-      static_cast<std::int64_t>(setup.model().executor().parameters().weights_hash() >> 1U);
+      static_cast<std::int64_t>(trial.model().executor().parameters().weights_hash() >> 1U);
   EXPECT_EQ(world.allreduce_min(hash), world.allreduce_max(hash));
 }
 
 TEST(DataParallel, GivesTheSameBitsAgain) {
   const runner::Communicator world = runner::Communicator::world();
-  Setup first(world, 6, 1), second(world, 6, 1);
+  Trial first(world, 6, 1), second(world, 6, 1);
   for (int i = 0; i < 3; ++i) {
     first.step(0.1);
     second.step(0.1);
@@ -168,7 +168,7 @@ TEST(DataParallel, GivesTheSameBitsAgain) {
 
 TEST(DataParallel, AccumulatesPassesToTheSameStep) {
   const runner::Communicator world = runner::Communicator::world();
-  Setup whole(world, 6, 1), parts(world, 6, 2);
+  Trial whole(world, 6, 1), parts(world, 6, 2);
   whole.step(0.0);
   parts.step(0.0);
   EXPECT_LT(relative_l2(parts.gradients(), whole.gradients()), 1e-5);
@@ -182,7 +182,7 @@ TEST(DataParallel, AccumulatesPassesToTheSameStep) {
 TEST(DataParallel, CutsABatchUnevenly) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator alone = world.split(-1, 0);
-  Setup many(world, 5, 1, 25), one(alone, 5, 1, 25);
+  Trial many(world, 5, 1, 25), one(alone, 5, 1, 25);
   many.step(0.0);
   one.step(0.0);
   EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-5);
