@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runner/earlier_runs.h"
+
 namespace runner {
 namespace {
 
@@ -21,6 +23,26 @@ std::int64_t evaluations(const RunConfig& config) {
   return count;
 }
 
+std::string folder_of(const RunConfig& config) {
+  return fmt::format("{}/{}/{}", config.results_directory, config.system_name, config.workload);
+}
+
+/// Seconds at most, from the latest run of the same work on this system; else why there is none.
+Json time_plan(const RunConfig& config, std::int64_t runs, std::int64_t steps, int ranks) {
+  const auto earlier = find_earlier_run(folder_of(config), config.reader.resolved(), ranks);
+  if (!earlier) {
+    return {{"estimate",
+             "none: no earlier run of this work on this system; `trainmark bench` "
+             "measures the rate of a step"}};
+  }
+  const double steps_s = earlier->step_s * static_cast<double>(steps);
+  return {{"seconds_at_most", static_cast<double>(runs) *
+                                  (earlier->staging_s + steps_s * (1.0 + earlier->rest_share))},
+          {"staging_s", earlier->staging_s},
+          {"step_s", earlier->step_s},
+          {"measured_in", earlier->telemetry_file}};
+}
+
 Json schedule_plan(const RunConfig& config, std::int64_t runs, const WorkloadInfo& info,
                    const StepCost& cost, int ranks) {
   const std::int64_t steps = config.epochs * info.steps_per_epoch;
@@ -33,7 +55,7 @@ Json schedule_plan(const RunConfig& config, std::int64_t runs, const WorkloadInf
            static_cast<double>(cost.flops) * static_cast<double>(steps) * ranks},
           {"exchange_bytes_per_rank_at_most",
            static_cast<double>(cost.exchange_bytes) * static_cast<double>(steps)},
-          {"time", "not estimated: `trainmark bench` measures this machine's rate"}};
+          {"time", time_plan(config, runs, steps, ranks)}};
 }
 
 /// Free bytes where results go: of the nearest folder that exists. Null if that cannot be read.
@@ -82,7 +104,7 @@ Json plan_run(const RunConfig& config, std::int64_t runs, Workload& workload,
   workload.open_data();
   const WorkloadInfo& info = workload.info();
   const StepCost cost = workload.step_cost();
-  const auto weights = static_cast<double>(info.parameters * 4) * static_cast<double>(runs);
+  const std::int64_t weights = info.parameters * static_cast<std::int64_t>(sizeof(float)) * runs;
   return {{"config", config.reader.resolved()},
           {"workload",
            {{"name", info.name},
@@ -95,8 +117,7 @@ Json plan_run(const RunConfig& config, std::int64_t runs, Workload& workload,
           {"schedule", schedule_plan(config, runs, info, cost, around.world.size())},
           {"memory", {{"rank_bytes", workload.memory_plan()}}},
           {"disk",
-           {{"folder", fmt::format("{}/{}/{}", config.results_directory, config.system_name,
-                                   config.workload)},
+           {{"folder", folder_of(config)},
             {"weights_bytes", weights},
             {"free_bytes", free_bytes(config.results_directory)}}},
           {"ranks",

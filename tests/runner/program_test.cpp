@@ -216,6 +216,20 @@ TEST_F(ProgramTest, PlansWithoutWritingAnything) {
               HasSubstr("/target/quality"));
 }
 
+TEST_F(ProgramTest, EstimatesTimeFromAnEarlierRunOfTheSameWorkOnly) {
+  const auto time = [this](const std::string& overrides) {
+    const Ended plan = toy("run --dry-run --json - " + config() + overrides);
+    return json::parse(plan.out)["schedule"]["time"];
+  };
+  EXPECT_THAT(time("")["estimate"].get<std::string>(), HasSubstr("none"));
+  ASSERT_EQ(toy("run " + config()).status, 0);
+  const json once = time(" --set seed=9");
+  EXPECT_EQ(once["measured_in"], result("1.telemetry.json").string());
+  EXPECT_NEAR(once["step_s"].get<double>(), 1e-6, 1e-9);
+  EXPECT_GT(time(" --runs 2")["seconds_at_most"], once["seconds_at_most"]);
+  EXPECT_TRUE(time(" --set model.not_finite_at_step=70").contains("estimate"));
+}
+
 TEST_F(ProgramTest, EvaluatesGivenWeightsAndWritesOutputs) {
   ASSERT_EQ(toy("run " + config()).status, 0);
   const std::string outputs = (folder_ / "outputs.txt").string();

@@ -1,0 +1,72 @@
+// Looking through result files.
+// Hides the comparison of configurations.
+#include "runner/earlier_runs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "runner/telemetry/report_file.h"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::string_view kConfigEnding = ".config.json";
+constexpr std::string_view kTelemetryEnding = ".telemetry.json";
+
+/// What changes neither the work of a step nor that of staging.
+Json work_of(Json config) {
+  for (const char* key : {"seed", "epochs", "target", "submission", "results", "evaluation",
+                          "schedule", "optimizer", "clear_caches", "hang_timeout_s"}) {
+    config.erase(key);
+  }
+  return config;
+}
+
+std::optional<EarlierRun> read(const std::string& telemetry_file, int ranks) {
+  try {
+    const telemetry::Report report = telemetry::read_report(telemetry_file);
+    if (static_cast<int>(report.ranks.size()) != ranks) return std::nullopt;
+    EarlierRun run{telemetry_file, report.seconds(telemetry::Subsystem::kStaging).max, 0.0, 0.0};
+    double steps_s = 0.0;
+    for (const telemetry::RankReport& rank : report.ranks) {
+      run.step_s = std::max(run.step_s, rank.step_s.mean);
+      steps_s = std::max(steps_s, rank.step_s.mean * static_cast<double>(rank.step_s.count));
+    }
+    if (steps_s <= 0.0) return std::nullopt;
+    run.rest_share = std::max(0.0, report.wall_s().max - run.staging_s - steps_s) / steps_s;
+    return run;
+  } catch (const base::Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<EarlierRun> find_earlier_run(const std::string& folder, const Json& resolved,
+                                           int ranks) {
+  std::vector<std::pair<fs::file_time_type, std::string>> candidates;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string path = it->path().string();
+    if (path.ends_with(kConfigEnding)) {
+      candidates.emplace_back(fs::last_write_time(it->path(), error), path);
+    }
+  }
+  std::sort(candidates.rbegin(), candidates.rend());
+  for (const auto& [time, path] : candidates) {
+    const Json config = Json::parse(std::ifstream(path), nullptr, false);
+    if (!config.is_object() || work_of(config) != work_of(resolved)) continue;
+    const std::string stem = path.substr(0, path.size() - kConfigEnding.size());
+    if (auto run = read(stem + std::string(kTelemetryEnding), ranks)) return run;
+  }
+  return std::nullopt;
+}
+
+}  // namespace runner
