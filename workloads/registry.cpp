@@ -3,13 +3,14 @@
 #include "workloads/registry.h"
 
 #include "workloads/resnet50/config.h"
+#include "workloads/resnet50/generate.h"
 #include "workloads/resnet50/workload.h"
 
 namespace workloads {
 
 std::vector<runner::WorkloadEntry> registry() {
   return {{"resnet50", "ResNet-50 v1.5, image classification", resnet50::make_workload,
-           resnet50::check_config, resnet50::run_bench, nullptr}};
+           resnet50::check_config, resnet50::run_bench, resnet50::declare_generate}};
 }
 
 }  // namespace workloads
