@@ -32,17 +32,20 @@ RunReport read_run(const FoundLog& found) {
 /// The runs of each folder, as indices into `report.runs`.
 using Sets = std::map<std::string, std::vector<std::size_t>>;
 
+/// The folder a log lies in, from the root on: the submission around it is looked for above.
+std::filesystem::path folder_of(const std::filesystem::path& log) {
+  std::error_code failed;
+  const std::filesystem::path full = std::filesystem::absolute(log, failed);
+  return (failed ? log : full.lexically_normal()).parent_path();
+}
+
 void add_systems(Report& report, const Sets& sets) {
   for (const auto& [name, indices] : sets) {
     std::vector<SetMember> members;
     for (const std::size_t i : indices) {
       members.push_back({report.runs[i].path.filename().string(), &report.runs[i].facts});
     }
-    std::error_code failed;
-    std::filesystem::path folder = report.runs[indices.front()].path.parent_path();
-    const std::filesystem::path full = std::filesystem::absolute(folder, failed);
-    if (!failed) folder = full.lexically_normal();
-    if (!folder.has_filename()) folder = folder.parent_path();
+    const std::filesystem::path folder = folder_of(report.runs[indices.front()].path);
     if (!counts_for_a_set(folder)) continue;
     SystemReport system;
     system.name = name;

@@ -10,14 +10,6 @@ using Table = std::vector<Field<RunFacts>>;
 
 Value count(std::size_t size) { return static_cast<std::int64_t>(size); }
 
-/// Counts of epochs and samples are whole in most logs, fractions in some.
-Value whole_if_possible(const std::optional<double>& value) {
-  if (!value) return {};
-  const auto whole = static_cast<std::int64_t>(*value);
-  if (static_cast<double>(whole) == *value) return whole;
-  return *value;
-}
-
 Value epoch_num_at_target(const RunFacts& facts) {
   if (!facts.at_target) return {};
   return whole_if_possible(facts.evaluations[*facts.at_target].epoch_num);

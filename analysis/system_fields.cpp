@@ -1,7 +1,6 @@
 // The figures of one system's runs of one benchmark with their definitions, and the conventions
 // behind all figures. Hides nothing.
 #include <algorithm>
-#include <cmath>
 
 #include "analysis/fields.h"
 #include "runner/telemetry/telemetry.h"
@@ -39,12 +38,6 @@ Value models_per_min(const SystemFacts& facts) {
   return static_cast<double>(facts.successful) / (*facts.ttta_s / kSecondsPerMinute);
 }
 
-Value whole(const std::optional<double>& value) {
-  if (!value) return {};
-  if (std::floor(*value) != *value) return *value;
-  return static_cast<std::int64_t>(*value);
-}
-
 Value olympic_files(const SystemFacts& facts) {
   if (facts.olympic_files.empty()) return {};
   std::string all;
@@ -62,13 +55,13 @@ void add_set(Table& table) {
   table.push_back(
       {"failed", "", "all other runs", [](const SystemFacts& s) { return Value(s.failed); }});
   table.push_back({"runs_required", "", "runs that MLPerf asks for in this benchmark",
-                   [](const SystemFacts& s) { return whole(s.runs_required); }});
+                   [](const SystemFacts& s) { return whole_if_possible(s.runs_required); }});
   table.push_back({"global_batch_size", "samples", "of the first run that logs it",
                    [](const SystemFacts& s) { return s.global_batch_size; }});
   table.push_back({"compute_units", "",
                    "nodes * accelerators_per_node, or nodes * host_processors_per_node without "
                    "accelerators, from the submission's systems/<system>.json",
-                   [](const SystemFacts& s) { return whole(s.compute_units); }});
+                   [](const SystemFacts& s) { return whole_if_possible(s.compute_units); }});
 }
 
 void add_times(Table& table) {
@@ -155,7 +148,7 @@ void add_weak(Table& table) {
   table.push_back({"models_per_min", "1/min", "models / (ttta_s / 60)", models_per_min});
   table.push_back({"instance_scale", "",
                    "number_of_nodes * accelerators_per_node (at least 1) as the logs give them",
-                   [](const SystemFacts& s) { return whole(s.instance_scale); }});
+                   [](const SystemFacts& s) { return whole_if_possible(s.instance_scale); }});
   table.push_back({"number_of_ranks", "", "of the first run that logs it",
                    [](const SystemFacts& s) { return s.number_of_ranks; }});
 }

@@ -101,8 +101,9 @@ void write_convergence(TextPage& page, const RunFacts& facts) {
 }
 
 std::string bar(const std::optional<double>& percent) {
-  const double part = std::min(std::max(percent.value_or(0.0) / 100.0, 0.0), 1.0);
-  return std::string(static_cast<std::size_t>(part * kBarColumns + 0.5), '#');
+  const double part = percent.value_or(0.0) / 100.0;
+  if (!(part > 0.0)) return "";
+  return std::string(static_cast<std::size_t>(std::min(part, 1.0) * kBarColumns + 0.5), '#');
 }
 
 void write_subsystems(TextPage& page, const RunTelemetry& telemetry) {

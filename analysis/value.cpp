@@ -78,6 +78,14 @@ std::string to_exact_text(const Value& value) {
   return to_text(value);
 }
 
+Value whole_if_possible(const std::optional<double>& value) {
+  if (!value) return {};
+  constexpr double kBeyondInt64 = 9.2e18;
+  const bool fits = std::abs(*value) < kBeyondInt64;
+  if (fits && std::floor(*value) == *value) return static_cast<std::int64_t>(*value);
+  return *value;
+}
+
 std::optional<double> number(const Value& value) {
   if (const auto* held = std::get_if<std::int64_t>(&value)) return static_cast<double>(*held);
   if (const auto* held = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*held);

@@ -25,6 +25,9 @@ std::string to_exact_text(const Value& value);
 /// The number in `value`, if it is one (true and false are none).
 std::optional<double> number(const Value& value);
 
+/// A whole number where `value` is one that 64 bits hold, else the double; absent stays absent.
+Value whole_if_possible(const std::optional<double>& value);
+
 /// An optional as a Value.
 template <class T>
 Value optional_value(const std::optional<T>& value) {

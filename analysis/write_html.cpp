@@ -84,20 +84,29 @@ std::string run_table(const Report& report) {
   return "<section><h2>Runs</h2>\n" + table.str() + "</section>\n";
 }
 
-std::string system_table(const Report& report) {
-  if (report.systems.empty()) return "";
+/// The figures worth a column: those in the list that some set has.
+std::vector<const Field<SystemFacts>*> shown_fields(const Report& report) {
   constexpr std::array kShown = {"benchmark",     "runs",      "successful",    "failed",
                                  "compute_units", "score_min", "ttt_mean_s",    "ttt_stdev_s",
                                  "epochs_mean",   "ttta_s",    "models_per_min"};
-  HtmlTable table("Runs of the same folder together");
-  table.column("folder", Kind::kText);
   std::vector<const Field<SystemFacts>*> fields;
   for (const Field<SystemFacts>& field : system_fields()) {
     if (std::find(kShown.begin(), kShown.end(), field.name) == kShown.end()) continue;
-    fields.push_back(&field);
-    const std::string unit = field.unit.empty() ? "" : ", in " + field.unit;
-    table.column(field.name, field.name == "benchmark" ? Kind::kText : Kind::kNumber,
-                 field.definition + unit);
+    const auto has = [&](const SystemReport& one) { return field.get(one.facts) != Value(); };
+    if (std::any_of(report.systems.begin(), report.systems.end(), has)) fields.push_back(&field);
+  }
+  return fields;
+}
+
+std::string system_table(const Report& report) {
+  if (report.systems.empty() || report.runs.size() < 2) return "";
+  HtmlTable table("Runs of the same folder together");
+  table.column("folder", Kind::kText);
+  const std::vector<const Field<SystemFacts>*> fields = shown_fields(report);
+  for (const Field<SystemFacts>* field : fields) {
+    const std::string unit = field->unit.empty() ? "" : ", in " + field->unit;
+    table.column(field->name, field->name == "benchmark" ? Kind::kText : Kind::kNumber,
+                 field->definition + unit);
   }
   for (const SystemReport& system : report.systems) {
     table.row();

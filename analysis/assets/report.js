@@ -26,19 +26,25 @@
   }
 
   // ---- convergence: a line per run, and the target -------------------------------------------
-  function convergencePoints(series, by) {
+  // By time in hours once a run takes more than two.
+  function timeUnit(chart) {
+    const long = chart.series.some(series => series.points.some(point => point[1] > 7200));
+    return long ? {name: 'hours', seconds: 3600} : {name: 'seconds', seconds: 1};
+  }
+
+  function convergencePoints(series, by, unit) {
     return series.points
         .map(([epoch, time, quality], index) => {
-          const x = by === 'time' ? time : epoch === null ? index + 1 : epoch;
+          const x = by === 'time' ? time / unit.seconds : epoch === null ? index + 1 : epoch;
           return {x, y: quality, epoch, time};
         })
         .filter(point => point.y !== null);
   }
 
-  function convergenceDatasets(chart, by) {
+  function convergenceDatasets(chart, by, unit) {
     const sets = chart.series.map((series, index) => ({
       label: series.name,
-      data: convergencePoints(series, by),
+      data: convergencePoints(series, by, unit),
       borderColor: colour(index),
       backgroundColor: colour(index),
       borderWidth: 2,
@@ -52,7 +58,7 @@
         label: 'target ' + chart.target,
         data: ends.map(x => ({x, y: chart.target})),
         borderColor: tone('quiet'),
-        backgroundColor: tone('quiet'),
+        backgroundColor: 'transparent',
         borderDash: [6, 4],
         borderWidth: 1.5,
         pointRadius: 0,
@@ -63,7 +69,7 @@
   }
 
   function convergenceConfig(chart, by) {
-    const inHours = by === 'time' && chart.series.some(s => s.points.some(p => p[1] > 7200));
+    const unit = timeUnit(chart);
     const describe = item => {
       const point = item.raw;
       if (point.time === undefined) return item.dataset.label;
@@ -71,10 +77,12 @@
       return `${item.dataset.label}: ${figure(point.y)}${epoch}, ${figure(point.time)} s`;
     };
     const ticks = {color: tone('quiet')};
-    if (inHours) ticks.callback = value => figure(value / 3600);
+    if (by === 'epoch' && chart.series.every(s => s.points.every(p => Number.isInteger(p[0] ?? 0)))) {
+      ticks.precision = 0;
+    }
     return {
       type: 'line',
-      data: {datasets: convergenceDatasets(chart, by)},
+      data: {datasets: convergenceDatasets(chart, by, unit)},
       options: {
         animation: false,
         responsive: true,
@@ -82,7 +90,7 @@
         parsing: false,
         interaction: {mode: 'nearest', axis: 'xy', intersect: false},
         scales: {
-          x: axis(by === 'time' ? (inHours ? 'hours' : 'seconds') + ' since run_start' : 'epoch_num',
+          x: axis(by === 'time' ? unit.name + ' since run_start' : 'epoch_num',
                   {type: 'linear', ticks}),
           y: axis(chart.metric, {}),
         },
