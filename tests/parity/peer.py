@@ -1,0 +1,53 @@
+"""What the comparisons with PyTorch share: its presence, running the program, HDF5 files.
+
+Hides how a missing peer is told to ctest, and where files lie meanwhile.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+SKIPPED = 77
+
+
+def require_peer():
+    """PyTorch, torchvision and h5py, or the end of the script as a skipped test."""
+    try:
+        import h5py
+        import torch
+        import torchvision
+    except ImportError as error:
+        print(f"peer: Skipped\npython3-torch, python3-torchvision and python3-h5py are needed: {error}\n[  SKIPPED ] peer")
+        sys.exit(SKIPPED)
+    torch.manual_seed(7)
+    return torch, torchvision, h5py
+
+
+def run(program, *arguments):
+    """The program's output; ends the test with its messages when it fails."""
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def write_weights(h5py, path, state):
+    """A PyTorch state dict as the program reads it: fp32 arrays under the parameters' names."""
+    with h5py.File(path, "w") as file:
+        for name, tensor in state.items():
+            if not name.endswith("num_batches_tracked"):
+                file[name] = tensor.detach().numpy().astype("float32")
+
+
+def write_config(path, config):
+    pathlib.Path(path).write_text(json.dumps(config))
+    return path
+
+
+def images(folder):
+    """Paths of class folders' images in dataset order, with their class ids."""
+    found = []
+    for label, name in enumerate(sorted(p.name for p in pathlib.Path(folder).iterdir())):
+        found += [(p, label) for p in sorted((pathlib.Path(folder) / name).iterdir(), key=lambda p: p.name)]
+    return found
