@@ -1,0 +1,184 @@
+// Tests of the image decoder: every encoding that datasets hold, and damage.
+// Hides nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "runner/base/error.h"
+#include "runner/base/thrown_message.h"
+#include "staging/dataset/dataset.h"
+#include "staging/dataset/encode.h"
+#include "tests/staging/dataset/images.h"
+
+namespace dataset {
+namespace {
+
+using testing::HasSubstr;
+
+int worst_difference(const Image& a, const Image& b) {
+  EXPECT_EQ(a.height, b.height);
+  EXPECT_EQ(a.width, b.width);
+  int worst = a.pixels.size() == b.pixels.size() ? 0 : 256;
+  for (std::size_t i = 0; i < std::min(a.pixels.size(), b.pixels.size()); ++i) {
+    worst = std::max(worst, std::abs(a.pixels[i] - b.pixels[i]));
+  }
+  return worst;
+}
+
+constexpr int kHeight = 37, kWidth = 53;
+
+TEST(DecodeImage, DecodesBaselineAndProgressiveJpeg) {
+  const Image image = smooth_image(kHeight, kWidth);
+  const auto baseline = make_jpeg(image.pixels, kHeight, kWidth, 3, {});
+  const auto progressive = make_jpeg(image.pixels, kHeight, kWidth, 3, {.progressive = true});
+  EXPECT_NE(baseline, progressive);
+  EXPECT_LE(worst_difference(decode_image(baseline, "a"), image), 6);
+  EXPECT_EQ(decode_image(baseline, "a").pixels, decode_image(progressive, "b").pixels);
+}
+
+TEST(DecodeImage, TurnsGrayIntoEqualChannels) {
+  std::vector<std::uint8_t> gray(kHeight * kWidth);
+  for (std::size_t i = 0; i < gray.size(); ++i) gray[i] = std::uint8_t(i % kWidth * 4);
+  const Image image = decode_image(
+      make_jpeg(gray, kHeight, kWidth, 1, {.input = JCS_GRAYSCALE, .stored = JCS_GRAYSCALE}), "g");
+  for (std::size_t i = 0; i < gray.size(); ++i) {
+    EXPECT_NEAR(image.pixels[3 * i], gray[i], 4);
+    EXPECT_EQ(image.pixels[3 * i], image.pixels[3 * i + 1]);
+    EXPECT_EQ(image.pixels[3 * i], image.pixels[3 * i + 2]);
+  }
+}
+
+/// The inks that print `image` without black, as 0..255 of ink.
+std::vector<std::uint8_t> inks_of(const Image& image) {
+  std::vector<std::uint8_t> inks;
+  for (std::size_t i = 0; i < image.pixels.size(); i += 3) {
+    for (std::size_t c = 0; c < 3; ++c) inks.push_back(std::uint8_t(255 - image.pixels[i + c]));
+    inks.push_back(0);
+  }
+  return inks;
+}
+
+TEST(DecodeImage, TurnsCmykAndAdobesInvertedInksIntoRgb) {
+  const Image image = smooth_image(kHeight, kWidth);
+  const std::vector<std::uint8_t> inks = inks_of(image);
+  std::vector<std::uint8_t> inverted = inks;
+  for (auto& ink : inverted) ink = std::uint8_t(255 - ink);
+  const auto plain = make_jpeg(inks, kHeight, kWidth, 4, {.input = JCS_CMYK, .stored = JCS_CMYK});
+  const auto adobe = make_jpeg(inverted, kHeight, kWidth, 4,
+                               {.input = JCS_CMYK, .stored = JCS_CMYK, .adobe_marker = true});
+  const auto ycck = make_jpeg(inverted, kHeight, kWidth, 4,
+                              {.input = JCS_CMYK, .stored = JCS_YCCK, .adobe_marker = true});
+  EXPECT_LE(worst_difference(decode_image(plain, "plain"), image), 8);
+  EXPECT_LE(worst_difference(decode_image(adobe, "adobe"), image), 8);
+  EXPECT_LE(worst_difference(decode_image(ycck, "ycck"), image), 8);
+}
+
+TEST(DecodeImage, DarkensByTheBlackInk) {
+  std::vector<std::uint8_t> inks;
+  for (int i = 0; i < 64; ++i) inks.insert(inks.end(), {0, 128, 255, 128});
+  const Image image =
+      decode_image(make_jpeg(inks, 8, 8, 4, {.input = JCS_CMYK, .stored = JCS_CMYK}), "cmyk");
+  EXPECT_NEAR(image.pixels[0], 127, 2);
+  EXPECT_NEAR(image.pixels[1], 63, 2);
+  EXPECT_NEAR(image.pixels[2], 0, 2);
+}
+
+TEST(DecodeImage, DecodesPngByContent) {
+  const Image image = smooth_image(kHeight, kWidth);
+  const auto png = make_png(image.pixels, kHeight, kWidth, PNG_FORMAT_RGB);
+  EXPECT_EQ(decode_image(png, "n02105855_2933.JPEG").pixels, image.pixels);
+
+  std::vector<std::uint8_t> gray(kHeight * kWidth, 77);
+  const Image gray_image = decode_image(make_png(gray, kHeight, kWidth, PNG_FORMAT_GRAY), "gray");
+  EXPECT_EQ(gray_image.pixels, std::vector<std::uint8_t>(kHeight * kWidth * 3, 77));
+
+  std::vector<std::uint8_t> with_alpha;
+  for (std::size_t i = 0; i < image.pixels.size(); i += 3) {
+    with_alpha.insert(with_alpha.end(), {image.pixels[i], image.pixels[i + 1], image.pixels[i + 2],
+                                         std::uint8_t(i % 256)});
+  }
+  EXPECT_EQ(decode_image(make_png(with_alpha, kHeight, kWidth, PNG_FORMAT_RGBA), "alpha").pixels,
+            image.pixels);
+}
+
+TEST(DecodeImage, KnowsTheSizeFromTheHeaderAlone) {
+  const Image image = smooth_image(300, 400);
+  for (auto file : {encode_jpeg(image, 90), make_png(image.pixels, 300, 400, PNG_FORMAT_RGB)}) {
+    file.resize(file.size() - 100);
+    const Image header = decode_image_header(file, "a");
+    EXPECT_EQ(header.height, 300);
+    EXPECT_EQ(header.width, 400);
+    EXPECT_TRUE(header.pixels.empty());
+  }
+}
+
+TEST(DecodeImage, RefusesACutFileWhereverItIsCut) {
+  const Image image = smooth_image(kHeight, kWidth);
+  const auto png = make_png(image.pixels, kHeight, kWidth, PNG_FORMAT_RGB);
+  for (const auto& whole :
+       {encode_jpeg(image, 90), make_jpeg(image.pixels, kHeight, kWidth, 3, {.progressive = true}),
+        png}) {
+    for (std::size_t size = 0; size + 2 < whole.size(); size += 7) {
+      std::vector<std::byte> cut(whole.begin(), whole.begin() + std::ptrdiff_t(size));
+      const std::string message =
+          base::thrown_message<base::DataError>([&] { decode_image(cut, "cut.JPEG"); });
+      EXPECT_TRUE(message.starts_with("cut.JPEG: ")) << message;
+    }
+  }
+}
+
+TEST(DecodeImage, RefusesDamagedEntropyData) {
+  const Image image = smooth_image(256, 256);
+  auto jpeg = encode_jpeg(image, 90);
+  // A restart marker where none belongs.
+  jpeg[jpeg.size() / 2] = std::byte{0xff};
+  jpeg[jpeg.size() / 2 + 1] = std::byte{0xd3};
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { decode_image(jpeg, "bad.JPEG"); }),
+              HasSubstr("bad.JPEG: damaged JPEG data: "));
+}
+
+TEST(DecodeImage, RefusesWhatIsNoImage) {
+  EXPECT_THAT(base::thrown_message<base::DataError>([] { decode_image({}, "empty.JPEG"); }),
+              HasSubstr("empty.JPEG: expected a JPEG or PNG image, found an empty file"));
+  EXPECT_THROW(decode_image(std::vector<std::byte>(100), "zeros.JPEG"), base::DataError);
+}
+
+TEST(DecodeImage, RefusesASizeThatOnlyDamageExplains) {
+  auto jpeg = encode_jpeg(smooth_image(16, 16), 90);
+  for (std::size_t i = 0; i + 9 < jpeg.size(); ++i) {
+    if (jpeg[i] == std::byte{0xff} && jpeg[i + 1] == std::byte{0xc0}) {
+      for (std::size_t k = 5; k < 9; ++k) jpeg[i + k] = std::byte{0xfd};
+      break;
+    }
+  }
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { decode_image(jpeg, "bomb.JPEG"); }),
+              HasSubstr("bomb.JPEG: expected at most"));
+}
+
+TEST(DecodeImage, SurvivesAnyDamage) {
+  const Image image = smooth_image(24, 24);
+  std::mt19937 random(5);
+  for (const auto& whole :
+       {encode_jpeg(image, 90), make_png(image.pixels, 24, 24, PNG_FORMAT_RGB),
+        make_jpeg(inks_of(image), 24, 24, 4, {.input = JCS_CMYK, .stored = JCS_YCCK})}) {
+    for (int trial = 0; trial < 1500; ++trial) {
+      auto damaged = whole;
+      for (int hits = 0; hits < 3; ++hits) damaged[random() % damaged.size()] = std::byte(random());
+      try {
+        const Image decoded = decode_image(damaged, "x");
+        EXPECT_EQ(decoded.pixels.size(), std::size_t(decoded.height * decoded.width * 3));
+      } catch (const base::DataError&) {
+      }
+    }
+  }
+}
+
+TEST(EncodeJpeg, GivesTheSameBytesForTheSamePixels) {
+  EXPECT_EQ(encode_jpeg(smooth_image(32, 32), 90), encode_jpeg(smooth_image(32, 32), 90));
+  EXPECT_THROW(encode_jpeg(Image{0, 0, {}}, 90), base::SystemError);
+}
+
+}  // namespace
+}  // namespace dataset

@@ -1,0 +1,279 @@
+// Tests of the dataset readers: every layout, and every kind of damage.
+// Hides nothing.
+#include "staging/dataset/open.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "runner/base/error.h"
+#include "runner/base/temporary_directory.h"
+#include "runner/base/thrown_message.h"
+#include "staging/dataset/encode.h"
+
+namespace dataset {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+std::string tar_of(const Files& files, const std::vector<std::string>& folders = {}) {
+  std::ostringstream out;
+  TarWriter writer(out);
+  for (const auto& folder : folders) writer.add_folder(folder);
+  for (const auto& [name, data] : files) writer.add_file(name, std::as_bytes(std::span(data)));
+  writer.finish();
+  return out.str();
+}
+
+std::string content(const Dataset& data, std::int64_t index) {
+  std::vector<std::byte> bytes;
+  data.read(index, bytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<std::string> contents(const Dataset& data) {
+  std::vector<std::string> all;
+  for (std::int64_t i = 0; i < data.size(); ++i) all.push_back(content(data, i));
+  return all;
+}
+
+std::vector<std::int32_t> labels(const Dataset& data) {
+  std::vector<std::int32_t> all;
+  for (std::int64_t i = 0; i < data.size(); ++i) all.push_back(data.label(i));
+  return all;
+}
+
+/// Out of order on purpose; "b-" sorts before "b/".
+const Files kFiles = {{"b/2.jpg", "b2"},     {"a/10.JPEG", "a10"}, {"b-c/1.png", "bc1"},
+                      {"a/9.jpeg", "a9"},    {"b/1.jpg", "b1"},    {"b/notes.txt", "no image"},
+                      {"b/.hidden.jpg", "h"}};
+const std::vector<std::string> kContents = {"a10", "a9", "b1", "b2", "bc1"};
+const std::vector<std::int32_t> kLabels = {0, 0, 1, 1, 2};
+const std::vector<std::string> kClasses = {"a", "b", "b-c"};
+
+class OpenDataset : public testing::Test {
+ protected:
+  std::string folder(const Files& files, const std::string& name = "data") {
+    for (const auto& [file, data] : files) folder_.write(name + "/" + file, data);
+    return (folder_.path() / name).string();
+  }
+  std::string tar(const std::string& archive) { return folder_.write("data.tar", archive); }
+  std::string message(const std::string& path, const OpenOptions& options = {}) {
+    return base::thrown_message<base::DataError>([&] { open_dataset(path, options); });
+  }
+  void expect_the_files(const Dataset& data) {
+    EXPECT_EQ(contents(data), kContents);
+    EXPECT_EQ(labels(data), kLabels);
+    EXPECT_EQ(data.class_names(), kClasses);
+    EXPECT_EQ(data.bytes(0), 3);
+    EXPECT_THAT(data.name(3), EndsWith("b/2.jpg"));
+  }
+  const base::TemporaryDirectory folder_;
+};
+
+TEST_F(OpenDataset, ReadsAFolderOfClassFolders) {
+  const std::string path = folder(kFiles);
+  expect_the_files(*open_dataset(path));
+  EXPECT_EQ(list_samples(path).ignored_files, 2);
+}
+
+TEST_F(OpenDataset, ReadsATarOfClassFolders) {
+  const std::string path = tar(tar_of(kFiles, {".", "./a", "./b", "./b-c"}));
+  expect_the_files(*open_dataset(path));
+  EXPECT_EQ(list_samples(path).ignored_files, 2);
+  EXPECT_EQ(open_dataset(path)->name(4), path + ": b-c/1.png");
+}
+
+TEST_F(OpenDataset, DropsTheFolderThatAnArchiveWasMadeFrom) {
+  Files inside;
+  for (const auto& [name, data] : kFiles) inside.emplace_back("./train/" + name, data);
+  expect_the_files(*open_dataset(tar(tar_of(inside, {"./train", "./train/a"}))));
+}
+
+TEST_F(OpenDataset, ReadsATarOfClassTars) {
+  const std::string first = tar_of({{"n02_7.JPEG", "two-seven"}, {"n02_10.JPEG", "two-ten"}});
+  const std::string second = tar_of({{"n01_1.JPEG", "one-one"}, {"./n01_0.JPEG", "one-zero"}});
+  const auto data = open_dataset(tar(tar_of({{"n02.tar", first}, {"n01.tar", second}})));
+  EXPECT_EQ(contents(*data),
+            (std::vector<std::string>{"one-zero", "one-one", "two-ten", "two-seven"}));
+  EXPECT_EQ(labels(*data), (std::vector<std::int32_t>{0, 0, 1, 1}));
+  EXPECT_EQ(data->class_names(), (std::vector<std::string>{"n01", "n02"}));
+  EXPECT_THAT(data->name(2), EndsWith("data.tar: n02/n02_10.JPEG"));
+}
+
+TEST_F(OpenDataset, ReadsFlatFoldersAndTarsWithTheirLabels) {
+  const Files flat = {{"val_3.JPEG", "three"}, {"val_1.JPEG", "one"}, {"val_2.JPEG", "two"}};
+  const OpenOptions options{folder_.write("labels.txt", "2\n1\n3\n"), 1, {"x", "y", "z"}};
+  for (const std::string& path :
+       {folder(flat, "flat"), tar(tar_of(flat)),
+        folder_.write("nested.tar", tar_of({{"val/val_3.JPEG", "three"},
+                                            {"val/val_1.JPEG", "one"},
+                                            {"val/val_2.JPEG", "two"}}))}) {
+    const auto data = open_dataset(path, options);
+    EXPECT_EQ(contents(*data), (std::vector<std::string>{"one", "two", "three"})) << path;
+    EXPECT_EQ(labels(*data), (std::vector<std::int32_t>{1, 0, 2}));
+    EXPECT_THAT(data->name(0), HasSubstr("val_1.JPEG"));
+  }
+}
+
+TEST_F(OpenDataset, NumbersClassesAsTheTrainingSetDoes) {
+  const Files two = {{"c/1.jpg", "c"}, {"a/1.jpg", "a"}};
+  OpenOptions options;
+  options.class_names = {"a", "b", "c"};
+  EXPECT_EQ(labels(*open_dataset(folder(two), options)), (std::vector<std::int32_t>{0, 2}));
+  options.class_names = {"a", "b"};
+  EXPECT_THAT(message(folder(two), options), HasSubstr("class 'c' is not one of the 2 known"));
+}
+
+TEST_F(OpenDataset, IsTheSameOnARankThatWasTold) {
+  for (const std::string& path : {folder(kFiles), tar(tar_of(kFiles))}) {
+    const Listing told = listing_from_bytes(to_bytes(list_samples(path)));
+    expect_the_files(*open_dataset(told));
+  }
+  EXPECT_THROW(listing_from_bytes(to_bytes(list_samples(folder(kFiles))).substr(0, 50)),
+               base::Error);
+}
+
+TEST_F(OpenDataset, ReadsManyInOneCallAndFewReads) {
+  std::vector<std::pair<std::int64_t, std::string>> got;
+  const auto data = open_dataset(tar(tar_of(kFiles)));
+  const std::vector<std::int64_t> wanted = {4, 0, 3};
+  const std::int64_t reads = data->read_many(wanted, [&](std::int64_t index,
+                                                         std::span<const std::byte> bytes) {
+    got.emplace_back(index, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  });
+  // In the order of the archive.
+  EXPECT_EQ(got,
+            (std::vector<std::pair<std::int64_t, std::string>>{{3, "b2"}, {0, "a10"}, {4, "bc1"}}));
+  EXPECT_EQ(reads, 1);
+}
+
+TEST_F(OpenDataset, MayBeReadByManyThreads) {
+  Files files;
+  for (int i = 0; i < 200; ++i) {
+    files.emplace_back("c/" + std::to_string(1000 + i), std::string(100 + i, char('a' + i % 26)));
+    files.back().first += ".jpg";
+  }
+  for (const std::string& path : {folder(files), tar(tar_of(files))}) {
+    const auto data = open_dataset(path);
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong = 0;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (std::int64_t i = 0; i < data->size(); ++i) {
+          if (content(*data, i) != files[static_cast<std::size_t>(i)].second) ++wrong;
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST_F(OpenDataset, SaysWhatIsMissing) {
+  EXPECT_THAT(message("no/such/place"), HasSubstr("no/such/place: expected a folder or tar"));
+  EXPECT_THAT(message(folder({{"a/x.txt", ""}})), HasSubstr("no images"));
+  EXPECT_THAT(
+      message(folder({{"x.jpg", "1"}}, "flat")),
+      HasSubstr("'x.jpg': expected images in class folders (<class>/<image>), or a labels"));
+  EXPECT_THAT(message(tar(tar_of({}))), HasSubstr("no images"));
+}
+
+TEST_F(OpenDataset, NamesAnEmptyClass) {
+  const std::string path = folder({{"a/1.jpg", "1"}});
+  fs::create_directory(path + "/empty");
+  EXPECT_THAT(message(path), HasSubstr("class folder 'empty' has no images"));
+  EXPECT_THAT(message(tar(tar_of({{"a/1.jpg", "1"}}, {"empty"}))),
+              HasSubstr("class folder 'empty' has no images"));
+  EXPECT_THAT(message(tar(tar_of({{"n1.tar", tar_of({{"x.jpg", "1"}})}, {"n2.tar", tar_of({})}}))),
+              HasSubstr("class folder 'n2' has no images"));
+}
+
+TEST_F(OpenDataset, RefusesImagesAtAnotherDepth) {
+  EXPECT_THAT(message(folder({{"train/a/1.jpg", "1"}, {"val/a/1.jpg", "1"}})),
+              HasSubstr("a folder inside a class folder"));
+  EXPECT_THAT(message(tar(tar_of({{"train/a/1.jpg", "1"}, {"val/a/1.jpg", "1"}}))),
+              HasSubstr("'train/a/1.jpg': expected images in class folders"));
+}
+
+TEST_F(OpenDataset, RefusesAnImageThatIsThereTwice) {
+  EXPECT_THAT(message(tar(tar_of({{"a/1.jpg", "1"}, {"./a/1.jpg", "2"}}))),
+              HasSubstr("'a/1.jpg' is there twice"));
+}
+
+TEST_F(OpenDataset, RefusesCompressedArchivesAndLinks) {
+  EXPECT_THAT(message(tar("\x1f\x8b\x08 and so on")), HasSubstr("a compressed file"));
+  std::string archive = tar_of({{"a/1.jpg", ""}});
+  archive[156] = '1';  // a hard link
+  unsigned sum = 0;
+  for (std::size_t i = 0; i < 512; ++i) {
+    sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(archive[i]);
+  }
+  archive.replace(148, 6, [&] {
+    std::ostringstream text;
+    text << std::oct << sum;
+    return std::string(6 - text.str().size(), '0') + text.str();
+  }());
+  EXPECT_THAT(message(tar(archive)), HasSubstr("'a/1.jpg' is a link or special file"));
+}
+
+TEST_F(OpenDataset, NamesTheInnerArchiveThatIsDamaged) {
+  std::string inner = tar_of({{"x.jpg", "1"}});
+  inner[3] = '!';
+  EXPECT_THAT(message(tar(tar_of({{"n1.tar", inner}}))),
+              HasSubstr("data.tar: n1.tar: offset 512: expected a tar header"));
+}
+
+TEST_F(OpenDataset, NoticesAFileThatChangedSinceItWasListed) {
+  const std::string path = tar(tar_of(kFiles));
+  const Listing listing = list_samples(path);
+  const auto data = open_dataset(path);
+  fs::resize_file(path, 600);
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { open_dataset(listing); }),
+              HasSubstr("as when it was listed, found 600"));
+  std::vector<std::byte> bytes;
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { data->read(4, bytes); }),
+              HasSubstr("data.tar: offset"));
+}
+
+TEST_F(OpenDataset, NamesAFileThatWentAway) {
+  const std::string path = folder(kFiles);
+  const auto data = open_dataset(path);
+  fs::remove(path + "/b/2.jpg");
+  std::vector<std::byte> bytes;
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { data->read(3, bytes); }),
+              HasSubstr("/b/2.jpg: cannot be opened: No such file"));
+  EXPECT_THROW(data->bytes(3), base::DataError);
+}
+
+TEST_F(OpenDataset, RefusesAnIndexOutsideTheDataset) {
+  const auto data = open_dataset(folder(kFiles));
+  std::vector<std::byte> bytes;
+  EXPECT_THROW(data->read(5, bytes), base::Error);
+  EXPECT_THROW(data->label(-1), base::Error);
+}
+
+TEST_F(OpenDataset, ReadsTheSharedCifarArchives) {
+  const std::string path = "../shared/data/cifar10/test.tar";
+  if (!fs::exists(path)) GTEST_SKIP() << path << " is not here";
+  const auto data = open_dataset(path);
+  EXPECT_EQ(data->size(), 4000);
+  EXPECT_EQ(data->class_names().size(), 10u);
+  EXPECT_THAT(data->name(0), EndsWith("test.tar: airplane/0000.jpg"));
+  std::vector<std::byte> bytes;
+  for (std::int64_t i = 0; i < data->size(); i += 97) {
+    data->read(i, bytes);
+    EXPECT_EQ(decode_image(bytes, data->name(i)).width, 32);
+  }
+}
+
+}  // namespace
+}  // namespace dataset
