@@ -1,0 +1,116 @@
+// Merging of tree nodes.
+// Hides the formula for moments and the packing of what is sent.
+#include "workloads/nn/group_reduction.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace nn {
+namespace {
+
+void add_nodes(double* left, const double* right, std::int64_t channels) {
+  for (std::int64_t i = 0; i < 2 * channels; ++i) left[i] += right[i];
+}
+
+/// Means and squared distances of two parts together.
+/// Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+/// variances", 1979.
+void merge_moments(double* left, const double* right, std::int64_t channels, double left_count,
+                   double right_count) {
+  const double share = right_count / (left_count + right_count);
+  double* const left_squares = left + channels;
+  const double* const right_squares = right + channels;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const double distance = right[c] - left[c];
+    left[c] += distance * share;
+    left_squares[c] += right_squares[c] + distance * distance * share * left_count;
+  }
+}
+
+}  // namespace
+
+GroupReduction::GroupReduction(const BatchGroups& groups, StatisticsExchange* exchange,
+                               std::int64_t channels, std::int64_t points)
+    : groups_(groups),
+      exchange_(exchange),
+      channels_(channels),
+      points_(points),
+      exchange_order_(exchange_order(groups)) {
+  std::int64_t slots = 0;
+  for (std::size_t g = 0; g < groups.groups.size(); ++g) {
+    const BatchGroup& group = groups.groups[g];
+    bases_.push_back(slots);
+    slots += group.slots();
+    for (std::int64_t i = 0; i < group.local_count; ++i) {
+      group_of_sample_.push_back(g);
+      slot_of_sample_.push_back(static_cast<int>(i));
+    }
+  }
+}
+
+std::int64_t GroupReduction::bytes(const BatchGroups& groups, std::int64_t channels) {
+  std::int64_t slots = 0;
+  for (const BatchGroup& group : groups.groups) slots += group.slots();
+  return slots * 2 * channels * static_cast<std::int64_t>(sizeof(double));
+}
+
+void GroupReduction::start(double* memory) {
+  memory_ = memory;
+  counts_.assign(groups_.groups.size(), {});
+  for (std::size_t g = 0; g < counts_.size(); ++g) {
+    for (const std::int64_t samples : groups_.groups[g].samples) {
+      counts_[g].push_back(static_cast<double>(samples * points_));
+    }
+  }
+}
+
+void GroupReduction::run(const std::vector<Merge>& program, std::size_t group,
+                         Reduction reduction) {
+  for (const Merge& merge : program) {
+    double& left_count = counts_[group][static_cast<std::size_t>(merge.left)];
+    const double right_count = counts_[group][static_cast<std::size_t>(merge.right)];
+    if (reduction == Reduction::kMoments) {
+      merge_moments(node(group, merge.left), node(group, merge.right), channels_, left_count,
+                    right_count);
+    } else {
+      add_nodes(node(group, merge.left), node(group, merge.right), channels_);
+    }
+    left_count += right_count;
+  }
+}
+
+void GroupReduction::reduce_local(Reduction reduction) {
+  const auto count = static_cast<std::int64_t>(groups_.groups.size());
+#pragma omp parallel for schedule(static)
+  for (std::int64_t group = 0; group < count; ++group) {
+    run(groups_.groups[static_cast<std::size_t>(group)].before, static_cast<std::size_t>(group),
+        reduction);
+  }
+}
+
+std::vector<const double*> GroupReduction::local_nodes(std::size_t group) const {
+  std::vector<const double*> nodes;
+  for (const int slot : groups_.groups[group].sent) nodes.push_back(node(group, slot));
+  return nodes;
+}
+
+void GroupReduction::exchange(std::size_t group) {
+  const BatchGroup& plan = groups_.groups[group];
+  const auto node_size = static_cast<std::size_t>(2 * channels_);
+  sent_.resize(plan.sent.size() * node_size);
+  for (std::size_t i = 0; i < plan.sent.size(); ++i) {
+    std::memcpy(sent_.data() + i * node_size, node(group, plan.sent[i]),
+                node_size * sizeof(double));
+  }
+  const auto all = static_cast<std::size_t>(plan.slots() - plan.local_count) * node_size;
+  exchange_->gather(plan, sent_, {node(group, static_cast<int>(plan.local_count)), all});
+}
+
+void GroupReduction::reduce_shared(Reduction reduction) {
+  for (const std::size_t group : exchange_order_) {
+    exchange(group);
+    run(groups_.groups[group].after, group, reduction);
+  }
+}
+
+}  // namespace nn

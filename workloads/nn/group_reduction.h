@@ -1,0 +1,65 @@
+// Sums over the samples of batch-norm groups, along each group's tree, on one rank or several.
+// Hides the tree's nodes and the exchange with other ranks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/nn/batch_groups.h"
+
+namespace nn {
+
+/// What two nodes add up to.
+enum class Reduction {
+  kMoments,  ///< first array: means; second: sums of squared distances from them
+  kSums      ///< both arrays: plain sums
+};
+
+/// A node has two arrays of `channels` doubles. Use: start(), fill every sample's node,
+/// reduce_local(), [local_nodes()], reduce_shared(), root().
+class GroupReduction {
+ public:
+  /// points: values per channel and sample. groups and exchange outlive this; exchange may be null
+  /// when no group is shared.
+  GroupReduction(const BatchGroups& groups, StatisticsExchange* exchange, std::int64_t channels,
+                 std::int64_t points);
+  /// Memory that start() needs.
+  static std::int64_t bytes(const BatchGroups& groups, std::int64_t channels);
+
+  void start(double* memory);
+  double* sample_node(std::int64_t sample) const {
+    return node(group_of(sample), slot_of_sample_[static_cast<std::size_t>(sample)]);
+  }
+  /// Position of the sample's group.
+  std::size_t group_of(std::int64_t sample) const {
+    return group_of_sample_[static_cast<std::size_t>(sample)];
+  }
+  void reduce_local(Reduction reduction);
+  /// Nodes that together hold each of this rank's samples of `group` once; between the two
+  /// reductions.
+  std::vector<const double*> local_nodes(std::size_t group) const;
+  /// Collective over the ranks of shared groups.
+  void reduce_shared(Reduction reduction);
+  /// The node of the whole group.
+  const double* root(std::size_t group) const { return node(group, groups_.groups[group].root); }
+
+ private:
+  double* node(std::size_t group, int slot) const {
+    return memory_ + (bases_[group] + slot) * 2 * channels_;
+  }
+  void run(const std::vector<Merge>& program, std::size_t group, Reduction reduction);
+  void exchange(std::size_t group);
+
+  const BatchGroups& groups_;
+  StatisticsExchange* exchange_;
+  std::int64_t channels_, points_;
+  double* memory_ = nullptr;
+  std::vector<std::int64_t> bases_;
+  std::vector<std::size_t> exchange_order_, group_of_sample_;
+  std::vector<int> slot_of_sample_;
+  std::vector<std::vector<double>> counts_;  ///< values per channel below each node
+  std::vector<double> sent_;
+};
+
+}  // namespace nn
