@@ -5,11 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <vector>
 
 #include "runner/documents.h"
@@ -55,10 +54,12 @@ std::string per_socket(const Json& machine, const char* key) {
 /// The highest frequency the kernel knows, else the nominal one in the model's name.
 std::string frequency(const std::string& model) {
   const std::string khz = first_line("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
-  static const std::regex digits("[0-9]+"), nominal("@ *([0-9.]+ *[GM]Hz)");
-  if (std::regex_match(khz, digits)) return fmt::format("{:.2f} GHz", std::stod(khz) / 1e6);
-  std::smatch match;
-  return std::regex_search(model, match, nominal) ? match[1].str() : "";
+  const double highest_khz = std::strtod(khz.c_str(), nullptr);
+  if (highest_khz > 0.0) return fmt::format("{:.2f} GHz", highest_khz / 1e6);
+  const auto at = model.find_last_of('@');
+  if (at == std::string::npos) return "";
+  const auto first = model.find_first_not_of(' ', at + 1);
+  return first == std::string::npos ? "" : model.substr(first);
 }
 
 /// "2x L1d 32.0 KiB, 1x L3 36.0 MiB" of the whole node.

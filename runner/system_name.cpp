@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
-#include <regex>
+#include <sstream>
+#include <string>
 
 #include "runner/base/system_facts.h"
 #include "runner/run_config.h"
@@ -16,11 +17,26 @@ std::string text_fact(const nlohmann::json& facts, const char* key) {
   return found != facts.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+/// Words of a model name that tell nothing apart.
+bool is_noise(const std::string& word) {
+  return word == "Intel" || word == "AMD" || word == "CPU" || word == "Processor" ||
+         word.ends_with("-Core");
+}
+
 /// "Intel(R) Xeon(R) Platinum 8368 CPU @ 2.40GHz" -> "Xeon Platinum 8368".
 std::string short_cpu_name(const std::string& model) {
-  static const std::regex noise(
-      R"(\((R|TM|r|tm)\)|@.*$|\b(Intel|AMD|CPU|Processor|[0-9]+-Core)\b)");
-  return std::regex_replace(model, noise, " ");
+  std::string plain = model.substr(0, model.find('@'));
+  for (const std::string mark : {"(R)", "(TM)", "(r)", "(tm)"}) {
+    for (auto at = plain.find(mark); at != std::string::npos; at = plain.find(mark)) {
+      plain.replace(at, mark.size(), " ");
+    }
+  }
+  std::istringstream words(plain);
+  std::string name;
+  for (std::string word; words >> word;) {
+    if (!is_noise(word)) name += (name.empty() ? "" : " ") + word;
+  }
+  return name;
 }
 
 }  // namespace
