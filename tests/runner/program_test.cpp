@@ -56,10 +56,14 @@ class ProgramTest : public testing::Test {
     return folder_ / "results" / "box" / "toy" / ("result_" + ending);
   }
 
+  /// Leaks are not looked for: MPI's plug-ins leave some and are unloaded, so that nothing can name
+  /// them. The tests without MPI look.
   Ended shell(const std::string& command) const {
     const auto out = folder_ / "out", err = folder_ / "err";
     const auto began = std::chrono::steady_clock::now();
-    const int status = std::system((command + " >" + out.string() + " 2>" + err.string()).c_str());
+    const int status = std::system(
+        ("ASAN_OPTIONS=detect_leaks=0 " + command + " >" + out.string() + " 2>" + err.string())
+            .c_str());
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, took.count(), content(out), content(err)};
   }
