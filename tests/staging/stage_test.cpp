@@ -1,0 +1,335 @@
+// Tests of node-local staging on several ranks: what is copied, checked, used again, refused.
+// Hides nothing.
+#include "staging/stage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "runner/agreed_error.h"
+#include "runner/base/temporary_directory.h"
+#include "runner/base/thrown_message.h"
+#include "staging/collective_open.h"
+#include "staging/dataset/encode.h"
+#include "staging/manifest.h"
+#include "staging/staged_folder.h"
+
+namespace staging {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+/// Samples "sample 17 ....." of different sizes; counts the reads.
+class MemoryDataset final : public dataset::Dataset {
+ public:
+  explicit MemoryDataset(std::int64_t size) : size_(size) {}
+  std::int64_t size() const override { return size_; }
+  const std::vector<std::string>& class_names() const override { return names_; }
+  std::int32_t label(std::int64_t index) const override { return static_cast<int>(index % 2); }
+  std::int64_t bytes(std::int64_t index) const override {
+    return claimed_bytes > 0 ? claimed_bytes : static_cast<std::int64_t>(text(index).size());
+  }
+  void read(std::int64_t index, std::vector<std::byte>& out) const override {
+    const std::string found = text(index);
+    const auto bytes = std::as_bytes(std::span(found));
+    out.assign(bytes.begin(), bytes.end());
+    ++reads;
+  }
+  std::string name(std::int64_t index) const override { return "sample " + std::to_string(index); }
+  Stamp stamp(std::int64_t index) const override { return {bytes(index), mtime_ns}; }
+  static std::string text(std::int64_t index) {
+    return "sample " + std::to_string(index) +
+           std::string(static_cast<std::size_t>(index * 7), '.');
+  }
+
+  mutable std::int64_t reads = 0;
+  std::int64_t claimed_bytes = 0, mtime_ns = 5;
+
+ private:
+  std::int64_t size_;
+  std::vector<std::string> names_ = {"even", "odd"};
+};
+
+/// Pretends that the ranks are spread over `nodes` nodes, and gives each node its folder.
+class Staging : public testing::Test {
+ protected:
+  Staging() : world_(runner::Communicator::world()) {
+    if (world_.rank() == 0) folder_ = std::make_unique<base::TemporaryDirectory>();
+    root_ = world_.broadcast(folder_ ? folder_->path().string() : "", 0);
+  }
+  ~Staging() override { world_.barrier(); }
+
+  runner::Topology nodes(int count) const {
+    count = std::min(count, world_.size());
+    const int mine = world_.rank() * count / world_.size();
+    runner::Topology topology{world_.split(mine, world_.rank()), mine, count, {}};
+    for (int r = 0; r < world_.size(); ++r) {
+      topology.node_of_rank.push_back(r * count / world_.size());
+    }
+    return topology;
+  }
+  std::string directory(const runner::Topology& topology) const {
+    return root_ + "/node" + std::to_string(topology.node_index);
+  }
+  Staged stage_on(const runner::Topology& topology,
+                  const std::shared_ptr<const dataset::Dataset>& source,
+                  const Ranges& ranges) const {
+    return stage(source, ranges, StagingMode::kNode, directory(topology), world_, topology, clock_);
+  }
+  static std::string content(const dataset::Dataset& data, std::int64_t index) {
+    std::vector<std::byte> bytes;
+    data.read(index, bytes);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  const runner::Communicator world_;
+  const base::SystemClock clock_;
+  std::unique_ptr<base::TemporaryDirectory> folder_;
+  std::string root_;
+};
+
+TEST_F(Staging, GivesTheBytesOfTheSourceOnEveryRank) {
+  for (const int node_count : {1, 2}) {
+    const runner::Topology topology = nodes(node_count);
+    const auto source = std::make_shared<MemoryDataset>(100);
+    const Staged staged = stage_on(topology, source, {{0, 100}});
+    EXPECT_EQ(staged.data->size(), 100);
+    for (std::int64_t i = 0; i < 100; ++i) {
+      ASSERT_EQ(content(*staged.data, i), MemoryDataset::text(i));
+      ASSERT_EQ(staged.data->label(i), i % 2);
+      ASSERT_EQ(staged.data->bytes(i), static_cast<std::int64_t>(MemoryDataset::text(i).size()));
+    }
+    EXPECT_EQ(staged.data->name(17), "sample 17");
+    EXPECT_EQ(staged.data->class_names(), source->class_names());
+    remove_staged(topology, staged.directory);
+    EXPECT_TRUE(fs::is_empty(directory(topology)));
+    world_.barrier();
+  }
+}
+
+TEST_F(Staging, CopiesOnlyWhatTheNodesRanksNeed) {
+  const runner::Topology topology = nodes(2);
+  const auto source = std::make_shared<MemoryDataset>(100);
+  // Rank r needs ten samples; neighbours overlap by five.
+  const std::int64_t first = world_.rank() * 5;
+  const Staged staged = stage_on(topology, source, {{first, first + 10}, {90, 91}});
+  std::int64_t begin = 100, end = 0;
+  for (int r = 0; r < world_.size(); ++r) {
+    if (topology.node_of_rank[static_cast<std::size_t>(r)] != topology.node_index) continue;
+    begin = std::min<std::int64_t>(begin, r * 5);
+    end = std::max<std::int64_t>(end, r * 5 + 10);
+  }
+  for (std::int64_t i = 0; i < 100; ++i) {
+    if ((i >= begin && i < end) || i == 90) {
+      EXPECT_EQ(content(*staged.data, i), MemoryDataset::text(i));
+    } else {
+      EXPECT_THAT(base::thrown_message<base::Error>([&] { content(*staged.data, i); }),
+                  HasSubstr("was not staged on this node"));
+    }
+  }
+  std::int64_t reads = source->reads;
+  std::vector<std::int64_t> sum = {reads};
+  topology.node.allreduce_sum(std::span(sum));
+  EXPECT_EQ(sum[0], end - begin + 1);  // each needed sample once per node
+}
+
+TEST_F(Staging, DividesTheWorkByBytes) {
+  const runner::Topology topology = nodes(1);
+  const MemoryDataset source(1000);
+  const StagingPlan plan = plan_staging(source, {{0, 1000}}, topology, directory(topology));
+  ASSERT_EQ(plan.shares.size(), static_cast<std::size_t>(world_.size()) + 1);
+  for (std::size_t r = 0; r + 1 < plan.shares.size(); ++r) {
+    std::int64_t bytes = 0;
+    for (const std::int64_t index : plan.indices(plan.shares[r], plan.shares[r + 1])) {
+      bytes += source.bytes(index);
+    }
+    EXPECT_NEAR(static_cast<double>(bytes), static_cast<double>(plan.bytes) / world_.size(), 16000);
+  }
+}
+
+TEST_F(Staging, TellsWhatItDid) {
+  const runner::Topology topology = nodes(2);
+  const auto source = std::make_shared<MemoryDataset>(100);
+  const StagingFacts first = stage_on(topology, source, {{0, 100}}).facts;
+  std::int64_t bytes = 0;
+  for (std::int64_t i = 0; i < 100; ++i) bytes += source->bytes(i);
+  EXPECT_EQ(first.nodes, topology.node_count);
+  EXPECT_EQ(first.samples, 100 * topology.node_count);
+  EXPECT_EQ(first.bytes, bytes * topology.node_count);
+  EXPECT_EQ(first.files, world_.size());
+  EXPECT_EQ(first.source_reads, 100 * topology.node_count);
+  EXPECT_EQ(first.reused_nodes, 0);
+  EXPECT_GT(first.seconds, 0.0);
+  EXPECT_GT(first.bytes_per_second_min, 0.0);
+  EXPECT_LE(first.bytes_per_second_min, first.bytes_per_second_mean);
+  EXPECT_LE(first.bytes_per_second_mean, first.bytes_per_second_max);
+  EXPECT_EQ(to_json(first)["reused"], false);
+}
+
+TEST_F(Staging, UsesAWholeSetOfTheSameIdentityAgain) {
+  const runner::Topology topology = nodes(2);
+  const auto source = std::make_shared<MemoryDataset>(50);
+  stage_on(topology, source, {{0, 50}});
+  source->reads = 0;
+  const Staged again = stage_on(topology, source, {{0, 50}});
+  EXPECT_EQ(source->reads, 0);
+  EXPECT_EQ(again.facts.reused_nodes, topology.node_count);
+  EXPECT_EQ(again.facts.source_reads, 0);
+  EXPECT_EQ(to_json(again.facts)["reused"], true);
+  EXPECT_EQ(content(*again.data, 49), MemoryDataset::text(49));
+
+  // Another time of change, other ranges: another set.
+  source->mtime_ns = 6;
+  EXPECT_EQ(stage_on(topology, source, {{0, 50}}).facts.reused_nodes, 0);
+  EXPECT_EQ(stage_on(topology, source, {{0, 49}}).facts.reused_nodes, 0);
+}
+
+/// Does `damage` to the staged set of node 0, on its leader.
+template <class Damage>
+void on_leader(const runner::Communicator& world, Damage&& damage) {
+  world.barrier();
+  if (world.rank() == 0) damage();
+  world.barrier();
+}
+
+TEST_F(Staging, TrustsNoSetThatIsNotWhole) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(50);
+  const std::string set = stage_on(topology, source, {{0, 50}}).directory;
+  const auto expect_copied_again = [&] {
+    const Staged staged = stage_on(topology, source, {{0, 50}});
+    EXPECT_EQ(staged.facts.reused_nodes, 0);
+    EXPECT_EQ(content(*staged.data, 49), MemoryDataset::text(49));
+  };
+  on_leader(world_, [&] { fs::resize_file(set + "/part-0.bin", 10); });
+  expect_copied_again();
+  on_leader(world_, [&] {
+    std::fstream index(set + "/part-0.index", std::ios::in | std::ios::out | std::ios::binary);
+    index.seekp(3);
+    index.put('!');
+  });
+  expect_copied_again();
+}
+
+TEST_F(Staging, NamesFileAndOffsetOfBytesThatChanged) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(50);
+  const Staged staged = stage_on(topology, source, {{0, 50}});
+  on_leader(world_, [&] {
+    for (const auto& part : read_manifest(staged.directory).parts) {
+      std::fstream file(staged.directory + "/" + part.file,
+                        std::ios::in | std::ios::out | std::ios::binary);
+      for (std::int64_t i = 0; i < part.bytes; ++i) file.put('?');
+    }
+  });
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { content(*staged.data, 40); }),
+              testing::AllOf(HasSubstr(".bin: offset "), HasSubstr("bytes of sample 40 differ")));
+}
+
+TEST_F(Staging, RefusesOnEveryRankWhatDoesNotFit) {
+  const runner::Topology topology = nodes(2);
+  const auto source = std::make_shared<MemoryDataset>(4);
+  source->claimed_bytes = std::int64_t{1} << 55;
+  EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] {
+                stage_on(topology, source, {{0, 4}});
+              }),
+              HasSubstr("staging needs 144115188"));
+  EXPECT_TRUE(fs::is_empty(directory(topology)));  // not a byte was written
+  EXPECT_EQ(source->reads, 0);
+}
+
+TEST_F(Staging, LeavesTheSourceInPlaceWhenToldSo) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(4);
+  const Staged staged =
+      stage(source, {{0, 4}}, StagingMode::kNone, root_ + "/none", world_, topology, clock_);
+  EXPECT_EQ(staged.data, source);
+  EXPECT_EQ(staged.directory, "");
+  EXPECT_FALSE(fs::exists(root_ + "/none"));
+  EXPECT_EQ(to_json(staged.facts), (nlohmann::json{{"mode", "none"}}));
+}
+
+TEST_F(Staging, RemovesWhatADeadProcessBegan) {
+  const runner::Topology topology = nodes(1);
+  const std::string begun = directory(topology) + "/x-1.part." + host_name() + ".4194999";
+  const std::string other = directory(topology) + "/x-2.part." + host_name() + ".4194999";
+  on_leader(world_, [&] {
+    fs::create_directories(begun);
+    fs::create_directories(other);
+    std::ofstream(begun + "/begun-by-trainmark").put('\n');
+    std::ofstream(begun + "/part-0.bin").put('x');
+    std::ofstream(other + "/precious").put('x');
+  });
+  stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_FALSE(fs::exists(begun));
+  EXPECT_TRUE(fs::exists(other + "/precious"));
+}
+
+TEST_F(Staging, DeletesNothingWithoutItsManifest) {
+  const runner::Topology topology = nodes(1);
+  const std::string precious = root_ + "/precious";
+  on_leader(world_, [&] {
+    fs::create_directories(precious);
+    std::ofstream(precious + "/thesis.txt").put('x');
+  });
+  if (world_.rank() == 0) {
+    EXPECT_THROW(remove_folder(precious), base::DataError);
+    std::ofstream(precious + "/manifest.json")
+        << R"({"format":"trainmark-staged-1","identity":"x","source":"y","samples":1,"bytes":1,
+               "parts":[{"file":"../other","index_file":"a","samples":1,"bytes":1,"index_hash":""}]})";
+    EXPECT_THAT(base::thrown_message<base::DataError>([&] { remove_folder(precious); }),
+                HasSubstr("a part named '../other'"));
+    EXPECT_TRUE(fs::exists(precious + "/thesis.txt"));
+  }
+}
+
+TEST_F(Staging, KeepsFilesThatTheManifestDoesNotName) {
+  const runner::Topology topology = nodes(1);
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  on_leader(world_, [&] {
+    std::ofstream(staged.directory + "/thesis.txt").put('x');
+    EXPECT_THROW(remove_folder(staged.directory), base::SystemError);
+    int kept = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(directory(topology))) {
+      kept += entry.path().filename() == "thesis.txt" ? 1 : 0;
+    }
+    EXPECT_EQ(kept, 1);
+  });
+}
+
+TEST_F(Staging, StagesAnArchiveInFewReads) {
+  const std::string path = root_ + "/data.tar";
+  on_leader(world_, [&] {
+    std::ofstream out(path, std::ios::binary);
+    dataset::TarWriter tar(out);
+    for (int i = 0; i < 300; ++i) {
+      const std::string text = MemoryDataset::text(i);
+      tar.add_file("c" + std::to_string(i % 3) + "/" + std::to_string(1000 + i) + ".jpg",
+                   std::as_bytes(std::span(text)));
+    }
+    tar.finish();
+  });
+  const runner::Topology topology = nodes(1);
+  const auto source = open_dataset_collective(world_, path);
+  EXPECT_EQ(source->size(), 300);
+  const Staged staged = stage_on(topology, source, {{0, 300}});
+  EXPECT_LE(staged.facts.source_reads, 4 * world_.size());
+  for (std::int64_t i = 0; i < 300; ++i) {
+    EXPECT_EQ(content(*staged.data, i), content(*source, i));
+    EXPECT_EQ(staged.data->label(i), source->label(i));
+  }
+}
+
+TEST_F(Staging, FailsToOpenOnEveryRankTogether) {
+  EXPECT_THAT(base::thrown_message<runner::AgreedError>(
+                  [&] { open_dataset_collective(world_, root_ + "/nothing"); }),
+              HasSubstr("/nothing: expected a folder or tar"));
+}
+
+}  // namespace
+}  // namespace staging
