@@ -50,7 +50,7 @@ void find_window(const ParsedLog& log, RunFacts& facts) {
   if (stop) {
     facts.run_stop_ms = stop->time_ms;
     facts.records_after_run_stop = log.records - 1 - stop->order;
-    facts.run_stop_status = log.status.value_or(Value());
+    facts.run_stop_status = log.status;
   }
   if (start && stop) facts.ttt_s = (stop->time_ms - start->time_ms) / kMsPerSecond;
 

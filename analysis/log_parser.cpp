@@ -126,7 +126,7 @@ void Collector::note_mark(const mllog::Record& record) {
                    finite(record.metadata_member(keys::kEpochCount))});
   if (record.key != keys::kRunStop || marks.size() > 1) return;
   const json* status = record.metadata_member(keys::kStatus);
-  log_.status = status ? value_of(*status) : Value();
+  if (status) log_.status = value_of(*status);
 }
 
 Sample Collector::sample_of(const mllog::Record& record, double value) const {

@@ -56,7 +56,7 @@ struct ParsedLog {
   std::map<std::string, std::vector<Sample>> evaluations;  ///< by key: eval_accuracy, eval_error
   std::vector<Sample> throughputs;                         ///< as reported, in the submitter's unit
   std::optional<QualityTarget> own_target;  ///< the record quality_target of this program's runs
-  std::optional<Value> status;              ///< of the first run_stop
+  Value status;                             ///< metadata.status of the first run_stop
   bool resumed = false;
 
   std::int64_t time_reversals = 0;

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <regex>
 #include <set>
 
 #include "analysis/html.h"
@@ -26,6 +25,17 @@ struct Page {
   std::vector<std::string> attributes;  ///< whole opening tags
   std::string fault;                    ///< first thing that is not well-formed
 };
+
+/// Whether an attribute begins with "on"; what stands in quotes is text.
+bool has_event_handler(const std::string& tag) {
+  std::string names;
+  bool quoted = false;
+  for (const char c : tag) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted) names += c;
+  }
+  return names.find(" on") != std::string::npos;
+}
 
 /// Reads tags with quoted attributes; script and style hold text up to their closing tag.
 Page read_page(const std::string& html) {
@@ -73,9 +83,8 @@ TEST(HtmlReport, TakesNoMarkupFromALog) {
   EXPECT_EQ(page.scripts.size(), 3u) << "data, library, drawing";
   EXPECT_EQ(page.tags.count("img"), 0u);
   EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
-  const std::regex handler("\\son[a-z]+=");
   for (const std::string& tag : page.attributes) {
-    EXPECT_FALSE(std::regex_search(tag, handler)) << "an event handler in <" << tag << ">";
+    EXPECT_FALSE(has_event_handler(tag)) << "an event handler in <" << tag << ">";
   }
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(1)&lt;/script&gt;"));
 }
