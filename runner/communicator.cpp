@@ -161,7 +161,7 @@ std::vector<std::vector<T>> Communicator::State::gather(std::span<const T> mine,
   const auto ranks = static_cast<std::size_t>(size);
   std::vector<std::int64_t> sizes(ranks);
   const auto my_size = static_cast<std::int64_t>(mine.size());
-  check(MPI_Allgather(&my_size, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, comm),
+  check(MPI_Allgather(&my_size, 1, datatype(my_size), sizes.data(), 1, datatype(my_size), comm),
         "MPI_Allgather");
   const auto longest = static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()));
   const std::size_t part = std::max<std::size_t>(1, kGatherPiece / ranks);
@@ -176,7 +176,10 @@ std::vector<std::vector<T>> Communicator::State::gather(std::span<const T> mine,
   for (std::size_t first = 0; first < longest; first += part) {
     for (std::size_t r = 0; r < ranks; ++r) counts[r] = count_at(r, first);
     std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-    if (rank == root) round.resize(static_cast<std::size_t>(places.back() + counts.back()));
+    if (rank == root) {
+      round.resize(static_cast<std::size_t>(places.back()) +
+                   static_cast<std::size_t>(counts.back()));
+    }
     const int count = counts[static_cast<std::size_t>(rank)];
     const T* from = count > 0 ? mine.data() + first : nullptr;
     check(MPI_Gatherv(from, count, datatype(T{}), round.data(), counts.data(), places.data(),
