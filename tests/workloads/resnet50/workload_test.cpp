@@ -1,0 +1,295 @@
+// The benchmark on real JPEG files: any number of ranks does what one rank does.
+#include "workloads/resnet50/workload.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include "runner/base/error.h"
+#include "workloads/resnet50/config.h"
+#include "workloads/resnet50/generate.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class MemoryState final : public runner::StateWriter, public runner::StateReader {
+ public:
+  void write(const std::string& name, const std::vector<std::int64_t>&,
+             std::span<const float> data) override {
+    arrays_[name].assign(data.begin(), data.end());
+  }
+  void write(const std::string& name, std::int64_t value) override { integers_[name] = value; }
+  bool has(const std::string& name) const override { return arrays_.count(name) == 1; }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, values] : arrays_) names.push_back(name);
+    return names;
+  }
+  std::vector<float> read(const std::string& name,
+                          const std::vector<std::int64_t>& shape) const override {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    const auto found = arrays_.find(name);
+    if (found == arrays_.end() || static_cast<std::int64_t>(found->second.size()) != count) {
+      throw base::DataError("memory: " + name + ": absent or of another shape");
+    }
+    return found->second;
+  }
+  std::int64_t read_integer(const std::string& name) const override { return integers_.at(name); }
+  std::map<std::string, std::vector<float>>& arrays() { return arrays_; }
+
+ private:
+  std::map<std::string, std::vector<float>> arrays_;
+  std::map<std::string, std::int64_t> integers_;
+};
+
+/// A folder that all ranks see, with generated images; removed by rank 0 at the end.
+class SharedImages {
+ public:
+  explicit SharedImages(const runner::Communicator& world) : world_(world) {
+    std::string path;
+    if (world.rank() == 0) {
+      std::string pattern = (fs::temp_directory_path() / "trainmark-test-XXXXXX").string();
+      path = mkdtemp(pattern.data());
+      resnet50::GenerateOptions options;
+      options.output = path + "/data";
+      options.classes = 3;
+      options.train_per_class = 40;
+      options.validation_per_class = 7;
+      options.threads = 1;
+      resnet50::generate_images(options);
+    }
+    path_ = world.broadcast(path, 0);
+  }
+  ~SharedImages() {
+    world_.barrier();
+    if (world_.rank() == 0) fs::remove_all(path_);
+  }
+  const std::string& path() const { return path_; }
+  fs::path any_image(const std::string& part) const {
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(path_) / "data" / part)) {
+      if (entry.is_regular_file()) return entry.path();
+    }
+    throw base::DataError("no image below " + path_);
+  }
+
+ private:
+  const runner::Communicator& world_;
+  std::string path_;
+};
+
+nlohmann::json config_of(const SharedImages& images, const std::string& staging) {
+  return {{"workload", "resnet50"},
+          {"seed", 11},
+          {"epochs", 2},
+          {"dataset",
+           {{"train", images.path() + "/data/train"},
+            {"validation", images.path() + "/data/validation"},
+            {"preprocess", "cifar"},
+            {"decode_threads", 1}}},
+          {"staging", {{"mode", staging}, {"directory", images.path() + "/staged"}}},
+          {"model", {{"image_size", 32}, {"classes", 3}, {"width", 16}}},
+          {"training", {{"global_batch_size", 48}, {"bn_group_size", 6}, {"label_smoothing", 0.1}}},
+          {"optimizer", {{"name", "sgd"}, {"momentum", 0.9}}},
+          {"schedule", {{"learning_rate", 0.05}}}};
+}
+
+/// A workload on `world`, ready to train.
+class Trial {
+ public:
+  Trial(const runner::Communicator& world, const nlohmann::json& config)
+      : topology_(runner::discover_topology(world)), telemetry_(clock_) {
+    const base::ObjectReader reader(config, "test.json");
+    (void)runner::parse_run_config(reader, "test.json");
+    resnet50::check_config(reader);
+    reader.reject_unknown();
+    workload_ = resnet50::make_workload(runner::parse_run_config(reader, "test.json"),
+                                        {world, topology_, telemetry_, 1});
+    workload_->open_data();
+    workload_->initialize();
+    facts_ = workload_->stage();
+  }
+  runner::Workload& workload() { return *workload_; }
+  const nlohmann::json& staging() const { return facts_; }
+  std::int64_t count(telemetry::Counter counter) const { return telemetry_.count(counter); }
+  std::map<std::string, std::vector<float>> weights() {
+    MemoryState state;
+    workload_->save_weights(&state);
+    return state.arrays();
+  }
+
+ private:
+  base::SystemClock clock_;
+  runner::Topology topology_;
+  telemetry::Telemetry telemetry_;
+  std::unique_ptr<runner::Workload> workload_;
+  nlohmann::json facts_;
+};
+
+using Arrays = std::map<std::string, std::vector<float>>;
+
+/// ||(a - start) - (b - start)|| / ||b - start|| over all parameters.
+double update_error(const Arrays& start, const Arrays& a, const Arrays& b) {
+  double distance = 0.0, norm = 0.0;
+  for (const auto& [name, values] : b) {
+    if (name.find("running_") != std::string::npos) continue;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double step = static_cast<double>(values[i]) - static_cast<double>(start.at(name)[i]);
+      distance += std::pow(static_cast<double>(a.at(name)[i]) - static_cast<double>(values[i]), 2);
+      norm += step * step;
+    }
+  }
+  return std::sqrt(distance / norm);
+}
+
+TEST(ResNet50Workload, DoesTheMathematicsOfOneRank) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator alone = world.split(-1, 0);
+  const SharedImages images(world);
+  Trial many(world, config_of(images, "node"));
+  Trial one(alone, config_of(images, "none"));
+  EXPECT_EQ(many.workload().info().train_samples, 120);
+  EXPECT_EQ(many.workload().info().eval_samples, 21);
+  EXPECT_EQ(many.workload().info().steps_per_epoch, 2);
+  EXPECT_EQ(many.workload().replica_hash(), one.workload().replica_hash());
+  // Uneven shards of 21 images; every image counts once.
+  EXPECT_EQ(many.workload().evaluate(nullptr), one.workload().evaluate(nullptr));
+
+  const Arrays start = one.weights();
+  const runner::TrainResult first_many = many.workload().train(1),
+                            first_one = one.workload().train(1);
+  EXPECT_EQ(first_many.samples, 48);
+  // The same forward bits; only the sum over ranks has another order.
+  EXPECT_NEAR(first_many.mean_loss, first_one.mean_loss, 1e-13);
+  const Arrays weights_many = many.weights(), weights_one = one.weights();
+  EXPECT_LT(update_error(start, weights_many, weights_one), 1e-5);
+  for (const auto& [name, values] : weights_one) {
+    if (name.find("running_") == std::string::npos) continue;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ASSERT_NEAR(weights_many.at(name)[i], values[i],
+                  1e-6 * (1.0 + std::abs(static_cast<double>(values[i]))))
+          << name;
+    }
+  }
+  // Across the end of an epoch, replicas stay the same bits.
+  many.workload().train(2);
+  const auto hash = static_cast<std::int64_t>(many.workload().replica_hash() >> 1U);
+  EXPECT_EQ(world.allreduce_min(hash), world.allreduce_max(hash));
+  many.workload().clean_up();
+  EXPECT_TRUE(!fs::exists(images.path() + "/staged") || fs::is_empty(images.path() + "/staged"));
+}
+
+TEST(ResNet50Workload, GivesTheSameBitsAgain) {
+  const runner::Communicator world = runner::Communicator::world();
+  const SharedImages images(world);
+  std::optional<std::uint64_t> hash;
+  for (int i = 0; i < 2; ++i) {
+    Trial trial(world, config_of(images, "none"));
+    trial.workload().train(3);
+    if (hash) {
+      EXPECT_EQ(trial.workload().replica_hash(), *hash);
+    }
+    hash = trial.workload().replica_hash();
+  }
+}
+
+TEST(ResNet50Workload, LoadsWhatItSaved) {
+  const runner::Communicator world = runner::Communicator::world();
+  const SharedImages images(world);
+  Trial trained(world, config_of(images, "none"));
+  trained.workload().train(2);
+  MemoryState state;
+  trained.workload().save_weights(&state);
+  nlohmann::json config = config_of(images, "none");
+  config["seed"] = 12;
+  Trial loaded(world, config);
+  EXPECT_NE(loaded.workload().replica_hash(), trained.workload().replica_hash());
+  loaded.workload().load_weights(state);
+  EXPECT_EQ(loaded.workload().replica_hash(), trained.workload().replica_hash());
+  EXPECT_EQ(loaded.workload().evaluate(nullptr), trained.workload().evaluate(nullptr));
+}
+
+TEST(ResNet50Workload, RefusesWeightsOfAnotherModel) {
+  const runner::Communicator world = runner::Communicator::world();
+  const SharedImages images(world);
+  Trial trial(world, config_of(images, "none"));
+  MemoryState state;
+  trial.workload().save_weights(&state);
+  state.write("layer9.weight", {1}, std::vector<float>{1.0F});
+  EXPECT_THROW(trial.workload().load_weights(state), base::DataError);
+  state.arrays().erase("layer9.weight");
+  state.arrays()["fc.bias"].push_back(0.0F);
+  EXPECT_THROW(trial.workload().load_weights(state), base::DataError);
+}
+
+void truncate_on_rank_0(const runner::Communicator& world, const fs::path& path) {
+  if (world.rank() == 0) fs::resize_file(path, fs::file_size(path) / 2);
+  world.barrier();
+}
+
+TEST(ResNet50Workload, NamesACorruptImage) {
+  const runner::Communicator world = runner::Communicator::world();
+  if (world.size() > 1)
+    GTEST_SKIP() << "one rank is enough: the others would wait for the one that failed";
+  const SharedImages images(world);
+  const fs::path broken = images.any_image("validation");
+  truncate_on_rank_0(world, broken);
+  Trial trial(world, config_of(images, "none"));
+  try {
+    trial.workload().evaluate(nullptr);
+    FAIL() << "a truncated image was accepted";
+  } catch (const base::DataError& error) {
+    EXPECT_NE(std::string(error.what()).find(broken.filename().string()), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(ResNet50Workload, CountsASkippedImageWhereThatIsAllowed) {
+  const runner::Communicator world = runner::Communicator::world();
+  const SharedImages images(world);
+  truncate_on_rank_0(world, images.any_image("train"));
+  nlohmann::json config = config_of(images, "none");
+  config["dataset"]["on_corrupt"] = "skip";
+  config["training"]["global_batch_size"] = 120;  // every image in one step
+  Trial trial(world, config);
+  EXPECT_EQ(trial.workload().train(1).samples, 119);
+  std::int64_t skipped = trial.count(telemetry::Counter::kSkippedSamples);
+  world.allreduce_sum(std::span<std::int64_t>(&skipped, 1));
+  EXPECT_GE(skipped, 1);  // decoders run ahead into the next epoch
+}
+
+TEST(ResNet50Workload, RefusesCountsAndClassesThatAreNotTheData) {
+  const runner::Communicator world = runner::Communicator::world();
+  const SharedImages images(world);
+  nlohmann::json config = config_of(images, "none");
+  config["model"]["classes"] = 2;
+  EXPECT_THROW(Trial(world, config), base::DataError);
+  config = config_of(images, "none");
+  config["dataset"]["train_samples"] = 121;
+  EXPECT_THROW(Trial(world, config), base::DataError);
+}
+
+TEST(ResNet50Workload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
+  const runner::Communicator world = runner::Communicator::world();
+  nlohmann::json config = config_of(SharedImages(world), "none");  // gone already
+  config["dataset"]["train_samples"] = 120;
+  config["dataset"]["validation_samples"] = 21;
+  const base::ObjectReader reader(config, "test.json");
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  const runner::Topology topology = runner::discover_topology(world);
+  const auto workload = resnet50::make_workload(runner::parse_run_config(reader, "test.json"),
+                                                {world, topology, telemetry, 1});
+  workload->open_data();
+  workload->initialize();
+  EXPECT_EQ(workload->info().train_samples, 120);
+  EXPECT_THROW(workload->stage(), base::Error);
+}
+
+}  // namespace
