@@ -154,18 +154,18 @@ void Collector::note_sample(const mllog::Record& record) {
 void Collector::note_target(const mllog::Record& record) {
   if (record.key != kQualityTarget || log_.own_target) return;
   const std::optional<double> value = finite(&record.value);
-  const json* metric = record.metadata_member("metric");
   const json* direction = record.metadata_member("direction");
   const bool falls = direction && *direction == json("falls");
   const bool rises = direction && *direction == json("rises");
-  if (!value || !metric || !metric->is_string() || (!falls && !rises)) {
+  if (!value || (!falls && !rises)) {
     tell(Finding::Severity::kError, record.line, record.column,
-         "quality_target: expected a number with metadata metric (a log key) and direction "
-         "(rises or falls)");
+         "quality_target: expected a number with metadata direction (rises or falls)");
     return;
   }
-  log_.own_target = QualityTarget{metric->get<std::string>(),
-                                  falls ? Direction::kFalls : Direction::kRises, value, true};
+  // The record does not spell the metric's key: the RCP checker would take it for an evaluation.
+  log_.own_target = falls
+                        ? QualityTarget{mllog::keys::kEvalError, Direction::kFalls, value, true}
+                        : QualityTarget{mllog::keys::kEvalAccuracy, Direction::kRises, value, true};
 }
 
 void Collector::note_not_finite(const mllog::Record& record) {
