@@ -136,6 +136,9 @@ class Workload {
   /// Bytes this rank's model, optimizer and activations need, by part; for --dry-run and `config
   /// --memory`.
   virtual nlohmann::json memory_plan() const = 0;
+  /// What stage() would copy to this rank's node, and whether it fits; null when it copies nothing.
+  /// After open_data(); reads metadata and writes nothing.
+  virtual nlohmann::json staging_plan() { return nullptr; }
   /// Removes what the workload left on node-local storage. After the run, timed by nobody.
   virtual void clean_up() {}
 };

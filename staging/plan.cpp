@@ -88,13 +88,12 @@ void check_ranges(const dataset::Dataset& source, const Ranges& ranges) {
   }
 }
 
-void make_folder(const std::string& directory) {
+/// The folder itself, or the nearest above it that exists: a plan makes none.
+std::string existing_folder(const std::string& directory) {
   std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) {
-    throw base::SystemError(
-        fmt::format("{}: cannot be created for staging: {}", directory, error.message()));
-  }
+  fs::path folder = fs::absolute(directory, error);
+  while (!fs::exists(folder, error) && folder != folder.root_path()) folder = folder.parent_path();
+  return folder.string();
 }
 
 /// The leader's findings, to be told to the node.
@@ -104,12 +103,11 @@ void examine(const dataset::Dataset& source, const std::vector<std::int64_t>& st
   for (std::size_t i = 0; i < stamps.size(); i += 3) plan.bytes += stamps[i];
   plan.shares = shares_of(stamps, plan.bytes, plan.samples, ranks);
   plan.identity = identity_of(source, plan, stamps);
-  make_folder(directory);
   constexpr std::size_t kIdentityDigits = 16;
   const std::string name = fs::path(source.source()).lexically_normal().stem().string();
   plan.directory =
       fmt::format("{}/{}-{}", directory, name, plan.identity.substr(0, kIdentityDigits));
-  const Space space = space_at(directory);
+  const Space space = space_at(existing_folder(directory));
   plan.free_bytes = space.free_bytes;
   plan.is_in_memory = space.is_in_memory;
   plan.is_staged = holds_staged_set(plan.directory, plan.identity);

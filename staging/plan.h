@@ -41,7 +41,7 @@ struct StagingPlan {
 nlohmann::json to_json(const StagingPlan& plan);
 
 /// Collective over the node. `ranges`: what this rank needs. Looks once at each needed sample's
-/// size and time, the ranks of the node sharing that work; creates `directory`. Throws DataError,
+/// size and time, the ranks of the node sharing that work; writes nothing. Throws DataError,
 /// SystemError, and ConfigError for ranges beyond the dataset.
 StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,
                          const runner::Topology& topology, const std::string& directory);

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "runner/agreed_error.h"
+#include "runner/base/error.h"
 #include "staging/manifest.h"
 #include "staging/packed.h"
 #include "staging/staged_folder.h"
@@ -127,12 +129,28 @@ nlohmann::json to_json(const StagingFacts& facts) {
             {"max", facts.bytes_per_second_max}}}};
 }
 
+namespace {
+
+void make_folder(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw base::SystemError(
+        fmt::format("{}: cannot be created for staging: {}", directory, error.message()));
+  }
+}
+
+}  // namespace
+
 Staged stage(std::shared_ptr<const dataset::Dataset> source, const Ranges& ranges, StagingMode mode,
              const std::string& directory, const runner::Communicator& world,
              const runner::Topology& topology, const base::Clock& clock) {
   if (mode == StagingMode::kNone) return {std::move(source), {}, ""};
   const std::int64_t begin_ns = clock.steady_ns();
-  if (topology.is_node_leader()) remove_leftovers(directory);
+  if (topology.is_node_leader()) {
+    make_folder(directory);
+    remove_leftovers(directory);
+  }
   const StagingPlan plan = plan_staging(*source, ranges, topology, directory);
   agree_on_space(plan, world, topology);
   const NodeResult result =

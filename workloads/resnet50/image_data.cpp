@@ -86,8 +86,7 @@ std::pair<std::int64_t, std::int64_t> ImageData::validation_part(int rank) const
   return staging::split_evenly(validation_samples(), world_.size(), rank);
 }
 
-nlohmann::json ImageData::stage(const parallel::BatchSplit& split) {
-  open();
+staging::Ranges ImageData::needed_for_training(const parallel::BatchSplit& split) const {
   const std::int64_t count = split.slices[static_cast<std::size_t>(world_.rank())].count;
   staging::Ranges needed;
   for (std::int64_t pass = 0; pass < split.accumulation; ++pass) {
@@ -95,6 +94,22 @@ nlohmann::json ImageData::stage(const parallel::BatchSplit& split) {
     const auto ranges = order_->needed(first, first + count);
     needed.insert(needed.end(), ranges.begin(), ranges.end());
   }
+  return needed;
+}
+
+nlohmann::json ImageData::staging_plan(const parallel::BatchSplit& split) {
+  if (config_.staging.mode == staging::StagingMode::kNone) return nullptr;
+  open();
+  const std::string& directory = config_.staging.directory;
+  const auto plan = [&](const Source& source, const staging::Ranges& ranges) {
+    return staging::to_json(staging::plan_staging(*source, ranges, topology_, directory));
+  };
+  return {{"train", plan(train_, needed_for_training(split))},
+          {"validation", plan(validation_, {validation_part(world_.rank())})}};
+}
+
+nlohmann::json ImageData::stage(const parallel::BatchSplit& split) {
+  open();
   nlohmann::json facts;
   const auto bring = [&](Source& source, const staging::Ranges& ranges, const char* name) {
     staging::Staged staged = staging::stage(source, ranges, config_.staging.mode,
@@ -103,7 +118,7 @@ nlohmann::json ImageData::stage(const parallel::BatchSplit& split) {
     facts[name] = staging::to_json(staged.facts);
     if (!staged.directory.empty()) staged_directories_.push_back(staged.directory);
   };
-  bring(train_, needed, "train");
+  bring(train_, needed_for_training(split), "train");
   bring(validation_, {validation_part(world_.rank())}, "validation");
   return facts;
 }

@@ -41,6 +41,8 @@ class ImageData {
 
   /// Collective. Brings near what this node's ranks need.
   nlohmann::json stage(const parallel::BatchSplit& split);
+  /// Collective. What stage() would copy to this node, by set; null when it would read in place.
+  nlohmann::json staging_plan(const parallel::BatchSplit& split);
   /// Collective. Removes what stage() left, unless it shall be kept.
   void clean_up();
 
@@ -59,6 +61,8 @@ class ImageData {
   /// Decodes sample `index` of `source` into `image`; false when it is corrupt and may be skipped.
   bool decode(const dataset::Dataset& source, std::int64_t index, dataset::Image& image);
   void check(const dataset::Dataset& source, const char* key, std::int64_t expected_samples) const;
+  /// Ranges of the training set that this rank's slots draw from.
+  staging::Ranges needed_for_training(const parallel::BatchSplit& split) const;
   Source open_listed(const std::string& path, bool is_validation) const;
 
   const Config config_;

@@ -58,6 +58,7 @@ class ResNet50 final : public runner::Workload {
   }
   runner::StepCost step_cost() const override;
   nlohmann::json memory_plan() const override;
+  nlohmann::json staging_plan() override { return data_.staging_plan(split_); }
   void clean_up() override { data_.clean_up(); }
 
  private:
