@@ -23,6 +23,7 @@ namespace {
 struct NodeResult {
   std::int64_t source_reads = 0;  ///< of this rank
   bool was_reused = false;
+  std::int64_t copied_bytes = 0;  ///< by this rank
 };
 
 void agree_on_space(const StagingPlan& plan, const runner::Communicator& world,
@@ -74,7 +75,7 @@ NodeResult copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
     publish_folder(folder, plan.directory, plan.identity);
   }
   node.barrier();
-  return {mine.source_reads, false};
+  return {mine.source_reads, false, mine.part.bytes};
 }
 
 double smallest(const runner::Communicator& world, double value) {
@@ -145,7 +146,7 @@ void make_folder(const std::string& directory) {
 Staged stage(std::shared_ptr<const dataset::Dataset> source, const Ranges& ranges, StagingMode mode,
              const std::string& directory, const runner::Communicator& world,
              const runner::Topology& topology, const base::Clock& clock) {
-  if (mode == StagingMode::kNone) return {std::move(source), {}, ""};
+  if (mode == StagingMode::kNone) return {std::move(source), {}, "", 0};
   const std::int64_t begin_ns = clock.steady_ns();
   if (topology.is_node_leader()) {
     make_folder(directory);
@@ -154,10 +155,11 @@ Staged stage(std::shared_ptr<const dataset::Dataset> source, const Ranges& range
   const StagingPlan plan = plan_staging(*source, ranges, topology, directory);
   agree_on_space(plan, world, topology);
   const NodeResult result =
-      plan.is_staged ? NodeResult{0, true} : copy_to_node(*source, plan, topology);
+      plan.is_staged ? NodeResult{0, true, 0} : copy_to_node(*source, plan, topology);
   Staged staged;
   staged.data = open_packed(source, plan.directory);
   staged.directory = plan.directory;
+  staged.copied_bytes = result.copied_bytes;
   topology.node.barrier();
   const double seconds = static_cast<double>(clock.steady_ns() - begin_ns) * 1e-9;
   staged.facts = facts_of(plan, result, seconds, world, topology);

@@ -34,7 +34,8 @@ struct Staged {
   /// XXH3, and reading a sample that the node did not stage throws Error(kInternal).
   std::shared_ptr<const dataset::Dataset> data;
   StagingFacts facts;
-  std::string directory;  ///< of this node's staged set; empty with kNone
+  std::string directory;          ///< of this node's staged set; empty with kNone
+  std::int64_t copied_bytes = 0;  ///< by this rank
 };
 
 /// Collective over all ranks; `ranges` is what this rank needs. With kNode each rank copies its

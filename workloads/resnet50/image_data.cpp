@@ -115,6 +115,7 @@ nlohmann::json ImageData::stage(const parallel::BatchSplit& split) {
     staging::Staged staged = staging::stage(source, ranges, config_.staging.mode,
                                             config_.staging.directory, world_, topology_, clock_);
     source = staged.data;
+    bytes_staged_ += staged.copied_bytes;
     facts[name] = staging::to_json(staged.facts);
     if (!staged.directory.empty()) staged_directories_.push_back(staged.directory);
   };
@@ -196,6 +197,8 @@ std::unique_ptr<staging::Prefetcher> ImageData::validation_batches(std::int64_t 
       preprocess_.sample_floats(), 0, batches, fill);
 }
 
-ReadCounts ImageData::take_counts() { return {bytes_read_.exchange(0), skipped_.exchange(0)}; }
+ReadCounts ImageData::take_counts() {
+  return {bytes_read_.exchange(0), skipped_.exchange(0), std::exchange(bytes_staged_, 0)};
+}
 
 }  // namespace resnet50

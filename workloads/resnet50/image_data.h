@@ -19,9 +19,9 @@
 
 namespace resnet50 {
 
-/// What reading has done since the last take_counts().
+/// What reading and staging have done on this rank since the last take_counts().
 struct ReadCounts {
-  std::int64_t bytes = 0, skipped = 0;
+  std::int64_t bytes = 0, skipped = 0, staged = 0;
 };
 
 class ImageData {
@@ -76,6 +76,7 @@ class ImageData {
   std::optional<staging::SampleOrder> order_;
   std::vector<std::string> staged_directories_;
   std::atomic<std::int64_t> bytes_read_{0}, skipped_{0};
+  std::int64_t bytes_staged_ = 0;
 };
 
 }  // namespace resnet50

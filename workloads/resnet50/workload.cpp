@@ -48,7 +48,7 @@ class ResNet50 final : public runner::Workload {
   }
   void open_data() override;
   void initialize() override;
-  nlohmann::json stage() override { return data_.stage(split_); }
+  nlohmann::json stage() override;
   runner::TrainResult train(std::int64_t steps) override;
   double evaluate(runner::OutputSink* outputs) override;
   void save_weights(runner::StateWriter* writer) override;
@@ -137,6 +137,12 @@ void ResNet50::initialize() {
   labels_.resize(static_cast<std::size_t>(model_->local_batch()));
 }
 
+nlohmann::json ResNet50::stage() {
+  nlohmann::json facts = data_.stage(split_);
+  count_reads();
+  return facts;
+}
+
 void ResNet50::load_batch(const staging::Batch& batch) {
   std::copy(batch.data.begin(), batch.data.end(), model_->executor().input().begin());
   std::copy(batch.labels.begin(), batch.labels.end(), labels_.begin());
@@ -185,6 +191,7 @@ void ResNet50::count_reads() {
   const ReadCounts counts = data_.take_counts();
   around_.telemetry.add(Counter::kBytesRead, counts.bytes);
   around_.telemetry.add(Counter::kSkippedSamples, counts.skipped);
+  around_.telemetry.add(Counter::kBytesStaged, counts.staged);
 }
 
 double ResNet50::correct_share(const nn::LossSums& mine) const {

@@ -158,6 +158,12 @@ TEST(ResNet50Workload, DoesTheMathematicsOfOneRank) {
   EXPECT_EQ(many.workload().info().eval_samples, 21);
   EXPECT_EQ(many.workload().info().steps_per_epoch, 2);
   EXPECT_EQ(many.workload().replica_hash(), one.workload().replica_hash());
+  // Every byte of both sets was copied once, by one of the ranks.
+  std::int64_t staged = many.count(telemetry::Counter::kBytesStaged);
+  world.allreduce_sum(std::span<std::int64_t>(&staged, 1));
+  EXPECT_EQ(staged, many.staging()["train"]["bytes"].get<std::int64_t>() +
+                        many.staging()["validation"]["bytes"].get<std::int64_t>());
+  EXPECT_EQ(one.count(telemetry::Counter::kBytesStaged), 0);
   // Uneven shards of 21 images; every image counts once.
   EXPECT_EQ(many.workload().evaluate(nullptr), one.workload().evaluate(nullptr));
 
