@@ -44,8 +44,8 @@ MPI_Datatype datatype(const double&) { return MPI_DOUBLE; }
 MPI_Datatype datatype(const std::int64_t&) { return MPI_INT64_T; }
 MPI_Datatype datatype(const std::byte&) { return MPI_BYTE; }
 
-/// Calls use(first, count) for consecutive pieces of `size` elements; once with 0 for none, so that
-/// every rank makes the same number of calls.
+/// Calls use(first, count) for consecutive pieces of `size` elements, which is the same on every
+/// rank.
 template <class Use>
 void in_pieces(std::size_t size, std::size_t piece, Use use) {
   for (std::size_t first = 0; first < size; first += piece) {

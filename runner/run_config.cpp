@@ -105,7 +105,9 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                                    base::at_least(0));
   config.hang_timeout_s = reader.optional(
       "hang_timeout_s", config.hang_timeout_s,
-      "seconds without progress after which a rank ends the job; 0: never", base::at_least(0));
+      "seconds without progress after which a rank ends the job, more than a staging or an "
+      "evaluation takes; 0: never",
+      base::at_least(0));
   return config;
 }
 

@@ -129,8 +129,8 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
   const RunOutcome outcome = run_once(config, *workload, caches, run_doors);
   if (files) files->log().sync();
   save(outcome, *workload, files ? &*files : nullptr);
-  workload->clean_up();
   if (files) tell(outcome, config, workload->info(), *files);
+  workload->clean_up();
   return outcome.status;
 }
 

@@ -75,7 +75,7 @@ void check_part(const std::string& directory, const PackedPart& part) {
   }
 }
 
-/// Serves a source's samples from packed files. 32 bytes a sample.
+/// Serves a source's samples from packed files. 40 bytes a sample.
 class PackedDataset final : public dataset::Dataset {
  public:
   PackedDataset(std::shared_ptr<const dataset::Dataset> source, const std::string& directory)

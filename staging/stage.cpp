@@ -146,7 +146,7 @@ void make_folder(const std::string& directory) {
 Staged stage(std::shared_ptr<const dataset::Dataset> source, const Ranges& ranges, StagingMode mode,
              const std::string& directory, const runner::Communicator& world,
              const runner::Topology& topology, const base::Clock& clock) {
-  if (mode == StagingMode::kNone) return {std::move(source), {}, "", 0};
+  if (mode == StagingMode::kNone) return {std::move(source), {}, "", false, 0};
   const std::int64_t begin_ns = clock.steady_ns();
   if (topology.is_node_leader()) {
     make_folder(directory);
@@ -159,6 +159,7 @@ Staged stage(std::shared_ptr<const dataset::Dataset> source, const Ranges& range
   Staged staged;
   staged.data = open_packed(source, plan.directory);
   staged.directory = plan.directory;
+  staged.is_ours = !result.was_reused;
   staged.copied_bytes = result.copied_bytes;
   topology.node.barrier();
   const double seconds = static_cast<double>(clock.steady_ns() - begin_ns) * 1e-9;

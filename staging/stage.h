@@ -35,6 +35,7 @@ struct Staged {
   std::shared_ptr<const dataset::Dataset> data;
   StagingFacts facts;
   std::string directory;          ///< of this node's staged set; empty with kNone
+  bool is_ours = false;           ///< copied now, not found: to be removed by who asked for it
   std::int64_t copied_bytes = 0;  ///< by this rank
 };
 

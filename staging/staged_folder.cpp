@@ -93,6 +93,7 @@ void publish_folder(const std::string& folder, const std::string& final_director
 }
 
 void remove_folder(const std::string& directory) {
+  if (!fs::exists(directory)) return;  // another job on this node was faster
   const Manifest manifest = read_manifest(directory);
   // From the first rename on the set is a leftover, whatever happens to this process.
   std::string doomed = directory + suffix(::getpid());

@@ -42,7 +42,8 @@ struct Partial {
   }
 };
 
-inline Lanes relu_of(const Lanes& value) { return value > 0.0F ? value : zero(); }
+// What is not a number must stay so, or a diverged network would look like one that learns nothing.
+inline Lanes relu_of(const Lanes& value) { return value < 0.0F ? zero() : value; }
 
 inline void add_to(double* sums, const Lanes& value, int width) {
   for (int lane = 0; lane < width; ++lane) sums[lane] += static_cast<double>(value[lane]);
@@ -90,7 +91,7 @@ void moments_of(const float* src, const Column& column, double* mean, double* sq
   for (int lane = 0; lane < width; ++lane) {
     const double shift = mean[lane] - static_cast<double>(centre[lane]);
     const double corrected = squares[lane] - shift * shift * static_cast<double>(column.rows);
-    squares[lane] = corrected > 0.0 ? corrected : 0.0;
+    squares[lane] = corrected < 0.0 ? 0.0 : corrected;
   }
 }
 

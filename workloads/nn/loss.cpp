@@ -61,7 +61,7 @@ LossSums softmax_cross_entropy(std::span<const float> logits, std::span<const st
     const RowLoss result = row_loss(logits.subspan(row * classes, classes),
                                     static_cast<std::size_t>(label), smoothing, scale, diff);
     sums.loss += result.loss;
-    sums.correct += result.best == label ? 1 : 0;
+    sums.correct += result.best == label && std::isfinite(result.loss) ? 1 : 0;
     ++sums.samples;
   }
   return sums;

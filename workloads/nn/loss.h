@@ -8,8 +8,9 @@
 namespace nn {
 
 struct LossSums {
-  double loss = 0.0;         ///< sum over samples
-  std::int64_t correct = 0;  ///< samples whose largest logit is the label's (the first of equals)
+  double loss = 0.0;  ///< sum over samples
+  std::int64_t correct =
+      0;  ///< samples whose largest logit is the label's (the first of equals) and finite
   std::int64_t samples = 0;  ///< samples with a label
 };
 

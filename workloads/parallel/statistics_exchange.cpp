@@ -34,7 +34,9 @@ void GroupExchange::gather(const nn::BatchGroup& group, std::span<const double> 
       nodes == 0 ? 0 : base::narrow<int>(static_cast<std::int64_t>(all.size()) / nodes);
   std::vector<int> counts;
   for (const int count : group.nodes_of_rank) counts.push_back(count * node_size);
+  const std::int64_t began = telemetry_.now_ns();
   ranks.allgather(mine, all, counts);
+  telemetry_.add(telemetry::Counter::kExchangeTotalNs, telemetry_.now_ns() - began);
   telemetry_.add(telemetry::Counter::kBytesSent, static_cast<std::int64_t>(mine.size_bytes()));
 }
 

@@ -111,6 +111,7 @@ class Bench {
                              {"precision", options_.precision},
                              {"image_size", options_.image_size},
                              {"classes", options_.classes},
+                             {"bn_group_size", group_size(options_.batch)},
                              {"steps", options_.steps},
                              {"warmup_steps", options_.warmup_steps},
                              {"parameters", network_.parameter_count()},

@@ -2,6 +2,8 @@
 // Hides ObjectReader's calls.
 #include "workloads/resnet50/config.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 
@@ -56,7 +58,7 @@ DataConfig parse_data(const base::ObjectReader& in) {
 std::string default_directory() {
   const char* temporary = std::getenv("TMPDIR");
   return std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp") +
-         "/trainmark-staging";
+         "/trainmark-staging-" + std::to_string(getuid());
 }
 
 StagingConfig parse_staging(const base::ObjectReader& in) {

@@ -68,7 +68,15 @@ void ImageData::open() {
 
 void ImageData::open_validation() {
   if (validation_) return;
-  validation_ = open_listed(config_.data.validation, true);
+  // Class ids come from the training set's class names, unless the validation set has them all.
+  const bool named = !config_.data.validation_labels.empty();
+  if (!named || train_) validation_ = open_listed(config_.data.validation, true);
+  if (!train_ && (named || static_cast<std::int64_t>(validation_->class_names().size()) !=
+                               config_.model.classes)) {
+    train_ = open_listed(config_.data.train, false);
+    check(*train_, "train_samples", config_.data.train_samples);
+    validation_ = open_listed(config_.data.validation, true);
+  }
   check(*validation_, "validation_samples", config_.data.validation_samples);
 }
 
@@ -117,7 +125,7 @@ nlohmann::json ImageData::stage(const parallel::BatchSplit& split) {
     source = staged.data;
     bytes_staged_ += staged.copied_bytes;
     facts[name] = staging::to_json(staged.facts);
-    if (!staged.directory.empty()) staged_directories_.push_back(staged.directory);
+    if (staged.is_ours) staged_directories_.push_back(staged.directory);
   };
   bring(train_, needed_for_training(split), "train");
   bring(validation_, {validation_part(world_.rank())}, "validation");

@@ -33,7 +33,7 @@ class ImageData {
   /// Collective. Lists both sets, unless done already. Throws DataError when counts or classes are
   /// not those configured.
   void open();
-  /// Collective. Lists the validation set alone and reads it in place.
+  /// Collective. Lists the validation set, and the training set only where class ids depend on it.
   void open_validation();
   std::int64_t train_samples() const;
   std::int64_t validation_samples() const;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -59,13 +58,14 @@ class ResNet50 final : public runner::Workload {
   runner::StepCost step_cost() const override;
   nlohmann::json memory_plan() const override;
   nlohmann::json staging_plan() override { return data_.staging_plan(split_); }
-  void clean_up() override { data_.clean_up(); }
+  void clean_up() override;
 
  private:
   void learn_counts();
   void train_step(double learning_rate);
   void load_batch(const staging::Batch& batch);
-  double correct_share(const nn::LossSums& mine) const;
+  double correct_share(std::int64_t correct) const;
+  void sum_over_ranks(std::span<double> values);
   void send_outputs(runner::OutputSink* sink, std::int64_t batch,
                     const std::vector<std::int32_t>& labels);
   void count_reads();
@@ -137,6 +137,11 @@ void ResNet50::initialize() {
   labels_.resize(static_cast<std::size_t>(model_->local_batch()));
 }
 
+void ResNet50::clean_up() {
+  batches_.reset();  // its threads read what is about to go
+  data_.clean_up();
+}
+
 nlohmann::json ResNet50::stage() {
   nlohmann::json facts = data_.stage(split_);
   count_reads();
@@ -180,10 +185,13 @@ runner::TrainResult ResNet50::train(std::int64_t steps) {
   around_.telemetry.add(Counter::kTrainSamples, sums_.samples);
   count_reads();
   std::array<double, 2> sums = {sums_.loss, static_cast<double>(sums_.samples)};
-  const Scope scope(around_.telemetry, Subsystem::kExchange);
-  around_.world.allreduce_sum(std::span<double>(sums));
+  sum_over_ranks(sums);
   result.samples = std::llround(sums[1]);
-  result.mean_loss = sums[1] > 0.0 ? sums[0] / sums[1] : std::numeric_limits<double>::quiet_NaN();
+  if (result.samples == 0) {
+    throw base::DataError(fmt::format("{}: none of the samples of {} steps could be decoded",
+                                      config_.data.train, steps));
+  }
+  result.mean_loss = sums[0] / sums[1];
   return result;
 }
 
@@ -194,10 +202,18 @@ void ResNet50::count_reads() {
   around_.telemetry.add(Counter::kBytesStaged, counts.staged);
 }
 
-double ResNet50::correct_share(const nn::LossSums& mine) const {
-  std::array<std::int64_t, 2> sums = {mine.correct, mine.samples};
-  around_.world.allreduce_sum(std::span<std::int64_t>(sums));
-  return static_cast<double>(sums[0]) / static_cast<double>(std::max<std::int64_t>(sums[1], 1));
+void ResNet50::sum_over_ranks(std::span<double> values) {
+  const Scope scope(around_.telemetry, Subsystem::kExchange);
+  const std::int64_t began = around_.telemetry.now_ns();
+  around_.world.allreduce_sum(values);
+  around_.telemetry.add(Counter::kExchangeTotalNs, around_.telemetry.now_ns() - began);
+  around_.telemetry.add(Counter::kBytesSent, static_cast<std::int64_t>(values.size_bytes()));
+}
+
+double ResNet50::correct_share(std::int64_t correct) const {
+  around_.world.allreduce_sum(std::span<std::int64_t>(&correct, 1));
+  // Of all samples: one that was skipped because it does not decode is not recognised.
+  return static_cast<double>(correct) / static_cast<double>(data_.validation_samples());
 }
 
 void ResNet50::send_outputs(runner::OutputSink* sink, std::int64_t batch,
@@ -256,7 +272,7 @@ double ResNet50::evaluate(runner::OutputSink* outputs) {
   }
   around_.telemetry.add(Counter::kEvalSamples, sums.samples);
   count_reads();
-  return correct_share(sums);
+  return correct_share(sums.correct);
 }
 
 void ResNet50::save_weights(runner::StateWriter* writer) {

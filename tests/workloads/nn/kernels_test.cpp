@@ -107,6 +107,24 @@ TEST(Kernels, NormalizeWithResidualAndRelu) {
   }
 }
 
+TEST(Kernels, PassOnWhatIsNotANumber) {
+  // A ReLU or a variance that swallowed it would hide a diverged network behind a finite loss.
+  const Case c = {5, 16, 16};
+  std::vector<float> src = wave(c, 0.1);
+  src[3] = std::nanf("");
+  const std::vector<float> mean(16, 3.0F), scale(16, 2.0F), shift(16, 0.25F);
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    std::vector<float> dst(src.size());
+    kernels->normalize(src.data(), nullptr, dst.data(), {c.rows, c.stride, c.width}, mean.data(),
+                       scale.data(), shift.data(), true);
+    EXPECT_TRUE(std::isnan(dst[3]));
+    EXPECT_FALSE(std::isnan(dst[4]));
+    std::vector<double> centre(16), squares(16);
+    kernels->moments(src.data(), {c.rows, c.stride, c.width}, centre.data(), squares.data());
+    EXPECT_TRUE(std::isnan(squares[3]));
+  }
+}
+
 TEST(Kernels, SumAndApplyMaskedGradients) {
   const std::vector<float> mean(16, 3.0F), slope(16, 1.5F), offset(16, 0.2F), tilt(16, 0.4F);
   for (const nn::Kernels* kernels : usable_kernels()) {

@@ -191,6 +191,18 @@ TEST(ResNet50Workload, DoesTheMathematicsOfOneRank) {
   EXPECT_TRUE(!fs::exists(images.path() + "/staged") || fs::is_empty(images.path() + "/staged"));
 }
 
+TEST(ResNet50Workload, CleansUpInTheMiddleOfARun) {
+  const runner::Communicator world = runner::Communicator::world();
+  const SharedImages images(world);
+  nlohmann::json config = config_of(images, "node");
+  config["epochs"] = 50;                                         // the decoders have far to go
+  config["dataset"]["validation"] = config["dataset"]["train"];  // one staged copy serves both
+  Trial trial(world, config);
+  trial.workload().train(1);
+  trial.workload().clean_up();
+  EXPECT_TRUE(fs::is_empty(images.path() + "/staged"));
+}
+
 TEST(ResNet50Workload, GivesTheSameBitsAgain) {
   const runner::Communicator world = runner::Communicator::world();
   const SharedImages images(world);
