@@ -137,8 +137,8 @@ TEST(Telemetry, SumsToTheWallTimeOnTheRealClock) {
   EXPECT_GT(work, 0.0);
   EXPECT_NEAR(sum, account["wall_s"].get<double>(), 1e-9);
   EXPECT_LE(sum, elapsed_s + 1e-3);
-  EXPECT_GT(account["subsystems_s"]["forward"].get<double>(),
-            account["subsystems_s"]["exchange"].get<double>());
+  EXPECT_GT(account["subsystems_s"]["forward"].get<double>(), 0.0);
+  EXPECT_GT(account["subsystems_s"]["exchange"].get<double>(), 0.0);
   EXPECT_EQ(account["scopes"], 400);
   EXPECT_GT(account["scope_cost_s"].get<double>(), 0.0);
 }
