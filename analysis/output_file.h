@@ -1,5 +1,5 @@
 // Writes a whole file or nothing.
-// Hides the temporary file.
+// Hides the making of folders.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace analysis {
 
-/// Makes the folder when it is missing, writes beside `path`, and renames. Throws SystemError with
-/// the path and the reason; then `path` is as it was.
+/// base::write_file, but makes the folder when it is missing. Throws SystemError with the path and
+/// the reason.
 void write_output_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace analysis

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runner/base/output_file.h"
 #include "runner/result_files.h"
 
 namespace runner {
@@ -50,7 +51,7 @@ void write_document(const Json& document, const std::string& target, std::ostrea
   if (target == "-") {
     out << text << std::flush;
   } else {
-    write_file_atomically(target, text);
+    base::write_file(target, text);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/output_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
@@ -71,7 +72,7 @@ ExitCode describe(const SystemOptions& options, const Json& libraries) {
   if (options.json == "-") {
     std::cout << text << std::flush;
   } else {
-    write_file_atomically(options.json, text);
+    base::write_file(options.json, text);
   }
   return ExitCode::kSuccess;
 }
@@ -91,7 +92,7 @@ base::Command system_command(const std::shared_ptr<const CommandParts>& parts) {
     app.add_option("--status", given.status, "availability, such as 'Available on-premise'");
     app.add_option("--name", given.system_name, "name of the system");
     app.add_option("--nodes", given.nodes, "nodes of the system, all like this one")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
     app.add_option("--json", options->json,
                    "write the description as JSON to this file; '-' for standard output");

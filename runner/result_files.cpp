@@ -73,26 +73,4 @@ ResultFiles ResultFiles::claim(const std::string& folder) {
   }
 }
 
-void write_file_atomically(const std::string& path, const std::string& text) {
-  const std::string partial = fmt::format("{}.partial.{}", path, ::getpid());
-  base::UniqueHandle<DescriptorTraits> file(
-      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file) throw base::system_error("cannot create " + partial, errno);
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) {
-      const int why = errno;
-      ::unlink(partial.c_str());
-      throw base::system_error("cannot write " + partial, why);
-    }
-    done += static_cast<std::size_t>(wrote);
-  }
-  if (::fsync(file.get()) != 0) throw base::system_error("cannot write " + partial, errno);
-  file.reset();
-  if (std::rename(partial.c_str(), path.c_str()) != 0) {
-    throw base::system_error(fmt::format("cannot rename {} to {}", partial, path), errno);
-  }
-}
-
 }  // namespace runner

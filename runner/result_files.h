@@ -33,7 +33,4 @@ class ResultFiles {
   std::unique_ptr<mllog::FileSink> log_;
 };
 
-/// `text` under `path`, complete on disk before the name appears. Throws SystemError.
-void write_file_atomically(const std::string& path, const std::string& text);
-
 }  // namespace runner

@@ -102,7 +102,7 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
   config.threads = reader.optional("threads", config.threads,
                                    "compute threads of a rank; 0: OMP_NUM_THREADS, or this rank's "
                                    "share of the CPUs that it may use",
-                                   base::at_least(0));
+                                   base::within(0, 4096));
   config.hang_timeout_s = reader.optional(
       "hang_timeout_s", config.hang_timeout_s,
       "seconds without progress after which a rank ends the job, more than a staging or an "

@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 
+#include "runner/base/output_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
 #include "runner/placement.h"
@@ -119,7 +120,7 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
         fmt::format("{}/{}/{}", config.results_directory, config.system_name, config.workload)));
     nlohmann::json resolved = config.reader.resolved();
     resolved["seed"] = seed;
-    write_file_atomically(files->config_path(), resolved.dump(2) + "\n");
+    base::write_file(files->config_path(), resolved.dump(2) + "\n");
     doors_.console.info(
         fmt::format("run {} of {}: seed {}, log {}", number, runs_, seed, files->log_path()));
   }

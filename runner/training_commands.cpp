@@ -71,7 +71,7 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
     auto options = std::make_shared<RunOptions>();
     options->source = declare_config(app, parts->workloads);
     app.add_option("--runs", options->runs, "runs of the set, each with its own seed")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(1, 1000000))
         ->capture_default_str();
     auto* dry = app.add_flag("--dry-run", options->dry_run,
                              "print configuration, plan and rule check; train and write nothing");

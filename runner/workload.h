@@ -171,7 +171,6 @@ struct BenchOptions {
   std::int64_t image_size = 224;
   std::int64_t classes = 1000;
   std::uint64_t seed = 1;
-  bool layers = false;
 };
 
 }  // namespace runner

@@ -26,24 +26,21 @@ struct BenchCall {
 
 void declare_bench_options(CLI::App& app, BenchCall& call) {
   BenchOptions& options = call.options;
-  const auto number = [&](const char* name, std::int64_t& value, const char* help) {
-    app.add_option(name, value, help)->check(CLI::PositiveNumber)->capture_default_str();
+  const auto number = [&](const char* name, std::int64_t& value, int least, int most,
+                          const char* help) {
+    app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();
   };
-  number("--batch", options.batch, "samples per rank and step");
-  number("--steps", options.steps, "timed steps");
-  number("--image-size", options.image_size, "height and width of the input");
-  number("--classes", options.classes, "classes of the output");
-  app.add_option("--warmup", options.warmup_steps, "steps before the clock starts")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  number("--batch", options.batch, 1, 65536, "samples per rank and step");
+  number("--steps", options.steps, 1, 1000000, "timed steps");
+  number("--image-size", options.image_size, 8, 4096, "height and width of the input");
+  number("--classes", options.classes, 2, 1000000, "classes of the output");
+  number("--warmup", options.warmup_steps, 0, 1000000, "steps before the clock starts");
   app.add_option("--precision", options.precision, "arithmetic of the layers")
+      ->check(CLI::IsMember({"f32"}))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of weights and data")->capture_default_str();
-  app.add_flag("--layers", options.layers, "time every layer too");
-  app.add_option("--threads", call.threads,
-                 "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  number("--threads", call.threads, 0, 4096,
+         "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs");
   app.add_option("--json", call.json,
                  "write the result as JSON to this file; '-' for standard output");
 }

@@ -1,14 +1,9 @@
 // Writes the telemetry file.
-// Hides its JSON layout and the step from a temporary file to the final name.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
+// Hides its JSON layout.
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "runner/base/error.h"
+#include "runner/base/output_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/telemetry/report_schema.h"
@@ -42,26 +37,6 @@ Json definitions() {
           {"scope_cost_s", "scopes entered times the measured cost of one"}};
 }
 
-/// Closes on the way out; the descriptor is checked by its user.
-struct Descriptor {
-  int value;
-  ~Descriptor() {
-    if (value >= 0) close(value);
-  }
-};
-
-void write_whole(const std::string& path, std::string_view text) {
-  const Descriptor file{open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-  if (file.value < 0) throw base::system_error(path + ": cannot create", errno);
-  while (!text.empty()) {
-    const ssize_t written = write(file.value, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw base::system_error(path + ": cannot write", errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (fsync(file.value) != 0) throw base::system_error(path + ": cannot sync", errno);
-}
-
 Json parse_entry(const std::string& text) {
   Json entry = Json::parse(text, nullptr, false);
   if (!entry.is_object()) {
@@ -91,13 +66,7 @@ void write_report(const std::string& path, const std::string& workload,
                        {"ranks", std::move(ranks)},
                        {"provenance", provenance},
                        {"definitions", definitions()}};
-  const std::string partial = path + ".partial";
-  write_whole(partial, report.dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
-  if (std::rename(partial.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    unlink(partial.c_str());
-    throw base::system_error(path + ": cannot be put in place", error);
-  }
+  base::write_file(path, report.dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace telemetry

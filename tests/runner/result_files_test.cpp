@@ -80,14 +80,5 @@ TEST_F(ResultFilesTest, SaysWhyAFolderCannotBeMade) {
   }
 }
 
-TEST_F(ResultFilesTest, ReplacesAFileWholeAndLeavesNothingElse) {
-  const std::string path = folder_ / "a.json";
-  write_file_atomically(path, "old");
-  write_file_atomically(path, "new");
-  EXPECT_EQ(content(path), "new");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
-  EXPECT_THROW(write_file_atomically(folder_ / "absent" / "a.json", "x"), base::SystemError);
-}
-
 }  // namespace
 }  // namespace runner

@@ -22,6 +22,7 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
   plan_forward(*planner_);
   if (options.training) plan_backward(*planner_);
   planner_->memory().place();
+  if (options.plan_only) return;
   parameters_ = std::make_unique<Parameters>(network_, planner_->parameter_descs(), device);
   block_ =
       AlignedFloats(planner_->memory().total_bytes() / static_cast<std::int64_t>(sizeof(float)));
@@ -169,8 +170,10 @@ std::map<std::string, std::int64_t> Executor::memory_bytes() const {
   for (const auto& [purpose, count] : planner_->memory().unshared_bytes()) {
     bytes["unshared: " + purpose] = count;
   }
-  bytes["weights"] = static_cast<std::int64_t>(parameters_->all_weights().size_bytes());
-  bytes["gradients"] = static_cast<std::int64_t>(parameters_->all_gradients().size_bytes());
+  for (const dnnl::memory::desc& desc : planner_->parameter_descs()) {
+    bytes["weights"] += static_cast<std::int64_t>(desc.get_size());
+  }
+  bytes["gradients"] = bytes["weights"];
   bytes["activations and scratch"] = planner_->memory().total_bytes();
   return bytes;
 }

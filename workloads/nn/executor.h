@@ -34,6 +34,7 @@ struct ExecutorOptions {
   bool accumulates = false;  ///< several passes make one step
   BatchGroups groups;        ///< training: how the pass's samples fall into batch-norm groups
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
+  bool plan_only = false;  ///< takes no memory: only memory_bytes() may be asked
 };
 
 /// What one operation is and costs, for tables.

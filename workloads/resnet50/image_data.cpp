@@ -107,7 +107,12 @@ staging::Ranges ImageData::needed_for_training(const parallel::BatchSplit& split
 
 nlohmann::json ImageData::staging_plan(const parallel::BatchSplit& split) {
   if (config_.staging.mode == staging::StagingMode::kNone) return nullptr;
-  open();
+  try {
+    open();
+  } catch (const base::Error& error) {
+    // A plan may be wanted where the data is not; every rank learns of it alike.
+    return {{"unknown", error.what()}};
+  }
   const std::string& directory = config_.staging.directory;
   const auto plan = [&](const Source& source, const staging::Ranges& ranges) {
     return staging::to_json(staging::plan_staging(*source, ranges, topology_, directory));

@@ -334,13 +334,13 @@ nlohmann::json ResNet50::memory_plan() const {
   if (model_) {
     bytes = model_->executor().memory_bytes();
   } else {
-    // A plan needs no memory of its own: what is not touched is not there.
     nn::ExecutorOptions options;
     options.batch = split_.slices[static_cast<std::size_t>(around_.world.rank())].count;
     options.accumulates = split_.accumulation > 1;
     options.groups =
         nn::plan_batch_groups(split_.slices, around_.world.rank(), config_.training.bn_group_size);
     options.instruction_set = base::usable_instruction_set();
+    options.plan_only = true;
     nn::Device device;
     bytes = nn::Executor(network_, options, device, nullptr).memory_bytes();
   }

@@ -110,12 +110,12 @@ TEST(ReportFile, LeavesNoPartialFileBehind) {
 TEST(ReportFile, NamesThePathThatCannotBeWritten) {
   EXPECT_THAT(base::thrown_message<base::SystemError>(
                   [] { write_report("/nowhere/t.json", "w", {entry_of(0, 1)}, Json::object()); }),
-              HasSubstr("/nowhere/t.json.partial: cannot create: No such file"));
+              HasSubstr("/nowhere/t.json: cannot be opened for writing: No such file"));
   const base::TemporaryDirectory directory;
   const std::string folder = directory.path().string();
   EXPECT_THAT(base::thrown_message<base::SystemError>(
                   [&] { write_report(folder, "w", {entry_of(0, 1)}, Json::object()); }),
-              HasSubstr(folder + ": cannot be put in place"));
+              HasSubstr(folder + ": cannot be opened for writing"));
   EXPECT_FALSE(std::filesystem::exists(folder + ".partial"));
 }
 

@@ -1,0 +1,55 @@
+// Files are replaced as a whole; devices and links are not.
+#include "runner/base/output_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "runner/base/error.h"
+#include "runner/base/temporary_directory.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const fs::path& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(WriteFile, ReplacesTheWholeFileAndLeavesNothingElse) {
+  const base::TemporaryDirectory folder;
+  const std::string path = folder.write("a.json", "a long old text");
+  base::write_file(path, "new");
+  EXPECT_EQ(content(path), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+}
+
+TEST(WriteFile, FollowsALink) {
+  const base::TemporaryDirectory folder;
+  const std::string path = folder.write("a.json", "old");
+  fs::create_symlink(path, folder.path() / "link");
+  base::write_file((folder.path() / "link").string(), "new");
+  EXPECT_EQ(content(path), "new");
+  EXPECT_TRUE(fs::is_symlink(folder.path() / "link"));
+}
+
+TEST(WriteFile, LeavesADeviceADevice) {
+  base::write_file("/dev/null", "text");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_THROW(base::write_file("/dev/full", "text"), base::SystemError);
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST(WriteFile, NamesWhatCannotBeWritten) {
+  const base::TemporaryDirectory folder;
+  EXPECT_THROW(base::write_file((folder.path() / "absent" / "a").string(), "x"), base::SystemError);
+  EXPECT_THROW(base::write_file(folder.path().string(), "x"), base::SystemError);
+}
+
+}  // namespace
