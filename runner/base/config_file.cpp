@@ -34,7 +34,17 @@ Json parse_override_value(const std::string& text) {
   }
 }
 
+void require_utf8(const std::string& text) {
+  try {
+    (void)Json(text).dump();
+  } catch (const Json::exception&) {
+    throw ConfigError("--set: expected UTF-8, got other bytes in '" +
+                      Json(text).dump(-1, ' ', true, Json::error_handler_t::replace) + "'");
+  }
+}
+
 void apply_override(Json& root, const std::string& text) {
+  require_utf8(text);
   const auto refuse = [&](const std::string& reason) {
     throw ConfigError("--set " + text + ": " + reason);
   };

@@ -95,6 +95,10 @@ TEST_F(ConfigFile, AppliesOverridesInOrder) {
                             "seed": 18446744073709551615})"));
 }
 
+TEST_F(ConfigFile, RefusesOverridesThatAreNoUtf8) {
+  EXPECT_THAT(refusal("{}", {"a=te\xC8t"}), testing::HasSubstr("expected UTF-8"));
+}
+
 TEST_F(ConfigFile, RefusesOverridesThatLeadNowhere) {
   EXPECT_EQ(refusal("{\"a\": 5}", {"a.b=1"}), "--set a.b=1: /a is not an object but 5");
   EXPECT_EQ(refusal("{}", {"a"}), "--set a: must look like key=value or outer.inner=value");
