@@ -68,9 +68,11 @@ class MarkPlane {
       : size_(size), values_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {}
 
   void fill(Shape shape, base::RandomStream& random) {
-    const double radius = random.uniform(0.14, 0.20) * size_;
-    constexpr int kMarks = 2;
-    for (int i = 0; i < kMarks; ++i) add(shape, radius, random);
+    const double radius = random.uniform(0.07, 0.12) * size_;
+    const double covered = random.uniform(0.18, 0.30) * size_ * size_;
+    const int count =
+        std::max(3, static_cast<int>(std::lround(covered / (std::numbers::pi * radius * radius))));
+    for (int i = 0; i < count; ++i) add(shape, radius, random);
     const double mean =
         std::accumulate(values_.begin(), values_.end(), 0.0) / static_cast<double>(values_.size());
     for (double& value : values_) value -= mean;
@@ -121,8 +123,8 @@ dataset::Image draw_image(std::int64_t label, std::int64_t classes, int size,
     const Mark mark = mark_of(label, classes, plane);
     MarkPlane marks(size);
     marks.fill(mark.shape, random);
-    const double ground = random.uniform(0.49, 0.51);
-    const double contrast = random.uniform(0.42, 0.48) * (mark.lighter ? 1.0 : -1.0);
+    const double ground = random.uniform(0.42, 0.58);
+    const double contrast = random.uniform(0.30, 0.45) * (mark.lighter ? 1.0 : -1.0);
     for (std::size_t i = 0; i < pixels; ++i) {
       const double value = ground + contrast * marks.values()[i] + kNoise * random.normal();
       image.pixels[i * kPlanes + static_cast<std::size_t>(plane)] =
