@@ -177,7 +177,7 @@ TEST_F(ProgramTest, EndsTheJobWithinSecondsWhenOneRankThrows) {
       toy_on(3, "run " + config({{"model", {{"throw_at_step", 7}, {"throwing_rank", 1}}}}));
   EXPECT_EQ(run.status, 3);
   EXPECT_THAT(run.err, HasSubstr("rank 1: toy.tar: sample 5 is damaged"));
-  EXPECT_LT(run.seconds, 20.0);
+  EXPECT_LT(run.seconds, 60.0);  // far from a hang, also where other work delays the launcher
   EXPECT_THAT(content(result("1.txt")), HasSubstr("\"run_start\""));
 }
 
@@ -200,7 +200,7 @@ TEST_F(ProgramTest, TellsADriftOfReplicasOnce) {
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.err, HasSubstr("rank 0: after epoch 1 the parameters of ranks 2 differ"));
   EXPECT_THAT(run.err, Not(HasSubstr("rank 2: after")));
-  EXPECT_LT(run.seconds, 20.0);
+  EXPECT_LT(run.seconds, 60.0);  // far from a hang, also where other work delays the launcher
 }
 
 TEST_F(ProgramTest, PlansWithoutWritingAnything) {
