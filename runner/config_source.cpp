@@ -41,7 +41,8 @@ const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
     if (entry.name == name) return entry;
     names.emplace_back(entry.name);
   }
-  std::string message = where + ": no workload is called '" + name + "'";
+  std::string message = where + (name.empty() ? std::string(": expected the name of a workload")
+                                              : ": no workload is called '" + name + "'");
   const std::string near = base::nearest_name(name, names);
   if (!near.empty()) message += "; did you mean '" + near + "'?";
   message += " (there are:";

@@ -108,6 +108,18 @@ ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Commu
   return plan;
 }
 
+std::string oversubscription(const ThreadPlan& plan, const Communicator& world) {
+  const std::string mine =
+      plan.oversubscribed()
+          ? fmt::format("{} threads on {} CPUs of node {}: times will say nothing",
+                        plan.node_threads, plan.node_cpus, base::host_name())
+          : "";
+  for (const std::string& found : world.gather(mine, 0)) {
+    if (!found.empty()) return found;
+  }
+  return "";
+}
+
 nlohmann::json to_json(const Binding& binding, const ThreadPlan& plan) {
   return {{"cpus", binding.cpus},
           {"cores", binding.cores},

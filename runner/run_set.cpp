@@ -84,14 +84,8 @@ bool RunSet::stop_requested() const {
 }
 
 void RunSet::warn() const {
-  const std::int64_t over =
-      doors_.world.allreduce_max(std::int64_t{threads_.oversubscribed() ? 1 : 0});
-  if (over != 0) {
-    doors_.console.warn(
-        fmt::format("more threads than CPUs on a node ({} threads on the {} CPUs of this one): the "
-                    "run will be slow and its times will say nothing",
-                    threads_.node_threads, threads_.node_cpus));
-  }
+  const std::string over = oversubscription(threads_, doors_.world);
+  if (!over.empty()) doors_.console.warn(over);
   if (config_.evaluation.next_due(config_.epochs) != config_.epochs) {
     doors_.console.warn(fmt::format(
         "/evaluation: no evaluation is due after the last epoch ({}): what is trained after the "
@@ -101,9 +95,7 @@ void RunSet::warn() const {
 }
 
 telemetry::RankIdentity RunSet::identity() const {
-  const nlohmann::json host = base::machine_facts().value("host", nlohmann::json());
-  return {doors_.world.rank(), host.is_string() ? host.get<std::string>() : "",
-          doors_.topology.node_index, threads_.threads};
+  return {doors_.world.rank(), base::host_name(), doors_.topology.node_index, threads_.threads};
 }
 
 RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {

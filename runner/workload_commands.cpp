@@ -38,7 +38,9 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
   app.add_option("--precision", options.precision, "arithmetic of the layers")
       ->check(CLI::IsMember({"f32"}))
       ->capture_default_str();
-  app.add_option("--seed", options.seed, "seed of weights and data")->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of weights and data")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   number("--threads", call.threads, 0, 4096,
          "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs");
   app.add_option("--json", call.json,
@@ -49,10 +51,8 @@ ExitCode bench(const BenchCall& call, const CommandParts& parts, const Communica
   const Topology topology = discover_topology(world);
   const Binding binding = current_binding();
   const ThreadPlan threads = plan_threads(call.threads, binding, topology.node);
-  if (threads.oversubscribed() && world.rank() == 0) {
-    std::cerr << "WARNING: " << threads.node_threads << " threads on " << threads.node_cpus
-              << " CPUs: the figures will say nothing\n";
-  }
+  const std::string over = oversubscription(threads, world);
+  if (!over.empty()) std::cerr << "WARNING: " << over << '\n';
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock);
   const Surroundings around{world, topology, telemetry, threads.threads};
@@ -96,13 +96,19 @@ base::Command generate_command(const std::shared_ptr<const CommandParts>& parts)
   command.example = "trainmark generate resnet50 --output build/data";
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto chosen = std::make_shared<std::function<ExitCode()>>();
-    app.require_subcommand(1);
+    app.allow_extras();  // what is no workload is refused below, with the names that are
     for (const WorkloadEntry& entry : parts->workloads) {
       if (!entry.generate) continue;
       CLI::App* one = app.add_subcommand(entry.name, entry.summary);
+      one->allow_extras(false);
       const auto action = entry.generate(*one);
       one->final_callback([chosen, action] { *chosen = action; });
     }
+    app.final_callback([&app, chosen, parts] {
+      const std::vector<std::string> rest = app.remaining();
+      if (*chosen && !rest.empty()) throw CLI::ExtrasError(rest);
+      if (!*chosen) find_workload(parts->workloads, rest.empty() ? "" : rest.front(), "WORKLOAD");
+    });
     return [chosen](Communicator*) { return (*chosen)(); };
   };
   return command;

@@ -19,11 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-H5FileHandle open_for_reading(const std::string& path) {
+H5FileHandle open_for_reading(const std::string& path, std::string& reason) {
   // An HDF5 library lock fails on file systems mounted read-only; readers need none.
   const H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_file_locking(access.get(), false, true);
-  return H5FileHandle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
+  H5FileHandle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()));
+  if (!file) reason = h5_reason();  // before the next call of HDF5 forgets it
+  return file;
 }
 
 void sync_file(const std::string& path) {
@@ -67,9 +69,10 @@ H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purp
     return;
   }
   const dataset::File readable(path_);  // says why when it is missing or no file
-  handle_ = open_for_reading(path_);
+  std::string reason;
+  handle_ = open_for_reading(path_, reason);
   if (!handle_) {
-    throw base::DataError(fmt::format("{}: expected an HDF5 file: {}", path_, h5_reason()));
+    throw base::DataError(fmt::format("{}: expected an HDF5 file: {}", path_, reason));
   }
 }
 

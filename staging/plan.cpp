@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
@@ -147,6 +148,15 @@ std::vector<std::int64_t> StagingPlan::indices(std::int64_t first, std::int64_t 
   return found;
 }
 
+bool fit_together(const std::vector<StagingPlan>& plans) {
+  std::int64_t left = std::numeric_limits<std::int64_t>::max();
+  for (const StagingPlan& plan : plans) left = std::min(left, plan.free_bytes);
+  return std::all_of(plans.begin(), plans.end(), [&left](const StagingPlan& plan) {
+    left -= plan.bytes_to_write();
+    return plan.is_staged || left >= 0;
+  });
+}
+
 nlohmann::json to_json(const StagingPlan& plan) {
   return {{"directory", plan.directory},
           {"identity", plan.identity},
@@ -156,7 +166,7 @@ nlohmann::json to_json(const StagingPlan& plan) {
           {"free_bytes", plan.free_bytes},
           {"is_in_memory", plan.is_in_memory},
           {"is_staged", plan.is_staged},
-          {"fits", plan.fits()}};
+          {"fits", fit_together({plan})}};
 }
 
 StagingPlan plan_staging(const dataset::Dataset& source, const Ranges& ranges,

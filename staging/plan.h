@@ -32,10 +32,14 @@ struct StagingPlan {
   std::vector<std::int64_t> shares;
 
   std::int64_t bytes_on_disk() const;
-  bool fits() const { return is_staged || bytes_on_disk() <= free_bytes; }
+  /// What copying it takes of free_bytes.
+  std::int64_t bytes_to_write() const { return is_staged ? 0 : bytes_on_disk(); }
   /// Dataset indices of positions [first, last) among the needed samples.
   std::vector<std::int64_t> indices(std::int64_t first, std::int64_t last) const;
 };
+
+/// Whether the sets of `plans`, all of one node and one directory, fit side by side.
+bool fit_together(const std::vector<StagingPlan>& plans);
 
 /// The plan as dry runs show it.
 nlohmann::json to_json(const StagingPlan& plan);

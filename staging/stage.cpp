@@ -13,6 +13,7 @@
 
 #include "runner/agreed_error.h"
 #include "runner/base/error.h"
+#include "runner/base/system_facts.h"
 #include "staging/manifest.h"
 #include "staging/packed.h"
 #include "staging/staged_folder.h"
@@ -20,19 +21,16 @@
 namespace staging {
 namespace {
 
-struct NodeResult {
-  std::int64_t source_reads = 0;  ///< of this rank
-  bool was_reused = false;
-  std::int64_t copied_bytes = 0;  ///< by this rank
-};
-
-void agree_on_space(const StagingPlan& plan, const runner::Communicator& world,
-                    const runner::Topology& topology) {
+void agree_on_space(const std::vector<StagingPlan>& plans, const std::string& directory,
+                    const runner::Communicator& world, const runner::Topology& topology) {
   std::string mine;
-  if (topology.is_node_leader() && !plan.fits()) {
-    mine = fmt::format("{}: node {} ({}): staging needs {} bytes{}, {} are free", plan.directory,
-                       topology.node_index, host_name(), plan.bytes_on_disk(),
-                       plan.is_in_memory ? " of memory (tmpfs)" : "", plan.free_bytes);
+  if (topology.is_node_leader() && !fit_together(plans)) {
+    std::int64_t needed = 0;
+    for (const StagingPlan& plan : plans) needed += plan.bytes_to_write();
+    const StagingPlan& any = plans.front();
+    mine = fmt::format("{}: node {} ({}): staging needs {} bytes{}, {} are free", directory,
+                       topology.node_index, base::host_name(), needed,
+                       any.is_in_memory ? " of memory (tmpfs)" : "", any.free_bytes);
   }
   std::string all;
   for (const std::string& message : world.gather(mine, 0)) {
@@ -60,8 +58,8 @@ Manifest manifest_of(const StagingPlan& plan, const std::string& source,
   return manifest;
 }
 
-/// Collective over the node.
-NodeResult copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
+/// Collective over the node. Returns what this rank copied.
+PackResult copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
                         const runner::Topology& topology) {
   const runner::Communicator& node = topology.node;
   const std::string folder =
@@ -75,7 +73,7 @@ NodeResult copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
     publish_folder(folder, plan.directory, plan.identity);
   }
   node.barrier();
-  return {mine.source_reads, false, mine.part.bytes};
+  return mine;
 }
 
 double smallest(const runner::Communicator& world, double value) {
@@ -83,15 +81,15 @@ double smallest(const runner::Communicator& world, double value) {
 }
 
 /// Sums over nodes: each node's leader speaks for it, source reads are every rank's own.
-StagingFacts facts_of(const StagingPlan& plan, const NodeResult& result, double seconds,
+StagingFacts facts_of(const StagingPlan& plan, std::int64_t source_reads, double seconds,
                       const runner::Communicator& world, const runner::Topology& topology) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const bool leads = topology.is_node_leader();
-  const bool copied = leads && !result.was_reused && seconds > 0.0;
+  const bool copied = leads && !plan.is_staged && seconds > 0.0;
   const double rate = copied ? static_cast<double>(plan.bytes) / seconds : 0.0;
   std::vector<std::int64_t> sums = {
-      result.source_reads, leads ? static_cast<std::int64_t>(plan.shares.size()) - 1 : 0,
-      leads ? plan.samples : 0, leads ? plan.bytes : 0, leads && result.was_reused ? 1 : 0};
+      source_reads, leads ? static_cast<std::int64_t>(plan.shares.size()) - 1 : 0,
+      leads ? plan.samples : 0, leads ? plan.bytes : 0, leads && plan.is_staged ? 1 : 0};
   world.allreduce_sum(std::span(sums));
   std::vector<double> rates = {rate, copied ? 1.0 : 0.0};
   world.allreduce_sum(std::span(rates));
@@ -141,29 +139,53 @@ void make_folder(const std::string& directory) {
   }
 }
 
+/// Collective over the node.
+Staged bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
+             const runner::Topology& topology) {
+  Staged staged;
+  if (!plan.is_staged) {
+    const PackResult mine = copy_to_node(*source, plan, topology);
+    staged.facts.source_reads = mine.source_reads;
+    staged.copied_bytes = mine.part.bytes;
+  }
+  staged.data = open_packed(source, plan.directory);
+  staged.directory = plan.directory;
+  staged.is_ours = !plan.is_staged;
+  topology.node.barrier();
+  return staged;
+}
+
 }  // namespace
 
-Staged stage(std::shared_ptr<const dataset::Dataset> source, const Ranges& ranges, StagingMode mode,
-             const std::string& directory, const runner::Communicator& world,
-             const runner::Topology& topology, const base::Clock& clock) {
-  if (mode == StagingMode::kNone) return {std::move(source), {}, "", false, 0};
-  const std::int64_t begin_ns = clock.steady_ns();
+std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
+                          const std::string& directory, const runner::Communicator& world,
+                          const runner::Topology& topology, const base::Clock& clock) {
+  std::vector<Staged> staged;
+  if (mode == StagingMode::kNone) {
+    for (const Wanted& set : sets) staged.push_back({set.source, {}, "", false, 0});
+    return staged;
+  }
+  std::int64_t begin_ns = clock.steady_ns();
   if (topology.is_node_leader()) {
     make_folder(directory);
     remove_leftovers(directory);
   }
-  const StagingPlan plan = plan_staging(*source, ranges, topology, directory);
-  agree_on_space(plan, world, topology);
-  const NodeResult result =
-      plan.is_staged ? NodeResult{0, true, 0} : copy_to_node(*source, plan, topology);
-  Staged staged;
-  staged.data = open_packed(source, plan.directory);
-  staged.directory = plan.directory;
-  staged.is_ours = !result.was_reused;
-  staged.copied_bytes = result.copied_bytes;
-  topology.node.barrier();
-  const double seconds = static_cast<double>(clock.steady_ns() - begin_ns) * 1e-9;
-  staged.facts = facts_of(plan, result, seconds, world, topology);
+  std::vector<StagingPlan> plans;
+  std::vector<std::int64_t> planning_ns;
+  for (const Wanted& set : sets) {
+    plans.push_back(plan_staging(*set.source, set.ranges, topology, directory));
+    const std::int64_t now_ns = clock.steady_ns();
+    planning_ns.push_back(now_ns - std::exchange(begin_ns, now_ns));
+  }
+  agree_on_space(plans, directory, world, topology);
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    Staged near = bring(sets[i].source, plans[i], topology);
+    const std::int64_t now_ns = clock.steady_ns();
+    const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);
+    near.facts = facts_of(plans[i], near.facts.source_reads, static_cast<double>(took_ns) * 1e-9,
+                          world, topology);
+    staged.push_back(std::move(near));
+  }
   return staged;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "runner/base/clock.h"
 #include "runner/communicator.h"
@@ -39,14 +40,20 @@ struct Staged {
   std::int64_t copied_bytes = 0;  ///< by this rank
 };
 
-/// Collective over all ranks; `ranges` is what this rank needs. With kNode each rank copies its
-/// share, by bytes, into packed files in `directory` and reads them back. A set is trusted only
-/// when it is whole: the manifest comes last, and one rename makes the set visible. One of the same
-/// identity is used again. Throws AgreedError before the first byte when a node has too little
-/// space, else DataError or SystemError naming path and offset.
-Staged stage(std::shared_ptr<const dataset::Dataset> source, const Ranges& ranges, StagingMode mode,
-             const std::string& directory, const runner::Communicator& world,
-             const runner::Topology& topology, const base::Clock& clock);
+/// What this rank needs of a dataset.
+struct Wanted {
+  std::shared_ptr<const dataset::Dataset> source;
+  Ranges ranges;
+};
+
+/// Collective over all ranks. With kNode each rank copies its share, by bytes, into packed files in
+/// `directory` and reads them back. A set is trusted only when it is whole: the manifest comes
+/// last, and one rename makes the set visible. One of the same identity is used again. Returns one
+/// Staged for each of `sets`. Throws AgreedError before the first byte when a node has too little
+/// space for all of them together, else DataError or SystemError naming path and offset.
+std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
+                          const std::string& directory, const runner::Communicator& world,
+                          const runner::Topology& topology, const base::Clock& clock);
 
 /// Collective over the node. Deletes a staged set: exactly what its manifest names. Throws
 /// DataError, touching nothing, for a folder without a manifest.

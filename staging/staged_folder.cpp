@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <optional>
 
 #include "runner/base/error.h"
+#include "runner/base/system_facts.h"
 #include "staging/manifest.h"
 #include "staging/output_file.h"
 #include "staging/packed.h"
@@ -26,11 +26,11 @@ namespace fs = std::filesystem;
 /// In every folder that was begun: without it nothing is deleted as a leftover.
 constexpr const char* kBegunFile = "begun-by-trainmark";
 
-std::string suffix(long process) { return fmt::format(".part.{}.{}", host_name(), process); }
+std::string suffix(long process) { return fmt::format(".part.{}.{}", base::host_name(), process); }
 
 /// The process that began the folder, if this host did.
 std::optional<long> owner_of(const std::string& name) {
-  const std::string middle = fmt::format(".part.{}.", host_name());
+  const std::string middle = fmt::format(".part.{}.", base::host_name());
   const std::size_t place = name.rfind(middle);
   if (place == std::string::npos) return std::nullopt;
   long process = 0;
@@ -55,12 +55,6 @@ void remove_begun(const fs::path& folder) {
 }
 
 }  // namespace
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
 
 std::string begin_folder(const std::string& final_directory) {
   const std::string folder = final_directory + suffix(::getpid());

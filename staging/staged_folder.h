@@ -6,8 +6,6 @@
 
 namespace staging {
 
-std::string host_name();
-
 /// A new folder beside `final_directory`, named after it, this host and this process, which nobody
 /// takes for a staged set. Throws SystemError.
 std::string begin_folder(const std::string& final_directory);

@@ -33,13 +33,13 @@ Json kernel() {
   return std::string(names.sysname) + " " + names.release + " " + names.machine;
 }
 
-Json host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return nullptr;
-  return std::string(name.data());
-}
-
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
 
 Json machine_facts() {
   Json facts = machine_file_facts("/");

@@ -19,6 +19,9 @@ InstructionSet usable_instruction_set();
 /// CPUs that this process may use: the affinity mask, cut by the cgroup's quota (rounded up).
 int usable_cpus();
 
+/// gethostname(), "unknown" if that fails.
+std::string host_name();
+
 /// git revision (with "-dirty"), version, compiler, build type: fixed when built.
 nlohmann::json build_facts();
 /// CPU model, sockets, cores, memory, cgroup limits, kernel, host name, transparent huge pages,

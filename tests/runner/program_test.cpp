@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -267,7 +268,11 @@ TEST_F(ProgramTest, BenchesGeneratesAndDescribes) {
   const std::string data = (folder_ / "data").string();
   EXPECT_EQ(toy("generate toy --output " + data).status, 0);
   EXPECT_EQ(content(data), "toy\n");
-  EXPECT_EQ(toy("generate").status, 2);
+  EXPECT_THAT(toy("generate tow").err,
+              HasSubstr("no workload is called 'tow'; did you mean 'toy'?"));
+  EXPECT_THAT(toy("generate").err, HasSubstr("there are: toy"));
+  EXPECT_EQ(toy("generate toy --output " + data + " --beyond").status, 2);
+  EXPECT_EQ(toy("bench toy --seed -1").status, 2);
   const json system = json::parse(toy("system --submitter Us --json -").out);
   EXPECT_EQ(system.size(), 33U);
   EXPECT_EQ(system["submitter"], "Us");
@@ -278,7 +283,7 @@ TEST_F(ProgramTest, BenchesGeneratesAndDescribes) {
 TEST_F(ProgramTest, WarnsOfMoreThreadsThanCpus) {
   const Ended run = toy_on(2, "run " + config({{"threads", 4096}}));
   EXPECT_EQ(run.status, 0);
-  EXPECT_THAT(run.err, HasSubstr("WARNING: more threads than CPUs"));
+  EXPECT_THAT(run.err, ContainsRegex("WARNING: 8192 threads on [0-9]+ CPUs of node [^ ]+: times"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/agreed_error.h"
+#include "runner/base/system_facts.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
 #include "staging/collective_open.h"
@@ -79,7 +80,9 @@ class Staging : public testing::Test {
   Staged stage_on(const runner::Topology& topology,
                   const std::shared_ptr<const dataset::Dataset>& source,
                   const Ranges& ranges) const {
-    return stage(source, ranges, StagingMode::kNode, directory(topology), world_, topology, clock_);
+    return std::move(
+        stage({{source, ranges}}, StagingMode::kNode, directory(topology), world_, topology, clock_)
+            .front());
   }
   static std::string content(const dataset::Dataset& data, std::int64_t index) {
     std::vector<std::byte> bytes;
@@ -243,11 +246,27 @@ TEST_F(Staging, RefusesOnEveryRankWhatDoesNotFit) {
   EXPECT_EQ(source->reads, 0);
 }
 
+TEST_F(Staging, RefusesSetsThatFitAloneButNotTogether) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(4);
+  fs::create_directories(directory(topology));
+  // Two thirds of the space, as bytes that are only claimed.
+  source->claimed_bytes = static_cast<std::int64_t>(fs::space(directory(topology)).available / 6);
+  ASSERT_TRUE(fit_together({plan_staging(*source, {{0, 4}}, topology, directory(topology))}));
+  EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] {
+                stage({{source, {{0, 4}}}, {source, {{0, 4}}}}, StagingMode::kNode,
+                      directory(topology), world_, topology, clock_);
+              }),
+              HasSubstr("staging needs"));
+  EXPECT_EQ(source->reads, 0);
+}
+
 TEST_F(Staging, LeavesTheSourceInPlaceWhenToldSo) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(4);
-  const Staged staged =
-      stage(source, {{0, 4}}, StagingMode::kNone, root_ + "/none", world_, topology, clock_);
+  const Staged staged = std::move(
+      stage({{source, {{0, 4}}}}, StagingMode::kNone, root_ + "/none", world_, topology, clock_)
+          .front());
   EXPECT_EQ(staged.data, source);
   EXPECT_EQ(staged.directory, "");
   EXPECT_FALSE(fs::exists(root_ + "/none"));
@@ -256,8 +275,8 @@ TEST_F(Staging, LeavesTheSourceInPlaceWhenToldSo) {
 
 TEST_F(Staging, RemovesWhatADeadProcessBegan) {
   const runner::Topology topology = nodes(1);
-  const std::string begun = directory(topology) + "/x-1.part." + host_name() + ".4194999";
-  const std::string other = directory(topology) + "/x-2.part." + host_name() + ".4194999";
+  const std::string begun = directory(topology) + "/x-1.part." + base::host_name() + ".4194999";
+  const std::string other = directory(topology) + "/x-2.part." + base::host_name() + ".4194999";
   on_leader(world_, [&] {
     fs::create_directories(begun);
     fs::create_directories(other);

@@ -46,13 +46,13 @@ std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   GenerateOptions& options = call->options;
   app.add_option("--output", options.output, "folder to make")->required();
   const auto add = [&app](const char* name, auto& value, const char* help) {
-    app.add_option(name, value, help)->capture_default_str();
+    return app.add_option(name, value, help)->capture_default_str();
   };
   add("--classes", options.classes, "number of classes, 2 to 1000");
   add("--train-per-class", options.train_per_class, "training images of each class");
   add("--validation-per-class", options.validation_per_class, "validation images of each class");
   add("--image-size", options.image_size, "height and width in pixels");
-  add("--seed", options.seed, "seed of all images");
+  add("--seed", options.seed, "seed of all images")->check(CLI::NonNegativeNumber);
   add("--threads", options.threads, "threads; 0: the CPUs that this process may use");
   app.add_flag("--tar", options.tar, "write train.tar and validation.tar, not folders");
   app.add_flag("--dry-run", call->dry_run, "show files, estimated bytes and free space only");

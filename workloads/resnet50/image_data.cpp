@@ -115,26 +115,28 @@ nlohmann::json ImageData::staging_plan(const parallel::BatchSplit& split) {
   }
   const std::string& directory = config_.staging.directory;
   const auto plan = [&](const Source& source, const staging::Ranges& ranges) {
-    return staging::to_json(staging::plan_staging(*source, ranges, topology_, directory));
+    return staging::plan_staging(*source, ranges, topology_, directory);
   };
-  return {{"train", plan(train_, needed_for_training(split))},
-          {"validation", plan(validation_, {validation_part(world_.rank())})}};
+  const auto train = plan(train_, needed_for_training(split));
+  const auto validation = plan(validation_, {validation_part(world_.rank())});
+  return {{"train", staging::to_json(train)},
+          {"validation", staging::to_json(validation)},
+          {"fits", staging::fit_together({train, validation})}};
 }
 
 nlohmann::json ImageData::stage(const parallel::BatchSplit& split) {
   open();
-  nlohmann::json facts;
-  const auto bring = [&](Source& source, const staging::Ranges& ranges, const char* name) {
-    staging::Staged staged = staging::stage(source, ranges, config_.staging.mode,
-                                            config_.staging.directory, world_, topology_, clock_);
-    source = staged.data;
-    bytes_staged_ += staged.copied_bytes;
-    facts[name] = staging::to_json(staged.facts);
-    if (staged.is_ours) staged_directories_.push_back(staged.directory);
-  };
-  bring(train_, needed_for_training(split), "train");
-  bring(validation_, {validation_part(world_.rank())}, "validation");
-  return facts;
+  const std::vector<staging::Staged> sets = staging::stage(
+      {{train_, needed_for_training(split)}, {validation_, {validation_part(world_.rank())}}},
+      config_.staging.mode, config_.staging.directory, world_, topology_, clock_);
+  train_ = sets[0].data;
+  validation_ = sets[1].data;
+  for (const staging::Staged& set : sets) {
+    bytes_staged_ += set.copied_bytes;
+    if (set.is_ours) staged_directories_.push_back(set.directory);
+  }
+  return {{"train", staging::to_json(sets[0].facts)},
+          {"validation", staging::to_json(sets[1].facts)}};
 }
 
 void ImageData::clean_up() {
