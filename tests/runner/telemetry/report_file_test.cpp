@@ -144,6 +144,9 @@ struct Damage {
   const char* where;
   Json value;  ///< discarded: the member is removed
   const char* message;
+  friend void PrintTo(const Damage& damage, std::ostream* out) {
+    *out << damage.what << ' ' << damage.where;
+  }
 };
 
 class DamagedReport : public ::testing::TestWithParam<Damage> {};

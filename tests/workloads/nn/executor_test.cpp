@@ -91,6 +91,7 @@ struct Case {
   const char* name;
   std::vector<std::int64_t> spatial;
   std::int64_t width, stride, batch, group;
+  friend void PrintTo(const Case& shape, std::ostream* out) { *out << shape.name; }
 };
 
 class Engine : public testing::TestWithParam<Case> {};
