@@ -1,11 +1,12 @@
-// Matrix-product layers: fully connected, and convolutions that give one point per channel.
-// Hides that a kernel tap meets just one source point there, so that the convolution is one product
-// per tap. Small images end in such layers, where the library's convolutions run at a tenth of its
-// matrix products.
+// Matrix-product layers: fully connected, and convolutions that give few points per channel.
+// Hides that a kernel tap then meets few source points, so that the convolution is one product per
+// meeting. Small images end in such layers, where the library's convolutions run at a tenth to a
+// half of its matrix products.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "runner/base/error.h"
@@ -30,26 +31,36 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, c
   }
 }
 
-/// A kernel tap and the source point that it meets.
-struct Tap {
-  std::int64_t kernel_index = 0, point = 0;
+/// A source point, the destination point that it adds to, and the kernel tap between them.
+struct Meeting {
+  std::int64_t src_point = 0, dst_point = 0, tap = 0;
 };
 
-std::vector<Tap> taps_of(const Operation& operation, const SampleShape& src) {
-  std::vector<Tap> taps = {{0, 0}};
+std::vector<Meeting> meetings_of(const Operation& operation, const SampleShape& src) {
+  std::vector<Meeting> meetings = {{0, 0, 0}};
   for (std::size_t axis = 0; axis < operation.kernel.size(); ++axis) {
-    std::vector<Tap> extended;
-    for (const Tap& tap : taps) {
-      for (std::int64_t k = 0; k < operation.kernel[axis]; ++k) {
-        const std::int64_t at = k - operation.padding.begin[axis];
-        if (at < 0 || at >= src.spatial[axis]) continue;
-        extended.push_back(
-            {tap.kernel_index * operation.kernel[axis] + k, tap.point * src.spatial[axis] + at});
+    std::vector<Meeting> extended;
+    for (const Meeting& outer : meetings) {
+      for (std::int64_t to = 0; to < operation.dst.spatial[axis]; ++to) {
+        for (std::int64_t k = 0; k < operation.kernel[axis]; ++k) {
+          const std::int64_t at = to * operation.stride[axis] - operation.padding.begin[axis] + k;
+          if (at < 0 || at >= src.spatial[axis]) continue;
+          extended.push_back({outer.src_point * src.spatial[axis] + at,
+                              outer.dst_point * operation.dst.spatial[axis] + to,
+                              outer.tap * operation.kernel[axis] + k});
+        }
       }
     }
-    taps = std::move(extended);
+    meetings = std::move(extended);
   }
-  return taps;
+  return meetings;
+}
+
+/// The meetings in the order of one of their members; within equal ones the order is kept.
+std::vector<Meeting> ordered(std::vector<Meeting> meetings, std::int64_t Meeting::*by) {
+  std::stable_sort(meetings.begin(), meetings.end(),
+                   [by](const Meeting& a, const Meeting& b) { return a.*by < b.*by; });
+  return meetings;
 }
 
 /// Weights [out, in, kernel...] in memory as [kernel...][out][in]: each tap a plain matrix.
@@ -65,6 +76,18 @@ dnnl::memory::desc tap_major(const std::vector<std::int64_t>& shape) {
   return {shape, dnnl::memory::data_type::f32, strides};
 }
 
+/// Points in front of channels in memory: each point's channels of all samples are a plain matrix.
+dnnl::memory::desc channels_last(const dnnl::memory::dims& dims) {
+  dnnl::memory::dims strides(dims.size(), 1);
+  std::int64_t stride = dims[1];
+  for (std::size_t axis = dims.size(); axis-- > 2;) {
+    strides[axis] = stride;
+    stride *= dims[axis];
+  }
+  strides[0] = stride;
+  return {dims, dnnl::memory::data_type::f32, strides};
+}
+
 class DenseLayer final : public Layer {
  public:
   DenseLayer(const Operation& operation, Planner& planner);
@@ -75,19 +98,28 @@ class DenseLayer final : public Layer {
   std::string implementation() const override { return "sgemm"; }
 
  private:
-  bool direct() const { return src_layout_.rows == 1; }
-  /// Source point `point` of every sample as a matrix [batch, in].
-  Matrix source(std::int64_t point);
+  /// Whether each source point is a matrix [samples, in] where it stands.
+  bool direct() const { return src_layout_.block_stride == src_layout_.width; }
+  /// Whether one product takes all points: a kernel of one tap on neighbouring rows.
+  bool takes_all_points() const;
+  std::int64_t gathered_bytes() const;
+  Matrix source(std::int64_t point) const;
+  const float* tap(const Meeting& meeting) const { return weights_ + meeting.tap * out_ * in_; }
+  /// Copies the source points, as matrices [samples, in], one after the other.
+  void gather(float* to);
   void scatter(std::int64_t point, const float* rows);
-  void backward_data();
+  void backward_weights(bool accumulate);
   void backward_bias(bool accumulate);
+  void backward_data();
 
   const Operation operation_;
   const Kernels& kernels_;
-  std::int64_t batch_, rows_, in_, out_;
-  std::vector<Tap> taps_;
+  std::int64_t batch_, points_, in_, out_;
   ChannelLayout src_layout_;
-  bool first_;
+  std::vector<Meeting> by_dst_, by_src_, by_tap_;
+  /// Of each product: rows with those that pad small batches, and without; distances of rows.
+  std::int64_t padded_rows_, rows_, src_stride_, dst_stride_;
+  bool first_, meets_all_;
   GradientTarget weights_target_, bias_target_;
   BufferId src_buffer_ = -1, dst_buffer_ = -1, gathered_buffer_ = -1, gathered_again_buffer_ = -1;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
@@ -96,7 +128,7 @@ class DenseLayer final : public Layer {
   float* dst_ = nullptr;
   float* gathered_forward_ = nullptr;
   float* gathered_backward_ = nullptr;
-  float* gathered_ = nullptr;
+  const float* gathered_ = nullptr;
   const float* diff_dst_ = nullptr;
   float* diff_src_ = nullptr;
   const float* weights_ = nullptr;
@@ -107,17 +139,35 @@ DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
     : operation_(operation),
       kernels_(planner.kernels()),
       batch_(planner.batch()),
-      rows_(std::max(batch_, kLeastRows)),
+      points_(operation.dst.points()),
       in_(planner.network().shape(operation.src).channels),
       out_(operation.dst.channels),
-      taps_(taps_of(operation, planner.network().shape(operation.src))),
       src_layout_(channel_layout(planner.value_desc(operation.src))),
+      by_dst_(ordered(meetings_of(operation, planner.network().shape(operation.src)),
+                      &Meeting::dst_point)),
+      padded_rows_(std::max(batch_, kLeastRows)),
+      rows_(batch_),
+      src_stride_(direct() ? src_layout_.sample_stride : in_),
+      dst_stride_(points_ * out_),
       first_(operation.src == 0) {
   if (direct() && src_layout_.sample_stride < in_) {
     throw base::ShapeError(operation.name + ": source samples overlap");
   }
+  by_src_ = ordered(by_dst_, &Meeting::src_point);
+  by_tap_ = ordered(by_dst_, &Meeting::tap);
+  std::set<std::int64_t> met;
+  for (const Meeting& meeting : by_dst_) met.insert(meeting.src_point);
+  meets_all_ = static_cast<std::int64_t>(met.size()) == src_layout_.rows;
+  if (takes_all_points()) {
+    by_dst_ = by_src_ = by_tap_ = {{0, 0, 0}};
+    padded_rows_ *= points_;
+    rows_ *= points_;
+    src_stride_ = src_layout_.row_stride;
+    dst_stride_ = out_;
+  }
   planner.use_value(operation.src, true);
-  planner.define_value(plain_desc(batch_dims(batch_, operation.dst)));
+  const dnnl::memory::dims dims = batch_dims(batch_, operation.dst);
+  planner.define_value(points_ == 1 ? plain_desc(dims) : channels_last(dims));
   const auto& parameters = planner.network().parameters();
   planner.set_parameter_desc(
       operation.weights, tap_major(parameters[static_cast<std::size_t>(operation.weights)].shape));
@@ -126,8 +176,20 @@ DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
   dst_buffer_ = planner.value_buffer(planner.forward_moment());
   if (!direct()) {
     gathered_buffer_ =
-        planner.temporary(rows_ * in_ * 4, planner.forward_moment(), "gathered points");
+        planner.temporary(gathered_bytes(), planner.forward_moment(), "gathered points");
   }
+}
+
+bool DenseLayer::takes_all_points() const {
+  const bool meets_itself = std::all_of(by_dst_.begin(), by_dst_.end(), [](const Meeting& meeting) {
+    return meeting.tap == 0 && meeting.src_point == meeting.dst_point;
+  });
+  return meets_itself && points_ == src_layout_.rows && direct() &&
+         src_layout_.sample_stride == points_ * src_layout_.row_stride;
+}
+
+std::int64_t DenseLayer::gathered_bytes() const {
+  return src_layout_.rows * padded_rows_ * in_ * static_cast<std::int64_t>(sizeof(float));
 }
 
 void DenseLayer::plan_backward(Planner& planner) {
@@ -138,7 +200,7 @@ void DenseLayer::plan_backward(Planner& planner) {
   if (operation_.bias >= 0) bias_target_.plan(planner, out_ * 4);
   if (!direct()) {
     gathered_again_buffer_ =
-        planner.temporary(rows_ * in_ * 4, planner.backward_moment(), "gathered points");
+        planner.temporary(gathered_bytes(), planner.backward_moment(), "gathered points");
   }
   if (first_) return;
   diff_src_buffer_ = planner.contribute(operation_.src);
@@ -159,21 +221,31 @@ void DenseLayer::bind(const Arena& arena) {
   bias_target_.bind(arena, operation_.bias, kernels_);
 }
 
-Matrix DenseLayer::source(std::int64_t point) {
-  if (direct()) return {src_, src_layout_.sample_stride};
-  for (std::int64_t sample = 0; sample < batch_; ++sample) {
-    for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
-      const std::int64_t first = block * src_layout_.width;
-      const std::int64_t count = std::min<std::int64_t>(src_layout_.width, in_ - first);
-      std::memcpy(gathered_ + sample * in_ + first,
-                  src_ + src_layout_.offset(sample, block) + point * src_layout_.row_stride,
-                  static_cast<std::size_t>(count) * sizeof(float));
+Matrix DenseLayer::source(std::int64_t point) const {
+  if (direct()) return {src_ + point * src_layout_.row_stride, src_stride_};
+  return {gathered_ + point * padded_rows_ * in_, src_stride_};
+}
+
+void DenseLayer::gather(float* to) {
+  gathered_ = to;
+  if (direct()) return;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t point = 0; point < src_layout_.rows; ++point) {
+    for (std::int64_t sample = 0; sample < batch_; ++sample) {
+      float* const row = to + (point * padded_rows_ + sample) * in_;
+      for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
+        const std::int64_t first = block * src_layout_.width;
+        const std::int64_t count = std::min<std::int64_t>(src_layout_.width, in_ - first);
+        std::memcpy(row + first,
+                    src_ + src_layout_.offset(sample, block) + point * src_layout_.row_stride,
+                    static_cast<std::size_t>(count) * sizeof(float));
+      }
     }
   }
-  return {gathered_, in_};
 }
 
 void DenseLayer::scatter(std::int64_t point, const float* rows) {
+#pragma omp parallel for schedule(static)
   for (std::int64_t sample = 0; sample < batch_; ++sample) {
     for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
       const std::int64_t first = block * src_layout_.width;
@@ -185,24 +257,24 @@ void DenseLayer::scatter(std::int64_t point, const float* rows) {
 }
 
 void DenseLayer::forward(Mode /*mode*/) {
-  gathered_ = gathered_forward_;
-  bool add = false;
-  for (const Tap& tap : taps_) {
-    const float* weights = weights_ + tap.kernel_index * out_ * in_;
-    multiply(rows_, out_, in_, source(tap.point), {weights, in_, 'T'}, dst_, out_, add);
-    add = true;
+  gather(gathered_forward_);
+  std::int64_t begun = -1;
+  for (const Meeting& meeting : by_dst_) {
+    const bool add = std::exchange(begun, meeting.dst_point) == meeting.dst_point;
+    multiply(padded_rows_, out_, in_, source(meeting.src_point), {tap(meeting), in_, 'T'},
+             dst_ + meeting.dst_point * out_, dst_stride_, add);
   }
   if (bias_ == nullptr) return;
-  for (std::int64_t sample = 0; sample < batch_; ++sample) {
-    kernels_.accumulate(dst_ + sample * out_, bias_, out_);
+  for (std::int64_t row = 0; row < batch_ * points_; ++row) {
+    kernels_.accumulate(dst_ + row * out_, bias_, out_);
   }
 }
 
 void DenseLayer::backward_bias(bool accumulate) {
   std::vector<double> sums(static_cast<std::size_t>(out_), 0.0);
-  for (std::int64_t sample = 0; sample < batch_; ++sample) {
+  for (std::int64_t row = 0; row < batch_ * points_; ++row) {
     for (std::int64_t o = 0; o < out_; ++o) {
-      sums[static_cast<std::size_t>(o)] += static_cast<double>(diff_dst_[sample * out_ + o]);
+      sums[static_cast<std::size_t>(o)] += static_cast<double>(diff_dst_[row * out_ + o]);
     }
   }
   float* const bias = bias_target_.begin(accumulate);
@@ -211,32 +283,41 @@ void DenseLayer::backward_bias(bool accumulate) {
   bias_target_.finish(accumulate);
 }
 
+void DenseLayer::backward_weights(bool accumulate) {
+  float* const gradient = weights_target_.begin(accumulate);
+  if (accumulate) {
+    // Taps that meet padding alone have no gradient; in place they are zero for good.
+    std::memset(gradient, 0, static_cast<std::size_t>(weights_floats_) * sizeof(float));
+  }
+  std::int64_t begun = -1;
+  for (const Meeting& meeting : by_tap_) {
+    const bool add = std::exchange(begun, meeting.tap) == meeting.tap;
+    multiply(out_, in_, rows_, {diff_dst_ + meeting.dst_point * out_, dst_stride_, 'T'},
+             source(meeting.src_point), gradient + meeting.tap * out_ * in_, in_, add);
+  }
+  weights_target_.finish(accumulate);
+}
+
 void DenseLayer::backward_data() {
-  if (!direct() || src_layout_.padded) {
+  if (!meets_all_ || src_layout_.padded) {
     std::memset(diff_src_, 0, static_cast<std::size_t>(diff_src_floats_) * sizeof(float));
   }
-  for (const Tap& tap : taps_) {
-    const float* weights = weights_ + tap.kernel_index * out_ * in_;
-    float* const rows = direct() ? diff_src_ : gathered_;
-    const std::int64_t stride = direct() ? src_layout_.sample_stride : in_;
-    multiply(rows_, in_, out_, {diff_dst_, out_}, {weights, in_}, rows, stride, false);
-    if (!direct()) scatter(tap.point, rows);
+  std::int64_t begun = -1;
+  for (std::size_t i = 0; i < by_src_.size(); ++i) {
+    const std::int64_t point = by_src_[i].src_point;
+    const bool add = std::exchange(begun, point) == point;
+    // What was gathered here has been used.
+    float* const rows = direct() ? diff_src_ + point * src_layout_.row_stride : gathered_backward_;
+    multiply(padded_rows_, in_, out_, {diff_dst_ + by_src_[i].dst_point * out_, dst_stride_},
+             {tap(by_src_[i]), in_}, rows, src_stride_, add);
+    const bool is_last = i + 1 == by_src_.size() || by_src_[i + 1].src_point != point;
+    if (!direct() && is_last) scatter(point, rows);
   }
 }
 
 void DenseLayer::backward(bool accumulate) {
-  gathered_ = gathered_backward_;
-  float* const gradient = weights_target_.begin(accumulate);
-  if (accumulate) {  // taps that meet padding alone have no gradient; in place they are zero for
-                     // good
-    std::memset(gradient, 0, static_cast<std::size_t>(weights_floats_) * sizeof(float));
-  }
-  for (const Tap& tap : taps_) {
-    const Matrix src = source(tap.point);
-    multiply(out_, in_, batch_, {diff_dst_, out_, 'T'}, src,
-             gradient + tap.kernel_index * out_ * in_, in_, false);
-  }
-  weights_target_.finish(accumulate);
+  gather(gathered_backward_);
+  backward_weights(accumulate);
   if (bias_ != nullptr) backward_bias(accumulate);
   if (diff_src_ != nullptr) backward_data();
 }

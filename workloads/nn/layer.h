@@ -25,9 +25,12 @@ enum class Mode {
 };
 
 /// Smallest number of rows for which the library's matrix product gives each row the same bits as
-/// any larger number does (a test holds it to that). Activations without spatial extent are
-/// allocated with at least as many rows.
+/// any larger number does (a test holds it to that). Activations of few points are allocated for at
+/// least as many samples.
 inline constexpr std::int64_t kLeastRows = 16;
+
+/// Convolutions that give at most so many points per channel are matrix products.
+inline constexpr std::int64_t kFewPoints = 4;
 
 /// The plan in the making. Operation i runs forward at moment i and backward at moment 2 n - 1 - i.
 class Planner {
@@ -131,8 +134,7 @@ class Layer {
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner);
 
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner);
-/// Convolutions with one output point per channel, and fully connected layers: matrix products, one
-/// per kernel tap.
+/// Convolutions that give few points per channel, and fully connected layers: matrix products.
 std::unique_ptr<Layer> make_dense(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planner);

@@ -24,7 +24,7 @@ int Planner::backward_moment_of(std::size_t operation) const {
 std::int64_t Planner::buffer_bytes(const dnnl::memory::desc& desc) const {
   const auto bytes = static_cast<std::int64_t>(desc.get_size());
   const ChannelLayout layout = channel_layout(desc);
-  if (layout.rows > 1 || options_.batch >= kLeastRows) return bytes;
+  if (layout.rows > kFewPoints || options_.batch >= kLeastRows) return bytes;
   return bytes / options_.batch * kLeastRows;
 }
 
@@ -95,13 +95,26 @@ void GradientTarget::finish(bool accumulate) const {
   if (accumulate) kernels_->accumulate(place_, beside_, count_);
 }
 
+namespace {
+
+/// Whether matrix products beat the library's convolution.
+bool has_few_points(const Operation& operation, const Planner& planner) {
+  // Each source point may be copied once: more of them than a strided layer before leaves are too
+  // many.
+  constexpr std::int64_t kMostSourcePoints = 8 * kFewPoints;
+  return operation.dst.points() <= kFewPoints &&
+         planner.network().shape(operation.src).points() <= kMostSourcePoints;
+}
+
+}  // namespace
+
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) {
   switch (operation.kind) {
     case OperationKind::kInput:
       break;  // the executor's own
     case OperationKind::kConvolution:
-      return operation.dst.points() == 1 ? make_dense(operation, planner)
-                                         : make_convolution(operation, planner);
+      return has_few_points(operation, planner) ? make_dense(operation, planner)
+                                                : make_convolution(operation, planner);
     case OperationKind::kFullyConnected:
       return make_dense(operation, planner);
     case OperationKind::kBatchNorm:
