@@ -26,7 +26,7 @@ bool has_class(const H5Dataset& dataset, H5T_class_t wanted) {
 
 /// Makes `dataset` hold `rows` rows more than `first` and writes them there.
 void append(const H5File& file, const std::string& name, hid_t type, std::int64_t first,
-            std::vector<std::int64_t> shape, const void* data) {
+            const std::vector<std::int64_t>& shape, const void* data) {
   const H5Dataset dataset = file.open(name);
   std::vector<hsize_t> extent = to_dims(shape), offset(shape.size(), 0);
   const std::vector<hsize_t> count = extent;

@@ -13,11 +13,11 @@
 namespace staging {
 
 /// All hid_t are numbers; each kind closes its own way.
-template <herr_t (*Close)(hid_t)>
+template <herr_t (*kClose)(hid_t)>
 struct H5Traits {
   using Raw = hid_t;
   static Raw null() { return H5I_INVALID_HID; }
-  static void close(Raw raw) { Close(raw); }
+  static void close(Raw raw) { kClose(raw); }
 };
 using H5FileHandle = base::UniqueHandle<H5Traits<H5Fclose>>;
 using H5Dataset = base::UniqueHandle<H5Traits<H5Dclose>>;

@@ -1,5 +1,6 @@
 // A listing as bytes, so that one rank lists and the others are told.
 // Hides the encoding, which only lives as long as a run.
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -35,7 +36,7 @@ class Unpacker {
   T value() {
     T value;
     const std::string_view taken = take(sizeof(T));
-    std::memcpy(&value, taken.data(), sizeof(T));
+    std::copy(taken.begin(), taken.end(), reinterpret_cast<char*>(&value));
     return value;
   }
   std::string_view text() { return take(value<std::size_t>()); }

@@ -7,20 +7,28 @@
 
 namespace parallel {
 
+namespace {
+
+/// The number of the group of this parity that the rank shares with others; -1 without one.
+int shared_group(const nn::BatchGroups& groups, int parity) {
+  int found = -1;
+  for (const nn::BatchGroup& group : groups.groups) {
+    if (!group.shared || group.parity != parity) continue;
+    if (found >= 0) {
+      throw base::Error(base::ExitCode::kInternal, "a rank shares two groups of one parity");
+    }
+    found = base::narrow<int>(group.index);
+  }
+  return found;
+}
+
+}  // namespace
+
 GroupExchange::GroupExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
                              const nn::BatchGroups& groups)
     : telemetry_(telemetry) {
   for (const int parity : {0, 1}) {
-    int color = -1;
-    for (const nn::BatchGroup& group : groups.groups) {
-      if (group.shared && group.parity == parity) {
-        if (color >= 0) {
-          throw base::Error(base::ExitCode::kInternal, "a rank shares two groups of one parity");
-        }
-        color = base::narrow<int>(group.index);
-      }
-    }
-    of_parity_.push_back(world.split(color, world.rank()));
+    of_parity_.push_back(world.split(shared_group(groups, parity), world.rank()));
   }
 }
 

@@ -22,15 +22,15 @@ constexpr std::int64_t kExpansion = 4;
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
 const std::map<std::int64_t, std::vector<int>>& blocks_by_depth() {
-  static const std::map<std::int64_t, std::vector<int>> kBlocks = {
+  static const std::map<std::int64_t, std::vector<int>> blocks = {
       {26, {2, 2, 2, 2}}, {50, {3, 4, 6, 3}}, {101, {3, 4, 23, 3}}, {152, {3, 8, 36, 3}}};
-  return kBlocks;
+  return blocks;
 }
 
 const std::vector<std::pair<std::string, Reference>>& reference_choices() {
-  static const std::vector<std::pair<std::string, Reference>> kChoices = {
+  static const std::vector<std::pair<std::string, Reference>> choices = {
       {"mlperf", Reference::kMlperf}, {"torchvision", Reference::kTorchvision}};
-  return kChoices;
+  return choices;
 }
 
 class Builder {

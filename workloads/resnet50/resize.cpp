@@ -50,8 +50,8 @@ std::vector<Filter> triangle_filters(int in, int out, int first, int count) {
   std::vector<double> weights;
   for (int i = 0; i < count; ++i) {
     const double center = (first + i + 0.5) * scale;
-    const int begin = std::max(static_cast<int>(center - support + 0.5), 0);
-    const int end = std::min(static_cast<int>(center + support + 0.5), in);
+    const int begin = std::max(static_cast<int>(std::lround(center - support)), 0);
+    const int end = std::min(static_cast<int>(std::lround(center + support)), in);
     weights.clear();
     double sum = 0.0;
     for (int x = begin; x < end; ++x) {
@@ -61,7 +61,8 @@ std::vector<Filter> triangle_filters(int in, int out, int first, int count) {
     Filter& filter = filters[static_cast<std::size_t>(i)];
     filter.first = begin;
     for (const double weight : weights) {
-      filter.weights.push_back(static_cast<std::int32_t>(weight / sum * (1 << kFixedBits) + 0.5));
+      filter.weights.push_back(
+          static_cast<std::int32_t>(std::lround(weight / sum * (1 << kFixedBits))));
     }
   }
   return filters;
@@ -76,6 +77,23 @@ std::uint8_t apply(const Filter& filter, const std::uint8_t* pixels, std::ptrdif
     source += stride;
   }
   return static_cast<std::uint8_t>(std::clamp(sum >> kFixedBits, 0, 255));
+}
+
+/// One row of `out`, its channels `plane` floats apart, between two rows of pixels.
+void blend_rows(const std::uint8_t* upper, const std::uint8_t* lower, float weight,
+                const std::vector<Tap>& columns, std::size_t plane, float* out) {
+  for (std::size_t x = 0; x < columns.size(); ++x) {
+    const Tap& column = columns[x];
+    for (std::size_t c = 0; c < kChannels; ++c) {
+      const auto at = [&](const std::uint8_t* pixels) {
+        const float left = pixels[static_cast<std::size_t>(column.low) + c];
+        const float right = pixels[static_cast<std::size_t>(column.high) + c];
+        return left + (right - left) * column.weight;
+      };
+      const float top = at(upper), bottom = at(lower);
+      out[c * plane + x] = top + (bottom - top) * weight;
+    }
+  }
 }
 
 }  // namespace
@@ -96,20 +114,8 @@ void resize_legacy(const dataset::Image& image, const Region& region, const Targ
   const auto plane = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
   float* target_row = out.data();
   for (const Tap& row : rows) {
-    const std::uint8_t* upper = row_of(image, region, row.low);
-    const std::uint8_t* lower = row_of(image, region, row.high);
-    for (std::size_t x = 0; x < columns.size(); ++x) {
-      const Tap& column = columns[x];
-      for (std::size_t c = 0; c < kChannels; ++c) {
-        const auto at = [&](const std::uint8_t* pixels) {
-          const float left = pixels[static_cast<std::size_t>(column.low) + c];
-          const float right = pixels[static_cast<std::size_t>(column.high) + c];
-          return left + (right - left) * column.weight;
-        };
-        const float top = at(upper), bottom = at(lower);
-        target_row[c * plane + x] = top + (bottom - top) * row.weight;
-      }
-    }
+    blend_rows(row_of(image, region, row.low), row_of(image, region, row.high), row.weight, columns,
+               plane, target_row);
     target_row += size;
   }
 }
@@ -137,8 +143,8 @@ void resize_antialiased(const dataset::Image& image, const Region& region, const
     for (const Filter& row : rows) {
       for (int x = 0; x < size; ++x) {
         const int source_x = mirror == Mirror::kYes ? size - 1 - x : x;
-        *write_out++ =
-            apply(row, narrowed.data() - first_row * stride + source_x * kChannels + c, stride);
+        const std::ptrdiff_t at = std::ptrdiff_t{source_x} * kChannels + c - first_row * stride;
+        *write_out++ = apply(row, narrowed.data() + at, stride);
       }
     }
   }
