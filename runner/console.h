@@ -2,6 +2,8 @@
 // Hides spdlog, the terminal, and how often a line may come.
 #pragma once
 
+#include <spdlog/fwd.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,10 +11,6 @@
 #include <string>
 
 #include "runner/base/clock.h"
-
-namespace spdlog {
-class logger;
-}
 
 namespace runner {
 

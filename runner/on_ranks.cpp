@@ -17,7 +17,7 @@ int fail(const Communicator& world, base::ExitCode code, const std::string& mess
          Knowledge knowledge) {
   if (world.size() == 1) {
     // Nobody waits in a collective call: MPI can end as usual, without the launcher's noise.
-    std::cerr << "trainmark: " << message << std::endl;
+    std::cerr << "trainmark: " << message << '\n' << std::flush;
     return static_cast<int>(code);
   }
   if (knowledge == Knowledge::kOnEveryRank) world.abort_together(code, message);

@@ -44,7 +44,7 @@ int launched_rank() {
 /// launcher end the others. One that is still there after a while found a fault of its own.
 int fail(ExitCode code, const std::string& message) {
   if (launched_rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(2));
-  std::cerr << "trainmark: " << message << std::endl;
+  std::cerr << "trainmark: " << message << '\n' << std::flush;
   return static_cast<int>(code);
 }
 

@@ -49,7 +49,7 @@ class ObjectReader {
   /// One of the named choices; a value outside is refused with the list and the nearest name. A
   /// fallback that is none of the choices makes the key required.
   template <class E>
-  E choice(const std::string& key, E fallback,
+  E choice(const std::string& key, const E& fallback,
            const std::vector<std::pair<std::string, E>>& choices, const std::string& help) const {
     std::vector<std::string> names;
     std::string fallback_name;
