@@ -36,19 +36,29 @@ struct Meeting {
   std::int64_t src_point = 0, dst_point = 0, tap = 0;
 };
 
+/// The meetings along one axis, `extent` source points long.
+std::vector<Meeting> meetings_along(const Operation& operation, std::size_t axis,
+                                    std::int64_t extent) {
+  std::vector<Meeting> meetings;
+  for (std::int64_t to = 0; to < operation.dst.spatial[axis]; ++to) {
+    for (std::int64_t tap = 0; tap < operation.kernel[axis]; ++tap) {
+      const std::int64_t at = to * operation.stride[axis] - operation.padding.begin[axis] + tap;
+      if (at >= 0 && at < extent) meetings.push_back({at, to, tap});
+    }
+  }
+  return meetings;
+}
+
 std::vector<Meeting> meetings_of(const Operation& operation, const SampleShape& src) {
   std::vector<Meeting> meetings = {{0, 0, 0}};
   for (std::size_t axis = 0; axis < operation.kernel.size(); ++axis) {
+    const std::vector<Meeting> along = meetings_along(operation, axis, src.spatial[axis]);
     std::vector<Meeting> extended;
     for (const Meeting& outer : meetings) {
-      for (std::int64_t to = 0; to < operation.dst.spatial[axis]; ++to) {
-        for (std::int64_t k = 0; k < operation.kernel[axis]; ++k) {
-          const std::int64_t at = to * operation.stride[axis] - operation.padding.begin[axis] + k;
-          if (at < 0 || at >= src.spatial[axis]) continue;
-          extended.push_back({outer.src_point * src.spatial[axis] + at,
-                              outer.dst_point * operation.dst.spatial[axis] + to,
-                              outer.tap * operation.kernel[axis] + k});
-        }
+      for (const Meeting& inner : along) {
+        extended.push_back({outer.src_point * src.spatial[axis] + inner.src_point,
+                            outer.dst_point * operation.dst.spatial[axis] + inner.dst_point,
+                            outer.tap * operation.kernel[axis] + inner.tap});
       }
     }
     meetings = std::move(extended);
