@@ -34,7 +34,7 @@ std::string html_text(std::string_view text) {
   return out;
 }
 
-std::string json_in_script(std::string json) {
+std::string json_in_script(const std::string& json) {
   std::string out;
   for (const char character : json) {
     if (character == '<' || character == '>' || character == '&') {

@@ -12,7 +12,7 @@ namespace analysis {
 std::string html_text(std::string_view text);
 
 /// `json` (ASCII) so that it can stand in a script element: no '<' can end it.
-std::string json_in_script(std::string json);
+std::string json_in_script(const std::string& json);
 
 /// A table with a caption and a heading for each column.
 class HtmlTable {

@@ -100,7 +100,8 @@ bool some_foreign(const OpenCounts& evaluations, const OpenCounts& epochs) {
 
 }  // namespace
 
-Intervals pair_marks(std::vector<Mark> starts, std::vector<Mark> stops, const Window& window) {
+Intervals pair_marks(const std::vector<Mark>& starts, const std::vector<Mark>& stops,
+                     const Window& window) {
   OpenStarts open;
   Intervals intervals;
   const auto add = [&](const Mark& start, double end_ms) {

@@ -37,7 +37,8 @@ struct Window {
 /// Pairs starts and stops in time order, ties by file order: a stop closes the earliest open start
 /// of its label, or the earliest open start when its label has none. What stays open ends with the
 /// window; all are clipped to it.
-Intervals pair_marks(std::vector<Mark> starts, std::vector<Mark> stops, const Window& window);
+Intervals pair_marks(const std::vector<Mark>& starts, const std::vector<Mark>& stops,
+                     const Window& window);
 
 /// The moments of `intervals`, as disjoint ones in ascending order (labels are dropped).
 Intervals united(Intervals intervals);

@@ -146,8 +146,8 @@ void samples_from_epochs(const ParsedLog& log, const Benchmark* benchmark,
   if (!train_samples) return;
   if (logs_samples_consumed(log, benchmark)) {
     progress.note = "train_samples logged at the end = samples consumed";
-    if (progress.epochs_run) progress.samples_run = *train_samples;
-    if (progress.epochs_to_target) progress.samples_to_target = *train_samples;
+    if (progress.epochs_run) progress.samples_run = train_samples;
+    if (progress.epochs_to_target) progress.samples_to_target = train_samples;
     return;
   }
   if (progress.epochs_run) progress.samples_run = *progress.epochs_run * *train_samples;

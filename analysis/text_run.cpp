@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "analysis/numbers.h"
 #include "analysis/text_sections.h"
@@ -103,7 +104,7 @@ void write_convergence(TextPage& page, const RunFacts& facts) {
 std::string bar(const std::optional<double>& percent) {
   const double part = percent.value_or(0.0) / 100.0;
   if (!(part > 0.0)) return "";
-  return std::string(static_cast<std::size_t>(std::min(part, 1.0) * kBarColumns + 0.5), '#');
+  return std::string(static_cast<std::size_t>(std::lround(std::min(part, 1.0) * kBarColumns)), '#');
 }
 
 void write_subsystems(TextPage& page, const RunTelemetry& telemetry) {
