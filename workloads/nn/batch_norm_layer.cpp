@@ -1,5 +1,6 @@
 // Batch norm with residual sum and ReLU, over groups of samples that may lie on several ranks.
-// Hides the formulas of both passes; the sums over a group's samples are GroupReduction's.
+// Hides the formulas of both passes, with statistics of the batch or fixed ones; the sums over a
+// group's samples are GroupReduction's.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -27,14 +28,17 @@ class BatchNormLayer final : public Layer {
   std::size_t group_base(std::size_t group) const {
     return group * static_cast<std::size_t>(padded_);
   }
+  /// Where the arrays below have the statistics that `group` was normalised with.
+  std::size_t statistics_base(std::size_t group) const { return by_group_ ? group_base(group) : 0; }
   std::size_t group_count() const { return groups_ == nullptr ? 1 : groups_->groups.size(); }
   void take_group_statistics(std::size_t group);
-  void take_running_statistics();
+  void take_running_statistics(Mode mode);
   void normalize();
   void sum_gradients();
   void store_parameter_gradients(bool accumulate);
   void set_gradient_factors(std::size_t group);
   void apply_gradient();
+  void backward_frozen(bool accumulate);
   GradientSource gradient_source(std::int64_t offset) const;
 
   const Operation operation_;
@@ -136,9 +140,9 @@ void BatchNormLayer::for_each_column(const Body& body) const {
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t sample = 0; sample < batch_; ++sample) {
     for (std::int64_t block = 0; block < layout_.blocks; ++block) {
-      const std::size_t group = by_group_ ? reduction_->group_of(sample) : 0;
+      const std::size_t base = by_group_ ? group_base(reduction_->group_of(sample)) : 0;
       body(sample, block, layout_.offset(sample, block),
-           group_base(group) + static_cast<std::size_t>(block * layout_.width));
+           base + static_cast<std::size_t>(block * layout_.width));
     }
   }
 }
@@ -146,7 +150,7 @@ void BatchNormLayer::for_each_column(const Body& body) const {
 void BatchNormLayer::forward(Mode mode) {
   by_group_ = mode == Mode::kTraining;
   if (!by_group_) {
-    take_running_statistics();
+    take_running_statistics(mode);
     normalize();
     return;
   }
@@ -185,14 +189,18 @@ void BatchNormLayer::take_group_statistics(std::size_t group) {
   }
 }
 
-void BatchNormLayer::take_running_statistics() {
-  if (inference_version_ == statistics_->version()) return;
-  inference_version_ = statistics_->version();
+void BatchNormLayer::take_running_statistics(Mode mode) {
+  // Between evaluation batches neither statistics nor weights change; between training steps
+  // weights do.
+  const bool inference = mode == Mode::kInference;
+  if (inference && inference_version_ == statistics_->version()) return;
+  inference_version_ = inference ? statistics_->version() : -1;
   const std::span<const double> mean = statistics_->mean(operation_.statistics);
   const std::span<const double> variance = statistics_->variance(operation_.statistics);
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels_); ++c) {
     const double inverse = 1.0 / std::sqrt(variance[c] + operation_.epsilon);
     mean_[c] = static_cast<float>(mean[c]);
+    inverse_deviation_[c] = static_cast<float>(inverse);
     scale_[c] = static_cast<float>(inverse * static_cast<double>(gamma_[c]));
     shift_[c] = beta_[c];
   }
@@ -212,6 +220,7 @@ GradientSource BatchNormLayer::gradient_source(std::int64_t offset) const {
 }
 
 void BatchNormLayer::backward(bool accumulate) {
+  if (!by_group_) return backward_frozen(accumulate);
   sum_gradients();
   reduction_->reduce_local(Reduction::kSums);
   store_parameter_gradients(accumulate);
@@ -234,7 +243,7 @@ void BatchNormLayer::store_parameter_gradients(bool accumulate) {
   std::vector<double> gamma(static_cast<std::size_t>(channels_), 0.0);
   std::vector<double> beta(static_cast<std::size_t>(channels_), 0.0);
   for (std::size_t group = 0; group < group_count(); ++group) {
-    const float* const inverse = &inverse_deviation_[group_base(group)];
+    const float* const inverse = &inverse_deviation_[statistics_base(group)];
     for (const double* const node : reduction_->local_nodes(group)) {
       for (std::int64_t c = 0; c < channels_; ++c) {
         beta[static_cast<std::size_t>(c)] += node[c];
@@ -270,6 +279,20 @@ void BatchNormLayer::apply_gradient() {
                             layout_.column(block), &mean_[at], &slope_[at], &offset_[at],
                             &tilt_[at]);
   });
+}
+
+/// Fixed statistics do not depend on the source: its gradient is the output's, scaled as forward.
+void BatchNormLayer::backward_frozen(bool accumulate) {
+  reduction_->start(backward_memory_);
+  for_each_column([this](std::int64_t sample, std::int64_t block, std::int64_t offset,
+                         std::size_t at) {
+    double* const node = reduction_->sample_node(sample) + block * layout_.width;
+    kernels_.gradient_frozen(src_ + offset, gradient_source(offset), diff_src_ + offset,
+                             diff_residual_ == nullptr ? nullptr : diff_residual_ + offset,
+                             layout_.column(block), &mean_[at], &scale_[at], node, node + padded_);
+  });
+  reduction_->reduce_local(Reduction::kSums);
+  store_parameter_gradients(accumulate);
 }
 
 }  // namespace

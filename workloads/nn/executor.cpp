@@ -120,7 +120,7 @@ void Executor::write_output_gradient(std::span<const float> plain) {
 }
 
 void Executor::forward(Mode mode) {
-  if (mode == Mode::kTraining && !options_.training) {
+  if (mode != Mode::kInference && !options_.training) {
     throw base::Error(base::ExitCode::kInternal, "executor: built for inference alone");
   }
   for (std::size_t i = 1; i < layers_.size(); ++i) layers_[i]->forward(mode);

@@ -63,7 +63,8 @@ class Executor {
   std::vector<float> read_outputs() const;
   void write_output_gradient(std::span<const float> plain);
   void forward(Mode mode);
-  /// Fills the gradients; listener may be null. With `accumulate`, adds to them.
+  /// Fills the gradients of the last forward pass, which was not kInference; listener may be null.
+  /// With `accumulate`, adds to them.
   void backward(bool accumulate, BackwardListener* listener);
 
   Parameters& parameters() { return *parameters_; }

@@ -40,6 +40,11 @@ struct Kernels {
   void (*gradient_apply)(const float* src, const GradientSource& gradient, float* diff_src,
                          float* diff_residual, const Column& column, const float* mean,
                          const float* slope, const float* offset, const float* tilt);
+  /// Both in one pass where statistics are fixed: the sums as above, diff_src = slope * g; g itself
+  /// goes to diff_residual unless null.
+  void (*gradient_frozen)(const float* src, const GradientSource& gradient, float* diff_src,
+                          float* diff_residual, const Column& column, const float* mean,
+                          const float* slope, double* sum, double* product);
   /// dst [count] += src.
   void (*accumulate)(float* dst, const float* src, std::int64_t count);
   /// dst [width] = mean of the rows.

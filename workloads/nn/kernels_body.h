@@ -172,6 +172,31 @@ void gradient_apply_rows(const float* src, const GradientSource& gradient, float
   }
 }
 
+template <class Access, bool kSecond, bool kMask>
+void gradient_frozen_rows(const float* src, const GradientSource& gradient, float* diff_src,
+                          float* diff_residual, const Column& column, const float* mean,
+                          const float* slope, double* sum, double* product) {
+  const int width = column.width;
+  const Lanes m = Access::load(mean, width);
+  const Lanes a = Access::load(slope, width);
+  for (int lane = 0; lane < width; ++lane) sum[lane] = product[lane] = 0.0;
+  for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
+    const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
+    Lanes sums[2] = {zero(), zero()};
+    Lanes products[2] = {zero(), zero()};
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t at = row * column.stride;
+      const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, at, width);
+      sums[row & 1] += g;
+      products[row & 1] += g * (Access::load(src + at, width) - m);
+      if (diff_residual != nullptr) Access::store(diff_residual + at, g, width);
+      Access::store(diff_src + at, a * g, width);
+    }
+    add_to(sum, sums[0] + sums[1], width);
+    add_to(product, products[0] + products[1], width);
+  }
+}
+
 /// Calls `body.template run<Access, kSecond, kMask>()` for the case at hand.
 template <class Body>
 void with_case(const GradientSource& gradient, int width, const Body& body) {
@@ -216,6 +241,22 @@ struct ApplyBody {
   }
 };
 
+struct FrozenBody {
+  const float* src;
+  const GradientSource& gradient;
+  float* diff_src;
+  float* diff_residual;
+  const Column& column;
+  const float *mean, *slope;
+  double* sum;
+  double* product;
+  template <class Access, bool kSecond, bool kMask>
+  void run() const {
+    gradient_frozen_rows<Access, kSecond, kMask>(src, gradient, diff_src, diff_residual, column,
+                                                 mean, slope, sum, product);
+  }
+};
+
 void moments(const float* src, const Column& column, double* mean, double* squares) {
   if (column.width == kLanes) {
     moments_of<Full>(src, column, mean, squares);
@@ -243,6 +284,13 @@ void gradient_apply(const float* src, const GradientSource& gradient, float* dif
                     const float* slope, const float* offset, const float* tilt) {
   with_case(gradient, column.width,
             ApplyBody{src, gradient, diff_src, diff_residual, column, mean, slope, offset, tilt});
+}
+
+void gradient_frozen(const float* src, const GradientSource& gradient, float* diff_src,
+                     float* diff_residual, const Column& column, const float* mean,
+                     const float* slope, double* sum, double* product) {
+  with_case(gradient, column.width,
+            FrozenBody{src, gradient, diff_src, diff_residual, column, mean, slope, sum, product});
 }
 
 void accumulate(float* dst, const float* src, std::int64_t count) {
@@ -279,8 +327,8 @@ void fill_rows(float* dst, const Column& column, const float* value) {
   }
 }
 
-constexpr Kernels kTable = {moments,    normalize, gradient_sums, gradient_apply,
-                            accumulate, row_mean,  fill_rows};
+constexpr Kernels kTable = {moments,         normalize,  gradient_sums, gradient_apply,
+                            gradient_frozen, accumulate, row_mean,      fill_rows};
 
 }  // namespace
 }  // namespace nn

@@ -20,8 +20,9 @@
 namespace nn {
 
 enum class Mode {
-  kTraining,  ///< statistics of the batch; what the backward pass needs is kept
-  kInference  ///< running statistics
+  kTraining,          ///< statistics of the batch; what the backward pass needs is kept
+  kFrozenStatistics,  ///< running statistics, which stay as they are; a backward pass may follow
+  kInference          ///< running statistics; no backward pass
 };
 
 /// Smallest number of rows for which the library's matrix product gives each row the same bits as

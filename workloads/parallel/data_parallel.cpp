@@ -52,7 +52,7 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
     load(pass);
     {
       const Scope scope(telemetry_, Subsystem::kForward);
-      executor_->forward(nn::Mode::kTraining);
+      executor_->forward(config_.mode);
       loss(pass);
     }
     const Scope scope(telemetry_, Subsystem::kBackward);
@@ -63,7 +63,7 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
   }
   gradient_exchange_->finish();
   const Scope scope(telemetry_, Subsystem::kOptimizer);
-  executor_->statistics().finish_step(groups_per_step_);
+  if (config_.mode == nn::Mode::kTraining) executor_->statistics().finish_step(groups_per_step_);
   optimizer.step(executor_->parameters().views(), learning_rate);
 }
 

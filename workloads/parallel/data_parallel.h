@@ -21,6 +21,9 @@ struct DataParallelConfig {
   std::int64_t accumulation = 1;   ///< passes that make a step; divides global_batch
   std::int64_t bn_group_size = 1;  ///< samples that share batch-norm statistics; divides the pass
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
+  /// kTraining, or kFrozenStatistics: batch norm keeps the running statistics that were set
+  /// (fine-tuning), and its groups mean nothing.
+  nn::Mode mode = nn::Mode::kTraining;
 };
 
 /// Which slots of a step's global batch each rank computes. Pass m of a step has the slots

@@ -2,6 +2,7 @@
 #include "workloads/nn/executor.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -87,6 +88,26 @@ void load(nn::Executor& executor, const Network& net, const std::vector<Array>& 
   }
 }
 
+/// Running statistics near (0, 1) for every batch norm, which then normalises with them.
+void draw_statistics(const Network& net, plain::Options& options) {
+  options.training = false;
+  for (const auto& s : net.statistics()) {
+    options.running_mean.push_back(noise(s.channels, 0.2, 7));
+    Array variance = noise(s.channels, 0.3, 8);
+    for (double& v : variance) v += 1.0;
+    options.running_variance.push_back(variance);
+  }
+}
+
+void set_statistics(nn::Executor& executor, const plain::Options& options) {
+  for (std::size_t s = 0; s < options.running_mean.size(); ++s) {
+    const Array& mean = options.running_mean[s];
+    const Array& variance = options.running_variance[s];
+    executor.statistics().set(static_cast<int>(s), std::vector<float>(mean.begin(), mean.end()),
+                              std::vector<float>(variance.begin(), variance.end()));
+  }
+}
+
 struct Case {
   const char* name;
   std::vector<std::int64_t> spatial;
@@ -106,6 +127,8 @@ double error_of(const std::vector<float>& a, const Array& b) {
 /// fp32 rounding over a dozen layers, amplified by batch norm; a wrong formula shows at 1e-1.
 constexpr double kForwardTolerance = 2e-5;
 constexpr double kGradientTolerance = 1e-3;
+/// Without batch norm's amplification rounding alone is left.
+constexpr double kFrozenTolerance = 1e-5;
 
 TEST_P(Engine, AgreesWithItsPlainTwinForwardAndBackward) {
   const Case& c = GetParam();
@@ -143,6 +166,35 @@ TEST_P(Engine, AgreesWithItsPlainTwinForwardAndBackward) {
   }
 }
 
+TEST_P(Engine, AgreesWithItsPlainTwinWhereStatisticsAreFrozen) {
+  const Case& c = GetParam();
+  const Network net = test_network(c.spatial, c.width, c.stride);
+  const std::vector<Array> parameters = test_parameters(net);
+  const Array input = noise(c.batch * net.shape(0).size(), 1.0, 3);
+  const Array upstream = noise(c.batch * 5, 1.0, 5);
+  plain::Options plain_options = {c.batch, c.group, false, {}, {}};
+  draw_statistics(net, plain_options);
+  plain::Pass pass = plain::forward(net, parameters, input, plain_options);
+  plain::backward(net, parameters, plain_options, upstream, pass);
+
+  nn::Device device;
+  nn::Executor executor(net, options_for(c.batch, c.group), device, nullptr);
+  load(executor, net, parameters);
+  set_statistics(executor, plain_options);
+  std::copy(input.begin(), input.end(), executor.input().begin());
+  executor.forward(nn::Mode::kFrozenStatistics);
+  const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+  EXPECT_LT(plain::relative_l2(outputs, pass.values.back()), kForwardTolerance);
+  std::copy(upstream.begin(), upstream.end(), executor.output_gradient().begin());
+  executor.backward(false, nullptr);
+  for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+    EXPECT_LT(error_of(executor.parameters().read_gradient(static_cast<int>(i)),
+                       pass.parameter_gradients[i]),
+              kFrozenTolerance)
+        << net.parameters()[i].name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, Engine,
                          testing::Values(Case{"square", {12, 12}, 16, 2, 4, 2},
                                          Case{"one_group", {12, 12}, 16, 1, 6, 6},
@@ -157,10 +209,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Engine,
                                          Case{"line", {24}, 16, 2, 4, 4}),
                          [](const auto& named) { return named.param.name; });
 
-TEST(PlainNetwork, AgreesWithCentralDifferences) {
-  const Network net = test_network({6, 6}, 3, 2);
+/// A gradient of sum(outputs * upstream) in the middle of every parameter.
+void expect_central_differences(const Network& net, const plain::Options& options) {
   std::vector<Array> parameters = test_parameters(net);
-  const plain::Options options = {4, 2, true, {}, {}};
   const Array input = noise(4 * net.shape(0).size(), 1.0, 3);
   const Array upstream = noise(4 * 5, 1.0, 5);
   plain::Pass pass = plain::forward(net, parameters, input, options);
@@ -187,16 +238,22 @@ TEST(PlainNetwork, AgreesWithCentralDifferences) {
   }
 }
 
+TEST(PlainNetwork, AgreesWithCentralDifferences) {
+  expect_central_differences(test_network({6, 6}, 3, 2), {4, 2, true, {}, {}});
+}
+
+TEST(PlainNetwork, AgreesWithCentralDifferencesWhereStatisticsAreFrozen) {
+  const Network net = test_network({6, 6}, 3, 2);
+  plain::Options options = {4, 2, false, {}, {}};
+  draw_statistics(net, options);
+  expect_central_differences(net, options);
+}
+
 TEST(Executor, InferenceUsesTheRunningStatistics) {
   const Network net = test_network({8, 8}, 16, 2);
   const std::vector<Array> parameters = test_parameters(net);
   plain::Options options = {3, 3, false, {}, {}};
-  for (const auto& s : net.statistics()) {
-    options.running_mean.push_back(noise(s.channels, 0.2, 7));
-    Array variance = noise(s.channels, 0.3, 8);
-    for (double& v : variance) v += 1.0;
-    options.running_variance.push_back(variance);
-  }
+  draw_statistics(net, options);
   const Array input = noise(3 * net.shape(0).size(), 1.0, 3);
   const plain::Pass pass = plain::forward(net, parameters, input, options);
   for (const bool training : {false, true}) {
@@ -205,13 +262,7 @@ TEST(Executor, InferenceUsesTheRunningStatistics) {
     executor_options.training = training;
     nn::Executor executor(net, executor_options, device, nullptr);
     load(executor, net, parameters);
-    for (std::size_t s = 0; s < net.statistics().size(); ++s) {
-      executor.statistics().set(
-          static_cast<int>(s),
-          std::vector<float>(options.running_mean[s].begin(), options.running_mean[s].end()),
-          std::vector<float>(options.running_variance[s].begin(),
-                             options.running_variance[s].end()));
-    }
+    set_statistics(executor, options);
     std::copy(input.begin(), input.end(), executor.input().begin());
     executor.forward(nn::Mode::kInference);
     EXPECT_LT(
@@ -259,6 +310,58 @@ TEST(Executor, GivesASampleTheSameBitsInAnyBatch) {
     const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
     if (reference.empty()) reference = outputs;
     EXPECT_TRUE(std::equal(outputs.begin(), outputs.end(), reference.begin())) << batch;
+  }
+}
+
+/// Gradients of the batch norm in a network of nothing else, by `threads` threads.
+std::vector<float> frozen_gradients(int threads) {
+  Network net;
+  net.global_average_pool(net.batch_norm(net.input({16, {9, 9}}), {"bn1"}));
+  nn::Device device;
+  nn::Executor executor(net, options_for(7, 7), device, nullptr);
+  load(executor, net, test_parameters(net));
+  const Array input = noise(7 * net.shape(0).size(), 1.0, 3);
+  std::copy(input.begin(), input.end(), executor.input().begin());
+  const Array upstream = noise(7 * 16, 1.0, 5);
+  const int usual = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  executor.forward(nn::Mode::kFrozenStatistics);
+  std::copy(upstream.begin(), upstream.end(), executor.output_gradient().begin());
+  executor.backward(false, nullptr);
+  omp_set_num_threads(usual);
+  return {executor.parameters().all_gradients().begin(),
+          executor.parameters().all_gradients().end()};
+}
+
+TEST(Executor, SumsFrozenGradientsTheSameOnAnyNumberOfThreads) {
+  const std::vector<float> one = frozen_gradients(1);
+  EXPECT_EQ(frozen_gradients(2), one);
+  EXPECT_EQ(frozen_gradients(3), one);
+}
+
+TEST(Executor, FrozenStatisticsUseTheWeightsOfTheMoment) {
+  // Factors kept from an earlier pass would hide what an optimizer did in between.
+  const Network net = test_network({8, 8}, 16, 2);
+  std::vector<Array> parameters = test_parameters(net);
+  plain::Options options = {2, 2, false, {}, {}};
+  draw_statistics(net, options);
+  const Array input = noise(2 * net.shape(0).size(), 1.0, 3);
+  nn::Device device;
+  nn::Executor executor(net, options_for(2, 2), device, nullptr);
+  set_statistics(executor, options);
+  for (const nn::Mode mode : {nn::Mode::kInference, nn::Mode::kFrozenStatistics,
+                              nn::Mode::kFrozenStatistics, nn::Mode::kInference}) {
+    load(executor, net, parameters);
+    std::copy(input.begin(), input.end(), executor.input().begin());
+    executor.forward(mode);
+    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+    EXPECT_LT(
+        plain::relative_l2(outputs, plain::forward(net, parameters, input, options).values.back()),
+        kForwardTolerance);
+    if (mode == nn::Mode::kInference) continue;  // inference passes follow each other unchanged
+    for (Array& values : parameters) {
+      for (double& value : values) value *= 0.9;
+    }
   }
 }
 

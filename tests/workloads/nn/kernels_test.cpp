@@ -147,6 +147,13 @@ TEST(Kernels, SumAndApplyMaskedGradients) {
           std::vector<float> diff(src.size()), diff_residual(src.size());
           kernels->gradient_apply(src.data(), gradient, diff.data(), diff_residual.data(), column,
                                   mean.data(), slope.data(), offset.data(), tilt.data());
+          std::vector<double> frozen_sum(16), frozen_product(16);
+          std::vector<float> frozen(src.size()), frozen_residual(src.size());
+          kernels->gradient_frozen(src.data(), gradient, frozen.data(), frozen_residual.data(),
+                                   column, mean.data(), slope.data(), frozen_sum.data(),
+                                   frozen_product.data());
+          EXPECT_EQ(frozen_sum, sum);
+          EXPECT_EQ(frozen_residual, diff_residual);
           for (int lane = 0; lane < c.width; ++lane) {
             double expected_sum = 0.0, expected_product = 0.0;
             for (std::int64_t row = 0; row < c.rows; ++row) {
@@ -155,10 +162,13 @@ TEST(Kernels, SumAndApplyMaskedGradients) {
               expected_product += g(row, lane) * x;
               EXPECT_NEAR(value(diff, c, row, lane), 1.5 * g(row, lane) - 0.2 - 0.4 * x, 1e-5);
               EXPECT_NEAR(value(diff_residual, c, row, lane), g(row, lane), 1e-6);
+              EXPECT_NEAR(value(frozen, c, row, lane), 1.5 * g(row, lane), 1e-5);
             }
             EXPECT_NEAR(sum[static_cast<std::size_t>(lane)], expected_sum,
                         1e-5 * static_cast<double>(c.rows));
             EXPECT_NEAR(product[static_cast<std::size_t>(lane)], expected_product,
+                        1e-5 * static_cast<double>(c.rows));
+            EXPECT_NEAR(frozen_product[static_cast<std::size_t>(lane)], expected_product,
                         1e-5 * static_cast<double>(c.rows));
           }
         }

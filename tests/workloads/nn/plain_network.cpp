@@ -172,6 +172,8 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
     for (std::int64_t first = 0; first < options.batch; first += options.group_size) {
       const Moments m = moments_for(op, options, src, first, c);
       const double inverse = 1.0 / std::sqrt(m.variance + op.epsilon);
+      // Statistics of the batch move with its values; running ones do not.
+      const double moving = options.training ? 1.0 : 0.0;
       double sum = 0.0;
       double product_sum = 0.0;
       const auto each = [&](const auto& body) {
@@ -191,7 +193,7 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
       at(diff_beta, c) += sum;
       each([&](std::int64_t i, double g, double x) {
         at(diff_src, i) += at(parameter(parameters, op.weights), c) * inverse *
-                           (g - sum / count - x * product_sum / count);
+                           (g - moving * (sum + x * product_sum) / count);
         if (diff_residual != nullptr) at(*diff_residual, i) += g;
       });
     }

@@ -25,7 +25,7 @@ struct Pass {
 struct Options {
   std::int64_t batch = 1;
   std::int64_t group_size = 1;
-  bool training = true;  ///< false: batch norm uses the running statistics given
+  bool training = true;  ///< false: batch norm uses the running statistics given, both ways
   std::vector<Array> running_mean, running_variance;
 };
 

@@ -69,12 +69,12 @@ double relative_l2(std::span<const float> a, std::span<const float> b) {
 class Trial {
  public:
   Trial(const runner::Communicator& world, std::int64_t group_size, std::int64_t accumulation,
-        std::int64_t batch = kGlobalBatch)
+        std::int64_t batch = kGlobalBatch, nn::Mode mode = nn::Mode::kTraining)
       : world_(world),
         batch_(batch),
         net_(small_network()),
         telemetry_(clock_),
-        model_(net_, {batch, accumulation, group_size, base::usable_instruction_set()}, world,
+        model_(net_, {batch, accumulation, group_size, base::usable_instruction_set(), mode}, world,
                telemetry_),
         optimizer_(nn::make_sgd({})) {
     model_.executor().parameters().initialize(5);
@@ -177,6 +177,23 @@ TEST(DataParallel, AccumulatesPassesToTheSameStep) {
   const auto a = parts.model().executor().statistics().mean(0);
   const auto b = whole.model().executor().statistics().mean(0);
   for (std::size_t c = 0; c < a.size(); ++c) EXPECT_NEAR(a[c], b[c], 1e-9);
+}
+
+TEST(DataParallel, LeavesFrozenStatisticsAsTheyAre) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator alone = world.split(-1, 0);
+  const nn::Mode frozen = nn::Mode::kFrozenStatistics;
+  Trial many(world, 16, 1, kGlobalBatch, frozen), one(alone, 16, 1, kGlobalBatch, frozen);
+  const std::vector<float> mean(16, 0.25F), variance(16, 2.0F);
+  for (Trial* trial : {&many, &one}) {
+    trial->model().executor().statistics().set(0, mean, variance);
+    trial->step(0.0);
+    trial->model().synchronize_statistics();
+    EXPECT_EQ(trial->model().executor().statistics().mean(0)[3], 0.25);
+    EXPECT_EQ(trial->model().executor().statistics().variance(0)[3], 2.0);
+    EXPECT_EQ(trial->model().executor().statistics().variance(1)[3], 1.0);
+  }
+  EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-5);
 }
 
 TEST(DataParallel, CutsABatchUnevenly) {
