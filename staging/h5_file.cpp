@@ -114,6 +114,8 @@ H5Dataset H5File::create(const std::string& name, hid_t type, const std::vector<
                          const std::vector<hsize_t>& chunk) const {
   const H5Properties links(H5Pcreate(H5P_LINK_CREATE)), layout(H5Pcreate(H5P_DATASET_CREATE));
   check(H5Pset_create_intermediate_group(links.get(), 1), name, "cannot be created");
+  // Else the moment of writing would be in the file, and equal content would have other bytes.
+  check(H5Pset_obj_track_times(layout.get(), false), name, "cannot be created");
   const auto rank = static_cast<int>(dims.size());
   if (!max_dims.empty()) {
     check(H5Pset_chunk(layout.get(), rank, chunk.data()), name, "cannot be chunked");
