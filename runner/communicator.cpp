@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <exception>
 #include <numeric>
-#include <set>
+#include <optional>
 #include <thread>
 
 #include "runner/base/narrow.h"
@@ -70,6 +70,15 @@ struct CommTraits {
 
 }  // namespace
 
+/// Who is told of the calls; shared by all communicators that stem from one world.
+struct Accounting::Book {
+  telemetry::Telemetry* telemetry = nullptr;
+};
+
+Accounting::Accounting(std::shared_ptr<Book> book, telemetry::Telemetry& telemetry)
+    : book_(std::move(book)), before_(std::exchange(book_->telemetry, &telemetry)) {}
+Accounting::~Accounting() { book_->telemetry = before_; }
+
 MpiEnvironment::MpiEnvironment(int& argc, char**& argv) {
   int provided = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
@@ -124,14 +133,28 @@ void Pending::wait() {
 }
 
 struct Communicator::State {
-  explicit State(MPI_Comm handle) : owner(handle), comm(handle) {
+  State(MPI_Comm handle, std::shared_ptr<Accounting::Book> book_in)
+      : owner(handle), comm(handle), book(std::move(book_in)) {
     check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   }
 
+  /// Opens the account of a blocking call to which this rank gives `bytes`.
+  [[nodiscard]] std::optional<telemetry::Scope> blocking_call(std::size_t bytes) const {
+    if (book->telemetry == nullptr) return std::nullopt;
+    count_sent(bytes);
+    return std::optional<telemetry::Scope>(std::in_place, *book->telemetry,
+                                           telemetry::Subsystem::kExchange);
+  }
+  void count_sent(std::size_t bytes) const {
+    if (book->telemetry == nullptr || size == 1) return;
+    book->telemetry->add(telemetry::Counter::kBytesSent, static_cast<std::int64_t>(bytes));
+  }
+
   template <class T>
   void allreduce_sum(std::span<T> data) const {
+    const auto call = blocking_call(data.size_bytes());
     in_pieces(data.size(), kPiece, [&](std::size_t first, int count) {
       check(MPI_Allreduce(MPI_IN_PLACE, data.data() + first, count, datatype(T{}), MPI_SUM, comm),
             "MPI_Allreduce");
@@ -140,6 +163,7 @@ struct Communicator::State {
 
   template <class T>
   T allreduce(T value, MPI_Op operation) const {
+    const auto call = blocking_call(sizeof(T));
     check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, datatype(value), operation, comm),
           "MPI_Allreduce");
     return value;
@@ -152,12 +176,14 @@ struct Communicator::State {
 
   base::UniqueHandle<CommTraits> owner;
   MPI_Comm comm;
+  std::shared_ptr<Accounting::Book> book;
   int rank = 0;
   int size = 1;
 };
 
 template <class T>
 std::vector<std::vector<T>> Communicator::State::gather(std::span<const T> mine, int root) const {
+  const auto call = blocking_call(mine.size_bytes());
   const auto ranks = static_cast<std::size_t>(size);
   std::vector<std::int64_t> sizes(ranks);
   const auto my_size = static_cast<std::int64_t>(mine.size());
@@ -209,7 +235,10 @@ Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
 
-Communicator Communicator::world() { return Communicator(std::make_unique<State>(MPI_COMM_WORLD)); }
+Communicator Communicator::world() {
+  return Communicator(
+      std::make_unique<State>(MPI_COMM_WORLD, std::make_shared<Accounting::Book>()));
+}
 
 int Communicator::rank() const noexcept { return state_->rank; }
 int Communicator::size() const noexcept { return state_->size; }
@@ -219,31 +248,40 @@ Communicator Communicator::split(int color, int key) const {
   check(MPI_Comm_split(state_->comm, color < 0 ? MPI_UNDEFINED : color, key, &part),
         "MPI_Comm_split");
   if (part == MPI_COMM_NULL) check(MPI_Comm_dup(MPI_COMM_SELF, &part), "MPI_Comm_dup");
-  return Communicator(std::make_unique<State>(part));
+  return Communicator(std::make_unique<State>(part, state_->book));
 }
 
 Communicator Communicator::split_node() const {
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split_type(state_->comm, MPI_COMM_TYPE_SHARED, state_->rank, MPI_INFO_NULL, &part),
         "MPI_Comm_split_type");
-  return Communicator(std::make_unique<State>(part));
+  return Communicator(std::make_unique<State>(part, state_->book));
 }
 
 Communicator Communicator::duplicate() const {
   MPI_Comm copy = MPI_COMM_NULL;
   check(MPI_Comm_dup(state_->comm, &copy), "MPI_Comm_dup");
-  return Communicator(std::make_unique<State>(copy));
+  return Communicator(std::make_unique<State>(copy, state_->book));
 }
 
-void Communicator::barrier() const { check(MPI_Barrier(state_->comm), "MPI_Barrier"); }
+Accounting Communicator::account_to(telemetry::Telemetry& telemetry) const {
+  return {state_->book, telemetry};
+}
+
+void Communicator::barrier() const {
+  const auto call = state_->blocking_call(0);
+  check(MPI_Barrier(state_->comm), "MPI_Barrier");
+}
 
 void Communicator::broadcast(std::span<std::byte> data, int root) const {
+  const auto call = state_->blocking_call(state_->rank == root ? data.size() : 0);
   in_pieces(data.size(), kPiece * sizeof(float), [&](std::size_t first, int count) {
     check(MPI_Bcast(data.data() + first, count, MPI_BYTE, root, state_->comm), "MPI_Bcast");
   });
 }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {
+  const auto call = state_->blocking_call(0);
   auto size = static_cast<std::int64_t>(text.size());
   check(MPI_Bcast(&size, 1, MPI_INT64_T, root, state_->comm), "MPI_Bcast");
   std::string received =
@@ -267,6 +305,7 @@ std::int64_t Communicator::allreduce_min(std::int64_t value) const {
 double Communicator::allreduce_max(double value) const { return state_->allreduce(value, MPI_MAX); }
 
 Pending Communicator::start_allreduce_sum(std::span<float> data) const {
+  state_->count_sent(data.size_bytes());
   Pending pending;
   pending.state_ = std::make_unique<Pending::State>();
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
@@ -295,6 +334,7 @@ void Communicator::allgather(std::span<const double> mine, std::span<double> all
                                   counts.size(), ranks, mine.size(), all.size()));
   }
   if (all.size() <= kGatherPiece) {
+    const auto call = state_->blocking_call(mine.size_bytes());
     const std::vector<int> starts(places.begin(), places.end());
     check(MPI_Allgatherv(mine.data(), base::narrow<int>(mine.size()), MPI_DOUBLE, all.data(),
                          counts.data(), starts.data(), MPI_DOUBLE, state_->comm),
@@ -338,23 +378,6 @@ void Communicator::abort_together(base::ExitCode code, const std::string& messag
   // Rank 0 ends this process within moments; should it be gone already, we end by ourselves.
   std::this_thread::sleep_for(std::chrono::seconds(5));
   std::_Exit(static_cast<int>(code));
-}
-
-Topology discover_topology(const Communicator& world) {
-  Topology topology{world.split_node(), 0, 1, {}};
-  // Rank 0 of each node has its lowest world rank, because split_node keeps the order.
-  std::array<std::int64_t, 1> leader = {topology.node.allreduce_min(std::int64_t{world.rank()})};
-  std::vector<std::int64_t> leaders = world.gather(std::span<const std::int64_t>(leader), 0);
-  leaders.resize(static_cast<std::size_t>(world.size()));
-  world.broadcast(std::as_writable_bytes(std::span(leaders)), 0);
-  const std::set<std::int64_t> nodes(leaders.begin(), leaders.end());
-  topology.node_count = base::narrow<int>(nodes.size());
-  for (const std::int64_t first : leaders) {
-    topology.node_of_rank.push_back(
-        base::narrow<int>(std::distance(nodes.begin(), nodes.find(first))));
-  }
-  topology.node_index = topology.node_of_rank[static_cast<std::size_t>(world.rank())];
-  return topology;
 }
 
 std::string mpi_library_version() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/telemetry/telemetry.h"
 
 namespace runner {
 
@@ -40,7 +41,21 @@ class Pending {
   std::unique_ptr<State> state_;
 };
 
-/// A group of ranks. Every call but rank(), size(), and abort() is collective.
+/// While it lives, a communicator keeps account of what it does (Communicator::account_to).
+class [[nodiscard]] Accounting {
+ public:
+  struct Book;
+  Accounting(std::shared_ptr<Book> book, telemetry::Telemetry& telemetry);
+  ~Accounting();
+  Accounting(const Accounting&) = delete;
+  Accounting& operator=(const Accounting&) = delete;
+
+ private:
+  std::shared_ptr<Book> book_;
+  telemetry::Telemetry* before_;
+};
+
+/// A group of ranks. Every call but rank(), size(), account_to() and abort() is collective.
 class Communicator {
  public:
   /// All ranks of the job; needs a living MpiEnvironment.
@@ -59,6 +74,11 @@ class Communicator {
   Communicator split_node() const;
   /// Collective. A duplicate with its own message space.
   Communicator duplicate() const;
+
+  /// While the result lives, the time of every blocking call, on this communicator and on all that
+  /// stem from the same world(), is exchange time of `telemetry`, which also counts the bytes given
+  /// to blocking and nonblocking ones. Whoever starts nonblocking calls accounts for their time.
+  Accounting account_to(telemetry::Telemetry& telemetry) const;
 
   void barrier() const;
   void broadcast(std::span<std::byte> data, int root) const;

@@ -74,6 +74,7 @@ class Run {
 };
 
 RunOutcome Run::go(const CacheClearing& caches) {
+  const Accounting accounting = doors_.world.account_to(doors_.telemetry);
   try {
     initialize(caches);
     train_and_evaluate();

@@ -56,6 +56,7 @@ ExitCode bench(const BenchCall& call, const CommandParts& parts, const Communica
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock);
   const Surroundings around{world, topology, telemetry, threads.threads};
+  const Accounting accounting = world.account_to(telemetry);
   Json result = call.entry->bench(call.options, around);
   const Json provenance = gather_provenance(world, topology, binding, threads, parts.libraries());
   if (world.rank() != 0) return ExitCode::kSuccess;

@@ -41,6 +41,8 @@ struct RankReport {
   RankIdentity identity;
   double wall_s = 0;
   std::array<double, kSubsystemCount> subsystems_s{};
+  /// By outer subsystem (those that keep all), then inner one; all 0 in a file that lacks them.
+  std::array<std::array<double, kSubsystemCount>, kSubsystemCount> within_s{};
   std::array<std::int64_t, kCounterCount> counters{};
   StepTimes step_s;
   std::int64_t peak_rss_bytes = 0;
@@ -56,6 +58,7 @@ struct Spread {
 
 struct Report {
   std::string workload;
+  bool has_within = false;        ///< whether the file tells within_s
   std::vector<RankReport> ranks;  ///< by rank, at least one
   std::string provenance;         ///< JSON text of the object
 
@@ -64,8 +67,11 @@ struct Report {
   std::int64_t total(Counter counter) const;
 };
 
+/// How far the subsystems of a rank may be from its wall time, in parts of it.
+inline constexpr double kSumTolerance = 0.01;
+
 /// Reads and checks the file: schema, kinds, ranks complete, subsystems that sum to the wall time
-/// within 1 %. Throws DataError naming path, place, what was expected and what was found.
+/// within kSumTolerance. Throws DataError naming path, place, what was expected and what was found.
 Report read_report(const std::string& path);
 /// The same of a text; `name` stands in messages.
 Report parse_report(const std::string& text, const std::string& name);

@@ -1,5 +1,7 @@
 // Reads and checks the telemetry file.
 // Hides its JSON layout.
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cmath>
 #include <fstream>
@@ -18,9 +20,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// How far the subsystems of a rank may be from its wall time.
-constexpr double kSumTolerance = 0.01;
-
 /// A value of the file that knows its place. Members that nobody asks for are left alone: later
 /// versions may add some.
 class Value {
@@ -36,6 +35,8 @@ class Value {
     }
     return Value(*member, name_, base::json_path(path_, key));
   }
+
+  bool has(const std::string& key) const { return json_.is_object() && json_.contains(key); }
 
   Value operator[](std::size_t index) const {
     return Value(json_[index], name_, base::json_path(path_, std::to_string(index)));
@@ -112,6 +113,28 @@ void require_sum(const Value& in, const RankReport& rank) {
   }
 }
 
+/// What is not there took no time.
+void read_within(const Value& in, RankReport& rank) {
+  for (int i = 0; i < kSubsystemCount; ++i) {
+    const std::string outer = to_string(static_cast<Subsystem>(i));
+    if (!in.has(outer)) continue;
+    const Value parts = in[outer];
+    double sum = 0;
+    for (int j = 0; j < kSubsystemCount; ++j) {
+      const std::string inner = to_string(static_cast<Subsystem>(j));
+      if (!parts.has(inner)) continue;
+      const double seconds = parts[inner].not_negative();
+      rank.within_s[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = seconds;
+      sum += seconds;
+    }
+    const double whole = rank.subsystems_s[static_cast<std::size_t>(i)];
+    if (sum > whole + kSumTolerance * rank.wall_s) {
+      parts.refuse(
+          fmt::format("must sum to at most the {} s of {}, but sums to {}", whole, outer, sum));
+    }
+  }
+}
+
 RankReport read_rank(const Value& in, std::size_t position) {
   RankReport rank;
   rank.identity.rank = in["rank"].small_count(0);
@@ -128,6 +151,7 @@ RankReport read_rank(const Value& in, std::size_t position) {
         subsystems[std::string(to_string(static_cast<Subsystem>(i)))].not_negative();
   }
   require_sum(subsystems, rank);
+  if (in.has("within_s")) read_within(in["within_s"], rank);
   for (int i = 0; i < kCounterCount; ++i) {
     rank.counters[static_cast<std::size_t>(i)] =
         counters[std::string(to_string(static_cast<Counter>(i)))].count();
@@ -193,7 +217,11 @@ Report parse_report(const std::string& text, const std::string& name) {
   const Value ranks = in["ranks"];
   const std::size_t count = ranks.array_size();
   if (count == 0) ranks.refuse("must hold at least one rank");
-  for (std::size_t i = 0; i < count; ++i) report.ranks.push_back(read_rank(ranks[i], i));
+  report.has_within = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    report.ranks.push_back(read_rank(ranks[i], i));
+    report.has_within = report.has_within && ranks[i].has("within_s");
+  }
   return report;
 }
 

@@ -26,6 +26,9 @@ Json definitions() {
   }
   return {{"subsystems_s", std::move(subsystems)},
           {"counters", std::move(counters)},
+          {"within_s",
+           "of staging, evaluation and checkpoint: seconds that input, forward and the like took "
+           "of them; exchange is there the time in communication between ranks"},
           {"wall_s", "seconds from run_start to the moment of this entry, on the rank's own clock"},
           {"step_s",
            "wall time of training steps in seconds; quantiles are within a bucket, whose "

@@ -15,10 +15,12 @@ struct Term {
 
 constexpr std::array<Term, kSubsystemCount> kSubsystems = {{
     {"staging", "time between staging_start and staging_stop, all of it"},
-    {"input", "time that training waited for data to be ready"},
+    {"input", "time that training waited for data to be ready, and took to hand it over"},
     {"forward", "time in the forward pass of training steps, loss included"},
-    {"backward", "time in the backward pass, without waiting for communication"},
-    {"exchange", "time that training waited for communication between ranks to end"},
+    {"backward", "time in the backward pass, without that in communication"},
+    {"exchange",
+     "time that training spent in communication between ranks: waiting for the others and for "
+     "the network, moving data, adding it up"},
     {"optimizer", "time in updating the weights"},
     {"evaluation", "time in evaluating, its input and communication included"},
     {"checkpoint", "time in writing or reading checkpoints, all of it"},
@@ -28,7 +30,7 @@ constexpr std::array<Term, kSubsystemCount> kSubsystems = {{
 constexpr std::array<Term, kCounterCount> kCounters = {{
     {"bytes_read", "bytes of samples read for training and evaluation"},
     {"bytes_staged", "bytes that this rank copied while staging"},
-    {"bytes_sent", "bytes that this rank gave to collective operations"},
+    {"bytes_sent", "bytes that this rank gave to collective operations with other ranks"},
     {"flops",
      "floating-point operations of convolutions and matrix products, counted as 2 per "
      "multiply-accumulate"},
@@ -36,8 +38,9 @@ constexpr std::array<Term, kCounterCount> kCounters = {{
     {"eval_samples", "samples that this rank evaluated"},
     {"steps", "training steps"},
     {"exchange_total_ns",
-     "nanoseconds during which an exchange was under way, whether training "
-     "waited for it or not"},
+     "nanoseconds during which at least one exchange was under way, from its start until its end "
+     "was noticed, whether the rank waited for it or not; staging, evaluation and checkpoint "
+     "included"},
     {"skipped_samples",
      "samples that did not decode and were left out, as the configuration allows"},
 }};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "runner/base/error.h"
 
@@ -16,13 +17,21 @@ constexpr double kNanosecond = 1e-9;
 std::size_t index(Subsystem subsystem) { return static_cast<std::size_t>(subsystem); }
 std::size_t index(Counter counter) { return static_cast<std::size_t>(counter); }
 
-/// Whether inner scopes change nothing: the whole duration belongs to this one.
+template <class Row>
+std::int64_t sum_of(const Row& row) {
+  return std::accumulate(row.begin(), row.end(), std::int64_t{0});
+}
+
+double seconds_of(std::int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) * kNanosecond;
+}
+
+}  // namespace
+
 bool keeps_all(Subsystem subsystem) {
   return subsystem == Subsystem::kEvaluation || subsystem == Subsystem::kStaging ||
          subsystem == Subsystem::kCheckpoint;
 }
-
-}  // namespace
 
 Scope::Scope(Telemetry& telemetry, Subsystem subsystem) : telemetry_(telemetry) {
   telemetry_.enter(subsystem);
@@ -31,66 +40,107 @@ Scope::Scope(Telemetry& telemetry, Subsystem subsystem) : telemetry_(telemetry) 
 Scope::~Scope() { telemetry_.leave(); }
 
 Telemetry::Telemetry(const base::Clock& clock) : clock_(clock) {
-  stack_.push_back(Subsystem::kOther);
+  stack_.push_back({Subsystem::kOther, Subsystem::kOther});
   restart();
 }
 
 void Telemetry::restart() {
-  started_ns_ = last_ns_ = now_ns();
+  started_ns_ = last_ns_ = exchange_began_ns_ = now_ns();
   scopes_ = 0;
-  spent_ns_.fill(0);
+  spent_ns_ = {};
   counters_.fill(0);
   steps_ = Histogram();
 }
 
 void Telemetry::account() {
   const std::int64_t now = now_ns();
-  spent_ns_[index(stack_.back())] += now - last_ns_;
+  const Charge& charge = stack_.back();
+  spent_ns_[index(charge.payer)][index(charge.activity)] += now - last_ns_;
   last_ns_ = now;
 }
 
 void Telemetry::enter(Subsystem subsystem) {
   account();
-  stack_.push_back(keeps_all(stack_.back()) ? stack_.back() : subsystem);
+  const Subsystem outer = stack_.back().payer;
+  stack_.push_back({keeps_all(outer) ? outer : subsystem, subsystem});
   ++scopes_;
+  if (subsystem == Subsystem::kExchange && exchanges_++ == 0) exchange_began_ns_ = last_ns_;
 }
 
 void Telemetry::leave() {
   account();
+  const bool was_exchange = stack_.back().activity == Subsystem::kExchange;
   stack_.pop_back();
+  if (was_exchange && --exchanges_ == 0) {
+    add(Counter::kExchangeTotalNs, last_ns_ - exchange_began_ns_);
+  }
+}
+
+void Telemetry::begin_exchange() {
+  if (exchanges_++ == 0) exchange_began_ns_ = now_ns();
+}
+
+void Telemetry::end_exchange() {
+  if (--exchanges_ == 0) add(Counter::kExchangeTotalNs, now_ns() - exchange_began_ns_);
 }
 
 void Telemetry::add(Counter counter, std::int64_t amount) { counters_[index(counter)] += amount; }
 
 void Telemetry::add_step(std::int64_t nanoseconds) { steps_.add(nanoseconds); }
 
-double Telemetry::wall_s() const {
-  return static_cast<double>(now_ns() - started_ns_) * kNanosecond;
+double Telemetry::wall_s() const { return seconds_of(now_ns() - started_ns_); }
+
+Telemetry::Spent Telemetry::spent_until(std::int64_t now) const {
+  Spent spent = spent_ns_;
+  spent[index(stack_.back().payer)][index(stack_.back().activity)] += now - last_ns_;
+  return spent;
+}
+
+std::int64_t Telemetry::count_until(Counter counter, std::int64_t now) const {
+  const bool runs = counter == Counter::kExchangeTotalNs && exchanges_ > 0;
+  return counters_[index(counter)] + (runs ? now - exchange_began_ns_ : 0);
 }
 
 double Telemetry::seconds(Subsystem subsystem) const {
-  std::int64_t spent = spent_ns_[index(subsystem)];
-  if (stack_.back() == subsystem) spent += now_ns() - last_ns_;
-  return static_cast<double>(spent) * kNanosecond;
+  return seconds_of(sum_of(spent_until(now_ns())[index(subsystem)]));
 }
 
-std::int64_t Telemetry::count(Counter counter) const { return counters_[index(counter)]; }
+double Telemetry::within_s(Subsystem outer, Subsystem inner) const {
+  return seconds_of(spent_until(now_ns())[index(outer)][index(inner)]);
+}
+
+std::int64_t Telemetry::count(Counter counter) const { return count_until(counter, now_ns()); }
+
+nlohmann::json Telemetry::within_json(const Spent& spent) const {
+  nlohmann::json within = nlohmann::json::object();
+  for (int i = 0; i < kSubsystemCount; ++i) {
+    const auto outer = static_cast<Subsystem>(i);
+    if (!keeps_all(outer)) continue;
+    nlohmann::json& parts = within[to_string(outer)] = nlohmann::json::object();
+    for (int j = 0; j < kSubsystemCount; ++j) {
+      const auto inner = static_cast<Subsystem>(j);
+      const std::int64_t took = spent[index(outer)][index(inner)];
+      if (inner != outer && took > 0) parts[to_string(inner)] = seconds_of(took);
+    }
+  }
+  return within;
+}
 
 nlohmann::json Telemetry::to_json() const {
   const std::int64_t now = now_ns();  // one reading, so that the parts sum to the whole
-  auto spent = spent_ns_;
-  spent[index(stack_.back())] += now - last_ns_;
+  const Spent spent = spent_until(now);
   nlohmann::json subsystems, counters;
   for (int i = 0; i < kSubsystemCount; ++i) {
     const auto subsystem = static_cast<Subsystem>(i);
-    subsystems[to_string(subsystem)] = static_cast<double>(spent[index(subsystem)]) * kNanosecond;
+    subsystems[to_string(subsystem)] = seconds_of(sum_of(spent[index(subsystem)]));
   }
   for (int i = 0; i < kCounterCount; ++i) {
     const auto counter = static_cast<Counter>(i);
-    counters[to_string(counter)] = count(counter);
+    counters[to_string(counter)] = count_until(counter, now);
   }
-  return {{"wall_s", static_cast<double>(now - started_ns_) * kNanosecond},
+  return {{"wall_s", seconds_of(now - started_ns_)},
           {"subsystems_s", std::move(subsystems)},
+          {"within_s", within_json(spent)},
           {"counters", std::move(counters)},
           {"step_s", steps_.to_json()},
           {"scopes", scopes_},

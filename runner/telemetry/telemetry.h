@@ -47,8 +47,12 @@ const char* counter_definition(Counter counter);
 
 class Telemetry;
 
-/// While it lives, time belongs to its subsystem; an inner scope pauses it. Inside kEvaluation,
-/// kStaging and kCheckpoint inner scopes change nothing: their whole duration is theirs.
+/// Whether inner scopes take nothing from this subsystem: its whole duration is its own, and what
+/// they took of it is told apart (Telemetry::within_s). So with staging, evaluation, checkpoint.
+bool keeps_all(Subsystem subsystem);
+
+/// While it lives, time belongs to its subsystem; an inner scope pauses it, but for those that
+/// keep all.
 class [[nodiscard]] Scope {
  public:
   Scope(Telemetry& telemetry, Subsystem subsystem);
@@ -85,6 +89,10 @@ class Telemetry {
   /// Forgets everything and begins anew: called at run_start.
   void restart();
   void add(Counter counter, std::int64_t amount);
+  /// An exchange starts, or its end was noticed, while other work goes on; several may be under
+  /// way. Scopes of kExchange say so by themselves. What they cover is kExchangeTotalNs.
+  void begin_exchange();
+  void end_exchange();
   /// One training step took this long, wall time.
   void add_step(std::int64_t nanoseconds);
   std::int64_t now_ns() const { return clock_.steady_ns(); }
@@ -94,9 +102,11 @@ class Telemetry {
   double wall_s() const;
   /// Seconds of one subsystem so far, running scope included.
   double seconds(Subsystem subsystem) const;
+  /// The part of `outer`, which keeps all, that scopes of `inner` took.
+  double within_s(Subsystem outer, Subsystem inner) const;
   std::int64_t count(Counter counter) const;
-  /// {"wall_s", "subsystems_s": {...}, "counters": {...}, "step_s": {histogram}, "scopes",
-  /// "scope_cost_s"}
+  /// {"wall_s", "subsystems_s": {...}, "within_s": {outer: {inner: ...}}, "counters": {...},
+  /// "step_s": {histogram}, "scopes", "scope_cost_s"}
   nlohmann::json to_json() const;
 
  private:
@@ -104,10 +114,20 @@ class Telemetry {
   void enter(Subsystem subsystem);
   void leave();
   void account();
+  /// Who pays for the time of a scope, and what was done in it.
+  struct Charge {
+    Subsystem payer, activity;
+  };
+  using Spent = std::array<std::array<std::int64_t, kSubsystemCount>, kSubsystemCount>;
+  /// What was spent up to `now`, by payer and activity.
+  Spent spent_until(std::int64_t now) const;
+  std::int64_t count_until(Counter counter, std::int64_t now) const;
+  nlohmann::json within_json(const Spent& spent) const;
   const base::Clock& clock_;
   std::int64_t started_ns_ = 0, last_ns_ = 0, scopes_ = 0;
-  std::vector<Subsystem> stack_;
-  std::array<std::int64_t, kSubsystemCount> spent_ns_{};
+  std::vector<Charge> stack_;
+  Spent spent_ns_{};
+  std::int64_t exchanges_ = 0, exchange_began_ns_ = 0;  ///< under way now, and since when
   std::array<std::int64_t, kCounterCount> counters_{};
   Histogram steps_;
 };

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 namespace runner {
@@ -174,6 +176,62 @@ TEST(Communicator, DuplicateKeepsRanks) {
   EXPECT_EQ(copy.rank(), world.rank());
   EXPECT_EQ(copy.size(), world.size());
   copy.barrier();
+}
+
+TEST(Communicator, AccountsForEveryBlockingCallWhileItIsAsked) {
+  const Communicator world = Communicator::world();
+  const Communicator copy = world.duplicate();
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  const auto scopes = [&] { return telemetry.to_json()["scopes"].get<int>(); };
+  std::vector<double> one(1), all(static_cast<std::size_t>(world.size()));
+  std::vector<float> floats(2);
+  std::vector<std::int64_t> numbers(3);
+  const std::vector<int> counts(all.size(), 1);
+  const std::vector<std::function<void()>> calls = {
+      [&] { world.barrier(); },
+      [&] { world.broadcast(std::as_writable_bytes(std::span(one)), 0); },
+      [&] { world.broadcast(std::string("abc"), 0); },
+      [&] { world.allreduce_sum(std::span<float>(floats)); },
+      [&] { world.allreduce_sum(std::span<double>(one)); },
+      [&] { world.allreduce_sum(std::span<std::int64_t>(numbers)); },
+      [&] { world.allreduce_max(std::int64_t{1}); },
+      [&] { world.allreduce_min(std::int64_t{1}); },
+      [&] { world.allreduce_max(1.0); },
+      [&] { world.allgather(one, all, counts); },
+      [&] { world.gather(std::string("abc"), 0); },
+      [&] { world.gather(std::span<const float>(floats), 0); },
+      [&] { world.gather(std::span<const std::int64_t>(numbers), 0); },
+      [&] { copy.barrier(); }};
+  {
+    const Accounting accounting = world.account_to(telemetry);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const int before = scopes();
+      calls[i]();
+      EXPECT_GT(scopes(), before) << "call " << i;
+    }
+  }
+  const double seconds = telemetry.seconds(telemetry::Subsystem::kExchange);
+  EXPECT_GT(seconds, 0.0);
+  EXPECT_NEAR(static_cast<double>(telemetry.count(telemetry::Counter::kExchangeTotalNs)) * 1e-9,
+              seconds, 1e-9);
+  const int before = scopes();
+  for (const auto& call : calls) call();
+  EXPECT_EQ(scopes(), before);
+}
+
+TEST(Communicator, CountsTheBytesThatItGivesToOtherRanks) {
+  const Communicator world = Communicator::world();
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  const Accounting accounting = world.account_to(telemetry);
+  std::vector<float> floats(100);
+  world.allreduce_sum(std::span<float>(floats));
+  world.start_allreduce_sum(std::span<float>(floats)).wait();
+  world.broadcast(std::as_writable_bytes(std::span(floats)), 0);
+  std::int64_t expected = world.rank() == 0 ? 1200 : 800;
+  if (world.size() == 1) expected = 0;  // there is nobody else
+  EXPECT_EQ(telemetry.count(telemetry::Counter::kBytesSent), expected);
 }
 
 TEST(Communicator, TurnsAnMpiErrorIntoASystemErrorNamingTheCall) {

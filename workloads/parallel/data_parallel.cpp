@@ -39,7 +39,7 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
   options.groups = nn::plan_batch_groups(split_.slices, world.rank(), config.bn_group_size);
   options.instruction_set = config.instruction_set;
   groups_per_step_ = options.groups.total * config.accumulation;
-  group_exchange_ = std::make_unique<GroupExchange>(world, telemetry, options.groups);
+  group_exchange_ = std::make_unique<GroupExchange>(world, options.groups);
   executor_ = std::make_unique<nn::Executor>(network, options, device_, group_exchange_.get());
   gradient_exchange_ =
       std::make_unique<GradientExchange>(world, telemetry, executor_->parameters().all_gradients());

@@ -15,8 +15,8 @@ namespace parallel {
 /// One step: begin(), the backward pass with this as listener, finish(). Afterwards every rank's
 /// gradients are the sums, bit-identical. The block is cut into pieces of fixed size that have
 /// nothing to do with tensors; a piece leaves as soon as all of it is final, and the library gets
-/// to work on those under way each time a layer ends. Source: bucketed allreduce behind the
-/// backward pass, Sridharan et al., arXiv:1801.08030.
+/// to work on those under way each time a layer ends. Accounts for its time. Source: bucketed
+/// allreduce behind the backward pass, Sridharan et al., arXiv:1801.08030.
 class GradientExchange final : public nn::BackwardListener {
  public:
   static constexpr std::int64_t kDefaultPieceFloats = std::int64_t{1} << 20;  // 4 MiB
@@ -37,7 +37,6 @@ class GradientExchange final : public nn::BackwardListener {
   std::span<float> gradients_;
   std::int64_t piece_floats_;
   std::int64_t started_ = 0;
-  std::int64_t first_start_ns_ = 0;
   std::deque<runner::Pending> under_way_;
 };
 

@@ -24,9 +24,7 @@ int shared_group(const nn::BatchGroups& groups, int parity) {
 
 }  // namespace
 
-GroupExchange::GroupExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
-                             const nn::BatchGroups& groups)
-    : telemetry_(telemetry) {
+GroupExchange::GroupExchange(const runner::Communicator& world, const nn::BatchGroups& groups) {
   for (const int parity : {0, 1}) {
     of_parity_.push_back(world.split(shared_group(groups, parity), world.rank()));
   }
@@ -34,7 +32,6 @@ GroupExchange::GroupExchange(const runner::Communicator& world, telemetry::Telem
 
 void GroupExchange::gather(const nn::BatchGroup& group, std::span<const double> mine,
                            std::span<double> all) {
-  const telemetry::Scope scope(telemetry_, telemetry::Subsystem::kExchange);
   const runner::Communicator& ranks = of_parity_[static_cast<std::size_t>(group.parity)];
   int nodes = 0;
   for (const int count : group.nodes_of_rank) nodes += count;
@@ -42,10 +39,7 @@ void GroupExchange::gather(const nn::BatchGroup& group, std::span<const double> 
       nodes == 0 ? 0 : base::narrow<int>(static_cast<std::int64_t>(all.size()) / nodes);
   std::vector<int> counts;
   for (const int count : group.nodes_of_rank) counts.push_back(count * node_size);
-  const std::int64_t began = telemetry_.now_ns();
   ranks.allgather(mine, all, counts);
-  telemetry_.add(telemetry::Counter::kExchangeTotalNs, telemetry_.now_ns() - began);
-  telemetry_.add(telemetry::Counter::kBytesSent, static_cast<std::int64_t>(mine.size_bytes()));
 }
 
 std::vector<nn::PassSlice> slice_pass(std::int64_t samples, int ranks) {

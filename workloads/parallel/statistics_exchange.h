@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "runner/communicator.h"
-#include "runner/telemetry/telemetry.h"
 #include "workloads/nn/batch_groups.h"
 
 namespace parallel {
@@ -17,13 +16,11 @@ namespace parallel {
 class GroupExchange final : public nn::StatisticsExchange {
  public:
   /// Collective: every rank of `world`, with its own groups.
-  GroupExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
-                const nn::BatchGroups& groups);
+  GroupExchange(const runner::Communicator& world, const nn::BatchGroups& groups);
   void gather(const nn::BatchGroup& group, std::span<const double> mine,
               std::span<double> all) override;
 
  private:
-  telemetry::Telemetry& telemetry_;
   std::vector<runner::Communicator> of_parity_;
 };
 

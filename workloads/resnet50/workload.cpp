@@ -63,9 +63,10 @@ class ResNet50 final : public runner::Workload {
  private:
   void learn_counts();
   void train_step(double learning_rate);
-  void load_batch(const staging::Batch& batch);
+  void load_batch(staging::Prefetcher& batches);
+  std::unique_ptr<staging::Prefetcher> open_evaluation();
+  nn::LossSums judge_batch(staging::Prefetcher& batches);
   double correct_share(std::int64_t correct) const;
-  void sum_over_ranks(std::span<double> values);
   void send_outputs(runner::OutputSink* sink, std::int64_t batch,
                     const std::vector<std::int32_t>& labels);
   void count_reads();
@@ -148,17 +149,16 @@ nlohmann::json ResNet50::stage() {
   return facts;
 }
 
-void ResNet50::load_batch(const staging::Batch& batch) {
+void ResNet50::load_batch(staging::Prefetcher& batches) {
+  const Scope scope(around_.telemetry, Subsystem::kInput);
+  const staging::Batch& batch = batches.next();
   std::copy(batch.data.begin(), batch.data.end(), model_->executor().input().begin());
   std::copy(batch.labels.begin(), batch.labels.end(), labels_.begin());
 }
 
 void ResNet50::train_step(double learning_rate) {
   const double scale = 1.0 / static_cast<double>(info_.global_batch_size);
-  const auto load = [this](std::int64_t) {
-    const Scope scope(around_.telemetry, Subsystem::kInput);
-    load_batch(batches_->next());
-  };
+  const auto load = [this](std::int64_t) { load_batch(*batches_); };
   const auto loss = [this, scale](std::int64_t) {
     nn::Executor& executor = model_->executor();
     const nn::LossSums sums =
@@ -171,7 +171,10 @@ void ResNet50::train_step(double learning_rate) {
 }
 
 runner::TrainResult ResNet50::train(std::int64_t steps) {
-  if (!batches_) batches_ = data_.training_batches(split_, steps_done_);
+  if (!batches_) {
+    const Scope scope(around_.telemetry, Subsystem::kInput);
+    batches_ = data_.training_batches(split_, steps_done_);
+  }
   sums_ = {};
   runner::TrainResult result;
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -185,7 +188,7 @@ runner::TrainResult ResNet50::train(std::int64_t steps) {
   around_.telemetry.add(Counter::kTrainSamples, sums_.samples);
   count_reads();
   std::array<double, 2> sums = {sums_.loss, static_cast<double>(sums_.samples)};
-  sum_over_ranks(sums);
+  around_.world.allreduce_sum(std::span<double>(sums));
   result.samples = std::llround(sums[1]);
   if (result.samples == 0) {
     throw base::DataError(fmt::format("{}: none of the samples of {} steps could be decoded",
@@ -200,14 +203,6 @@ void ResNet50::count_reads() {
   around_.telemetry.add(Counter::kBytesRead, counts.bytes);
   around_.telemetry.add(Counter::kSkippedSamples, counts.skipped);
   around_.telemetry.add(Counter::kBytesStaged, counts.staged);
-}
-
-void ResNet50::sum_over_ranks(std::span<double> values) {
-  const Scope scope(around_.telemetry, Subsystem::kExchange);
-  const std::int64_t began = around_.telemetry.now_ns();
-  around_.world.allreduce_sum(values);
-  around_.telemetry.add(Counter::kExchangeTotalNs, around_.telemetry.now_ns() - began);
-  around_.telemetry.add(Counter::kBytesSent, static_cast<std::int64_t>(values.size_bytes()));
 }
 
 double ResNet50::correct_share(std::int64_t correct) const {
@@ -247,12 +242,24 @@ void ResNet50::send_outputs(runner::OutputSink* sink, std::int64_t batch,
   }
 }
 
-double ResNet50::evaluate(runner::OutputSink* outputs) {
+std::unique_ptr<staging::Prefetcher> ResNet50::open_evaluation() {
+  const Scope scope(around_.telemetry, Subsystem::kInput);
   data_.open_validation();
   info_.eval_samples = data_.validation_samples();
+  return data_.validation_batches(model_->local_batch());
+}
+
+nn::LossSums ResNet50::judge_batch(staging::Prefetcher& batches) {
+  load_batch(batches);
+  const Scope scope(around_.telemetry, Subsystem::kForward);
+  model_->executor().forward(nn::Mode::kInference);
+  return nn::softmax_cross_entropy(model_->executor().outputs(), labels_, 0.0, 1.0, {});
+}
+
+double ResNet50::evaluate(runner::OutputSink* outputs) {
+  const auto batches = open_evaluation();
   model_->synchronize_statistics();
   const std::int64_t batch_size = model_->local_batch();
-  const auto batches = data_.validation_batches(batch_size);
   const auto [first, last] = data_.validation_part(around_.world.rank());
   const std::int64_t mine = (last - first + batch_size - 1) / batch_size;
   // Sending outputs is collective, so that a rank with fewer batches sends empty ones at the end.
@@ -261,10 +268,7 @@ double ResNet50::evaluate(runner::OutputSink* outputs) {
   nn::LossSums sums;
   for (std::int64_t batch = 0; batch < rounds; ++batch) {
     if (batch < mine) {
-      load_batch(batches->next());
-      model_->executor().forward(nn::Mode::kInference);
-      const nn::LossSums part =
-          nn::softmax_cross_entropy(model_->executor().outputs(), labels_, 0.0, 1.0, {});
+      const nn::LossSums part = judge_batch(*batches);
       sums.correct += part.correct;
       sums.samples += part.samples;
     }

@@ -31,6 +31,11 @@ std::string entry_of(int rank, int forward_s) {
     const Scope forward(telemetry, Subsystem::kForward);
     clock.nanoseconds += forward_s * kSecond;
   }
+  {
+    const Scope evaluation(telemetry, Subsystem::kEvaluation);
+    const Scope input(telemetry, Subsystem::kInput);
+    clock.nanoseconds += kSecond;
+  }
   clock.nanoseconds += kSecond;
   return rank_entry({rank, "node" + std::to_string(rank / 2), rank / 2, 2}, telemetry);
 }
@@ -61,13 +66,17 @@ TEST(ReportFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(last.identity.host, "node1");
   EXPECT_EQ(last.identity.node, 1);
   EXPECT_EQ(last.identity.threads, 2);
-  EXPECT_EQ(last.wall_s, 8.0);
+  EXPECT_EQ(last.wall_s, 9.0);
   EXPECT_EQ(last.subsystems_s[static_cast<std::size_t>(Subsystem::kForward)], 7.0);
+  const auto evaluation = static_cast<std::size_t>(Subsystem::kEvaluation);
+  EXPECT_EQ(last.subsystems_s[evaluation], 1.0);
+  EXPECT_TRUE(report.has_within);
+  EXPECT_EQ(last.within_s[evaluation][static_cast<std::size_t>(Subsystem::kInput)], 1.0);
   EXPECT_EQ(last.counters[static_cast<std::size_t>(Counter::kTrainSamples)], 30);
   EXPECT_EQ(last.step_s.count, 1);
   EXPECT_EQ(last.step_s.p50, 0.25);
   EXPECT_GT(last.peak_rss_bytes, 0);
-  EXPECT_EQ(last.scopes, 1);
+  EXPECT_EQ(last.scopes, 3);
   EXPECT_EQ(Json::parse(report.provenance)["build"]["revision"], "unknown");
 }
 
@@ -80,7 +89,7 @@ TEST(ReportFile, SpreadsFiguresOverTheRanks) {
   EXPECT_EQ(forward.max, 7.0);
   EXPECT_EQ(forward.min_rank, 0);
   EXPECT_EQ(forward.max_rank, 2);
-  EXPECT_EQ(report.wall_s().max, 8.0);
+  EXPECT_EQ(report.wall_s().max, 9.0);
   EXPECT_EQ(report.total(Counter::kTrainSamples), 60);
 }
 
@@ -92,9 +101,15 @@ TEST(ReportFile, CarriesADefinitionForEveryFigure) {
       EXPECT_TRUE(report["definitions"][group].contains(name)) << name;
     }
   }
-  for (const char* name : {"wall_s", "step_s", "peak_rss_bytes", "scope_cost_s"}) {
+  for (const char* name : {"wall_s", "within_s", "step_s", "peak_rss_bytes", "scope_cost_s"}) {
     EXPECT_TRUE(report["definitions"].contains(name)) << name;
   }
+}
+
+TEST(ReportFile, SaysWhenTheFileDoesNotTellWhatInnerScopesTook) {
+  Json report = valid();
+  report["ranks"][1].erase("within_s");
+  EXPECT_FALSE(parse_report(report.dump(), "t.json").has_within);
 }
 
 TEST(ReportFile, LeavesNoPartialFileBehind) {
@@ -179,7 +194,11 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"Host", "/ranks/0/host", kRemoved, "/ranks/0/host: is missing"},
         Damage{"Wall", "/ranks/2/wall_s", -1, "/ranks/2/wall_s: must be a finite number"},
         Damage{"NullWall", "/ranks/2/wall_s", nullptr, "/ranks/2/wall_s: must be a finite number"},
-        Damage{"Sum", "/ranks/2/wall_s", 8.2, "/ranks/2/subsystems_s: must sum to wall_s 8.2"},
+        Damage{"Sum", "/ranks/2/wall_s", 9.2, "/ranks/2/subsystems_s: must sum to wall_s 9.2"},
+        Damage{"Within", "/ranks/0/within_s/evaluation/input", 1.5,
+               "/ranks/0/within_s/evaluation: must sum to at most the 1 s of evaluation"},
+        Damage{"WithinKind", "/ranks/0/within_s/evaluation/input", "x",
+               "/within_s/evaluation/input: must be a finite number"},
         Damage{"Subsystem", "/ranks/0/subsystems_s/input", kRemoved,
                "/ranks/0/subsystems_s/input: is missing"},
         Damage{"Counter", "/ranks/0/counters/steps", 1.5, "/counters/steps: must be an integer"},

@@ -76,6 +76,59 @@ TEST_F(Account, KeepsAllOfEvaluationStagingAndCheckpoint) {
   }
 }
 
+TEST_F(Account, TellsWhatInnerScopesTookOfTheWhole) {
+  {
+    const Scope evaluation(telemetry_, Subsystem::kEvaluation);
+    pass(1);
+    {
+      const Scope forward(telemetry_, Subsystem::kForward);
+      pass(2);
+      const Scope exchange(telemetry_, Subsystem::kExchange);
+      pass(3);
+    }
+    pass(4);
+  }
+  EXPECT_EQ(telemetry_.within_s(Subsystem::kEvaluation, Subsystem::kForward), 2.0);
+  EXPECT_EQ(telemetry_.within_s(Subsystem::kEvaluation, Subsystem::kExchange), 3.0);
+  const nlohmann::json within = telemetry_.to_json()["within_s"];
+  EXPECT_EQ(within["evaluation"], (nlohmann::json{{"forward", 2.0}, {"exchange", 3.0}}));
+  EXPECT_EQ(within["staging"], nlohmann::json::object());
+  EXPECT_EQ(within.size(), 3U);
+  telemetry_.restart();
+  EXPECT_EQ(telemetry_.within_s(Subsystem::kEvaluation, Subsystem::kForward), 0.0);
+}
+
+TEST_F(Account, CountsEachMomentOfExchangesOnceInTheirTotal) {
+  telemetry_.begin_exchange();
+  pass(1);  // beside other work
+  {
+    const Scope evaluation(telemetry_, Subsystem::kEvaluation);
+    const Scope exchange(telemetry_, Subsystem::kExchange);
+    pass(2);  // both
+  }
+  telemetry_.begin_exchange();
+  telemetry_.end_exchange();
+  pass(4);  // the first still
+  telemetry_.end_exchange();
+  pass(8);  // none
+  {
+    const Scope exchange(telemetry_, Subsystem::kExchange);
+    pass(16);
+    EXPECT_EQ(telemetry_.count(Counter::kExchangeTotalNs), 23 * kSecond);
+  }
+  EXPECT_EQ(telemetry_.count(Counter::kExchangeTotalNs), 23 * kSecond);
+  EXPECT_EQ(telemetry_.seconds(Subsystem::kExchange), 16.0);
+}
+
+TEST_F(Account, ForgetsWhatAnExchangeTookBeforeARestart) {
+  telemetry_.begin_exchange();
+  pass(5);
+  telemetry_.restart();
+  pass(1);
+  telemetry_.end_exchange();
+  EXPECT_EQ(telemetry_.to_json()["counters"]["exchange_total_ns"], kSecond);
+}
+
 TEST_F(Account, CountsTheScopeThatIsRunning) {
   const Scope input(telemetry_, Subsystem::kInput);
   pass(2);
