@@ -53,6 +53,7 @@ Outputs outputs_of(const AnalyzeOptions& options, const Report& report) {
     outputs.emplace_back(folder / "runs.csv", runs_csv(report));
     outputs.emplace_back(folder / "convergence.csv", convergence_csv(report));
     outputs.emplace_back(folder / "subsystems.csv", subsystems_csv(report));
+    outputs.emplace_back(folder / "waiting.csv", waiting_csv(report));
     outputs.emplace_back(folder / "systems.csv", systems_csv(report));
   }
   if (!options.html.empty()) outputs.emplace_back(options.html, report_html(report));

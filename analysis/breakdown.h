@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/facts.h"
+#include "analysis/stragglers.h"
 
 namespace analysis {
 
@@ -39,7 +40,9 @@ struct Quantity {
 struct RunTelemetry {
   std::int64_t ranks = 0;
   Breakdown subsystems;
-  std::vector<Quantity> quantities;         ///< counters, step durations, peak memory
+  std::vector<Quantity> quantities;                    ///< counters, step durations, peak memory
+  Waiting waiting;                                     ///< who was waited for
+  double longest_wall_s = 0.0, shortest_wall_s = 0.0;  ///< of the ranks
   std::optional<double> overhead_fraction;  ///< cost of measuring, part of the run's time
   std::string provenance_json;              ///< machine and build as written
   std::vector<std::pair<std::string, std::string>> provenance;  ///< the same, flat: path, value

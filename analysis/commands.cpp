@@ -25,9 +25,10 @@ base::Command analyze_command() {
     app.add_option("--json", options->json,
                    "write the report as JSON to this file; '-' for standard output and nothing "
                    "else there");
-    app.add_option("--csv", options->csv,
-                   "write runs, convergence, subsystems and systems as CSV into this folder; a "
-                   "name ending in .csv gets the runs alone");
+    app.add_option(
+        "--csv", options->csv,
+        "write runs, convergence, subsystems, waiting and systems as CSV into this folder; a "
+        "name ending in .csv gets the runs alone");
     app.add_option("--html", options->html, "write the report as one HTML file");
     app.add_flag("--quiet", options->quiet, "no text report, no names of written files");
     return [options](runner::Communicator*) {

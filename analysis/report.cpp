@@ -26,6 +26,7 @@ RunReport read_run(const FoundLog& found) {
   add_findings(run.findings, audit(run.facts));
   run.log_parts = log_breakdown(run.facts);
   run.telemetry = read_telemetry_beside(found.path, run.findings);
+  if (run.telemetry) add_findings(run.findings, audit(*run.telemetry, run.facts));
   return run;
 }
 

@@ -2,6 +2,8 @@
 // Hides columns and quoting.
 #include "analysis/report_csv.h"
 
+#include <fmt/format.h>
+
 #include "analysis/fields.h"
 #include "analysis/printable.h"
 
@@ -68,6 +70,27 @@ std::string convergence_csv(const Report& report) {
       csv += csv_line({printable(run.name), printable(run.facts.target.metric),
                        exact(optional_value(one.epoch_num)), exact(one.time_s), exact(one.quality),
                        run.facts.at_target == i ? "true" : "false"});
+    }
+  }
+  return csv;
+}
+
+std::string waiting_csv(const Report& report) {
+  std::string csv = csv_line({"log", "what", "phase", "rank", "node", "host", "longer_s",
+                              "others_waited_s", "part", "part_s", "bytes_per_s"});
+  for (const RunReport& run : report.runs) {
+    if (!run.telemetry) continue;
+    for (const Straggler& one : run.telemetry->waiting.stragglers) {
+      const bool has_part = !one.where.empty();
+      csv += csv_line({printable(run.name), "straggler", one.phase, std::to_string(one.rank),
+                       std::to_string(one.node), printable(one.host), exact(one.longer_s),
+                       exact(one.others_waited_s), has_part ? one.where.front().first : "",
+                       has_part ? exact(one.where.front().second) : "", ""});
+    }
+    if (const auto& slow = run.telemetry->waiting.slow_exchange) {
+      csv += csv_line({printable(run.name), "slow_exchange", "training", "", "",
+                       printable(fmt::format("{}", fmt::join(slow->hosts, " "))), "", "",
+                       "exchange", exact(slow->least_s), exact(slow->bytes_per_s)});
     }
   }
   return csv;

@@ -19,6 +19,10 @@ std::string convergence_csv(const Report& report);
 /// A row per part of a run: log, source (telemetry or log), ranks, part, min_s, mean_s, max_s,
 /// percent.
 std::string subsystems_csv(const Report& report);
+/// A row per rank that was waited for, and one per run whose exchange dominates: log, what
+/// (straggler or slow_exchange), phase, rank, node, host, longer_s, others_waited_s, part (where it
+/// took longest), part_s, bytes_per_s.
+std::string waiting_csv(const Report& report);
 /// A row per set of runs with every figure of system_fields().
 std::string systems_csv(const Report& report);
 

@@ -77,10 +77,41 @@ Json parsed(const std::string& text) {
   return Json::parse(text, nullptr, false);
 }
 
+Json stragglers_json(const Waiting& waiting) {
+  Json list = Json::array();
+  for (const Straggler& one : waiting.stragglers) {
+    Json where = Json::object();
+    for (const auto& [part, seconds] : one.where) where[part] = seconds;
+    list.push_back({{"phase", one.phase},
+                    {"rank", one.rank},
+                    {"node", one.node},
+                    {"host", printable(one.host)},
+                    {"longer_s", one.longer_s},
+                    {"where_s", where},
+                    {"others_waited_s", one.others_waited_s},
+                    {"text", printable(sentence(one))}});
+  }
+  return list;
+}
+
+Json slow_exchange_json(const std::optional<SlowExchange>& slow) {
+  if (!slow) return nullptr;
+  Json hosts = Json::array();
+  for (const std::string& host : slow->hosts) hosts.push_back(printable(host));
+  return {{"least_s", slow->least_s},
+          {"percent_of_training", slow->percent},
+          {"bytes_per_s", slow->bytes_per_s},
+          {"nodes", slow->nodes},
+          {"hosts", hosts},
+          {"text", printable(sentence(*slow))}};
+}
+
 Json telemetry_json(const RunTelemetry& telemetry) {
   Json json = {{"ranks", telemetry.ranks}};
   json["subsystems"] = parts_json(telemetry.subsystems);
   json["quantities"] = quantities_json(telemetry);
+  json["stragglers"] = stragglers_json(telemetry.waiting);
+  json["slow_exchange"] = slow_exchange_json(telemetry.waiting.slow_exchange);
   json["overhead_fraction"] = json_of(telemetry.overhead_fraction);
   return json;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/fields.h"
+#include "analysis/stragglers.h"
 #include "runner/telemetry/telemetry.h"
 
 namespace analysis {
@@ -201,6 +202,8 @@ const std::vector<std::pair<std::string, std::string>>& conventions() {
        "exclusive parts of each rank's time from run_start to run_stop, measured by the run "
        "itself (result_<n>.telemetry.json): smallest, mean and largest over the ranks; percent "
        "is of the mean wall time"},
+      {"stragglers", straggler_definition()},
+      {"slow_exchange", slow_exchange_definition()},
       {"parts",
        "the run by its log's records: staging, train, eval, other; where evaluations run beside "
        "the training, train_and_eval is everything outside staging and other"},

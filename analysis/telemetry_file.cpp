@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using telemetry::RankReport;
 
 constexpr double kPercent = 100.0;
+constexpr double kNanosecond = 1e-9;
 
 Breakdown subsystems_of(const telemetry::Report& file) {
   Breakdown breakdown;
@@ -59,6 +60,19 @@ Quantity over_ranks(const telemetry::Report& file, const std::string& name,
   return quantity;
 }
 
+/// 0 where nothing was exchanged.
+double exchange_rate(const RankReport& rank) {
+  const auto count = [&](telemetry::Counter counter) {
+    return static_cast<double>(rank.counters[static_cast<std::size_t>(counter)]);
+  };
+  const double seconds = count(telemetry::Counter::kExchangeTotalNs) * kNanosecond;
+  return seconds > 0.0 ? count(telemetry::Counter::kBytesSent) / seconds : 0.0;
+}
+
+double measuring_percent(const RankReport& rank) {
+  return rank.wall_s > 0.0 ? kPercent * rank.scope_cost_s / rank.wall_s : 0.0;
+}
+
 std::vector<Quantity> quantities_of(const telemetry::Report& file) {
   std::vector<Quantity> list;
   for (std::size_t i = 0; i < telemetry::kCounterCount; ++i) {
@@ -76,6 +90,14 @@ std::vector<Quantity> quantities_of(const telemetry::Report& file) {
   add_step("step_p50_s", "median", &telemetry::StepTimes::p50);
   add_step("step_p99_s", "99th percentile of the", &telemetry::StepTimes::p99);
   add_step("step_max_s", "largest", &telemetry::StepTimes::max);
+  list.push_back(over_ranks(file, "exchange_bytes_per_s",
+                            "bytes_sent / exchange_total_ns: the rate of communication",
+                            Sum::kMeaningless, exchange_rate));
+  list.push_back(over_ranks(
+      file, "measuring_percent",
+      "scopes entered times the measured cost of one, of the rank's wall time; below 0.5 as it "
+      "should be, it does not show in the figures",
+      Sum::kMeaningless, measuring_percent));
   list.push_back(over_ranks(
       file, "peak_rss_bytes",
       "largest resident set of the rank's process; under mpirun it counts shared-memory segments",
@@ -111,6 +133,9 @@ RunTelemetry summary_of(const telemetry::Report& file) {
   summary.ranks = static_cast<std::int64_t>(file.ranks.size());
   summary.subsystems = subsystems_of(file);
   summary.quantities = quantities_of(file);
+  summary.waiting = find_waiting(file);
+  summary.longest_wall_s = file.wall_s().max;
+  summary.shortest_wall_s = file.wall_s().min;
   summary.overhead_fraction = overhead_of(file);
   summary.provenance_json = file.provenance;
   flatten(nlohmann::json::parse(file.provenance, nullptr, false), "", summary.provenance);

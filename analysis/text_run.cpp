@@ -17,6 +17,7 @@ using Align = TextTable::Align;
 
 /// Evaluations shown of a long run; all of them are in JSON and CSV.
 constexpr std::size_t kShownEvaluations = 24;
+constexpr std::size_t kShownStragglers = 8;
 constexpr std::size_t kBarColumns = 20;
 constexpr double kMinute = 60.0;
 
@@ -126,6 +127,13 @@ void write_subsystems(TextPage& page, const RunTelemetry& telemetry) {
   page.table(table);
 }
 
+void write_who_was_waited_for(TextPage& page, const RunTelemetry& telemetry) {
+  if (telemetry.ranks < 2) return;
+  page.heading("Who was waited for", {"stragglers", "slow_exchange"});
+  if (telemetry.waiting.stragglers.empty()) page.paragraph("No rank in particular.");
+  write_waiting(page, "", telemetry);
+}
+
 void write_quantities(TextPage& page, const RunTelemetry& telemetry) {
   if (telemetry.quantities.empty()) return;
   page.heading("Other quantities of the ranks", {});
@@ -175,6 +183,19 @@ void write_provenance(TextPage& page, const RunTelemetry& telemetry) {
 
 }  // namespace
 
+void write_waiting(TextPage& page, const std::string& name, const RunTelemetry& telemetry) {
+  const std::string before = name.empty() ? "" : name + ": ";
+  const std::vector<Straggler>& stragglers = telemetry.waiting.stragglers;
+  const std::size_t shown = std::min(stragglers.size(), kShownStragglers);
+  for (std::size_t i = 0; i < shown; ++i) page.item(before + sentence(stragglers[i]));
+  if (shown < stragglers.size()) {
+    page.item(fmt::format("{}{} more, all in JSON and CSV", before, stragglers.size() - shown));
+  }
+  if (telemetry.waiting.slow_exchange) {
+    page.item(before + sentence(*telemetry.waiting.slow_exchange));
+  }
+}
+
 void write_run(TextPage& page, const RunReport& run) {
   page.title(run.name);
   page.paragraph(described(run.facts));
@@ -182,6 +203,7 @@ void write_run(TextPage& page, const RunReport& run) {
   write_convergence(page, run.facts);
   if (run.telemetry) {
     write_subsystems(page, *run.telemetry);
+    write_who_was_waited_for(page, *run.telemetry);
     write_quantities(page, *run.telemetry);
   } else if (run.log_parts) {
     write_log_parts(page, *run.log_parts);

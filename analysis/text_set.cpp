@@ -106,6 +106,9 @@ void write_set(TextPage& page, const std::string& folder, const Runs& runs,
   page.heading(folder, {});
   if (system) write_system(page, system->facts);
   write_runs(page, runs);
+  for (const RunReport* run : runs) {
+    if (run->telemetry) write_waiting(page, run->path.filename().string(), *run->telemetry);
+  }
 }
 
 }  // namespace analysis

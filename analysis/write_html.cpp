@@ -11,6 +11,7 @@
 #include "analysis/fields.h"
 #include "analysis/html.h"
 #include "analysis/html_charts.h"
+#include "analysis/html_waiting.h"
 #include "analysis/numbers.h"
 #include "runner/mllog/keys.h"
 
@@ -256,6 +257,7 @@ std::string report_html(const Report& report) {
   page += run_table(report);
   page += system_table(report);
   page += charts.sections;
+  page += waiting_section(report);
   page += findings(report);
   page += details(report);
   page += definitions();

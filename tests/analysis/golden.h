@@ -85,6 +85,25 @@ inline nlohmann::json rank_entry(int rank, double input_s) {
           {"scopes", 10},         {"scope_cost_s", 0.001}};
 }
 
+/// A log whose run takes the ten seconds of rank_entry().
+inline std::string ten_seconds_log() {
+  return ":::MLLOG {\"time_ms\": 1000, \"key\": \"run_start\", \"value\": null}\n"
+         ":::MLLOG {\"time_ms\": 11000, \"key\": \"run_stop\", \"value\": null, "
+         "\"metadata\": {\"status\": \"aborted\"}}\n";
+}
+
+/// Two ranks, of which rank 1 waited 4 seconds for data, and rank 0 for rank 1.
+inline nlohmann::json late_telemetry() {
+  nlohmann::json late = rank_entry(1, 4.0), prompt = rank_entry(0, 0.0);
+  prompt["subsystems_s"]["other"] = 2.0;
+  prompt["subsystems_s"]["exchange"] = 4.0;
+  late["host"] = "node<1>";
+  return {{"schema", 1},
+          {"workload", "resnet50"},
+          {"ranks", {prompt, late}},
+          {"provenance", nlohmann::json::object()}};
+}
+
 /// A telemetry file of two ranks that waited 1 and 3 seconds for data.
 inline std::string telemetry_text() {
   return nlohmann::json{{"schema", 1},

@@ -97,4 +97,33 @@ TEST(ReportCsv, HasARowForEachPart) {
   EXPECT_EQ(cell(rows, 2, "max_s"), "3");
 }
 
+TEST(ReportCsv, HasARowForEachRankThatWasWaitedFor) {
+  const golden::TemporaryFolder folder;
+  folder.write("result_1.txt", golden::ten_seconds_log());
+  folder.write("result_1.telemetry.json", golden::late_telemetry().dump());
+  const auto rows = read_csv(waiting_csv(analysis::make_report({folder.path().string()})));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(cell(rows, 1, "what"), "straggler");
+  EXPECT_EQ(cell(rows, 1, "rank"), "1");
+  EXPECT_EQ(cell(rows, 1, "host"), "node<1>");
+  EXPECT_EQ(cell(rows, 1, "part"), "input");
+  EXPECT_EQ(cell(rows, 1, "others_waited_s"), "4");
+}
+
+TEST(ReportCsv, HasARowForARunWhoseExchangeDominates) {
+  nlohmann::json telemetry = golden::late_telemetry();
+  telemetry["ranks"][1]["subsystems_s"]["input"] = 0.0;
+  telemetry["ranks"][1]["subsystems_s"]["exchange"] = 4.0;
+  telemetry["ranks"][1]["counters"]["bytes_sent"] = 300;
+  telemetry["ranks"][1]["counters"]["exchange_total_ns"] = 2'000'000'000;
+  const golden::TemporaryFolder folder;
+  folder.write("result_1.txt", golden::ten_seconds_log());
+  folder.write("result_1.telemetry.json", telemetry.dump());
+  const auto rows = read_csv(waiting_csv(analysis::make_report({folder.path().string()})));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(cell(rows, 1, "what"), "slow_exchange");
+  EXPECT_EQ(cell(rows, 1, "part_s"), "4");
+  EXPECT_EQ(cell(rows, 1, "bytes_per_s"), "150");
+}
+
 }  // namespace

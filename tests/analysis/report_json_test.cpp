@@ -53,6 +53,21 @@ TEST(ReportJson, DefinesEveryFigureInIt) {
   }
 }
 
+TEST(ReportJson, NamesTheRankThatWasWaitedFor) {
+  const golden::TemporaryFolder folder;
+  folder.write("result_1.txt", golden::ten_seconds_log());
+  folder.write("result_1.telemetry.json", golden::late_telemetry().dump());
+  const json report =
+      json::parse(report_json_text(analysis::make_report({folder.path().string()})));
+  const json& telemetry = report["files"]["result_1.txt"]["telemetry"];
+  ASSERT_EQ(telemetry["stragglers"].size(), 1u);
+  EXPECT_EQ(telemetry["stragglers"][0]["rank"], 1);
+  EXPECT_EQ(telemetry["stragglers"][0]["where_s"], (json{{"input", 4.0}}));
+  EXPECT_TRUE(telemetry["slow_exchange"].is_null());
+  EXPECT_NE(report["definitions"]["stragglers"]["definition"], "");
+  EXPECT_NE(report["definitions"]["slow_exchange"]["definition"], "");
+}
+
 TEST(ReportJson, WritesWhatIsNotFiniteAsNull) {
   const golden::TemporaryFolder folder;
   folder.write("result_1.txt",

@@ -2,6 +2,7 @@
 // Hides nothing.
 #include "analysis/telemetry_file.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "golden.h"
@@ -75,6 +76,58 @@ TEST(TelemetryBeside, ThatIsDamagedIsAFindingAndTheLogsOwnPartsRemain) {
   EXPECT_FALSE(report.runs[0].telemetry);
   EXPECT_EQ(report.runs[0].findings.size(), 1u);
   EXPECT_EQ(report.runs[0].best_breakdown(), &*report.runs[0].log_parts);
+}
+
+analysis::RunReport run_with(const nlohmann::json& telemetry) {
+  const golden::TemporaryFolder folder;
+  folder.write("result_1.txt", golden::ten_seconds_log());
+  folder.write("result_1.telemetry.json", telemetry.dump());
+  return analysis::make_report({folder.path().string()}).runs.at(0);
+}
+
+/// The findings about telemetry.
+std::vector<std::string> told_of(const analysis::RunReport& run) {
+  std::vector<std::string> texts;
+  for (const Finding& finding : run.findings) {
+    if (finding.text.find("telemetry") != std::string::npos) texts.push_back(finding.text);
+  }
+  return texts;
+}
+
+TEST(TelemetryBeside, IsNoFindingWhereItCoversTheRun) {
+  const analysis::RunReport run = run_with(golden::late_telemetry());
+  EXPECT_TRUE(run.telemetry);
+  EXPECT_THAT(told_of(run), testing::IsEmpty());
+}
+
+TEST(TelemetryBeside, WhosePartsDoNotAddUpIsAFindingAndNotShown) {
+  nlohmann::json telemetry = golden::late_telemetry();
+  telemetry["ranks"][1]["subsystems_s"]["input"] = 3.8;
+  const analysis::RunReport run = run_with(telemetry);
+  EXPECT_FALSE(run.telemetry);
+  ASSERT_THAT(told_of(run), testing::SizeIs(1));
+  EXPECT_THAT(told_of(run)[0], testing::HasSubstr("/ranks/1/subsystems_s: must sum to wall_s 10 "
+                                                  "within 1 %, but sums to 9.8"));
+}
+
+TEST(TelemetryBeside, ThatDoesNotCoverTheLogsRunIsAFinding) {
+  nlohmann::json telemetry = golden::late_telemetry();
+  for (const char* part : {"input", "forward"}) telemetry["ranks"][1]["subsystems_s"][part] = 4.7;
+  telemetry["ranks"][1]["wall_s"] = 11.4;
+  const analysis::RunReport run = run_with(telemetry);
+  EXPECT_TRUE(run.telemetry);
+  EXPECT_THAT(told_of(run),
+              testing::ElementsAre("telemetry: a rank accounts for 11.400 s, the log's run lasted "
+                                   "10.000 s; expected within 1 % and 1 s"));
+}
+
+TEST(TelemetryBeside, ThatCostTooMuchIsAFinding) {
+  nlohmann::json telemetry = golden::late_telemetry();
+  telemetry["ranks"][0]["scope_cost_s"] = 0.2;
+  const analysis::RunReport run = run_with(telemetry);
+  ASSERT_THAT(told_of(run), testing::SizeIs(1));
+  EXPECT_THAT(told_of(run)[0], testing::HasSubstr("measuring cost 1.0"));
+  EXPECT_THAT(told_of(run)[0], testing::HasSubstr("expected below 0.5 %"));
 }
 
 }  // namespace

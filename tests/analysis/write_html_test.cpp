@@ -134,6 +134,20 @@ TEST(HtmlReport, HasATableBeneathEachChart) {
   EXPECT_THAT(html, HasSubstr("Demo &lt;CPU&gt;"));
 }
 
+TEST(HtmlReport, NamesTheRankThatWasWaitedFor) {
+  const golden::TemporaryFolder folder;
+  folder.write("result_1.txt", golden::ten_seconds_log());
+  folder.write("result_1.telemetry.json", golden::late_telemetry().dump());
+  const std::string html = report_html(analysis::make_report({folder.path().string()}));
+  EXPECT_EQ(read_page(html).fault, "");
+  const std::size_t section = html.find("<h2>Who was waited for</h2>");
+  ASSERT_NE(section, std::string::npos);
+  EXPECT_THAT(html.substr(section), HasSubstr("node&lt;1&gt;"));
+  folder.write("result_1.telemetry.json", golden::telemetry_text());
+  EXPECT_THAT(report_html(analysis::make_report({folder.path().string()})),
+              HasSubstr("No rank in particular."));
+}
+
 TEST(JsonInScript, CannotEndTheScript) {
   EXPECT_EQ(analysis::json_in_script("\"</script>&\""), "\"\\u003c/script\\u003e\\u0026\"");
 }

@@ -83,6 +83,23 @@ TEST(TextReport, ShowsTheSubsystemsWhereTelemetryIs) {
   EXPECT_THAT(text, Not(HasSubstr("by the log's records")));
 }
 
+TEST(TextReport, NamesTheRankThatWasWaitedFor) {
+  const golden::TemporaryFolder folder;
+  folder.write("result_1.txt", golden::ten_seconds_log());
+  folder.write("result_1.telemetry.json", golden::late_telemetry().dump());
+  const std::string late =
+      "- rank 1 on host node<1> was waited for in training: 4.0 s longer than the\n"
+      "  median rank (4.0 s more input); the others spent 4.0 s more in exchange\n";
+  EXPECT_THAT(text_of(analysis::make_report({folder.path().string()})), HasSubstr(late));
+  folder.write("result_1.telemetry.json", golden::telemetry_text());
+  EXPECT_THAT(text_of(analysis::make_report({folder.path().string()})),
+              HasSubstr("  No rank in particular.\n"));
+  folder.write("result_2.txt", golden::ten_seconds_log());
+  folder.write("result_2.telemetry.json", golden::late_telemetry().dump());
+  EXPECT_THAT(text_of(analysis::make_report({folder.path().string()})),
+              HasSubstr("- result_2.txt: rank 1 on host node<1> was waited for"));
+}
+
 TEST(TextReport, ShowsTheSetAboveItsRuns) {
   const std::string text = text_of("set");
   EXPECT_THAT(text, HasSubstr("results/demo/resnet\n  4 of 5 runs succeeded"));
