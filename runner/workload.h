@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runner/base/object_reader.h"
+#include "runner/base/state.h"
 #include "runner/communicator.h"
 #include "runner/run_config.h"
 #include "runner/telemetry/telemetry.h"
@@ -102,8 +103,8 @@ struct Surroundings {
 };
 
 /// One benchmark. Every call is collective; none prints, and time is only taken by the scopes of
-/// the Telemetry that the workload was given. Order: initialize, [load_weights], stage, then train
-/// and evaluate.
+/// the Telemetry that the workload was given. Order: initialize, [load_weights or restore], stage,
+/// then train and evaluate.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -130,6 +131,18 @@ class Workload {
   virtual void save_weights(StateWriter* writer) = 0;
   /// Throws DataError when an array is missing, of another shape, or unknown.
   virtual void load_weights(const StateReader& reader) = 0;
+  /// All that a bit-exact resume needs beside configuration and steps done, between two calls of
+  /// train or evaluate; weights under the reference model's names. Changes nothing: a run that was
+  /// saved ends with the bits of one that was not. The arrays refer to the workload.
+  virtual std::vector<base::StateArray> state() = 0;
+  /// Puts back what state() gave after `steps_done` steps, which is all that decides the samples of
+  /// the next: bit for bit on as many ranks. After initialize(), before stage().
+  virtual void restore(const base::StateSource& source, std::int64_t steps_done) = 0;
+  /// Bytes of state() on this many ranks; before initialize(), for --dry-run.
+  virtual std::int64_t state_bytes() const = 0;
+  /// The workload's own keys that a resumed run may change, because no bit of the state depends on
+  /// them: "/dataset/decode_threads"; "/staging" for all below it.
+  virtual std::vector<std::string> keys_without_effect() const { return {}; }
   /// A hash of the parameters' bits on this rank: equal on all ranks unless replicas drifted.
   virtual std::uint64_t replica_hash() const = 0;
   virtual StepCost step_cost() const = 0;

@@ -56,6 +56,8 @@ class ToyWorkload final : public Workload {
     TrainResult result;
     for (std::int64_t i = 0; i < steps; ++i) {
       ++step_;
+      value_ = 0.875 * value_ + static_cast<double>(step_);
+      part_ = 0.5 * part_ + static_cast<double>(around_.world.rank());
       if (script_.at_step) script_.at_step(step_);
       if (step_ == script_.throw_at_step && around_.world.rank() == script_.throwing_rank) {
         throw base::DataError("toy.tar: sample 5 is damaged");
@@ -82,10 +84,40 @@ class ToyWorkload final : public Workload {
   void save_weights(StateWriter* writer) override {
     note("save_weights");
     if (around_.world.rank() != 0) return;
-    const std::vector<float> weights = {1.0F, 2.0F, static_cast<float>(seed_ % 1000)};
+    const std::vector<float> weights = {1.0F, static_cast<float>(value_),
+                                        static_cast<float>(seed_ % 1000)};
     writer->write("weights", {3}, weights);
   }
   void load_weights(const StateReader& reader) override { reader.read("weights", {3}); }
+  std::vector<base::StateArray> state() override {
+    note("state");
+    const auto part = [this](std::vector<std::byte>&) {
+      return std::as_bytes(std::span<const double>(&part_, 1));
+    };
+    return {base::replicated<double>("value", {1}, [this] { return std::vector{value_}; }),
+            {"resume/part",
+             base::ElementType::kFloat64,
+             {around_.world.size(), 1},
+             base::Holding::kRowsOfRanks,
+             around_.world.rank(),
+             1,
+             part}};
+  }
+  void restore(const base::StateSource& source, std::int64_t steps_done) override {
+    note("restore");
+    value_ = base::read_array<double>(source, "value", {1}).front();
+    if (source.shape("resume/part").front() == around_.world.size()) {
+      source.read_rows("resume/part", base::ElementType::kFloat64, around_.world.rank(),
+                       std::as_writable_bytes(std::span<double>(&part_, 1)));
+    }
+    step_ = steps_done;
+  }
+  std::int64_t state_bytes() const override { return 8 * (1 + around_.world.size()); }
+  std::vector<std::string> keys_without_effect() const override {
+    return {"/epochs", "/model/kill_at_step", "/model/checkpoint_at_step"};
+  }
+  /// All that steps have done to this rank's state.
+  std::pair<double, double> values() const { return {value_, part_}; }
   std::uint64_t replica_hash() const override {
     return around_.world.rank() == script_.drifting_rank ? ~0ULL : 42 + seed_;
   }
@@ -101,6 +133,7 @@ class ToyWorkload final : public Workload {
   ToyScript script_;
   WorkloadInfo info_;
   std::int64_t step_ = 0;
+  double value_ = 0.0, part_ = 0.0;
 };
 
 }  // namespace runner

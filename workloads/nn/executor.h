@@ -70,6 +70,7 @@ class Executor {
   Parameters& parameters() { return *parameters_; }
   const Parameters& parameters() const { return *parameters_; }
   RunningStatistics& statistics() { return statistics_; }
+  const Network& network() const { return network_; }
   std::int64_t batch() const { return options_.batch; }
   /// FLOPs of one pass: forward, and of training forward + backward (no input gradient for the
   /// first layer).

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runner/base/error.h"
+
 namespace nn {
 
 RunningStatistics::RunningStatistics(const Network& network) {
@@ -84,6 +86,18 @@ void RunningStatistics::set(int index, std::span<const float> mean,
     part_[place.offset + c] = part_[half_ + place.offset + c] = 0.0;
   }
   decay_.at(static_cast<std::size_t>(index)) = 1.0;
+  ++version_;
+}
+
+void RunningStatistics::set_parts(const Parts& parts) {
+  if (parts.kept.size() != kept_.size() || parts.part.size() != part_.size() ||
+      parts.decay.size() != decay_.size()) {
+    throw base::ShapeError("running statistics: set_parts() got those of another network");
+  }
+  std::copy(parts.kept.begin(), parts.kept.end(), kept_.begin());
+  std::copy(parts.part.begin(), parts.part.end(), part_.begin());
+  std::copy(parts.decay.begin(), parts.decay.end(), decay_.begin());
+  discard_step();
   ++version_;
 }
 

@@ -34,6 +34,15 @@ class RunningStatistics {
   std::span<const double> mean(int index) const;
   std::span<const double> variance(int index) const;
   void set(int index, std::span<const float> mean, std::span<const float> variance);
+
+  /// All that decides later values between two steps. kept and decay are the same on every rank,
+  /// part is this rank's own.
+  struct Parts {
+    std::span<const double> kept, part, decay;
+  };
+  Parts parts() const { return {kept_, part_, decay_}; }
+  /// Throws ShapeError when the sizes are not those of parts().
+  void set_parts(const Parts& parts);
   /// Rises with every change of mean() or variance().
   std::int64_t version() const { return version_; }
 

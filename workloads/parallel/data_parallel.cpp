@@ -72,4 +72,17 @@ void DataParallel::synchronize_statistics() {
       [this](std::span<double> part) { world_.allreduce_sum(part); });
 }
 
+nn::ReplicaPlace DataParallel::place() const {
+  return {world_.rank(), world_.size(),
+          [this](std::span<double> part) { world_.allreduce_sum(part); }};
+}
+
+std::vector<base::StateArray> DataParallel::state(nn::Optimizer& optimizer) {
+  return nn::training_state(*executor_, optimizer, place());
+}
+
+void DataParallel::restore(const base::StateSource& source, nn::Optimizer& optimizer) {
+  nn::restore_training_state(source, *executor_, optimizer, place());
+}
+
 }  // namespace parallel

@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "runner/communicator.h"
 #include "runner/telemetry/telemetry.h"
 #include "workloads/nn/executor.h"
 #include "workloads/nn/optimizer.h"
+#include "workloads/nn/training_state.h"
 #include "workloads/parallel/gradient_exchange.h"
 #include "workloads/parallel/statistics_exchange.h"
 
@@ -58,12 +60,18 @@ class DataParallel {
   /// Collective. Makes the running statistics those of all ranks' batches.
   void synchronize_statistics();
 
+  /// Collective. The arrays of a checkpoint, for a bit-exact resume; changes nothing.
+  std::vector<base::StateArray> state(nn::Optimizer& optimizer);
+  /// Collective. Goes on from them, with the same bits on as many ranks.
+  void restore(const base::StateSource& source, nn::Optimizer& optimizer);
+
   nn::Executor& executor() { return *executor_; }
   const nn::Executor& executor() const { return *executor_; }
   const BatchSplit& split() const { return split_; }
   std::int64_t local_batch() const { return executor_->batch(); }
 
  private:
+  nn::ReplicaPlace place() const;
   const runner::Communicator& world_;
   telemetry::Telemetry& telemetry_;
   DataParallelConfig config_;

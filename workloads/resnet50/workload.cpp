@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/state.h"
 #include "runner/base/system_facts.h"
 #include "runner/mllog/keys.h"
 #include "workloads/nn/loss.h"
@@ -52,6 +53,12 @@ class ResNet50 final : public runner::Workload {
   double evaluate(runner::OutputSink* outputs) override;
   void save_weights(runner::StateWriter* writer) override;
   void load_weights(const runner::StateReader& reader) override;
+  std::vector<base::StateArray> state() override { return model_->state(*optimizer_); }
+  void restore(const base::StateSource& source, std::int64_t steps_done) override;
+  std::int64_t state_bytes() const override {
+    return nn::training_state_bytes(network_, *optimizer_, around_.world.size());
+  }
+  std::vector<std::string> keys_without_effect() const override;
   std::uint64_t replica_hash() const override {
     return model_->executor().parameters().weights_hash();
   }
@@ -316,10 +323,22 @@ void ResNet50::load_weights(const runner::StateReader& reader) {
       known.insert(spec.name + member);
   }
   for (const std::string& name : reader.names()) {
-    if (known.count(name) == 0) {
+    if (known.count(name) == 0 && !name.starts_with(base::kResumeGroup)) {
       throw base::DataError(fmt::format("weights: {}: this model has no such array", name));
     }
   }
+}
+
+void ResNet50::restore(const base::StateSource& source, std::int64_t steps_done) {
+  model_->restore(source, *optimizer_);
+  // Order and augmentation are functions of (seed, epoch, sample): the step is all they need.
+  steps_done_ = steps_done;
+  batches_.reset();
+}
+
+std::vector<std::string> ResNet50::keys_without_effect() const {
+  // More epochs only append steps: where they move the schedule, its decay_epochs differ too.
+  return {"/staging", "/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs"};
 }
 
 runner::StepCost ResNet50::step_cost() const {

@@ -1,0 +1,94 @@
+// What a checkpoint keeps of a workload: named arrays, whole on every rank or in rows shared out.
+// Hides nothing; workloads describe their state with it, files of checkpoints keep it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace base {
+
+enum class ElementType { kFloat32, kFloat64, kInt64 };
+
+template <class T>
+constexpr ElementType element_type() {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> ||
+                std::is_same_v<T, std::int64_t>);
+  if constexpr (std::is_same_v<T, float>) return ElementType::kFloat32;
+  if constexpr (std::is_same_v<T, double>) return ElementType::kFloat64;
+  return ElementType::kInt64;
+}
+
+constexpr std::int64_t size_of(ElementType type) { return type == ElementType::kFloat32 ? 4 : 8; }
+
+/// Arrays below this group serve a resume alone: whoever reads weights passes over them.
+inline constexpr char kResumeGroup[] = "resume/";
+
+enum class Holding {
+  kEveryRank,   ///< all ranks have the same array
+  kRowsOfRanks  ///< each rank has rows of its own; together they are the array, each row once
+};
+
+/// One array of a state, the same name, element and shape on every rank.
+struct StateArray {
+  std::string name;  ///< '/' makes groups
+  ElementType element = ElementType::kFloat32;
+  std::vector<std::int64_t> shape;  ///< of the whole array, row-major; at least one extent
+  Holding holding = Holding::kEveryRank;
+  std::int64_t first_row = 0, rows = 0;  ///< those of this rank, for kRowsOfRanks
+  /// What this rank has of it: the state's own memory, or `scratch` filled with it. Valid until the
+  /// state changes or scratch does.
+  std::function<std::span<const std::byte>(std::vector<std::byte>& scratch)> bytes;
+
+  std::int64_t row_bytes() const {
+    return std::accumulate(shape.begin() + 1, shape.end(), size_of(element), std::multiplies<>());
+  }
+  std::int64_t total_bytes() const { return shape.front() * row_bytes(); }
+};
+
+/// An array that every rank has; `values` gives it row-major when it is written.
+template <class T>
+StateArray replicated(std::string name, std::vector<std::int64_t> shape,
+                      std::function<std::vector<T>()> values) {
+  const auto bytes = [values = std::move(values)](std::vector<std::byte>& scratch) {
+    const std::vector<T> all = values();
+    scratch.resize(all.size() * sizeof(T));
+    std::memcpy(scratch.data(), all.data(), scratch.size());
+    return std::span<const std::byte>(scratch);
+  };
+  return {std::move(name), element_type<T>(), std::move(shape), Holding::kEveryRank, 0, 0, bytes};
+}
+
+/// The arrays of a checkpoint. All calls throw DataErrors that name file and array where there is
+/// none of that name, or one of another kind.
+class StateSource {
+ public:
+  virtual ~StateSource() = default;
+  virtual std::vector<std::int64_t> shape(const std::string& name) const = 0;
+  /// Collective. The whole array on every rank.
+  virtual void read(const std::string& name, ElementType element,
+                    const std::vector<std::int64_t>& shape, std::span<std::byte> out) const = 0;
+  /// On this rank alone: the rows from `first_row` on that `out` has room for.
+  virtual void read_rows(const std::string& name, ElementType element, std::int64_t first_row,
+                         std::span<std::byte> out) const = 0;
+};
+
+/// Collective. The values of a whole array, row-major.
+template <class T>
+std::vector<T> read_array(const StateSource& source, const std::string& name,
+                          const std::vector<std::int64_t>& shape) {
+  const std::int64_t count =
+      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  std::vector<T> values(static_cast<std::size_t>(count));
+  source.read(name, element_type<T>(), shape, std::as_writable_bytes(std::span<T>(values)));
+  return values;
+}
+
+}  // namespace base
