@@ -28,11 +28,10 @@ constexpr double kClockLimitMs = 1e11;
 constexpr std::int64_t kToldMalformed = 20;
 
 constexpr char kQualityTarget[] = "quality_target";
-constexpr char kResumed[] = "resumed";
 constexpr std::array kMarks = {
     keys::kInitStart,   keys::kInitStop,   keys::kRunStart,  keys::kRunStop,    keys::kStagingStart,
     keys::kStagingStop, keys::kBlockStart, keys::kBlockStop, keys::kEpochStart, keys::kEpochStop,
-    keys::kEvalStart,   keys::kEvalStop,   "save_start",     "save_stop"};
+    keys::kEvalStart,   keys::kEvalStop,   keys::kSaveStart, keys::kSaveStop};
 /// Logged once by a careful program; repetition is a fact worth telling.
 constexpr std::array kOneTime = {keys::kCacheClear, keys::kInitStart, keys::kInitStop,
                                  keys::kRunStart, keys::kRunStop};
@@ -84,7 +83,7 @@ void Collector::add(const mllog::Record& record) {
   note_not_finite(record);
   const bool one_time = std::find(kOneTime.begin(), kOneTime.end(), record.key) != kOneTime.end();
   if (one_time) ++log_.counts[record.key];
-  if (record.key == kResumed && record.value != json(false)) log_.resumed = true;
+  if (record.key == keys::kResumed && record.value != json(false)) log_.resumed = true;
   ++order_;
 }
 

@@ -19,9 +19,6 @@ constexpr double kMsPerSecond = 1000.0;
 /// beside the training, not in it.
 constexpr double kAsyncFraction = 0.01;
 
-constexpr char kSaveStart[] = "save_start";
-constexpr char kSaveStop[] = "save_stop";
-
 /// First start with first stop, second with second, in file order; a log whose run died while
 /// staging has one start too many.
 void pair_staging(const ParsedLog& log, const Window& window, RunIntervals& result) {
@@ -168,8 +165,8 @@ RunIntervals intervals_of(const ParsedLog& log, const Window& window) {
   result.has_epochs = !log.all(start).empty();
   result.evaluations = pair_marks(log.all(keys::kEvalStart), log.all(keys::kEvalStop), window);
   result.has_evaluations = !log.all(keys::kEvalStart).empty();
-  result.saves = pair_marks(log.all(kSaveStart), log.all(kSaveStop), window);
-  result.has_saves = !log.all(kSaveStart).empty();
+  result.saves = pair_marks(log.all(keys::kSaveStart), log.all(keys::kSaveStop), window);
+  result.has_saves = !log.all(keys::kSaveStart).empty();
   pair_staging(log, window, result);
   return result;
 }

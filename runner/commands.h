@@ -18,6 +18,7 @@ namespace runner {
 struct CommandParts {
   std::vector<WorkloadEntry> workloads;
   MakeStateWriter make_state_writer;
+  CheckpointFormat checkpoint_format;
   std::function<std::unique_ptr<StateReader>(const std::string& path)> make_state_reader;
   std::function<std::unique_ptr<OutputSink>(const std::string& path)> make_output_sink;
   std::function<nlohmann::json()> libraries;  ///< names and versions

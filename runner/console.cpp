@@ -52,7 +52,8 @@ void Console::warn(const std::string& text) {
   logger_->warn("WARNING: " + text);
 }
 
-void Console::begin_progress() {
+void Console::begin_progress(std::int64_t steps_done) {
+  began_steps_ = steps_done;
   began_ns_ = clock_.steady_ns();
   shown_ns_ = began_ns_;
 }
@@ -64,8 +65,9 @@ void Console::progress(const ProgressPoint& point) {
   if (shown_ns_ && now - *shown_ns_ < pause) return;
   shown_ns_ = now;
   const double elapsed_s = static_cast<double>(now - began_ns_) / kSecondNs;
-  const double left_s = point.steps_done > 0
-                            ? elapsed_s / static_cast<double>(point.steps_done) *
+  const std::int64_t steps_here = point.steps_done - began_steps_;
+  const double left_s = steps_here > 0
+                            ? elapsed_s / static_cast<double>(steps_here) *
                                   static_cast<double>(point.steps_total - point.steps_done)
                             : 0.0;
   const std::string text =

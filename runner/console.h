@@ -39,8 +39,8 @@ class Console {
 
   void info(const std::string& text);
   void warn(const std::string& text);
-  /// Starts the clock of rate and ETA.
-  void begin_progress();
+  /// Starts the clock of rate and ETA, `steps_done` steps into a (resumed) run.
+  void begin_progress(std::int64_t steps_done = 0);
   /// Shows `point` if it is time for it.
   void progress(const ProgressPoint& point);
 
@@ -50,7 +50,7 @@ class Console {
   Style style_;
   const base::Clock& clock_;
   std::shared_ptr<spdlog::logger> logger_;
-  std::int64_t began_ns_ = 0;
+  std::int64_t began_ns_ = 0, began_steps_ = 0;
   std::optional<std::int64_t> shown_ns_;
   bool line_open_ = false;
 };

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runner/checkpoint_folder.h"
 #include "runner/earlier_runs.h"
 
 namespace runner {
@@ -23,13 +24,9 @@ std::int64_t evaluations(const RunConfig& config) {
   return count;
 }
 
-std::string folder_of(const RunConfig& config) {
-  return fmt::format("{}/{}/{}", config.results_directory, config.system_name, config.workload);
-}
-
 /// Seconds at most, from the latest run of the same work on this system; else why there is none.
 Json time_plan(const RunConfig& config, std::int64_t runs, std::int64_t steps, int ranks) {
-  const auto earlier = find_earlier_run(folder_of(config), config.reader.resolved(), ranks);
+  const auto earlier = find_earlier_run(results_folder(config), config.reader.resolved(), ranks);
   if (!earlier) {
     return {{"estimate",
              "none: no earlier run of this work on this system; `trainmark bench` "
@@ -69,6 +66,19 @@ Json free_bytes(const std::string& directory) {
   return error ? Json() : Json(space.available);
 }
 
+/// Also without an interval: a signal may ask for one.
+Json checkpoint_plan(const RunConfig& config, const RunSetPlan& plan, const Workload& workload,
+                     int rank) {
+  const std::int64_t bytes = workload.state_bytes();
+  // While a new one is written, the others stay.
+  Json all = {{"folder", checkpoints_folder(config)},
+              {"bytes_each", bytes},
+              {"bytes_at_most", (config.checkpoint.keep_last + 1) * bytes * plan.runs},
+              {"free_bytes", free_bytes(checkpoints_folder(config))}};
+  if (plan.resume && rank == 0) all["resume_from"] = resume_candidates(*plan.resume).front();
+  return all;
+}
+
 Json target_plan(const RunConfig& config, const WorkloadInfo& info) {
   return {{"metric", info.target.log_key},
           {"value", config.has_target ? config.target_quality : info.target.value},
@@ -99,8 +109,9 @@ std::vector<std::string> known_rule_breaks(const RunConfig& config, const Worklo
   return breaks;
 }
 
-Json plan_run(const RunConfig& config, std::int64_t runs, Workload& workload,
+Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
               const Surroundings& around, const ThreadPlan& threads) {
+  const std::int64_t runs = plan.runs;
   workload.open_data();
   const WorkloadInfo& info = workload.info();
   const StepCost cost = workload.step_cost();
@@ -117,9 +128,10 @@ Json plan_run(const RunConfig& config, std::int64_t runs, Workload& workload,
           {"schedule", schedule_plan(config, runs, info, cost, around.world.size())},
           {"memory", {{"rank_bytes", workload.memory_plan()}}},
           {"disk",
-           {{"folder", folder_of(config)},
+           {{"folder", results_folder(config)},
             {"weights_bytes", weights},
             {"free_bytes", free_bytes(config.results_directory)}}},
+          {"checkpoint", checkpoint_plan(config, plan, workload, around.world.rank())},
           {"staging", workload.staging_plan()},
           {"ranks",
            {{"ranks", around.world.size()},

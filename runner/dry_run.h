@@ -8,6 +8,7 @@
 
 #include "runner/placement.h"
 #include "runner/run_config.h"
+#include "runner/run_set.h"
 #include "runner/workload.h"
 
 namespace runner {
@@ -16,9 +17,9 @@ namespace runner {
 std::vector<std::string> known_rule_breaks(const RunConfig& config, const WorkloadInfo& info);
 
 /// Collective. Reads the dataset's metadata, trains nothing, writes nothing. {"config",
-/// "workload", "schedule", "memory", "disk", "ranks", "log", "rules"}; the same on every rank but
-/// for what is per rank, which is rank 0's.
-nlohmann::json plan_run(const RunConfig& config, std::int64_t runs, Workload& workload,
+/// "workload", "schedule", "memory", "disk", "checkpoint", "ranks", "log", "rules"}; the same on
+/// every rank but for what is per rank, which is rank 0's.
+nlohmann::json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
                         const Surroundings& around, const ThreadPlan& threads);
 
 }  // namespace runner

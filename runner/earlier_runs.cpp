@@ -22,8 +22,9 @@ constexpr std::string_view kTelemetryEnding = ".telemetry.json";
 
 /// What changes neither the work of a step nor that of staging.
 Json work_of(Json config) {
-  for (const char* key : {"seed", "epochs", "target", "submission", "results", "evaluation",
-                          "schedule", "optimizer", "clear_caches", "hang_timeout_s"}) {
+  for (const char* key :
+       {"seed", "epochs", "target", "submission", "results", "evaluation", "schedule", "optimizer",
+        "clear_caches", "hang_timeout_s", "checkpoint"}) {
     config.erase(key);
   }
   return config;

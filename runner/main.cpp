@@ -11,6 +11,7 @@
 
 #include "runner/commands.h"
 #include "runner/on_ranks.h"
+#include "staging/checkpoint_file.h"
 #include "staging/h5.h"
 #include "workloads/nn/version.h"
 #include "workloads/registry.h"
@@ -46,6 +47,7 @@ void add_runner(runner::Program& program) {
   parts.make_output_sink = [](const std::string& path) {
     return std::make_unique<staging::H5OutputSink>(path);
   };
+  parts.checkpoint_format = staging::checkpoint_format();
   parts.libraries = libraries;
   program.commands = runner::commands(std::move(parts));
   program.run_on_ranks = runner::run_on_ranks;

@@ -56,7 +56,36 @@ EvaluationConfig parse_evaluation(const base::ObjectReader& in, std::int64_t epo
   return evaluation;
 }
 
+CheckpointConfig parse_checkpoint(const base::ObjectReader& in) {
+  CheckpointConfig checkpoint;
+  checkpoint.directory = in.optional("directory", checkpoint.directory,
+                                     "root of the folders of checkpoints; empty: that of results");
+  checkpoint.every_steps =
+      in.optional("every_steps", checkpoint.every_steps,
+                  "steps between checkpoints; 0: none by steps", base::at_least(0));
+  checkpoint.every_minutes =
+      in.optional("every_minutes", checkpoint.every_minutes,
+                  "minutes between checkpoints; 0: none by time", base::not_negative());
+  checkpoint.keep_last =
+      in.optional("keep_last", checkpoint.keep_last,
+                  "checkpoints that stay when a new one is complete", base::at_least(1));
+  return checkpoint;
+}
+
+std::string folder_below(const std::string& root, const RunConfig& config) {
+  return fmt::format("{}/{}/{}", root, config.system_name, config.workload);
+}
+
 }  // namespace
+
+std::string results_folder(const RunConfig& config) {
+  return folder_below(config.results_directory, config);
+}
+
+std::string checkpoints_folder(const RunConfig& config) {
+  const std::string& own = config.checkpoint.directory;
+  return folder_below(own.empty() ? config.results_directory : own, config);
+}
 
 std::int64_t EvaluationConfig::next_due(std::int64_t epoch_num) const {
   const std::int64_t first = offset_epochs > 0 ? offset_epochs : every_epochs;
@@ -70,6 +99,7 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                    .workload = {},
                    .submission = {},
                    .evaluation = {},
+                   .checkpoint = {},
                    .system_name = {},
                    .reader = reader};
   config.workload =
@@ -88,6 +118,8 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
       parse_submission(reader.object("submission", "what the MLPerf log says of the submission"));
   config.evaluation =
       parse_evaluation(reader.object("evaluation", "when quality is measured"), config.epochs);
+  config.checkpoint = parse_checkpoint(
+      reader.object("checkpoint", "when the state of a run is saved, so that --resume can go on"));
   const auto results = reader.object("results", "where results go");
   config.results_directory = results.optional("directory", config.results_directory,
                                               "root of the results", base::not_empty());

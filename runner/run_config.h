@@ -26,6 +26,13 @@ struct EvaluationConfig {
   std::int64_t next_due(std::int64_t epoch_num) const;
 };
 
+struct CheckpointConfig {
+  std::string directory;         ///< root of their folders; empty: beside the results
+  std::int64_t every_steps = 0;  ///< 0: not by steps
+  double every_minutes = 0.0;    ///< 0: not by time
+  std::int64_t keep_last = 2;
+};
+
 struct RunConfig {
   std::string file;         ///< as given on the command line
   std::string workload;     ///< registry name
@@ -35,6 +42,7 @@ struct RunConfig {
   double target_quality = 0.0;
   SubmissionConfig submission;
   EvaluationConfig evaluation;
+  CheckpointConfig checkpoint;
   std::string system_name;  ///< results/<system>/<workload>/
   std::string results_directory = "results";
   std::string clear_caches = "auto";  ///< auto, never, required
@@ -46,6 +54,11 @@ struct RunConfig {
 /// Reads the keys that belong to every workload. The caller lets the workload read its own, then
 /// reject_unknown(). Throws ConfigError.
 RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file);
+
+/// results/<system>/<workload>: where a run's files go.
+std::string results_folder(const RunConfig& config);
+/// The folder that has those of checkpoints: the same, or the one below checkpoint.directory.
+std::string checkpoints_folder(const RunConfig& config);
 
 /// `count` different 64-bit seeds, a function of `master` alone; none is 0.
 std::vector<std::uint64_t> derive_seeds(std::uint64_t master, std::int64_t count);

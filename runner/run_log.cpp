@@ -95,6 +95,14 @@ void RunLog::run_start() {
   writer_.start(keys::kRunStart);
 }
 
+void RunLog::resumed(const std::string& checkpoint, const RunPosition& position) {
+  Json metadata = epoch_metadata(position.epoch_num);
+  metadata[keys::kStep] = position.steps_done;
+  metadata["checkpoint"] = checkpoint;
+  metadata["earlier_s"] = position.elapsed_s;
+  writer_.event(keys::kResumed, true, metadata);
+}
+
 void RunLog::staging_start() { writer_.start(keys::kStagingStart); }
 
 void RunLog::staging_stop(const nlohmann::json& facts) {
@@ -119,6 +127,14 @@ void RunLog::epoch_stop(const EpochFacts& facts) {
   writer_.event(keys::kThroughput, facts.samples_per_s, metadata);
   writer_.event(keys::kTrackedStats,
                 {{keys::kThroughput, facts.samples_per_s}, {keys::kTrainLoss, loss}}, metadata);
+}
+
+void RunLog::save_start(std::int64_t steps_done) {
+  writer_.start(keys::kSaveStart, {{keys::kStep, steps_done}});
+}
+
+void RunLog::save_stop(std::int64_t steps_done) {
+  writer_.end(keys::kSaveStop, {{keys::kStep, steps_done}});
 }
 
 void RunLog::eval_start(std::int64_t epoch_num) {

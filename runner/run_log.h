@@ -7,6 +7,7 @@
 #include <string>
 
 #include "runner/caches.h"
+#include "runner/checkpoint_record.h"
 #include "runner/mllog/log_writer.h"
 #include "runner/run_config.h"
 #include "runner/workload.h"
@@ -35,11 +36,16 @@ class RunLog {
              int ranks, int nodes);
   void init_stop();
   void run_start();
+  /// That this run goes on from a checkpoint: which, where in the run that is, and the seconds from
+  /// the first run_start to it.
+  void resumed(const std::string& checkpoint, const RunPosition& position);
   void staging_start();
   void staging_stop(const nlohmann::json& facts);
   void block_start(std::int64_t first_epoch_num, std::int64_t epoch_count);
   void epoch_start(std::int64_t epoch_num);
   void epoch_stop(const EpochFacts& facts);
+  void save_start(std::int64_t steps_done);
+  void save_stop(std::int64_t steps_done);
   void eval_start(std::int64_t epoch_num);
   void eval_stop(std::int64_t epoch_num, const QualityTarget& target, double quality);
   void block_stop(std::int64_t first_epoch_num, std::int64_t epoch_count);

@@ -53,12 +53,18 @@ class Run {
   bool run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num);
   bool train_epoch(std::int64_t epoch_num);
   bool evaluate(std::int64_t epoch_num);
+  bool reached_target();
   void stage();
+  /// Goes on where a checkpoint was written, if there is one.
+  void resume();
+  /// Saves the run when somebody asked for it or its steps are due.
+  void save_if_wanted();
   /// True when the run goes on; else the outcome says why not. `ns_per_step` sets the next cut.
   bool agree_to_go_on(bool finite, double ns_per_step);
   void compare_replicas(std::int64_t epoch_num);
   void show_progress(std::int64_t epoch_num, double mean_loss);
-  double since_start_s() const;
+  std::int64_t steps_to_next_cut() const;
+  double since_start_s() const;  ///< with the earlier parts of a resumed run
   void finish();
 
   const RunConfig& config_;
@@ -68,7 +74,8 @@ class Run {
   Watchdog watchdog_;
   RunOutcome outcome_;
   std::int64_t started_ns_ = 0;
-  std::int64_t steps_done_ = 0;
+  RunPosition at_;
+  bool checkpoint_wanted_ = false;
   std::int64_t steps_at_once_ = 1;
   double samples_per_s_ = 0.0;
 };
@@ -94,6 +101,7 @@ void Run::initialize(const CacheClearing& caches) {
   log_.caches(caches);
   log_.init_start();
   workload_.open_data();
+  if (doors_.resume != nullptr) require_same_data(*doors_.resume, workload_.info());
   workload_.initialize();
   outcome_.target = workload_.info().target;
   if (config_.has_target) outcome_.target.value = config_.target_quality;
@@ -107,18 +115,52 @@ void Run::train_and_evaluate() {
   log_.run_start();
   doors_.telemetry.restart();
   started_ns_ = doors_.telemetry.now_ns();
+  resume();
   stage();
   outcome_.status = RunStatus::kTargetMissed;
   outcome_.reason = fmt::format("the target {} was not reached in {} epochs", outcome_.target.value,
                                 config_.epochs);
   if (!agree_to_go_on(true, 0.0)) return;
-  doors_.console.begin_progress();
-  std::int64_t first = 1;
-  while (first <= config_.epochs) {
-    const std::int64_t last = std::min(config_.evaluation.next_due(first), config_.epochs);
-    if (!run_block(first, last)) return;
-    first = last + 1;
+  if (reached_target()) return;  // a resumed run whose target is lower now
+  doors_.console.begin_progress(at_.steps_done);
+  while (at_.epoch_num <= config_.epochs) {
+    const std::int64_t last = std::min(config_.evaluation.next_due(at_.epoch_num), config_.epochs);
+    if (!run_block(at_.epoch_num, last)) return;
   }
+}
+
+void Run::resume() {
+  if (doors_.resume == nullptr) return;
+  watchdog_.pulse("reading of the checkpoint");
+  at_ = doors_.resume->record.position;
+  log_.resumed(doors_.resume->path, at_);
+  const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
+  workload_.restore(*doors_.resume->arrays, at_.steps_done);
+  outcome_.epochs = at_.epoch_num - 1;
+  outcome_.earlier_s = at_.elapsed_s;
+  outcome_.evaluations = at_.evaluations;
+}
+
+void Run::save_if_wanted() {
+  Checkpointer* checkpointer = doors_.checkpointer;
+  if (checkpointer == nullptr) return;
+  if (!checkpoint_wanted_ && !checkpointer->is_due(at_.steps_done)) return;
+  watchdog_.pulse("checkpoint");
+  const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
+  at_.elapsed_s = since_start_s();
+  at_.evaluations = outcome_.evaluations;
+  log_.save_start(at_.steps_done);
+  checkpointer->save(at_, workload_);
+  log_.save_stop(at_.steps_done);
+  checkpoint_wanted_ = false;
+}
+
+bool Run::reached_target() {
+  if (outcome_.evaluations.empty()) return false;
+  if (!outcome_.target.met_by(outcome_.evaluations.back().quality)) return false;
+  outcome_.status = RunStatus::kSuccess;
+  outcome_.reason.clear();
+  return true;
 }
 
 void Run::stage() {
@@ -138,45 +180,51 @@ bool Run::run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num) {
   log_.block_start(first_epoch_num, count);
   for (std::int64_t epoch_num = first_epoch_num; epoch_num <= last_epoch_num; ++epoch_num) {
     if (!train_epoch(epoch_num)) return false;
+    if (epoch_num < last_epoch_num) save_if_wanted();
   }
   // The last epochs may come after the last evaluation that is due.
   const bool due = config_.evaluation.next_due(last_epoch_num) == last_epoch_num;
   const bool goes_on = !due || evaluate(last_epoch_num);
   log_.block_stop(first_epoch_num, count);
+  if (goes_on) save_if_wanted();
   return goes_on;
 }
 
 bool Run::train_epoch(std::int64_t epoch_num) {
   log_.epoch_start(epoch_num);
   const std::int64_t began_ns = doors_.telemetry.now_ns();
-  std::int64_t left = workload_.info().steps_per_epoch;
-  double loss_sum = 0.0;
-  std::int64_t samples = 0;
+  const std::int64_t earlier_samples = at_.samples;  // before the checkpoint, in a resumed run
   TrainResult result;
-  while (left > 0) {
+  while (at_.steps_in_epoch < workload_.info().steps_per_epoch) {
     watchdog_.pulse("training");
-    const std::int64_t steps = std::min(left, steps_at_once_);
+    const std::int64_t steps = steps_to_next_cut();
     const std::int64_t cut_ns = doors_.telemetry.now_ns();
     result = workload_.train(steps);
     const auto took_ns = static_cast<double>(doors_.telemetry.now_ns() - cut_ns);
-    left -= steps;
-    steps_done_ += steps;
-    loss_sum += result.mean_loss * static_cast<double>(result.samples);
-    samples += result.samples;
+    at_.steps_in_epoch += steps;
+    at_.steps_done += steps;
+    at_.loss_sum += result.mean_loss * static_cast<double>(result.samples);
+    at_.samples += result.samples;
     samples_per_s_ = static_cast<double>(result.samples) / std::max(took_ns, 1.0) * kNsPerS;
     if (!agree_to_go_on(std::isfinite(result.mean_loss), took_ns / static_cast<double>(steps))) {
       return false;
     }
     show_progress(epoch_num, result.mean_loss);
+    // At the end of an epoch after its evaluation, so that a resumed run need not repeat that.
+    if (at_.steps_in_epoch < workload_.info().steps_per_epoch) save_if_wanted();
   }
   const double epoch_s =
       static_cast<double>(std::max<std::int64_t>(doors_.telemetry.now_ns() - began_ns, 1)) /
       kNsPerS;
-  const EpochFacts facts{epoch_num, steps_done_,
-                         loss_sum / static_cast<double>(std::max<std::int64_t>(samples, 1)),
-                         result.learning_rate, static_cast<double>(samples) / epoch_s};
+  const EpochFacts facts{epoch_num, at_.steps_done,
+                         at_.loss_sum / static_cast<double>(std::max<std::int64_t>(at_.samples, 1)),
+                         result.learning_rate,
+                         static_cast<double>(at_.samples - earlier_samples) / epoch_s};
   log_.epoch_stop(facts);
   outcome_.epochs = epoch_num;
+  at_.epoch_num = epoch_num + 1;
+  at_.steps_in_epoch = at_.samples = 0;
+  at_.loss_sum = 0.0;
   compare_replicas(epoch_num);
   doors_.console.info(
       fmt::format("epoch {}/{}  loss {:.4f}  learning rate {:.5g}  {:.1f} samples/s", epoch_num,
@@ -184,23 +232,35 @@ bool Run::train_epoch(std::int64_t epoch_num) {
   return true;
 }
 
+std::int64_t Run::steps_to_next_cut() const {
+  std::int64_t steps = workload_.info().steps_per_epoch - at_.steps_in_epoch;
+  if (doors_.checkpointer != nullptr) {
+    steps = std::min(steps, doors_.checkpointer->steps_until_due(at_.steps_done));
+  }
+  return std::min(steps, steps_at_once_);
+}
+
 bool Run::agree_to_go_on(bool finite, double ns_per_step) {
   // Whole numbers, whose sums do not depend on the order: every rank draws the same conclusion.
-  std::array<std::int64_t, 3> votes = {doors_.stop_requested() ? 1 : 0, finite ? 0 : 1,
-                                       static_cast<std::int64_t>(ns_per_step)};
+  const bool wants_checkpoint =
+      doors_.checkpointer != nullptr && doors_.checkpointer->wanted_here();
+  std::array<std::int64_t, 4> votes = {doors_.stop_requested() ? 1 : 0, finite ? 0 : 1,
+                                       static_cast<std::int64_t>(ns_per_step),
+                                       wants_checkpoint ? 1 : 0};
   doors_.world.allreduce_sum(std::span<std::int64_t>(votes));
+  checkpoint_wanted_ = checkpoint_wanted_ || votes[3] > 0;
   if (votes[2] > 0) {
     const double mean_ns = static_cast<double>(votes[2]) / doors_.world.size();
     steps_at_once_ = std::max<std::int64_t>(1, std::llround(kAgreeEveryNs / mean_ns));
   }
   if (votes[1] > 0) {
     outcome_.status = RunStatus::kDiverged;
-    outcome_.reason = fmt::format("the loss is not finite at step {}", steps_done_);
+    outcome_.reason = fmt::format("the loss is not finite at step {}", at_.steps_done);
     return false;
   }
   if (votes[0] > 0) {
     outcome_.status = RunStatus::kStopped;
-    outcome_.reason = fmt::format("stopped by a signal after step {}", steps_done_);
+    outcome_.reason = fmt::format("stopped by a signal after step {}", at_.steps_done);
     return false;
   }
   return true;
@@ -225,10 +285,7 @@ bool Run::evaluate(std::int64_t epoch_num) {
     outcome_.reason = fmt::format("the quality is not finite after epoch {}", epoch_num);
     return false;
   }
-  if (!outcome_.target.met_by(quality)) return true;
-  outcome_.status = RunStatus::kSuccess;
-  outcome_.reason.clear();
-  return false;
+  return !reached_target();
 }
 
 void Run::compare_replicas(std::int64_t epoch_num) {
@@ -252,17 +309,18 @@ void Run::compare_replicas(std::int64_t epoch_num) {
 }
 
 void Run::show_progress(std::int64_t epoch_num, double mean_loss) {
-  doors_.console.progress({epoch_num, config_.epochs, steps_done_,
+  doors_.console.progress({epoch_num, config_.epochs, at_.steps_done,
                            config_.epochs * workload_.info().steps_per_epoch, samples_per_s_,
                            mean_loss});
 }
 
 double Run::since_start_s() const {
-  return static_cast<double>(doors_.telemetry.now_ns() - started_ns_) / kNsPerS;
+  return outcome_.earlier_s +
+         static_cast<double>(doors_.telemetry.now_ns() - started_ns_) / kNsPerS;
 }
 
 void Run::finish() {
-  outcome_.run_s = since_start_s();
+  outcome_.run_s = since_start_s() - outcome_.earlier_s;
   log_.run_stop(outcome_.status == RunStatus::kSuccess ? "success" : "aborted", outcome_.reason);
   outcome_.telemetry_entry = telemetry::rank_entry(doors_.identity, doors_.telemetry);
 }

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "runner/caches.h"
+#include "runner/checkpointer.h"
 #include "runner/console.h"
 #include "runner/mllog/log_writer.h"
+#include "runner/resume.h"
 #include "runner/run_config.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/workload.h"
@@ -25,12 +27,6 @@ enum class RunStatus {
 const char* to_string(RunStatus status);
 base::ExitCode exit_code(RunStatus status);
 
-struct EvaluationPoint {
-  std::int64_t epoch_num = 0;
-  double quality = 0.0;
-  double since_run_start_s = 0.0;
-};
-
 /// What a run gave; the same on every rank, but for the telemetry.
 struct RunOutcome {
   RunStatus status = RunStatus::kTargetMissed;
@@ -38,7 +34,8 @@ struct RunOutcome {
   QualityTarget target;     ///< what it was to reach
   std::int64_t epochs = 0;  ///< trained completely
   double run_s = 0.0;       ///< run_start to run_stop on a steady clock
-  std::vector<EvaluationPoint> evaluations;
+  double earlier_s = 0.0;   ///< of a resumed run: what its earlier parts took up to the checkpoint
+  std::vector<EvaluationPoint> evaluations;  ///< those of earlier parts too
   std::string telemetry_entry;  ///< telemetry::rank_entry of run_start to run_stop, this rank's
   nlohmann::json staging;       ///< what Workload::stage() told
 
@@ -54,6 +51,8 @@ struct RunDoors {
   telemetry::RankIdentity identity;
   Console& console;
   std::function<bool()> stop_requested;  ///< asked on every rank; one yes is enough
+  Checkpointer* checkpointer = nullptr;  ///< null: the run is never saved
+  const ResumePoint* resume = nullptr;   ///< null: it begins anew
 };
 
 /// Collective. Trains `workload` as `config` says. `caches` goes into the log. A failure of this

@@ -4,17 +4,21 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 #include <random>
 
 #include "runner/base/output_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
+#include "runner/checkpoint_folder.h"
 #include "runner/placement.h"
 #include "runner/provenance.h"
 #include "runner/result_files.h"
+#include "runner/resume.h"
 #include "runner/run_loop.h"
 #include "runner/telemetry/report_file.h"
+#include "runner/together.h"
 
 namespace runner {
 namespace {
@@ -28,9 +32,10 @@ std::uint64_t seed_from_system() {
 
 class RunSet {
  public:
-  RunSet(const RunConfig& config, std::int64_t runs, MakeWorkload make, const RunSetDoors& doors)
+  RunSet(const RunConfig& config, const RunSetPlan& plan, MakeWorkload make,
+         const RunSetDoors& doors)
       : config_(config),
-        runs_(runs),
+        plan_(plan),
         make_(make),
         doors_(doors),
         binding_(current_binding()),
@@ -44,14 +49,21 @@ class RunSet {
   std::vector<std::uint64_t> seeds() const;
   bool stop_requested() const;
   void warn() const;
+  /// Opens the checkpoint that is to be resumed; its seed is the run's.
+  void open_checkpoint();
   RunStatus run(std::uint64_t seed, std::int64_t number);
+  void check_resume(const nlohmann::json& resolved, const Workload& workload) const;
+  /// Where this run saves itself: a folder of its own, or that which a resumed training has.
+  std::string checkpoint_folder(const ResultFiles* files) const;
+  nlohmann::json environment() const;
   void save(const RunOutcome& outcome, Workload& workload, ResultFiles* files) const;
   telemetry::RankIdentity identity() const;
   void tell(const RunOutcome& outcome, const RunConfig& config, const WorkloadInfo& info,
             const ResultFiles& files) const;
 
   const RunConfig& config_;
-  std::int64_t runs_;
+  const RunSetPlan& plan_;
+  std::optional<ResumePoint> resume_;
   MakeWorkload make_;
   const RunSetDoors& doors_;
   Binding binding_;
@@ -61,6 +73,7 @@ class RunSet {
 
 base::ExitCode RunSet::go() {
   warn();
+  if (plan_.resume) open_checkpoint();
   base::ExitCode worst = base::ExitCode::kSuccess;
   std::int64_t number = 0;
   for (const std::uint64_t seed : seeds()) {
@@ -74,9 +87,13 @@ base::ExitCode RunSet::go() {
 
 std::vector<std::uint64_t> RunSet::seeds() const {
   std::uint64_t master = config_.seed;
+  if (master == 0 && resume_) {
+    master = base::ObjectReader(resume_->record.config, resume_->path)
+                 .optional<std::uint64_t>("seed", 0, "seed of the run that was saved");
+  }
   if (master == 0 && doors_.world.rank() == 0) master = seed_from_system();
   doors_.world.broadcast(std::as_writable_bytes(std::span(&master, 1)), 0);
-  return runs_ == 1 ? std::vector<std::uint64_t>{master} : derive_seeds(master, runs_);
+  return plan_.runs == 1 ? std::vector<std::uint64_t>{master} : derive_seeds(master, plan_.runs);
 }
 
 bool RunSet::stop_requested() const {
@@ -98,27 +115,83 @@ telemetry::RankIdentity RunSet::identity() const {
   return {doors_.world.rank(), base::host_name(), doors_.topology.node_index, threads_.threads};
 }
 
+void RunSet::open_checkpoint() {
+  resume_.emplace(
+      open_resume_point(*plan_.resume, doors_.checkpoint_format, doors_.world, doors_.console));
+}
+
+nlohmann::json RunSet::environment() const {
+  return {{"ranks", doors_.world.size()},
+          {"threads", threads_.threads},
+          {"instruction_set", base::to_string(base::usable_instruction_set())},
+          {"cpu", base::machine_facts().value("cpu_model", nlohmann::json())},
+          {"libraries", doors_.libraries},
+          {"revision", base::build_facts().value("revision", nlohmann::json())}};
+}
+
+void RunSet::check_resume(const nlohmann::json& resolved, const Workload& workload) const {
+  if (!resume_) return;
+  require_same_config(*resume_, resolved, workload.keys_without_effect());
+  const auto differences = environment_differences(resume_->record.environment, environment());
+  for (const std::string& difference : differences) {
+    doors_.console.warn(difference +
+                        ": the last bits will differ from those of a run that was never stopped");
+  }
+}
+
+std::string RunSet::checkpoint_folder(const ResultFiles* files) const {
+  std::string folder;
+  on_rank_0(doors_.world, [&] {
+    // A file was chosen by hand: what lies beside it is not for us to clear away.
+    if (resume_ && resume_->path != *plan_.resume) {
+      folder = std::filesystem::path(resume_->path).parent_path().string();
+      return;
+    }
+    folder = folder_of_run(checkpoints_folder(config_), files->number());
+    if (!list_checkpoints(folder).empty()) {
+      throw base::ConfigError(config_.reader.where("checkpoint") + "/directory: " + folder +
+                              " holds checkpoints of another run");
+    }
+  });
+  return doors_.world.broadcast(folder, 0);
+}
+
 RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
   RunConfig config = config_;
   config.seed = seed;
   telemetry::Telemetry telemetry(doors_.clock);
   const Surroundings around{doors_.world, doors_.topology, telemetry, threads_.threads};
   const std::unique_ptr<Workload> workload = make_(config, around);
+  nlohmann::json resolved = config.reader.resolved();
+  resolved["seed"] = seed;
+  check_resume(resolved, *workload);
   const CacheClearing caches = clear_caches(config.clear_caches, doors_.world, doors_.topology);
 
   std::optional<ResultFiles> files;
   if (doors_.world.rank() == 0) {
-    files.emplace(ResultFiles::claim(
-        fmt::format("{}/{}/{}", config.results_directory, config.system_name, config.workload)));
-    nlohmann::json resolved = config.reader.resolved();
-    resolved["seed"] = seed;
+    files.emplace(ResultFiles::claim(results_folder(config)));
     base::write_file(files->config_path(), resolved.dump(2) + "\n");
     doors_.console.info(
-        fmt::format("run {} of {}: seed {}, log {}", number, runs_, seed, files->log_path()));
+        fmt::format("run {} of {}: seed {}, log {}", number, plan_.runs, seed, files->log_path()));
+    if (resume_) {
+      doors_.console.info(fmt::format("resumed after step {} from {}",
+                                      resume_->record.position.steps_done, resume_->path));
+    }
   }
+  const CheckpointDoors checkpoint_doors{doors_.world, doors_.clock, doors_.console,
+                                         doors_.checkpoint_format, doors_.checkpoint_requested};
+  Checkpointer checkpointer(config.checkpoint, checkpoint_folder(files ? &*files : nullptr),
+                            resolved, environment(), checkpoint_doors);
   mllog::LogWriter log(files ? &files->log() : nullptr, doors_.clock);
-  const RunDoors run_doors{doors_.world,   doors_.topology,      telemetry, log, identity(),
-                           doors_.console, doors_.stop_requested};
+  const RunDoors run_doors{doors_.world,
+                           doors_.topology,
+                           telemetry,
+                           log,
+                           identity(),
+                           doors_.console,
+                           doors_.stop_requested,
+                           &checkpointer,
+                           resume_ ? &*resume_ : nullptr};
   const RunOutcome outcome = run_once(config, *workload, caches, run_doors);
   if (files) files->log().sync();
   save(outcome, *workload, files ? &*files : nullptr);
@@ -130,7 +203,13 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
 void RunSet::save(const RunOutcome& outcome, Workload& workload, ResultFiles* files) const {
   const auto entries = doors_.world.gather(outcome.telemetry_entry, 0);
   if (files != nullptr) {
-    telemetry::write_report(files->telemetry_path(), workload.info().name, entries, provenance_);
+    nlohmann::json provenance = provenance_;
+    if (resume_) {
+      provenance["resumed"] = {{"checkpoint", resume_->path},
+                               {"step", resume_->record.position.steps_done},
+                               {"earlier_s", outcome.earlier_s}};
+    }
+    telemetry::write_report(files->telemetry_path(), workload.info().name, entries, provenance);
   }
   // Weights that are no numbers serve nobody.
   if (outcome.status == RunStatus::kDiverged) return;
@@ -148,11 +227,16 @@ void RunSet::tell(const RunOutcome& outcome, const RunConfig& config, const Work
   const std::string quality =
       outcome.evaluations.empty() ? "none" : fmt::format("{}", outcome.evaluations.back().quality);
   if (!success) doors_.console.warn(outcome.reason);
+  // What a run took in several parts is no time to train.
+  const std::string resumed =
+      resume_ ? fmt::format(" resumed_at_step={} all_parts_s={:.3f}",
+                            resume_->record.position.steps_done, outcome.earlier_s + outcome.run_s)
+              : "";
   doors_.out << fmt::format(
       "RESULT benchmark={} metric=time_to_train value={} unit=s status={} quality={} epochs={} "
-      "seed={}\n",
-      benchmark, success ? fmt::format("{:.3f}", outcome.run_s) : "none", to_string(outcome.status),
-      quality, outcome.epochs, config.seed);
+      "seed={}{}\n",
+      benchmark, success && !resume_ ? fmt::format("{:.3f}", outcome.run_s) : "none",
+      to_string(outcome.status), quality, outcome.epochs, config.seed, resumed);
   doors_.out << "log:       " << files.log_path() << "\nconfig:    " << files.config_path()
              << "\ntelemetry: " << files.telemetry_path() << '\n';
   if (outcome.status != RunStatus::kDiverged)
@@ -162,9 +246,9 @@ void RunSet::tell(const RunOutcome& outcome, const RunConfig& config, const Work
 
 }  // namespace
 
-base::ExitCode run_set(const RunConfig& config, std::int64_t runs, MakeWorkload make,
+base::ExitCode run_set(const RunConfig& config, const RunSetPlan& plan, MakeWorkload make,
                        const RunSetDoors& doors) {
-  return RunSet(config, runs, make, doors).go();
+  return RunSet(config, plan, make, doors).go();
 }
 
 }  // namespace runner

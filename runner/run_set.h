@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 
+#include "runner/checkpointer.h"
 #include "runner/console.h"
 #include "runner/run_config.h"
 #include "runner/workload.h"
@@ -26,14 +28,23 @@ struct RunSetDoors {
   Console& console;
   std::ostream& out;  ///< the RESULT lines and the files' paths
   std::function<bool()> stop_requested;
+  std::function<bool()> checkpoint_requested;  ///< see CheckpointDoors
   MakeStateWriter make_state_writer;
+  CheckpointFormat checkpoint_format;
   nlohmann::json libraries;  ///< names and versions, for the provenance of the figures
 };
 
-/// Collective. `runs` runs; with one, its seed is the configuration's, else seeds derive from it. A
-/// seed of 0 is replaced by one of the operating system's. Returns kSuccess if each reached its
-/// target, kStopped if a signal ended the set (what is finished stays), else kTargetMissed.
-base::ExitCode run_set(const RunConfig& config, std::int64_t runs, MakeWorkload make,
+struct RunSetPlan {
+  std::int64_t runs = 1;
+  /// Goes on from this checkpoint, or the newest of this folder, then runs is 1.
+  std::optional<std::string> resume;
+};
+
+/// Collective. With one run, its seed is the configuration's, else seeds derive from it. A seed of
+/// 0 is replaced by one of the operating system's, or the checkpoint's. Returns kSuccess if each
+/// reached its target, kStopped if a signal ended the set (what is finished stays), else
+/// kTargetMissed.
+base::ExitCode run_set(const RunConfig& config, const RunSetPlan& plan, MakeWorkload make,
                        const RunSetDoors& doors);
 
 }  // namespace runner

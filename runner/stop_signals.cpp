@@ -10,10 +10,11 @@ namespace {
 
 // A signal handler can reach nothing but static storage.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-std::atomic<bool> stop_requested{false};
+std::atomic<bool> stop_requested{false}, checkpoint_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void remember(int /*signal*/) { stop_requested.store(true); }
+void remember_stop(int /*signal*/) { stop_requested.store(true); }
+void remember_checkpoint(int /*signal*/) { checkpoint_requested.store(true); }
 
 void install(int signal, void (*handler)(int), int flags) {
   struct sigaction action {};
@@ -28,10 +29,11 @@ void install(int signal, void (*handler)(int), int flags) {
 
 StopSignals::StopSignals() {
   stop_requested.store(false);
-  install(SIGUSR1, remember, 0);
+  checkpoint_requested.store(false);
+  install(SIGUSR1, remember_checkpoint, 0);
   // Reset after the first: the second one has its usual effect.
-  install(SIGTERM, remember, static_cast<int>(SA_RESETHAND));
-  install(SIGINT, remember, static_cast<int>(SA_RESETHAND));
+  install(SIGTERM, remember_stop, static_cast<int>(SA_RESETHAND));
+  install(SIGINT, remember_stop, static_cast<int>(SA_RESETHAND));
 }
 
 StopSignals::~StopSignals() {
@@ -39,5 +41,7 @@ StopSignals::~StopSignals() {
 }
 
 bool StopSignals::requested() const { return stop_requested.load(); }
+
+bool StopSignals::take_checkpoint_request() { return checkpoint_requested.exchange(false); }
 
 }  // namespace runner

@@ -21,9 +21,17 @@ using Json = nlohmann::json;
 struct RunOptions {
   std::shared_ptr<ConfigSource> source;
   std::int64_t runs = 1;
+  bool resumes = false;
+  std::string resume;  ///< "" with `resumes`: where the configuration says
   bool dry_run = false;
   std::string json;
 };
+
+RunSetPlan plan_of(const RunOptions& options) {
+  if (!options.resumes) return {options.runs, std::nullopt};
+  return {options.runs,
+          options.resume.empty() ? checkpoints_folder(*options.source->config) : options.resume};
+}
 
 ExitCode dry_run(const RunOptions& options, const Communicator& world) {
   const RunConfig& config = *options.source->config;
@@ -33,7 +41,7 @@ ExitCode dry_run(const RunOptions& options, const Communicator& world) {
   telemetry::Telemetry telemetry(clock);
   const Surroundings around{world, topology, telemetry, threads.threads};
   const auto workload = options.source->entry->make(config, around);
-  const Json plan = plan_run(config, options.runs, *workload, around, threads);
+  const Json plan = plan_run(config, plan_of(options), *workload, around, threads);
   if (world.rank() != 0) return ExitCode::kSuccess;
   if (!options.json.empty()) {
     write_document(plan, options.json, std::cout);
@@ -45,7 +53,7 @@ ExitCode dry_run(const RunOptions& options, const Communicator& world) {
 
 ExitCode run(const RunOptions& options, const CommandParts& parts, const Communicator& world) {
   if (options.dry_run) return dry_run(options, world);
-  const StopSignals signals;
+  StopSignals signals;
   const base::SystemClock clock;
   Console console(std::cerr, Console::style_of_stderr(world.rank()), clock);
   const Topology topology = discover_topology(world);
@@ -55,9 +63,11 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
                           console,
                           std::cout,
                           [&signals] { return signals.requested(); },
+                          [&signals] { return signals.take_checkpoint_request(); },
                           parts.make_state_writer,
+                          parts.checkpoint_format,
                           parts.libraries()};
-  return run_set(*options.source->config, options.runs, options.source->entry->make, doors);
+  return run_set(*options.source->config, plan_of(options), options.source->entry->make, doors);
 }
 
 base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
@@ -65,20 +75,33 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
   command.name = "run";
   command.summary = "stage, train to the target, evaluate, log; alone or under mpirun";
   command.example =
-      "mpirun -n 2 --bind-to none trainmark run configs/resnet50/cifar10.json --set seed=7";
+      "mpirun -n 2 --bind-to none trainmark run configs/resnet50/cifar10.json --set seed=7\n"
+      "  trainmark run configs/resnet50/cifar10.json --set checkpoint.every_minutes=10\n"
+      "  trainmark run configs/resnet50/cifar10.json --resume";
   command.needs_mpi = true;
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<RunOptions>();
     options->source = declare_config(app, parts->workloads);
-    app.add_option("--runs", options->runs, "runs of the set, each with its own seed")
-        ->check(CLI::Range(1, 1000000))
-        ->capture_default_str();
+    auto* runs = app.add_option("--runs", options->runs, "runs of the set, each with its own seed")
+                     ->check(CLI::Range(1, 1000000))
+                     ->capture_default_str();
+    auto* resume =
+        app.add_option("--resume", options->resume,
+                       "go on from this checkpoint, or the newest of a folder of them, which this "
+                       "run then adds to; without PATH: the newest of the last run that the "
+                       "configuration's folders have. SIGUSR1 saves a run at once")
+            ->type_name("[PATH]")
+            ->expected(0, 1)
+            ->excludes(runs);
     auto* dry = app.add_flag("--dry-run", options->dry_run,
                              "print configuration, plan and rule check; train and write nothing");
     app.add_option("--json", options->json,
                    "with --dry-run: the plan as JSON into this file; '-' for standard output")
         ->needs(dry);
-    return [options, parts](Communicator* world) { return run(*options, *parts, *world); };
+    return [options, parts, resume](Communicator* world) {
+      options->resumes = resume->count() > 0;
+      return run(*options, *parts, *world);
+    };
   };
   return command;
 }

@@ -56,6 +56,11 @@ inline constexpr char kLarsEpsilon[] = "lars_epsilon";
 inline constexpr char kLarsMomentum[] = "lars_opt_momentum";
 inline constexpr char kLarsWeightDecay[] = "lars_opt_weight_decay";
 inline constexpr char kWeightsInitialization[] = "weights_initialization";
+/// Around the writing of a checkpoint.
+inline constexpr char kSaveStart[] = "save_start";
+inline constexpr char kSaveStop[] = "save_stop";
+/// Not MLPerf's, whose checkers pass over it: this run goes on from a checkpoint.
+inline constexpr char kResumed[] = "resumed";
 
 // Metadata members.
 inline constexpr char kEpochNum[] = "epoch_num";

@@ -204,7 +204,7 @@ TEST(RunOnce, StopsOnEveryRankWhenOneRankGetsASignal) {
   bench.stop_requested = [&] { return signals.requested(); };
   const int last = bench.world.size() - 1;
   bench.script.at_step = [&](std::int64_t step) {
-    if (step == 13 && bench.world.rank() == last) raise(SIGUSR1);
+    if (step == 13 && bench.world.rank() == last) raise(SIGTERM);
   };
   const RunOutcome outcome = bench.run();
   EXPECT_EQ(outcome.status, RunStatus::kStopped);

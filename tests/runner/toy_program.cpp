@@ -10,6 +10,7 @@
 #include "runner/commands.h"
 #include "runner/on_ranks.h"
 #include "runner/program.h"
+#include "staging/checkpoint_file.h"
 #include "toy_workload.h"
 
 namespace {
@@ -29,8 +30,10 @@ ToyScript parse_script(const base::ObjectReader& reader) {
   script.drifting_rank = static_cast<int>(number("drifting_rank", -1));
   const std::int64_t signal_at = number("signal_at_step", 0);
   const std::int64_t kill_at = number("kill_at_step", 0);
-  script.at_step = [signal_at, kill_at](std::int64_t step) {
-    if (step == signal_at) raise(SIGUSR1);
+  const std::int64_t checkpoint_at = number("checkpoint_at_step", 0);
+  script.at_step = [signal_at, kill_at, checkpoint_at](std::int64_t step) {
+    if (step == signal_at) raise(SIGTERM);
+    if (step == checkpoint_at) raise(SIGUSR1);
     if (step == kill_at) raise(SIGKILL);
   };
   return script;
@@ -119,6 +122,7 @@ int main(int argc, char** argv) {
     return std::make_unique<JsonReader>(path);
   };
   parts.make_output_sink = [](const std::string& path) { return std::make_unique<TextSink>(path); };
+  parts.checkpoint_format = staging::checkpoint_format();
   parts.libraries = [] { return json{{"MPI", runner::mpi_library_version()}}; };
   runner::Program program;
   program.commands = runner::commands(std::move(parts));

@@ -1,0 +1,148 @@
+// Folders of checkpoints.
+// Hides file names and their parsing.
+#include "runner/checkpoint_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include "runner/base/error.h"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "checkpoint_";
+constexpr std::string_view kStep = "_step_";
+constexpr std::string_view kEnding = ".h5";
+constexpr std::string_view kPartEnding = ".h5.part";
+constexpr std::string_view kRunPrefix = "result_";
+constexpr std::string_view kRunEnding = ".checkpoints";
+
+/// Takes `word` off the front of `text`.
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+std::optional<std::int64_t> take_number(std::string_view& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+/// The parts of "checkpoint_<number>_step_<steps><ending>".
+std::optional<CheckpointFile> parse_name(std::string_view name, std::string_view ending) {
+  CheckpointFile file;
+  if (!take(name, kPrefix)) return std::nullopt;
+  const auto number = take_number(name);
+  if (!number || !take(name, kStep)) return std::nullopt;
+  const auto steps = take_number(name);
+  if (!steps || name != ending) return std::nullopt;
+  return CheckpointFile{"", *number, *steps};
+}
+
+/// Names in the folder; none where it is not there.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    names.push_back(it->path().filename().string());
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw base::system_error("cannot list " + folder, error.value());
+  }
+  return names;
+}
+
+/// Folders of runs below `root`, the last run first.
+std::vector<std::string> run_folders(const std::string& root) {
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  for (const std::string& name : names_in(root)) {
+    std::string_view rest = name;
+    if (!take(rest, kRunPrefix)) continue;
+    const auto number = take_number(rest);
+    if (number && rest == kRunEnding) found.emplace_back(*number, root + "/" + name);
+  }
+  std::sort(found.rbegin(), found.rend());
+  std::vector<std::string> folders;
+  for (auto& [number, path] : found) folders.push_back(std::move(path));
+  return folders;
+}
+
+std::vector<std::string> newest_first(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (CheckpointFile& file : list_checkpoints(folder)) paths.push_back(std::move(file.path));
+  std::reverse(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace
+
+std::string checkpoint_path(const std::string& folder, std::int64_t number, std::int64_t steps) {
+  return fmt::format("{}/{}{:04}{}{}{}", folder, kPrefix, number, kStep, steps, kEnding);
+}
+
+std::string folder_of_run(const std::string& root, std::int64_t result_number) {
+  return fmt::format("{}/{}{}{}", root, kRunPrefix, result_number, kRunEnding);
+}
+
+std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {
+  std::vector<CheckpointFile> files;
+  for (const std::string& name : names_in(folder)) {
+    if (auto file = parse_name(name, kEnding)) {
+      file->path = folder + "/" + name;
+      files.push_back(std::move(*file));
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const CheckpointFile& a, const CheckpointFile& b) {
+    return std::pair(a.number, a.steps) < std::pair(b.number, b.steps);
+  });
+  return files;
+}
+
+std::vector<std::string> resume_candidates(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_regular_file(status)) return {path};
+  if (fs::is_directory(status)) {
+    std::vector<std::string> found = newest_first(path);
+    if (!found.empty()) return found;
+    for (const std::string& folder : run_folders(path)) {
+      found = newest_first(folder);
+      if (!found.empty()) return found;
+    }
+  }
+  throw base::DataError(fmt::format(
+      "--resume: {}: expected a checkpoint or a folder of checkpoints, found {}; a run begins "
+      "without --resume",
+      path, fs::exists(status) ? "none" : "nothing"));
+}
+
+std::string prune_checkpoints(const std::string& folder, std::int64_t keep_last) {
+  try {
+    std::vector<std::string> superfluous;
+    for (const std::string& name : names_in(folder)) {
+      if (parse_name(name, kPartEnding)) superfluous.push_back(folder + "/" + name);
+    }
+    const std::vector<std::string> complete = newest_first(folder);
+    for (std::size_t i = static_cast<std::size_t>(keep_last); i < complete.size(); ++i) {
+      superfluous.push_back(complete[i]);
+    }
+    for (const std::string& path : superfluous) fs::remove(path);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace runner

@@ -1,0 +1,90 @@
+// The policy of checkpoints.
+// Hides numbering and clean-up.
+#include "runner/checkpointer.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "runner/checkpoint_folder.h"
+#include "runner/documents.h"
+#include "runner/together.h"
+
+namespace runner {
+namespace {
+
+constexpr double kNsPerMinute = 60e9;
+constexpr double kNsPerS = 1e9;
+
+}  // namespace
+
+Checkpointer::Checkpointer(const CheckpointConfig& config, std::string folder,
+                           nlohmann::json run_config, nlohmann::json environment,
+                           const CheckpointDoors& doors)
+    : config_(config),
+      folder_(std::move(folder)),
+      run_config_(std::move(run_config)),
+      environment_(std::move(environment)),
+      doors_(doors),
+      last_ns_(doors.clock.steady_ns()) {}
+
+bool Checkpointer::wanted_here() {
+  if (doors_.requested && doors_.requested()) return true;
+  // One clock decides: those of other ranks would ask again moments later.
+  if (config_.every_minutes <= 0.0 || doors_.world.rank() != 0) return false;
+  return static_cast<double>(doors_.clock.steady_ns() - last_ns_) >=
+         config_.every_minutes * kNsPerMinute;
+}
+
+std::int64_t Checkpointer::steps_until_due(std::int64_t steps_done) const {
+  if (config_.every_steps == 0) return std::numeric_limits<std::int64_t>::max();
+  return config_.every_steps - steps_done % config_.every_steps;
+}
+
+bool Checkpointer::is_due(std::int64_t steps_done) const {
+  return config_.every_steps > 0 && steps_done > 0 && steps_done % config_.every_steps == 0;
+}
+
+std::string Checkpointer::next_path(std::int64_t steps_done) const {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) throw base::system_error("cannot make the folder " + folder_, error.value());
+  // What a killed run left unfinished would take space that this one needs.
+  const std::string problem = prune_checkpoints(folder_, config_.keep_last);
+  if (!problem.empty()) doors_.console.warn(problem);
+  const std::vector<CheckpointFile> files = list_checkpoints(folder_);
+  return checkpoint_path(folder_, files.empty() ? 1 : files.back().number + 1, steps_done);
+}
+
+void Checkpointer::save(const RunPosition& position, Workload& workload) {
+  const std::int64_t began_ns = doors_.clock.steady_ns();
+  std::string path;
+  on_rank_0(doors_.world, [&] { path = next_path(position.steps_done); });
+  path = doors_.world.broadcast(path, 0);
+  const CheckpointRecord record{position, run_config_, data_facts(workload.info()), environment_};
+  const std::vector<base::StateArray> arrays = workload.state();
+  doors_.format.write(doors_.world, path, to_text(record), arrays);
+  last_ns_ = doors_.clock.steady_ns();
+  // A signal to all ranks may reach some behind the vote: this was the checkpoint that it meant.
+  if (doors_.requested) (void)doors_.requested();
+  if (doors_.world.rank() != 0) return;
+  const std::string problem = prune_checkpoints(folder_, config_.keep_last);
+  if (!problem.empty()) doors_.console.warn(problem);
+  std::int64_t bytes = 0;
+  for (const base::StateArray& array : arrays) bytes += array.total_bytes();
+  doors_.console.info(fmt::format("checkpoint after step {}: {}, {} in {:.2f} s",
+                                  position.steps_done, path, bytes_text(double(bytes)),
+                                  static_cast<double>(last_ns_ - began_ns) / kNsPerS));
+}
+
+nlohmann::json data_facts(const WorkloadInfo& info) {
+  return {{"train_samples", info.train_samples},
+          {"eval_samples", info.eval_samples},
+          {"global_batch_size", info.global_batch_size},
+          {"steps_per_epoch", info.steps_per_epoch},
+          {"parameters", info.parameters}};
+}
+
+}  // namespace runner

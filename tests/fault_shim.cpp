@@ -1,0 +1,189 @@
+// A library for LD_PRELOAD that kills or starves a program at an exact moment.
+// Hides dlsym. TRAINMARK_TEST_FAULT="<rank>:<what>:<n>" says which; the rank is Open MPI's. What:
+//   part     SIGKILL at the n-th call that opens, writes, truncates or syncs a file *.part; a write
+//            is half done then
+//   rename   SIGKILL in front of the n-th rename of such a file
+//   renamed  SIGKILL right behind it
+//   tick     SIGKILL at the n-th look at the clock: any moment of the run
+//   full     from the n-th write to such files on, the device is full
+// TRAINMARK_TEST_COUNTS=FILE: at its end rank r writes "<calls of part> <ticks>" to FILE.r.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace {
+
+struct Plan {
+  char what[16] = "";
+  long at = 0;
+  const char* counts = nullptr;
+  int rank = 0;
+};
+
+Plan read_plan() {
+  Plan plan;
+  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  plan.rank = rank == nullptr ? 0 : std::atoi(rank);
+  plan.counts = std::getenv("TRAINMARK_TEST_COUNTS");
+  const char* fault = std::getenv("TRAINMARK_TEST_FAULT");
+  int wanted = -1;
+  if (fault == nullptr ||
+      std::sscanf(fault, "%d:%15[a-z]:%ld", &wanted, plan.what, &plan.at) != 3 ||
+      wanted != plan.rank) {
+    plan.what[0] = '\0';
+  }
+  return plan;
+}
+
+const Plan& plan() {
+  static const Plan kPlan = read_plan();
+  return kPlan;
+}
+
+std::atomic<long> part_calls{0}, part_writes{0}, renames{0}, ticks{0};
+constexpr int kDescriptors = 4096;
+std::atomic<bool> is_part[kDescriptors];
+
+bool wants(const char* what) { return std::strcmp(plan().what, what) == 0; }
+
+[[noreturn]] void die() {
+  ::kill(::getpid(), SIGKILL);
+  for (;;) ::pause();
+}
+
+/// Counts a call on a .part file; true when the process is to end in it.
+bool ends_in_part_call() {
+  const long call = ++part_calls;
+  return wants("part") && call == plan().at;
+}
+
+bool names_part(const char* path) {
+  const std::size_t length = std::strlen(path);
+  return length > 5 && std::strcmp(path + length - 5, ".part") == 0;
+}
+
+bool on_part(int fd) { return fd >= 0 && fd < kDescriptors && is_part[fd].load(); }
+
+template <class F>
+F next(const char* name) {
+  return reinterpret_cast<F>(dlsym(RTLD_NEXT, name));
+}
+
+int opened(int fd, const char* path) {
+  if (fd >= 0 && fd < kDescriptors) is_part[fd] = names_part(path);
+  if (on_part(fd) && ends_in_part_call()) die();
+  return fd;
+}
+
+template <class Write>
+ssize_t written(int fd, std::size_t size, Write write) {
+  if (!on_part(fd)) return write(size);
+  if (wants("full") && ++part_writes >= plan().at) {
+    errno = ENOSPC;
+    return -1;
+  }
+  if (ends_in_part_call()) {
+    write(size / 2);
+    die();
+  }
+  return write(size);
+}
+
+/// Tells at the end of the process how many moments there were.
+struct Counts {
+  ~Counts() {
+    if (plan().counts == nullptr) return;
+    char path[4096];
+    std::snprintf(path, sizeof path, "%s.%d", plan().counts, plan().rank);
+    if (std::FILE* file = std::fopen(path, "w")) {
+      std::fprintf(file, "%ld %ld\n", part_calls.load(), ticks.load());
+      std::fclose(file);
+    }
+  }
+} counts;
+
+}  // namespace
+
+extern "C" {
+
+int open(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  static const auto real = next<int (*)(const char*, int, ...)>("open");
+  return opened(real(path, flags, mode), path);
+}
+
+int open64(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+  va_end(rest);
+  static const auto real = next<int (*)(const char*, int, ...)>("open64");
+  return opened(real(path, flags, mode), path);
+}
+
+ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) {
+  static const auto real = next<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+  return written(fd, size, [&](size_t part) { return real(fd, data, part, offset); });
+}
+
+ssize_t pwrite64(int fd, const void* data, size_t size, off64_t offset) {
+  static const auto real = next<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64");
+  return written(fd, size, [&](size_t part) { return real(fd, data, part, offset); });
+}
+
+ssize_t write(int fd, const void* data, size_t size) {
+  static const auto real = next<ssize_t (*)(int, const void*, size_t)>("write");
+  return written(fd, size, [&](size_t part) { return real(fd, data, part); });
+}
+
+int ftruncate(int fd, off_t size) {
+  static const auto real = next<int (*)(int, off_t)>("ftruncate");
+  if (on_part(fd) && ends_in_part_call()) die();
+  return real(fd, size);
+}
+
+int ftruncate64(int fd, off64_t size) {
+  static const auto real = next<int (*)(int, off64_t)>("ftruncate64");
+  if (on_part(fd) && ends_in_part_call()) die();
+  return real(fd, size);
+}
+
+int fsync(int fd) {
+  static const auto real = next<int (*)(int)>("fsync");
+  if (on_part(fd) && ends_in_part_call()) die();
+  return real(fd);
+}
+
+int rename(const char* from, const char* to) {
+  static const auto real = next<int (*)(const char*, const char*)>("rename");
+  const bool counts_here = names_part(from) && ++renames == plan().at;
+  if (counts_here && wants("rename")) die();
+  const int status = real(from, to);
+  if (counts_here && wants("renamed")) die();
+  return status;
+}
+
+/// std::chrono::steady_clock::now(): C++ looks at the clock here, MPI while it waits does not.
+std::int64_t _ZNSt6chrono3_V212steady_clock3nowEv() {
+  const long tick = ++ticks;
+  if (wants("tick") && tick == plan().at) die();
+  struct timespec time {};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+}  // extern "C"

@@ -1,0 +1,196 @@
+// Tests of saving and resuming from outside: signals, exit codes, messages, full disks.
+// Hides how the toy program is started.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "job.h"
+#include "runner/base/temporary_directory.h"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+class ResumeProgram : public testing::Test {
+ protected:
+  ResumeProgram() { job_.folder = folder_.path(); }
+  /// The toy's configuration: eight epochs of ten steps, a target that it never meets.
+  std::string config(const json& overrides = json::object()) const {
+    json object = {{"workload", "toy"},
+                   {"epochs", 8},
+                   {"seed", 5},
+                   {"threads", 1},
+                   {"clear_caches", "never"},
+                   {"target", {{"quality", 2.0}}},
+                   {"results", {{"directory", results()}, {"system", "box"}}}};
+    object.update(overrides);
+    return folder_.write("toy.json", object.dump());
+  }
+  std::string results() const { return (folder_.path() / "results").string(); }
+  fs::path file(const std::string& name) const {
+    return fs::path(results()) / "box" / "toy" / name;
+  }
+  EndedJob toy(int ranks, const std::string& arguments) const {
+    return job_.run(ranks, TOY_PROGRAM " " + arguments);
+  }
+  std::vector<std::string> saved(const std::string& run = "result_1.checkpoints") const {
+    std::vector<std::string> names;
+    if (!fs::exists(file(run))) return names;
+    for (const auto& entry : fs::directory_iterator(file(run))) {
+      names.push_back(entry.path().filename());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  const base::TemporaryDirectory folder_;
+  Job job_{{}, MPIEXEC, "", "", ""};
+};
+
+TEST_F(ResumeProgram, SavesOnASignalAndGoesOn) {
+  const EndedJob run = toy(2, "run " + config({{"model", {{"checkpoint_at_step", 33}}}}));
+  EXPECT_EQ(run.status, 6) << run.err;
+  ASSERT_EQ(saved().size(), 1U);
+  EXPECT_THAT(saved()[0], HasSubstr("checkpoint_0001_step_"));
+  EXPECT_THAT(run.err, HasSubstr("checkpoint after step"));
+  EXPECT_THAT(content(file("result_1.txt")), HasSubstr("not reached in 8 epochs"));
+}
+
+TEST_F(ResumeProgram, KeepsTheLastByStepsAndResumesAKilledRun) {
+  const std::string saving = config({{"checkpoint", {{"every_steps", 7}}}});
+  ASSERT_EQ(toy(2, "run " + saving).status, 6);
+  const std::string weights = content(file("result_1.weights.h5"));
+  EXPECT_THAT(saved(),
+              testing::ElementsAre("checkpoint_0010_step_70.h5", "checkpoint_0011_step_77.h5"));
+
+  toy(2, "run " + saving + " --set model.kill_at_step=38");
+  EXPECT_THAT(saved("result_2.checkpoints"),
+              testing::ElementsAre("checkpoint_0004_step_28.h5", "checkpoint_0005_step_35.h5"));
+  const EndedJob resumed = toy(2, "run " + saving + " --resume");
+  EXPECT_EQ(resumed.status, 6) << resumed.err;
+  EXPECT_THAT(resumed.out, HasSubstr("value=none unit=s status=target_missed"));
+  EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=35 all_parts_s="));
+  EXPECT_EQ(content(file("result_3.weights.h5")), weights);
+  EXPECT_THAT(saved("result_2.checkpoints"),
+              testing::ElementsAre("checkpoint_0010_step_70.h5", "checkpoint_0011_step_77.h5"));
+  EXPECT_FALSE(fs::exists(file("result_3.checkpoints")));
+
+  const std::string log = content(file("result_3.txt"));
+  EXPECT_THAT(log, HasSubstr("\"key\": \"resumed\", \"value\": true"));
+  EXPECT_THAT(log, HasSubstr("\"epoch_num\": 4, \"step\": 35"));
+  EXPECT_THAT(log, HasSubstr("\"first_epoch_num\": 4"));
+  EXPECT_THAT(log, Not(HasSubstr("\"first_epoch_num\": 3")));
+  EXPECT_THAT(log, Not(HasSubstr("eval_accuracy\", \"value\": 0.3")));
+  EXPECT_EQ(json::parse(content(file("result_3.telemetry.json")))["provenance"]["resumed"]["step"],
+            35);
+}
+
+TEST_F(ResumeProgram, BranchesOffFromAFileWithoutTouchingItsFolder) {
+  const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
+  ASSERT_EQ(toy(1, "run " + saving).status, 6);
+  const auto before = saved();
+  const std::string chosen = file("result_1.checkpoints/" + before.front()).string();
+  ASSERT_EQ(toy(1, "run " + saving + " --resume " + chosen).status, 6);
+  EXPECT_EQ(saved(), before);
+  EXPECT_EQ(saved("result_2.checkpoints").size(), 1U);
+  EXPECT_EQ(content(file("result_2.weights.h5")), content(file("result_1.weights.h5")));
+}
+
+TEST_F(ResumeProgram, PassesOverADamagedCheckpointAndSaysSo) {
+  const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
+  ASSERT_EQ(toy(2, "run " + saving).status, 6);
+  const fs::path newest = file("result_1.checkpoints/" + saved().back());
+  fs::resize_file(newest, fs::file_size(newest) - 1);
+  const EndedJob resumed = toy(2, "run " + saving + " --resume");
+  EXPECT_EQ(resumed.status, 6) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("going on with the checkpoint before"));
+  EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=60"));
+  const EndedJob refused = toy(2, "run " + saving + " --resume " + results() + "/../toy.json");
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("toy.json: expected a checkpoint"));
+}
+
+TEST_F(ResumeProgram, RefusesACheckpointOfAnotherConfiguration) {
+  const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
+  ASSERT_EQ(toy(2, "run " + saving).status, 6);
+  const EndedJob refused = toy(2, "run " + saving + " --resume --set evaluation.every_epochs=2");
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("saved with another configuration: /evaluation/every_epochs: "
+                                     "expected 1, found 2"));
+  EXPECT_EQ(toy(2, "run " + saving + " --resume --set seed=6").status, 3);
+  EXPECT_EQ(toy(2, "run " + saving + " --resume --runs 2").status, 2);
+  EXPECT_FALSE(fs::exists(file("result_2.txt")));
+  // What has no effect on the mathematics may change, and a seed of 0 takes the checkpoint's.
+  EXPECT_EQ(toy(2, "run " + saving +
+                       " --resume --set seed=0 --set checkpoint.keep_last=9 --set "
+                       "epochs=9")
+                .status,
+            6);
+  EXPECT_EQ(json::parse(content(file("result_2.config.json")))["seed"], 5);
+}
+
+TEST_F(ResumeProgram, SaysThatBitsDifferOnAnotherNumberOfRanks) {
+  const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
+  ASSERT_EQ(toy(2, "run " + saving).status, 6);
+  const EndedJob resumed = toy(1, "run " + saving + " --resume");
+  EXPECT_EQ(resumed.status, 6) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("WARNING: ranks: 2 then, 1 now: the last bits will differ"));
+}
+
+TEST_F(ResumeProgram, FindsNothingToResume) {
+  const EndedJob run = toy(1, "run " + config() + " --resume");
+  EXPECT_EQ(run.status, 3);
+  EXPECT_THAT(run.err,
+              HasSubstr("expected a checkpoint or a folder of checkpoints, found nothing"));
+  EXPECT_FALSE(fs::exists(results()));
+}
+
+TEST_F(ResumeProgram, PlansSizeAndPlace) {
+  const EndedJob plan = toy(1, "run --dry-run --json - " + config());
+  ASSERT_EQ(plan.status, 0) << plan.err;
+  const json checkpoint = json::parse(plan.out)["checkpoint"];
+  EXPECT_EQ(checkpoint["folder"], results() + "/box/toy");
+  EXPECT_EQ(checkpoint["bytes_each"], 16);
+  EXPECT_EQ(checkpoint["bytes_at_most"], 48);
+}
+
+TEST_F(ResumeProgram, EndsOnAFullDiskWithTheCheckpointBeforeAsItWas) {
+  const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
+  job_.shim = SHIM;
+  // HDF5's own bytes, a piece of rank 1, and what rank 0 writes late.
+  for (const char* fault : {"0:full:1", "1:full:1", "0:full:5"}) {
+    SCOPED_TRACE(fault);
+    fs::remove_all(results());
+    job_.fault.clear();
+    toy(2, "run " + saving + " --set model.kill_at_step=25");
+    ASSERT_EQ(saved(), std::vector<std::string>{"checkpoint_0001_step_20.h5"});
+    const std::string before = content(file("result_1.checkpoints/checkpoint_0001_step_20.h5"));
+    job_.fault = fault;
+    const EndedJob full = toy(2, "run " + saving + " --resume");
+    EXPECT_EQ(full.status, 4) << full.err;
+    EXPECT_THAT(full.err, HasSubstr("checkpoint_0002_step_40.h5"));
+    EXPECT_THAT(full.err, HasSubstr("No space left on device"));
+    const std::string log = content(file("result_2.txt"));
+    EXPECT_THAT(log, HasSubstr("\"key\": \"run_stop\""));
+    EXPECT_THAT(log, HasSubstr("\"status\": \"aborted\""));
+    ASSERT_EQ(saved(), std::vector<std::string>{"checkpoint_0001_step_20.h5"});
+    EXPECT_EQ(content(file("result_1.checkpoints/checkpoint_0001_step_20.h5")), before);
+    job_.fault.clear();
+    EXPECT_EQ(toy(2, "run " + saving + " --resume").status, 6);
+  }
+}
+
+TEST_F(ResumeProgram, CallsSavingCheckpointTime) {
+  toy(2, "run " + config({{"checkpoint", {{"every_steps", 10}}}}));
+  const json report = json::parse(content(file("result_1.telemetry.json")));
+  for (const json& rank : report["ranks"]) {
+    EXPECT_GT(rank["subsystems_s"]["checkpoint"].get<double>(), 0.0);
+  }
+}
+
+}  // namespace
+}  // namespace runner

@@ -1,0 +1,225 @@
+// Tests of saving and resuming within the run loop: when, what is logged, and the same values
+// again. Hides how a run is put together.
+#include "runner/resume.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "runner/agreed_error.h"
+#include "runner/base/fake_clock.h"
+#include "runner/base/thrown_message.h"
+#include "runner/checkpoint_folder.h"
+#include "runner/run_loop.h"
+#include "shared_directory.h"
+#include "staging/checkpoint_file.h"
+#include "toy_workload.h"
+
+namespace runner {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class LineSink final : public mllog::RecordSink {
+ public:
+  void write_line(const std::string& line) override {
+    records.push_back(json::parse(line.substr(std::string(":::MLLOG ").size())));
+  }
+  std::vector<json> records;
+};
+
+/// A run of the toy: eight epochs of ten steps, saved into a folder that all ranks see.
+struct Bench {
+  explicit Bench(const json& overrides = json::object()) {
+    json object = {{"workload", "toy"}, {"epochs", 8}, {"seed", 7}, {"target", {{"quality", 2.0}}}};
+    object.update(overrides);
+    config.emplace(parse_run_config(base::ObjectReader(object, "toy.json"), "toy.json"));
+  }
+
+  RunOutcome run(const ResumePoint* resume = nullptr) {
+    telemetry::Telemetry telemetry(clock);
+    lines.records.clear();
+    mllog::LogWriter log(world.rank() == 0 ? &lines : nullptr, clock);
+    const Surroundings around{world, topology, telemetry, 1};
+    ToyWorkload workload(around, config->seed, script);
+    Checkpointer checkpointer(config->checkpoint, folder.path() + "/saved",
+                              config->reader.resolved(), {{"ranks", world.size()}}, doors);
+    const RunDoors run_doors{world,
+                             topology,
+                             telemetry,
+                             log,
+                             {world.rank(), "here", 0, 1},
+                             console,
+                             [] { return false; },
+                             &checkpointer,
+                             resume};
+    const RunOutcome outcome = run_once(*config, workload, {false, "a test"}, run_doors);
+    values = workload.values();
+    return outcome;
+  }
+  ResumePoint open() { return open_resume_point(folder.path() + "/saved", format, world, console); }
+  std::vector<std::int64_t> saved_steps() const {
+    world.barrier();
+    std::vector<std::int64_t> steps;
+    for (const auto& file : list_checkpoints(folder.path() + "/saved")) steps.push_back(file.steps);
+    world.barrier();
+    return steps;
+  }
+  std::vector<std::int64_t> epochs_of(const std::string& key) const {
+    std::vector<std::int64_t> epochs;
+    for (const json& record : lines.records) {
+      if (record["key"] == key) epochs.push_back(record["metadata"].value("epoch_num", -1));
+    }
+    return epochs;
+  }
+
+  base::SystemClock clock;
+  Communicator world = Communicator::world();
+  Topology topology = discover_topology(world);
+  SharedDirectory folder{world};
+  std::ostringstream told;
+  Console console{told, world.rank() == 0 ? Console::Style::kLines : Console::Style::kSilent,
+                  clock};
+  CheckpointFormat format = staging::checkpoint_format();
+  std::function<bool()> requested = [] { return false; };
+  CheckpointDoors doors{world, clock, console, format, [this] { return requested(); }};
+  LineSink lines;
+  ToyScript script;
+  std::optional<RunConfig> config;
+  std::pair<double, double> values;
+};
+
+std::string evaluations_text(const RunOutcome& outcome) {
+  std::string text;
+  for (const EvaluationPoint& one : outcome.evaluations) {
+    text += std::to_string(one.epoch_num) + ":" + std::to_string(one.quality) + " ";
+  }
+  return text;
+}
+
+TEST(Resume, GoesOnInTheMiddleOfAnEpochAsIfNothingHadHappened) {
+  Bench plain;
+  const RunOutcome undisturbed = plain.run();
+  Bench bench(json{{"checkpoint", {{"every_steps", 37}, {"keep_last", 1}}}});
+  EXPECT_EQ(bench.run().evaluations.size(), 8U);
+  EXPECT_EQ(bench.values, plain.values);  // saving changed nothing
+  EXPECT_THAT(bench.saved_steps(), ElementsAre(74));
+
+  const ResumePoint point = bench.open();
+  EXPECT_EQ(point.record.position.epoch_num, 8);
+  EXPECT_EQ(point.record.position.steps_in_epoch, 4);
+  EXPECT_EQ(point.record.position.samples, 16);
+  const RunOutcome resumed = bench.run(&point);
+  EXPECT_EQ(bench.values, plain.values);
+  EXPECT_EQ(resumed.epochs, 8);
+  EXPECT_EQ(evaluations_text(resumed), evaluations_text(undisturbed));
+  EXPECT_GT(resumed.earlier_s, 0.0);
+  EXPECT_GE(resumed.evaluations.back().since_run_start_s, resumed.earlier_s);
+  if (bench.world.rank() != 0) return;
+  EXPECT_THAT(bench.epochs_of("resumed"), ElementsAre(8));
+  EXPECT_THAT(bench.epochs_of("epoch_start"), ElementsAre(8));
+  EXPECT_THAT(bench.epochs_of("eval_accuracy"), ElementsAre(8));
+  // The loss of the epoch counts its steps before the checkpoint too.
+  const auto loss = [](const Bench& from) {
+    double last = 0.0;
+    for (const json& record : from.lines.records) {
+      if (record["key"] == "train_loss") last = record["value"];
+    }
+    return last;
+  };
+  EXPECT_EQ(loss(bench), loss(plain));
+}
+
+TEST(Resume, GoesOnBehindAnEvaluationWithoutRepeatingIt) {
+  Bench bench(json{{"checkpoint", {{"every_steps", 30}}},
+                   {"evaluation", {{"every_epochs", 3}, {"offset_epochs", 3}}}});
+  bench.run();
+  EXPECT_THAT(bench.saved_steps(), ElementsAre(30, 60));
+  const ResumePoint point = bench.open();
+  EXPECT_EQ(point.record.position.epoch_num, 7);
+  EXPECT_EQ(point.record.position.steps_in_epoch, 0);
+  EXPECT_EQ(point.record.position.evaluations.size(), 2U);
+  bench.run(&point);
+  if (bench.world.rank() != 0) return;
+  EXPECT_THAT(bench.epochs_of("epoch_start"), ElementsAre(7, 8));
+  EXPECT_TRUE(bench.epochs_of("eval_accuracy").empty());
+}
+
+TEST(Resume, SavesWhenOneRankAsksForItOnce) {
+  Bench bench;
+  bool asked = false;
+  bench.script.at_step = [&](std::int64_t step) {
+    if (step == 13 && bench.world.rank() == bench.world.size() - 1) asked = true;
+  };
+  bench.requested = [&asked] { return std::exchange(asked, false); };
+  bench.run();
+  EXPECT_EQ(bench.saved_steps().size(), 1U);
+}
+
+TEST(Resume, EndsAtOnceWhenNoEpochIsLeft) {
+  Bench bench(json{{"checkpoint", {{"every_steps", 80}}}});
+  bench.run();
+  const ResumePoint point = bench.open();
+  const RunOutcome resumed = bench.run(&point);
+  EXPECT_EQ(resumed.status, RunStatus::kTargetMissed);
+  EXPECT_EQ(resumed.epochs, 8);
+  EXPECT_EQ(resumed.evaluations.size(), 8U);
+  // A target that was lowered meanwhile may be met already.
+  bench.config->target_quality = 0.7;
+  EXPECT_EQ(bench.run(&point).status, RunStatus::kSuccess);
+}
+
+TEST(Resume, RefusesOtherData) {
+  Bench bench(json{{"checkpoint", {{"every_steps", 35}}}});
+  bench.run();
+  ResumePoint point = bench.open();
+  point.record.data["train_samples"] = 41;
+  EXPECT_THAT(base::thrown_message<AgreedError>([&] { bench.run(&point); }),
+              HasSubstr("saved with other data: /train_samples: expected 41, found 40"));
+  point.record.data["train_samples"] = 40;
+  point.record.position.steps_done = 71;
+  EXPECT_THAT(base::thrown_message<AgreedError>([&] { bench.run(&point); }),
+              HasSubstr("expected step 0 of epoch 8 to be step 70 of the run, found 71"));
+}
+
+TEST(Checkpointer, AsksByMinutesOnTheClockOfTheFirstRank) {
+  base::FakeClock clock;
+  Bench bench;
+  const CheckpointDoors doors{bench.world, clock, bench.console, bench.format, nullptr};
+  CheckpointConfig config;
+  config.every_minutes = 1.5;
+  Checkpointer checkpointer(config, bench.folder.path(), json::object(), json::object(), doors);
+  EXPECT_FALSE(checkpointer.wanted_here());
+  clock.nanoseconds += 89'000'000'000;
+  EXPECT_FALSE(checkpointer.wanted_here());
+  clock.nanoseconds += 1'000'000'000;
+  EXPECT_EQ(checkpointer.wanted_here(), bench.world.rank() == 0);
+  EXPECT_FALSE(checkpointer.is_due(70));
+}
+
+TEST(Checkpointer, IsDueEverySoManySteps) {
+  Bench bench;
+  CheckpointConfig config;
+  config.every_steps = 7;
+  const Checkpointer checkpointer(config, bench.folder.path(), json::object(), json::object(),
+                                  bench.doors);
+  EXPECT_EQ(checkpointer.steps_until_due(0), 7);
+  EXPECT_EQ(checkpointer.steps_until_due(13), 1);
+  EXPECT_EQ(checkpointer.steps_until_due(14), 7);
+  EXPECT_TRUE(checkpointer.is_due(14));
+  EXPECT_FALSE(checkpointer.is_due(15));
+  EXPECT_FALSE(checkpointer.is_due(0));
+}
+
+TEST(EnvironmentDifferences, NameWhatDecidesTheLastBits) {
+  EXPECT_THAT(environment_differences({{"ranks", 2}, {"cpu", "a"}}, {{"ranks", 3}, {"cpu", "a"}}),
+              ElementsAre("ranks: 2 then, 3 now"));
+  EXPECT_THAT(environment_differences(json::object(), {{"threads", 1}}),
+              ElementsAre("threads: unknown then, 1 now"));
+}
+
+}  // namespace
+}  // namespace runner
