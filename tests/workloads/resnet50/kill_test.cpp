@@ -1,0 +1,179 @@
+// Tests that a run killed at any moment, on any rank, is resumed and ends in the same bits.
+// Hides how the moments are found: a preloaded library counts calls and looks at the clock.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "job.h"
+#include "runner/base/error.h"
+#include "runner/base/temporary_directory.h"
+#include "runner/checkpoint_folder.h"
+#include "runner/checkpoint_record.h"
+#include "staging/checkpoint_header.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kTargetMissed = 6;  // the exit code of a run that came to its end
+constexpr int kCheckpoints = 6;   // of such a run
+
+/// The bits at the end of a training: every array of its last checkpoint, and its evaluations.
+struct Final {
+  std::map<std::string, std::string> arrays;
+  std::vector<std::pair<std::int64_t, double>> evaluations;
+  std::int64_t steps = 0;
+  bool operator==(const Final&) const = default;
+};
+
+Final read_final(const std::string& folder) {
+  const std::string path = runner::resume_candidates(folder).front();
+  const std::string bytes = runner::content(path);
+  const auto header = staging::parse_header(bytes, static_cast<std::int64_t>(bytes.size()), path);
+  Final final;
+  for (const staging::CheckpointArray& array : header.arrays) {
+    final.arrays[array.name] = bytes.substr(static_cast<std::size_t>(array.offset),
+                                            static_cast<std::size_t>(array.total_bytes()));
+  }
+  const runner::RunPosition at = runner::parse_record(header.about, path).position;
+  for (const runner::EvaluationPoint& one : at.evaluations) {
+    final.evaluations.emplace_back(one.epoch_num, one.quality);
+  }
+  final.steps = at.steps_done;
+  return final;
+}
+
+/// What the library counted on a rank.
+struct Moments {
+  long part_calls = 0, ticks = 0;
+};
+
+class Kill : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    const std::string data = (folder_.path() / "data").string();
+    job_.folder = folder_.path();
+    const runner::EndedJob made =
+        job_.run(1, PROGRAM " generate resnet50 --output " + data +
+                        " --classes 3 --train-per-class 40 --validation-per-class 7");
+    ASSERT_EQ(made.status, 0) << made.err;
+    const json config = {{"workload", "resnet50"},
+                         {"seed", 11},
+                         {"epochs", 3},
+                         {"threads", 1},
+                         {"clear_caches", "never"},
+                         {"target", {{"quality", 2.0}}},
+                         {"checkpoint", {{"every_steps", 5}}},
+                         {"results", {{"system", "box"}}},
+                         {"dataset",
+                          {{"train", data + "/train"},
+                           {"validation", data + "/validation"},
+                           {"preprocess", "cifar"},
+                           {"decode_threads", 1}}},
+                         {"staging", {{"directory", (folder_.path() / "staged").string()}}},
+                         {"model", {{"image_size", 32}, {"classes", 3}, {"width", 16}}},
+                         {"training", {{"global_batch_size", 12}, {"bn_group_size", 4}}},
+                         {"optimizer", {{"name", "sgd"}, {"momentum", 0.9}}},
+                         {"schedule", {{"name", "cosine"}, {"learning_rate", 0.05}}}};
+    folder_.write("config.json", config.dump());
+  }
+
+  std::string results(const std::string& name) const { return (folder_.path() / name).string(); }
+  std::string saved(const std::string& name) const { return results(name) + "/box/resnet50"; }
+
+  runner::EndedJob train(const std::string& name, const std::string& options = "") const {
+    return job_.run(GetParam(), PROGRAM " run " + (folder_.path() / "config.json").string() +
+                                    " --set results.directory=" + results(name) + options);
+  }
+
+  /// An undisturbed run: its bits, and how many moments each of its ranks had.
+  void measure() {
+    job_.shim = SHIM;
+    job_.counts = (folder_.path() / "counts").string();
+    const runner::EndedJob run = train("undisturbed");
+    job_.counts.clear();
+    ASSERT_EQ(run.status, kTargetMissed) << run.err;
+    expected_ = read_final(saved("undisturbed"));
+    ASSERT_EQ(expected_.steps, 30);
+    ASSERT_EQ(expected_.evaluations.size(), 3U);
+    for (int rank = 0; rank < GetParam(); ++rank) {
+      std::istringstream counts(
+          runner::content(folder_.path() / ("counts." + std::to_string(rank))));
+      Moments moments;
+      counts >> moments.part_calls >> moments.ticks;
+      ASSERT_GT(moments.part_calls, 3 * kCheckpoints) << rank;
+      ASSERT_GT(moments.ticks, 0) << rank;
+      moments_.push_back(moments);
+    }
+  }
+
+  /// Kills a run by `fault`, resumes it (or begins anew where nothing was saved yet), compares.
+  void kill_and_resume(const std::string& fault) {
+    SCOPED_TRACE(fault);
+    const std::string name = "killed_" + std::to_string(++killed_);
+    job_.fault = fault;
+    const runner::EndedJob killed = train(name);
+    job_.fault.clear();
+    ASSERT_NE(killed.status, kTargetMissed) << "it was not killed: " << killed.err;
+    std::string option;
+    try {
+      runner::resume_candidates(saved(name));
+      option = " --resume";
+      ++resumed_;
+    } catch (const base::DataError&) {
+    }
+    const runner::EndedJob rest = train(name, option);
+    ASSERT_EQ(rest.status, kTargetMissed) << rest.err;
+    EXPECT_EQ(read_final(saved(name)), expected_);
+    for (const auto& file : fs::recursive_directory_iterator(saved(name))) {
+      EXPECT_NE(file.path().extension(), ".part") << file.path();
+    }
+    fs::remove_all(results(name));
+  }
+
+  std::string at_part_call(int rank, double share) const {
+    const auto calls = static_cast<double>(moments_.at(static_cast<std::size_t>(rank)).part_calls);
+    return std::to_string(rank) + ":part:" + std::to_string(static_cast<long>(1 + share * calls));
+  }
+  /// Another run looks at the clock less or more often: only its first four fifths are sure.
+  std::string at_tick(int rank, double share) const {
+    const auto ticks = static_cast<double>(moments_.at(static_cast<std::size_t>(rank)).ticks);
+    return std::to_string(rank) + ":tick:" + std::to_string(static_cast<long>(0.8 * share * ticks));
+  }
+  int last() const { return GetParam() - 1; }
+
+  const base::TemporaryDirectory folder_;
+  runner::Job job_{{}, MPIEXEC, "", "", ""};
+  Final expected_;
+  std::vector<Moments> moments_;
+  int killed_ = 0, resumed_ = 0;
+};
+
+#ifndef ALL_MOMENTS
+TEST_P(Kill, EndsInTheSameBits) {
+  ASSERT_NO_FATAL_FAILURE(measure());
+  kill_and_resume(at_part_call(last(), 0.55));
+  kill_and_resume(GetParam() == 2 ? "0:rename:3" : at_tick(0, 0.9));
+  EXPECT_GE(resumed_, 1);
+}
+#else
+TEST_P(Kill, EndsInTheSameBitsAtManyMoments) {
+  ASSERT_NO_FATAL_FAILURE(measure());
+  // Ten for each number of ranks: five inside the writing of a checkpoint, five anywhere.
+  kill_and_resume("0:rename:" + std::to_string(1 + GetParam()));
+  kill_and_resume("0:renamed:" + std::to_string(1 + GetParam()));
+  for (int i = 0; i < 3; ++i) {
+    kill_and_resume(at_part_call((last() + i) % GetParam(), 0.2 + 0.3 * i + 0.03 * GetParam()));
+  }
+  for (int i = 0; i < 5; ++i) {
+    kill_and_resume(at_tick((i + 1) % GetParam(), 0.1 + 0.2 * i + 0.03 * GetParam()));
+  }
+  EXPECT_GE(resumed_, 5);
+}
+#endif
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Kill, testing::Values(1, 2, 3));
+
+}  // namespace
