@@ -34,7 +34,7 @@ void Audit::judge_end() {
     tell(kError, "no run_start: the run did not get beyond its initialisation");
   } else if (!facts_.run_stop_ms) {
     tell(kError, "no run_stop: the run was cut off; its times end with the log");
-  } else if (*facts_.ttt_s < 0.0) {
+  } else if (*facts_.run_stop_ms < *facts_.run_start_ms) {
     tell(kError, "run_stop is earlier than run_start");
   }
   const bool no_status = std::holds_alternative<std::monostate>(facts_.run_stop_status);

@@ -178,7 +178,7 @@ const char* to_string(Outcome outcome) {
 }
 
 std::optional<double> RunFacts::time_to_target_s() const {
-  if (!at_target) return std::nullopt;
+  if (!at_target || resumed) return std::nullopt;
   return evaluations[*at_target].time_s;
 }
 
@@ -222,7 +222,12 @@ RunFacts facts_of(const ParsedLog& log) {
   const RunIntervals intervals = intervals_of(log, window);
   facts.blocks = intervals.blocks;
   facts.parts = parts_of(intervals, window);
-  facts.progress = progress_of(log, intervals, facts, benchmark);
+  if (facts.resumed) {
+    facts.progress.note = "a resumed run: its log has only the part behind the checkpoint";
+    facts.ttt_s.reset();
+  } else {
+    facts.progress = progress_of(log, intervals, facts, benchmark);
+  }
   facts.reported_throughput_mean = mean_throughput(log, window);
   compute_rates(facts);
   return facts;

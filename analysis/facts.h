@@ -50,7 +50,7 @@ struct RunFacts {
   bool resumed = false;
 
   std::optional<double> run_start_ms, run_stop_ms, ttt_s, init_s;
-  std::optional<double> window_s;  ///< ttt_s, or up to the log's last time without run_stop
+  std::optional<double> window_s;  ///< to run_stop, or to the log's last time without one
   Value run_stop_status;
   std::int64_t records_after_run_stop = 0;
   Outcome outcome = Outcome::kNoRecords;

@@ -74,7 +74,8 @@ void add_window(Table& table) {
                    "target_unknown: neither the log nor the rules name a target",
                    [](const RunFacts& f) { return Value(std::string(to_string(f.outcome))); }});
   table.push_back({"ttt_s", "s",
-                   "time to train: run_stop - run_start; absent when either is missing",
+                   "time to train: run_stop - run_start; absent when either is missing, and for a "
+                   "resumed run, whose log has only a part of it",
                    [](const RunFacts& f) { return optional_value(f.ttt_s); }});
   table.push_back({"ttt_excluding_staging_s", "s", "ttt_s - staging_in_run_s",
                    [](const RunFacts& f) { return optional_value(f.ttt_excluding_staging_s()); }});
@@ -110,7 +111,8 @@ void add_quality(Table& table) {
                      const bool known = f.run_start_ms && f.target.value;
                      return known ? Value(f.at_target.has_value()) : Value();
                    }});
-  table.push_back({"time_to_target_s", "s", "first evaluation at target - run_start",
+  table.push_back({"time_to_target_s", "s",
+                   "first evaluation at target - run_start; absent for a resumed run",
                    [](const RunFacts& f) { return optional_value(f.time_to_target_s()); }});
   table.push_back(
       {"quality_at_target", "", "quality of the first evaluation at target", quality_at_target});

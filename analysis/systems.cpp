@@ -67,7 +67,10 @@ std::optional<double> compute_units(const nlohmann::json& description) {
   return *nodes * *processors;
 }
 
-bool succeeded(const SetMember& member) { return member.facts->outcome == Outcome::kSuccess; }
+/// A resumed run has no time to train, and cannot be submitted.
+bool succeeded(const SetMember& member) {
+  return member.facts->outcome == Outcome::kSuccess && !member.facts->resumed;
+}
 
 std::vector<const SetMember*> successful_by_time(const std::vector<SetMember>& members) {
   std::vector<const SetMember*> good;

@@ -227,8 +227,12 @@ TEST(Facts, TellWhenARunEndsBeforeItStarts) {
 }
 
 TEST(Facts, CallAResumedRunNotSubmittable) {
-  const RunFacts facts = facts_of_text(resnet_start() + record(2e12 + 1, "resumed", true));
+  const RunFacts facts =
+      facts_of_text(resnet_start() + record(2e12 + 1, "resumed", true) +
+                    record(2e12 + 9, "run_stop", nullptr, {{"status", "aborted"}}));
+  EXPECT_EQ(facts.outcome, Outcome::kAborted);
   EXPECT_TRUE(facts.resumed);
+  EXPECT_FALSE(facts.ttt_s);
   EXPECT_THAT(audit(facts),
               Contains(Field(&analysis::Finding::text, HasSubstr("not submittable"))));
 }

@@ -66,6 +66,18 @@ TEST(System, SpreadsOverTheSuccessfulRuns) {
   EXPECT_DOUBLE_EQ(*system.ttt_stdev_s, std::sqrt(2.0));
 }
 
+TEST(System, CountsAResumedRunForNoSuccess) {
+  std::vector<RunFacts> runs = runs_of({1, 2, 3});
+  runs[2].resumed = true;
+  runs[2].ttt_s.reset();
+  std::vector<SetMember> members;
+  for (const RunFacts& run : runs) members.push_back({"result.txt", &run});
+  std::vector<analysis::Finding> findings;
+  const SystemFacts system = system_facts_of("/x/resnet", members, findings);
+  EXPECT_EQ(system.failed, 1);
+  EXPECT_DOUBLE_EQ(*system.ttt_mean_s, 1.5);
+}
+
 TEST(System, WithoutASuccessHasNoTimes) {
   const SystemFacts system = system_of({-1, -2});
   EXPECT_EQ(system.failed, 2);
