@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "telemetry_account.h"
+
 namespace runner {
 namespace {
 
@@ -39,7 +41,10 @@ class ProgramTest : public testing::Test {
     folder_ = fs::temp_directory_path() / (name + "-" + std::to_string(::getpid()));
     fs::create_directories(folder_);
   }
-  void TearDown() override { fs::remove_all(folder_); }
+  void TearDown() override {
+    telemetry::expect_whole_accounts(folder_);
+    fs::remove_all(folder_);
+  }
 
   /// A configuration file of the toy, with results in this test's folder.
   std::string config(json overrides = json::object()) const {

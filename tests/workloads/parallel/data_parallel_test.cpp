@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "telemetry_account.h"
 #include "workloads/nn/loss.h"
 
 namespace {
@@ -80,6 +81,10 @@ class Trial {
     model_.executor().parameters().initialize(5);
     optimizer_->prepare(model_.executor().parameters().views());
   }
+
+  ~Trial() { telemetry::expect_whole_entry(telemetry::rank_entry({0, "here", 0, 1}, telemetry_)); }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
 
   void step(double learning_rate) {
     const std::int64_t count = model_.local_batch();
