@@ -1,0 +1,179 @@
+// A small training job of the real program.
+// Hides the generated images, the launcher's command line, and the preloaded delays.
+#include "job.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/write_text.h"
+#include "telemetry_account.h"
+
+namespace delays {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using telemetry::Subsystem;
+
+constexpr int kTextColumns = 2000;  ///< no line is broken
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+std::size_t at(Subsystem subsystem) { return static_cast<std::size_t>(subsystem); }
+
+int shell(const std::string& command) {
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::string content(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// Twenty steps of 24 images, one evaluation at the end.
+json small_config(const fs::path& folder) {
+  return {{"workload", "resnet50"},
+          {"seed", 5},
+          {"epochs", 4},
+          {"threads", 1},
+          {"clear_caches", "never"},
+          {"target", {{"quality", 1.0}}},
+          {"evaluation", {{"every_epochs", 4}}},
+          {"results", {{"directory", (folder / "results").string()}, {"system", "box"}}},
+          {"dataset",
+           {{"train", (folder / "data/train").string()},
+            {"validation", (folder / "data/validation").string()},
+            {"preprocess", "cifar"},
+            {"decode_threads", 1}}},
+          {"staging", {{"mode", "none"}, {"directory", (folder / "staged").string()}}},
+          {"model", {{"image_size", 32}, {"classes", 2}, {"width", 16}}},
+          {"training", {{"global_batch_size", 24}, {"bn_group_size", 12}}},
+          {"optimizer", {{"name", "sgd"}, {"momentum", 0.9}}},
+          {"schedule", {{"learning_rate", 0.01}}}};
+}
+
+}  // namespace
+
+double Ended::seconds(int rank, Subsystem subsystem) const {
+  return telemetry.ranks.at(at(rank)).subsystems_s[at(subsystem)];
+}
+
+double Ended::within_s(int rank, Subsystem outer, Subsystem inner) const {
+  return telemetry.ranks.at(at(rank)).within_s[at(outer)][at(inner)];
+}
+
+double Ended::work_s(int rank) const {
+  double sum = 0.0;
+  for (const Subsystem part : {Subsystem::kInput, Subsystem::kForward, Subsystem::kBackward,
+                               Subsystem::kOptimizer, Subsystem::kOther}) {
+    sum += seconds(rank, part);
+  }
+  return sum;
+}
+
+double Ended::large_delay_s() const {
+  constexpr double kTimes = 3.0, kLeast_s = 2.5;
+  return std::max(kLeast_s, kTimes * (work_s(0) + seconds(0, Subsystem::kExchange)));
+}
+
+double Ended::noise_s() const {
+  constexpr double kPart = 0.1;
+  return kPart * large_delay_s() + 0.2;
+}
+
+std::int64_t Ended::count(int rank, telemetry::Counter counter) const {
+  return telemetry.ranks.at(at(rank)).counters[static_cast<std::size_t>(counter)];
+}
+
+const analysis::Straggler* Ended::straggler_in(const std::string& phase) const {
+  if (!run.telemetry) return nullptr;
+  for (const analysis::Straggler& one : run.telemetry->waiting.stragglers) {
+    if (one.phase == phase) return &one;
+  }
+  return nullptr;
+}
+
+Job::Job() {
+  std::string pattern = (fs::temp_directory_path() / "trainmark-delays-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  folder_ = pattern;
+  const std::string generate = fmt::format(
+      "{} generate resnet50 --output {}/data --classes 2 --train-per-class 60 "
+      "--validation-per-class 20 --image-size 32 --threads 1 2>{}/generate.err",
+      TRAINMARK, folder_.string(), folder_.string());
+  if (shell(generate) != 0) throw std::runtime_error(content(folder_ / "generate.err"));
+  config_ = small_config(folder_).dump();
+}
+
+Job::~Job() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+void Job::set(const std::string& pointer, const json& value) {
+  json config = json::parse(config_);
+  config[json::json_pointer(pointer)] = value;
+  config_ = config.dump();
+}
+
+void Job::delay(const std::string& variable, const std::string& value) {
+  environment_[variable] = value;
+  environment_["LD_PRELOAD"] = SLOW_CALLS;
+  environment_["DELAY_REPORT"] = (folder_ / "delays.txt").string();
+}
+
+void Job::launch_by(const std::string& before, const std::string& options) {
+  before_ = before;
+  options_ = options;
+}
+
+fs::path Job::log_path() const { return folder_ / "results/box/resnet50/result_1.txt"; }
+
+std::string Job::command() const {
+  std::string text = before_;
+  if (::getuid() == 0) text += " env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
+  text += fmt::format(" {} --oversubscribe --bind-to none -n 2 {}", MPIEXEC, options_);
+  for (const auto& [name, value] : environment_) text += fmt::format(" -x {}={}", name, value);
+  return text + fmt::format(" -x OMP_NUM_THREADS=1 {} run {}/config.json >{}/out 2>{}/err",
+                            TRAINMARK, folder_.string(), folder_.string(), folder_.string());
+}
+
+Ended Job::run() {
+  fs::remove_all(folder_ / "results");
+  std::ofstream(folder_ / "config.json") << config_;
+  return collect(shell(command()));
+}
+
+Ended Job::collect(int status) const {
+  Ended ended;
+  ended.status = status;
+  ended.err = content(folder_ / "err");
+  telemetry::expect_whole_accounts(folder_ / "results");
+  const fs::path account = fs::path(log_path()).replace_extension(".telemetry.json");
+  if (fs::exists(account)) ended.telemetry = telemetry::read_report(account.string());
+  analysis::Report report = analysis::make_report({(folder_ / "results").string()});
+  std::ostringstream text;
+  analysis::write_text(text, report, kTextColumns);
+  ended.text = text.str();
+  if (!report.runs.empty()) ended.run = std::move(report.runs.front());
+  return ended;
+}
+
+std::map<std::string, double> Job::injected() const {
+  std::map<std::string, double> seconds;
+  std::ifstream in(folder_ / "delays.txt");
+  std::string word;
+  for (double value = 0.0; in >> word >> value;) seconds[word] = value;
+  return seconds;
+}
+
+}  // namespace delays

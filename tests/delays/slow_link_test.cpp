@@ -1,0 +1,70 @@
+// Two hosts joined by a slow link: both ranks' exchange grows to what the link's rate makes of it.
+// Hides the command line between the hosts.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "job.h"
+
+namespace {
+
+using delays::Ended;
+using delays::Job;
+using telemetry::Counter;
+using telemetry::Subsystem;
+using testing::AnyOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const auto kTrained = AnyOf(0, 6);
+
+bool has_network_namespaces() { return std::system(TWO_HOSTS " --probe >/dev/null 2>&1") == 0; }
+
+/// A short training with few, large exchanges.
+Ended run_between_hosts(const std::string& rate) {
+  Job job;
+  job.set("/epochs", 2);
+  job.set("/evaluation/every_epochs", 2);
+  job.launch_by(fmt::format("{} {}", TWO_HOSTS, rate),
+                "--host near:1,far:1 --map-by node --mca btl tcp,self "
+                "--mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24");
+  return job.run();
+}
+
+TEST(SlowLink, TakesItsTimeInExchangeOnBothSides) {
+  if (!has_network_namespaces()) GTEST_SKIP() << "network namespaces cannot be made here";
+  const Ended fast = run_between_hosts("unlimited");
+  ASSERT_THAT(fast.status, kTrained) << fast.err;
+  // Each of two ranks sends all that it gives: at this rate, that takes the delay.
+  const auto sent = static_cast<double>(fast.count(0, Counter::kBytesSent));
+  const double delay_s = fast.large_delay_s(), noise_s = fast.noise_s();
+  const double bytes_per_s = sent / delay_s;
+  const Ended slow = run_between_hosts(fmt::format("{:.0f}bit", 8.0 * bytes_per_s));
+  ASSERT_THAT(slow.status, kTrained) << slow.err;
+  EXPECT_EQ(slow.telemetry.ranks.at(0).identity.host, "near");
+  EXPECT_EQ(slow.telemetry.ranks.at(1).identity.host, "far");
+  for (const int rank : {0, 1}) {
+    const auto total_s = [rank](const Ended& run) {
+      return static_cast<double>(run.count(rank, Counter::kExchangeTotalNs)) * 1e-9;
+    };
+    EXPECT_GT(total_s(slow), 0.9 * delay_s) << "rank " << rank;
+    // There and back may follow each other, and TCP's headers come on top.
+    EXPECT_LT(total_s(slow), 2.2 * delay_s + total_s(fast) + noise_s) << "rank " << rank;
+    const double more_s =
+        slow.seconds(rank, Subsystem::kExchange) - fast.seconds(rank, Subsystem::kExchange);
+    EXPECT_GT(more_s, 0.5 * delay_s) << "rank " << rank;
+    EXPECT_NEAR(slow.work_s(rank), fast.work_s(rank), 2.0 * noise_s) << "rank " << rank;
+  }
+  EXPECT_EQ(slow.straggler_in("training"), nullptr) << slow.text;
+  ASSERT_TRUE(slow.run.telemetry->waiting.slow_exchange) << slow.text;
+  const analysis::SlowExchange& exchange = *slow.run.telemetry->waiting.slow_exchange;
+  EXPECT_THAT(exchange.hosts, ElementsAre("near", "far"));
+  EXPECT_GT(exchange.bytes_per_s, 0.3 * bytes_per_s);
+  EXPECT_LT(exchange.bytes_per_s, 1.1 * bytes_per_s);
+  EXPECT_THAT(slow.text, HasSubstr("between 2 nodes (near, far)"));
+}
+
+}  // namespace

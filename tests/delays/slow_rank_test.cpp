@@ -1,0 +1,115 @@
+// One rank that computes slowly, or that the machine stops now and then.
+// Hides how a rank's process is found.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "job.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using delays::Ended;
+using delays::Job;
+using telemetry::Subsystem;
+using testing::AnyOf;
+using testing::HasSubstr;
+using Milliseconds = std::chrono::milliseconds;
+
+const auto kTrained = AnyOf(0, 6);
+
+TEST(SlowRank, IsSlowInForwardAndBackwardAndTheOthersWait) {
+  constexpr double kPrimitives = 20 * 150;  // 20 steps of 53 convolutions, three times, and some
+  Job job;
+  const Ended usual = job.run();
+  ASSERT_THAT(usual.status, kTrained) << usual.err;
+  const double delay_s = usual.large_delay_s(), noise_s = usual.noise_s();
+  job.delay("DELAY_RANK", "1");
+  job.delay("DELAY_COMPUTE", std::to_string(std::lround(1e6 * delay_s / kPrimitives)));
+  const Ended ended = job.run();
+  ASSERT_THAT(ended.status, kTrained) << ended.err;
+  const double computing_s = job.injected()["compute"];
+  ASSERT_GE(computing_s, 0.8 * delay_s);
+  const auto more = [&](Subsystem part) { return ended.seconds(1, part) - ended.seconds(0, part); };
+  const double judging_s = ended.within_s(1, Subsystem::kEvaluation, Subsystem::kForward) -
+                           ended.within_s(0, Subsystem::kEvaluation, Subsystem::kForward);
+  const double training_s = more(Subsystem::kForward) + more(Subsystem::kBackward);
+  EXPECT_GT(more(Subsystem::kForward), 0.1 * computing_s);
+  EXPECT_GT(more(Subsystem::kBackward), 0.3 * computing_s);
+  EXPECT_NEAR(training_s + judging_s, computing_s, 0.1 * computing_s + noise_s);
+  EXPECT_NEAR(-more(Subsystem::kExchange), training_s, 2.0 * noise_s);
+  EXPECT_NEAR(more(Subsystem::kInput), 0.0, 2.0 * noise_s);
+  const analysis::Straggler* late = ended.straggler_in("training");
+  ASSERT_NE(late, nullptr) << ended.text;
+  EXPECT_EQ(late->rank, 1);
+  EXPECT_THAT(late->where.at(0).first, AnyOf("forward", "backward"));
+  EXPECT_THAT(ended.text, HasSubstr(sentence(*late)));
+}
+
+std::string content(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// The process of rank 1 of the job in `folder`; 0 when there is none (yet).
+pid_t rank_one_of(const fs::path& folder) {
+  std::error_code gone;
+  for (const auto& entry : fs::directory_iterator("/proc", gone)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (content(entry.path() / "cmdline").find(folder.string()) == std::string::npos) continue;
+    const std::string environment = '\0' + content(entry.path() / "environ");
+    const std::string rank = std::string(1, '\0') + "OMPI_COMM_WORLD_RANK=1" + '\0';
+    if (environment.find(rank) != std::string::npos) return std::stoi(name);
+  }
+  return 0;
+}
+
+/// Stops the process again and again while the job goes on; returns for how long in all.
+double stop_now_and_then(pid_t process, const std::future<Ended>& job) {
+  constexpr Milliseconds kStopped(150), kRunning(50);
+  double stopped_s = 0.0;
+  while (job.wait_for(kRunning) != std::future_status::ready) {
+    const auto began = std::chrono::steady_clock::now();
+    if (kill(process, SIGSTOP) != 0) break;
+    std::this_thread::sleep_for(kStopped);
+    kill(process, SIGCONT);
+    stopped_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+  return stopped_s;
+}
+
+TEST(SlowRank, ThatIsStoppedNowAndThenIsNamed) {
+  Job job;
+  job.set("/epochs", 12);
+  job.set("/evaluation/every_epochs", 12);
+  std::future<Ended> running = std::async(std::launch::async, [&job] { return job.run(); });
+  while (content(job.log_path()).find("block_start") == std::string::npos) {
+    ASSERT_NE(running.wait_for(Milliseconds(10)), std::future_status::ready);
+  }
+  const pid_t process = rank_one_of(job.folder());
+  ASSERT_GT(process, 0);
+  const double stopped_s = stop_now_and_then(process, running);
+  const Ended ended = running.get();
+  ASSERT_THAT(ended.status, kTrained) << ended.err;
+  ASSERT_GT(stopped_s, 1.5) << "the job was over too early";
+  // What stops hit while the rank was itself in exchange held up both there.
+  const double longer_s = ended.work_s(1) - ended.work_s(0);
+  EXPECT_GT(longer_s, 0.3 * stopped_s);
+  EXPECT_LT(longer_s, 1.3 * stopped_s);
+  const analysis::Straggler* late = ended.straggler_in("training");
+  ASSERT_NE(late, nullptr) << ended.text;
+  EXPECT_EQ(late->rank, 1);
+}
+
+}  // namespace
