@@ -21,6 +21,7 @@ using Figures = std::vector<double>;  ///< one of each rank
 /// What is less is noise.
 constexpr double kLeastSeconds = 0.5;
 constexpr double kLeastPart = 0.05;
+constexpr double kLeastOfRun = 0.02;
 constexpr double kLeastDeviations = 6.0;
 /// The others must have waited for this part of what a rank took longer.
 constexpr double kLeastWaited = 0.5;
@@ -116,11 +117,18 @@ std::vector<std::pair<std::string, double>> where_longer(const Phase& phase, std
   return where;
 }
 
+double mean_wall_s(const telemetry::Report& report) {
+  double sum = 0.0;
+  for (const RankReport& rank : report.ranks) sum += rank.wall_s;
+  return sum / static_cast<double>(report.ranks.size());
+}
+
 void add_stragglers(const telemetry::Report& report, const Phase& phase,
                     std::vector<Straggler>& found) {
   const double usual_s = median(phase.work);
-  const double least_s = std::max({kLeastSeconds, kLeastPart * phase.mean_s(),
-                                   kLeastDeviations * median_deviation(phase.work, usual_s)});
+  const double least_s =
+      std::max({kLeastSeconds, kLeastPart * phase.mean_s(), kLeastOfRun * mean_wall_s(report),
+                kLeastDeviations * median_deviation(phase.work, usual_s)});
   Figures others;
   for (std::size_t r = 0; r < phase.work.size(); ++r) {
     if (phase.work[r] - usual_s < least_s) others.push_back(phase.exchange[r]);
@@ -215,11 +223,13 @@ std::string straggler_definition() {
   return fmt::format(
       "who was waited for, in training (input, forward, backward, optimizer, other), staging, "
       "evaluation and checkpoint each: a rank whose own work, all but exchange, lasts longer than "
-      "the median rank's by at least {} s, {} % of the phase and {} times the median deviation of "
-      "the ranks, while the median of the ranks that are not so late has more exchange than it by "
+      "the median rank's by at least {} s, {} % of the phase, {} % of the run and {} times the "
+      "median deviation of the ranks, while the median of the ranks that are not so late has more "
+      "exchange than it by "
       "at least {} % of that. Of an even number the median is the smaller of the two in the "
       "middle: at most half of the ranks are stragglers",
-      kLeastSeconds, kPercent * kLeastPart, kLeastDeviations, kPercent * kLeastWaited);
+      kLeastSeconds, kPercent * kLeastPart, kPercent * kLeastOfRun, kLeastDeviations,
+      kPercent * kLeastWaited);
 }
 
 std::string slow_exchange_definition() {

@@ -64,7 +64,13 @@ class Job {
     return *this;
   }
   Report& report() { return report_; }
-  Waiting waiting() const { return find_waiting(report_); }
+  Waiting waiting() {
+    for (telemetry::RankReport& rank : report_.ranks) {
+      rank.wall_s = 0.0;
+      for (const double seconds : rank.subsystems_s) rank.wall_s += seconds;
+    }
+    return find_waiting(report_);
+  }
 
  private:
   Report report_;
@@ -88,6 +94,13 @@ TEST(Stragglers, AreNoneOnASingleRank) {
   Job job(1);
   job.seconds(0, Subsystem::kInput) = 500.0;
   EXPECT_THAT(job.waiting().stragglers, IsEmpty());
+}
+
+TEST(Stragglers, MatterToTheRunAsAWhole) {
+  const auto stage = Subsystem::kStaging;
+  EXPECT_THAT(Job(2).delay_within(stage, 0, stage, 2.0).waiting().stragglers, IsEmpty())
+      << "2 s of 107 s";
+  EXPECT_THAT(ranks_of(Job(2).delay_within(stage, 0, stage, 2.5).waiting()), ElementsAre(0));
 }
 
 TEST(Stragglers, AreNamedWithTheSubsystemThatDiffers) {
