@@ -242,6 +242,7 @@ Communicator Communicator::world() {
 
 int Communicator::rank() const noexcept { return state_->rank; }
 int Communicator::size() const noexcept { return state_->size; }
+const void* Communicator::handle() const noexcept { return &state_->comm; }
 
 Communicator Communicator::split(int color, int key) const {
   MPI_Comm part = MPI_COMM_NULL;

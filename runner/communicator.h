@@ -108,8 +108,10 @@ class Communicator {
   [[noreturn]] void abort_together(base::ExitCode code, const std::string& message) const;
 
  private:
+  friend class SharedMemory;
   struct State;
   explicit Communicator(std::unique_ptr<State> state) noexcept;
+  const void* handle() const noexcept;  ///< MPI_Comm*
   std::unique_ptr<State> state_;
 };
 

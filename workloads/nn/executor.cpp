@@ -23,7 +23,8 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
   if (options.training) plan_backward(*planner_);
   planner_->memory().place();
   if (options.plan_only) return;
-  parameters_ = std::make_unique<Parameters>(network_, planner_->parameter_descs(), device);
+  const auto memory = options.memory ? options.memory : std::make_shared<PrivateMemory>();
+  parameters_ = std::make_unique<Parameters>(network_, planner_->parameter_descs(), device, memory);
   block_ =
       AlignedFloats(planner_->memory().total_bytes() / static_cast<std::int64_t>(sizeof(float)));
   bind(exchange);

@@ -34,7 +34,8 @@ struct ExecutorOptions {
   bool accumulates = false;  ///< several passes make one step
   BatchGroups groups;        ///< training: how the pass's samples fall into batch-norm groups
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
-  bool plan_only = false;  ///< takes no memory: only memory_bytes() may be asked
+  bool plan_only = false;                   ///< takes no memory: only memory_bytes() may be asked
+  std::shared_ptr<ParameterMemory> memory;  ///< of weights and gradients; null: of its own
 };
 
 /// What one operation is and costs, for tables.

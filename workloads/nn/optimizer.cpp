@@ -12,10 +12,8 @@
 namespace nn {
 namespace {
 
-/// Elements per block: large enough to make a block's overhead vanish, and fixed, so that partial
-/// sums of norms never depend on the number of threads.
-constexpr std::int64_t kBlock = 4096;
 constexpr int kLanes = 8;
+constexpr std::int64_t kAlignedFloats = 16;
 
 struct Block {
   std::size_t parameter;
@@ -83,20 +81,22 @@ class MomentumOptimizer : public Optimizer {
   explicit MomentumOptimizer(Hyperparameters hyperparameters)
       : hyperparameters_(std::move(hyperparameters)) {}
 
-  void prepare(std::span<const ParameterView> parameters) override {
+  void prepare(std::span<const ParameterView> parameters, UpdateShare share) override {
+    share_ = std::move(share);
     names_.clear();
     counts_.clear();
-    velocities_.clear();
     blocks_.clear();
+    mine_.clear();
+    std::int64_t floats = 0;
+    std::vector<std::int64_t> places;
     for (const ParameterView& parameter : parameters) {
       names_.push_back(parameter.name);
       counts_.push_back(parameter.count);
-      const bool stored = hyperparameters_.momentum != 0.0;
-      velocities_.emplace_back(stored ? static_cast<std::size_t>(parameter.count) : 0U, 0.0F);
-      for (std::int64_t begin = 0; begin < parameter.count; begin += kBlock) {
-        blocks_.push_back({names_.size() - 1, begin, std::min(kBlock, parameter.count - begin)});
-      }
+      add_blocks(parameter);
+      places.push_back(floats);
+      floats += (parameter.count + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats;
     }
+    place_velocities(places, floats);
   }
 
   std::vector<StateView> state() override {
@@ -112,7 +112,7 @@ class MomentumOptimizer : public Optimizer {
 
  protected:
   void prepare_or_check(std::span<const ParameterView> parameters) {
-    if (names_.empty()) prepare(parameters);
+    if (names_.empty()) prepare(parameters, {});
     bool same = parameters.size() == names_.size();
     for (std::size_t p = 0; same && p < names_.size(); ++p) {
       same = parameters[p].name == names_[p] && parameters[p].count == counts_[p];
@@ -121,10 +121,10 @@ class MomentumOptimizer : public Optimizer {
   }
 
   void apply(std::span<const ParameterView> parameters, const std::vector<Rule>& rules) {
-    const auto blocks = static_cast<std::int64_t>(blocks_.size());
+    const auto blocks = static_cast<std::int64_t>(mine_.size());
 #pragma omp parallel for schedule(static)
     for (std::int64_t b = 0; b < blocks; ++b) {
-      const auto [p, begin, count] = blocks_[static_cast<std::size_t>(b)];
+      const auto [p, begin, count] = blocks_[mine_[static_cast<std::size_t>(b)]];
       const float* gradient = parameters[p].gradient + begin;
       float* weights = parameters[p].weights + begin;
       if (velocities_[p].empty()) {
@@ -137,31 +137,61 @@ class MomentumOptimizer : public Optimizer {
 
   /// Norms of the tensors that decay; the others' stay 0.
   std::vector<Norms> norms(std::span<const ParameterView> parameters) {
-    std::vector<Norms> partial(blocks_.size());
-    const auto blocks = static_cast<std::int64_t>(blocks_.size());
+    // Of each block that of weights and that of the gradient; 0 for blocks of other replicas, so
+    // that their sum is exact.
+    std::vector<double> partial(2 * blocks_.size());
+    const auto blocks = static_cast<std::int64_t>(mine_.size());
 #pragma omp parallel for schedule(static)
     for (std::int64_t b = 0; b < blocks; ++b) {
-      const auto [p, begin, count] = blocks_[static_cast<std::size_t>(b)];
+      const std::size_t block = mine_[static_cast<std::size_t>(b)];
+      const auto [p, begin, count] = blocks_[block];
       if (!parameters[p].decays) continue;
-      partial[static_cast<std::size_t>(b)] = {
-          sum_of_squares(parameters[p].weights + begin, count),
-          sum_of_squares(parameters[p].gradient + begin, count)};
+      partial[2 * block] = sum_of_squares(parameters[p].weights + begin, count);
+      partial[2 * block + 1] = sum_of_squares(parameters[p].gradient + begin, count);
     }
+    if (share_.is_mine) share_.sum(partial);
     std::vector<Norms> result(parameters.size());
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      result[blocks_[b].parameter].weights += partial[b].weights;
-      result[blocks_[b].parameter].gradient += partial[b].gradient;
+      result[blocks_[b].parameter].weights += partial[2 * b];
+      result[blocks_[b].parameter].gradient += partial[2 * b + 1];
     }
     for (Norms& norm : result) norm = {std::sqrt(norm.weights), std::sqrt(norm.gradient)};
     return result;
   }
 
  private:
+  /// Cut by offset, not by count: whoever owns a cell owns all blocks in it.
+  void add_blocks(const ParameterView& parameter) {
+    std::int64_t begin = 0;
+    while (begin < parameter.count) {
+      const std::int64_t into_cell = (parameter.offset + begin) % kUpdateCell;
+      const std::int64_t count = std::min(kUpdateCell - into_cell, parameter.count - begin);
+      if (!share_.is_mine || share_.is_mine(parameter.offset + begin)) {
+        mine_.push_back(blocks_.size());
+      }
+      blocks_.push_back({names_.size() - 1, begin, count});
+      begin += count;
+    }
+  }
+
+  void place_velocities(const std::vector<std::int64_t>& places, std::int64_t floats) {
+    velocities_.assign(places.size(), {});
+    if (hyperparameters_.momentum == 0.0) return;
+    if (!share_.memory) share_.memory = std::make_shared<PrivateMemory>();
+    const std::span<float> all = share_.memory->shared_block(floats);
+    for (std::size_t p = 0; p < places.size(); ++p) {
+      velocities_[p] =
+          all.subspan(static_cast<std::size_t>(places[p]), static_cast<std::size_t>(counts_[p]));
+    }
+  }
+
   Hyperparameters hyperparameters_;
+  UpdateShare share_;
   std::vector<std::string> names_;
   std::vector<std::int64_t> counts_;
-  std::vector<std::vector<float>> velocities_;  ///< empty vectors without momentum
-  std::vector<Block> blocks_;
+  std::vector<std::span<float>> velocities_;  ///< empty without momentum
+  std::vector<Block> blocks_;                 ///< of all replicas
+  std::vector<std::size_t> mine_;             ///< those of this one
 };
 
 class Sgd final : public MomentumOptimizer {
@@ -204,8 +234,8 @@ class Lars final : public MomentumOptimizer {
       : MomentumOptimizer({"lars", config.momentum, config.weight_decay, config.epsilon}),
         config_(config) {}
 
-  void prepare(std::span<const ParameterView> parameters) override {
-    MomentumOptimizer::prepare(parameters);
+  void prepare(std::span<const ParameterView> parameters, UpdateShare share) override {
+    MomentumOptimizer::prepare(parameters, std::move(share));
     previous_learning_rate_ = 0.0F;
   }
 

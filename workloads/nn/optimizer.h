@@ -1,14 +1,16 @@
 // How gradients change weights: SGD with momentum, and LARS in its three variants.
-// Hides the momentum buffers, the split of work over threads, and the fixed order of norms.
+// Hides the split of work over threads and replicas, and the fixed order of norms.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "runner/base/object_reader.h"
+#include "workloads/nn/parameter_memory.h"
 
 namespace nn {
 
@@ -20,7 +22,22 @@ struct ParameterView {
   float* gradient = nullptr;  ///< of the mean loss over the global batch
   std::int64_t count = 0;     ///< elements of both, padding included
   bool decays = true;         ///< false for batch norm and biases: no weight decay, LARS trust 1
+  std::int64_t offset = 0;    ///< of both in the blocks that they are parts of
 };
+
+/// How replicas that share weights and momentum share their update.
+/// Source: the distributed weight update of Sridharan et al., arXiv:1801.08030.
+struct UpdateShare {
+  /// Momentum lies there; null: in memory of the optimizer's own.
+  std::shared_ptr<ParameterMemory> memory;
+  /// Whether this replica updates the block of weights that begins at `offset`; empty: all of them.
+  std::function<bool(std::int64_t offset)> is_mine;
+  /// Collective among the replicas: adds over them, in place. Needed with is_mine.
+  std::function<void(std::span<double>)> sum;
+};
+/// Blocks of an update lie within one cell of this many floats, counted by offset: is_mine must
+/// give one answer for each cell.
+inline constexpr std::int64_t kUpdateCell = 4096;
 
 /// torch: v = m v + g, w -= lr v. keras: v = m v + lr g, w -= v. They differ when lr changes.
 enum class MomentumForm { kTorch, kKeras };
@@ -65,13 +82,15 @@ struct StateView {
   std::span<float> values;
 };
 
-/// Results are the same on any number of threads.
+/// Results are the same on any number of threads and for any share.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   /// Allocates the state of these parameters, zeroed; step() does it when nobody did before.
-  virtual void prepare(std::span<const ParameterView> parameters) = 0;
-  /// One update of all parameters. Throws ShapeError when they are not those of prepare().
+  virtual void prepare(std::span<const ParameterView> parameters, UpdateShare share) = 0;
+  void prepare(std::span<const ParameterView> parameters) { prepare(parameters, {}); }
+  /// One update of this replica's share of the parameters, of all of which it may read gradients
+  /// and weights. Throws ShapeError when they are not those of prepare().
   virtual void step(std::span<const ParameterView> parameters, double learning_rate) = 0;
   /// Empty before prepare(). Views stay valid until the next prepare().
   virtual std::vector<StateView> state() = 0;

@@ -37,18 +37,19 @@ double draw(const Initializer& initializer, base::RandomStream& stream) {
 }  // namespace
 
 Parameters::Parameters(const Network& network, std::vector<dnnl::memory::desc> descs,
-                       Device& device)
+                       Device& device, std::shared_ptr<ParameterMemory> memory)
     : specs_(network.parameters()),
       descs_(std::move(descs)),
       offsets_(specs_.size()),
-      device_(device) {
+      device_(device),
+      memory_(std::move(memory)) {
   std::int64_t total = 0;
   for (std::size_t i = specs_.size(); i-- > 0;) {
     offsets_[i] = total;
     total += aligned_count(static_cast<ParameterId>(i));
   }
-  weights_ = AlignedFloats(total);
-  gradients_ = AlignedFloats(total);
+  weights_ = memory_->shared_block(total);
+  gradients_ = memory_->own_block(total);
 }
 
 std::int64_t Parameters::count(ParameterId id) const {
@@ -63,13 +64,14 @@ std::vector<ParameterView> Parameters::views() const {
   std::vector<ParameterView> views;
   for (std::size_t i = specs_.size(); i-- > 0;) {
     const auto id = static_cast<ParameterId>(i);
-    views.push_back({specs_[i].name, weights(id), gradient(id), count(id), specs_[i].decays});
+    views.push_back(
+        {specs_[i].name, weights(id), gradient(id), count(id), specs_[i].decays, offset(id)});
   }
   return views;
 }
 
 void Parameters::initialize(std::uint64_t seed) {
-  for (std::size_t i = 0; i < specs_.size(); ++i) {
+  for (std::size_t i = 0; is_writer() && i < specs_.size(); ++i) {
     const ParameterSpec& spec = specs_[i];
     std::vector<float> plain(static_cast<std::size_t>(spec.count()));
     const std::int64_t pieces = (spec.count() + kPiece - 1) / kPiece;
@@ -85,6 +87,7 @@ void Parameters::initialize(std::uint64_t seed) {
     }
     write_weights(static_cast<ParameterId>(i), plain);
   }
+  publish();
 }
 
 std::vector<float> Parameters::to_plain(ParameterId id, std::span<const float> elements) const {
@@ -94,13 +97,17 @@ std::vector<float> Parameters::to_plain(ParameterId id, std::span<const float> e
   return plain;
 }
 
+void Parameters::require_count(ParameterId id, std::span<const float> plain) const {
+  const ParameterSpec& spec = specs_.at(static_cast<std::size_t>(id));
+  if (static_cast<std::int64_t>(plain.size()) == spec.count()) return;
+  throw base::ShapeError(
+      fmt::format("{}: expected {} values, got {}", spec.name, spec.count(), plain.size()));
+}
+
 void Parameters::from_plain(ParameterId id, std::span<const float> plain,
                             std::span<float> elements) const {
+  require_count(id, plain);
   const ParameterSpec& spec = specs_.at(static_cast<std::size_t>(id));
-  if (static_cast<std::int64_t>(plain.size()) != spec.count()) {
-    throw base::ShapeError(
-        fmt::format("{}: expected {} values, got {}", spec.name, spec.count(), plain.size()));
-  }
   reorder(device_, plain_desc(spec.shape), plain.data(), desc(id), elements.data());
 }
 
@@ -113,6 +120,8 @@ std::vector<float> Parameters::read_gradient(ParameterId id) const {
 }
 
 void Parameters::write_weights(ParameterId id, std::span<const float> plain) {
+  require_count(id, plain);
+  if (!is_writer()) return;
   from_plain(id, plain, {weights(id), static_cast<std::size_t>(count(id))});
 }
 
@@ -122,7 +131,7 @@ std::uint64_t Parameters::weights_hash() const {
   constexpr std::size_t kLanes = 8;
   std::uint64_t lanes[kLanes];
   for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = 0xcbf29ce484222325ULL + lane;
-  const std::span<float> all = weights_.span();  // a multiple of 16 floats
+  const std::span<float> all = weights_;  // a multiple of 16 floats
   std::uint64_t words[kLanes];
   for (std::size_t at = 0; at + 2 * kLanes <= all.size(); at += 2 * kLanes) {
     std::memcpy(words, all.data() + at, sizeof words);

@@ -4,22 +4,25 @@
 
 #include <cstdint>
 #include <dnnl.hpp>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "workloads/nn/aligned.h"
 #include "workloads/nn/network.h"
 #include "workloads/nn/onednn.h"
 #include "workloads/nn/optimizer.h"
+#include "workloads/nn/parameter_memory.h"
 
 namespace nn {
 
 /// Both blocks are ordered as the backward pass finishes: the last parameter of the network first.
-/// So the gradients that are final are always a prefix.
+/// So the gradients that are final are always a prefix. Where replicas share weights, one of them
+/// writes: the calls that write do nothing on the others, and publish() comes after the last.
 class Parameters {
  public:
   /// descs[i] is the layout of parameter i.
-  Parameters(const Network& network, std::vector<dnnl::memory::desc> descs, Device& device);
+  Parameters(const Network& network, std::vector<dnnl::memory::desc> descs, Device& device,
+             std::shared_ptr<ParameterMemory> memory);
 
   float* weights(ParameterId id) const { return weights_.data() + offset(id); }
   float* gradient(ParameterId id) const { return gradients_.data() + offset(id); }
@@ -30,12 +33,16 @@ class Parameters {
   const dnnl::memory::desc& desc(ParameterId id) const {
     return descs_.at(static_cast<std::size_t>(id));
   }
-  std::span<float> all_weights() const { return weights_.span(); }
-  std::span<float> all_gradients() const { return gradients_.span(); }
+  std::span<float> all_weights() const { return weights_; }
+  std::span<float> all_gradients() const { return gradients_; }
 
   /// For the optimizer, in block order.
   std::vector<ParameterView> views() const;
-  /// Draws every parameter from its initializer: a function of (seed, name) alone.
+  /// Whether the calls that write do so here.
+  bool is_writer() const { return memory_->is_writer(); }
+  /// Collective among replicas that share weights: all see what was written.
+  void publish() { memory_->publish(); }
+  /// Draws every parameter from its initializer, a function of (seed, name) alone, and publishes.
   void initialize(std::uint64_t seed);
   std::vector<float> read_weights(ParameterId id) const;
   std::vector<float> read_gradient(ParameterId id) const;
@@ -50,11 +57,13 @@ class Parameters {
  private:
   std::int64_t offset(ParameterId id) const { return offsets_.at(static_cast<std::size_t>(id)); }
   std::int64_t aligned_count(ParameterId id) const;
+  void require_count(ParameterId id, std::span<const float> plain) const;
   std::vector<ParameterSpec> specs_;
   std::vector<dnnl::memory::desc> descs_;
   std::vector<std::int64_t> offsets_;
   Device& device_;
-  AlignedFloats weights_, gradients_;
+  std::shared_ptr<ParameterMemory> memory_;
+  std::span<float> weights_, gradients_;
 };
 
 }  // namespace nn

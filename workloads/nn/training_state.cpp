@@ -170,11 +170,12 @@ void restore_training_state(const base::StateSource& source, Executor& executor,
     const auto plain =
         base::read_array<float>(source, optimizer_name(view), shape_of(view, id, network));
     if (id >= 0) {
-      parameters.from_plain(id, plain, view.values);
+      if (parameters.is_writer()) parameters.from_plain(id, plain, view.values);
     } else {
       std::copy(plain.begin(), plain.end(), view.values.begin());
     }
   }
+  parameters.publish();
   restore_statistics(source, executor, place);
 }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "runner/base/error.h"
 
 namespace parallel {
@@ -28,8 +30,10 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
 }
 
 DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig& config,
-                           const runner::Communicator& world, telemetry::Telemetry& telemetry)
+                           const runner::Communicator& world, const runner::Communicator& node,
+                           telemetry::Telemetry& telemetry)
     : world_(world),
+      node_(node),
       telemetry_(telemetry),
       config_(config),
       split_(split_batch(config, world.size())) {
@@ -40,9 +44,27 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
   options.instruction_set = config.instruction_set;
   groups_per_step_ = options.groups.total * config.accumulation;
   group_exchange_ = std::make_unique<GroupExchange>(world, options.groups);
+  std::shared_ptr<NodeMemory> shared;
+  if (node.size() > 1) shared = std::make_shared<NodeMemory>(node);
+  memory_ = shared;
+  if (!memory_) memory_ = std::make_shared<nn::PrivateMemory>();
+  options.memory = memory_;
   executor_ = std::make_unique<nn::Executor>(network, options, device_, group_exchange_.get());
+  std::vector<std::span<float>> gradients = {executor_->parameters().all_gradients()};
+  if (shared) gradients = shared->blocks_of_all();
   gradient_exchange_ =
-      std::make_unique<GradientExchange>(world, telemetry, executor_->parameters().all_gradients());
+      std::make_unique<GradientExchange>(world, node, telemetry, std::move(gradients));
+}
+
+void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
+  executor_->parameters().initialize(seed);
+  nn::UpdateShare share;
+  share.memory = memory_;
+  if (node_.size() > 1) {
+    share.is_mine = [this](std::int64_t offset) { return gradient_exchange_->is_mine(offset); };
+    share.sum = [this](std::span<double> parts) { node_.allreduce_sum(parts); };
+  }
+  optimizer.prepare(executor_->parameters().views(), std::move(share));
 }
 
 void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optimizer,
@@ -65,6 +87,9 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
   const Scope scope(telemetry_, Subsystem::kOptimizer);
   if (config_.mode == nn::Mode::kTraining) executor_->statistics().finish_step(groups_per_step_);
   optimizer.step(executor_->parameters().views(), learning_rate);
+  // The next pass reads weights of all, and writes gradients that others have now read.
+  const Scope waiting(telemetry_, Subsystem::kExchange);
+  memory_->publish();
 }
 
 void DataParallel::synchronize_statistics() {

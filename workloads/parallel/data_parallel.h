@@ -14,6 +14,7 @@
 #include "workloads/nn/optimizer.h"
 #include "workloads/nn/training_state.h"
 #include "workloads/parallel/gradient_exchange.h"
+#include "workloads/parallel/node_memory.h"
 #include "workloads/parallel/statistics_exchange.h"
 
 namespace parallel {
@@ -42,7 +43,8 @@ struct BatchSplit {
 /// Throws ConfigError when the batch does not fit accumulation, groups or ranks.
 BatchSplit split_batch(const DataParallelConfig& config, int ranks);
 
-/// A replica of the model on this rank.
+/// A replica of the model on this rank. The replicas of a node have one copy of the weights and of
+/// the optimizer's state between them, and share out the sums of gradients and the update.
 class DataParallel {
  public:
   /// Fills the executor's input with this rank's samples of pass `pass`.
@@ -51,12 +53,20 @@ class DataParallel {
   /// mean loss over the global batch.
   using Loss = std::function<void(std::int64_t pass)>;
 
-  /// Collective.
+  /// Collective. `node`: the ranks of `world` that see each other's memory. Both outlive this and
+  /// the optimizers that it prepared.
   DataParallel(const nn::Network& network, const DataParallelConfig& config,
-               const runner::Communicator& world, telemetry::Telemetry& telemetry);
+               const runner::Communicator& world, const runner::Communicator& node,
+               telemetry::Telemetry& telemetry);
 
+  /// Collective. Draws the weights from (seed, name) and gives the optimizer its part of the update
+  /// and its memory.
+  void initialize(std::uint64_t seed, nn::Optimizer& optimizer);
   /// Collective. One update with `learning_rate`; times itself by scopes.
   void step(const Load& load, const Loss& loss, nn::Optimizer& optimizer, double learning_rate);
+  /// The gradients of the last step, summed over all ranks, in block order; until the next backward
+  /// pass of any rank.
+  std::vector<float> summed_gradients() const { return gradient_exchange_->sums(); }
   /// Collective. Makes the running statistics those of all ranks' batches.
   void synchronize_statistics();
 
@@ -73,11 +83,13 @@ class DataParallel {
  private:
   nn::ReplicaPlace place() const;
   const runner::Communicator& world_;
+  const runner::Communicator& node_;
   telemetry::Telemetry& telemetry_;
   DataParallelConfig config_;
   BatchSplit split_;
   std::int64_t groups_per_step_;
   nn::Device device_;
+  std::shared_ptr<nn::ParameterMemory> memory_;
   std::unique_ptr<GroupExchange> group_exchange_;
   std::unique_ptr<nn::Executor> executor_;
   std::unique_ptr<GradientExchange> gradient_exchange_;

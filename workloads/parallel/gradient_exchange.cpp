@@ -1,57 +1,149 @@
-// Pieces of the gradient block in nonblocking allreduces.
+// Sums of pieces on a node, and nonblocking allreduces between nodes.
 // Hides their order and their progress.
 #include "workloads/parallel/gradient_exchange.h"
 
 #include <algorithm>
+#include <array>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "workloads/nn/optimizer.h"
 
 namespace parallel {
+namespace {
 
+using telemetry::Counter;
 using telemetry::Scope;
 using telemetry::Subsystem;
 
+/// Pieces of an owner where that makes them no larger than the limit: enough to share the work
+/// evenly, and for the exchange to begin early in the backward pass.
+constexpr std::int64_t kPiecesOfOwner = 8;
+constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  // 4 MiB
+/// Apart from each other, or the ranks' announcements would wait for one another's cache line.
+constexpr std::int64_t kProgressBytes = 128;
+/// Floats that are added up at once: they stay in the first cache.
+constexpr std::int64_t kBlock = 2048;
+
+std::int64_t choose_piece(std::int64_t floats, int owners) {
+  const std::int64_t pieces = kPiecesOfOwner * owners;
+  const std::int64_t even = (floats + pieces - 1) / pieces;
+  const std::int64_t cells = (even + nn::kUpdateCell - 1) / nn::kUpdateCell;
+  return std::clamp(cells * nn::kUpdateCell, nn::kUpdateCell, kLargestPieceFloats);
+}
+
+}  // namespace
+
 GradientExchange::GradientExchange(const runner::Communicator& world,
-                                   telemetry::Telemetry& telemetry, std::span<float> gradients,
+                                   const runner::Communicator& node,
+                                   telemetry::Telemetry& telemetry,
+                                   std::vector<std::span<float>> gradients,
                                    std::int64_t piece_floats)
-    : communicator_(world.duplicate()),
-      telemetry_(telemetry),
-      gradients_(gradients),
-      piece_floats_(piece_floats) {}
-
-void GradientExchange::begin() { started_ = 0; }
-
-void GradientExchange::start_ready(std::int64_t floats) {
-  const auto total = static_cast<std::int64_t>(gradients_.size());
-  while (started_ < total) {
-    const std::int64_t end = std::min(started_ + piece_floats_, total);
-    if (end > floats) return;
-    if (under_way_.empty()) telemetry_.begin_exchange();
-    const std::span<float> piece = gradients_.subspan(static_cast<std::size_t>(started_),
-                                                      static_cast<std::size_t>(end - started_));
-    under_way_.push_back(communicator_.start_allreduce_sum(piece));
-    started_ = end;
+    : telemetry_(telemetry),
+      gradients_(std::move(gradients)),
+      floats_(static_cast<std::int64_t>(gradients_.front().size())),
+      node_rank_(node.rank()),
+      // As many on every node, so that each has its counterparts.
+      owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))) {
+  piece_floats_ = piece_floats > 0 ? piece_floats : choose_piece(floats_, owners_);
+  across_.emplace(world.split(node_rank_ < owners_ ? node_rank_ : -1, world.rank()));
+  static_assert(Progress::is_always_lock_free, "other processes see it");
+  announcements_.emplace(node, kProgressBytes);
+  new (announcements_->part(node_rank_).data()) Progress(0);
+  node.barrier();
+  for (int rank = 0; rank < static_cast<int>(gradients_.size()); ++rank) {
+    progress_.push_back(
+        std::launder(reinterpret_cast<Progress*>(announcements_->part(rank).data())));
   }
 }
 
-void GradientExchange::progress() {
-  if (under_way_.empty()) return;
+void GradientExchange::begin() {
+  next_ = static_cast<std::int64_t>(node_rank_) * piece_floats_;
+  if (node_rank_ >= owners_) next_ = floats_;
+}
+
+void GradientExchange::announce(std::int64_t floats) {
+  progress_[static_cast<std::size_t>(node_rank_)]->store(earlier_ + floats,
+                                                         std::memory_order_release);
+}
+
+bool GradientExchange::all_have(std::int64_t floats) const {
+  return std::all_of(progress_.begin(), progress_.end(), [&](const Progress* one) {
+    return one->load(std::memory_order_acquire) >= earlier_ + floats;
+  });
+}
+
+void GradientExchange::add_up(std::int64_t begin, std::int64_t end) {
+  if (gradients_.size() == 1) return;
+  float* const own = gradients_[static_cast<std::size_t>(node_rank_)].data();
+#pragma omp parallel for schedule(static)
+  for (std::int64_t at = begin; at < end; at += kBlock) {
+    const std::int64_t count = std::min(kBlock, end - at);
+    std::array<float, kBlock> sum;
+    std::copy_n(gradients_.front().data() + at, count, sum.data());
+    for (std::size_t rank = 1; rank < gradients_.size(); ++rank) {
+      const float* const part = gradients_[rank].data() + at;
+      for (std::int64_t i = 0; i < count; ++i) sum[static_cast<std::size_t>(i)] += part[i];
+    }
+    std::copy_n(sum.data(), count, own + at);
+  }
+}
+
+void GradientExchange::start_ready() {
+  while (next_ < floats_) {
+    const std::int64_t end = std::min(next_ + piece_floats_, floats_);
+    if (!all_have(end)) return;
+    if (!std::exchange(is_under_way_, true)) telemetry_.begin_exchange();
+    add_up(next_, end);
+    if (across_->size() > 1) {
+      const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
+      under_way_.push_back(across_->start_allreduce_sum(
+          own.subspan(static_cast<std::size_t>(next_), static_cast<std::size_t>(end - next_))));
+    }
+    next_ += piece_floats_ * owners_;
+  }
+}
+
+void GradientExchange::test_pending() {
   while (!under_way_.empty() && under_way_.front().test()) under_way_.pop_front();
-  if (under_way_.empty()) telemetry_.end_exchange();
 }
 
 void GradientExchange::gradients_ready(std::int64_t floats) {
-  if (communicator_.size() == 1) return;
+  if (gradients_.size() == 1 && across_->size() == 1) return;
   const Scope scope(telemetry_, Subsystem::kExchange);
-  start_ready(floats);
-  progress();
+  announce(floats);
+  start_ready();
+  test_pending();
 }
 
 void GradientExchange::finish() {
-  if (communicator_.size() == 1) return;
+  if (gradients_.size() == 1 && across_->size() == 1) return;
   const Scope scope(telemetry_, Subsystem::kExchange);
-  start_ready(static_cast<std::int64_t>(gradients_.size()));
-  if (under_way_.empty()) return;
+  if (!std::exchange(is_under_way_, true)) telemetry_.begin_exchange();
+  announce(floats_);
+  for (start_ready(); next_ < floats_; start_ready()) {
+    test_pending();
+    // Where ranks share a CPU, the one that is waited for needs it.
+    std::this_thread::yield();
+  }
   for (; !under_way_.empty(); under_way_.pop_front()) under_way_.front().wait();
+  earlier_ += floats_;
+  if (gradients_.size() > 1) {
+    telemetry_.add(Counter::kBytesSent, floats_ * static_cast<std::int64_t>(sizeof(float)));
+  }
   telemetry_.end_exchange();
+  is_under_way_ = false;
+}
+
+std::vector<float> GradientExchange::sums() const {
+  std::vector<float> sums(static_cast<std::size_t>(floats_));
+  for (std::int64_t begin = 0; begin < floats_; begin += piece_floats_) {
+    const std::int64_t count = std::min(piece_floats_, floats_ - begin);
+    std::copy_n(gradients_[static_cast<std::size_t>(owner(begin))].data() + begin, count,
+                sums.data() + begin);
+  }
+  return sums;
 }
 
 }  // namespace parallel

@@ -47,11 +47,10 @@ class Bench {
         trainer_(network_,
                  {options.batch * around.world.size(), 1, group_size(options.batch),
                   base::usable_instruction_set()},
-                 around.world, around.telemetry),
+                 around.world, around.topology.node, around.telemetry),
         optimizer_(nn::make_sgd({})) {
     nn::Executor& executor = trainer_.executor();
-    executor.parameters().initialize(options.seed);
-    optimizer_->prepare(executor.parameters().views());
+    trainer_.initialize(options.seed, *optimizer_);
     base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,
                               static_cast<std::uint64_t>(around.world.rank()));
     images_.resize(executor.input().size());

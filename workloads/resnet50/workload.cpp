@@ -139,9 +139,9 @@ std::vector<std::pair<std::string, nlohmann::ordered_json>> ResNet50::log_fields
 
 void ResNet50::initialize() {
   model_ = std::make_unique<parallel::DataParallel>(network_, data_parallel_config(config_),
-                                                    around_.world, around_.telemetry);
-  model_->executor().parameters().initialize(seed_);
-  optimizer_->prepare(model_->executor().parameters().views());
+                                                    around_.world, around_.topology.node,
+                                                    around_.telemetry);
+  model_->initialize(seed_, *optimizer_);
   labels_.resize(static_cast<std::size_t>(model_->local_batch()));
 }
 
@@ -313,6 +313,7 @@ void ResNet50::load_weights(const runner::StateReader& reader) {
     executor.parameters().write_weights(static_cast<int>(i), reader.read(spec.name, spec.shape));
     known.insert(spec.name);
   }
+  executor.parameters().publish();
   for (std::size_t i = 0; i < network_.statistics().size(); ++i) {
     const nn::StatisticsSpec& spec = network_.statistics()[i];
     executor.statistics().set(static_cast<int>(i),

@@ -294,6 +294,94 @@ TEST(Optimizer, GivesTheSameBitsOnAnyNumberOfThreads) {
   EXPECT_EQ(results[0], results[2]);
 }
 
+/// One block that several optimizers share.
+class OneBlock final : public nn::ParameterMemory {
+ public:
+  std::span<float> shared_block(std::int64_t floats) override {
+    block_.resize(static_cast<std::size_t>(floats));
+    return block_;
+  }
+  std::span<float> own_block(std::int64_t) override { return {}; }
+  bool is_writer() const override { return true; }
+  void publish() override {}
+
+ private:
+  std::vector<float> block_;
+};
+
+/// Two tensors in one block of memory, padded as a network's are.
+class TwoTensors {
+ public:
+  TwoTensors() : weights_(floats(1, 1.0)), gradient_(floats(2, 0.1)) {}
+  std::vector<nn::ParameterView> views() {
+    return {{"a", weights_.data(), gradient_.data(), 9000, true, 0},
+            {"b", &weights_[kSecond], &gradient_[kSecond], 7000, true, kSecond}};
+  }
+  const std::vector<float>& weights() const { return weights_; }
+
+ private:
+  static constexpr std::int64_t kSecond = 9008;
+  static std::vector<float> floats(std::uint64_t stream, double spread) {
+    const Vector values = random_vector(kSecond + 7000, stream, spread);
+    return {values.begin(), values.end()};
+  }
+  std::vector<float> weights_, gradient_;
+};
+
+TEST(Optimizer, GivesTheSameBitsWhenReplicasShareTheUpdate) {
+  const auto config = lars_config(LarsVariant::kScaled, 1e-3);
+  TwoTensors whole;
+  const auto alone = nn::make_lars(config);
+  for (int step = 0; step < 3; ++step) alone->step(whole.views(), 0.5);
+
+  constexpr int kReplicas = 3;
+  TwoTensors shared;
+  const auto memory = std::make_shared<OneBlock>();
+  std::vector<std::unique_ptr<nn::Optimizer>> replicas;
+  // What the norms of the others' blocks add up to, and what a replica gives to that.
+  Vector of_others, of_own;
+  for (int r = 0; r < kReplicas; ++r) {
+    nn::UpdateShare share;
+    share.memory = memory;
+    share.is_mine = [r](std::int64_t offset) { return offset / nn::kUpdateCell % kReplicas == r; };
+    share.sum = [&](std::span<double> parts) {
+      of_own.assign(parts.begin(), parts.end());
+      for (std::size_t i = 0; i < of_others.size(); ++i) parts[i] += of_others[i];
+    };
+    replicas.push_back(nn::make_lars(config));
+    replicas.back()->prepare(shared.views(), std::move(share));
+  }
+  for (int step = 0; step < 3; ++step) {
+    std::vector<Vector> parts;
+    for (int r = 0; r < kReplicas; ++r) {  // on copies, to learn each one's part of the norms
+      TwoTensors copy = shared;
+      const std::vector<nn::StateView> state = replicas[static_cast<std::size_t>(r)]->state();
+      std::vector<std::vector<float>> before;
+      for (const auto& view : state) before.emplace_back(view.values.begin(), view.values.end());
+      of_others.clear();
+      replicas[static_cast<std::size_t>(r)]->step(copy.views(), 0.5);
+      for (std::size_t v = 0; v < state.size(); ++v)
+        std::copy(before[v].begin(), before[v].end(), state[v].values.begin());
+      parts.push_back(of_own);
+    }
+    for (int r = 0; r < kReplicas; ++r) {
+      of_others.assign(of_own.size(), 0.0);
+      for (int other = 0; other < kReplicas; ++other) {
+        for (std::size_t i = 0; other != r && i < of_others.size(); ++i)
+          of_others[i] += parts[static_cast<std::size_t>(other)][i];
+      }
+      replicas[static_cast<std::size_t>(r)]->step(shared.views(), 0.5);
+    }
+  }
+  EXPECT_EQ(shared.weights(), whole.weights());
+  const auto expected = alone->state(), found = replicas.front()->state();
+  for (std::size_t v = 0; v < expected.size(); ++v) {
+    EXPECT_TRUE(
+        std::equal(expected[v].values.begin(), expected[v].values.end(), found[v].values.begin()))
+        << expected[v].name;
+  }
+}
+
 TEST(Optimizer, KeepsZeroPaddingAtZero) {
   for (const bool use_lars : {false, true}) {
     const auto optimizer =

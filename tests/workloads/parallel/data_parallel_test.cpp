@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "runner/base/error.h"
@@ -66,20 +68,31 @@ double relative_l2(std::span<const float> a, std::span<const float> b) {
   return std::sqrt(distance / norm);
 }
 
-/// A training setup on all ranks, run for some steps with plain SGD.
+std::unique_ptr<nn::Optimizer> make_lars() {
+  nn::LarsConfig config;
+  config.weight_decay = 1e-4;
+  return nn::make_lars(config);
+}
+
+/// A training setup on all ranks, run for some steps with plain SGD or what it is given.
 class Trial {
  public:
   Trial(const runner::Communicator& world, std::int64_t group_size, std::int64_t accumulation,
         std::int64_t batch = kGlobalBatch, nn::Mode mode = nn::Mode::kTraining)
+      : Trial(world, world.split_node(), nn::make_sgd({}), group_size, accumulation, batch, mode) {}
+  Trial(const runner::Communicator& world, runner::Communicator node,
+        std::unique_ptr<nn::Optimizer> optimizer, std::int64_t group_size = 6,
+        std::int64_t accumulation = 1, std::int64_t batch = kGlobalBatch,
+        nn::Mode mode = nn::Mode::kTraining)
       : world_(world),
+        node_(std::move(node)),
         batch_(batch),
         net_(small_network()),
         telemetry_(clock_),
         model_(net_, {batch, accumulation, group_size, base::usable_instruction_set(), mode}, world,
-               telemetry_),
-        optimizer_(nn::make_sgd({})) {
-    model_.executor().parameters().initialize(5);
-    optimizer_->prepare(model_.executor().parameters().views());
+               node_, telemetry_),
+        optimizer_(std::move(optimizer)) {
+    model_.initialize(5, *optimizer_);
   }
 
   ~Trial() { telemetry::expect_whole_entry(telemetry::rank_entry({0, "here", 0, 1}, telemetry_)); }
@@ -109,11 +122,12 @@ class Trial {
 
   parallel::DataParallel& model() { return model_; }
   const std::vector<float>& outputs() const { return outputs_; }
-  std::span<const float> gradients() { return model_.executor().parameters().all_gradients(); }
+  std::vector<float> gradients() const { return model_.summed_gradients(); }
   std::span<const float> weights() { return model_.executor().parameters().all_weights(); }
 
  private:
   const runner::Communicator& world_;
+  runner::Communicator node_;
   std::int64_t batch_;
   nn::Network net_;
   base::SystemClock clock_;
@@ -171,6 +185,55 @@ TEST(DataParallel, GivesTheSameBitsAgain) {
             second.model().executor().parameters().weights_hash());
 }
 
+/// Ways to see the ranks of this machine as nodes: as one, as two, as a lone first rank and the
+/// rest, and each for itself, which is the plain allreduce of all gradients.
+class Nodes : public testing::TestWithParam<std::string> {
+ protected:
+  runner::Communicator nodes_of(const runner::Communicator& world) const {
+    const int rank = world.rank();
+    if (GetParam() == "one") return world.split(0, rank);
+    if (GetParam() == "halves") return world.split(2 * rank < world.size() ? 0 : 1, rank);
+    if (GetParam() == "uneven") return world.split(rank == 0 ? 0 : 1, rank);
+    return world.split(rank, rank);
+  }
+};
+
+TEST_P(Nodes, ShareTheStepOfOneRank) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator alone = world.split(-1, 0);
+  Trial many(world, nodes_of(world), make_lars()), one(alone, alone.split_node(), make_lars());
+  const std::vector<float> before(one.weights().begin(), one.weights().end());
+  many.step(10.0);
+  one.step(10.0);
+  EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-5);
+  std::vector<float> update_of_many, update_of_one;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    update_of_many.push_back(many.weights()[i] - before[i]);
+    update_of_one.push_back(one.weights()[i] - before[i]);
+  }
+  EXPECT_LT(relative_l2(update_of_many, update_of_one), 1e-4);
+  world.barrier();  // what is compared above is shared
+  for (int i = 0; i < 4; ++i) many.step(10.0);
+  const auto hash =
+      static_cast<std::int64_t>(many.model().executor().parameters().weights_hash() >> 1U);
+  EXPECT_EQ(world.allreduce_min(hash), world.allreduce_max(hash));
+  EXPECT_FALSE(std::equal(before.begin(), before.end(), many.weights().begin()));
+}
+
+TEST_P(Nodes, GiveTheSameBitsAgain) {
+  const runner::Communicator world = runner::Communicator::world();
+  Trial first(world, nodes_of(world), make_lars()), second(world, nodes_of(world), make_lars());
+  for (int i = 0; i < 3; ++i) {
+    first.step(10.0);
+    second.step(10.0);
+  }
+  EXPECT_EQ(first.model().executor().parameters().weights_hash(),
+            second.model().executor().parameters().weights_hash());
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Nodes, testing::Values("one", "halves", "uneven", "apart"),
+                         [](const auto& layout) { return layout.param; });
+
 TEST(DataParallel, AccumulatesPassesToTheSameStep) {
   const runner::Communicator world = runner::Communicator::world();
   Trial whole(world, 6, 1), parts(world, 6, 2);
@@ -216,24 +279,31 @@ TEST(DataParallel, RefusesABatchThatDoesNotFit) {
   EXPECT_THROW(parallel::split_batch({4, 1, 1, {}}, 5), base::ConfigError);
 }
 
-TEST(GradientExchange, SumsPiecesOfAnySize) {
+TEST_P(Nodes, SumPiecesOfAnySize) {
   const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator node = nodes_of(world);
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock);
   for (const std::int64_t piece : {1, 7, 100, 5000}) {
-    std::vector<float> gradients(1000);
-    for (std::size_t i = 0; i < gradients.size(); ++i)
-      gradients[i] = static_cast<float>(i) + static_cast<float>(world.rank());
-    parallel::GradientExchange exchange(world, telemetry, gradients, piece);
-    exchange.begin();
-    exchange.gradients_ready(350);
-    exchange.gradients_ready(350);
-    exchange.gradients_ready(999);
-    exchange.finish();
-    const float ranks = static_cast<float>(world.size());
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      ASSERT_EQ(gradients[i], static_cast<float>(i) * ranks + ranks * (ranks - 1.0F) / 2.0F)
-          << piece;
+    parallel::NodeMemory memory(node);
+    const std::span<float> gradients = memory.own_block(1000);
+    parallel::GradientExchange exchange(world, node, telemetry, memory.blocks_of_all(), piece);
+    for (const float step : {1.0F, 2.0F, 3.0F}) {
+      for (std::size_t i = 0; i < gradients.size(); ++i)
+        gradients[i] = step * static_cast<float>(i) + static_cast<float>(world.rank());
+      exchange.begin();
+      exchange.gradients_ready(350);
+      exchange.gradients_ready(350);
+      exchange.gradients_ready(999);
+      exchange.finish();
+      memory.publish();
+      const std::vector<float> sums = exchange.sums();
+      const auto ranks = static_cast<float>(world.size());
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        ASSERT_EQ(sums[i], step * static_cast<float>(i) * ranks + ranks * (ranks - 1.0F) / 2.0F)
+            << piece;
+      }
+      memory.publish();
     }
   }
 }

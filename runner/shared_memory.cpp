@@ -1,0 +1,88 @@
+// A window of MPI's shared memory.
+// Hides its handle, and that Open MPI rounds sizes up and begins parts anywhere.
+#include "runner/shared_memory.h"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/base/unique_handle.h"
+#include "runner/communicator.h"
+
+namespace runner {
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+
+/// Freeing a window is collective: while an exception unwinds, the other ranks are elsewhere.
+struct WindowTraits {
+  using Raw = MPI_Win;
+  static Raw null() { return MPI_WIN_NULL; }
+  static void close(Raw window) {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized == 0 && std::uncaught_exceptions() == 0) MPI_Win_free(&window);
+  }
+};
+
+}  // namespace
+
+struct SharedMemory::State {
+  State(MPI_Win handle, std::vector<std::int64_t> bytes_in)
+      : window(handle), bytes(std::move(bytes_in)) {}
+  base::UniqueHandle<WindowTraits> window;
+  std::vector<std::int64_t> bytes;  ///< that each rank asked for
+};
+
+SharedMemory::SharedMemory(const Communicator& node, std::int64_t bytes) {
+  const MPI_Comm comm = *static_cast<const MPI_Comm*>(node.handle());
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  // So that ranks do not write to pages of each other.
+  MPI_Info_set(info, "alloc_shared_noncontig", "true");
+  void* mine = nullptr;
+  MPI_Win window = MPI_WIN_NULL;
+  const int code =
+      MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes) + static_cast<MPI_Aint>(kCacheLine), 1,
+                              info, comm, &mine, &window);
+  MPI_Info_free(&info);
+  const bool failed = code != MPI_SUCCESS;
+  if (node.allreduce_max(std::int64_t{failed ? 1 : 0}) != 0) {
+    throw base::SystemError(fmt::format(
+        "MPI_Win_allocate_shared: no {} bytes of shared memory on this node; it lies in "
+        "/dev/shm, or for Open MPI where OMPI_MCA_osc_sm_backing_directory says",
+        bytes));
+  }
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(node.size()));
+  if (MPI_Allgather(&bytes, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
+    throw base::SystemError("MPI_Allgather failed for sizes of shared memory");
+  }
+  state_ = std::make_unique<State>(window, std::move(sizes));
+}
+
+SharedMemory::SharedMemory(SharedMemory&&) noexcept = default;
+SharedMemory& SharedMemory::operator=(SharedMemory&&) noexcept = default;
+SharedMemory::~SharedMemory() = default;
+
+std::span<std::byte> SharedMemory::part(int rank) const {
+  MPI_Aint bytes = 0;
+  int unit = 1;
+  void* begin = nullptr;
+  if (MPI_Win_shared_query(state_->window.get(), rank, &bytes, &unit, &begin) != MPI_SUCCESS) {
+    throw base::SystemError("MPI_Win_shared_query failed");
+  }
+  const auto size = static_cast<std::size_t>(state_->bytes.at(static_cast<std::size_t>(rank)));
+  // The segment begins at a page in every process, so that all find the same line.
+  auto space = static_cast<std::size_t>(bytes);
+  if (std::align(kCacheLine, size, begin, space) == nullptr) {
+    throw base::SystemError(fmt::format("shared memory: expected {} bytes, got {}", size, bytes));
+  }
+  return {static_cast<std::byte*>(begin), size};
+}
+
+}  // namespace runner

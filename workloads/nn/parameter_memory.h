@@ -1,0 +1,40 @@
+// Where weights, gradients and the optimizer's state lie: in memory of a replica's own, or in
+// memory that the replicas of a node share. Hides who else sees it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/nn/aligned.h"
+
+namespace nn {
+
+/// Blocks live as long as this.
+class ParameterMemory {
+ public:
+  virtual ~ParameterMemory() = default;
+  /// Zeroed. The same block for all replicas that share memory.
+  virtual std::span<float> shared_block(std::int64_t floats) = 0;
+  /// Zeroed. This replica's own.
+  virtual std::span<float> own_block(std::int64_t floats) = 0;
+  /// Whether this replica writes what is shared; one of them does.
+  virtual bool is_writer() const = 0;
+  /// Collective among them. Afterwards all see what each has written to shared blocks.
+  virtual void publish() = 0;
+};
+
+class PrivateMemory final : public ParameterMemory {
+ public:
+  std::span<float> shared_block(std::int64_t floats) override { return own_block(floats); }
+  std::span<float> own_block(std::int64_t floats) override {
+    return blocks_.emplace_back(floats).span();
+  }
+  bool is_writer() const override { return true; }
+  void publish() override {}
+
+ private:
+  std::vector<AlignedFloats> blocks_;
+};
+
+}  // namespace nn

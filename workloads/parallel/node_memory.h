@@ -1,0 +1,36 @@
+// Weights, gradients and optimizer state of the replicas of a node in memory that all of them see.
+// Hides the shared segments.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <span>
+#include <vector>
+
+#include "runner/communicator.h"
+#include "runner/shared_memory.h"
+#include "workloads/nn/parameter_memory.h"
+
+namespace parallel {
+
+/// One copy of weights and optimizer state for each node, written by its first rank or, in an
+/// update, by the rank whose part it is. Construction, destruction and the calls that give blocks
+/// are collective over the node.
+class NodeMemory final : public nn::ParameterMemory {
+ public:
+  /// `node` outlives this.
+  explicit NodeMemory(const runner::Communicator& node) : node_(node) {}
+  std::span<float> shared_block(std::int64_t floats) override;
+  std::span<float> own_block(std::int64_t floats) override;
+  bool is_writer() const override { return node_.rank() == 0; }
+  void publish() override { node_.barrier(); }
+  /// The blocks of the last own_block() of all ranks of the node, by rank.
+  std::vector<std::span<float>> blocks_of_all() const;
+
+ private:
+  const runner::Communicator& node_;
+  std::list<runner::SharedMemory> segments_;
+  const runner::SharedMemory* own_ = nullptr;
+};
+
+}  // namespace parallel
