@@ -15,9 +15,11 @@
 #include <numeric>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "runner/base/narrow.h"
 #include "runner/base/unique_handle.h"
+#include "runner/mpi_calls.h"
 
 namespace runner {
 namespace {
@@ -30,19 +32,12 @@ constexpr std::size_t kLargestPiece = std::size_t{1} << 30;
 /// Elements that one gathering call collects in total.
 constexpr std::size_t kGatherPiece = std::size_t{1} << 22;
 
-void check(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  throw base::SystemError(
-      fmt::format("{}: {}", call, std::string(text.data(), static_cast<std::size_t>(length))));
-}
-
 MPI_Datatype datatype(const float&) { return MPI_FLOAT; }
 MPI_Datatype datatype(const double&) { return MPI_DOUBLE; }
 MPI_Datatype datatype(const std::int64_t&) { return MPI_INT64_T; }
 MPI_Datatype datatype(const std::byte&) { return MPI_BYTE; }
+
+constexpr const char* kWaitall = "MPI_Waitall";
 
 /// Calls use(first, count) for consecutive pieces of `size` elements, which is the same on every
 /// rank.
@@ -53,18 +48,15 @@ void in_pieces(std::size_t size, std::size_t piece, Use use) {
   }
 }
 
-bool unwinding_or_finalized() {
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  return finalized != 0 || std::uncaught_exceptions() > 0;
-}
-
-/// MPI_Comm_free is collective: while an exception unwinds, the other ranks are elsewhere.
+/// MPI_Comm_free is collective: while an exception unwinds, the other ranks, if any, are elsewhere.
 struct CommTraits {
   using Raw = MPI_Comm;
   static Raw null() { return MPI_COMM_NULL; }
   static void close(Raw comm) {
-    if (comm != MPI_COMM_WORLD && !unwinding_or_finalized()) MPI_Comm_free(&comm);
+    if (comm == MPI_COMM_WORLD || is_finalized()) return;
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    if (size == 1 || std::uncaught_exceptions() == 0) MPI_Comm_free(&comm);
   }
 };
 
@@ -73,26 +65,15 @@ struct CommTraits {
 /// Who is told of the calls; shared by all communicators that stem from one world.
 struct Accounting::Book {
   telemetry::Telemetry* telemetry = nullptr;
+  base::Activity activity;
 };
 
 Accounting::Accounting(std::shared_ptr<Book> book, telemetry::Telemetry& telemetry)
     : book_(std::move(book)), before_(std::exchange(book_->telemetry, &telemetry)) {}
 Accounting::~Accounting() { book_->telemetry = before_; }
 
-MpiEnvironment::MpiEnvironment(int& argc, char**& argv) {
-  int provided = MPI_THREAD_SINGLE;
-  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
-  if (provided < MPI_THREAD_FUNNELED) {
-    throw base::SystemError(
-        fmt::format("MPI_Init_thread: expected MPI_THREAD_FUNNELED, got level {}", provided));
-  }
-}
-
-MpiEnvironment::~MpiEnvironment() {
-  if (!unwinding_or_finalized()) MPI_Finalize();
-}
-
 struct Pending::State {
+  std::shared_ptr<Accounting::Book> book;
   std::vector<MPI_Request> requests;
 };
 
@@ -109,6 +90,7 @@ Pending& Pending::operator=(Pending&& from) noexcept {
 
 Pending::~Pending() {
   if (state_ == nullptr || unwinding_or_finalized()) return;
+  const base::Activity::Waiting waiting(state_->book->activity, kWaitall);
   // An error cannot leave a destructor; whoever cares calls wait().
   MPI_Waitall(static_cast<int>(state_->requests.size()), state_->requests.data(),
               MPI_STATUSES_IGNORE);
@@ -126,11 +108,29 @@ bool Pending::test() {
 
 void Pending::wait() {
   if (state_ == nullptr) return;
+  const base::Activity::Waiting waiting(state_->book->activity, kWaitall);
   check(MPI_Waitall(base::narrow<int>(state_->requests.size()), state_->requests.data(),
                     MPI_STATUSES_IGNORE),
-        "MPI_Waitall");
+        kWaitall);
   state_.reset();
 }
+
+namespace {
+
+/// A call that waits for other ranks: whoever watches this one sees it there, and the telemetry, if
+/// any, has its time and bytes.
+class BlockingCall {
+ public:
+  BlockingCall(Accounting::Book& book, const char* name) : waiting_(book.activity, name) {
+    if (book.telemetry != nullptr) scope_.emplace(*book.telemetry, telemetry::Subsystem::kExchange);
+  }
+
+ private:
+  base::Activity::Waiting waiting_;
+  std::optional<telemetry::Scope> scope_;
+};
+
+}  // namespace
 
 struct Communicator::State {
   State(MPI_Comm handle, std::shared_ptr<Accounting::Book> book_in)
@@ -141,11 +141,9 @@ struct Communicator::State {
   }
 
   /// Opens the account of a blocking call to which this rank gives `bytes`.
-  [[nodiscard]] std::optional<telemetry::Scope> blocking_call(std::size_t bytes) const {
-    if (book->telemetry == nullptr) return std::nullopt;
+  BlockingCall blocking_call(const char* name, std::size_t bytes = 0) const {
     count_sent(bytes);
-    return std::optional<telemetry::Scope>(std::in_place, *book->telemetry,
-                                           telemetry::Subsystem::kExchange);
+    return {*book, name};
   }
   void count_sent(std::size_t bytes) const {
     if (book->telemetry == nullptr || size == 1) return;
@@ -154,7 +152,7 @@ struct Communicator::State {
 
   template <class T>
   void allreduce_sum(std::span<T> data) const {
-    const auto call = blocking_call(data.size_bytes());
+    const auto call = blocking_call("MPI_Allreduce", data.size_bytes());
     in_pieces(data.size(), kPiece, [&](std::size_t first, int count) {
       check(MPI_Allreduce(MPI_IN_PLACE, data.data() + first, count, datatype(T{}), MPI_SUM, comm),
             "MPI_Allreduce");
@@ -163,7 +161,7 @@ struct Communicator::State {
 
   template <class T>
   T allreduce(T value, MPI_Op operation) const {
-    const auto call = blocking_call(sizeof(T));
+    const auto call = blocking_call("MPI_Allreduce", sizeof(T));
     check(MPI_Allreduce(MPI_IN_PLACE, &value, 1, datatype(value), operation, comm),
           "MPI_Allreduce");
     return value;
@@ -183,7 +181,7 @@ struct Communicator::State {
 
 template <class T>
 std::vector<std::vector<T>> Communicator::State::gather(std::span<const T> mine, int root) const {
-  const auto call = blocking_call(mine.size_bytes());
+  const auto call = blocking_call("MPI_Gatherv", mine.size_bytes());
   const auto ranks = static_cast<std::size_t>(size);
   std::vector<std::int64_t> sizes(ranks);
   const auto my_size = static_cast<std::int64_t>(mine.size());
@@ -243,8 +241,10 @@ Communicator Communicator::world() {
 int Communicator::rank() const noexcept { return state_->rank; }
 int Communicator::size() const noexcept { return state_->size; }
 const void* Communicator::handle() const noexcept { return &state_->comm; }
+base::Activity& Communicator::activity() const noexcept { return state_->book->activity; }
 
 Communicator Communicator::split(int color, int key) const {
+  const auto call = state_->blocking_call("MPI_Comm_split");
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(state_->comm, color < 0 ? MPI_UNDEFINED : color, key, &part),
         "MPI_Comm_split");
@@ -253,6 +253,7 @@ Communicator Communicator::split(int color, int key) const {
 }
 
 Communicator Communicator::split_node() const {
+  const auto call = state_->blocking_call("MPI_Comm_split_type");
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split_type(state_->comm, MPI_COMM_TYPE_SHARED, state_->rank, MPI_INFO_NULL, &part),
         "MPI_Comm_split_type");
@@ -260,6 +261,7 @@ Communicator Communicator::split_node() const {
 }
 
 Communicator Communicator::duplicate() const {
+  const auto call = state_->blocking_call("MPI_Comm_dup");
   MPI_Comm copy = MPI_COMM_NULL;
   check(MPI_Comm_dup(state_->comm, &copy), "MPI_Comm_dup");
   return Communicator(std::make_unique<State>(copy, state_->book));
@@ -270,19 +272,19 @@ Accounting Communicator::account_to(telemetry::Telemetry& telemetry) const {
 }
 
 void Communicator::barrier() const {
-  const auto call = state_->blocking_call(0);
+  const auto call = state_->blocking_call("MPI_Barrier");
   check(MPI_Barrier(state_->comm), "MPI_Barrier");
 }
 
 void Communicator::broadcast(std::span<std::byte> data, int root) const {
-  const auto call = state_->blocking_call(state_->rank == root ? data.size() : 0);
+  const auto call = state_->blocking_call("MPI_Bcast", state_->rank == root ? data.size() : 0);
   in_pieces(data.size(), kPiece * sizeof(float), [&](std::size_t first, int count) {
     check(MPI_Bcast(data.data() + first, count, MPI_BYTE, root, state_->comm), "MPI_Bcast");
   });
 }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {
-  const auto call = state_->blocking_call(0);
+  const auto call = state_->blocking_call("MPI_Bcast");
   auto size = static_cast<std::int64_t>(text.size());
   check(MPI_Bcast(&size, 1, MPI_INT64_T, root, state_->comm), "MPI_Bcast");
   std::string received =
@@ -309,6 +311,7 @@ Pending Communicator::start_allreduce_sum(std::span<float> data) const {
   state_->count_sent(data.size_bytes());
   Pending pending;
   pending.state_ = std::make_unique<Pending::State>();
+  pending.state_->book = state_->book;
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Iallreduce(MPI_IN_PLACE, data.data() + first, count, MPI_FLOAT, MPI_SUM, state_->comm,
@@ -335,7 +338,7 @@ void Communicator::allgather(std::span<const double> mine, std::span<double> all
                                   counts.size(), ranks, mine.size(), all.size()));
   }
   if (all.size() <= kGatherPiece) {
-    const auto call = state_->blocking_call(mine.size_bytes());
+    const auto call = state_->blocking_call("MPI_Allgatherv", mine.size_bytes());
     const std::vector<int> starts(places.begin(), places.end());
     check(MPI_Allgatherv(mine.data(), base::narrow<int>(mine.size()), MPI_DOUBLE, all.data(),
                          counts.data(), starts.data(), MPI_DOUBLE, state_->comm),
@@ -379,15 +382,6 @@ void Communicator::abort_together(base::ExitCode code, const std::string& messag
   // Rank 0 ends this process within moments; should it be gone already, we end by ourselves.
   std::this_thread::sleep_for(std::chrono::seconds(5));
   std::_Exit(static_cast<int>(code));
-}
-
-std::string mpi_library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
-  const std::string full(text.data(), static_cast<std::size_t>(length));
-  // What follows the first comma or line is how it was packaged.
-  return full.substr(0, full.find_first_of(",\n"));
 }
 
 }  // namespace runner

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/base/activity.h"
 #include "runner/base/error.h"
 #include "runner/telemetry/telemetry.h"
 
@@ -55,7 +56,8 @@ class [[nodiscard]] Accounting {
   telemetry::Telemetry* before_;
 };
 
-/// A group of ranks. Every call but rank(), size(), account_to() and abort() is collective.
+/// A group of ranks. Every call but rank(), size(), activity(), account_to() and abort() is
+/// collective.
 class Communicator {
  public:
   /// All ranks of the job; needs a living MpiEnvironment.
@@ -66,6 +68,9 @@ class Communicator {
 
   int rank() const noexcept;
   int size() const noexcept;
+  /// What this rank is doing, for who watches it; every blocking call below stands in it while it
+  /// waits. One for all communicators that stem from the same world().
+  base::Activity& activity() const noexcept;
 
   /// Collective. Ranks with equal color form a group, ordered by key, then rank. A negative color
   /// takes part in none and gets a communicator of itself alone.

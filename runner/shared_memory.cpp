@@ -13,20 +13,30 @@
 #include "runner/base/error.h"
 #include "runner/base/unique_handle.h"
 #include "runner/communicator.h"
+#include "runner/mpi_calls.h"
 
 namespace runner {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
 
-/// Freeing a window is collective: while an exception unwinds, the other ranks are elsewhere.
+int ranks_of(MPI_Win window) {
+  MPI_Group group = MPI_GROUP_NULL;
+  int ranks = 0;
+  MPI_Win_get_group(window, &group);
+  MPI_Group_size(group, &ranks);
+  MPI_Group_free(&group);
+  return ranks;
+}
+
+/// Freeing a window is collective: while an exception unwinds, the other ranks, if any, are
+/// elsewhere.
 struct WindowTraits {
   using Raw = MPI_Win;
   static Raw null() { return MPI_WIN_NULL; }
   static void close(Raw window) {
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    if (finalized == 0 && std::uncaught_exceptions() == 0) MPI_Win_free(&window);
+    if (is_finalized()) return;
+    if (std::uncaught_exceptions() == 0 || ranks_of(window) == 1) MPI_Win_free(&window);
   }
 };
 
@@ -47,6 +57,7 @@ SharedMemory::SharedMemory(const Communicator& node, std::int64_t bytes) {
   MPI_Info_set(info, "alloc_shared_noncontig", "true");
   void* mine = nullptr;
   MPI_Win window = MPI_WIN_NULL;
+  const base::Activity::Waiting waiting(node.activity(), "MPI_Win_allocate_shared");
   const int code =
       MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes) + static_cast<MPI_Aint>(kCacheLine), 1,
                               info, comm, &mine, &window);

@@ -30,7 +30,8 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
 }
 
 /// Reads a finished part in large pieces and compares every checksum.
-void read_back(const std::string& path, const std::vector<PackedSample>& samples) {
+void read_back(const std::string& path, const std::vector<PackedSample>& samples,
+               base::Activity& activity) {
   constexpr std::int64_t kPiece = 8 << 20;
   const dataset::File file(path);
   std::vector<std::byte> piece;
@@ -41,6 +42,7 @@ void read_back(const std::string& path, const std::vector<PackedSample>& samples
     while (last < samples.size() && end_of(last) - begin <= kPiece) ++last;
     piece.resize(static_cast<std::size_t>(end_of(last - 1) - begin));
     file.read(begin, piece);
+    activity.progress();
     for (; first < last; ++first) {
       const PackedSample& sample = samples[first];
       const auto bytes = std::span(piece).subspan(static_cast<std::size_t>(sample.offset - begin),
@@ -134,7 +136,7 @@ class PackedDataset final : public dataset::Dataset {
 }  // namespace
 
 PackResult write_part(const dataset::Dataset& source, const std::vector<std::int64_t>& indices,
-                      const std::string& directory, int number) {
+                      const std::string& directory, int number, base::Activity& activity) {
   PackResult result;
   PackedPart& part = result.part;
   part.file = fmt::format("part-{}.bin", number);
@@ -147,9 +149,10 @@ PackResult write_part(const dataset::Dataset& source, const std::vector<std::int
         samples.push_back(
             {index, file.size(), static_cast<std::int64_t>(bytes.size()), hash_of(bytes)});
         file.append(bytes);
+        activity.progress();
       });
   file.finish();
-  read_back(file.path(), samples);
+  read_back(file.path(), samples, activity);
   const auto index_bytes = std::as_bytes(std::span(samples));
   OutputFile index_file(directory + "/" + part.index_file);
   index_file.append(index_bytes);

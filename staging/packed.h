@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/base/activity.h"
 #include "staging/dataset/dataset.h"
 #include "staging/manifest.h"
 
@@ -25,9 +26,10 @@ struct PackResult {
   std::int64_t source_reads = 0;
 };
 /// Copies `indices` of `source` into part `number` in `directory` and reads it back. Throws
-/// DataError (source, or what was read back differs), SystemError (writing).
+/// DataError (source, or what was read back differs), SystemError (writing). `activity` is told of
+/// every sample.
 PackResult write_part(const dataset::Dataset& source, const std::vector<std::int64_t>& indices,
-                      const std::string& directory, int number);
+                      const std::string& directory, int number, base::Activity& activity);
 
 /// Whether `directory` holds a whole set of this identity: manifest, files of the right sizes, and
 /// indices that match their checksums. A set that does not is not an error: it is not trusted.

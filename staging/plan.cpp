@@ -50,6 +50,7 @@ std::vector<std::int64_t> stamps_of(const dataset::Dataset& source, const Stagin
   for (const std::int64_t index : plan.indices(first, last)) {
     const auto stamp = source.stamp(index);
     mine.insert(mine.end(), {stamp.bytes, stamp.mtime_ns, source.label(index)});
+    node.activity().progress();
   }
   return node.gather(std::span<const std::int64_t>(mine), 0);
 }

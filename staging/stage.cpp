@@ -66,7 +66,7 @@ PackResult copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
       node.broadcast(topology.is_node_leader() ? begin_folder(plan.directory) : "", 0);
   const auto rank = static_cast<std::size_t>(node.rank());
   const PackResult mine = write_part(source, plan.indices(plan.shares[rank], plan.shares[rank + 1]),
-                                     folder, node.rank());
+                                     folder, node.rank(), node.activity());
   const auto parts = node.gather(to_text(mine.part), 0);
   if (topology.is_node_leader()) {
     write_manifest(folder, manifest_of(plan, source.source(), parts));

@@ -39,7 +39,8 @@ Scope::Scope(Telemetry& telemetry, Subsystem subsystem) : telemetry_(telemetry) 
 
 Scope::~Scope() { telemetry_.leave(); }
 
-Telemetry::Telemetry(const base::Clock& clock) : clock_(clock) {
+Telemetry::Telemetry(const base::Clock& clock, base::Activity* watched)
+    : clock_(clock), watched_(watched) {
   stack_.push_back({Subsystem::kOther, Subsystem::kOther});
   restart();
 }
@@ -65,6 +66,7 @@ void Telemetry::enter(Subsystem subsystem) {
   stack_.push_back({keeps_all(outer) ? outer : subsystem, subsystem});
   ++scopes_;
   if (subsystem == Subsystem::kExchange && exchanges_++ == 0) exchange_began_ns_ = last_ns_;
+  show();
 }
 
 void Telemetry::leave() {
@@ -74,6 +76,14 @@ void Telemetry::leave() {
   if (was_exchange && --exchanges_ == 0) {
     add(Counter::kExchangeTotalNs, last_ns_ - exchange_began_ns_);
   }
+  show();
+}
+
+void Telemetry::show() const {
+  if (watched_ == nullptr) return;
+  // Whoever watches sees the inner scope, also where its time belongs to the outer one.
+  const Subsystem activity = stack_.back().activity;
+  watched_->set_work(activity == Subsystem::kOther ? nullptr : to_string(activity));
 }
 
 void Telemetry::begin_exchange() {
@@ -86,7 +96,10 @@ void Telemetry::end_exchange() {
 
 void Telemetry::add(Counter counter, std::int64_t amount) { counters_[index(counter)] += amount; }
 
-void Telemetry::add_step(std::int64_t nanoseconds) { steps_.add(nanoseconds); }
+void Telemetry::add_step(std::int64_t nanoseconds) {
+  steps_.add(nanoseconds);
+  if (watched_ != nullptr) watched_->finish_step();
+}
 
 double Telemetry::wall_s() const { return seconds_of(now_ns() - started_ns_); }
 
@@ -150,7 +163,8 @@ nlohmann::json Telemetry::to_json() const {
 double measured_scope_cost_s(const base::Clock& clock) {
   // One scope is shorter than the clock can tell: batches are timed, and their median is taken.
   constexpr int kBatches = 41, kScopesPerBatch = 100;
-  Telemetry telemetry(clock);
+  base::Activity activity;
+  Telemetry telemetry(clock, &activity);
   std::vector<std::int64_t> batches_ns;
   for (int batch = 0; batch < kBatches; ++batch) {
     const std::int64_t start = clock.steady_ns();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/base/activity.h"
 #include "runner/base/clock.h"
 
 namespace telemetry {
@@ -84,7 +85,8 @@ class Histogram {
 /// The account of one rank, from construction (or the last restart()) on.
 class Telemetry {
  public:
-  explicit Telemetry(const base::Clock& clock);
+  /// `watched`, if any, is told of every scope and step, and outlives this.
+  explicit Telemetry(const base::Clock& clock, base::Activity* watched = nullptr);
 
   /// Forgets everything and begins anew: called at run_start.
   void restart();
@@ -114,6 +116,7 @@ class Telemetry {
   void enter(Subsystem subsystem);
   void leave();
   void account();
+  void show() const;
   /// Who pays for the time of a scope, and what was done in it.
   struct Charge {
     Subsystem payer, activity;
@@ -124,6 +127,7 @@ class Telemetry {
   std::int64_t count_until(Counter counter, std::int64_t now) const;
   nlohmann::json within_json(const Spent& spent) const;
   const base::Clock& clock_;
+  base::Activity* watched_;
   std::int64_t started_ns_ = 0, last_ns_ = 0, scopes_ = 0;
   std::vector<Charge> stack_;
   Spent spent_ns_{};

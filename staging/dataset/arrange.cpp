@@ -152,6 +152,7 @@ void Findings::add(std::string_view path, const Listing::Sample& sample) {
   images.push_back({static_cast<std::int64_t>(paths.size()), sample});
   paths.append(path);
   paths.push_back('\0');
+  if (activity != nullptr) activity->progress();
 }
 
 bool is_hidden(std::string_view path) {

@@ -21,6 +21,7 @@ struct Findings {
   std::vector<Image> images;
   std::vector<std::string> folders;  ///< class folders or class archives, also the empty ones
   std::int64_t ignored_files = 0;
+  base::Activity* activity = nullptr;  ///< is told of every image, if given
 
   void add(std::string_view path, const Listing::Sample& sample);
   std::string_view path(const Image& image) const { return paths.data() + image.path; }

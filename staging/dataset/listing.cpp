@@ -142,6 +142,7 @@ Listing list_samples(const std::string& path, const OpenOptions& options) {
   Listing listing;
   listing.root = path;
   Findings findings;
+  findings.activity = options.activity;
   try {
     if (!fs::exists(path)) {
       throw base::DataError(

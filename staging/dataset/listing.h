@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runner/base/activity.h"
+
 namespace dataset {
 
 struct OpenOptions {
@@ -17,6 +19,7 @@ struct OpenOptions {
   std::int64_t first_label = 0;  ///< the integer that means class 0: 0 or 1
   /// Class names that ids refer to, such as those of the training set; empty: the classes found.
   std::vector<std::string> class_names;
+  base::Activity* activity = nullptr;  ///< is told of progress, if given
 };
 
 /// The samples of one dataset, sorted by class name, then file name (byte order); a flat one by

@@ -33,6 +33,7 @@ ImageData::ImageData(const Config& config, const runner::Communicator& world,
 
 ImageData::Source ImageData::open_listed(const std::string& path, bool is_validation) const {
   dataset::OpenOptions options;
+  options.activity = &world_.activity();
   if (is_validation) {
     options.labels_file = config_.data.validation_labels;
     options.first_label = config_.data.first_label;

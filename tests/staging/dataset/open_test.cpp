@@ -85,6 +85,15 @@ TEST_F(OpenDataset, ReadsAFolderOfClassFolders) {
   EXPECT_EQ(list_samples(path).ignored_files, 2);
 }
 
+TEST_F(OpenDataset, TellsOfEveryImageThatItLists) {
+  base::Activity activity;
+  OpenOptions options;
+  options.activity = &activity;
+  const auto before = activity.look().count;
+  list_samples(folder(kFiles), options);
+  EXPECT_EQ(activity.look().count - before, kContents.size());
+}
+
 TEST_F(OpenDataset, ReadsATarOfClassFolders) {
   const std::string path = tar(tar_of(kFiles, {".", "./a", "./b", "./b-c"}));
   expect_the_files(*open_dataset(path));

@@ -1,0 +1,54 @@
+// The start and the end of MPI, its errors and its version.
+// Hides error codes, and how much of the version's text is of use.
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <array>
+#include <exception>
+#include <string>
+
+#include "runner/communicator.h"
+#include "runner/mpi_calls.h"
+
+namespace runner {
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw base::SystemError(
+      fmt::format("{}: {}", call, std::string(text.data(), static_cast<std::size_t>(length))));
+}
+
+bool is_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+bool unwinding_or_finalized() { return std::uncaught_exceptions() > 0 || is_finalized(); }
+
+MpiEnvironment::MpiEnvironment(int& argc, char**& argv) {
+  int provided = MPI_THREAD_SINGLE;
+  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  if (provided < MPI_THREAD_FUNNELED) {
+    throw base::SystemError(
+        fmt::format("MPI_Init_thread: expected MPI_THREAD_FUNNELED, got level {}", provided));
+  }
+}
+
+MpiEnvironment::~MpiEnvironment() {
+  if (!unwinding_or_finalized()) MPI_Finalize();
+}
+
+std::string mpi_library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  const std::string full(text.data(), static_cast<std::size_t>(length));
+  // What follows the first comma or line is how it was packaged.
+  return full.substr(0, full.find_first_of(",\n"));
+}
+
+}  // namespace runner
