@@ -13,15 +13,14 @@ namespace {
 
 enum class Knowledge { kOnThisRank, kOnEveryRank };
 
-int fail(const Communicator& world, base::ExitCode code, const std::string& message,
-         Knowledge knowledge) {
+int fail(const Communicator& world, const base::Failure& failure, Knowledge knowledge) {
   if (world.size() == 1) {
     // Nobody waits in a collective call: MPI can end as usual, without the launcher's noise.
-    std::cerr << "trainmark: " << message << '\n' << std::flush;
-    return static_cast<int>(code);
+    std::cerr << "trainmark: " << failure.message << '\n' << std::flush;
+    return static_cast<int>(failure.code);
   }
-  if (knowledge == Knowledge::kOnEveryRank) world.abort_together(code, message);
-  world.abort(code, message);
+  if (knowledge == Knowledge::kOnEveryRank) world.abort_together(failure.code, failure.message);
+  world.abort(failure.code, failure.message);
 }
 
 }  // namespace
@@ -32,11 +31,9 @@ int run_on_ranks(int argc, char** argv, const base::Command::Action& action) {
   try {
     return static_cast<int>(action(&world));
   } catch (const AgreedError& e) {
-    return fail(world, e.code(), e.what(), Knowledge::kOnEveryRank);
-  } catch (const base::Error& e) {
-    return fail(world, e.code(), e.what(), Knowledge::kOnThisRank);
+    return fail(world, base::failure_of(e), Knowledge::kOnEveryRank);
   } catch (const std::exception& e) {
-    return fail(world, base::ExitCode::kInternal, e.what(), Knowledge::kOnThisRank);
+    return fail(world, base::failure_of(e), Knowledge::kOnThisRank);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -127,15 +128,16 @@ std::optional<int> CommandLine::parse(int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program) {
+  // A file that grows beyond the shell's limit is an error to be told, not a death.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     CommandLine line(program);
     if (const auto status = line.parse(argc, argv)) return *status;
     if (line.chosen()->needs_mpi) return program.run_on_ranks(argc, argv, line.action());
     return static_cast<int>(line.action()(nullptr));
-  } catch (const base::Error& e) {
-    return fail(e.code(), e.what());
   } catch (const std::exception& e) {
-    return fail(ExitCode::kInternal, e.what());
+    const base::Failure failure = base::failure_of(e);
+    return fail(failure.code, failure.message);
   }
 }
 

@@ -16,10 +16,9 @@ void together(const Communicator& world, const std::function<void()>& work) {
   std::string failure;
   try {
     work();
-  } catch (const base::Error& e) {
-    failure = static_cast<char>(e.code()) + std::string(e.what());
   } catch (const std::exception& e) {
-    failure = static_cast<char>(base::ExitCode::kInternal) + std::string(e.what());
+    const base::Failure found = base::failure_of(e);
+    failure = static_cast<char>(found.code) + found.message;
   }
   const std::int64_t nobody = world.size();
   const std::int64_t first =

@@ -1,10 +1,40 @@
-// Errors that come from the operating system.
-// Hides how an errno value becomes text.
+// What is told of failures that have no message of their own.
+// Hides errno, and the figures that explain refused memory.
 #include "runner/base/error.h"
 
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <new>
 #include <system_error>
 
+#include "runner/base/system_facts.h"
+
 namespace base {
+namespace {
+
+std::string out_of_memory() {
+  constexpr std::int64_t kMebibyte = 1 << 20;
+  std::string text = fmt::format("out of memory: an allocation was refused, {} MiB were resident",
+                                 peak_rss_bytes() / kMebibyte);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    text += fmt::format(" (address space is limited to {} MiB)", limit.rlim_cur / kMebibyte);
+  }
+  return text;
+}
+
+}  // namespace
+
+Failure failure_of(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) {
+    return {error->code(), error->what()};
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+    return {ExitCode::kSystem, out_of_memory()};
+  }
+  return {ExitCode::kInternal, exception.what()};
+}
 
 SystemError system_error(const std::string& message, int error_number) {
   return SystemError(message + ": " + std::generic_category().message(error_number));

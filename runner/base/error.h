@@ -2,6 +2,7 @@
 // Hides nothing: every room throws these, and only main.cpp catches them for good.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -53,6 +54,14 @@ class SystemError : public Error {
  public:
   explicit SystemError(const std::string& message) : Error(ExitCode::kSystem, message) {}
 };
+
+/// What to tell of an exception, and the exit code: a base::Error's own; kSystem for memory that
+/// was refused, with the figures; else kInternal.
+struct Failure {
+  ExitCode code = ExitCode::kInternal;
+  std::string message;
+};
+Failure failure_of(const std::exception& exception);
 
 /// SystemError with the text of `error_number` (an errno value) behind `message`.
 SystemError system_error(const std::string& message, int error_number);
