@@ -70,7 +70,7 @@ class SameBits : public testing::Test {
     const std::string allow =
         ::getuid() == 0 ? "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
     const fs::path errors = folder_.path() / (name + ".err");
-    const std::string command = "ASAN_OPTIONS=detect_leaks=0 " + allow + MPIEXEC +
+    const std::string command = allow + MPIEXEC +
                                 " --oversubscribe --bind-to none -n 2 " TRAINMARK " run " +
                                 write_config(name, seed) + " >/dev/null 2>" + errors.string();
     const int status = std::system(command.c_str());
