@@ -24,7 +24,7 @@ constexpr std::string_view kTelemetryEnding = ".telemetry.json";
 Json work_of(Json config) {
   for (const char* key :
        {"seed", "epochs", "target", "submission", "results", "evaluation", "schedule", "optimizer",
-        "clear_caches", "hang_timeout_s", "checkpoint"}) {
+        "clear_caches", "hang_timeout_s", "lost_timeout_s", "checkpoint"}) {
     config.erase(key);
   }
   return config;

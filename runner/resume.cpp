@@ -18,9 +18,9 @@ namespace {
 
 /// They say where files go, who submits, when a run ends or is saved: no bit of the state depends
 /// on them. (On `evaluation` it does: an evaluation sums running statistics over ranks.)
-constexpr const char* kWithoutEffect[] = {"/results",      "/checkpoint", "/submission",
-                                          "/clear_caches", "/target",     "/hang_timeout_s",
-                                          "/threads"};
+constexpr const char* kWithoutEffect[] = {"/results",        "/checkpoint", "/submission",
+                                          "/clear_caches",   "/target",     "/hang_timeout_s",
+                                          "/lost_timeout_s", "/threads"};
 
 /// What rank 0 found, on every rank.
 std::vector<std::string> agreed_candidates(const std::string& path, const Communicator& world) {

@@ -101,6 +101,7 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                    .evaluation = {},
                    .checkpoint = {},
                    .system_name = {},
+                   .watch = {},
                    .reader = reader};
   config.workload =
       reader.required<std::string>("workload", "name of the workload", base::not_empty());
@@ -135,10 +136,15 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                                    "compute threads of a rank; 0: OMP_NUM_THREADS, or this rank's "
                                    "share of the CPUs that it may use",
                                    base::within(0, 4096));
-  config.hang_timeout_s = reader.optional(
-      "hang_timeout_s", config.hang_timeout_s,
-      "seconds without progress after which a rank ends the job, more than a staging or an "
-      "evaluation takes; 0: never",
+  config.watch.hang_timeout_s = reader.optional(
+      "hang_timeout_s", config.watch.hang_timeout_s,
+      "seconds without progress after which the job ends and names the rank and operation that it "
+      "waits for, more than reading one file or one step may take; 0: never",
+      base::at_least(0));
+  config.watch.lost_timeout_s = reader.optional(
+      "lost_timeout_s", config.watch.lost_timeout_s,
+      "seconds without a sign of life of a rank (killed, stopped, its host gone) after which the "
+      "job ends; 0: never",
       base::at_least(0));
   return config;
 }

@@ -10,6 +10,13 @@
 
 namespace runner {
 
+/// When a job is given up; 0: never.
+struct WatchLimits {
+  /// Without progress. Nothing that goes on, however slowly, is to be taken for a hang.
+  std::int64_t hang_timeout_s = 600;
+  std::int64_t lost_timeout_s = 8;  ///< without a sign of life of a rank
+};
+
 struct SubmissionConfig {
   std::string org = "unsubmitted";
   std::string division = "open";  ///< closed, open
@@ -47,8 +54,8 @@ struct RunConfig {
   std::string results_directory = "results";
   std::string clear_caches = "auto";  ///< auto, never, required
   std::int64_t threads = 0;           ///< per rank; 0: the CPUs that this rank may use
-  std::int64_t hang_timeout_s = 0;  ///< without progress for so long a rank ends the job; 0: never
-  base::ObjectReader reader;        ///< the whole file, for the workload's own keys
+  WatchLimits watch;
+  base::ObjectReader reader;  ///< the whole file, for the workload's own keys
 };
 
 /// Reads the keys that belong to every workload. The caller lets the workload read its own, then

@@ -43,19 +43,19 @@ double seven_digits(double value) {
 
 void RunLog::submission(const RunConfig& config, const WorkloadInfo& info, int nodes) {
   const SubmissionConfig& submission = config.submission;
-  writer_.event(keys::kSubmissionBenchmark,
-                submission.benchmark.empty() ? info.benchmark : submission.benchmark);
-  writer_.event(keys::kSubmissionDivision, submission.division);
-  writer_.event(keys::kSubmissionOrg, submission.org);
-  writer_.event(keys::kSubmissionPlatform, platform_name(config, nodes));
-  writer_.event(keys::kSubmissionStatus, submission.status);
+  event(keys::kSubmissionBenchmark,
+        submission.benchmark.empty() ? info.benchmark : submission.benchmark);
+  event(keys::kSubmissionDivision, submission.division);
+  event(keys::kSubmissionOrg, submission.org);
+  event(keys::kSubmissionPlatform, platform_name(config, nodes));
+  event(keys::kSubmissionStatus, submission.status);
 }
 
 void RunLog::caches(const CacheClearing& clearing) {
-  writer_.event(keys::kCacheClear, clearing.cleared, {{"reason", clearing.reason}});
+  event(keys::kCacheClear, clearing.cleared, {{"reason", clearing.reason}});
 }
 
-void RunLog::init_start() { writer_.start(keys::kInitStart); }
+void RunLog::init_start() { start(keys::kInitStart); }
 
 void RunLog::setup(const RunConfig& config, const Workload& workload, const QualityTarget& target,
                    int ranks, int nodes) {
@@ -65,7 +65,7 @@ void RunLog::setup(const RunConfig& config, const Workload& workload, const Qual
   for (const auto& [key, value] : fields) own.insert(key);
   // Each of these keys may stand in a log exactly once, so a workload that logs one itself wins.
   const auto common = [&](const char* key, const Json& value) {
-    if (own.count(key) == 0) writer_.event(key, value);
+    if (own.count(key) == 0) event(key, value);
   };
   common(keys::kNumberOfNodes, nodes);
   common(keys::kNumberOfRanks, ranks);
@@ -76,23 +76,24 @@ void RunLog::setup(const RunConfig& config, const Workload& workload, const Qual
   common(keys::kEvalSamples, info.eval_samples);
   common(keys::kSeed, config.seed);
   log_target(target);
-  for (const auto& [key, value] : fields) writer_.event(key, value);
+  for (const auto& [key, value] : fields) event(key, value);
   for (const std::string& tensor : workload.log_tensor_names()) {
-    writer_.event(keys::kWeightsInitialization, nullptr, {{keys::kTensor, tensor}});
+    event(keys::kWeightsInitialization, nullptr, {{keys::kTensor, tensor}});
   }
 }
 
 void RunLog::log_target(const QualityTarget& target) {
   // Without the metric's key: the RCP checker takes any record that spells it for an evaluation.
-  writer_.event(kQualityTarget, target.value,
-                {{"direction", target.direction == Direction::kRises ? "rises" : "falls"}});
+  event(kQualityTarget, target.value,
+        {{"direction", target.direction == Direction::kRises ? "rises" : "falls"}});
 }
 
-void RunLog::init_stop() { writer_.end(keys::kInitStop); }
+void RunLog::init_stop() { end(keys::kInitStop); }
 
 void RunLog::run_start() {
+  start(keys::kRunStart);
+  const std::lock_guard lock(mutex_);
   phase_ = Phase::kRunning;
-  writer_.start(keys::kRunStart);
 }
 
 void RunLog::resumed(const std::string& checkpoint, const RunPosition& position) {
@@ -100,62 +101,79 @@ void RunLog::resumed(const std::string& checkpoint, const RunPosition& position)
   metadata[keys::kStep] = position.steps_done;
   metadata["checkpoint"] = checkpoint;
   metadata["earlier_s"] = position.elapsed_s;
-  writer_.event(keys::kResumed, true, metadata);
+  event(keys::kResumed, true, metadata);
 }
 
-void RunLog::staging_start() { writer_.start(keys::kStagingStart); }
+void RunLog::staging_start() { start(keys::kStagingStart); }
 
 void RunLog::staging_stop(const nlohmann::json& facts) {
-  writer_.end(keys::kStagingStop, {{"staging", Json(facts)}});
+  end(keys::kStagingStop, {{"staging", Json(facts)}});
 }
 
 void RunLog::block_start(std::int64_t first_epoch_num, std::int64_t epoch_count) {
-  writer_.start(keys::kBlockStart, block_metadata(first_epoch_num, epoch_count));
+  start(keys::kBlockStart, block_metadata(first_epoch_num, epoch_count));
 }
 
 void RunLog::epoch_start(std::int64_t epoch_num) {
-  writer_.start(keys::kEpochStart, epoch_metadata(epoch_num));
+  start(keys::kEpochStart, epoch_metadata(epoch_num));
 }
 
 void RunLog::epoch_stop(const EpochFacts& facts) {
   Json metadata = epoch_metadata(facts.epoch_num);
-  writer_.end(keys::kEpochStop, metadata);
+  end(keys::kEpochStop, metadata);
   metadata[keys::kStep] = facts.steps_done;
   const double loss = seven_digits(facts.mean_loss);
-  writer_.event(keys::kTrainLoss, loss, metadata);
-  writer_.event(keys::kLearningRate, facts.learning_rate, metadata);
-  writer_.event(keys::kThroughput, facts.samples_per_s, metadata);
-  writer_.event(keys::kTrackedStats,
-                {{keys::kThroughput, facts.samples_per_s}, {keys::kTrainLoss, loss}}, metadata);
+  event(keys::kTrainLoss, loss, metadata);
+  event(keys::kLearningRate, facts.learning_rate, metadata);
+  event(keys::kThroughput, facts.samples_per_s, metadata);
+  event(keys::kTrackedStats, {{keys::kThroughput, facts.samples_per_s}, {keys::kTrainLoss, loss}},
+        metadata);
 }
 
 void RunLog::save_start(std::int64_t steps_done) {
-  writer_.start(keys::kSaveStart, {{keys::kStep, steps_done}});
+  start(keys::kSaveStart, {{keys::kStep, steps_done}});
 }
 
 void RunLog::save_stop(std::int64_t steps_done) {
-  writer_.end(keys::kSaveStop, {{keys::kStep, steps_done}});
+  end(keys::kSaveStop, {{keys::kStep, steps_done}});
 }
 
 void RunLog::eval_start(std::int64_t epoch_num) {
-  writer_.start(keys::kEvalStart, epoch_metadata(epoch_num));
+  start(keys::kEvalStart, epoch_metadata(epoch_num));
 }
 
 void RunLog::eval_stop(std::int64_t epoch_num, const QualityTarget& target, double quality) {
-  writer_.end(keys::kEvalStop, epoch_metadata(epoch_num));
-  writer_.event(target.log_key, quality, epoch_metadata(epoch_num));
+  end(keys::kEvalStop, epoch_metadata(epoch_num));
+  event(target.log_key, quality, epoch_metadata(epoch_num));
 }
 
 void RunLog::block_stop(std::int64_t first_epoch_num, std::int64_t epoch_count) {
-  writer_.end(keys::kBlockStop, block_metadata(first_epoch_num, epoch_count));
+  end(keys::kBlockStop, block_metadata(first_epoch_num, epoch_count));
 }
 
-void RunLog::run_stop(const char* status, const std::string& reason) {
-  if (phase_ != Phase::kRunning) return;
+bool RunLog::run_stop(const char* status, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kRunning) return false;
   phase_ = Phase::kStopped;
   Json metadata = {{keys::kStatus, status}};
   if (!reason.empty()) metadata["reason"] = reason;
   writer_.end(keys::kRunStop, metadata);
+  return true;
+}
+
+void RunLog::event(const std::string& key, const Json& value, const Json& metadata, Where where) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kStopped) writer_.event(key, value, metadata, where);
+}
+
+void RunLog::start(const std::string& key, const Json& metadata, Where where) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kStopped) writer_.start(key, metadata, where);
+}
+
+void RunLog::end(const std::string& key, const Json& metadata, Where where) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kStopped) writer_.end(key, metadata, where);
 }
 
 }  // namespace runner

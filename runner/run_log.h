@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <source_location>
 #include <string>
 
 #include "runner/caches.h"
@@ -50,12 +52,22 @@ class RunLog {
   void eval_stop(std::int64_t epoch_num, const QualityTarget& target, double quality);
   void block_stop(std::int64_t first_epoch_num, std::int64_t epoch_count);
   /// `status`: "success" or "aborted", with the reason of the latter. Only after run_start, and
-  /// only once: later calls do nothing, so that the handler of a failure may call it whenever.
-  void run_stop(const char* status, const std::string& reason);
+  /// only once: later calls do nothing, so that the handler of a failure may call it whenever, and
+  /// from any thread. Nothing is logged after it. Whether this call wrote the record.
+  bool run_stop(const char* status, const std::string& reason);
 
  private:
+  using Where = std::source_location;
+  using Json = mllog::LogWriter::Json;
+  void event(const std::string& key, const Json& value, const Json& metadata = Json::object(),
+             Where where = Where::current());
+  void start(const std::string& key, const Json& metadata = Json::object(),
+             Where where = Where::current());
+  void end(const std::string& key, const Json& metadata = Json::object(),
+           Where where = Where::current());
   void log_target(const QualityTarget& target);
   mllog::LogWriter& writer_;
+  std::mutex mutex_;
   enum class Phase { kBefore, kRunning, kStopped } phase_ = Phase::kBefore;
 };
 

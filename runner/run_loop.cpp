@@ -7,15 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <iostream>
 #include <optional>
 
 #include "runner/agreed_error.h"
 #include "runner/run_log.h"
-#include "runner/watchdog.h"
 
 namespace runner {
 namespace {
@@ -34,19 +31,12 @@ class Run {
         workload_(workload),
         doors_(doors),
         log_(doors.log),
-        watchdog_(static_cast<double>(config.hang_timeout_s),
-                  [rank = doors.world.rank()](const std::string& message) { end(rank, message); }) {
-  }
+        last_words_(doors.watchdog,
+                    [this](const std::string& reason) { log_.run_stop("aborted", reason); }) {}
 
   RunOutcome go(const CacheClearing& caches);
 
  private:
-  [[noreturn]] static void end(int rank, const std::string& message) {
-    // Not MPI_Abort: MPI was told that only the main thread calls it. The launcher sees this exit.
-    std::cerr << fmt::format("rank {}: {}\n", rank, message) << std::flush;
-    std::_Exit(static_cast<int>(base::ExitCode::kSystem));
-  }
-
   void initialize(const CacheClearing& caches);
   void train_and_evaluate();
   /// The blocks of epochs between evaluations; false when the run is over.
@@ -65,13 +55,15 @@ class Run {
   void show_progress(std::int64_t epoch_num, double mean_loss);
   std::int64_t steps_to_next_cut() const;
   double since_start_s() const;  ///< with the earlier parts of a resumed run
+  void enter_phase(const char* name) { doors_.world.activity().enter_phase(name); }
+  void log_stop(const std::string& reason) noexcept;
   void finish();
 
   const RunConfig& config_;
   Workload& workload_;
   const RunDoors& doors_;
   RunLog log_;
-  Watchdog watchdog_;
+  Watchdog::LastWords last_words_;
   RunOutcome outcome_;
   std::int64_t started_ns_ = 0;
   RunPosition at_;
@@ -86,17 +78,30 @@ RunOutcome Run::go(const CacheClearing& caches) {
     initialize(caches);
     train_and_evaluate();
     finish();
+  } catch (const AgreedError& e) {
+    log_stop(e.what());
+    throw;
   } catch (const std::exception& e) {
-    log_.run_stop("aborted", e.what());
+    const std::string message = base::failure_of(e).message;
+    log_stop(message);
+    if (doors_.watchdog != nullptr) doors_.watchdog->report_failure(message);
     throw;
   }
   return std::move(outcome_);
 }
 
+void Run::log_stop(const std::string& reason) noexcept {
+  try {
+    log_.run_stop("aborted", reason);
+  } catch (const std::exception&) {
+    // The failure under way is the one to tell.
+  }
+}
+
 void Run::initialize(const CacheClearing& caches) {
   const int ranks = doors_.world.size();
   const int nodes = doors_.topology.node_count;
-  watchdog_.pulse("initialisation");
+  enter_phase("initialisation");
   log_.submission(config_, workload_.info(), nodes);
   log_.caches(caches);
   log_.init_start();
@@ -131,8 +136,9 @@ void Run::train_and_evaluate() {
 
 void Run::resume() {
   if (doors_.resume == nullptr) return;
-  watchdog_.pulse("reading of the checkpoint");
+  enter_phase("reading of the checkpoint");
   at_ = doors_.resume->record.position;
+  doors_.world.activity().set_steps(at_.steps_done);
   log_.resumed(doors_.resume->path, at_);
   const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
   workload_.restore(*doors_.resume->arrays, at_.steps_done);
@@ -145,7 +151,7 @@ void Run::save_if_wanted() {
   Checkpointer* checkpointer = doors_.checkpointer;
   if (checkpointer == nullptr) return;
   if (!checkpoint_wanted_ && !checkpointer->is_due(at_.steps_done)) return;
-  watchdog_.pulse("checkpoint");
+  enter_phase("checkpoint");
   const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
   at_.elapsed_s = since_start_s();
   at_.evaluations = outcome_.evaluations;
@@ -164,7 +170,7 @@ bool Run::reached_target() {
 }
 
 void Run::stage() {
-  watchdog_.pulse("staging");
+  enter_phase("staging");
   log_.staging_start();
   {
     const Scope scope(doors_.telemetry, Subsystem::kStaging);
@@ -196,13 +202,14 @@ bool Run::train_epoch(std::int64_t epoch_num) {
   const std::int64_t earlier_samples = at_.samples;  // before the checkpoint, in a resumed run
   TrainResult result;
   while (at_.steps_in_epoch < workload_.info().steps_per_epoch) {
-    watchdog_.pulse("training");
+    enter_phase(base::kTrainingPhase);
     const std::int64_t steps = steps_to_next_cut();
     const std::int64_t cut_ns = doors_.telemetry.now_ns();
     result = workload_.train(steps);
     const auto took_ns = static_cast<double>(doors_.telemetry.now_ns() - cut_ns);
     at_.steps_in_epoch += steps;
     at_.steps_done += steps;
+    doors_.world.activity().set_steps(at_.steps_done);
     at_.loss_sum += result.mean_loss * static_cast<double>(result.samples);
     at_.samples += result.samples;
     samples_per_s_ = static_cast<double>(result.samples) / std::max(took_ns, 1.0) * kNsPerS;
@@ -267,7 +274,7 @@ bool Run::agree_to_go_on(bool finite, double ns_per_step) {
 }
 
 bool Run::evaluate(std::int64_t epoch_num) {
-  watchdog_.pulse("evaluation");
+  enter_phase("evaluation");
   log_.eval_start(epoch_num);
   double quality = 0.0;
   {
@@ -321,7 +328,14 @@ double Run::since_start_s() const {
 
 void Run::finish() {
   outcome_.run_s = since_start_s() - outcome_.earlier_s;
-  log_.run_stop(outcome_.status == RunStatus::kSuccess ? "success" : "aborted", outcome_.reason);
+  const bool success = outcome_.status == RunStatus::kSuccess;
+  const bool told = log_.run_stop(success ? "success" : "aborted", outcome_.reason);
+  // The watchdog may have been faster, and what the log says holds.
+  if (doors_.world.allreduce_max(std::int64_t{doors_.world.rank() == 0 && !told ? 1 : 0}) != 0 &&
+      success) {
+    outcome_.status = RunStatus::kStopped;
+    outcome_.reason = "told to end by a signal";
+  }
   outcome_.telemetry_entry = telemetry::rank_entry(doors_.identity, doors_.telemetry);
 }
 

@@ -14,6 +14,7 @@
 #include "runner/resume.h"
 #include "runner/run_config.h"
 #include "runner/telemetry/report_file.h"
+#include "runner/watchdog.h"
 #include "runner/workload.h"
 
 namespace runner {
@@ -53,11 +54,12 @@ struct RunDoors {
   std::function<bool()> stop_requested;  ///< asked on every rank; one yes is enough
   Checkpointer* checkpointer = nullptr;  ///< null: the run is never saved
   const ResumePoint* resume = nullptr;   ///< null: it begins anew
+  Watchdog* watchdog = nullptr;          ///< null: nobody watches
 };
 
 /// Collective. Trains `workload` as `config` says. `caches` goes into the log. A failure of this
-/// rank is thrown; on rank 0 the log then ends with run_stop aborted. Throws AgreedError on every
-/// rank if replicas drifted apart.
+/// rank is thrown; the log then ends with run_stop aborted, where the failure is another rank's by
+/// the watchdog. Throws AgreedError on every rank if replicas drifted apart.
 RunOutcome run_once(const RunConfig& config, Workload& workload, const CacheClearing& caches,
                     const RunDoors& doors);
 

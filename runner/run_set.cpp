@@ -159,9 +159,10 @@ std::string RunSet::checkpoint_folder(const ResultFiles* files) const {
 RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
   RunConfig config = config_;
   config.seed = seed;
-  telemetry::Telemetry telemetry(doors_.clock);
+  telemetry::Telemetry telemetry(doors_.clock, &doors_.world.activity());
   const Surroundings around{doors_.world, doors_.topology, telemetry, threads_.threads};
-  const std::unique_ptr<Workload> workload = make_(config, around);
+  std::unique_ptr<Workload> workload;
+  together(doors_.world, [&] { workload = make_(config, around); });
   nlohmann::json resolved = config.reader.resolved();
   resolved["seed"] = seed;
   check_resume(resolved, *workload);
@@ -191,12 +192,17 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
                            doors_.console,
                            doors_.stop_requested,
                            &checkpointer,
-                           resume_ ? &*resume_ : nullptr};
+                           resume_ ? &*resume_ : nullptr,
+                           doors_.watchdog};
   const RunOutcome outcome = run_once(config, *workload, caches, run_doors);
+  doors_.world.activity().enter_phase("saving of the results");
   if (files) files->log().sync();
   save(outcome, *workload, files ? &*files : nullptr);
   if (files) tell(outcome, config, workload->info(), *files);
+  doors_.world.activity().enter_phase("clean-up");
   workload->clean_up();
+  // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
+  doors_.world.barrier();
   return outcome.status;
 }
 

@@ -12,6 +12,7 @@
 #include "runner/checkpointer.h"
 #include "runner/console.h"
 #include "runner/run_config.h"
+#include "runner/watchdog.h"
 #include "runner/workload.h"
 
 namespace runner {
@@ -31,7 +32,8 @@ struct RunSetDoors {
   std::function<bool()> checkpoint_requested;  ///< see CheckpointDoors
   MakeStateWriter make_state_writer;
   CheckpointFormat checkpoint_format;
-  nlohmann::json libraries;  ///< names and versions, for the provenance of the figures
+  nlohmann::json libraries;      ///< names and versions, for the provenance of the figures
+  Watchdog* watchdog = nullptr;  ///< null: nobody watches
 };
 
 struct RunSetPlan {

@@ -11,6 +11,8 @@
 #include "runner/documents.h"
 #include "runner/dry_run.h"
 #include "runner/stop_signals.h"
+#include "runner/together.h"
+#include "runner/watchdog.h"
 
 namespace runner {
 namespace {
@@ -56,6 +58,8 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
   StopSignals signals;
   const base::SystemClock clock;
   Console console(std::cerr, Console::style_of_stderr(world.rank()), clock);
+  const RunConfig& config = *options.source->config;
+  Watchdog watchdog(world, watch_options(config.watch, [&] { return signals.requested(); }));
   const Topology topology = discover_topology(world);
   const RunSetDoors doors{world,
                           topology,
@@ -66,8 +70,9 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
                           [&signals] { return signals.take_checkpoint_request(); },
                           parts.make_state_writer,
                           parts.checkpoint_format,
-                          parts.libraries()};
-  return run_set(*options.source->config, plan_of(options), options.source->entry->make, doors);
+                          parts.libraries(),
+                          &watchdog};
+  return run_set(config, plan_of(options), options.source->entry->make, doors);
 }
 
 base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
@@ -113,34 +118,43 @@ struct EvaluateOptions {
   std::string json;
 };
 
-ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
-                  const Communicator& world) {
-  const RunConfig& config = *options.source->config;
-  const Topology topology = discover_topology(world);
-  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
-  const base::SystemClock clock;
-  telemetry::Telemetry telemetry(clock);
-  const Surroundings around{world, topology, telemetry, threads.threads};
-  const auto workload = options.source->entry->make(config, around);
-  workload->open_data();
-  workload->initialize();
-  workload->load_weights(*parts.make_state_reader(options.weights));
-
-  std::unique_ptr<OutputSink> sink;
-  if (world.rank() == 0 && !options.outputs.empty()) sink = parts.make_output_sink(options.outputs);
-  const double quality = workload->evaluate(sink.get());
-  if (world.rank() != 0) return ExitCode::kSuccess;
-  if (sink != nullptr) sink->finish();
-  const WorkloadInfo& info = workload->info();
+void tell_quality(double quality, const WorkloadInfo& info, double seconds,
+                  const EvaluateOptions& options) {
   const Json result = {{"benchmark", info.benchmark},   {"weights", options.weights},
                        {"metric", info.target.log_key}, {"value", quality},
-                       {"samples", info.eval_samples},  {"seconds", telemetry.wall_s()}};
+                       {"samples", info.eval_samples},  {"seconds", seconds}};
   if (!options.json.empty()) {
     write_document(result, options.json, std::cout);
   } else {
     std::cout << fmt::format("RESULT benchmark={} metric={} value={} unit=1 samples={}\n",
                              info.benchmark, info.target.log_key, quality, info.eval_samples);
   }
+}
+
+ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
+                  const Communicator& world) {
+  const RunConfig& config = *options.source->config;
+  const Watchdog watchdog(world, watch_options(config.watch));
+  const Topology topology = discover_topology(world);
+  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock, &world.activity());
+  const Surroundings around{world, topology, telemetry, threads.threads};
+  std::unique_ptr<Workload> workload;
+  together(world, [&] { workload = options.source->entry->make(config, around); });
+  world.activity().enter_phase("initialisation");
+  workload->open_data();
+  workload->initialize();
+  workload->load_weights(*parts.make_state_reader(options.weights));
+
+  std::unique_ptr<OutputSink> sink;
+  if (world.rank() == 0 && !options.outputs.empty()) sink = parts.make_output_sink(options.outputs);
+  world.activity().enter_phase("evaluation");
+  const double quality = workload->evaluate(sink.get());
+  if (sink != nullptr) sink->finish();
+  if (world.rank() == 0) tell_quality(quality, workload->info(), telemetry.wall_s(), options);
+  // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
+  world.barrier();
   return ExitCode::kSuccess;
 }
 

@@ -1,54 +1,304 @@
-// The thread that waits for the next pulse.
-// Hides lock and condition.
+// The thread that watches.
+// Hides its clock, its letters, and how a process ends while its main thread stands still.
 #include "runner/watchdog.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
+#include <cstdlib>
+#include <future>
 #include <mutex>
+#include <span>
+#include <system_error>
 #include <thread>
+#include <vector>
+
+#include "runner/base/system_facts.h"
+#include "runner/hang.h"
+#include "runner/mailbox.h"
 
 namespace runner {
+namespace {
 
-struct Watchdog::State {
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  std::uint64_t pulses = 0;
-  const char* doing = "start";
-  std::jthread thread;  // last: joined before what it uses is gone
+using SteadyClock = std::chrono::steady_clock;
+
+/// How often this rank's own activity is looked at.
+constexpr double kLookEveryS = 0.1;
+/// A longer pause between two looks means that this process was stopped or starved: it counts as so
+/// much, for nobody could make progress or be heard.
+constexpr double kLongestLookS = 1.0;
+/// Letters within the time of silence that is allowed. Of many ranks fewer come, so that rank 0 has
+/// little to do with them; but a few may always be lost.
+constexpr double kLettersPerSilence = 8.0, kFewestLetters = 4.0;
+constexpr double kRankS = 1e-3;
+/// Where silence is allowed.
+constexpr double kLongestBeatS = 10.0, kBeatsPerHang = 10.0;
+/// A main thread that was told to end has so long to do so in its own way. Open MPI's launcher
+/// kills a second after its SIGTERM.
+constexpr double kGraceS = 0.2;
+/// Where the main thread cannot be waited for any longer, nor a file system.
+constexpr std::chrono::seconds kLastWordsTime(2);
+constexpr std::chrono::seconds kReportTime(1);
+/// Rank 1 tells of a silent rank 0; the others only if it does not.
+constexpr double kDeferenceS = 2.0;
+
+double time_between_letters(const WatchOptions& options, int ranks) {
+  if (options.lost_s > 0) {
+    return std::clamp(ranks * kRankS, options.lost_s / kLettersPerSilence,
+                      options.lost_s / kFewestLetters);
+  }
+  return options.hang_s > 0 ? std::min(options.hang_s / kBeatsPerHang, kLongestBeatS)
+                            : kLongestBeatS;
+}
+
+/// Signals are for the main thread.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_{};
 };
 
-Watchdog::Watchdog(double timeout_s, OnHang on_hang) {
-  if (timeout_s <= 0) return;
-  state_ = std::make_unique<State>();
-  const auto watch = [state = state_.get(), timeout_s,
-                      on_hang = std::move(on_hang)](const std::stop_token& stop) {
-    std::unique_lock lock(state->mutex);
-    while (!stop.stop_requested()) {
-      const std::uint64_t seen = state->pulses;
-      const bool pulsed =
-          state->changed.wait_for(lock, stop, std::chrono::duration<double>(timeout_s),
-                                  [&] { return state->pulses != seen; });
-      if (pulsed || stop.stop_requested()) continue;
-      on_hang(fmt::format("no progress for {} s during {}", timeout_s, state->doing));
-      return;
+}  // namespace
+
+class Watchdog::Watcher {
+ public:
+  using Say = std::function<void(const std::string&)>;
+
+  Watcher(const Communicator& world, WatchOptions options)
+      : rank_(world.rank()),
+        size_(world.size()),
+        options_(std::move(options)),
+        activity_(world.activity()),
+        mailbox_(world),
+        beat_s_(time_between_letters(options_, size_)),
+        others_(static_cast<std::size_t>(rank_ == 0 ? size_ : 1)),
+        heard_at_s_(others_.size(), 0.0) {
+    for (std::size_t i = 0; i < others_.size(); ++i) others_[i].state.rank = static_cast<int>(i);
+    const BlockedSignals blocked;
+    try {
+      thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    } catch (const std::system_error& e) {
+      throw base::SystemError(fmt::format("watchdog: cannot start a thread: {}", e.what()));
     }
-  };
-  state_->thread = std::jthread(watch);
+  }
+
+  ~Watcher() {
+    thread_.request_stop();
+    mailbox_.wake();
+  }
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  void set_last_words(Say say) {
+    const std::lock_guard lock(words_mutex_);
+    say_ = std::move(say);
+  }
+
+  void report(const std::string& message) {
+    if (rank_ == 0) return;
+    std::unique_lock lock(report_mutex_);
+    failure_ = message;
+    mailbox_.wake();
+    noted_.wait_for(lock, kReportTime, [this] { return failure_.empty(); });
+  }
+
+ private:
+  void watch(const std::stop_token& stop);
+  void pass_time();
+  void take(const Letter& letter);
+  void send_state();
+  void send_failure();
+  void heed_signal();
+  void judge();
+  void say_last_words(const std::string& reason);
+  [[noreturn]] void end(const std::string& reason);
+  RankState own_state() const;
+  std::vector<Seen> all_seen() const;
+
+  const int rank_, size_;
+  const WatchOptions options_;
+  const base::Activity& activity_;
+  Mailbox mailbox_;
+  const double beat_s_;
+  SteadyClock::time_point looked_at_ = SteadyClock::now();
+  double now_s_ = 0.0;  ///< the time during which this rank was able to watch
+  std::uint64_t count_ = 0;
+  double progress_at_s_ = 0.0, beat_at_s_ = 0.0;
+  double told_at_s_ = -1.0;  ///< to end; negative: not yet
+  /// On rank 0 all ranks, itself included; elsewhere rank 0 alone.
+  std::vector<Seen> others_;
+  std::vector<double> heard_at_s_;
+
+  std::mutex words_mutex_;
+  Say say_;
+  std::mutex report_mutex_;
+  std::condition_variable noted_;
+  std::string failure_;  ///< to be reported to rank 0; empty: nothing, or noted
+  std::jthread thread_;  ///< last: joined before what it uses is gone
+};
+
+void Watchdog::Watcher::watch(const std::stop_token& stop) {
+  send_state();
+  while (!stop.stop_requested()) {
+    const auto letter = mailbox_.receive(kLookEveryS);
+    pass_time();
+    if (letter) take(*letter);
+    send_failure();
+    heed_signal();
+    if (now_s_ - beat_at_s_ < beat_s_) continue;
+    send_state();
+    judge();
+  }
 }
+
+void Watchdog::Watcher::pass_time() {
+  const auto now = SteadyClock::now();
+  const std::chrono::duration<double> passed = now - looked_at_;
+  looked_at_ = now;
+  now_s_ += std::min(passed.count(), kLongestLookS);
+  const std::uint64_t count = activity_.look().count;
+  if (count != count_) progress_at_s_ = now_s_;
+  count_ = count;
+}
+
+void Watchdog::Watcher::take(const Letter& letter) {
+  if (letter.kind == Letter::Kind::kEnd && rank_ != 0) {
+    std::_Exit(static_cast<int>(base::ExitCode::kSystem));
+  }
+  if (letter.kind == Letter::Kind::kNoted) {
+    const std::lock_guard lock(report_mutex_);
+    failure_.clear();
+    noted_.notify_all();
+    return;
+  }
+  const auto sender = static_cast<std::size_t>(letter.from.rank);
+  if (sender >= others_.size()) return;  // only rank 0 writes to other ranks
+  others_[sender] = {letter.from, true, 0.0};
+  heard_at_s_[sender] = now_s_;
+  if (rank_ != 0) return;
+  Letter answer{Letter::Kind::kState, own_state(), {}};
+  if (letter.kind == Letter::Kind::kFailure) {
+    say_last_words(fmt::format("rank {}: {}", letter.from.rank, letter.text));
+    answer.kind = Letter::Kind::kNoted;
+  }
+  mailbox_.send_to(letter.from.rank, answer);
+}
+
+RankState Watchdog::Watcher::own_state() const {
+  const base::Activity::Glimpse seen = activity_.look();
+  return {rank_,
+          static_cast<long>(::getpid()),
+          base::host_name(),
+          doing_text(seen),
+          seen.call == nullptr ? "" : seen.call,
+          now_s_ - progress_at_s_};
+}
+
+void Watchdog::Watcher::send_state() {
+  beat_at_s_ = now_s_;
+  if (rank_ != 0) mailbox_.send_to_root({Letter::Kind::kState, own_state(), {}});
+}
+
+void Watchdog::Watcher::send_failure() {
+  const std::lock_guard lock(report_mutex_);
+  if (!failure_.empty()) {
+    mailbox_.send_to_root({Letter::Kind::kFailure, own_state(), failure_});
+  }
+}
+
+void Watchdog::Watcher::heed_signal() {
+  if (rank_ != 0 || size_ == 1 || !options_.told_to_end || !options_.told_to_end()) return;
+  if (told_at_s_ < 0) told_at_s_ = now_s_;
+  if (now_s_ - told_at_s_ < kGraceS) return;
+  say_last_words(fmt::format("told to end by a signal during {}", doing_text(activity_.look())));
+}
+
+std::vector<Seen> Watchdog::Watcher::all_seen() const {
+  std::vector<Seen> seen = others_;
+  for (std::size_t i = 0; i < seen.size(); ++i) seen[i].silent_s = now_s_ - heard_at_s_[i];
+  const Seen self{own_state(), true, 0.0};
+  if (rank_ == 0) {
+    seen[0] = self;
+  } else {
+    seen.push_back(self);
+  }
+  return seen;
+}
+
+void Watchdog::Watcher::judge() {
+  Judge judge{options_.hang_s, options_.lost_s, base::host_name(), mailbox_.root()};
+  if (rank_ != 0) {
+    const double deference_s = rank_ > 1 ? kDeferenceS : 0.0;
+    if (judge.hang_s > 0) judge.hang_s += deference_s;
+    if (judge.lost_s > 0) judge.lost_s += deference_s;
+    const double patience_s = judge.lost_s > 0 ? judge.lost_s : judge.hang_s / 2;
+    const bool root_is_heard = others_[0].heard && now_s_ - heard_at_s_[0] < patience_s;
+    if (root_is_heard) return;  // it sees more, and will tell
+  }
+  const std::string reason = find_hang(all_seen(), judge);
+  if (!reason.empty()) end(reason);
+}
+
+void Watchdog::Watcher::say_last_words(const std::string& reason) {
+  const std::lock_guard lock(words_mutex_);
+  if (!say_) return;
+  const Say say = std::exchange(say_, nullptr);
+  try {
+    say(reason);
+  } catch (const std::exception&) {
+    // The log cannot be written; that is not why the job ends.
+  }
+}
+
+void Watchdog::Watcher::end(const std::string& reason) {
+  const std::string line = size_ == 1 ? fmt::format("trainmark: {}\n", reason)
+                                      : fmt::format("rank {}: {}\n", rank_, reason);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  // Not MPI_Abort: MPI was told that only the main thread calls it. The launcher sees this exit.
+  if (rank_ == 0) {
+    // The log's file system may be what stands still: the process ends in any case.
+    std::packaged_task<void()> words([this, reason] { say_last_words(reason); });
+    const auto said = words.get_future();
+    std::thread(std::move(words)).detach();
+    said.wait_for(kLastWordsTime);
+    for (int rank = 1; rank < size_; ++rank) mailbox_.send_to(rank, {Letter::Kind::kEnd, {}, {}});
+  }
+  std::_Exit(static_cast<int>(base::ExitCode::kSystem));
+}
+
+WatchOptions watch_options(const WatchLimits& limits, std::function<bool()> told_to_end) {
+  return {static_cast<double>(limits.hang_timeout_s), static_cast<double>(limits.lost_timeout_s),
+          std::move(told_to_end)};
+}
+
+Watchdog::Watchdog(const Communicator& world, WatchOptions options)
+    : watcher_(std::make_unique<Watcher>(world, std::move(options))) {}
 
 Watchdog::~Watchdog() = default;
 
-void Watchdog::pulse(const char* doing) {
-  if (state_ == nullptr) return;
-  {
-    const std::lock_guard lock(state_->mutex);
-    ++state_->pulses;
-    state_->doing = doing;
-  }
-  state_->changed.notify_all();
+void Watchdog::report_failure(const std::string& message) { watcher_->report(message); }
+
+Watchdog::LastWords::LastWords(Watchdog* watchdog,
+                               std::function<void(const std::string& reason)> say)
+    : watchdog_(watchdog) {
+  if (watchdog_ != nullptr) watchdog_->watcher_->set_last_words(std::move(say));
+}
+
+Watchdog::LastWords::~LastWords() {
+  if (watchdog_ != nullptr) watchdog_->watcher_->set_last_words(nullptr);
 }
 
 }  // namespace runner

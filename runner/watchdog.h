@@ -1,28 +1,58 @@
-// Ends a rank that makes no progress, so that a hang costs minutes and not the allocation.
-// Hides the thread that watches.
+// Ends a job that makes no progress or lost a rank, naming the rank and the operation that it waits
+// for, and says why a job ended when the training thread no longer can.
+// Hides the thread that watches, and what it hears of the other ranks.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "runner/communicator.h"
+#include "runner/run_config.h"
+
 namespace runner {
 
-/// Calls `on_hang(message)` once when no pulse() came for `timeout_s` seconds; 0 watches nothing.
-/// on_hang runs on the watching thread and is expected to end the process.
+struct WatchOptions {
+  double hang_s = 0.0;  ///< without progress; 0: no hang is looked for
+  double lost_s = 0.0;  ///< without a sign of life of a rank; 0: it may be silent for ever
+  /// Whether this rank was told to end (SIGTERM, SIGINT), so that its launcher may kill it soon.
+  std::function<bool()> told_to_end;
+};
+
+WatchOptions watch_options(const WatchLimits& limits, std::function<bool()> told_to_end = nullptr);
+
+/// Watches this rank's Activity, and on rank 0 those of all. On a hang (see find_hang) the process
+/// ends with kSystem: rank 0 tells the reason and lets the others know; they speak only where rank
+/// 0 is silent. Uses no MPI but in the constructor.
 class Watchdog {
  public:
-  using OnHang = std::function<void(const std::string&)>;
-  Watchdog(double timeout_s, OnHang on_hang);
+  /// Collective.
+  Watchdog(const Communicator& world, WatchOptions options);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
-  /// Progress was made; `doing` names what comes next.
-  void pulse(const char* doing);
+
+  /// While it lives, `say(reason)` is called on rank 0's watching thread when the job is about to
+  /// end and the main thread may not come to say so: a hang, a failure of another rank, a signal.
+  /// At most once.
+  class [[nodiscard]] LastWords {
+   public:
+    LastWords(Watchdog* watchdog, std::function<void(const std::string& reason)> say);
+    ~LastWords();
+    LastWords(const LastWords&) = delete;
+    LastWords& operator=(const LastWords&) = delete;
+
+   private:
+    Watchdog* watchdog_;
+  };
+
+  /// This rank is about to end the job. Returns when rank 0 has said its last words, or after a
+  /// second.
+  void report_failure(const std::string& message);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  class Watcher;
+  std::unique_ptr<Watcher> watcher_;
 };
 
 }  // namespace runner

@@ -9,6 +9,7 @@
 #include "runner/config_source.h"
 #include "runner/documents.h"
 #include "runner/provenance.h"
+#include "runner/watchdog.h"
 
 namespace runner {
 namespace {
@@ -48,13 +49,14 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
 }
 
 ExitCode bench(const BenchCall& call, const CommandParts& parts, const Communicator& world) {
+  const Watchdog watchdog(world, watch_options({}));
   const Topology topology = discover_topology(world);
   const Binding binding = current_binding();
   const ThreadPlan threads = plan_threads(call.threads, binding, topology.node);
   const std::string over = oversubscription(threads, world);
   if (!over.empty()) std::cerr << "WARNING: " << over << '\n';
   const base::SystemClock clock;
-  telemetry::Telemetry telemetry(clock);
+  telemetry::Telemetry telemetry(clock, &world.activity());
   const Surroundings around{world, topology, telemetry, threads.threads};
   const Accounting accounting = world.account_to(telemetry);
   Json result = call.entry->bench(call.options, around);

@@ -1,16 +1,11 @@
 // Tests of the program from outside: exit codes, files, signals, ranks that fail.
 // Hides how it is started and watched.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <set>
 
+#include "runner/from_outside.h"
 #include "telemetry_account.h"
 
 namespace runner {
@@ -18,32 +13,17 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using outside::content;
+using outside::Ended;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ended {
-  int status = -1;
-  double seconds = 0.0;
-  std::string out, err;
-};
-
-std::string content(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-class ProgramTest : public testing::Test {
+class ProgramTest : public outside::ProgramTest {
  protected:
-  void SetUp() override {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = fs::temp_directory_path() / (name + "-" + std::to_string(::getpid()));
-    fs::create_directories(folder_);
-  }
   void TearDown() override {
     telemetry::expect_whole_accounts(folder_);
-    fs::remove_all(folder_);
+    outside::ProgramTest::TearDown();
   }
 
   /// A configuration file of the toy, with results in this test's folder.
@@ -62,25 +42,10 @@ class ProgramTest : public testing::Test {
     return folder_ / "results" / "box" / "toy" / ("result_" + ending);
   }
 
-  /// Leaks are not looked for: MPI's plug-ins leave some and are unloaded, so that nothing can name
-  /// them. The tests without MPI look.
-  Ended shell(const std::string& command) const {
-    const auto out = folder_ / "out", err = folder_ / "err";
-    const auto began = std::chrono::steady_clock::now();
-    const int status = std::system(
-        ("ASAN_OPTIONS=detect_leaks=0 " + command + " >" + out.string() + " 2>" + err.string())
-            .c_str());
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, took.count(), content(out), content(err)};
-  }
   Ended toy(const std::string& arguments) const { return shell(TOY_PROGRAM " " + arguments); }
   Ended toy_on(int ranks, const std::string& arguments) const {
-    const std::string allow =
-        ::getuid() == 0 ? "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
-    return shell(allow + MPIEXEC " --oversubscribe --bind-to none -n " + std::to_string(ranks) +
-                 " " TOY_PROGRAM " " + arguments);
+    return shell(mpirun(ranks) + TOY_PROGRAM " " + arguments);
   }
-  fs::path folder_;
 };
 
 TEST_F(ProgramTest, HelpNamesTheExitCodesAndEachCommandItsExample) {

@@ -48,7 +48,7 @@ TEST(RunConfig, ReadsEveryKeyItNames) {
       "status": "research", "platform": "box", "benchmark": "resnet"},
       "evaluation": {"every_epochs": 4, "offset_epochs": 1},
       "results": {"directory": "out", "system": "my box/1"}, "clear_caches": "never",
-      "threads": 2, "hang_timeout_s": 60})"));
+      "threads": 2, "hang_timeout_s": 60, "lost_timeout_s": 5})"));
   EXPECT_EQ(config.seed, 18446744073709551615ULL);
   EXPECT_TRUE(config.has_target);
   EXPECT_EQ(config.target_quality, 0.8);
@@ -63,7 +63,8 @@ TEST(RunConfig, ReadsEveryKeyItNames) {
   EXPECT_EQ(config.system_name, "my-box-1");
   EXPECT_EQ(config.clear_caches, "never");
   EXPECT_EQ(config.threads, 2);
-  EXPECT_EQ(config.hang_timeout_s, 60);
+  EXPECT_EQ(config.watch.hang_timeout_s, 60);
+  EXPECT_EQ(config.watch.lost_timeout_s, 5);
 }
 
 TEST(RunConfig, RefusesWhatCannotBe) {

@@ -1,11 +1,15 @@
 // The program with a toy workload in place of real ones: what the tests of exit codes, signals and
 // failing ranks start. Hides nothing.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "runner/commands.h"
 #include "runner/on_ranks.h"
@@ -17,6 +21,74 @@ namespace {
 
 using nlohmann::json;
 using runner::ToyScript;
+
+/// A misfortune of one rank at one place.
+struct Strike {
+  enum class Kind { kNone, kKill, kStop, kStandStill, kExhaustMemory, kLeaveOthers };
+  Kind kind = Kind::kNone;
+  std::int64_t rank = 0;
+  std::string during;     ///< a call of the workload's, or "train"
+  std::int64_t step = 0;  ///< of training
+};
+
+Strike parse_strike(const base::ObjectReader& in) {
+  using Kind = Strike::Kind;
+  Strike strike;
+  strike.kind = in.choice<Kind>("kind", Kind::kNone,
+                                {{"none", Kind::kNone},
+                                 {"kill", Kind::kKill},
+                                 {"stop", Kind::kStop},
+                                 {"stand_still", Kind::kStandStill},
+                                 {"exhaust_memory", Kind::kExhaustMemory},
+                                 {"leave_others", Kind::kLeaveOthers}},
+                                "what happens");
+  strike.rank = in.optional<std::int64_t>("rank", 0, "to whom");
+  strike.during = in.optional<std::string>("during", "train", "in which call");
+  strike.step = in.optional<std::int64_t>("step", 1, "of training");
+  return strike;
+}
+
+void hit(Strike::Kind kind, const runner::Surroundings& around) {
+  switch (kind) {
+    case Strike::Kind::kNone:
+      return;
+    case Strike::Kind::kKill:
+      raise(SIGKILL);
+      return;
+    case Strike::Kind::kStop:
+      raise(SIGSTOP);
+      return;
+    case Strike::Kind::kStandStill: {
+      const telemetry::Scope scope(around.telemetry, telemetry::Subsystem::kInput);
+      for (;;) pause();
+    }
+    case Strike::Kind::kExhaustMemory: {
+      rlimit limit{};
+      getrlimit(RLIMIT_AS, &limit);
+      limit.rlim_cur = rlim_t{1} << 30U;  // less than the request, whatever is in use already
+      setrlimit(RLIMIT_AS, &limit);
+      const std::vector<char> much(std::size_t{1} << 31U, 'x');
+      throw std::logic_error(std::to_string(much.back()) + ": memory was given beyond its limit");
+    }
+    case Strike::Kind::kLeaveOthers:
+      around.world.barrier();  // that no other rank comes to
+      return;
+  }
+}
+
+void script_strike(const Strike& strike, const runner::Surroundings& around, ToyScript& script) {
+  if (strike.kind == Strike::Kind::kNone || strike.rank != around.world.rank()) return;
+  const auto strikes = [strike, &around] { hit(strike.kind, around); };
+  if (strike.during == "train") {
+    script.at_step = [strike, strikes](std::int64_t step) {
+      if (step == strike.step) strikes();
+    };
+  } else {
+    script.at_call = [strike, strikes](const std::string& call) {
+      if (call == strike.during) strikes();
+    };
+  }
+}
 
 ToyScript parse_script(const base::ObjectReader& reader) {
   const auto in = reader.object("model", "what goes wrong in the toy");
@@ -41,7 +113,15 @@ ToyScript parse_script(const base::ObjectReader& reader) {
 
 std::unique_ptr<runner::Workload> make(const runner::RunConfig& config,
                                        const runner::Surroundings& around) {
-  return std::make_unique<runner::ToyWorkload>(around, config.seed, parse_script(config.reader));
+  ToyScript script = parse_script(config.reader);
+  script_strike(parse_strike(config.reader.object("strike", "what befalls a rank")), around,
+                script);
+  return std::make_unique<runner::ToyWorkload>(around, config.seed, std::move(script));
+}
+
+void check(const base::ObjectReader& reader) {
+  parse_script(reader);
+  parse_strike(reader.object("strike", "what befalls a rank"));
 }
 
 json bench(const runner::BenchOptions& options, const runner::Surroundings& around) {
@@ -113,8 +193,7 @@ class TextSink final : public runner::OutputSink {
 
 int main(int argc, char** argv) {
   runner::CommandParts parts;
-  parts.workloads = {{"toy", "a toy", make, [](const base::ObjectReader& in) { parse_script(in); },
-                      bench, generate}};
+  parts.workloads = {{"toy", "a toy", make, check, bench, generate}};
   parts.make_state_writer = [](const std::string& path) {
     return std::make_unique<JsonWriter>(path);
   };

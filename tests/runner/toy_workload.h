@@ -19,7 +19,8 @@ struct ToyScript {
   int throwing_rank = 0;
   int drifting_rank = -1;
   std::function<void(std::int64_t step)> at_step;
-  std::vector<std::string>* calls = nullptr;  ///< names of the calls, in order
+  std::function<void(const std::string& call)> at_call;  ///< other calls, by name
+  std::vector<std::string>* calls = nullptr;             ///< names of the calls, in order
 };
 
 class ToyWorkload final : public Workload {
@@ -123,10 +124,12 @@ class ToyWorkload final : public Workload {
   }
   StepCost step_cost() const override { return {4, 100, 12}; }
   nlohmann::json memory_plan() const override { return {{"parameters_bytes", 12}}; }
+  void clean_up() override { note("clean_up"); }
 
  private:
   void note(const char* call) {
     if (script_.calls != nullptr) script_.calls->emplace_back(call);
+    if (script_.at_call) script_.at_call(call);
   }
   const Surroundings& around_;
   std::uint64_t seed_;

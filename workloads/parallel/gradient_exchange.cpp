@@ -122,10 +122,13 @@ void GradientExchange::finish() {
   const Scope scope(telemetry_, Subsystem::kExchange);
   if (!std::exchange(is_under_way_, true)) telemetry_.begin_exchange();
   announce(floats_);
-  for (start_ready(); next_ < floats_; start_ready()) {
-    test_pending();
-    // Where ranks share a CPU, the one that is waited for needs it.
-    std::this_thread::yield();
+  {
+    const base::Activity::Waiting waiting(across_->activity(), "gradients of the node's ranks");
+    for (start_ready(); next_ < floats_; start_ready()) {
+      test_pending();
+      // Where ranks share a CPU, the one that is waited for needs it.
+      std::this_thread::yield();
+    }
   }
   for (; !under_way_.empty(); under_way_.pop_front()) under_way_.front().wait();
   earlier_ += floats_;

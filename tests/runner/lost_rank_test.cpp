@@ -1,0 +1,210 @@
+// Tests of jobs that lose a rank: killed, stopped, out of memory, standing still. All end, say why,
+// and leave nothing behind. Hides how a job is started and watched.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "runner/from_outside.h"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using outside::content;
+using outside::Ended;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Long enough for ranks that a busy machine lets wait, short enough for a test.
+constexpr int kHangTimeoutS = 5;
+/// What the program does when nobody says otherwise.
+constexpr int kUsualHangTimeoutS = 600;
+constexpr int kLostTimeoutS = 8;
+constexpr double kGoneWithinS = 15.0;
+
+class LostRank : public outside::ProgramTest {
+ protected:
+  std::string config(const json& strike, int hang_timeout_s = kUsualHangTimeoutS) const {
+    const json object = {
+        {"workload", "toy"},
+        {"epochs", 8},
+        {"seed", 5},
+        {"threads", 1},
+        {"clear_caches", "never"},
+        {"hang_timeout_s", hang_timeout_s},
+        {"strike", strike},
+        {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
+    std::ofstream(folder_ / "toy.json") << object;
+    return (folder_ / "toy.json").string();
+  }
+
+  Ended toy(int ranks, const std::string& file) const {
+    return shell(mpirun(ranks) + TOY_PROGRAM " run " + file);
+  }
+
+  /// Runs with a misfortune; the job must be gone in time, and no process be left.
+  Ended ends(int ranks, const json& strike, int hang_timeout_s = kUsualHangTimeoutS) const {
+    // What starting takes here and now is not the program's.
+    const double start_s = toy(ranks, config({{"kind", "none"}})).seconds;
+    fs::remove_all(folder_ / "results");
+    const Ended run = toy(ranks, config(strike, hang_timeout_s));
+    EXPECT_LT(run.seconds, kGoneWithinS + 2 * start_s);
+    EXPECT_TRUE(processes().empty());
+    return run;
+  }
+
+  json run_stop() const {
+    std::istringstream log(content(folder_ / "results/box/toy/result_1.txt"));
+    json last;
+    int stops = 0;
+    for (std::string line; std::getline(log, line);) {
+      last = json::parse(line.substr(line.find('{')), nullptr, false);
+      if (!last.is_discarded() && last["key"] == "run_stop") ++stops;
+    }
+    EXPECT_EQ(stops, 1);
+    EXPECT_EQ(last["key"], "run_stop") << last;
+    return last["metadata"];
+  }
+
+  void expect_aborted(const testing::Matcher<std::string>& reason) const {
+    const json stop = run_stop();
+    EXPECT_EQ(stop["status"], "aborted");
+    EXPECT_THAT(stop.value("reason", ""), reason);
+  }
+};
+
+TEST_F(LostRank, EndsWhenOneIsKilled) {
+  const Ended run = ends(2, {{"kind", "kill"}, {"rank", 1}, {"during", "train"}, {"step", 15}});
+  EXPECT_EQ(run.status, 137);  // the launcher's word for SIGKILL
+  EXPECT_THAT(run.err, HasSubstr("signal 9"));
+  expect_aborted(HasSubstr("told to end by a signal during training"));
+}
+
+TEST_F(LostRank, EndsWhenRankZeroIsKilled) {
+  const Ended run = ends(2, {{"kind", "kill"}, {"rank", 0}, {"during", "evaluate"}});
+  EXPECT_EQ(run.status, 137);
+  EXPECT_THAT(run.err, HasSubstr("signal 9"));
+}
+
+TEST_F(LostRank, EndsAndNamesOneThatIsStopped) {
+  const Ended run = ends(3, {{"kind", "stop"}, {"rank", 2}, {"during", "train"}, {"step", 15}});
+  EXPECT_EQ(run.status, 4);
+  const auto told =
+      AllOf(HasSubstr("rank 2 (host "), HasSubstr("has not been heard of for 8 s"),
+            HasSubstr("it was last seen in "), HasSubstr("ranks 0-1 wait in training, step 21"),
+            HasSubstr("(MPI_Allreduce)"));
+  EXPECT_THAT(run.err, HasSubstr("rank 0: rank 2 "));
+  EXPECT_THAT(run.err, told);
+  EXPECT_THAT(run.err, Not(HasSubstr("rank 1: ")));  // once is enough
+  expect_aborted(told);
+}
+
+TEST_F(LostRank, EndsAndNamesRankZeroWhereItIsTheOneThatIsStopped) {
+  const Ended run = ends(3, {{"kind", "stop"}, {"rank", 0}, {"during", "evaluate"}});
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err,
+              AllOf(HasSubstr("rank 1: rank 0 (host "), HasSubstr("has not been heard of for"),
+                    HasSubstr("rank 1 waits in evaluation")));
+}
+
+TEST_F(LostRank, EndsAndNamesOneThatStandsStill) {
+  const Ended run = ends(
+      2, {{"kind", "stand_still"}, {"rank", 1}, {"during", "train"}, {"step", 12}}, kHangTimeoutS);
+  EXPECT_EQ(run.status, 4);
+  const auto told =
+      AllOf(HasSubstr("rank 1 (host "), HasSubstr("has stood still in training, step "),
+            HasSubstr(": input for "), HasSubstr("rank 0 waits in training"));
+  EXPECT_THAT(run.err, told);
+  expect_aborted(told);
+}
+
+TEST_F(LostRank, EndsWhenOneIsStoppedAfterTheRun) {
+  const Ended run = ends(2, {{"kind", "stop"}, {"rank", 1}, {"during", "clean_up"}});
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err, HasSubstr("rank 0 waits in clean-up (MPI_Barrier)"));
+  EXPECT_EQ(run_stop()["status"], "success");
+}
+
+TEST_F(LostRank, EndsWhenRanksWaitInDifferentCalls) {
+  const Ended run =
+      ends(2, {{"kind", "leave_others"}, {"rank", 1}, {"during", "stage"}}, kHangTimeoutS);
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err, HasSubstr("every rank waits for another"));
+  EXPECT_THAT(run.err, HasSubstr("MPI_Barrier"));
+}
+
+TEST_F(LostRank, EndsARunOfOneRankThatStandsStill) {
+  const Ended run =
+      shell(TOY_PROGRAM " run " + config({{"kind", "stand_still"}, {"during", "stage"}}, 1));
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err, HasSubstr("trainmark: no progress for 1 s: rank 0 (host "));
+  EXPECT_THAT(run.err, HasSubstr("has stood still in staging: input for"));
+  expect_aborted(HasSubstr("no progress"));
+}
+
+#ifndef __SANITIZE_ADDRESS__  // whose allocator ends the process instead of throwing
+TEST_F(LostRank, EndsWhenOneIsOutOfMemory) {
+  const Ended run =
+      ends(2, {{"kind", "exhaust_memory"}, {"rank", 1}, {"during", "train"}, {"step", 15}});
+  EXPECT_EQ(run.status, 4);
+  const auto told = AllOf(HasSubstr("rank 1: out of memory: an allocation was refused"),
+                          HasSubstr("address space is limited to 1024 MiB"));
+  EXPECT_THAT(run.err, told);
+  expect_aborted(told);
+}
+#endif
+
+TEST_F(LostRank, LogsWhatAnotherRankFailedOf) {
+  json object = json::parse(content(config({{"kind", "none"}})));
+  object["model"] = {{"throw_at_step", 7}, {"throwing_rank", 1}};
+  std::ofstream(folder_ / "toy.json") << object;
+  const Ended run = toy(2, (folder_ / "toy.json").string());
+  EXPECT_EQ(run.status, 3);
+  EXPECT_THAT(run.err, HasSubstr("rank 1: toy.tar: sample 5 is damaged"));
+  expect_aborted(HasSubstr("rank 1: toy.tar: sample 5 is damaged"));
+}
+
+TEST_F(LostRank, GoesOnThroughASuspensionOfTheWholeJob) {
+  // As a scheduler does that lends the node to another job.
+  const auto began = std::chrono::steady_clock::now();
+  const Started job = start(mpirun(2) + TOY_PROGRAM " run " +
+                            config({{"kind", "stop"}, {"rank", 1}, {"during", "evaluate"}}));
+  ASSERT_TRUE(comes([this] { return is_stopped(process_of(1)); }));
+  const pid_t first = process_of(0), second = process_of(1);
+  ASSERT_EQ(::kill(first, SIGSTOP), 0);
+  std::this_thread::sleep_for(std::chrono::seconds(kLostTimeoutS + 2));
+  ::kill(first, SIGCONT);
+  // It is stopped at each of its evaluations.
+  std::atomic<bool> ended = false;
+  std::thread waker([&] {
+    while (!ended && ::kill(second, SIGCONT) == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  });
+  const Ended run = wait(job, began);
+  ended = true;
+  waker.join();
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST_F(LostRank, LogsTheEndThatALauncherBringsBySigterm) {
+  const auto began = std::chrono::steady_clock::now();
+  const Started job =
+      start("exec env " + mpirun(2) + TOY_PROGRAM " run " +
+            config({{"kind", "stand_still"}, {"rank", 1}, {"during", "evaluate"}}, 600));
+  ASSERT_TRUE(comes([this] {
+    return content(folder_ / "results/box/toy/result_1.txt").find("eval_start") !=
+           std::string::npos;
+  }));
+  ASSERT_EQ(::kill(job.process, SIGTERM), 0);
+  const Ended run = wait(job, began);
+  EXPECT_EQ(run.status, 1);  // the launcher's own
+  EXPECT_TRUE(comes([this] { return processes().empty(); }));
+  expect_aborted(HasSubstr("told to end by a signal during "));
+}
+
+}  // namespace
+}  // namespace runner
