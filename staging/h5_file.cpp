@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,6 +32,16 @@ H5FileHandle open_for_reading(const std::string& path, std::string& reason) {
 void sync_file(const std::string& path) {
   const dataset::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file || ::fsync(file.get()) != 0) throw base::system_error(path + ": fsync failed", errno);
+}
+
+/// Lets what HDF5 still has to write of `file`, which is given up, go to memory. Closing a file
+/// that cannot be written would fail, and HDF5 crash when it closes what is left at the process's
+/// end.
+void give_up(hid_t file) {
+  void* descriptor = nullptr;
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
+  const dataset::Descriptor memory(::memfd_create("given-up", MFD_CLOEXEC));
+  if (memory) ::dup3(memory.get(), *static_cast<int*>(descriptor), O_CLOEXEC);
 }
 
 }  // namespace
@@ -78,6 +89,7 @@ H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purp
 
 H5File::~H5File() {
   const H5Quiet quiet;
+  if (purpose_ == Purpose::kWrite && !is_finished_ && handle_) give_up(handle_.get());
   handle_.reset();
   std::error_code ignored;
   if (purpose_ == Purpose::kWrite && !is_finished_) fs::remove(file_name(), ignored);

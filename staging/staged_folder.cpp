@@ -41,8 +41,18 @@ std::optional<long> owner_of(const std::string& name) {
   return process;
 }
 
+/// Ended, but not taken note of by its parent: in a container possibly for ever.
+bool is_zombie(long process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');  // a name may hold anything
+  return name_end != std::string::npos && line.substr(name_end + 1).starts_with(" Z");
+}
+
 bool is_alive(long process) {
-  return ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
+  const bool exists = ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
+  return exists && !is_zombie(process);
 }
 
 void remove_begun(const fs::path& folder) {
@@ -76,13 +86,14 @@ void publish_folder(const std::string& folder, const std::string& final_director
     }
     remove_folder(final_directory);
   }
-  fs::remove(folder + "/" + kBegunFile);
   std::error_code error;
   fs::rename(folder, final_directory, error);
   if (error) {
     throw base::SystemError(
         fmt::format("{}: cannot be renamed to {}: {}", folder, final_directory, error.message()));
   }
+  // Not before: a process that dies between the two must leave what the next one may remove.
+  fs::remove(final_directory + "/" + kBegunFile, error);
   sync_folder(fs::path(final_directory).parent_path().string());
 }
 

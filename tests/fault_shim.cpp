@@ -6,6 +6,7 @@
 //   renamed  SIGKILL right behind it
 //   tick     SIGKILL at the n-th look at the clock: any moment of the run
 //   full     from the n-th write to such files on, the device is full
+// TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with no more room than that.
 // TRAINMARK_TEST_COUNTS=FILE: in MPI_Finalize rank r writes "<calls of part> <ticks>" to FILE.r.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -86,8 +87,27 @@ int opened(int fd, const char* path) {
   return fd;
 }
 
+/// Whether `fd` is a file on the small disk, and that has no room for `size` bytes more.
+bool is_disk_full(int fd, std::size_t size) {
+  static const char* const disk = std::getenv("TRAINMARK_TEST_DISK");
+  static std::atomic<std::size_t> used{0};
+  const char* folder = disk == nullptr ? nullptr : std::strchr(disk, ':');
+  if (folder == nullptr) return false;
+  char link[64], path[4096];
+  std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t length = ::readlink(link, path, sizeof path - 1);
+  if (length < 0) return false;
+  path[length] = '\0';
+  const bool is_below = std::strncmp(path, folder + 1, std::strlen(folder + 1)) == 0;
+  return is_below && used.fetch_add(size) + size > std::strtoull(disk, nullptr, 10);
+}
+
 template <class Write>
 ssize_t written(int fd, std::size_t size, Write write) {
+  if (is_disk_full(fd, size)) {
+    errno = ENOSPC;
+    return -1;
+  }
   if (!on_part(fd)) return write(size);
   if (wants("full") && ++part_writes >= plan().at) {
     errno = ENOSPC;

@@ -1,0 +1,212 @@
+// What users get wrong, each case with its message and exit code, given to the program itself.
+// Hides the small dataset and the way to a disk without space. (Damaged logs and archives byte by
+// byte: tests/fuzz.)
+#include <gmock/gmock.h>
+#include <sys/mount.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runner/small_run.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using outside::content;
+using outside::Ended;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int kUsage = 2, kData = 3, kSystem = 4, kTargetMissed = 6;
+
+using BadInput = outside::SmallRun;
+
+TEST_F(BadInput, MissingPath) {
+  for (const std::string& before : {std::string(), mpirun(2)}) {
+    const Ended ended = run([](json& c) { c["dataset"]["train"] = "/nothing/here"; }, before);
+    expect(ended, kData,
+           HasSubstr("/nothing/here: expected a folder or tar archive, found nothing"));
+  }
+  expect(shell(TRAINMARK " run /nothing/run.json"), kUsage,
+         HasSubstr("trainmark: /nothing/run.json: cannot"));
+}
+
+TEST_F(BadInput, EmptyClassFolder) {
+  fs::create_directory(folder_ / "data/train/empty");
+  const Ended ended = run([](json& c) { c["model"]["classes"] = 3; });
+  expect(ended, kData, HasSubstr("data/train: class folder 'empty' has no images"));
+}
+
+TEST_F(BadInput, TruncatedJpeg) {
+  const fs::path image = an_image();
+  fs::resize_file(image, fs::file_size(image) / 2);
+  expect(run([](json&) {}), kData, HasSubstr(image.filename().string() + ": "));
+  const Ended skipping = run([](json& c) { c["dataset"]["on_corrupt"] = "skip"; });
+  expect(skipping, kTargetMissed, HasSubstr("the target 0.759 was not reached"));
+  const json telemetry = json::parse(content(result("2.telemetry.json")));
+  EXPECT_EQ(telemetry["ranks"][0]["counters"]["skipped_samples"], 1) << telemetry;
+}
+
+TEST_F(BadInput, TarCutInTheMiddle) {
+  ASSERT_EQ(generate("tars", 6, "--tar").status, 0);
+  const fs::path tar = folder_ / "tars/train.tar";
+  fs::resize_file(tar, fs::file_size(tar) / 2 + 100);
+  const Ended ended = run([&](json& c) { c["dataset"]["train"] = tar.string(); }, mpirun(2));
+  expect(ended, kData, AllOf(HasSubstr("tars/train.tar: offset "), Not(HasSubstr("rank 1: "))));
+}
+
+TEST_F(BadInput, ConfigTypoAndWrongType) {
+  expect(run([](json& c) { c["training"]["global_batchsize"] = 4; }), kUsage,
+         AllOf(HasSubstr("/training/global_batchsize"), HasSubstr("global_batch_size")));
+  expect(run([](json& c) { c["epochs"] = "ten"; }), kUsage,
+         AllOf(HasSubstr("config.json: /epochs: must be an integer"), HasSubstr("ten")));
+  expect(run([](json& c) { c["epochs"] = 1.5; }), kUsage, HasSubstr("1.5"));
+  std::ofstream(folder_ / "cut.json") << R"({"workload": "resnet50", )";
+  expect(shell(TRAINMARK " run " + (folder_ / "cut.json").string()), kUsage, HasSubstr("cut.json"));
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
+}
+
+TEST_F(BadInput, BatchThatDoesNotFitTheRanks) {
+  const auto two = [](json& c) {
+    c["training"] = {{"global_batch_size", 2}, {"bn_group_size", 2}};
+  };
+  const Ended ended = run(two, mpirun(3));
+  expect(ended, kUsage,
+         AllOf(HasSubstr("rank 0: "), HasSubstr("got 2 samples for 3 ranks"),
+               Not(HasSubstr("rank 1: "))));
+}
+
+TEST_F(BadInput, MoreRanksThanSamples) {
+  ASSERT_EQ(generate("few", 1).status, 0);
+  const auto few = [this](json& c) { c["dataset"]["train"] = (folder_ / "few/train").string(); };
+  expect(run(few, mpirun(4)), kUsage,
+         HasSubstr("has 2 samples, fewer than its 4 places in a batch of 4"));
+}
+
+TEST_F(BadInput, WeightsOfAnotherModel) {
+  ASSERT_EQ(run([](json& c) { c["target"] = {{"quality", 0.001}}; }).status % kTargetMissed, 0);
+  const std::string weights = result("1.weights.h5").string();
+  const Ended no_weights =
+      shell(TRAINMARK " evaluate " + saved(config()) + " --weights " + an_image().string());
+  expect(no_weights, kData, HasSubstr("expected an HDF5 file"));
+  json wider = config();
+  wider["model"]["width"] = 16;
+  const Ended other = shell(TRAINMARK " evaluate " + saved(wider) + " --weights " + weights);
+  expect(other, kData,
+         AllOf(HasSubstr("result_1.weights.h5: "),
+               HasSubstr(": expected floating point of shape ["), HasSubstr("], found [")));
+}
+
+TEST_F(BadInput, LabelOutOfRange) {
+  const fs::path flat = folder_ / "flat";
+  fs::create_directory(flat);
+  for (const char* name : {"a.jpg", "b.jpg"}) fs::copy(an_image(), flat / name);
+  std::ofstream(folder_ / "labels.txt") << "1\n2\n";
+  const Ended ended = run([&](json& c) {
+    c["dataset"]["validation"] = flat.string();
+    c["dataset"]["validation_labels"] = (folder_ / "labels.txt").string();
+  });
+  expect(ended, kData, HasSubstr("labels.txt: line 2: expected a label of 0 to 1, found 2"));
+}
+
+TEST_F(BadInput, ReadOnlyResultsFolder) {
+  // Below a file nothing can be made, not even by root.
+  const std::string file = an_image().string();
+  const Ended ended = run([&](json& c) { c["results"]["directory"] = file + "/results"; });
+  expect(ended, kSystem,
+         AllOf(HasSubstr("trainmark: "), HasSubstr(file + "/results"), HasSubstr("cannot")));
+  const Ended on_two =
+      run([&](json& c) { c["results"]["directory"] = file + "/results"; }, mpirun(2));
+  expect(on_two, kSystem, HasSubstr("rank 0: "));
+}
+
+/// The environment in which `folder` is on a disk with so much room; no mount is needed.
+std::string with_room(const fs::path& folder, std::int64_t bytes) {
+  return "ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 LD_PRELOAD=" SHIM
+         " TRAINMARK_TEST_DISK=" +
+         std::to_string(bytes) + ":" + folder.string() + " ";
+}
+
+TEST_F(BadInput, DiskFullWhileStaging) {
+  for (const std::string& launcher : {std::string(), mpirun(2)}) {
+    const Ended ended = run([](json&) {}, with_room(folder_ / "near", 5000) + launcher);
+    expect(ended, kSystem,
+           AllOf(HasSubstr("near/"), HasSubstr("write failed: No space left on device")));
+  }
+  for (const char* log : {"1.txt", "2.txt"}) {
+    EXPECT_THAT(content(result(log)),
+                AllOf(HasSubstr("\"status\": \"aborted\""), HasSubstr("No space left on device")));
+  }
+  // What was begun is no set to be trusted, and the next run removes it.
+  EXPECT_FALSE(fs::is_empty(folder_ / "near"));
+  ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
+  EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+}
+
+TEST_F(BadInput, DiskFullWhileLogging) {
+  for (const std::string& launcher : {std::string(), mpirun(2)}) {
+    const Ended ended = run([](json&) {}, with_room(folder_ / "results", 8000) + launcher);
+    expect(ended, kSystem, HasSubstr(": cannot write the log: No space left on device"));
+    EXPECT_TRUE(processes().empty());
+  }
+}
+
+TEST_F(BadInput, DiskFullWhileSavingWeights) {
+  const Ended ended = run([](json&) {}, with_room(folder_ / "results", 150000));
+  expect(ended, kSystem,
+         AllOf(HasSubstr("result_1.weights.h5"), HasSubstr("No space left on device")));
+  EXPECT_FALSE(fs::exists(result("1.weights.h5")));
+  EXPECT_TRUE(fs::exists(result("1.telemetry.json")));
+}
+
+#ifndef __SANITIZE_ADDRESS__  // which reserves more than any limit
+TEST_F(BadInput, ModelThatDoesNotFitTheMemoryOfOneRank) {
+  json large = config();
+  large["model"] = {{"depth", 152}, {"width", 256}, {"image_size", 32}, {"classes", 2}};
+  const std::string program = TRAINMARK " run " + saved(large);
+  const Ended ended =
+      shell(mpirun(1) + program + " : -n 1 sh -c 'ulimit -v 3000000; exec " + program + "'");
+  expect(ended, kSystem,
+         testing::ContainsRegex("rank 1: .*memory.*(Cannot allocate memory|refused)"));
+  EXPECT_TRUE(processes().empty());
+}
+#endif
+
+/// A tmpfs of a few pages, where this process may mount one.
+class SmallDisk {
+ public:
+  SmallDisk(fs::path path, const char* options, unsigned long flags = 0) : path_(std::move(path)) {
+    fs::create_directories(path_);
+    is_mounted_ = ::mount("tmpfs", path_.c_str(), "tmpfs", flags, options) == 0;
+  }
+  ~SmallDisk() {
+    if (is_mounted_) ::umount(path_.c_str());
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  bool is_mounted() const { return is_mounted_; }
+
+ private:
+  fs::path path_;
+  bool is_mounted_ = false;
+};
+
+TEST_F(BadInput, SmallTmpfs) {
+  const SmallDisk near(folder_ / "near", "size=64k"), results(folder_ / "results", "size=8k");
+  if (!near.is_mounted() || !results.is_mounted()) return;  // the tests above stand for it
+  const Ended logging = run([](json&) {});
+  expect(logging, kSystem, HasSubstr("No space left on device"));
+  const Ended staging = run([&](json& c) { c["results"]["directory"] = (folder_ / "r").string(); });
+  expect(staging, kSystem,
+         AllOf(HasSubstr("/near: node 0 ("), HasSubstr("staging needs "), HasSubstr("of memory")));
+}
+
+TEST_F(BadInput, ReadOnlyTmpfs) {
+  const SmallDisk results(folder_ / "results", "size=64k", MS_RDONLY);
+  if (!results.is_mounted()) return;  // a folder that cannot be made stands for it, above
+  expect(run([](json&) {}), kSystem,
+         AllOf(HasSubstr((folder_ / "results").string()), HasSubstr("Read-only file system")));
+}
+
+}  // namespace

@@ -1,0 +1,70 @@
+// Tests of what a job that lost a rank while it staged leaves on node-local storage.
+// Hides nothing.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runner/small_run.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using outside::content;
+using outside::Ended;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr int kTargetMissed = 6, kKilled = 137;
+
+using LostStaging = outside::SmallRun;
+
+std::int64_t staged_bytes(const fs::path& telemetry) {
+  std::int64_t bytes = 0;
+  const json report = json::parse(content(telemetry));
+  for (const json& rank : report["ranks"]) {
+    bytes += rank["counters"]["bytes_staged"].get<std::int64_t>();
+  }
+  return bytes;
+}
+
+std::int64_t bytes_below(const fs::path& folder) {
+  std::int64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) bytes += static_cast<std::int64_t>(entry.file_size());
+  }
+  return bytes;
+}
+
+TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
+  block("data/train");
+  const auto began = std::chrono::steady_clock::now();
+  const Started job = start(mpirun(2) + TRAINMARK " run " + saved(config()));
+  ASSERT_TRUE(comes([this] {
+    return content(result("1.txt")).find("staging_start") != std::string::npos &&
+           !fs::is_empty(folder_ / "near");
+  }));
+  const pid_t victim = process_of(1);
+  ASSERT_GT(victim, 0);
+  ASSERT_EQ(::kill(victim, SIGKILL), 0);
+  const Ended run = wait(job, began);
+  EXPECT_EQ(run.status, kKilled) << run.err;
+  EXPECT_TRUE(processes().empty());
+  EXPECT_THAT(last_record(), AllOf(HasSubstr("run_stop"), HasSubstr("aborted"),
+                                   HasSubstr("told to end by a signal during staging")));
+  for (const auto& entry : fs::directory_iterator(folder_ / "near")) {
+    EXPECT_THAT(entry.path().filename().string(), HasSubstr(".part."));
+  }
+  unblock();
+  const Ended next = shell(mpirun(2) + TRAINMARK " run " + saved(config()));
+  EXPECT_EQ(next.status, kTargetMissed) << next.err;
+  EXPECT_GE(staged_bytes(result("2.telemetry.json")), bytes_below(folder_ / "data/train"));
+  EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+  // And what it read there is what lies in the dataset: training ends in the same bits.
+  json unstaged = config();
+  unstaged["staging"]["mode"] = "none";
+  ASSERT_EQ(shell(mpirun(2) + TRAINMARK " run " + saved(unstaged)).status, kTargetMissed);
+  EXPECT_EQ(content(result("2.weights.h5")), content(result("3.weights.h5")));
+}
+
+}  // namespace

@@ -1,0 +1,120 @@
+// Tests of a ResNet-50 configuration as a whole: every number at its extremes, every value of
+// another type. Hides nothing.
+#include "workloads/resnet50/config.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "runner/base/error.h"
+#include "runner/run_config.h"
+
+namespace resnet50 {
+namespace {
+
+using nlohmann::json;
+
+json small() {
+  return {{"workload", "resnet50"},
+          {"epochs", 3},
+          {"dataset", {{"train", "a"}, {"validation", "b"}, {"train_samples", 100}}},
+          {"training", {{"global_batch_size", 32}}},
+          {"optimizer", {{"name", "sgd"}}},
+          {"schedule", {{"name", "constant"}, {"learning_rate", 0.1}}}};
+}
+
+/// The configuration as `trainmark config` would print it.
+json resolved(const json& object) {
+  const base::ObjectReader reader(object, "small.json");
+  runner::parse_run_config(reader, "small.json");
+  check_config(reader);
+  reader.reject_unknown();
+  return reader.resolved();
+}
+
+/// Whether the configuration is taken; anything but a ConfigError fails the test. What overflows on
+/// the way is for the undefined behaviour sanitizer to find.
+bool is_taken(const json& object, const std::string& change) {
+  try {
+    resolved(object);
+    return true;
+  } catch (const base::ConfigError&) {
+    return false;
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << change << ": " << e.what();
+    return false;
+  }
+}
+
+json every_schedule_and_optimizer() {
+  json configs = json::array();
+  for (const json& schedule :
+       {json{{"name", "constant"}, {"learning_rate", 0.1}},
+        json{{"name", "cosine"}, {"learning_rate", 0.1}, {"warmup_epochs", 1}},
+        json{{"name", "one_cycle"}, {"learning_rate", 0.1}}}) {
+    json config = small();
+    config["schedule"] = schedule;
+    configs.push_back(resolved(config));
+  }
+  json lars = small();
+  lars["optimizer"] = {{"name", "lars"}};
+  configs.push_back(resolved(lars));
+  return configs;
+}
+
+TEST(Resnet50Config, TakesOrRefusesEveryNumberAtItsExtremes) {
+  const std::vector<json> extremes = {0,
+                                      1,
+                                      -1,
+                                      65537,
+                                      std::numeric_limits<std::int64_t>::max(),
+                                      std::numeric_limits<std::int64_t>::min(),
+                                      std::numeric_limits<std::uint64_t>::max(),
+                                      1e-308,
+                                      1e308,
+                                      -0.5};
+  int taken = 0, tried = 0;
+  for (const json& config : every_schedule_and_optimizer()) {
+    const json leaves = config.flatten();
+    for (const auto& [path, value] : leaves.items()) {
+      if (!value.is_number()) continue;
+      for (const json& extreme : extremes) {
+        json changed = config;
+        changed[json::json_pointer(path)] = extreme;
+        taken += is_taken(changed, path + " = " + extreme.dump()) ? 1 : 0;
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(taken, 0);
+  EXPECT_LT(taken, tried / 2);
+}
+
+TEST(Resnet50Config, RefusesEveryValueOfAnotherType) {
+  const json config = resolved(small());
+  const json leaves = config.flatten();
+  for (const auto& [path, value] : leaves.items()) {
+    for (const json& other : {json(nullptr), json::object(), json::array({1}), json("none such"),
+                              json(true), json(1.5)}) {
+      // A text may be any text, and a number any number.
+      if (other.type() == value.type() || (value.is_number() && other.is_number())) continue;
+      json changed = config;
+      changed[json::json_pointer(path)] = other;
+      EXPECT_FALSE(is_taken(changed, path)) << path << " = " << other;
+    }
+  }
+}
+
+TEST(Resnet50Config, RefusesEveryMisspeltKey) {
+  const json config = resolved(small());
+  const json leaves = config.flatten();
+  for (const auto& [path, value] : leaves.items()) {
+    json changed = config;
+    changed[json::json_pointer(path + "x")] = value;
+    EXPECT_FALSE(is_taken(changed, path)) << path;
+  }
+}
+
+}  // namespace
+}  // namespace resnet50
