@@ -20,7 +20,7 @@ groups[test]="libgtest-dev libgmock-dev iproute2"
 # To compare with the reference framework; tests that need it are skipped where it is absent.
 groups[parity]="python3-torch python3-torchvision python3-h5py"
 # For ./check --all.
-groups[thorough]="clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format shellcheck"
+groups[thorough]="valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format shellcheck"
 
 packages_of() {
   local group package
