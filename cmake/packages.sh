@@ -18,7 +18,7 @@ groups[build]="
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev iproute2"
 # To compare with the reference framework; tests that need it are skipped where it is absent.
-groups[parity]="python3-torch python3-torchvision python3-h5py"
+groups[parity]="python3-torch python3-torchvision python3-h5py libopenblas0-pthread"
 # For ./check --all.
 groups[thorough]="valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format shellcheck"
 

@@ -11,6 +11,12 @@ import sys
 SKIPPED = 77
 
 
+def skip(reason):
+    """Ends the script as a skipped test, for `reason`."""
+    print(f"peer: Skipped\n{reason}\n[  SKIPPED ] peer")
+    sys.exit(SKIPPED)
+
+
 def require_peer():
     """PyTorch, torchvision and h5py, or the end of the script as a skipped test."""
     try:
@@ -18,16 +24,15 @@ def require_peer():
         import torch
         import torchvision
     except ImportError as error:
-        print(f"peer: Skipped\npython3-torch, python3-torchvision and python3-h5py are needed: {error}\n[  SKIPPED ] peer")
-        sys.exit(SKIPPED)
+        skip(f"python3-torch, python3-torchvision and python3-h5py are needed: {error}")
     torch.manual_seed(7)
     return torch, torchvision, h5py
 
 
-def run(program, *arguments):
+def run(program, *arguments, allowed=(0,)):
     """The program's output; ends the test with its messages when it fails."""
     done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
+    if done.returncode not in allowed:
         sys.exit(f"{' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 
@@ -38,6 +43,22 @@ def write_weights(h5py, path, state):
         for name, tensor in state.items():
             if not name.endswith("num_batches_tracked"):
                 file[name] = tensor.detach().numpy().astype("float32")
+
+
+def read_arrays(h5py, path):
+    """All arrays of a file, in float64, by name."""
+    found = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.update({name: item[()].astype("float64")})
+                        if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
+def run_on(ranks, launcher, program, *arguments):
+    """As run(), on several ranks."""
+    if ranks == 1:
+        return run(program, *arguments)
+    return run(launcher, "--oversubscribe", "--bind-to", "none", "-n", ranks, program, *arguments)
 
 
 def write_config(path, config):
@@ -51,3 +72,17 @@ def images(folder):
     for label, name in enumerate(sorted(p.name for p in pathlib.Path(folder).iterdir())):
         found += [(p, label) for p in sorted((pathlib.Path(folder) / name).iterdir(), key=lambda p: p.name)]
     return found
+
+
+def evaluate(program, h5py, config, weights, outputs, labels):
+    """The program's outputs, whose labels must be these."""
+    run(program, "evaluate", config, "--weights", weights, "--outputs", outputs)
+    with h5py.File(outputs) as file:
+        assert list(file["labels"][:]) == labels, "labels differ"
+        return file["outputs"][:]
+
+
+def largest_difference(ours, expected):
+    """max |a - b| / max |b|."""
+    assert ours.shape == expected.shape, f"shape {ours.shape}, expected {expected.shape}"
+    return float(abs(ours - expected).max() / abs(expected).max())

@@ -1,0 +1,109 @@
+"""Draws on which no ReLU and no max pool decides near its kink, so that two programs differ by rounding alone.
+
+Hides hooks into the network and the search for gaps between a channel's values.
+"""
+
+import copy
+import itertools
+
+import torch
+import torchvision
+from torch.nn import functional
+
+import reference
+
+#: Distance from zero that values of a unit deviation are kept at, times their number in a channel. It must exceed their
+#: errors in fp32 (1e-6 at the first ReLU with 10,000 values, 5e-4 at the last with 32), and gaps so wide must be common.
+CLEARANCE = 0.4
+
+
+def use_statistics_of(model, images):
+    """Makes the running statistics near those of `images`, as a trained network's are, but not equal to them."""
+    model.train()
+    for norm in reference.norms(model):
+        norm.momentum = 1.0
+    with torch.no_grad():
+        model(images)
+    for norm in reference.norms(model):
+        norm.momentum = 0.1
+        deviation = norm.running_var.sqrt()
+        norm.running_mean += 0.2 * deviation * torch.randn_like(deviation)
+        norm.running_var *= torch.empty_like(deviation).uniform_(0.8, 1.25)
+
+
+def shift_away_from_zero(values):
+    """The smallest shift of each channel of `values` that leaves zero in a gap between them.
+
+    The wider apart a channel's values lie, the larger the gap: late layers have fewer values and larger errors.
+    """
+    ordered = values.transpose(0, 1).flatten(1).sort(dim=1).values
+    margin = CLEARANCE / ordered.shape[1]
+    infinity = torch.full_like(ordered[:, :1], float("inf"))
+    low = torch.cat([-infinity, ordered], dim=1) + margin
+    high = torch.cat([ordered, infinity], dim=1) - margin
+    threshold = torch.zeros_like(low).maximum(low).minimum(high)  # the point between two values nearest to zero
+    cost = threshold.abs().masked_fill(low > high, float("inf"))
+    return -threshold.gather(1, cost.argmin(dim=1, keepdim=True)).squeeze(1)
+
+
+def keep_relus_clear(model, images, frozen):
+    """Shifts batch-norm biases by a hair, so that no ReLU has to decide near zero on these images.
+
+    The gradient of a ReLU jumps at zero: where fp32 decides differently from float64, one unit alone moves the whole
+    gradient by 1e-3 to 1e-2. Without such units the gradients of both differ by rounding alone.
+    """
+    exact = copy.deepcopy(model).double()
+    reference.train_mode(exact, frozen)
+    pairs, handles = [], []
+
+    def watch(relu, its_norms, their_norms):
+        turn = itertools.cycle(range(len(its_norms)))
+
+        def before(_, inputs):
+            at = next(turn)
+            bias = its_norms[at].bias.detach()
+            wanted = bias + shift_away_from_zero(inputs[0])
+            rounded = wanted.float()
+            pairs.append((their_norms[at], rounded))
+            return (inputs[0] + (rounded.double() - bias)[None, :, None, None],)
+
+        handles.append(relu.register_forward_pre_hook(before))
+
+    watch(exact.relu, [exact.bn1], [model.bn1])
+    for name, block in exact.named_modules():
+        if isinstance(block, torchvision.models.resnet.Bottleneck):
+            twin = model.get_submodule(name)
+            watch(block.relu, [block.bn1, block.bn2, block.bn3], [twin.bn1, twin.bn2, twin.bn3])
+    with torch.no_grad():
+        exact(images.double())
+        for norm, bias in pairs:
+            norm.bias.copy_(bias)
+    for handle in handles:
+        handle.remove()
+
+
+def draw(seed, samples, frozen, pool_clearance_wanted, last_gammas=(0.5, 1.5), side=32, group=None):
+    """A model and a batch on which no ReLU and no max pool is near a decision; with running statistics that fit."""
+    torch.manual_seed(seed)
+    model = reference.random_model(last_gammas=last_gammas, group=group)
+    while True:
+        images, labels = reference.random_batch(samples, side)
+        if frozen:
+            use_statistics_of(model, images)
+        if pool_clearance(model, images, frozen) <= pool_clearance_wanted:
+            continue  # the shifts that follow would hardly change it
+        keep_relus_clear(model, images, frozen)
+        if pool_clearance(model, images, frozen) > pool_clearance_wanted:
+            return model, images, labels
+
+
+def pool_clearance(model, images, frozen):
+    """The smallest lead of a winner in the max pool: where two are about equal, either may get the gradient."""
+    exact = torch.nn.Sequential(*copy.deepcopy([model.conv1, model.bn1, model.relu])).double()
+    reference.train_mode(exact, frozen)
+    with torch.no_grad():
+        values = exact(images.double())
+        windows = functional.unfold(values, kernel_size=3, stride=2, padding=1)  # zeros outside never win
+        windows = windows.view(values.shape[0], values.shape[1], 9, -1)
+        best = windows.topk(2, dim=2).values
+        return (best[:, :, 0] - best[:, :, 1])[best[:, :, 0] > 0].min().item()

@@ -1,0 +1,62 @@
+"""How far the arrays of two results lie apart, against how far those of a third do.
+
+Hides norms and means. An error is three squared lengths: that of the distance, of what the step changed, of rounding.
+"""
+
+import math
+
+
+def kind_of(name):
+    if name in ("losses", "outputs"):
+        return name
+    if "running_" in name:
+        return "statistics"
+    return "momentum" if name.startswith("momentum/") else "update"
+
+
+def errors(start, result, exact):
+    """By kind and name, squared: the distance of `result` from `exact`, what `exact` changed, and the distance at which
+    `exact` itself would lie if it were rounded to fp32."""
+    found = {}
+    for name, value in exact.items():
+        change = value - start[name] if name in start else value
+        parts = (result[name] - value, change, value.astype("float32") - value)
+        found[kind_of(name), name] = tuple(float((part ** 2).sum()) for part in parts)
+    return found
+
+
+def per_tensor(found, kind):
+    return {name: error for (k, name), error in found.items() if k == kind}
+
+
+def whole(found, kind):
+    return tuple(map(sum, zip(*per_tensor(found, kind).values())))
+
+
+def relative(error):
+    distance, change, _ = error
+    return (distance / change) ** 0.5 if change > 0 else float(distance > 0)
+
+
+def attainable(error):
+    """As the error of fp32, but not below two roundings, where luck begins: of a gradient, and of what it changes."""
+    distance, change, rounding = error
+    return max(distance, 4 * rounding), change, rounding
+
+
+def ratio(mine, theirs):
+    """Of our errors to theirs, each the root mean square over some trials."""
+    return quotient(root_mean_square(map(relative, mine)), root_mean_square(relative(attainable(e)) for e in theirs))
+
+
+def root_mean_square(values):
+    squares = [value ** 2 for value in values]
+    return (sum(squares) / len(squares)) ** 0.5
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def quotient(a, b):
+    return a / b if b > 0 else (float("inf") if a > 0 else 0.0)
