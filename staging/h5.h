@@ -26,7 +26,7 @@ class H5StateWriter final : public runner::StateWriter {
              std::span<const float> data) override;
   void write(const std::string& name, std::int64_t value) override;
   /// Flushes to the device and gives the file its name.
-  void finish();
+  void finish() override;
 
  private:
   std::unique_ptr<H5File> file_;
@@ -57,7 +57,7 @@ class H5OutputSink final : public runner::OutputSink {
   ~H5OutputSink() override;
   void write(std::int64_t first, std::int64_t width, std::span<const float> outputs,
              std::span<const std::int32_t> labels) override;
-  void finish();
+  void finish() override;
 
  private:
   std::unique_ptr<H5File> file_;
