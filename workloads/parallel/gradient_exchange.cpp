@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <new>
 #include <thread>
 #include <utility>
@@ -23,6 +24,10 @@ constexpr std::int64_t kPiecesOfOwner = 8;
 constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  // 4 MiB
 /// Apart from each other, or the ranks' announcements would wait for one another's cache line.
 constexpr std::int64_t kProgressBytes = 128;
+/// A rank that waits looks so often without a pause, which is a millisecond at most, and then
+/// pauses in between: where ranks share a CPU, the one that is waited for needs it.
+constexpr int kLooksWithoutPause = 1000;
+constexpr std::chrono::microseconds kPause(50);
 /// Floats that are added up at once: they stay in the first cache.
 constexpr std::int64_t kBlock = 2048;
 
@@ -124,10 +129,14 @@ void GradientExchange::finish() {
   announce(floats_);
   {
     const base::Activity::Waiting waiting(across_->activity(), "gradients of the node's ranks");
+    int looks = 0;
     for (start_ready(); next_ < floats_; start_ready()) {
       test_pending();
-      // Where ranks share a CPU, the one that is waited for needs it.
-      std::this_thread::yield();
+      if (++looks < kLooksWithoutPause) {
+        std::this_thread::yield();
+      } else {
+        std::this_thread::sleep_for(kPause);
+      }
     }
   }
   for (; !under_way_.empty(); under_way_.pop_front()) under_way_.front().wait();
