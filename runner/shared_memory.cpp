@@ -4,10 +4,16 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
 
-#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "runner/base/error.h"
@@ -19,6 +25,8 @@ namespace runner {
 namespace {
 
 constexpr std::size_t kCacheLine = 64;
+/// What a part takes beyond its bytes: alignment, and whole pages.
+constexpr std::int64_t kSlack = 8192;
 
 int ranks_of(MPI_Win window) {
   MPI_Group group = MPI_GROUP_NULL;
@@ -40,6 +48,35 @@ struct WindowTraits {
   }
 };
 
+/// Where Open MPI keeps such memory.
+std::string backing_folder() {
+  const char* chosen = std::getenv("OMPI_MCA_osc_sm_backing_directory");
+  return chosen != nullptr ? chosen : "/dev/shm";
+}
+
+/// A rank that cannot have the memory must say so before the collective call: within it the others
+/// would wait for it, or be killed at the first touch of a page that is not there.
+void require_room(const Communicator& node, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  void* probe =
+      ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) {
+    throw base::system_error(fmt::format("memory that ranks share: {} bytes", bytes), errno);
+  }
+  ::munmap(probe, size);
+  if (node.rank() != 0 || node.size() == 1) return;
+  const std::string folder = backing_folder();
+  struct statvfs volume {};
+  if (::statvfs(folder.c_str(), &volume) != 0) throw base::system_error(folder, errno);
+  const auto free = static_cast<std::int64_t>(volume.f_bavail * volume.f_frsize);
+  if (free < bytes) {
+    throw base::SystemError(fmt::format(
+        "{}: expected {} free bytes for the memory that the {} ranks of a node share, found {} "
+        "(OMPI_MCA_osc_sm_backing_directory names another folder)",
+        folder, bytes, node.size(), free));
+  }
+}
+
 }  // namespace
 
 struct SharedMemory::State {
@@ -50,6 +87,9 @@ struct SharedMemory::State {
 };
 
 SharedMemory::SharedMemory(const Communicator& node, std::int64_t bytes) {
+  std::array<std::int64_t, 1> total = {bytes + kSlack};
+  node.allreduce_sum(std::span<std::int64_t>(total));
+  require_room(node, total[0]);
   const MPI_Comm comm = *static_cast<const MPI_Comm*>(node.handle());
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
@@ -62,18 +102,19 @@ SharedMemory::SharedMemory(const Communicator& node, std::int64_t bytes) {
       MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes) + static_cast<MPI_Aint>(kCacheLine), 1,
                               info, comm, &mine, &window);
   MPI_Info_free(&info);
-  const bool failed = code != MPI_SUCCESS;
-  if (node.allreduce_max(std::int64_t{failed ? 1 : 0}) != 0) {
-    throw base::SystemError(fmt::format(
-        "MPI_Win_allocate_shared: no {} bytes of shared memory on this node; it lies in "
-        "/dev/shm, or for Open MPI where OMPI_MCA_osc_sm_backing_directory says",
-        bytes));
+  if (code != MPI_SUCCESS) {
+    throw base::SystemError(
+        fmt::format("MPI_Win_allocate_shared: no {} bytes in {}", total[0], backing_folder()));
   }
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(node.size()));
   if (MPI_Allgather(&bytes, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
     throw base::SystemError("MPI_Allgather failed for sizes of shared memory");
   }
   state_ = std::make_unique<State>(window, std::move(sizes));
+  // Takes the pages now, near this rank, while there is room; and all find zeros.
+  const std::span<std::byte> own = part(node.rank());
+  std::memset(own.data(), 0, own.size());
+  node.barrier();
 }
 
 SharedMemory::SharedMemory(SharedMemory&&) noexcept = default;

@@ -204,6 +204,17 @@ TEST_F(BadInput, SmallTmpfs) {
          AllOf(HasSubstr("/near: node 0 ("), HasSubstr("staging needs "), HasSubstr("of memory")));
 }
 
+TEST_F(BadInput, TooLittleSharedMemory) {
+  const SmallDisk shared(folder_ / "shm", "size=64k");
+  if (!shared.is_mounted()) GTEST_SKIP() << kNoMount;
+  const std::string folder = (folder_ / "shm").string();
+  const Ended ended =
+      run([](json&) {}, "OMPI_MCA_osc_sm_backing_directory=" + folder + " " + mpirun(2));
+  expect(ended, kSystem,
+         AllOf(HasSubstr("rank 0: " + folder + ": expected "), HasSubstr("free bytes"),
+               HasSubstr("found ")));
+}
+
 TEST_F(BadInput, ReadOnlyTmpfs) {
   const SmallDisk results(folder_ / "results", "size=64k", MS_RDONLY);
   if (!results.is_mounted()) GTEST_SKIP() << kNoMount;

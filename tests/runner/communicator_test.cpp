@@ -4,10 +4,13 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
+
+#include "runner/shared_memory.h"
 
 namespace runner {
 namespace {
@@ -254,6 +257,31 @@ TEST(Topology, PutsRanksThatShareMemoryOnOneNode) {
   EXPECT_EQ(topology.node.size(), world.size());
   EXPECT_EQ(topology.node_of_rank, std::vector<int>(static_cast<std::size_t>(world.size()), 0));
   EXPECT_EQ(topology.is_node_leader(), world.rank() == 0);
+}
+
+TEST(SharedMemory, ShowsThePartOfEachRankToAll) {
+  const Communicator world = Communicator::world();
+  constexpr std::int64_t kBytes = 5000;
+  const SharedMemory memory(world, kBytes * (world.rank() + 1));
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const auto part = memory.part(rank);
+    ASSERT_EQ(part.size(), static_cast<std::size_t>(kBytes * (rank + 1)));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(part.data()) % 64, 0U);
+    EXPECT_TRUE(std::ranges::all_of(part, [](std::byte b) { return b == std::byte{0}; }));
+  }
+  world.barrier();
+  std::ranges::fill(memory.part(world.rank()), static_cast<std::byte>(world.rank() + 1));
+  world.barrier();
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const auto value = static_cast<std::byte>(rank + 1);
+    EXPECT_TRUE(std::ranges::all_of(memory.part(rank), [&](std::byte b) { return b == value; }));
+  }
+  world.barrier();
+}
+
+TEST(SharedMemory, OfNoUseIsRefusedBeforeRanksWaitForEachOther) {
+  const Communicator world = Communicator::world();
+  EXPECT_THROW(SharedMemory(world, std::int64_t{1} << 50), base::SystemError);
 }
 
 TEST(MpiLibraryVersion, NamesLibraryAndNumberOnOneLine) {
