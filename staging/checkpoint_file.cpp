@@ -214,34 +214,34 @@ struct CheckpointReader::State {
   /// Compares every byte with its hash; ranks take turns at the pieces.
   void verify() const {
     runner::together(world, [&] {
-      std::vector<std::byte> bytes;
       int turn = 0;
       for (const CheckpointArray& array : header.arrays) {
         std::int64_t offset = array.offset;
         for (const CheckpointSegment& segment : array.segments) {
-          if (turn++ % world.size() == world.rank()) {
-            bytes.resize(static_cast<std::size_t>(segment.bytes));
-            file->read(offset, bytes);
-            if (hash_of(bytes) != segment.hash) damaged(array.name, offset, segment.bytes);
-          }
+          if (turn++ % world.size() == world.rank()) verify_segment(array.name, offset, segment);
           offset += segment.bytes;
         }
       }
-      if (world.rank() != 0) return;
-      const auto hash = hash_frame(
-          header, [&](std::int64_t at, std::span<std::byte> out) { file->read(at, out); },
-          [](std::int64_t, std::span<const std::byte>) {});
-      if (hash != header.frame_hash) {
-        throw base::DataError(name + ": HDF5's own bytes differ from their checksum (XXH3)");
-      }
+      if (world.rank() == 0) verify_frame();
     });
   }
 
-  [[noreturn]] void damaged(const std::string& array, std::int64_t offset,
-                            std::int64_t bytes) const {
+  void verify_segment(const std::string& array, std::int64_t offset,
+                      const CheckpointSegment& segment) const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(segment.bytes));
+    file->read(offset, bytes);
+    if (hash_of(bytes) == segment.hash) return;
     throw base::DataError(
         fmt::format("{}: {}: {} bytes from offset {} on differ from their checksum (XXH3)", name,
-                    array, bytes, offset));
+                    array, segment.bytes, offset));
+  }
+
+  void verify_frame() const {
+    const auto hash = hash_frame(
+        header, [&](std::int64_t at, std::span<std::byte> out) { file->read(at, out); },
+        [](std::int64_t, std::span<const std::byte>) {});
+    if (hash == header.frame_hash) return;
+    throw base::DataError(name + ": HDF5's own bytes differ from their checksum (XXH3)");
   }
 
   const CheckpointArray& find(const std::string& array, base::ElementType element) const {

@@ -156,19 +156,15 @@ std::vector<Piece> pieces_of(const CheckpointHeader& header,
     const CheckpointArray& placed = header.arrays[h];
     const std::size_t a = index.at(placed.name);
     const base::StateArray& array = arrays[a];
-    const std::int64_t own = array.first_row * array.row_bytes();
+    const bool is_common = array.holding == base::Holding::kEveryRank;
+    const std::int64_t own = is_common ? 0 : array.first_row * array.row_bytes();
     const std::int64_t own_end = own + array.rows * array.row_bytes();
     std::int64_t at = 0;
     for (std::size_t s = 0; s < placed.segments.size(); ++s) {
       const std::int64_t bytes = placed.segments[s].bytes;
-      if (array.holding == base::Holding::kEveryRank) {
-        if (before * ranks / common == rank) {
-          pieces.push_back({h, s, a, at, placed.offset + at, bytes});
-        }
-        before += bytes;
-      } else if (at >= own && at < own_end) {
-        pieces.push_back({h, s, a, at - own, placed.offset + at, bytes});
-      }
+      const bool is_mine = is_common ? before * ranks / common == rank : at >= own && at < own_end;
+      if (is_mine) pieces.push_back({h, s, a, at - own, placed.offset + at, bytes});
+      if (is_common) before += bytes;
       at += bytes;
     }
   }
