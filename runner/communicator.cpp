@@ -240,7 +240,9 @@ Communicator Communicator::world() {
 
 int Communicator::rank() const noexcept { return state_->rank; }
 int Communicator::size() const noexcept { return state_->size; }
-const void* Communicator::handle() const noexcept { return &state_->comm; }
+const void* Communicator::handle() const noexcept {
+  return static_cast<const void*>(&state_->comm);
+}
 base::Activity& Communicator::activity() const noexcept { return state_->book->activity; }
 
 Communicator Communicator::split(int color, int key) const {

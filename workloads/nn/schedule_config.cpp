@@ -8,6 +8,9 @@
 namespace nn {
 namespace {
 
+/// More updates than any run makes, and few enough to count with.
+constexpr double kMostSteps = 1e15;
+
 /// Turns the section's keys into a ScheduleConfig, in the order in which they depend on each other.
 class Parser {
  public:
@@ -56,16 +59,18 @@ class Parser {
     return scaling == Scaling::kLinear ? ratio : std::sqrt(ratio);
   }
 
-  std::int64_t to_steps(double epochs) const {
-    return std::llround(epochs * static_cast<double>(steps_per_epoch_));
+  std::int64_t to_steps(const std::string& key, double epochs) const {
+    const double steps = epochs * static_cast<double>(steps_per_epoch_);
+    if (steps > kMostSteps) refuse(key, "is more than 1e15 updates");
+    return std::llround(steps);
   }
 
   /// The steps that either `<what>_steps` or `<what>_epochs` gives.
   std::int64_t steps_of(const std::string& what, double default_epochs, const std::string& help) {
     const std::string steps = what + "_steps", epochs = what + "_epochs";
     if (!in_.has(steps)) {
-      return to_steps(
-          in_.optional<double>(epochs, default_epochs, help + ", in epochs", base::not_negative()));
+      return to_steps(epochs, in_.optional<double>(epochs, default_epochs, help + ", in epochs",
+                                                   base::not_negative()));
     }
     if (in_.has(epochs)) refuse(steps, "stands beside " + epochs + "; give one of them");
     return in_.required<std::int64_t>(steps, help + ", in updates", base::at_least(0));
@@ -73,7 +78,7 @@ class Parser {
 
   void parse_warmup() {
     c_.warmup_steps = steps_of("warmup", 0.0, "linear rise to learning_rate");
-    if (c_.warmup_steps > to_steps(static_cast<double>(epochs_))) {
+    if (c_.warmup_steps > to_steps("warmup_epochs", static_cast<double>(epochs_))) {
       refuse(in_.has("warmup_steps") ? "warmup_steps" : "warmup_epochs",
              "is longer than the run's " + std::to_string(epochs_) + " epochs");
     }
@@ -124,7 +129,7 @@ class Parser {
     const auto epochs = in_.required<std::vector<double>>(
         "milestone_epochs", "epochs after which the rate changes, rising");
     for (const double epoch : epochs) {
-      const std::int64_t step = to_steps(epoch);
+      const std::int64_t step = to_steps("milestone_epochs", epoch);
       if (step <= (c_.milestones.empty() ? 0 : c_.milestones.back())) {
         refuse("milestone_epochs", "must rise from above 0, got " + std::to_string(epoch));
       }

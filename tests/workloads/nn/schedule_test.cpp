@@ -128,6 +128,9 @@ TEST(ScheduleConfig, RefusesWhatContradictsItself) {
            R"({"learning_rate": 1, "reference_batch": 256})",  // without scaling
            R"({"learning_rate": 1, "warmup_epochs": 11})",     // run has 10
            R"({"learning_rate": 1, "warmup_epochs": -1})",     //
+           R"({"learning_rate": 1, "warmup_epochs": 1e300})",  // no number of updates
+           R"({"name": "cosine", "learning_rate": 1, "decay_epochs": 1e300})",
+           R"({"name": "step", "learning_rate": 1, "milestone_epochs": [1, 1e300]})",
            R"({"learning_rate": 1, "warmup_epochs": 1, "warmup_steps": 10})",
            R"({"learning_rate": 1, "warmup_epochs": 1, "warmup_start_learning_rate": 2})",
            R"({"name": "polynomial", "learning_rate": 1, "end_learning_rate": 2})",
