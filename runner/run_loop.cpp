@@ -93,8 +93,9 @@ RunOutcome Run::go(const CacheClearing& caches) {
 void Run::log_stop(const std::string& reason) noexcept {
   try {
     log_.run_stop("aborted", reason);
-  } catch (const std::exception&) {
-    // The failure under way is the one to tell.
+  } catch (const std::exception& e) {
+    // The failure under way is the one to end with.
+    doors_.console.warn(fmt::format("the log is left without run_stop: {}", e.what()));
   }
 }
 

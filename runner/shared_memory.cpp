@@ -100,14 +100,15 @@ SharedMemory::SharedMemory(const Communicator& node, std::int64_t bytes) {
   const base::Activity::Waiting waiting(node.activity(), "MPI_Win_allocate_shared");
   const int code =
       MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes) + static_cast<MPI_Aint>(kCacheLine), 1,
-                              info, comm, &mine, &window);
+                              info, comm, static_cast<void*>(&mine), &window);
   MPI_Info_free(&info);
   if (code != MPI_SUCCESS) {
     throw base::SystemError(
         fmt::format("MPI_Win_allocate_shared: no {} bytes in {}", total[0], backing_folder()));
   }
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(node.size()));
-  if (MPI_Allgather(&bytes, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
+  if (MPI_Allgather(&bytes, sizeof bytes, MPI_BYTE, sizes.data(), sizeof bytes, MPI_BYTE, comm) !=
+      MPI_SUCCESS) {
     throw base::SystemError("MPI_Allgather failed for sizes of shared memory");
   }
   state_ = std::make_unique<State>(window, std::move(sizes));
@@ -125,7 +126,8 @@ std::span<std::byte> SharedMemory::part(int rank) const {
   MPI_Aint bytes = 0;
   int unit = 1;
   void* begin = nullptr;
-  if (MPI_Win_shared_query(state_->window.get(), rank, &bytes, &unit, &begin) != MPI_SUCCESS) {
+  if (MPI_Win_shared_query(state_->window.get(), rank, &bytes, &unit, static_cast<void*>(&begin)) !=
+      MPI_SUCCESS) {
     throw base::SystemError("MPI_Win_shared_query failed");
   }
   const auto size = static_cast<std::size_t>(state_->bytes.at(static_cast<std::size_t>(rank)));

@@ -258,8 +258,11 @@ void Watchdog::Watcher::say_last_words(const std::string& reason) {
   const Say say = std::exchange(say_, nullptr);
   try {
     say(reason);
-  } catch (const std::exception&) {
-    // The log cannot be written; that is not why the job ends.
+  } catch (const std::exception& e) {
+    // That is not why the job ends.
+    const std::string line =
+        fmt::format("rank {}: the log is left as it is: {}\n", rank_, e.what());
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
   }
 }
 
