@@ -12,7 +12,7 @@ namespace {
 
 /// Ranks start and end their accounts some moments from rank 0's records; on a machine with other
 /// work these are long.
-constexpr double kMoments_s = 1.0;
+constexpr double kMomentsS = 1.0;
 /// Measuring that costs more of the time shows in the figures.
 constexpr double kMostOverhead = 0.005;
 constexpr double kPercent = 100.0;
@@ -23,14 +23,14 @@ std::vector<Finding> audit(const RunTelemetry& telemetry, const RunFacts& facts)
   std::vector<Finding> findings;
   // The log of a resumed run may tell of more than this process saw.
   if (facts.ttt_s && !facts.resumed) {
-    const double tolerance_s = telemetry::kSumTolerance * *facts.ttt_s + kMoments_s;
+    const double tolerance_s = telemetry::kSumTolerance * *facts.ttt_s + kMomentsS;
     for (const double wall_s : {telemetry.shortest_wall_s, telemetry.longest_wall_s}) {
       if (std::abs(wall_s - *facts.ttt_s) <= tolerance_s) continue;
       findings.push_back(
           {Finding::Severity::kError, 0, 0,
            fmt::format("telemetry: a rank accounts for {:.3f} s, the log's run lasted {:.3f} s; "
                        "expected within {} % and {} s",
-                       wall_s, *facts.ttt_s, kPercent * telemetry::kSumTolerance, kMoments_s)});
+                       wall_s, *facts.ttt_s, kPercent * telemetry::kSumTolerance, kMomentsS)});
       break;
     }
   }
