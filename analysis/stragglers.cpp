@@ -117,17 +117,11 @@ std::vector<std::pair<std::string, double>> where_longer(const Phase& phase, std
   return where;
 }
 
-double mean_wall_s(const telemetry::Report& report) {
-  double sum = 0.0;
-  for (const RankReport& rank : report.ranks) sum += rank.wall_s;
-  return sum / static_cast<double>(report.ranks.size());
-}
-
 void add_stragglers(const telemetry::Report& report, const Phase& phase,
                     std::vector<Straggler>& found) {
   const double usual_s = median(phase.work);
   const double least_s =
-      std::max({kLeastSeconds, kLeastPart * phase.mean_s(), kLeastOfRun * mean_wall_s(report),
+      std::max({kLeastSeconds, kLeastPart * phase.mean_s(), kLeastOfRun * report.wall_s().mean,
                 kLeastDeviations * median_deviation(phase.work, usual_s)});
   Figures others;
   for (std::size_t r = 0; r < phase.work.size(); ++r) {
@@ -214,8 +208,7 @@ std::string sentence(const SlowExchange& exchange) {
                                 : fmt::format("between {} nodes ({})", exchange.nodes, hosts);
   return fmt::format(
       "exchange dominates: every rank spent at least {:.1f} s ({:.0f} % of the training) in it, "
-      "and "
-      "gave {:.3g} MB/s while one was under way, {}",
+      "and gave {:.3g} MB/s while one was under way, {}",
       exchange.least_s, exchange.percent, exchange.bytes_per_s / kMega, place);
 }
 

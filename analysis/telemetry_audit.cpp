@@ -21,8 +21,8 @@ constexpr double kPercent = 100.0;
 
 std::vector<Finding> audit(const RunTelemetry& telemetry, const RunFacts& facts) {
   std::vector<Finding> findings;
-  // The log of a resumed run may tell of more than this process saw.
-  if (facts.ttt_s && !facts.resumed) {
+  // A resumed run has no ttt_s: its log may tell of more than this process saw.
+  if (facts.ttt_s) {
     const double tolerance_s = telemetry::kSumTolerance * *facts.ttt_s + kMomentsS;
     for (const double wall_s : {telemetry.shortest_wall_s, telemetry.longest_wall_s}) {
       if (std::abs(wall_s - *facts.ttt_s) <= tolerance_s) continue;

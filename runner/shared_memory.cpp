@@ -7,14 +7,14 @@
 #include <sys/mman.h>
 #include <sys/statvfs.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "runner/base/error.h"
 #include "runner/base/unique_handle.h"
@@ -80,41 +80,59 @@ void require_room(const Communicator& node, std::int64_t bytes) {
 }  // namespace
 
 struct SharedMemory::State {
-  State(MPI_Win handle, std::vector<std::int64_t> bytes_in)
-      : window(handle), bytes(std::move(bytes_in)) {}
+  explicit State(MPI_Win handle) : window(handle) {}
   base::UniqueHandle<WindowTraits> window;
-  std::vector<std::int64_t> bytes;  ///< that each rank asked for
+  std::vector<std::span<std::byte>> parts;
 };
 
-SharedMemory::SharedMemory(const Communicator& node, std::int64_t bytes) {
-  std::array<std::int64_t, 1> total = {bytes + kSlack};
-  node.allreduce_sum(std::span<std::int64_t>(total));
-  require_room(node, total[0]);
-  const MPI_Comm comm = *static_cast<const MPI_Comm*>(node.handle());
+namespace {
+
+/// The first `bytes` of a rank's segment from a cache line on. A segment begins at the same place
+/// of a page in every process, so that all find the same line.
+std::span<std::byte> part_in(MPI_Win window, int rank, std::int64_t bytes) {
+  MPI_Aint size = 0;
+  int unit = 1;
+  void* begin = nullptr;
+  check(MPI_Win_shared_query(window, rank, &size, &unit, static_cast<void*>(&begin)),
+        "MPI_Win_shared_query");
+  auto space = static_cast<std::size_t>(size);
+  if (std::align(kCacheLine, static_cast<std::size_t>(bytes), begin, space) == nullptr) {
+    throw base::SystemError(fmt::format("shared memory: expected {} bytes, got {}", bytes, size));
+  }
+  return {static_cast<std::byte*>(begin), static_cast<std::size_t>(bytes)};
+}
+
+MPI_Win allocate(const Communicator& node, MPI_Comm comm, std::int64_t bytes) {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
   // So that ranks do not write to pages of each other.
   MPI_Info_set(info, "alloc_shared_noncontig", "true");
   void* mine = nullptr;
   MPI_Win window = MPI_WIN_NULL;
-  const base::Activity::Waiting waiting(node.activity(), "MPI_Win_allocate_shared");
-  const int code =
-      MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes) + static_cast<MPI_Aint>(kCacheLine), 1,
-                              info, comm, static_cast<void*>(&mine), &window);
+  constexpr const char* kCall = "MPI_Win_allocate_shared";
+  const base::Activity::Waiting waiting(node.activity(), kCall);
+  const auto size = static_cast<MPI_Aint>(bytes) + static_cast<MPI_Aint>(kCacheLine);
+  const int code = MPI_Win_allocate_shared(size, 1, info, comm, static_cast<void*>(&mine), &window);
   MPI_Info_free(&info);
-  if (code != MPI_SUCCESS) {
-    throw base::SystemError(
-        fmt::format("MPI_Win_allocate_shared: no {} bytes in {}", total[0], backing_folder()));
-  }
+  check(code, kCall);
+  return window;
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(const Communicator& node, std::int64_t bytes) {
+  const MPI_Comm comm = *static_cast<const MPI_Comm*>(node.handle());
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(node.size()));
-  if (MPI_Allgather(&bytes, sizeof bytes, MPI_BYTE, sizes.data(), sizeof bytes, MPI_BYTE, comm) !=
-      MPI_SUCCESS) {
-    throw base::SystemError("MPI_Allgather failed for sizes of shared memory");
+  check(MPI_Allgather(&bytes, sizeof bytes, MPI_BYTE, sizes.data(), sizeof bytes, MPI_BYTE, comm),
+        "MPI_Allgather");
+  require_room(node, std::accumulate(sizes.begin(), sizes.end(), kSlack * node.size()));
+  state_ = std::make_unique<State>(allocate(node, comm, bytes));
+  for (int rank = 0; rank < node.size(); ++rank) {
+    state_->parts.push_back(
+        part_in(state_->window.get(), rank, sizes[static_cast<std::size_t>(rank)]));
   }
-  state_ = std::make_unique<State>(window, std::move(sizes));
   // Takes the pages now, near this rank, while there is room; and all find zeros.
-  const std::span<std::byte> own = part(node.rank());
-  std::memset(own.data(), 0, own.size());
+  std::ranges::fill(part(node.rank()), std::byte{0});
   node.barrier();
 }
 
@@ -123,20 +141,7 @@ SharedMemory& SharedMemory::operator=(SharedMemory&&) noexcept = default;
 SharedMemory::~SharedMemory() = default;
 
 std::span<std::byte> SharedMemory::part(int rank) const {
-  MPI_Aint bytes = 0;
-  int unit = 1;
-  void* begin = nullptr;
-  if (MPI_Win_shared_query(state_->window.get(), rank, &bytes, &unit, static_cast<void*>(&begin)) !=
-      MPI_SUCCESS) {
-    throw base::SystemError("MPI_Win_shared_query failed");
-  }
-  const auto size = static_cast<std::size_t>(state_->bytes.at(static_cast<std::size_t>(rank)));
-  // The segment begins at a page in every process, so that all find the same line.
-  auto space = static_cast<std::size_t>(bytes);
-  if (std::align(kCacheLine, size, begin, space) == nullptr) {
-    throw base::SystemError(fmt::format("shared memory: expected {} bytes, got {}", size, bytes));
-  }
-  return {static_cast<std::byte*>(begin), size};
+  return state_->parts.at(static_cast<std::size_t>(rank));
 }
 
 }  // namespace runner

@@ -4,16 +4,14 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "analysis/write_text.h"
+#include "launch.h"
 #include "telemetry_account.h"
 
 namespace delays {
@@ -27,17 +25,6 @@ constexpr int kTextColumns = 2000;  ///< no line is broken
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 std::size_t at(Subsystem subsystem) { return static_cast<std::size_t>(subsystem); }
-
-int shell(const std::string& command) {
-  const int status = std::system(command.c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-std::string content(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 /// Twenty steps of 24 images, one evaluation at the end.
 json small_config(const fs::path& folder) {
@@ -103,20 +90,13 @@ const analysis::Straggler* Ended::straggler_in(const std::string& phase) const {
 }
 
 Job::Job() {
-  std::string pattern = (fs::temp_directory_path() / "trainmark-delays-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  folder_ = pattern;
-  const std::string generate = fmt::format(
-      "{} generate resnet50 --output {}/data --classes 2 --train-per-class 60 "
-      "--validation-per-class 20 --image-size 32 --threads 1 2>{}/generate.err",
-      TRAINMARK, folder_.string(), folder_.string());
-  if (shell(generate) != 0) throw std::runtime_error(content(folder_ / "generate.err"));
-  config_ = small_config(folder_).dump();
-}
-
-Job::~Job() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
+  const outside::Ended made = outside::shell(
+      fmt::format("{} generate resnet50 --output {}/data --classes 2 --train-per-class 60 "
+                  "--validation-per-class 20 --image-size 32 --threads 1",
+                  TRAINMARK, folder().string()),
+      folder());
+  if (made.status != 0) throw std::runtime_error(made.err);
+  config_ = small_config(folder()).dump();
 }
 
 void Job::set(const std::string& pointer, const json& value) {
@@ -128,7 +108,7 @@ void Job::set(const std::string& pointer, const json& value) {
 void Job::delay(const std::string& variable, const std::string& value) {
   environment_[variable] = value;
   environment_["LD_PRELOAD"] = SLOW_CALLS;
-  environment_["DELAY_REPORT"] = (folder_ / "delays.txt").string();
+  environment_["DELAY_REPORT"] = (folder() / "delays.txt").string();
 }
 
 void Job::launch_by(const std::string& before, const std::string& options) {
@@ -136,31 +116,29 @@ void Job::launch_by(const std::string& before, const std::string& options) {
   options_ = options;
 }
 
-fs::path Job::log_path() const { return folder_ / "results/box/resnet50/result_1.txt"; }
+fs::path Job::log_path() const { return folder() / "results/box/resnet50/result_1.txt"; }
 
 std::string Job::command() const {
-  std::string text = before_;
-  if (::getuid() == 0) text += " env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
-  text += fmt::format(" {} --oversubscribe --bind-to none -n 2 {}", MPIEXEC, options_);
-  for (const auto& [name, value] : environment_) text += fmt::format(" -x {}={}", name, value);
-  return text + fmt::format(" -x OMP_NUM_THREADS=1 {} run {}/config.json >{}/out 2>{}/err",
-                            TRAINMARK, folder_.string(), folder_.string(), folder_.string());
+  std::string options = options_;
+  for (const auto& [name, value] : environment_) options += fmt::format(" -x {}={}", name, value);
+  return fmt::format("{} {}{} run {}", before_, outside::mpirun(2, options), TRAINMARK,
+                     (folder() / "config.json").string());
 }
 
 Ended Job::run() {
-  fs::remove_all(folder_ / "results");
-  std::ofstream(folder_ / "config.json") << config_;
-  return collect(shell(command()));
+  fs::remove_all(folder() / "results");
+  std::ofstream(folder() / "config.json") << config_;
+  return collect(outside::shell(command(), folder()));
 }
 
-Ended Job::collect(int status) const {
+Ended Job::collect(outside::Ended job) const {
   Ended ended;
-  ended.status = status;
-  ended.err = content(folder_ / "err");
-  telemetry::expect_whole_accounts(folder_ / "results");
+  ended.status = job.status;
+  ended.err = std::move(job.err);
+  telemetry::expect_whole_accounts(folder() / "results");
   const fs::path account = fs::path(log_path()).replace_extension(".telemetry.json");
   if (fs::exists(account)) ended.telemetry = telemetry::read_report(account.string());
-  analysis::Report report = analysis::make_report({(folder_ / "results").string()});
+  analysis::Report report = analysis::make_report({(folder() / "results").string()});
   std::ostringstream text;
   analysis::write_text(text, report, kTextColumns);
   ended.text = text.str();
@@ -170,7 +148,7 @@ Ended Job::collect(int status) const {
 
 std::map<std::string, double> Job::injected() const {
   std::map<std::string, double> seconds;
-  std::ifstream in(folder_ / "delays.txt");
+  std::ifstream in(folder() / "delays.txt");
   std::string word;
   for (double value = 0.0; in >> word >> value;) seconds[word] = value;
   return seconds;

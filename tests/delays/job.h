@@ -8,6 +8,8 @@
 #include <string>
 
 #include "analysis/report.h"
+#include "launch.h"
+#include "runner/base/temporary_directory.h"
 #include "runner/telemetry/report_file.h"
 
 namespace delays {
@@ -38,10 +40,6 @@ struct Ended {
 class Job {
  public:
   Job();
-  ~Job();
-  Job(const Job&) = delete;
-  Job& operator=(const Job&) = delete;
-
   /// Changes the configuration: "/training/global_batch_size" and a value.
   void set(const std::string& pointer, const nlohmann::json& value);
   /// Variables of the environment for both ranks; with any, the delays are preloaded.
@@ -51,13 +49,13 @@ class Job {
   Ended run();
   /// Seconds that the delays say to have taken, by their words.
   std::map<std::string, double> injected() const;
-  const std::filesystem::path& folder() const { return folder_; }
+  const std::filesystem::path& folder() const { return directory_.path(); }
   std::filesystem::path log_path() const;
 
  private:
   std::string command() const;
-  Ended collect(int status) const;
-  std::filesystem::path folder_;
+  Ended collect(outside::Ended job) const;
+  const base::TemporaryDirectory directory_;
   std::string config_;  ///< JSON text
   std::map<std::string, std::string> environment_;
   std::string before_, options_;

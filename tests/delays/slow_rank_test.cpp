@@ -1,5 +1,5 @@
 // One rank that computes slowly, or that the machine stops now and then.
-// Hides how a rank's process is found.
+// Hides nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,10 +7,8 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
 #include "job.h"
@@ -20,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using delays::Ended;
 using delays::Job;
+using outside::content;
 using telemetry::Subsystem;
 using testing::AnyOf;
 using testing::HasSubstr;
@@ -56,26 +55,6 @@ TEST(SlowRank, IsSlowInForwardAndBackwardAndTheOthersWait) {
   EXPECT_THAT(ended.text, HasSubstr(sentence(*late)));
 }
 
-std::string content(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-/// The process of rank 1 of the job in `folder`; 0 when there is none (yet).
-pid_t rank_one_of(const fs::path& folder) {
-  std::error_code gone;
-  for (const auto& entry : fs::directory_iterator("/proc", gone)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    if (content(entry.path() / "cmdline").find(folder.string()) == std::string::npos) continue;
-    const std::string environment = '\0' + content(entry.path() / "environ");
-    const std::string rank = std::string(1, '\0') + "OMPI_COMM_WORLD_RANK=1" + '\0';
-    if (environment.find(rank) != std::string::npos) return std::stoi(name);
-  }
-  return 0;
-}
-
 /// Stops the process again and again while the job goes on; returns for how long in all.
 double stop_now_and_then(pid_t process, const std::future<Ended>& job) {
   constexpr Milliseconds kStopped(150), kRunning(50);
@@ -98,7 +77,7 @@ TEST(SlowRank, ThatIsStoppedNowAndThenIsNamed) {
   while (content(job.log_path()).find("block_start") == std::string::npos) {
     ASSERT_NE(running.wait_for(Milliseconds(10)), std::future_status::ready);
   }
-  const pid_t process = rank_one_of(job.folder());
+  const pid_t process = outside::process_of(1, job.folder());
   ASSERT_GT(process, 0);
   const double stopped_s = stop_now_and_then(process, running);
   const Ended ended = running.get();

@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::mpirun;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;

@@ -14,6 +14,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::mpirun;
+using outside::Started;
+using outside::wait;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -169,7 +172,6 @@ TEST_F(LostRank, LogsWhatAnotherRankFailedOf) {
 
 TEST_F(LostRank, GoesOnThroughASuspensionOfTheWholeJob) {
   // As a scheduler does that lends the node to another job.
-  const auto began = std::chrono::steady_clock::now();
   const Started job = start(mpirun(2) + TOY_PROGRAM " run " +
                             config({{"kind", "stop"}, {"rank", 1}, {"during", "evaluate"}}));
   ASSERT_TRUE(comes([this] { return is_stopped(process_of(1)); }));
@@ -184,23 +186,22 @@ TEST_F(LostRank, GoesOnThroughASuspensionOfTheWholeJob) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   });
-  const Ended run = wait(job, began);
+  const Ended run = wait(job);
   ended = true;
   waker.join();
   EXPECT_EQ(run.status, 0) << run.err;
 }
 
 TEST_F(LostRank, LogsTheEndThatALauncherBringsBySigterm) {
-  const auto began = std::chrono::steady_clock::now();
   const Started job =
-      start("exec env " + mpirun(2) + TOY_PROGRAM " run " +
+      start("exec " + mpirun(2) + TOY_PROGRAM " run " +
             config({{"kind", "stand_still"}, {"rank", 1}, {"during", "evaluate"}}, 600));
   ASSERT_TRUE(comes([this] {
     return content(folder_ / "results/box/toy/result_1.txt").find("eval_start") !=
            std::string::npos;
   }));
   ASSERT_EQ(::kill(job.process, SIGTERM), 0);
-  const Ended run = wait(job, began);
+  const Ended run = wait(job);
   EXPECT_EQ(run.status, 1);  // the launcher's own
   EXPECT_TRUE(comes([this] { return processes().empty(); }));
   expect_aborted(HasSubstr("told to end by a signal during "));

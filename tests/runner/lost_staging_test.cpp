@@ -12,6 +12,9 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::mpirun;
+using outside::Started;
+using outside::wait;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -38,7 +41,6 @@ std::int64_t bytes_below(const fs::path& folder) {
 
 TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   block("data/train");
-  const auto began = std::chrono::steady_clock::now();
   const Started job = start(mpirun(2) + TRAINMARK " run " + saved(config()));
   ASSERT_TRUE(comes([this] {
     return content(result("1.txt")).find("staging_start") != std::string::npos &&
@@ -47,7 +49,7 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   const pid_t victim = process_of(1);
   ASSERT_GT(victim, 0);
   ASSERT_EQ(::kill(victim, SIGKILL), 0);
-  const Ended run = wait(job, began);
+  const Ended run = wait(job);
   EXPECT_EQ(run.status, kKilled) << run.err;
   EXPECT_TRUE(processes().empty());
   EXPECT_THAT(last_record(), AllOf(HasSubstr("run_stop"), HasSubstr("aborted"),

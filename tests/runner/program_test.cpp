@@ -15,16 +15,14 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
+using outside::mpirun;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
 class ProgramTest : public outside::ProgramTest {
  protected:
-  void TearDown() override {
-    telemetry::expect_whole_accounts(folder_);
-    outside::ProgramTest::TearDown();
-  }
+  void TearDown() override { telemetry::expect_whole_accounts(folder_); }
 
   /// A configuration file of the toy, with results in this test's folder.
   std::string config(json overrides = json::object()) const {

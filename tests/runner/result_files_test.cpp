@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include "runner/base/error.h"
+#include "runner/base/temporary_directory.h"
 
 namespace runner {
 namespace {
@@ -20,18 +20,8 @@ namespace fs = std::filesystem;
 
 class ResultFilesTest : public testing::Test {
  protected:
-  void SetUp() override {
-    const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = fs::temp_directory_path() / (name + "-" + std::to_string(::getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  static std::string content(const fs::path& path) {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  }
-  fs::path folder_;
+  const base::TemporaryDirectory directory_;
+  const fs::path folder_ = directory_.path();
 };
 
 TEST_F(ResultFilesTest, CountsUpFromOneAndMakesTheFolder) {
@@ -66,7 +56,7 @@ TEST_F(ResultFilesTest, GivesEachOfTwoRacingProcessesItsOwn) {
   ASSERT_EQ(status, 0);
   for (int n = 1; n <= 2 * kEach; ++n) {
     const auto path = folder_ / ("result_" + std::to_string(n) + ".config.json");
-    ASSERT_EQ(content(path).size(), 1U) << path;
+    ASSERT_EQ(fs::file_size(path), 1U) << path;
   }
 }
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "job.h"
+#include "launch_with_faults.h"
 #include "runner/base/temporary_directory.h"
 
 namespace runner {
@@ -12,12 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using outside::content;
+using outside::Ended;
 using testing::HasSubstr;
 using testing::Not;
 
 class ResumeProgram : public testing::Test {
  protected:
-  ResumeProgram() { job_.folder = folder_.path(); }
   /// The toy's configuration: eight epochs of ten steps, a target that it never meets.
   std::string config(const json& overrides = json::object()) const {
     json object = {{"workload", "toy"},
@@ -34,8 +35,8 @@ class ResumeProgram : public testing::Test {
   fs::path file(const std::string& name) const {
     return fs::path(results()) / "box" / "toy" / name;
   }
-  EndedJob toy(int ranks, const std::string& arguments) const {
-    return job_.run(ranks, TOY_PROGRAM " " + arguments);
+  Ended toy(int ranks, const std::string& arguments) const {
+    return outside::shell(outside::mpirun(ranks) + TOY_PROGRAM " " + arguments, folder_.path());
   }
   std::vector<std::string> saved(const std::string& run = "result_1.checkpoints") const {
     std::vector<std::string> names;
@@ -48,11 +49,10 @@ class ResumeProgram : public testing::Test {
   }
 
   const base::TemporaryDirectory folder_;
-  Job job_{{}, MPIEXEC, "", "", ""};
 };
 
 TEST_F(ResumeProgram, SavesOnASignalAndGoesOn) {
-  const EndedJob run = toy(2, "run " + config({{"model", {{"checkpoint_at_step", 33}}}}));
+  const Ended run = toy(2, "run " + config({{"model", {{"checkpoint_at_step", 33}}}}));
   EXPECT_EQ(run.status, 6) << run.err;
   ASSERT_EQ(saved().size(), 1U);
   EXPECT_THAT(saved()[0], HasSubstr("checkpoint_0001_step_"));
@@ -70,7 +70,7 @@ TEST_F(ResumeProgram, KeepsTheLastByStepsAndResumesAKilledRun) {
   toy(2, "run " + saving + " --set model.kill_at_step=38");
   EXPECT_THAT(saved("result_2.checkpoints"),
               testing::ElementsAre("checkpoint_0004_step_28.h5", "checkpoint_0005_step_35.h5"));
-  const EndedJob resumed = toy(2, "run " + saving + " --resume");
+  const Ended resumed = toy(2, "run " + saving + " --resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("value=none unit=s status=target_missed"));
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=35 all_parts_s="));
@@ -105,11 +105,11 @@ TEST_F(ResumeProgram, PassesOverADamagedCheckpointAndSaysSo) {
   ASSERT_EQ(toy(2, "run " + saving).status, 6);
   const fs::path newest = file("result_1.checkpoints/" + saved().back());
   fs::resize_file(newest, fs::file_size(newest) - 1);
-  const EndedJob resumed = toy(2, "run " + saving + " --resume");
+  const Ended resumed = toy(2, "run " + saving + " --resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.err, HasSubstr("going on with the checkpoint before"));
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=60"));
-  const EndedJob refused = toy(2, "run " + saving + " --resume " + results() + "/../toy.json");
+  const Ended refused = toy(2, "run " + saving + " --resume " + results() + "/../toy.json");
   EXPECT_EQ(refused.status, 3);
   EXPECT_THAT(refused.err, HasSubstr("toy.json: expected a checkpoint"));
 }
@@ -117,7 +117,7 @@ TEST_F(ResumeProgram, PassesOverADamagedCheckpointAndSaysSo) {
 TEST_F(ResumeProgram, RefusesACheckpointOfAnotherConfiguration) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
   ASSERT_EQ(toy(2, "run " + saving).status, 6);
-  const EndedJob refused = toy(2, "run " + saving + " --resume --set evaluation.every_epochs=2");
+  const Ended refused = toy(2, "run " + saving + " --resume --set evaluation.every_epochs=2");
   EXPECT_EQ(refused.status, 3);
   EXPECT_THAT(refused.err, HasSubstr("saved with another configuration: /evaluation/every_epochs: "
                                      "expected 1, found 2"));
@@ -136,13 +136,13 @@ TEST_F(ResumeProgram, RefusesACheckpointOfAnotherConfiguration) {
 TEST_F(ResumeProgram, SaysThatBitsDifferOnAnotherNumberOfRanks) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
   ASSERT_EQ(toy(2, "run " + saving).status, 6);
-  const EndedJob resumed = toy(1, "run " + saving + " --resume");
+  const Ended resumed = toy(1, "run " + saving + " --resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.err, HasSubstr("WARNING: ranks: 2 then, 1 now: the last bits will differ"));
 }
 
 TEST_F(ResumeProgram, FindsNothingToResume) {
-  const EndedJob run = toy(1, "run " + config() + " --resume");
+  const Ended run = toy(1, "run " + config() + " --resume");
   EXPECT_EQ(run.status, 3);
   EXPECT_THAT(run.err,
               HasSubstr("expected a checkpoint or a folder of checkpoints, found nothing"));
@@ -150,7 +150,7 @@ TEST_F(ResumeProgram, FindsNothingToResume) {
 }
 
 TEST_F(ResumeProgram, PlansSizeAndPlace) {
-  const EndedJob plan = toy(1, "run --dry-run --json - " + config());
+  const Ended plan = toy(1, "run --dry-run --json - " + config());
   ASSERT_EQ(plan.status, 0) << plan.err;
   const json checkpoint = json::parse(plan.out)["checkpoint"];
   EXPECT_EQ(checkpoint["folder"], results() + "/box/toy");
@@ -160,17 +160,16 @@ TEST_F(ResumeProgram, PlansSizeAndPlace) {
 
 TEST_F(ResumeProgram, EndsOnAFullDiskWithTheCheckpointBeforeAsItWas) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
-  job_.shim = SHIM;
   // HDF5's own bytes, a piece of rank 1, and what rank 0 writes late.
   for (const char* fault : {"0:full:1", "1:full:1", "0:full:5"}) {
     SCOPED_TRACE(fault);
     fs::remove_all(results());
-    job_.fault.clear();
     toy(2, "run " + saving + " --set model.kill_at_step=25");
     ASSERT_EQ(saved(), std::vector<std::string>{"checkpoint_0001_step_20.h5"});
     const std::string before = content(file("result_1.checkpoints/checkpoint_0001_step_20.h5"));
-    job_.fault = fault;
-    const EndedJob full = toy(2, "run " + saving + " --resume");
+    const Ended full = outside::shell(
+        outside::mpirun_with_faults(2, fault) + TOY_PROGRAM " run " + saving + " --resume",
+        folder_.path());
     EXPECT_EQ(full.status, 4) << full.err;
     EXPECT_THAT(full.err, HasSubstr("checkpoint_0002_step_40.h5"));
     EXPECT_THAT(full.err, HasSubstr("No space left on device"));
@@ -179,7 +178,6 @@ TEST_F(ResumeProgram, EndsOnAFullDiskWithTheCheckpointBeforeAsItWas) {
     EXPECT_THAT(log, HasSubstr("\"status\": \"aborted\""));
     ASSERT_EQ(saved(), std::vector<std::string>{"checkpoint_0001_step_20.h5"});
     EXPECT_EQ(content(file("result_1.checkpoints/checkpoint_0001_step_20.h5")), before);
-    job_.fault.clear();
     EXPECT_EQ(toy(2, "run " + saving + " --resume").status, 6);
   }
 }

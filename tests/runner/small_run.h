@@ -17,7 +17,6 @@ using nlohmann::json;
 class SmallRun : public ProgramTest {
  protected:
   void SetUp() override {
-    ProgramTest::SetUp();
     const Ended made = generate("data", 6);
     ASSERT_EQ(made.status, 0) << made.err;
   }

@@ -9,7 +9,6 @@
 
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::Ended;
 using testing::AllOf;
@@ -19,14 +18,22 @@ using testing::HasSubstr;
 constexpr int kHangTimeoutS = 15;
 constexpr int kSystem = 4;
 
-using StuckStorage = outside::SmallRun;
+class StuckStorage : public outside::SmallRun {
+ protected:
+  /// A run on two ranks, one of which waits for the last image below `folder`.
+  Ended run_without(const std::string& folder) {
+    block(folder);
+    return run(
+        [](json& config) {
+          config["staging"]["mode"] = "none";
+          config["hang_timeout_s"] = kHangTimeoutS;
+        },
+        outside::mpirun(2));
+  }
+};
 
 TEST_F(StuckStorage, NamesTheRankWhoseTrainingDataDoesNotCome) {
-  block("data/train");
-  json object = config();
-  object["staging"]["mode"] = "none";
-  object["hang_timeout_s"] = kHangTimeoutS;
-  const Ended run = shell(mpirun(2) + TRAINMARK " run " + saved(object));
+  const Ended run = run_without("data/train");
   EXPECT_EQ(run.status, kSystem) << run.err;
   EXPECT_THAT(run.err, AllOf(HasSubstr("rank 0: no progress for 15 s: rank "),
                              HasSubstr("has stood still in training, step "),
@@ -36,11 +43,7 @@ TEST_F(StuckStorage, NamesTheRankWhoseTrainingDataDoesNotCome) {
 }
 
 TEST_F(StuckStorage, NamesTheRankWhoseEvaluationDataDoesNotCome) {
-  block("data/validation");
-  json object = config();
-  object["staging"]["mode"] = "none";
-  object["hang_timeout_s"] = kHangTimeoutS;
-  const Ended run = shell(mpirun(2) + TRAINMARK " run " + saved(object));
+  const Ended run = run_without("data/validation");
   EXPECT_EQ(run.status, kSystem) << run.err;
   EXPECT_THAT(
       run.err,

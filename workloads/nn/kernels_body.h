@@ -133,9 +133,10 @@ Lanes gradient_at(const GradientSource& gradient, std::int64_t at, int width) {
   return value;
 }
 
-template <class Access, bool kSecond, bool kMask>
+/// Gives each row's place and gradient to `use` as well.
+template <class Access, bool kSecond, bool kMask, class Use>
 void gradient_sums_rows(const float* src, const GradientSource& gradient, const Column& column,
-                        const float* mean, double* sum, double* product) {
+                        const float* mean, double* sum, double* product, const Use& use) {
   const int width = column.width;
   const Lanes m = Access::load(mean, width);
   for (int lane = 0; lane < width; ++lane) sum[lane] = product[lane] = 0.0;
@@ -148,6 +149,7 @@ void gradient_sums_rows(const float* src, const GradientSource& gradient, const 
       const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, at, width);
       sums[row & 1] += g;
       products[row & 1] += g * (Access::load(src + at, width) - m);
+      use(at, g);
     }
     add_to(sum, sums[0] + sums[1], width);
     add_to(product, products[0] + products[1], width);
@@ -169,31 +171,6 @@ void gradient_apply_rows(const float* src, const GradientSource& gradient, float
     const Lanes x = Access::load(src + at, width) - m;
     if (diff_residual != nullptr) Access::store(diff_residual + at, g, width);
     Access::store(diff_src + at, a * g - b - c * x, width);
-  }
-}
-
-template <class Access, bool kSecond, bool kMask>
-void gradient_frozen_rows(const float* src, const GradientSource& gradient, float* diff_src,
-                          float* diff_residual, const Column& column, const float* mean,
-                          const float* slope, double* sum, double* product) {
-  const int width = column.width;
-  const Lanes m = Access::load(mean, width);
-  const Lanes a = Access::load(slope, width);
-  for (int lane = 0; lane < width; ++lane) sum[lane] = product[lane] = 0.0;
-  for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
-    const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
-    Lanes sums[2] = {zero(), zero()};
-    Lanes products[2] = {zero(), zero()};
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t at = row * column.stride;
-      const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, at, width);
-      sums[row & 1] += g;
-      products[row & 1] += g * (Access::load(src + at, width) - m);
-      if (diff_residual != nullptr) Access::store(diff_residual + at, g, width);
-      Access::store(diff_src + at, a * g, width);
-    }
-    add_to(sum, sums[0] + sums[1], width);
-    add_to(product, products[0] + products[1], width);
   }
 }
 
@@ -223,7 +200,8 @@ struct SumsBody {
   double* product;
   template <class Access, bool kSecond, bool kMask>
   void run() const {
-    gradient_sums_rows<Access, kSecond, kMask>(src, gradient, column, mean, sum, product);
+    gradient_sums_rows<Access, kSecond, kMask>(src, gradient, column, mean, sum, product,
+                                               [](std::int64_t, const Lanes&) {});
   }
 };
 
@@ -252,8 +230,14 @@ struct FrozenBody {
   double* product;
   template <class Access, bool kSecond, bool kMask>
   void run() const {
-    gradient_frozen_rows<Access, kSecond, kMask>(src, gradient, diff_src, diff_residual, column,
-                                                 mean, slope, sum, product);
+    const int width = column.width;
+    const Lanes a = Access::load(slope, width);
+    gradient_sums_rows<Access, kSecond, kMask>(src, gradient, column, mean, sum, product,
+                                               [&](std::int64_t at, const Lanes& g) {
+                                                 if (diff_residual != nullptr)
+                                                   Access::store(diff_residual + at, g, width);
+                                                 Access::store(diff_src + at, a * g, width);
+                                               });
   }
 };
 

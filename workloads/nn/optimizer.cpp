@@ -13,7 +13,6 @@ namespace nn {
 namespace {
 
 constexpr int kLanes = 8;
-constexpr std::int64_t kAlignedFloats = 16;
 
 struct Block {
   std::size_t parameter;
@@ -94,7 +93,7 @@ class MomentumOptimizer : public Optimizer {
       counts_.push_back(parameter.count);
       add_blocks(parameter);
       places.push_back(floats);
-      floats += (parameter.count + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats;
+      floats += aligned_floats(parameter.count);
     }
     place_velocities(places, floats);
   }

@@ -10,6 +10,12 @@
 
 namespace nn {
 
+/// Tensors in a block begin at multiples of so many floats: at cache lines.
+inline constexpr std::int64_t kTensorAlignment = 16;
+constexpr std::int64_t aligned_floats(std::int64_t floats) {
+  return (floats + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+}
+
 /// Blocks live as long as this.
 class ParameterMemory {
  public:
@@ -18,6 +24,8 @@ class ParameterMemory {
   virtual std::span<float> shared_block(std::int64_t floats) = 0;
   /// Zeroed. This replica's own.
   virtual std::span<float> own_block(std::int64_t floats) = 0;
+  /// What the last own_block() gave to each replica that shares memory, in their order.
+  virtual std::vector<std::span<float>> blocks_of_all() const = 0;
   /// Whether this replica writes what is shared; one of them does.
   virtual bool is_writer() const = 0;
   /// Collective among them. Afterwards all see what each has written to shared blocks.
@@ -26,15 +34,17 @@ class ParameterMemory {
 
 class PrivateMemory final : public ParameterMemory {
  public:
-  std::span<float> shared_block(std::int64_t floats) override { return own_block(floats); }
-  std::span<float> own_block(std::int64_t floats) override {
+  std::span<float> shared_block(std::int64_t floats) override {
     return blocks_.emplace_back(floats).span();
   }
+  std::span<float> own_block(std::int64_t floats) override { return own_ = shared_block(floats); }
+  std::vector<std::span<float>> blocks_of_all() const override { return {own_}; }
   bool is_writer() const override { return true; }
   void publish() override {}
 
  private:
   std::vector<AlignedFloats> blocks_;
+  std::span<float> own_;
 };
 
 }  // namespace nn

@@ -15,7 +15,6 @@
 namespace nn {
 namespace {
 
-constexpr std::int64_t kAlignedFloats = 16;
 /// Weights are drawn in pieces of this many, each from its own stream, so that threads can share
 /// the work.
 constexpr std::int64_t kPiece = 16384;
@@ -56,9 +55,7 @@ std::int64_t Parameters::count(ParameterId id) const {
   return static_cast<std::int64_t>(desc(id).get_size() / sizeof(float));
 }
 
-std::int64_t Parameters::aligned_count(ParameterId id) const {
-  return (count(id) + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats;
-}
+std::int64_t Parameters::aligned_count(ParameterId id) const { return aligned_floats(count(id)); }
 
 std::vector<ParameterView> Parameters::views() const {
   std::vector<ParameterView> views;

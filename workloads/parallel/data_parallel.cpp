@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "runner/base/error.h"
 
 namespace parallel {
@@ -29,6 +27,16 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
   return {slice_pass(pass, ranks), pass, config.accumulation};
 }
 
+namespace {
+
+/// On a node of its own a replica has large pages, which shared memory lacks on most systems.
+std::shared_ptr<nn::ParameterMemory> make_memory(const runner::Communicator& node) {
+  if (node.size() == 1) return std::make_shared<nn::PrivateMemory>();
+  return std::make_shared<NodeMemory>(node);
+}
+
+}  // namespace
+
 DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig& config,
                            const runner::Communicator& world, const runner::Communicator& node,
                            telemetry::Telemetry& telemetry)
@@ -44,27 +52,19 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
   options.instruction_set = config.instruction_set;
   groups_per_step_ = options.groups.total * config.accumulation;
   group_exchange_ = std::make_unique<GroupExchange>(world, options.groups);
-  std::shared_ptr<NodeMemory> shared;
-  if (node.size() > 1) shared = std::make_shared<NodeMemory>(node);
-  memory_ = shared;
-  if (!memory_) memory_ = std::make_shared<nn::PrivateMemory>();
+  memory_ = make_memory(node);
   options.memory = memory_;
   executor_ = std::make_unique<nn::Executor>(network, options, device_, group_exchange_.get());
-  std::vector<std::span<float>> gradients = {executor_->parameters().all_gradients()};
-  if (shared) gradients = shared->blocks_of_all();
   gradient_exchange_ =
-      std::make_unique<GradientExchange>(world, node, telemetry, std::move(gradients));
+      std::make_unique<GradientExchange>(world, node, telemetry, memory_->blocks_of_all());
 }
 
 void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
   executor_->parameters().initialize(seed);
-  nn::UpdateShare share;
-  share.memory = memory_;
-  if (node_.size() > 1) {
-    share.is_mine = [this](std::int64_t offset) { return gradient_exchange_->is_mine(offset); };
-    share.sum = [this](std::span<double> parts) { node_.allreduce_sum(parts); };
-  }
-  optimizer.prepare(executor_->parameters().views(), std::move(share));
+  optimizer.prepare(
+      executor_->parameters().views(),
+      {memory_, [this](std::int64_t offset) { return gradient_exchange_->is_mine(offset); },
+       [this](std::span<double> parts) { node_.allreduce_sum(parts); }});
 }
 
 void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optimizer,
@@ -88,13 +88,11 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
   if (config_.mode == nn::Mode::kTraining) executor_->statistics().finish_step(groups_per_step_);
   optimizer.step(executor_->parameters().views(), learning_rate);
   // The next pass reads weights of all, and writes gradients that others have now read.
-  const Scope waiting(telemetry_, Subsystem::kExchange);
   memory_->publish();
 }
 
 void DataParallel::synchronize_statistics() {
-  executor_->statistics().synchronize(
-      [this](std::span<double> part) { world_.allreduce_sum(part); });
+  executor_->statistics().synchronize(place().sum_over_ranks);
 }
 
 nn::ReplicaPlace DataParallel::place() const {

@@ -24,8 +24,7 @@ class NodeMemory final : public nn::ParameterMemory {
   std::span<float> own_block(std::int64_t floats) override;
   bool is_writer() const override { return node_.rank() == 0; }
   void publish() override { node_.barrier(); }
-  /// The blocks of the last own_block() of all ranks of the node, by rank.
-  std::vector<std::span<float>> blocks_of_all() const;
+  std::vector<std::span<float>> blocks_of_all() const override;
 
  private:
   const runner::Communicator& node_;

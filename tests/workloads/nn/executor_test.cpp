@@ -130,6 +130,23 @@ constexpr double kGradientTolerance = 1e-3;
 /// Without batch norm's amplification rounding alone is left.
 constexpr double kFrozenTolerance = 1e-5;
 
+/// A pass forward and backward against the plain one over the same.
+void expect_agreement(nn::Executor& executor, nn::Mode mode, const Array& input,
+                      const Array& upstream, const plain::Pass& pass, double gradient_tolerance) {
+  std::copy(input.begin(), input.end(), executor.input().begin());
+  executor.forward(mode);
+  const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+  EXPECT_LT(plain::relative_l2(outputs, pass.values.back()), kForwardTolerance);
+  std::copy(upstream.begin(), upstream.end(), executor.output_gradient().begin());
+  executor.backward(false, nullptr);
+  for (std::size_t i = 0; i < pass.parameter_gradients.size(); ++i) {
+    EXPECT_LT(error_of(executor.parameters().read_gradient(static_cast<int>(i)),
+                       pass.parameter_gradients[i]),
+              gradient_tolerance)
+        << "of parameter " << i;
+  }
+}
+
 TEST_P(Engine, AgreesWithItsPlainTwinForwardAndBackward) {
   const Case& c = GetParam();
   const Network net = test_network(c.spatial, c.width, c.stride);
@@ -143,18 +160,7 @@ TEST_P(Engine, AgreesWithItsPlainTwinForwardAndBackward) {
   nn::Device device;
   nn::Executor executor(net, options_for(c.batch, c.group), device, nullptr);
   load(executor, net, parameters);
-  std::copy(input.begin(), input.end(), executor.input().begin());
-  executor.forward(nn::Mode::kTraining);
-  const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
-  EXPECT_LT(plain::relative_l2(outputs, pass.values.back()), kForwardTolerance);
-  std::copy(upstream.begin(), upstream.end(), executor.output_gradient().begin());
-  executor.backward(false, nullptr);
-  for (std::size_t i = 0; i < net.parameters().size(); ++i) {
-    EXPECT_LT(error_of(executor.parameters().read_gradient(static_cast<int>(i)),
-                       pass.parameter_gradients[i]),
-              kGradientTolerance)
-        << net.parameters()[i].name;
-  }
+  expect_agreement(executor, nn::Mode::kTraining, input, upstream, pass, kGradientTolerance);
   executor.statistics().finish_step(c.batch / c.group);
   executor.statistics().synchronize({});
   for (std::size_t s = 0; s < net.statistics().size(); ++s) {
@@ -181,18 +187,7 @@ TEST_P(Engine, AgreesWithItsPlainTwinWhereStatisticsAreFrozen) {
   nn::Executor executor(net, options_for(c.batch, c.group), device, nullptr);
   load(executor, net, parameters);
   set_statistics(executor, plain_options);
-  std::copy(input.begin(), input.end(), executor.input().begin());
-  executor.forward(nn::Mode::kFrozenStatistics);
-  const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
-  EXPECT_LT(plain::relative_l2(outputs, pass.values.back()), kForwardTolerance);
-  std::copy(upstream.begin(), upstream.end(), executor.output_gradient().begin());
-  executor.backward(false, nullptr);
-  for (std::size_t i = 0; i < net.parameters().size(); ++i) {
-    EXPECT_LT(error_of(executor.parameters().read_gradient(static_cast<int>(i)),
-                       pass.parameter_gradients[i]),
-              kFrozenTolerance)
-        << net.parameters()[i].name;
-  }
+  expect_agreement(executor, nn::Mode::kFrozenStatistics, input, upstream, pass, kFrozenTolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Engine,

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "job.h"
+#include "launch_with_faults.h"
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/checkpoint_folder.h"
@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using outside::Ended;
 
 constexpr int kTargetMissed = 6;  // the exit code of a run that came to its end
 constexpr int kCheckpoints = 6;   // of such a run
@@ -30,7 +31,7 @@ struct Final {
 
 Final read_final(const std::string& folder) {
   const std::string path = runner::resume_candidates(folder).front();
-  const std::string bytes = runner::content(path);
+  const std::string bytes = outside::content(path);
   const auto header = staging::parse_header(bytes, static_cast<std::int64_t>(bytes.size()), path);
   Final final;
   for (const staging::CheckpointArray& array : header.arrays) {
@@ -54,10 +55,10 @@ class Kill : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     const std::string data = (folder_.path() / "data").string();
-    job_.folder = folder_.path();
-    const runner::EndedJob made =
-        job_.run(1, PROGRAM " generate resnet50 --output " + data +
-                        " --classes 3 --train-per-class 40 --validation-per-class 7");
+    const Ended made =
+        outside::shell(PROGRAM " generate resnet50 --output " + data +
+                           " --classes 3 --train-per-class 40 --validation-per-class 7",
+                       folder_.path());
     ASSERT_EQ(made.status, 0) << made.err;
     const json config = {{"workload", "resnet50"},
                          {"seed", 11},
@@ -83,24 +84,26 @@ class Kill : public testing::TestWithParam<int> {
   std::string results(const std::string& name) const { return (folder_.path() / name).string(); }
   std::string saved(const std::string& name) const { return results(name) + "/box/resnet50"; }
 
-  runner::EndedJob train(const std::string& name, const std::string& options = "") const {
-    return job_.run(GetParam(), PROGRAM " run " + (folder_.path() / "config.json").string() +
-                                    " --set results.directory=" + results(name) + options);
+  Ended train(const std::string& name, const std::string& fault,
+              const std::string& options = "") const {
+    const std::string counts = fault.empty() ? counts_path().string() : "";
+    return outside::shell(outside::mpirun_with_faults(GetParam(), fault, counts) + PROGRAM " run " +
+                              (folder_.path() / "config.json").string() +
+                              " --set results.directory=" + results(name) + options,
+                          folder_.path());
   }
+  fs::path counts_path() const { return folder_.path() / "counts"; }
 
   /// An undisturbed run: its bits, and how many moments each of its ranks had.
   void measure() {
-    job_.shim = SHIM;
-    job_.counts = (folder_.path() / "counts").string();
-    const runner::EndedJob run = train("undisturbed");
-    job_.counts.clear();
+    const Ended run = train("undisturbed", "");
     ASSERT_EQ(run.status, kTargetMissed) << run.err;
     expected_ = read_final(saved("undisturbed"));
     ASSERT_EQ(expected_.steps, 30);
     ASSERT_EQ(expected_.evaluations.size(), 3U);
     for (int rank = 0; rank < GetParam(); ++rank) {
       std::istringstream counts(
-          runner::content(folder_.path() / ("counts." + std::to_string(rank))));
+          outside::content(counts_path().string() + "." + std::to_string(rank)));
       Moments moments;
       counts >> moments.part_calls >> moments.ticks;
       ASSERT_GT(moments.part_calls, 3 * kCheckpoints) << rank;
@@ -113,9 +116,7 @@ class Kill : public testing::TestWithParam<int> {
   void kill_and_resume(const std::string& fault) {
     SCOPED_TRACE(fault);
     const std::string name = "killed_" + std::to_string(++killed_);
-    job_.fault = fault;
-    const runner::EndedJob killed = train(name);
-    job_.fault.clear();
+    const Ended killed = train(name, fault);
     ASSERT_NE(killed.status, kTargetMissed) << "it was not killed: " << killed.err;
     std::string option;
     try {
@@ -124,7 +125,7 @@ class Kill : public testing::TestWithParam<int> {
       ++resumed_;
     } catch (const base::DataError&) {
     }
-    const runner::EndedJob rest = train(name, option);
+    const Ended rest = train(name, "", option);
     ASSERT_EQ(rest.status, kTargetMissed) << rest.err;
     EXPECT_EQ(read_final(saved(name)), expected_);
     for (const auto& file : fs::recursive_directory_iterator(saved(name))) {
@@ -145,7 +146,6 @@ class Kill : public testing::TestWithParam<int> {
   int last() const { return GetParam() - 1; }
 
   const base::TemporaryDirectory folder_;
-  runner::Job job_{{}, MPIEXEC, "", "", ""};
   Final expected_;
   std::vector<Moments> moments_;
   int killed_ = 0, resumed_ = 0;

@@ -1,14 +1,10 @@
 // Two runs of the program with one seed, byte by byte, and one with another seed.
-// Hides how the program is started and where its files lie.
+// Hides where a run's files lie.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "launch.h"
 #include "runner/base/temporary_directory.h"
 #include "workloads/resnet50/generate.h"
 
@@ -16,12 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-std::string content(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 /// What a run computed, without what it measured.
 struct Result {
@@ -61,22 +51,16 @@ class SameBits : public testing::Test {
         {"training", {{"global_batch_size", 24}, {"bn_group_size", 8}, {"label_smoothing", 0.1}}},
         {"optimizer", {{"name", "sgd"}, {"momentum", 0.9}, {"weight_decay", 0.0005}}},
         {"schedule", {{"learning_rate", 0.05}}}};
-    const fs::path path = folder_.path() / (name + ".json");
-    std::ofstream(path) << config;
-    return path.string();
+    return folder_.write(name + ".json", config.dump());
   }
 
   Result run_on_two_ranks(const std::string& name, int seed) const {
-    const std::string allow =
-        ::getuid() == 0 ? "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
-    const fs::path errors = folder_.path() / (name + ".err");
-    const std::string command = allow + MPIEXEC +
-                                " --oversubscribe --bind-to none -n 2 " TRAINMARK " run " +
-                                write_config(name, seed) + " >/dev/null 2>" + errors.string();
-    const int status = std::system(command.c_str());
+    const outside::Ended run = outside::shell(
+        outside::mpirun(2) + TRAINMARK " run " + write_config(name, seed), folder_.path());
     const fs::path result = folder_.path() / name / "box" / "resnet50" / "result_1";
-    EXPECT_TRUE(fs::exists(result.string() + ".weights.h5")) << status << ": " << content(errors);
-    return {content(result.string() + ".weights.h5"), evaluations(result.string() + ".txt")};
+    EXPECT_TRUE(fs::exists(result.string() + ".weights.h5")) << run.status << ": " << run.err;
+    return {outside::content(result.string() + ".weights.h5"),
+            evaluations(result.string() + ".txt")};
   }
 
   static std::vector<json> evaluations(const fs::path& log) {

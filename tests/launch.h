@@ -1,0 +1,101 @@
+// Starts programs as people do, alone or under the launcher, and tells how they ended.
+// Hides the shell, processes, and what the launcher needs. MPIEXEC is the launcher's path.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace outside {
+
+namespace fs = std::filesystem;
+
+inline std::string content(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+struct Ended {
+  int status = -1;  ///< exit code; -1 when a signal ended it
+  double seconds = 0.0;
+  std::string out, err;
+};
+
+/// A program under way.
+struct Started {
+  pid_t process = 0;
+  std::chrono::steady_clock::time_point began;
+  fs::path folder;
+};
+
+/// Runs a line of shell; `folder` takes its output.
+inline Started start(const std::string& command, const fs::path& folder) {
+  const std::string line =
+      command + " >" + (folder / "out").string() + " 2>" + (folder / "err").string();
+  const auto began = std::chrono::steady_clock::now();
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("fork failed");
+  if (child == 0) {
+    ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    ::_exit(127);
+  }
+  return {child, began, folder};
+}
+
+inline Ended wait(const Started& program) {
+  int status = 0;
+  if (::waitpid(program.process, &status, 0) != program.process) {
+    throw std::runtime_error("waitpid failed");
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - program.began;
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, took.count(),
+          content(program.folder / "out"), content(program.folder / "err")};
+}
+
+inline Ended shell(const std::string& command, const fs::path& folder) {
+  return wait(start(command, folder));
+}
+
+/// What precedes a program and its arguments so that it runs on so many ranks, and a blank.
+inline std::string mpirun(int ranks, const std::string& options = "") {
+  const std::string allow =
+      ::getuid() == 0 ? "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
+  return allow + MPIEXEC " --oversubscribe --bind-to none -n " + std::to_string(ranks) + " " +
+         options + (options.empty() ? "" : " ");
+}
+
+/// Processes whose command line names a file in `folder`, of any kind, or with `environment` in
+/// theirs.
+inline std::vector<pid_t> processes(const fs::path& folder, const std::string& environment = "") {
+  const auto mentions = [](const fs::path& file, const std::string& text) {
+    return content(file).find(text) != std::string::npos;
+  };
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const pid_t process = std::stoi(name);
+    if (process == ::getpid() || !mentions(entry.path() / "cmdline", folder.string())) continue;
+    if (environment.empty() || mentions(entry.path() / "environ", environment)) {
+      found.push_back(process);
+    }
+  }
+  return found;
+}
+
+/// The process of `rank` of the job in `folder`; 0 while there is none.
+inline pid_t process_of(int rank, const fs::path& folder) {
+  const std::string variable = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
+  const auto found = processes(folder, variable + '\0');
+  return found.empty() ? 0 : found.back();
+}
+
+}  // namespace outside
