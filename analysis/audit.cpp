@@ -22,7 +22,7 @@ class Audit {
 
  private:
   void tell(Finding::Severity severity, const std::string& text) {
-    findings_.push_back({severity, 0, 0, text});
+    findings_.push_back({severity, 0, 0, text, {}});
   }
   const RunFacts& facts_;
   std::vector<Finding> findings_;

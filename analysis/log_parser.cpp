@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
 #include "runner/mllog/keys.h"
@@ -20,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace keys = mllog::keys;
-using nlohmann::json;
-
 /// No run since 1973 has smaller times, no clock that starts with the program larger ones.
 constexpr double kClockLimitMs = 1e11;
 /// Damaged lines told one by one; the rest is counted.
@@ -37,10 +34,9 @@ constexpr std::array kOneTime = {keys::kCacheClear, keys::kInitStart, keys::kIni
                                  keys::kRunStart, keys::kRunStop};
 
 /// A finite number; true and false are none.
-std::optional<double> finite(const json* value) {
-  if (!value || !value->is_number()) return std::nullopt;
-  const double number = value->get<double>();
-  return std::isfinite(number) ? std::optional(number) : std::nullopt;
+std::optional<double> finite(mllog::JsonText value) {
+  const std::optional<double> number = value.number();
+  return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
 /// Collects the records of one log.
@@ -62,7 +58,7 @@ class Collector {
   Sample sample_of(const mllog::Record& record, double value) const;
   void tell(Finding::Severity severity, std::int64_t line, std::int64_t column,
             const std::string& text) {
-    log_.findings.push_back({severity, line, column, text});
+    log_.findings.push_back({severity, line, column, text, {}});
   }
 
   struct NotFinite {
@@ -82,8 +78,8 @@ void Collector::add(const mllog::Record& record) {
   note_target(record);
   note_not_finite(record);
   const bool one_time = std::find(kOneTime.begin(), kOneTime.end(), record.key) != kOneTime.end();
-  if (one_time) ++log_.counts[record.key];
-  if (record.key == keys::kResumed && record.value != json(false)) log_.resumed = true;
+  if (one_time) ++log_.counts[std::string(record.key)];
+  if (record.key == keys::kResumed && record.value.text() != "false") log_.resumed = true;
   ++order_;
 }
 
@@ -106,9 +102,10 @@ void Collector::note_time(double time_ms) {
 void Collector::note_config(const mllog::Record& record) {
   const std::vector<std::string>& known = config_keys();
   if (std::find(known.begin(), known.end(), record.key) == known.end()) return;
-  ++log_.counts[record.key];
-  const Value value = value_of(record.value);
-  const auto [place, is_new] = log_.config.emplace(record.key, ConfigValue{value, order_, {}});
+  ++log_.counts[std::string(record.key)];
+  const Value value = value_of(record.value.decoded());
+  const auto [place, is_new] =
+      log_.config.emplace(std::string(record.key), ConfigValue{value, order_, {}});
   ConfigValue& held = place->second;
   if (is_new || value == held.first) return;
   if (std::find(held.others.begin(), held.others.end(), value) == held.others.end()) {
@@ -119,43 +116,41 @@ void Collector::note_config(const mllog::Record& record) {
 void Collector::note_mark(const mllog::Record& record) {
   if (std::find(kMarks.begin(), kMarks.end(), record.key) == kMarks.end()) return;
   const bool is_block = record.key == keys::kBlockStart || record.key == keys::kBlockStop;
-  const char* label = is_block ? keys::kFirstEpochNum : keys::kEpochNum;
-  std::vector<Mark>& marks = log_.marks[record.key];
-  marks.push_back({record.time_ms, finite(record.metadata_member(label)), order_,
-                   finite(record.metadata_member(keys::kEpochCount))});
+  const std::string_view label = is_block ? keys::kFirstEpochNum : keys::kEpochNum;
+  std::vector<Mark>& marks = log_.marks[std::string(record.key)];
+  marks.push_back({record.time_ms, finite(record.metadata.member(label)), order_,
+                   finite(record.metadata.member(keys::kEpochCount))});
   if (record.key != keys::kRunStop || marks.size() > 1) return;
-  const json* status = record.metadata_member(keys::kStatus);
-  if (status) log_.status = value_of(*status);
+  const mllog::JsonText status = record.metadata.member(keys::kStatus);
+  if (!status.is_absent()) log_.status = value_of(status.decoded());
 }
 
 Sample Collector::sample_of(const mllog::Record& record, double value) const {
-  return {record.time_ms, order_, finite(record.metadata_member(keys::kEpochNum)), value};
+  return {record.time_ms, order_, finite(record.metadata.member(keys::kEpochNum)), value};
 }
 
 void Collector::note_sample(const mllog::Record& record) {
-  const json& value = record.value;
+  const mllog::JsonText value = record.value;
   if (record.key == keys::kEvalAccuracy || record.key == keys::kEvalError) {
-    if (value.is_number()) {  // a NaN is an evaluation too
-      log_.evaluations[record.key].push_back(sample_of(record, value.get<double>()));
+    if (const auto quality = value.number()) {  // a NaN is an evaluation too
+      log_.evaluations[std::string(record.key)].push_back(sample_of(record, *quality));
     } else {
       tell(Finding::Severity::kError, record.line, record.column,
-           fmt::format("{}: expected a number, found {}", record.key, value.type_name()));
+           fmt::format("{}: expected a number, found {}", record.key, value.decoded().type_name()));
     }
   } else if (record.key == keys::kThroughput) {
-    if (const auto rate = finite(&value)) log_.throughputs.push_back(sample_of(record, *rate));
-  } else if (record.key == keys::kTrackedStats && value.is_object()) {
-    const auto member = value.find(keys::kThroughput);
-    const auto rate = member == value.end() ? std::nullopt : finite(&*member);
-    if (rate) log_.throughputs.push_back(sample_of(record, *rate));
+    if (const auto rate = finite(value)) log_.throughputs.push_back(sample_of(record, *rate));
+  } else if (record.key == keys::kTrackedStats) {
+    if (const auto rate = finite(value.member(keys::kThroughput)))
+      log_.throughputs.push_back(sample_of(record, *rate));
   }
 }
 
 void Collector::note_target(const mllog::Record& record) {
   if (record.key != kQualityTarget || log_.own_target) return;
-  const std::optional<double> value = finite(&record.value);
-  const json* direction = record.metadata_member("direction");
-  const bool falls = direction && *direction == json("falls");
-  const bool rises = direction && *direction == json("rises");
+  const std::optional<double> value = finite(record.value);
+  const std::optional<std::string> direction = record.metadata.member("direction").string();
+  const bool falls = direction == "falls", rises = direction == "rises";
   if (!value || (!falls && !rises)) {
     tell(Finding::Severity::kError, record.line, record.column,
          "quality_target: expected a number with metadata direction (rises or falls)");
@@ -168,8 +163,9 @@ void Collector::note_target(const mllog::Record& record) {
 }
 
 void Collector::note_not_finite(const mllog::Record& record) {
-  if (!record.value.is_number_float() || std::isfinite(record.value.get<double>())) return;
-  NotFinite& seen = not_finite_[record.key];
+  const std::optional<double> value = record.value.number();
+  if (!value || std::isfinite(*value)) return;
+  NotFinite& seen = not_finite_[std::string(record.key)];
   if (seen.count++ == 0) {
     seen.line = record.line;
     seen.column = record.column;
@@ -206,10 +202,6 @@ void Collector::finish(const mllog::RecordReader& reader) {
 }
 
 }  // namespace
-
-const char* to_string(Finding::Severity severity) {
-  return severity == Finding::Severity::kError ? "error" : "warning";
-}
 
 const Mark* ParsedLog::first(const std::string& key) const {
   const std::vector<Mark>& of_key = all(key);

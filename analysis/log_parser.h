@@ -12,20 +12,11 @@
 #include "analysis/benchmark.h"
 #include "analysis/intervals.h"
 #include "analysis/value.h"
+#include "runner/mllog/finding.h"
 
 namespace analysis {
 
-/// Something about a log that its reader should know. Line and column count from 1; 0 means the
-/// whole file.
-struct Finding {
-  enum class Severity { kWarning, kError };
-  Severity severity = Severity::kWarning;
-  std::int64_t line = 0;
-  std::int64_t column = 0;
-  std::string text;
-};
-
-const char* to_string(Finding::Severity severity);
+using mllog::Finding;
 
 /// A record that gives a number at a moment.
 struct Sample {

@@ -27,8 +27,11 @@ nlohmann::json read_side_file(const fs::path& path, std::vector<Finding>& findin
   if (!in) return nlohmann::json::object();
   nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
   if (json.is_object()) return json;
-  findings.push_back({Finding::Severity::kWarning, 0, 0,
-                      path.string() + ": expected a JSON object; left out of the figures"});
+  findings.push_back({Finding::Severity::kWarning,
+                      0,
+                      0,
+                      path.string() + ": expected a JSON object; left out of the figures",
+                      {}});
   return nlohmann::json::object();
 }
 

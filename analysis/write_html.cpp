@@ -210,7 +210,7 @@ std::string findings(const Report& report) {
   table.column("finding", Kind::kText);
   std::size_t rows = 0;
   for (const Problem& problem : report.problems) {
-    add_findings(table, rows, problem.path, {{Finding::Severity::kError, 0, 0, problem.text}});
+    add_findings(table, rows, problem.path, {{Finding::Severity::kError, 0, 0, problem.text, {}}});
   }
   for (const RunReport& run : report.runs) add_findings(table, rows, run.name, run.findings);
   for (const SystemReport& one : report.systems) add_findings(table, rows, one.name, one.findings);

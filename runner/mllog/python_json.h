@@ -1,12 +1,15 @@
 // JSON as Python's json module reads and writes it: the dialect of MLPerf logs.
 // Hides the differences: bare NaN and Infinity, ASCII only, separators with a blank, last duplicate
-// wins.
+// wins; and that text is checked far faster than it is decoded.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace mllog {
 
@@ -25,5 +28,45 @@ struct JsonFault {
 /// are taken as latin-1. Integers beyond 64 bits become doubles. Never throws for what the text
 /// holds.
 std::variant<nlohmann::json, JsonFault> parse_python_json(std::string_view text);
+
+/// A value whose text is known to be well-formed, decoded when somebody asks for it. Lives as long
+/// as that text.
+class JsonText {
+ public:
+  /// Absent.
+  JsonText() = default;
+  /// Well-formed and without blanks around it.
+  explicit JsonText(std::string_view text) : text_(text) {}
+
+  std::string_view text() const { return text_; }
+  bool is_absent() const { return text_.empty(); }
+  bool is_null() const { return text_ == "null"; }
+  bool is_object() const { return text_.starts_with('{'); }
+  bool is_string() const { return text_.starts_with('"'); }
+  /// NaN and the infinities too; true and false are none.
+  bool is_number() const;
+
+  /// As parse_python_json() gives it; null when absent.
+  nlohmann::json decoded() const;
+  std::optional<double> number() const;
+  std::optional<std::string> string() const;
+  /// Of an object; absent where this is none or has no such member.
+  JsonText member(std::string_view name) const;
+
+ private:
+  std::string_view text_;
+};
+
+/// A member of an object. Its name may hold escapes.
+struct JsonMember {
+  std::string_view quoted_name;  ///< with its quotes
+  JsonText value;
+  bool is_named(std::string_view name) const;
+};
+
+/// Whether `text` is one value, blanks around it allowed: that value, or why not. If it is an
+/// object, `members` gets its members, in their order; else none.
+std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
+                                                   std::vector<JsonMember>& members);
 
 }  // namespace mllog

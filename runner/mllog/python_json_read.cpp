@@ -1,8 +1,10 @@
 // Reads JSON as Python's json.loads does.
 // Hides the grammar, the latin-1 fallback and the numbers beyond 64 bits.
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -56,23 +58,59 @@ std::size_t utf8_length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
+constexpr auto kIsPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t byte = 0x20; byte < 0x80; ++byte) plain[byte] = byte != '"' && byte != '\\';
+  return plain;
+}();
+
+/// Of the bytes of a string from `at` on, the first that is not ASCII as it stands.
+std::size_t plain_end(std::string_view text, std::size_t at) {
+  // Eight at a time: a bit of `stops` is set for a byte that is a quote, a backslash, a control
+  // character or not ASCII. (x - 0x01..) & ~x & 0x80.. marks zero bytes, Hacker's Delight 6-1; what
+  // it marks too much, behind a true zero, does not matter.
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
+  const auto zeros = [](std::uint64_t x) { return (x - kOnes) & ~x & kTops; };
+  while (at + 8 <= text.size()) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, 8);
+    const std::uint64_t below_blank = (word - kOnes * 0x20) & ~word & kTops;
+    const std::uint64_t stops =
+        zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) | below_blank | (word & kTops);
+    if (stops != 0) break;
+    at += 8;
+  }
+  while (at < text.size() && kIsPlain[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
+}
+
+/// Reads a value, or only goes over it where nobody wants it: `out` is null.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text, std::vector<JsonMember>* members = nullptr)
+      : text_(text), members_(members) {}
 
   std::variant<Json, JsonFault> parse() {
     Json value;
-    skip_blanks();
-    if (!parse_value(value, 0)) return fault_;
-    skip_blanks();
-    if (at_ != text_.size()) {
-      fail("text behind the value");
-      return fault_;
-    }
+    if (!parse_all(&value)) return fault_;
     return value;
   }
 
+  std::variant<JsonText, JsonFault> scan() {
+    if (!parse_all(nullptr)) return fault_;
+    return JsonText(text_.substr(first_, last_ - first_));
+  }
+
  private:
+  bool parse_all(Json* out) {
+    skip_blanks();
+    first_ = at_;
+    if (!parse_value(out, 0)) return false;
+    last_ = at_;
+    skip_blanks();
+    return at_ == text_.size() || fail("text behind the value");
+  }
+
   bool fail(const char* reason) {
     fault_ = {at_, reason};
     return false;
@@ -99,35 +137,45 @@ class Parser {
     }
   }
 
-  bool parse_value(Json& out, int depth) {
+  bool parse_value(Json* out, int depth) {
     if (at_ == text_.size()) return fail("unexpected end");
     switch (text_[at_]) {
       case '{':
         return parse_object(out, depth);
       case '[':
         return parse_array(out, depth);
-      case '"':
-        out = std::string();
-        return parse_string(out.get_ref<std::string&>());
+      case '"': {
+        if (!out) return parse_string(nullptr);
+        *out = std::string();
+        return parse_string(&out->get_ref<std::string&>());
+      }
       default:
         return parse_word(out) || parse_number(out);
     }
   }
 
-  bool parse_object(Json& out, int depth) {
+  bool parse_object(Json* out, int depth) {
     if (depth == kMaxDepth) return fail("nested too deeply");
     ++at_;
-    out = Json::object();
+    if (out) *out = Json::object();
     skip_blanks();
     if (take('}')) return true;
+    std::string key;
     while (true) {
       if (peek() != '"') return fail("expected a member name in double quotes");
-      std::string key;
-      if (!parse_string(key)) return false;
+      key.clear();
+      const std::size_t name = at_;
+      if (!parse_string(out ? &key : nullptr)) return false;
+      const std::size_t name_end = at_;
       skip_blanks();
       if (!take(':')) return fail("expected ':'");
       skip_blanks();
-      if (!parse_value(out[key], depth + 1)) return false;  // of one name the last wins
+      const std::size_t value = at_;
+      if (!parse_value(out ? &(*out)[key] : nullptr, depth + 1)) return false;  // the last wins
+      if (members_ && depth == 0) {
+        members_->push_back(
+            {text_.substr(name, name_end - name), JsonText(text_.substr(value, at_ - value))});
+      }
       skip_blanks();
       if (take('}')) return true;
       if (!take(',')) return fail("expected ',' or '}'");
@@ -135,15 +183,15 @@ class Parser {
     }
   }
 
-  bool parse_array(Json& out, int depth) {
+  bool parse_array(Json* out, int depth) {
     if (depth == kMaxDepth) return fail("nested too deeply");
     ++at_;
-    out = Json::array();
+    if (out) *out = Json::array();
     skip_blanks();
     if (take(']')) return true;
     while (true) {
-      out.push_back(nullptr);
-      if (!parse_value(out.back(), depth + 1)) return false;
+      if (out) out->push_back(nullptr);
+      if (!parse_value(out ? &out->back() : nullptr, depth + 1)) return false;
       skip_blanks();
       if (take(']')) return true;
       if (!take(',')) return fail("expected ',' or ']'");
@@ -151,15 +199,29 @@ class Parser {
     }
   }
 
-  bool parse_word(Json& out) {
+  bool parse_word(Json* out) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (take_word("true")) return out = true, true;
-    if (take_word("false")) return out = false, true;
-    if (take_word("null")) return out = nullptr, true;
-    if (take_word("NaN")) return out = std::numeric_limits<double>::quiet_NaN(), true;
-    if (take_word("Infinity")) return out = kInfinity, true;
-    if (take_word("-Infinity")) return out = -kInfinity, true;
-    return false;
+    const auto is = [&](std::string_view word, const auto& value) {
+      if (!take_word(word)) return false;
+      if (out) *out = value;
+      return true;
+    };
+    switch (text_[at_]) {
+      case 't':
+        return is("true", true);
+      case 'f':
+        return is("false", false);
+      case 'n':
+        return is("null", nullptr);
+      case 'N':
+        return is("NaN", std::numeric_limits<double>::quiet_NaN());
+      case 'I':
+        return is("Infinity", kInfinity);
+      case '-':
+        return is("-Infinity", -kInfinity);
+      default:
+        return false;
+    }
   }
 
   bool take_digits() {
@@ -168,7 +230,7 @@ class Parser {
     return at_ > first;
   }
 
-  bool parse_number(Json& out) {
+  bool parse_number(Json* out) {
     const std::size_t first = at_;
     take('-');
     if (!take('0') && !take_digits()) {
@@ -193,7 +255,7 @@ class Parser {
         at_ = fraction_end;
       }
     }
-    out = number(std::string(text_.substr(first, at_ - first)), integer);
+    if (out) *out = number(std::string(text_.substr(first, at_ - first)), integer);
     return true;
   }
 
@@ -208,33 +270,41 @@ class Parser {
     return std::strtod(text.c_str(), nullptr);  // too large or too small: infinity or zero
   }
 
-  bool parse_string(std::string& out) {
+  bool parse_string(std::string* out) {
     ++at_;
     while (at_ < text_.size()) {
+      const std::size_t end = plain_end(text_, at_);
+      if (out) out->append(text_, at_, end - at_);
+      at_ = end;
+      if (at_ == text_.size()) break;
       const auto byte = static_cast<unsigned char>(text_[at_]);
       if (byte == '"') return ++at_, true;
       if (byte == '\\') {
         if (!parse_escape(out)) return false;
       } else if (byte < 0x20) {
         return fail("control character in a string");
-      } else if (const std::size_t length = utf8_length(text_.substr(at_)); length > 0) {
-        out.append(text_, at_, length);
-        at_ += length;
       } else {
-        append_utf8(byte, out);  // latin-1
-        ++at_;
+        take_other_byte(byte, out);
       }
     }
     return fail("unterminated string");
   }
 
-  bool parse_escape(std::string& out) {
+  /// A character beyond ASCII; what is no UTF-8 is latin-1.
+  void take_other_byte(unsigned char byte, std::string* out) {
+    const std::size_t length = utf8_length(text_.substr(at_));
+    if (out && length > 0) out->append(text_, at_, length);
+    if (out && length == 0) append_utf8(byte, *out);
+    at_ += length > 0 ? length : 1;
+  }
+
+  bool parse_escape(std::string* out) {
     ++at_;
     constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
     if (take('u')) return parse_code(out);
     const std::size_t which = kLetters.find(peek());
     if (at_ == text_.size() || which == std::string_view::npos) return fail("unknown escape");
-    out += kMeanings[which];
+    if (out) *out += kMeanings[which];
     ++at_;
     return true;
   }
@@ -250,7 +320,7 @@ class Parser {
     return code;
   }
 
-  bool parse_code(std::string& out) {
+  bool parse_code(std::string* out) {
     constexpr std::uint32_t kReplacement = 0xFFFD;
     std::optional<std::uint32_t> code = take_code();
     if (!code) return fail("expected four hexadecimal digits");
@@ -265,12 +335,13 @@ class Parser {
       }
     }
     const bool lone_half = *code >= 0xD800 && *code < 0xE000;  // Python keeps it, UTF-8 cannot
-    append_utf8(lone_half ? kReplacement : *code, out);
+    if (out) append_utf8(lone_half ? kReplacement : *code, *out);
     return true;
   }
 
   std::string_view text_;
-  std::size_t at_ = 0;
+  std::vector<JsonMember>* members_;  ///< of the value as a whole, if it is an object
+  std::size_t at_ = 0, first_ = 0, last_ = 0;
   JsonFault fault_{};
 };
 
@@ -278,6 +349,57 @@ class Parser {
 
 std::variant<Json, JsonFault> parse_python_json(std::string_view text) {
   return Parser(text).parse();
+}
+
+std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
+                                                   std::vector<JsonMember>& members) {
+  members.clear();
+  auto result = Parser(text, &members).scan();
+  if (std::holds_alternative<JsonFault>(result)) members.clear();
+  return result;
+}
+
+bool JsonMember::is_named(std::string_view name) const {
+  const std::string_view inside = quoted_name.substr(1, quoted_name.size() - 2);
+  if (inside.find('\\') == std::string_view::npos) return inside == name;
+  return JsonText(quoted_name).string() == name;
+}
+
+bool JsonText::is_number() const {
+  if (text_.empty()) return false;
+  const char first = text_[0];
+  return first == '-' || (first >= '0' && first <= '9') || first == 'N' || first == 'I';
+}
+
+Json JsonText::decoded() const {
+  if (is_absent()) return nullptr;
+  auto parsed = parse_python_json(text_);
+  if (auto* value = std::get_if<Json>(&parsed)) return std::move(*value);
+  return nullptr;  // not well-formed after all
+}
+
+std::optional<double> JsonText::number() const {
+  if (!is_number()) return {};
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
+  if (error == std::errc() && end == text_.data() + text_.size()) return value;
+  return decoded().get<double>();  // too large or too small
+}
+
+std::optional<std::string> JsonText::string() const {
+  if (!is_string()) return {};
+  Json value = decoded();
+  return std::move(value.get_ref<std::string&>());
+}
+
+JsonText JsonText::member(std::string_view name) const {
+  if (!is_object()) return {};
+  std::vector<JsonMember> members;
+  scan_python_json(text_, members);
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
+    if (member->is_named(name)) return member->value;  // the last wins
+  }
+  return {};
 }
 
 }  // namespace mllog

@@ -5,22 +5,19 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "runner/base/error.h"
-#include "runner/mllog/python_json.h"
 
 namespace mllog {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view kToken = ":::MLLOG ";
-constexpr std::string_view kOldTokens[] = {":::MLL ", ":::MLPv"};
-constexpr std::size_t kBufferBytes = 1 << 16;
-/// A line without a token is kept up to here, then shortened to what a token may have begun in.
-constexpr std::size_t kKeptWithoutToken = 1 << 20;
+constexpr std::string_view kOldBegin = ":::ML";
+constexpr std::string_view kOldRests[] = {"L ", "Pv"};
+constexpr std::size_t kBufferBytes = 1 << 18;
 constexpr std::size_t kLongestRecord = 64 << 20;
 /// What Python strips from both ends of a line, as far as it is ASCII.
 constexpr std::string_view kBlanks = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
@@ -31,21 +28,47 @@ std::string_view stripped(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-std::int64_t count_of(std::string_view text, std::string_view token) {
-  std::int64_t count = 0;
-  for (std::size_t at = text.find(token); at != std::string_view::npos;
-       at = text.find(token, at + token.size())) {
-    ++count;
+/// memmem: far faster than std::string_view::find on long texts.
+std::size_t find(std::string_view text, std::string_view what, std::size_t from = 0) {
+  const void* const found =
+      memmem(text.data() + from, text.size() - from, what.data(), what.size());
+  if (!found) return std::string_view::npos;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+}
+
+/// The last token of a line, and how many stand before it.
+struct LastToken {
+  std::size_t at = std::string_view::npos;
+  std::int64_t before = 0;
+};
+LastToken last_token(std::string_view line) {
+  LastToken last;
+  // Most records begin their line.
+  last.at = line.starts_with(kToken) ? 0 : find(line, kToken);
+  while (last.at != std::string_view::npos) {
+    const std::size_t further = find(line, kToken, last.at + kToken.size());
+    if (further == std::string_view::npos) break;
+    last = {further, last.before + 1};
   }
-  return count;
+  return last;
+}
+
+bool has_old_format(std::string_view line) {
+  for (std::size_t at = find(line, kOldBegin); at != std::string_view::npos;
+       at = find(line, kOldBegin, at + 1)) {
+    for (const std::string_view rest : kOldRests) {
+      if (line.substr(at + kOldBegin.size()).starts_with(rest)) return true;
+    }
+  }
+  return false;
 }
 
 /// A time stamp as logged: a number, or a string that holds one. Nothing when it is not finite.
-std::optional<double> read_time(const Json& json) {
+std::optional<double> read_time(JsonText json) {
   double value = std::nan("");
-  if (json.is_number()) value = json.get<double>();
-  if (json.is_string()) {
-    std::string_view text = stripped(json.get_ref<const std::string&>());
+  if (const auto number = json.number()) value = *number;
+  if (const auto string = json.string()) {
+    std::string_view text = stripped(*string);
     if (text.starts_with('+')) text.remove_prefix(1);
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
@@ -55,132 +78,162 @@ std::optional<double> read_time(const Json& json) {
   return value;
 }
 
-std::string shown(const Json& json) {
+std::string shown(JsonText json) {
   constexpr std::size_t kMostBytes = 40;
-  std::string text = to_python_json(json);
+  std::string text = to_python_json(json.decoded());
   if (text.size() > kMostBytes) text = text.substr(0, kMostBytes - 4) + " ...";
   return text;
 }
 
-/// Moves the members of `payload` into `record`; returns why that cannot be, or "".
-std::string fill(Json& payload, Record& record) {
-  if (!payload.is_object()) return "must be a JSON object, got " + shown(payload);
-  const auto time = payload.find("time_ms"), key = payload.find("key");
-  if (time == payload.end()) return "has no time_ms";
-  const std::optional<double> time_ms = read_time(*time);
-  if (!time_ms) return "time_ms must be a finite number, got " + shown(*time);
-  if (key == payload.end()) return "has no key";
-  if (!key->is_string()) return "key must be a string, got " + shown(*key);
-  record.time_ms = *time_ms;
-  record.key = std::move(key->get_ref<std::string&>());
-  if (const auto type = payload.find("event_type"); type != payload.end() && type->is_string()) {
-    record.event_type = std::move(type->get_ref<std::string&>());
-  }
-  if (const auto value = payload.find("value"); value != payload.end()) {
-    record.has_value = true;
-    record.value = std::move(*value);
-  }
-  if (const auto metadata = payload.find("metadata"); metadata != payload.end()) {
-    record.has_metadata = true;
-    record.metadata = std::move(*metadata);
-  }
-  return "";
-}
-
 }  // namespace
-
-const Json* Record::metadata_member(const std::string& name) const {
-  const auto member = metadata.find(name);  // end() where metadata is no object
-  return member == metadata.end() ? nullptr : &*member;
-}
 
 RecordReader::RecordReader(std::istream& in) : in_(in), buffer_(kBufferBytes) {}
 
-bool RecordReader::refill() {
-  in_.read(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+/// Makes room behind what was read, and reads; false at the end of the stream.
+bool RecordReader::read_more() {
+  if (line_begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + line_begin_, filled_ - line_begin_);
+    searched_ -= line_begin_;
+    filled_ -= line_begin_;
+    line_begin_ = 0;
+  }
+  if (filled_ == buffer_.size()) shorten_line();
+  if (filled_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
+  in_.read(buffer_.data() + filled_, static_cast<std::streamsize>(buffer_.size() - filled_));
   if (in_.bad()) throw base::SystemError("the log cannot be read further");
-  next_ = 0;
-  filled_ = static_cast<std::size_t>(in_.gcount());
-  return filled_ > 0;
+  const auto got = static_cast<std::size_t>(in_.gcount());
+  filled_ += got;
+  bytes_ += static_cast<std::int64_t>(got);
+  next_line_feed_ = searched_;  // to be looked for again
+  return got > 0;
 }
 
-void RecordReader::keep(std::string_view piece) {
-  if (too_long_) return;
-  const std::size_t seen = line_.size();
-  line_ += piece;
-  if (!has_token_) {
-    const std::size_t overlap = std::min(seen, kToken.size() - 1);
-    has_token_ = line_.find(kToken, seen - overlap) != std::string::npos;
-  }
-  if (!has_token_ && line_.size() > kKeptWithoutToken) {
-    const std::size_t dropped = line_.size() - (kToken.size() - 1);
-    line_.erase(0, dropped);
-    dropped_bytes_ += static_cast<std::int64_t>(dropped);
-  }
-  too_long_ = line_.size() > kLongestRecord;
-}
-
-bool RecordReader::read_line() {
-  line_.clear();
-  dropped_bytes_ = 0;
-  has_token_ = too_long_ = false;
-  while (next_ < filled_ || refill()) {
-    if (std::exchange(after_carriage_return_, false) && buffer_[next_] == '\n') {
-      ++next_;
-      continue;
+/// Drops the front of a long line: all of it but what a token may have begun in, where it shows
+/// none; what nobody will decode, where a record is too long.
+void RecordReader::shorten_line() {
+  const std::string_view line(buffer_.data(), filled_);
+  if (find(line, kToken) != std::string_view::npos || too_long_column_) {
+    if (!too_long_column_ && filled_ < kLongestRecord) return;
+    if (!too_long_column_) {
+      const LastToken token = last_token(line);
+      swallowed_ += token.before;
+      too_long_column_ = dropped_bytes_ + static_cast<std::int64_t>(token.at) + 1;
     }
-    const auto begin = buffer_.begin() + static_cast<std::ptrdiff_t>(next_);
-    const auto last = buffer_.begin() + static_cast<std::ptrdiff_t>(filled_);
-    const auto end = std::find_if(begin, last, [](char c) { return c == '\n' || c == '\r'; });
-    keep({&*begin, static_cast<std::size_t>(end - begin)});
-    next_ += static_cast<std::size_t>(end - begin);
-    if (end == last) continue;
-    after_carriage_return_ = *end == '\r';
-    ++next_;
-    ++lines_;
+  }
+  const std::size_t dropped = filled_ - (kToken.size() - 1);
+  std::memmove(buffer_.data(), buffer_.data() + dropped, filled_ - dropped);
+  filled_ -= dropped;
+  searched_ -= std::min(searched_, dropped);
+  dropped_bytes_ += static_cast<std::int64_t>(dropped);
+}
+
+/// The place of the next line end that was read, at or behind `searched_`; `filled_` for none.
+std::size_t RecordReader::line_end() {
+  const char* const text = buffer_.data();
+  const auto find_byte = [&](char byte, std::size_t end) {
+    const void* const found = std::memchr(text + searched_, byte, end - searched_);
+    return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text) : end;
+  };
+  // The line feed is remembered: in a file of lone carriage returns it lies far ahead.
+  if (next_line_feed_ <= searched_) next_line_feed_ = find_byte('\n', filled_);
+  return find_byte('\r', next_line_feed_);
+}
+
+/// Takes the next line, without its end, into `line_`; false when there is none.
+bool RecordReader::read_line() {
+  line_begin_ = searched_ = next_;
+  dropped_bytes_ = 0;
+  too_long_column_.reset();
+  while (true) {
+    if (after_carriage_return_ && searched_ < filled_) {
+      after_carriage_return_ = false;
+      if (buffer_[searched_] == '\n') line_begin_ = ++searched_;
+    }
+    const std::size_t end = line_end();
+    if (end < filled_) {
+      line_ = {buffer_.data() + line_begin_, end - line_begin_};
+      after_carriage_return_ = buffer_[end] == '\r';
+      next_ = end + 1;
+      ++lines_;
+      return true;
+    }
+    searched_ = filled_;
+    if (read_more()) continue;
+    line_ = {buffer_.data() + line_begin_, filled_ - line_begin_};
+    next_ = searched_ = filled_;
+    if (line_.empty() && dropped_bytes_ == 0) return false;
+    ++lines_;  // the last line needs no end
     return true;
   }
-  if (line_.empty()) return false;
-  ++lines_;  // the last line needs no end
-  return true;
 }
 
-LogItem RecordReader::interpret() {
-  const std::size_t token = line_.rfind(kToken);
-  const std::int64_t column = dropped_bytes_ + static_cast<std::int64_t>(token) + 1;
-  const auto malformed = [&](std::string reason) -> LogItem {
-    ++malformed_;
-    return MalformedRecord{lines_, column, std::move(reason)};
+/// The text of a well-formed string; `decoded` keeps it where it cannot be taken as it stands.
+std::string_view RecordReader::text_of(JsonText string, std::string& decoded) const {
+  const std::string_view inside = string.text().substr(1, string.text().size() - 2);
+  const auto is_as_it_stands = [](char c) {
+    return c != '\\' && static_cast<unsigned char>(c) < 0x80;
   };
-  if (too_long_) return malformed("the line is longer than 64 MiB");
-  swallowed_ += count_of(line_, kToken) - 1;
+  if (std::all_of(inside.begin(), inside.end(), is_as_it_stands)) return inside;
+  decoded = *string.string();
+  return decoded;
+}
 
-  const std::string_view payload = stripped(std::string_view(line_).substr(token + kToken.size()));
-  if (payload.empty()) return malformed("nothing follows the token");
-  auto parsed = parse_python_json(payload);
-  if (const auto* fault = std::get_if<JsonFault>(&parsed)) {
+/// Puts the members of `payload` into `record`; returns why that cannot be, or "".
+std::string RecordReader::fill(std::string_view payload, Record& record) {
+  const auto scanned = scan_python_json(payload, members_);
+  if (const auto* fault = std::get_if<JsonFault>(&scanned)) {
     const std::int64_t at = dropped_bytes_ + (payload.data() - line_.data()) +
                             static_cast<std::int64_t>(fault->offset) + 1;
-    return malformed("not valid JSON at column " + std::to_string(at) + ": " + fault->reason);
+    return "not valid JSON at column " + std::to_string(at) + ": " + fault->reason;
   }
+  const auto whole = std::get<JsonText>(scanned);
+  if (!whole.is_object()) return "must be a JSON object, got " + shown(whole);
+  JsonText time, key, type;
+  for (const JsonMember& member : members_) {  // the last of a name wins
+    if (member.is_named("time_ms")) time = member.value;
+    if (member.is_named("key")) key = member.value;
+    if (member.is_named("event_type")) type = member.value;
+    if (member.is_named("value")) record.value = member.value;
+    if (member.is_named("metadata")) record.metadata = member.value;
+  }
+  if (time.is_absent()) return "has no time_ms";
+  const std::optional<double> time_ms = read_time(time);
+  if (!time_ms) return "time_ms must be a finite number, got " + shown(time);
+  if (key.is_absent()) return "has no key";
+  if (!key.is_string()) return "key must be a string, got " + shown(key);
+  record.time_ms = *time_ms;
+  record.key = text_of(key, key_);
+  if (type.is_string()) record.event_type = text_of(type, event_type_);
+  return "";
+}
+
+LogItem RecordReader::interpret(std::size_t token) {
+  const std::int64_t column = dropped_bytes_ + static_cast<std::int64_t>(token) + 1;
+  const std::string_view payload = stripped(line_.substr(token + kToken.size()));
   Record record;
   record.line = lines_;
   record.column = column;
-  std::string reason = fill(std::get<Json>(parsed), record);
-  if (!reason.empty()) return malformed(std::move(reason));
+  const std::string reason = payload.empty() ? "nothing follows the token" : fill(payload, record);
+  if (!reason.empty()) {
+    ++malformed_;
+    return MalformedRecord{lines_, column, reason};
+  }
   ++records_;
   return record;
 }
 
 std::optional<LogItem> RecordReader::next() {
   while (read_line()) {
-    if (has_token_) return interpret();
-    for (const std::string_view token : kOldTokens) {
-      if (line_.find(token) != std::string::npos) {
-        ++old_format_;
-        break;
-      }
+    if (too_long_column_) {
+      ++malformed_;
+      return MalformedRecord{lines_, *too_long_column_, "the line is longer than 64 MiB"};
     }
+    const LastToken token = last_token(line_);
+    if (token.at != std::string_view::npos) {
+      swallowed_ += token.before;
+      return interpret(token.at);
+    }
+    if (has_old_format(line_)) ++old_format_;
   }
   return {};
 }

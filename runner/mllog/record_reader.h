@@ -5,30 +5,26 @@
 
 #include <cstdint>
 #include <istream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "runner/mllog/python_json.h"
+
 namespace mllog {
 
 /// One record. Namespace, event_type and metadata are as logged: nothing but time_ms and key is
-/// known to be well-formed.
+/// known to be well-formed. All of it lies in the reader, until that reads on.
 struct Record {
   std::int64_t line = 0;    ///< in the file, from 1
   std::int64_t column = 0;  ///< of the token on that line, in bytes from 1
   double time_ms = 0.0;     ///< finite; numeric strings were converted
-  std::string key;
-  std::optional<std::string> event_type;  ///< absent or no string: none
-  nlohmann::json value;                   ///< null when absent
-  nlohmann::json metadata;                ///< null when absent; may be no object
-  bool has_value = false;
-  bool has_metadata = false;
-
-  /// A member of the metadata; nullptr when there is none.
-  const nlohmann::json* metadata_member(const std::string& name) const;
+  std::string_view key;
+  std::optional<std::string_view> event_type;  ///< absent or no string: none
+  JsonText value;
+  JsonText metadata;  ///< may be no object
 };
 
 /// A line with the token whose rest is no record.
@@ -40,9 +36,9 @@ struct MalformedRecord {
 
 using LogItem = std::variant<Record, MalformedRecord>;
 
-/// The records of one log in file order, with memory for one line: what is longer than 64 MiB is
+/// The records of one log in file order, with memory for a few lines: what is longer than 64 MiB is
 /// malformed, and lines without a record are not kept at all. Lines end at LF, CRLF or a lone CR.
-/// The record is what follows the last ":::MLLOG " of a line.
+/// The record is what follows the last ":::MLLOG " of a line. All of it is checked, little decoded.
 class RecordReader {
  public:
   /// `in` outlives the reader and must be open in binary mode.
@@ -53,6 +49,7 @@ class RecordReader {
   std::optional<LogItem> next();
 
   // Counts so far.
+  std::int64_t bytes() const { return bytes_; }
   std::int64_t lines() const { return lines_; }
   std::int64_t records() const { return records_; }
   std::int64_t malformed_records() const { return malformed_; }
@@ -64,22 +61,30 @@ class RecordReader {
 
  private:
   bool read_line();
-  bool refill();
-  void keep(std::string_view piece);
-  LogItem interpret();
+  std::size_t line_end();
+  bool read_more();
+  void shorten_line();
+  LogItem interpret(std::size_t token);
+  std::string fill(std::string_view payload, Record& record);
+  std::string_view text_of(JsonText string, std::string& decoded) const;
 
   std::istream& in_;
   std::vector<char> buffer_;
-  std::size_t next_ = 0, filled_ = 0;
+  std::size_t filled_ = 0;
+  std::size_t line_begin_ = 0, next_ = 0;  ///< the line under way, and what follows it
+  std::size_t searched_ = 0;               ///< no line ends between line_begin_ and here
+  std::size_t next_line_feed_ = 0;         ///< at or behind searched_, or the end of what was read
   bool after_carriage_return_ = false;
 
-  // The line under way, shortened from the front while it shows no token.
-  std::string line_;
-  std::int64_t dropped_bytes_ = 0;
-  bool has_token_ = false;
-  bool too_long_ = false;
+  std::string_view line_;
+  std::int64_t dropped_bytes_ = 0;               ///< of the line under way, at its front
+  std::optional<std::int64_t> too_long_column_;  ///< of its token, when it is too long
 
-  std::int64_t lines_ = 0, records_ = 0, malformed_ = 0, old_format_ = 0, swallowed_ = 0;
+  std::vector<JsonMember> members_;
+  std::string key_, event_type_;  ///< where they had to be decoded
+
+  std::int64_t bytes_ = 0, lines_ = 0, records_ = 0, malformed_ = 0, old_format_ = 0,
+               swallowed_ = 0;
 };
 
 }  // namespace mllog

@@ -36,7 +36,7 @@ SystemFacts system_of(const std::vector<double>& times, const std::string& folde
     members.push_back({"result_" + std::to_string(i) + ".txt", &runs[i]});
   }
   std::vector<analysis::Finding> findings;
-  return system_facts_of(folder, members, findings);
+  return analysis::system_facts_of(folder, members, findings);
 }
 
 TEST(OlympicMean, DropsTheFastestAndTheSlowestRun) {
@@ -73,7 +73,7 @@ TEST(System, CountsAResumedRunForNoSuccess) {
   std::vector<SetMember> members;
   for (const RunFacts& run : runs) members.push_back({"result.txt", &run});
   std::vector<analysis::Finding> findings;
-  const SystemFacts system = system_facts_of("/x/resnet", members, findings);
+  const SystemFacts system = analysis::system_facts_of("/x/resnet", members, findings);
   EXPECT_EQ(system.failed, 1);
   EXPECT_DOUBLE_EQ(*system.ttt_mean_s, 1.5);
 }
@@ -110,7 +110,8 @@ TEST(System, WithADamagedDescriptionSaysSo) {
   folder.write("results/demo/resnet/scaling.json", "{not json");
   std::vector<analysis::Finding> findings;
   const std::vector<RunFacts> runs = runs_of({1});
-  system_facts_of(folder.path() / "results/demo/resnet", {{"result_0.txt", &runs[0]}}, findings);
+  analysis::system_facts_of(folder.path() / "results/demo/resnet", {{"result_0.txt", &runs[0]}},
+                            findings);
   ASSERT_EQ(findings.size(), 1u);
 }
 

@@ -10,6 +10,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/fake_clock.h"
+#include "runner/base/random.h"
 #include "runner/mllog/log_writer.h"
 
 namespace mllog {
@@ -18,11 +19,33 @@ namespace {
 using Json = nlohmann::json;
 using ::testing::HasSubstr;
 
+/// A record, decoded and kept.
+struct Kept {
+  explicit Kept(const Record& record)
+      : line(record.line),
+        column(record.column),
+        time_ms(record.time_ms),
+        key(record.key),
+        event_type(record.event_type),
+        has_value(!record.value.is_absent()),
+        has_metadata(!record.metadata.is_absent()),
+        value(record.value.decoded()),
+        metadata(record.metadata.decoded()),
+        epoch_num(record.metadata.member("epoch_num").number()) {}
+  std::int64_t line, column;
+  double time_ms;
+  std::string key;
+  std::optional<std::string> event_type;
+  bool has_value, has_metadata;
+  Json value, metadata;
+  std::optional<double> epoch_num;
+};
+
 struct Log {
   explicit Log(const std::string& text) : in(text), reader(in) {
     while (auto item = reader.next()) {
       if (auto* record = std::get_if<Record>(&*item)) {
-        records.push_back(std::move(*record));
+        records.emplace_back(*record);
       } else {
         malformed.push_back(std::get<MalformedRecord>(*item));
       }
@@ -30,7 +53,7 @@ struct Log {
   }
   std::istringstream in;
   RecordReader reader;
-  std::vector<Record> records;
+  std::vector<Kept> records;
   std::vector<MalformedRecord> malformed;
 };
 
@@ -51,16 +74,15 @@ TEST(RecordReader, ReadsEveryMember) {
       R"("epoch_num": 7}})"
       "\n");
   ASSERT_EQ(log.records.size(), 1u);
-  const Record& only = log.records[0];
+  const Kept& only = log.records[0];
   EXPECT_EQ(only.line, 1);
   EXPECT_EQ(only.column, 1);
   EXPECT_EQ(only.time_ms, 1603209843251.0);
   EXPECT_EQ(only.key, "eval_error");
   EXPECT_EQ(only.event_type, "POINT_IN_TIME");
   EXPECT_EQ(only.value, 0.5);
-  ASSERT_NE(only.metadata_member("epoch_num"), nullptr);
-  EXPECT_EQ(*only.metadata_member("epoch_num"), 7);
-  EXPECT_EQ(only.metadata_member("step_num"), nullptr);
+  EXPECT_EQ(only.metadata, (Json{{"file", "a.py"}, {"lineno", 3}, {"epoch_num", 7}}));
+  EXPECT_EQ(only.epoch_num, 7.0);
 }
 
 TEST(RecordReader, ReadsWhatLogWriterWrites) {
@@ -74,8 +96,8 @@ TEST(RecordReader, ReadsWhatLogWriterWrites) {
   const Log log(text.all);
   ASSERT_EQ(log.records.size(), 1u);
   EXPECT_TRUE(std::isnan(log.records[0].value.get<double>()));
-  EXPECT_EQ(*log.records[0].metadata_member("name"), "caf\xc3\xa9");
-  EXPECT_EQ(*log.records[0].metadata_member("x"), 1e-5);
+  EXPECT_EQ(log.records[0].metadata["name"], "caf\xc3\xa9");
+  EXPECT_EQ(log.records[0].metadata["x"], 1e-5);
   EXPECT_EQ(log.records[0].time_ms, static_cast<double>(clock.milliseconds));
 }
 
@@ -92,7 +114,7 @@ TEST(RecordReader, TakesLineFeedsCarriageReturnsAndBothAsLineEnds) {
 }
 
 TEST(RecordReader, FindsLineEndsThatABufferCutsInTwo) {
-  constexpr std::size_t kBuffer = 1 << 16;
+  constexpr std::size_t kBuffer = 1 << 18;
   for (std::size_t shift = 0; shift < 16; ++shift) {  // the buffer ends within "\r\n" or the token
     const std::string filler(kBuffer - 8 + shift - 2, 'x');
     const Log log(filler + "\r\n" + record("a") + "\r\n" + record("b"));
@@ -187,7 +209,7 @@ TEST(RecordReader, KeepsWhatIsAbsentOrOfAnotherKind) {
   EXPECT_TRUE(log.records[1].has_value);
   EXPECT_EQ(log.records[1].event_type, "null");
   EXPECT_EQ(log.records[1].metadata, "");
-  EXPECT_EQ(log.records[1].metadata_member("epoch_num"), nullptr);
+  EXPECT_FALSE(log.records[1].epoch_num);
 }
 
 TEST(RecordReader, SaysWhyARecordIsMalformed) {
@@ -254,6 +276,53 @@ TEST(RecordReader, ReadsZeroBytesAndOtherNoise) {
   const Log log(std::string("\0\x1b[0m\xff", 6) + record("a") + std::string("\n\0\n", 3));
   EXPECT_EQ(log.records.size(), 1u);
   EXPECT_EQ(log.reader.other_lines(), 1);
+}
+
+/// Key and line of each record, by the plain way: a line at a time, all in memory.
+std::vector<std::string> plain_records(const std::string& text) {
+  std::vector<std::string> lines(1), found;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n' && i > 0 && text[i - 1] == '\r') continue;
+    if (text[i] == '\n' || text[i] == '\r') {
+      lines.emplace_back();
+    } else {
+      lines.back() += text[i];
+    }
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::size_t token = lines[i].rfind(":::MLLOG ");
+    if (token == std::string::npos) continue;
+    const Json json = Json::parse(lines[i].substr(token + 9));
+    found.push_back(json["key"].get<std::string>() + " in line " + std::to_string(i + 1));
+  }
+  return found;
+}
+
+TEST(RecordReader, FindsWhatThePlainWayFindsInMixedLines) {
+  base::RandomStream random(3, base::Purpose::kWeights, 0, 0);
+  std::string text;
+  while (text.size() < (2u << 20)) {  // several buffers
+    const std::string long_line(static_cast<std::size_t>(random.uniform() * 3000), ':');
+    const std::string pieces[] = {"\n",
+                                  "\r",
+                                  "\r\n",
+                                  record("a"),
+                                  record("b") + "\n",
+                                  "x",
+                                  ":::MLL",
+                                  record("c") + record("d"),
+                                  long_line + "\r"};
+    const auto which = static_cast<std::size_t>(random.uniform() * std::size(pieces));
+    const bool in_record =
+        text.ends_with('}') && which > 2 && !pieces[which].starts_with(":::MLLOG ");
+    text += in_record ? "\n" : pieces[which];
+  }
+  const Log log(text + "\n");
+  EXPECT_TRUE(log.malformed.empty());
+  std::vector<std::string> found;
+  for (const Kept& one : log.records)
+    found.push_back(one.key + " in line " + std::to_string(one.line));
+  EXPECT_EQ(found, plain_records(text));
 }
 
 TEST(RecordReader, ReportsAStreamThatBreaks) {
