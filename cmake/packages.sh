@@ -16,7 +16,7 @@ groups[build]="
   libjpeg62-turbo-dev libpng-dev libxxhash-dev libhwloc-dev
   libjs-chart.js"
 # To run the tests.
-groups[test]="libgtest-dev libgmock-dev iproute2"
+groups[test]="libgtest-dev libgmock-dev libbenchmark-dev iproute2"
 # To compare with the reference framework; tests that need it are skipped where it is absent.
 groups[parity]="python3-torch python3-torchvision python3-h5py libopenblas0-pthread"
 # For ./check --all.

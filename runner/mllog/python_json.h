@@ -57,10 +57,11 @@ class JsonText {
   std::string_view text_;
 };
 
-/// A member of an object. Its name may hold escapes.
+/// A member of an object.
 struct JsonMember {
-  std::string_view quoted_name;  ///< with its quotes
+  std::string_view quoted_name;  ///< with its quotes, not decoded
   JsonText value;
+  bool is_plain_name = true;  ///< ASCII without escapes
   bool is_named(std::string_view name) const;
 };
 

@@ -1,12 +1,13 @@
 // Reads JSON as Python's json.loads does.
 // Hides the grammar, the latin-1 fallback and the numbers beyond 64 bits.
-#include <array>
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "runner/mllog/python_json.h"
@@ -58,33 +59,32 @@ std::size_t utf8_length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-constexpr auto kIsPlain = [] {
-  std::array<bool, 256> plain{};
-  for (std::size_t byte = 0x20; byte < 0x80; ++byte) plain[byte] = byte != '"' && byte != '\\';
-  return plain;
-}();
+bool is_plain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+}
 
 /// Of the bytes of a string from `at` on, the first that is not ASCII as it stands.
 std::size_t plain_end(std::string_view text, std::size_t at) {
-  // Eight at a time: a bit of `stops` is set for a byte that is a quote, a backslash, a control
-  // character or not ASCII. (x - 0x01..) & ~x & 0x80.. marks zero bytes, Hacker's Delight 6-1; what
-  // it marks too much, behind a true zero, does not matter.
+  // Eight at a time. (x - 0x01..) & ~x & 0x80.. marks the zero bytes of x (Hacker's Delight 6-1),
+  // and perhaps some above a true one: the lowest mark is true.
   constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
   const auto zeros = [](std::uint64_t x) { return (x - kOnes) & ~x & kTops; };
-  while (at + 8 <= text.size()) {
+  while (std::endian::native == std::endian::little && at + 8 <= text.size()) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data() + at, 8);
-    const std::uint64_t below_blank = (word - kOnes * 0x20) & ~word & kTops;
+    const std::uint64_t control = (word - kOnes * 0x20) & ~word & kTops;
     const std::uint64_t stops =
-        zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) | below_blank | (word & kTops);
-    if (stops != 0) break;
+        zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) | control | (word & kTops);
+    if (stops != 0) return at + static_cast<std::size_t>(std::countr_zero(stops)) / 8;
     at += 8;
   }
-  while (at < text.size() && kIsPlain[static_cast<unsigned char>(text[at])]) ++at;
+  while (at < text.size() && is_plain(text[at])) ++at;
   return at;
 }
 
-/// Reads a value, or only goes over it where nobody wants it: `out` is null.
+/// Reads a value, or only goes over it: then every `out` is null.
+template <bool kDecode>
 class Parser {
  public:
   explicit Parser(std::string_view text, std::vector<JsonMember>* members = nullptr)
@@ -131,7 +131,7 @@ class Parser {
   }
 
   void skip_blanks() {
-    while (at_ < text_.size() &&
+    while (at_ < text_.size() && static_cast<unsigned char>(text_[at_]) <= ' ' &&
            (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
       ++at_;
     }
@@ -145,7 +145,7 @@ class Parser {
       case '[':
         return parse_array(out, depth);
       case '"': {
-        if (!out) return parse_string(nullptr);
+        if constexpr (!kDecode) return parse_string(nullptr);
         *out = std::string();
         return parse_string(&out->get_ref<std::string&>());
       }
@@ -157,25 +157,11 @@ class Parser {
   bool parse_object(Json* out, int depth) {
     if (depth == kMaxDepth) return fail("nested too deeply");
     ++at_;
-    if (out) *out = Json::object();
+    if constexpr (kDecode) *out = Json::object();
     skip_blanks();
     if (take('}')) return true;
-    std::string key;
     while (true) {
-      if (peek() != '"') return fail("expected a member name in double quotes");
-      key.clear();
-      const std::size_t name = at_;
-      if (!parse_string(out ? &key : nullptr)) return false;
-      const std::size_t name_end = at_;
-      skip_blanks();
-      if (!take(':')) return fail("expected ':'");
-      skip_blanks();
-      const std::size_t value = at_;
-      if (!parse_value(out ? &(*out)[key] : nullptr, depth + 1)) return false;  // the last wins
-      if (members_ && depth == 0) {
-        members_->push_back(
-            {text_.substr(name, name_end - name), JsonText(text_.substr(value, at_ - value))});
-      }
+      if (!parse_member(out, depth)) return false;
       skip_blanks();
       if (take('}')) return true;
       if (!take(',')) return fail("expected ',' or '}'");
@@ -183,15 +169,40 @@ class Parser {
     }
   }
 
+  bool parse_member(Json* out, int depth) {
+    if (peek() != '"') return fail("expected a member name in double quotes");
+    const std::size_t name = at_;
+    [[maybe_unused]] std::conditional_t<kDecode, std::string, char> decoded{};
+    is_plain_ = true;
+    if constexpr (kDecode) {
+      if (!parse_string(&decoded)) return false;
+    } else {
+      if (!parse_string(nullptr)) return false;
+    }
+    const bool is_plain_name = is_plain_;
+    const std::size_t name_end = at_;
+    skip_blanks();
+    if (!take(':')) return fail("expected ':'");
+    skip_blanks();
+    const std::size_t value = at_;
+    if constexpr (kDecode) return parse_value(&(*out)[decoded], depth + 1);  // the last wins
+    if (!parse_value(nullptr, depth + 1)) return false;
+    if (members_ && depth == 0) {
+      members_->push_back({text_.substr(name, name_end - name),
+                           JsonText(text_.substr(value, at_ - value)), is_plain_name});
+    }
+    return true;
+  }
+
   bool parse_array(Json* out, int depth) {
     if (depth == kMaxDepth) return fail("nested too deeply");
     ++at_;
-    if (out) *out = Json::array();
+    if constexpr (kDecode) *out = Json::array();
     skip_blanks();
     if (take(']')) return true;
     while (true) {
-      if (out) out->push_back(nullptr);
-      if (!parse_value(out ? &out->back() : nullptr, depth + 1)) return false;
+      if constexpr (kDecode) out->push_back(nullptr);
+      if (!parse_value(kDecode ? &out->back() : nullptr, depth + 1)) return false;
       skip_blanks();
       if (take(']')) return true;
       if (!take(',')) return fail("expected ',' or ']'");
@@ -203,7 +214,7 @@ class Parser {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const auto is = [&](std::string_view word, const auto& value) {
       if (!take_word(word)) return false;
-      if (out) *out = value;
+      if constexpr (kDecode) *out = value;
       return true;
     };
     switch (text_[at_]) {
@@ -255,7 +266,7 @@ class Parser {
         at_ = fraction_end;
       }
     }
-    if (out) *out = number(std::string(text_.substr(first, at_ - first)), integer);
+    if constexpr (kDecode) *out = number(std::string(text_.substr(first, at_ - first)), integer);
     return true;
   }
 
@@ -274,11 +285,12 @@ class Parser {
     ++at_;
     while (at_ < text_.size()) {
       const std::size_t end = plain_end(text_, at_);
-      if (out) out->append(text_, at_, end - at_);
+      if constexpr (kDecode) out->append(text_, at_, end - at_);
       at_ = end;
       if (at_ == text_.size()) break;
       const auto byte = static_cast<unsigned char>(text_[at_]);
       if (byte == '"') return ++at_, true;
+      is_plain_ = false;
       if (byte == '\\') {
         if (!parse_escape(out)) return false;
       } else if (byte < 0x20) {
@@ -293,8 +305,8 @@ class Parser {
   /// A character beyond ASCII; what is no UTF-8 is latin-1.
   void take_other_byte(unsigned char byte, std::string* out) {
     const std::size_t length = utf8_length(text_.substr(at_));
-    if (out && length > 0) out->append(text_, at_, length);
-    if (out && length == 0) append_utf8(byte, *out);
+    if (kDecode && length > 0) out->append(text_, at_, length);
+    if (kDecode && length == 0) append_utf8(byte, *out);
     at_ += length > 0 ? length : 1;
   }
 
@@ -304,7 +316,7 @@ class Parser {
     if (take('u')) return parse_code(out);
     const std::size_t which = kLetters.find(peek());
     if (at_ == text_.size() || which == std::string_view::npos) return fail("unknown escape");
-    if (out) *out += kMeanings[which];
+    if constexpr (kDecode) *out += kMeanings[which];
     ++at_;
     return true;
   }
@@ -335,34 +347,34 @@ class Parser {
       }
     }
     const bool lone_half = *code >= 0xD800 && *code < 0xE000;  // Python keeps it, UTF-8 cannot
-    if (out) append_utf8(lone_half ? kReplacement : *code, *out);
+    if constexpr (kDecode) append_utf8(lone_half ? kReplacement : *code, *out);
     return true;
   }
 
   std::string_view text_;
   std::vector<JsonMember>* members_;  ///< of the value as a whole, if it is an object
   std::size_t at_ = 0, first_ = 0, last_ = 0;
+  bool is_plain_ = true;  ///< the last string was ASCII without escapes
   JsonFault fault_{};
 };
 
 }  // namespace
 
 std::variant<Json, JsonFault> parse_python_json(std::string_view text) {
-  return Parser(text).parse();
+  return Parser<true>(text).parse();
 }
 
 std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
                                                    std::vector<JsonMember>& members) {
   members.clear();
-  auto result = Parser(text, &members).scan();
+  auto result = Parser<false>(text, &members).scan();
   if (std::holds_alternative<JsonFault>(result)) members.clear();
   return result;
 }
 
 bool JsonMember::is_named(std::string_view name) const {
-  const std::string_view inside = quoted_name.substr(1, quoted_name.size() - 2);
-  if (inside.find('\\') == std::string_view::npos) return inside == name;
-  return JsonText(quoted_name).string() == name;
+  if (!is_plain_name) return JsonText(quoted_name).string() == name;
+  return quoted_name.substr(1, quoted_name.size() - 2) == name;
 }
 
 bool JsonText::is_number() const {
