@@ -31,7 +31,6 @@ import reference
 
 MEAN = torch.tensor([0.4914, 0.4822, 0.4465]).view(1, 3, 1, 1)
 DEVIATION = torch.tensor([0.2470, 0.2435, 0.2616]).view(1, 3, 1, 1)
-BORDER = 4  # pixels that the augmentation shifts by at most
 #: Keys that a recipe must have, and those of their values that this script knows; None: any.
 REQUIRED = {
     "epochs": None,
@@ -47,7 +46,7 @@ REQUIRED = {
 OPTIONAL = {
     "workload": ["resnet50"], "seed": None, "target": None, "submission": None, "evaluation": None, "results": None,
     "staging": None, "checkpoint": None, "clear_caches": None, "threads": None, "hang_timeout_s": None,
-    "dataset": {"decode_threads": None, "prefetch_batches": None, "evaluation_resize": [0, 32], "shards": [1],
+    "dataset": {"largest_shift": None, "decode_threads": None, "prefetch_batches": None, "evaluation_resize": [0, 32], "shards": [1],
                 "on_corrupt": ["error"]},
     "model": {"depth": [50], "width": [64]},
     "training": {"gradient_accumulation_steps": [1], "precision": ["f32"]},
@@ -97,13 +96,13 @@ def to_input(pixels):
     return (pixels.float() / 255.0 - MEAN) / DEVIATION
 
 
-def augment(pixels):
-    """Shifted by up to BORDER pixels over black, then mirrored or not, each image for itself."""
+def augment(pixels, border):
+    """Shifted by up to `border` pixels over black, then mirrored or not, each image for itself."""
     size = pixels.shape[-1]
-    bordered = functional.pad(pixels, (BORDER,) * 4)
+    bordered = functional.pad(pixels, (border,) * 4)
     out = torch.empty_like(pixels)
     for i in range(len(pixels)):
-        down, right = torch.randint(0, 2 * BORDER + 1, (2,)).tolist()
+        down, right = torch.randint(0, 2 * border + 1, (2,)).tolist()
         view = bordered[i, :, down:down + size, right:right + size]
         out[i] = view.flip(2) if torch.rand(()) < 0.5 else view
     return out
@@ -123,6 +122,7 @@ def train(seed, config, data, most_steps, on_epoch):
     torch.manual_seed(seed)
     (pixels, labels), validation = data
     batch, epochs = config["training"]["global_batch_size"], config["epochs"]
+    border = config["dataset"].get("largest_shift", 4)
     steps_per_epoch = len(labels) // batch
     model = make_model(config)
     optimizer = reference.make_sgd(model, config["optimizer"])
@@ -135,7 +135,7 @@ def train(seed, config, data, most_steps, on_epoch):
             for group in optimizer.param_groups:
                 group["lr"] = rates[step]
             optimizer.zero_grad()
-            loss = functional.cross_entropy(model(to_input(augment(pixels[chosen]))), labels[chosen],
+            loss = functional.cross_entropy(model(to_input(augment(pixels[chosen], border))), labels[chosen],
                                             label_smoothing=config["training"]["label_smoothing"])
             loss.backward()
             optimizer.step()

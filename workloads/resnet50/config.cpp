@@ -39,6 +39,13 @@ DataConfig parse_data(const base::ObjectReader& in) {
       "evaluation_resize", 0,
       "shorter side before the central crop; 0: image_size * 256 / 224 (cifar: image_size)",
       base::within(0, 65536));
+  data.largest_shift = in.optional(
+      "largest_shift", data.largest_shift,
+      "cifar: pixels by which training shifts an image at most; 0: it is mirrored or not, no more",
+      base::within(0, 65536));
+  if (data.preprocess != Style::kCifar && data.largest_shift != kUsualShift) {
+    throw base::ConfigError(in.where("largest_shift") + ": only preprocess cifar shifts");
+  }
   data.shards = in.optional<std::int64_t>("shards", 1,
                                           "parts of the training set that batches draw from in "
                                           "fixed shares; a node stages only its own",
@@ -101,7 +108,8 @@ Config parse_config(const base::ObjectReader& root) {
                                               base::at_least(1));
   // Throws for sizes that contradict each other.
   (void)Preprocess(config.data.preprocess, static_cast<int>(config.model.image_size),
-                   static_cast<int>(config.data.evaluation_resize));
+                   static_cast<int>(config.data.evaluation_resize),
+                   static_cast<int>(config.data.largest_shift));
   const TrainingConfig& training = config.training;
   if (training.global_batch_size % training.gradient_accumulation_steps != 0) {
     throw base::ConfigError(

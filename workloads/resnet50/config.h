@@ -25,6 +25,7 @@ struct DataConfig {
   std::int64_t validation_samples = 0;  ///< 0: counted when opened
   Style preprocess = Style::kMlperf;
   std::int64_t evaluation_resize = 0;
+  std::int64_t largest_shift = kUsualShift;  ///< pixels; Style::kCifar alone
   std::int64_t shards = 1;
   OnCorrupt on_corrupt = OnCorrupt::kError;
   std::int64_t decode_threads = 0;  ///< per rank; 0: as many as compute threads

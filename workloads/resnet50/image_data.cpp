@@ -24,7 +24,8 @@ ImageData::ImageData(const Config& config, const runner::Communicator& world,
                                                      : threads),
       seed_(seed),
       preprocess_(config.data.preprocess, static_cast<int>(config.model.image_size),
-                  static_cast<int>(config.data.evaluation_resize)) {
+                  static_cast<int>(config.data.evaluation_resize),
+                  static_cast<int>(config.data.largest_shift)) {
   if (config.data.train_samples > 0) {
     order_.emplace(config.data.train_samples, config.training.global_batch_size, config.data.shards,
                    seed);

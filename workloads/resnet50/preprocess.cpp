@@ -57,16 +57,22 @@ std::vector<std::pair<std::string, Style>> style_choices() {
       {"mlperf", Style::kMlperf}, {"torchvision", Style::kTorchvision}, {"cifar", Style::kCifar}};
 }
 
-Preprocess::Preprocess(Style style, int image_size, int evaluation_resize)
+Preprocess::Preprocess(Style style, int image_size, int evaluation_resize, int largest_shift)
     : style_(style),
       image_size_(image_size),
       evaluation_resize_(evaluation_resize == 0 ? default_resize(style, image_size)
-                                                : evaluation_resize) {
+                                                : evaluation_resize),
+      largest_shift_(largest_shift) {
   if (image_size_ < 1 || evaluation_resize_ < image_size_) {
     throw base::ConfigError(fmt::format(
         "preprocess: expected an image size of at least 1 and an evaluation resize of at least the "
         "image size, found {} and {}",
         image_size_, evaluation_resize_));
+  }
+  if (style == Style::kCifar && (largest_shift < 0 || largest_shift > image_size)) {
+    throw base::ConfigError(
+        fmt::format("preprocess: expected a largest shift of 0 to {} pixels, found {}", image_size,
+                    largest_shift));
   }
 }
 
@@ -121,15 +127,18 @@ void Preprocess::center(const dataset::Image& image, std::span<float> out) const
   }
 }
 
-/// The central view moved by up to 4 pixels each way, black where it ends, then perhaps mirrored.
+/// The central view moved by some pixels each way, black where it ends, then perhaps mirrored.
 void Preprocess::shift(const dataset::Image& image, base::RandomStream& random,
                        std::span<float> out) const {
-  constexpr int kBorder = 4;
   const int size = image_size_;
   std::vector<float> view(out.size());
   center(image, view);
-  const int down = static_cast<int>(random.below(2 * kBorder + 1)) - kBorder;
-  const int right = static_cast<int>(random.below(2 * kBorder + 1)) - kBorder;
+  const auto draw = [&] {
+    const int border = largest_shift_;
+    return static_cast<int>(random.below(static_cast<std::uint64_t>(2 * border + 1))) - border;
+  };
+  const int down = draw();
+  const int right = draw();
   const bool mirrored = draw_mirror(random) == Mirror::kYes;
   const auto is_inside = [size](int place) { return place >= 0 && place < size; };
   float* write = out.data();

@@ -16,8 +16,11 @@ namespace resnet50 {
 
 /// kMlperf: distorted crop, mirror, legacy bilinear; minus RGB means, not divided.
 /// kTorchvision: random resized crop, antialiased bilinear, mirror; ImageNet's mean and deviation.
-/// kCifar: shift by up to 4 pixels over a black border, mirror; CIFAR-10's mean and deviation.
+/// kCifar: shift by a few pixels over a black border, mirror; CIFAR-10's mean and deviation.
 enum class Style { kMlperf, kTorchvision, kCifar };
+
+/// By how many pixels each way kCifar shifts at most, where nobody says otherwise.
+inline constexpr int kUsualShift = 4;
 
 /// The styles as configurations name them, for ObjectReader::choice.
 std::vector<std::pair<std::string, Style>> style_choices();
@@ -26,8 +29,10 @@ class Preprocess {
  public:
   /// image_size S: the square side of the input. evaluation_resize: what the shorter side is scaled
   /// to before the central S x S are cut out; equal to S it leaves no border. 0: round(S * 256 /
-  /// 224), and S for kCifar. Throws ConfigError when it is below S, or S below 1.
-  Preprocess(Style style, int image_size, int evaluation_resize = 0);
+  /// 224), and S for kCifar. largest_shift: for kCifar alone. Throws ConfigError when the resize is
+  /// below S, S below 1, or the shift not in 0 ... S.
+  Preprocess(Style style, int image_size, int evaluation_resize = 0,
+             int largest_shift = kUsualShift);
 
   int image_size() const { return image_size_; }
   int evaluation_resize() const { return evaluation_resize_; }
@@ -47,7 +52,7 @@ class Preprocess {
   void normalize(std::span<float> out) const;
 
   Style style_;
-  int image_size_, evaluation_resize_;
+  int image_size_, evaluation_resize_, largest_shift_;
 };
 
 }  // namespace resnet50

@@ -139,6 +139,24 @@ TEST(Preprocess, ShiftsSmallImagesByUpToFourPixelsOverBlack) {
   EXPECT_EQ(std::get<0>(*seen.rbegin()), 4);
 }
 
+TEST(Preprocess, ShiftsNoFurtherThanAsked) {
+  const dataset::Image image = unique_image(32);
+  const Preprocess still(Style::kCifar, 32, 0, 0);
+  std::vector<float> plain(3 * 1024), mirror(3 * 1024), out(3 * 1024);
+  still.evaluate(image, plain);
+  for (std::size_t i = 0; i < mirror.size(); ++i) mirror[i] = plain[i / 32 * 32 + 31 - i % 32];
+  int mirrored = 0;
+  for (std::uint64_t index = 0; index < 100; ++index) {
+    auto random = stream(index);
+    still.train(image, random, out);
+    ASSERT_TRUE(out == plain || out == mirror) << index;
+    mirrored += out == mirror ? 1 : 0;
+  }
+  EXPECT_GT(mirrored, 25);
+  EXPECT_LT(mirrored, 75);
+  EXPECT_THROW(Preprocess(Style::kCifar, 32, 0, 33), base::ConfigError);
+}
+
 TEST(Preprocess, MirrorsHalfOfTheViews) {
   // Left half dark, right half bright: the outer columns tell.
   dataset::Image image{32, 32, {}};

@@ -1,0 +1,114 @@
+"""Whether training here ends where PyTorch's ends: three seeds each on 1, 2 and 4 ranks under one configuration.
+
+Hides the runs' files. Every run goes through all epochs, whatever the target. Run it in the project's folder; it
+takes an hour and a half on two cores, and goes on where it was stopped:
+
+    python3 tests/parity/accuracy.py build/release/trainmark --output results/reference/trainmark_cifar10.json
+
+The file is written after every run. PyTorch's curves come from train_cifar10.py. Exit code 1 when the mean accuracy of
+a number of ranks differs from PyTorch's by more than 1.5 points, or a run ends below 72 % or after 10 minutes.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+MOST_POINTS, LEAST_ACCURACY, MOST_SECONDS = 1.5, 0.72, 600.0
+TARGET_MISSED = 6
+
+
+def read_log(path):
+    """Curve and seconds of a run."""
+    times, curve = {}, []
+    for line in path.read_text().splitlines():
+        record = json.loads(line.split(":::MLLOG ")[1])
+        times.setdefault(record["key"], record["time_ms"])
+        if record["key"] == "eval_accuracy":
+            curve.append({"epoch": record["metadata"]["epoch_num"], "eval_accuracy": record["value"],
+                          "seconds": round((record["time_ms"] - times["run_start"]) / 1e3, 1)})
+    return curve, round((times["run_stop"] - times["run_start"]) / 1e3, 1)
+
+
+def train(program, config, ranks, seed):
+    """One run, two threads in all where there are fewer ranks than cores."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [program, "run", config, "--set", f"seed={seed}", "--set", "target.quality=1",
+                   "--set", f"results.directory={folder}"]
+        if ranks > 1:
+            command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *command]
+        environment = dict(os.environ, OMP_NUM_THREADS=str(max(1, (os.cpu_count() or 1) // ranks)))
+        if os.getuid() == 0:
+            environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode != TARGET_MISSED:
+            sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+        log = next(pathlib.Path(folder).glob("*/resnet50/result_1.txt"))
+        curve, seconds = read_log(log)
+        account = json.loads(log.with_name("result_1.telemetry.json").read_text())["provenance"]
+    machine = {key: account["machine"][key]
+               for key in ("cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system")}
+    return {"ranks": ranks, "seed": seed, "seconds": seconds, "eval_accuracy": curve[-1]["eval_accuracy"],
+            "epochs": curve}, {"machine": machine, "build": account["build"], "libraries": account["libraries"]}
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def judge(runs, peer):
+    """Prints the comparison; whether all of it holds."""
+    ends = [run["epochs"][-1]["eval_accuracy"] for run in peer["runs"]]
+    print(f"PyTorch, seeds {' '.join(str(run['seed']) for run in peer['runs'])}: "
+          f"{' '.join(f'{end:.4f}' for end in ends)}, mean {mean(ends):.4f}")
+    holds = True
+    for ranks in sorted({run["ranks"] for run in runs}):
+        of_ranks = [run for run in runs if run["ranks"] == ranks]
+        points = 100.0 * (mean(run["eval_accuracy"] for run in of_ranks) - mean(ends))
+        accuracies = " ".join(f"{run['eval_accuracy']:.4f}" for run in of_ranks)
+        seconds = " ".join(f"{run['seconds']:.0f}" for run in of_ranks)
+        print(f"{ranks} ranks: {accuracies}, {points:+.2f} points; {seconds} s")
+        holds &= abs(points) <= MOST_POINTS
+        holds &= all(run["eval_accuracy"] >= LEAST_ACCURACY and run["seconds"] <= MOST_SECONDS for run in of_ranks)
+    return holds
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--config", default="configs/resnet50/cifar10.json")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--ranks", nargs="+", type=int, default=[1, 2, 4])
+    parser.add_argument("--peer", default="results/reference/pytorch_cifar10.json")
+    parser.add_argument("--output", required=True, help="JSON file for curves and machine")
+    options = parser.parse_args()
+    output, recipe = pathlib.Path(options.output), json.loads(pathlib.Path(options.config).read_text())
+    report = {"what": "curves of trainmark under this recipe", "config": options.config, "recipe": recipe, "runs": []}
+    if output.exists():
+        report = json.loads(output.read_text())
+        if report["recipe"] != recipe:
+            sys.exit(f"{output}: holds runs of another recipe; name another file")
+    for ranks in options.ranks:
+        for seed in options.seeds:
+            if any(run["ranks"] == ranks and run["seed"] == seed for run in report["runs"]):
+                continue
+            run, provenance = train(options.program, options.config, ranks, seed)
+            report.update(provenance)
+            report["runs"].append(run)
+            output.write_text(json.dumps(report, indent=1) + "\n")
+            print(f"{ranks} ranks, seed {seed}: {run['eval_accuracy']:.4f} after {run['seconds']:.0f} s", flush=True)
+    peer_path = pathlib.Path(options.peer)
+    if not peer_path.exists():
+        sys.exit(f"{peer_path}: expected PyTorch's curves; train_cifar10.py measures them")
+    peer = json.loads(peer_path.read_text())
+    if peer["recipe"] != recipe:
+        sys.exit(f"{peer_path}: holds curves of another recipe")
+    sys.exit(0 if judge(report["runs"], peer) else 1)
+
+
+if __name__ == "__main__":
+    main()
