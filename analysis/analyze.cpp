@@ -102,7 +102,7 @@ ExitCode verdict(const Report& report, std::ostream& people) {
 ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream& people,
                  std::size_t width) {
   check(options);
-  const Report report = make_report(options.paths);
+  const Report report = make_report(options.paths, {options.threads, options.standard_input});
   const Outputs outputs = outputs_of(options, report);
   refuse_to_overwrite_logs(outputs, report);
   if (options.json == kStandardOutput) {

@@ -17,6 +17,8 @@ struct AnalyzeOptions {
   std::string csv;   ///< a folder for all tables, or a file *.csv for runs.csv alone
   std::string html;  ///< a file
   bool quiet = false;
+  int threads = 0;                         ///< logs read at the same time; 0: one on each CPU
+  std::istream* standard_input = nullptr;  ///< what the path "-" means
 };
 
 /// Text goes to `out` unless quiet or the JSON goes there; which files were written, and what could

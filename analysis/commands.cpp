@@ -20,7 +20,8 @@ base::Command analyze_command() {
   command.declare = [](CLI::App& app) -> base::Command::Action {
     const auto options = std::make_shared<AnalyzeOptions>();
     app.add_option("PATH", options->paths,
-                   "log files, or folders searched for result_*.txt at any depth")
+                   "log files, folders searched for result_*.txt at any depth, quoted patterns "
+                   "such as 'results/{a,b}*', '-' for standard input")
         ->required();
     app.add_option("--json", options->json,
                    "write the report as JSON to this file; '-' for standard output and nothing "
@@ -30,7 +31,10 @@ base::Command analyze_command() {
         "write runs, convergence, subsystems, waiting and systems as CSV into this folder; a "
         "name ending in .csv gets the runs alone");
     app.add_option("--html", options->html, "write the report as one HTML file");
+    app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
+        ->check(CLI::Range(0, 4096));
     app.add_flag("--quiet", options->quiet, "no text report, no names of written files");
+    options->standard_input = &std::cin;
     return [options](runner::Communicator*) {
       return analyze(*options, std::cout, std::cerr, output_width());
     };

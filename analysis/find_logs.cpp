@@ -2,6 +2,8 @@
 // Hides the walk through folders.
 #include "analysis/find_logs.h"
 
+#include <glob.h>
+
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -28,11 +30,28 @@ std::string_view digits(const std::string& text, std::size_t begin, std::size_t 
   return std::string_view(text).substr(begin, end - begin);
 }
 
+/// Adds what a pattern stands for; what exists, or matches nothing, as it is.
+void expand(const std::string& given, std::vector<std::string>& paths) {
+  std::error_code failed;
+  glob_t matches{};
+  if (given != kStandardInput && !fs::exists(fs::symlink_status(given, failed)) &&
+      ::glob(given.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &matches) == 0) {
+    paths.insert(paths.end(), matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  } else {
+    paths.push_back(given);
+  }
+  ::globfree(&matches);
+}
+
 class Finder {
  public:
   explicit Finder(bool name_paths) : name_paths_(name_paths) {}
 
   void add(const std::string& given) {
+    if (given == kStandardInput) {
+      if (seen_.insert(given).second) found_.logs.push_back({given, given, "."});
+      return;
+    }
     std::error_code failed;
     const fs::file_status status = fs::status(given, failed);
     if (!fs::exists(status)) {
@@ -132,8 +151,10 @@ bool natural_less(const std::string& one, const std::string& other) {
 }
 
 FoundLogs find_logs(const std::vector<std::string>& paths) {
-  Finder finder(paths.size() > 1);
-  for (const std::string& path : paths) finder.add(path);
+  std::vector<std::string> expanded;
+  for (const std::string& path : paths) expand(path, expanded);
+  Finder finder(expanded.size() > 1);
+  for (const std::string& path : expanded) finder.add(path);
   return std::move(finder).take_found();
 }
 

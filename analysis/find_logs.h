@@ -8,6 +8,9 @@
 
 namespace analysis {
 
+/// What stands for standard input among the paths.
+inline constexpr char kStandardInput[] = "-";
+
 struct FoundLog {
   std::filesystem::path path;
   std::string name;    ///< relative to the path it was found under; several paths stand before it
@@ -27,7 +30,7 @@ struct FoundLogs {
 };
 
 /// A file is taken whatever its name; a folder is searched for result_*.txt at any depth, without
-/// following links to folders.
+/// following links to folders. What is no path is expanded as a shell does: *, ?, [...], {A,B}.
 FoundLogs find_logs(const std::vector<std::string>& paths);
 
 /// Order of names in which result_2 stands before result_10.

@@ -174,6 +174,7 @@ void Collector::note_not_finite(const mllog::Record& record) {
 
 void Collector::finish(const mllog::RecordReader& reader) {
   using enum Finding::Severity;
+  log_.bytes = reader.bytes();
   log_.records = reader.records();
   log_.other_lines = reader.other_lines();
   if (log_.malformed_records > kToldMalformed) {
@@ -231,17 +232,8 @@ const std::vector<std::string>& config_keys() {
   return known;
 }
 
-ParsedLog parse_log(const fs::path& path) {
-  std::error_code failed;
-  if (!fs::is_regular_file(path, failed)) {
-    throw base::SystemError(path.string() + ": expected a regular file");
-  }
+ParsedLog parse_log(std::istream& in) {
   ParsedLog log;
-  const std::uintmax_t bytes = fs::file_size(path, failed);
-  if (!failed) log.bytes = static_cast<std::int64_t>(bytes);
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw base::system_error(path.string() + ": cannot be opened", errno);
   mllog::RecordReader reader(in);
   Collector collector(log);
   while (const std::optional<mllog::LogItem> item = reader.next()) {
@@ -249,6 +241,17 @@ ParsedLog parse_log(const fs::path& path) {
   }
   collector.finish(reader);
   return log;
+}
+
+ParsedLog parse_log(const fs::path& path) {
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) {
+    throw base::SystemError(path.string() + ": expected a regular file");
+  }
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw base::system_error(path.string() + ": cannot be opened", errno);
+  return parse_log(in);
 }
 
 }  // namespace analysis

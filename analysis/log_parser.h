@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
@@ -66,8 +67,9 @@ struct ParsedLog {
 /// The configuration keys that a report shows.
 const std::vector<std::string>& config_keys();
 
-/// Reads the log in one pass, holding one line at a time. Damaged lines are findings. Throws
+/// Reads the log in one pass, holding a few lines at a time. Damaged lines are findings. Throws
 /// SystemError when the file cannot be opened or read.
 ParsedLog parse_log(const std::filesystem::path& path);
+ParsedLog parse_log(std::istream& in);
 
 }  // namespace analysis

@@ -3,10 +3,12 @@
 #include "analysis/report.h"
 
 #include <map>
+#include <variant>
 
 #include "analysis/find_logs.h"
 #include "analysis/telemetry_file.h"
 #include "runner/base/error.h"
+#include "runner/base/for_each_index.h"
 
 namespace analysis {
 namespace {
@@ -15,17 +17,19 @@ void add_findings(std::vector<Finding>& to, std::vector<Finding> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-RunReport read_run(const FoundLog& found) {
+RunReport read_run(const FoundLog& found, std::istream* standard_input) {
+  const bool is_file = found.path != kStandardInput;
+  if (!is_file && !standard_input) throw base::SystemError("standard input: cannot be read here");
   RunReport run;
   run.name = found.name;
   run.folder = found.folder;
   run.path = found.path;
-  ParsedLog log = parse_log(found.path);
+  ParsedLog log = is_file ? parse_log(found.path) : parse_log(*standard_input);
   run.facts = facts_of(log);
   run.findings = std::move(log.findings);
   add_findings(run.findings, audit(run.facts));
   run.log_parts = log_breakdown(run.facts);
-  run.telemetry = read_telemetry_beside(found.path, run.findings);
+  if (is_file) run.telemetry = read_telemetry_beside(found.path, run.findings);
   if (run.telemetry) add_findings(run.findings, audit(*run.telemetry, run.facts));
   return run;
 }
@@ -68,19 +72,31 @@ std::size_t Report::readable() const {
   return count;
 }
 
-Report make_report(const std::vector<std::string>& paths) {
+Report make_report(const std::vector<std::string>& paths, const ReadOptions& options) {
   Report report;
-  FoundLogs found = find_logs(paths);
+  const FoundLogs found = find_logs(paths);
   for (const UnusablePath& path : found.problems) {
     report.problems.push_back({path.path, path.reason, path.missing});
   }
-  Sets sets;
-  for (const FoundLog& log : found.logs) {
+  // Each in its place, so that the report does not depend on who was first.
+  std::vector<std::variant<RunReport, Problem>> read(found.logs.size());
+  base::for_each_index(read.size(), options.threads, [&](std::size_t i) {
+    const FoundLog& log = found.logs[i];
     try {
-      report.runs.push_back(read_run(log));
-      sets[log.folder].push_back(report.runs.size() - 1);
+      read[i] = read_run(log, options.standard_input);
     } catch (const base::Error& error) {
-      report.problems.push_back({log.path.string(), error.what()});
+      read[i] = Problem{log.path.string(), error.what()};
+    }
+  });
+  Sets sets;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (auto* run = std::get_if<RunReport>(&read[i])) {
+      report.runs.push_back(std::move(*run));
+      if (found.logs[i].path != kStandardInput) {
+        sets[found.logs[i].folder].push_back(report.runs.size() - 1);
+      }
+    } else {
+      report.problems.push_back(std::move(std::get<Problem>(read[i])));
     }
   }
   add_systems(report, sets);

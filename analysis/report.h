@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,9 +52,14 @@ struct Report {
   std::size_t readable() const;
 };
 
-/// Reads the logs in `paths`: files whatever their name, folders recursively for result_*.txt.
-/// Names are relative to the path; with several paths the path stands before them. Never throws
-/// for what it reads: problems and findings tell.
-Report make_report(const std::vector<std::string>& paths);
+struct ReadOptions {
+  int threads = 0;                         ///< logs read at the same time; 0: one on each CPU
+  std::istream* standard_input = nullptr;  ///< what the path "-" means
+};
+
+/// Reads the logs in `paths`, as find_logs() finds them. Names are relative to the path; with
+/// several paths the path stands before them. Never throws for what it reads: problems and findings
+/// tell.
+Report make_report(const std::vector<std::string>& paths, const ReadOptions& options = {});
 
 }  // namespace analysis

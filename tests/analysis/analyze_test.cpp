@@ -57,6 +57,29 @@ TEST(Analyze, SaysWhenAPathIsMissing) {
   EXPECT_THAT(outcome.out, HasSubstr("eval_accuracy")) << "the rest is still told";
 }
 
+TEST(Analyze, ReadsStandardInput) {
+  std::ifstream log(golden::folder("success") + "/result_1.txt", std::ios::binary);
+  ASSERT_TRUE(log);
+  AnalyzeOptions options = reading({"-"});
+  options.standard_input = &log;
+  const Outcome outcome = analyze(options);
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess) << outcome.people;
+  EXPECT_THAT(outcome.out, HasSubstr("eval_accuracy"));
+}
+
+TEST(Analyze, SaysTheSameOnAnyNumberOfThreads) {
+  std::vector<std::string> texts;
+  for (const int threads : {1, 2, 5}) {
+    AnalyzeOptions options = reading({golden::folder("")});
+    options.threads = threads;
+    options.json = "-";
+    texts.push_back(analyze(options).out);
+  }
+  EXPECT_GT(texts[0].size(), 1000u);
+  EXPECT_EQ(texts[0], texts[1]);
+  EXPECT_EQ(texts[0], texts[2]);
+}
+
 TEST(Analyze, WritesOneJsonDocumentAndNothingElseToStandardOutput) {
   AnalyzeOptions options = reading({golden::folder("set")});
   options.json = "-";

@@ -60,6 +60,28 @@ TEST(FindLogs, TellsOfPathsWithoutLogs) {
   EXPECT_TRUE(found.problems[1].missing);
 }
 
+TEST(FindLogs, ExpandsPatternsAsAShellDoes) {
+  const golden::TemporaryFolder folder;
+  for (const char* name : {"a/result_1.txt", "ab/result_1.txt", "c/result_1.txt", "x.log"}) {
+    folder.write(name, "");
+  }
+  const std::string root = folder.path().string();
+  EXPECT_EQ(names_in({root + "/a*"}).size(), 2u);
+  EXPECT_THAT(names_in({root + "/{c,a}"}),
+              testing::ElementsAre(root + "/a/result_1.txt", root + "/c/result_1.txt"));
+  EXPECT_THAT(names_in({root + "/?.log"}), testing::ElementsAre("x.log"));
+  const auto none = find_logs({root + "/*.txt"});
+  ASSERT_EQ(none.problems.size(), 1u);
+  EXPECT_TRUE(none.problems[0].missing);
+}
+
+TEST(FindLogs, TakesANameThatLooksLikeAPatternForWhatItIs) {
+  const golden::TemporaryFolder folder;
+  folder.write("[ab]/result_1.txt", "");
+  folder.write("a/result_1.txt", "");
+  EXPECT_THAT(names_in({(folder.path() / "[ab]").string()}), testing::ElementsAre("result_1.txt"));
+}
+
 TEST(FindLogs, DoesNotFollowALinkInACircle) {
   const golden::TemporaryFolder folder;
   folder.write("a/result_1.txt", "");
