@@ -20,23 +20,19 @@ constexpr double kMsPerSecond = 1000.0;
 constexpr double kAsyncFraction = 0.01;
 
 /// First start with first stop, second with second, in file order; a log whose run died while
-/// staging has one start too many.
+/// staging has one start too many. Ranks may tell of the same staging: moments count once.
 void pair_staging(const ParsedLog& log, const Window& window, RunIntervals& result) {
   const std::vector<Mark>& starts = log.all(keys::kStagingStart);
   const std::vector<Mark>& stops = log.all(keys::kStagingStop);
   result.has_staging = !starts.empty() || !stops.empty();
+  Intervals whole;
   for (std::size_t i = 0; i < std::min(starts.size(), stops.size()); ++i) {
-    result.staging_ms += stops[i].time_ms - starts[i].time_ms;
+    whole.push_back({starts[i].time_ms, stops[i].time_ms, {}, starts[i].order, {}});
     const double begin = std::max(starts[i].time_ms, window.begin_ms);
     const double end = std::min(stops[i].time_ms, window.end_ms);
     if (begin < end) result.staging.push_back({begin, end, {}, starts[i].order, {}});
   }
-}
-
-double plain_sum_ms(const Intervals& intervals) {
-  double sum = 0.0;
-  for (const Interval& interval : intervals) sum += interval.end_ms - interval.begin_ms;
-  return sum;
+  result.staging_ms = covered_ms(whole);
 }
 
 bool is_whole(const Interval& interval) {
@@ -178,7 +174,7 @@ RunParts parts_of(const RunIntervals& intervals, const Window& window) {
   const double both_ms = shared_ms(intervals.epochs, intervals.evaluations);
   if (intervals.has_staging) {
     parts.staging_s = intervals.staging_ms / kMsPerSecond;
-    parts.staging_in_run_s = plain_sum_ms(intervals.staging) / kMsPerSecond;
+    parts.staging_in_run_s = covered_ms(intervals.staging) / kMsPerSecond;
   }
   if (intervals.has_evaluations) {
     parts.eval_s = eval_ms / kMsPerSecond;

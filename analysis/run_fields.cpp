@@ -124,10 +124,11 @@ void add_parts(Table& table) {
   table.push_back({"epoch_unit", "",
                    "what the log marks: epochs, or (without any epoch_start) blocks of epochs",
                    epoch_unit});
-  table.push_back({"staging_s", "s",
-                   "staging_start to staging_stop, summed, inside and outside the run; absent "
-                   "without such records",
-                   [](const RunFacts& f) { return optional_value(f.parts.staging_s); }});
+  table.push_back(
+      {"staging_s", "s",
+       "staging_start to staging_stop, each moment once, inside and outside the run; absent "
+       "without such records",
+       [](const RunFacts& f) { return optional_value(f.parts.staging_s); }});
   table.push_back({"staging_in_run_s", "s", "the part of staging_s between run_start and run_stop",
                    [](const RunFacts& f) { return optional_value(f.parts.staging_in_run_s); }});
   table.push_back({"epoch_s", "s", "time inside at least one epoch (or block)",
