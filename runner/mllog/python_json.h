@@ -58,11 +58,22 @@ class JsonText {
 };
 
 /// A member of an object.
-struct JsonMember {
+class JsonMember {
+ public:
+  JsonMember(std::string_view quoted, JsonText value_, bool is_plain)
+      : quoted_name(quoted), value(value_), is_plain_name(is_plain) {}
+
   std::string_view quoted_name;  ///< with its quotes, not decoded
   JsonText value;
-  bool is_plain_name = true;  ///< ASCII without escapes
-  bool is_named(std::string_view name) const;
+  bool is_plain_name;  ///< ASCII without escapes
+
+  bool is_named(std::string_view name) const {
+    if (!is_plain_name) return is_named_in_escapes(name);
+    return quoted_name.substr(1, quoted_name.size() - 2) == name;
+  }
+
+ private:
+  bool is_named_in_escapes(std::string_view name) const;
 };
 
 /// Whether `text` is one value, blanks around it allowed: that value, or why not. If it is an

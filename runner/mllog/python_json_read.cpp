@@ -188,8 +188,8 @@ class Parser {
     if constexpr (kDecode) return parse_value(&(*out)[decoded], depth + 1);  // the last wins
     if (!parse_value(nullptr, depth + 1)) return false;
     if (members_ && depth == 0) {
-      members_->push_back({text_.substr(name, name_end - name),
-                           JsonText(text_.substr(value, at_ - value)), is_plain_name});
+      members_->emplace_back(text_.substr(name, name_end - name),
+                             JsonText(text_.substr(value, at_ - value)), is_plain_name);
     }
     return true;
   }
@@ -372,9 +372,8 @@ std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
   return result;
 }
 
-bool JsonMember::is_named(std::string_view name) const {
-  if (!is_plain_name) return JsonText(quoted_name).string() == name;
-  return quoted_name.substr(1, quoted_name.size() - 2) == name;
+bool JsonMember::is_named_in_escapes(std::string_view name) const {
+  return JsonText(quoted_name).string() == name;
 }
 
 bool JsonText::is_number() const {

@@ -189,12 +189,17 @@ std::string RecordReader::fill(std::string_view payload, Record& record) {
   const auto whole = std::get<JsonText>(scanned);
   if (!whole.is_object()) return "must be a JSON object, got " + shown(whole);
   JsonText time, key, type;
-  for (const JsonMember& member : members_) {  // the last of a name wins
-    if (member.is_named("time_ms")) time = member.value;
-    if (member.is_named("key")) key = member.value;
-    if (member.is_named("event_type")) type = member.value;
-    if (member.is_named("value")) record.value = member.value;
-    if (member.is_named("metadata")) record.metadata = member.value;
+  const std::pair<std::string_view, JsonText*> places[] = {{"time_ms", &time},
+                                                           {"event_type", &type},
+                                                           {"key", &key},
+                                                           {"value", &record.value},
+                                                           {"metadata", &record.metadata}};
+  for (const JsonMember& member : members_) {
+    for (const auto& [name, place] : places) {
+      if (!member.is_named(name)) continue;
+      *place = member.value;  // the last of a name wins
+      break;
+    }
   }
   if (time.is_absent()) return "has no time_ms";
   const std::optional<double> time_ms = read_time(time);
