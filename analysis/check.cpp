@@ -35,7 +35,7 @@ void require_consistent(const CheckOptions& options) {
   }
 }
 
-/// The newest round that the flags leave and that lists the benchmark.
+/// The newest round that the flags leave and that has rules for the benchmark.
 const Round& round_to_list(const RuleBook& book, const CheckOptions& options) {
   const Wanted wanted{options.usage, options.round};
   const auto choice = mllog::rules::choose_by_path(book, wanted, "");
@@ -44,12 +44,12 @@ const Round& round_to_list(const RuleBook& book, const CheckOptions& options) {
   for (const Round& round : book.rounds()) {
     const bool wanted_usage = options.usage.empty() || round.usage == options.usage;
     if (!wanted_usage || (choice && choice->round != &round)) continue;
-    if (round.lists(options.rules)) newest = &round;
+    if (round.judges(options.rules)) newest = &round;
     known = round.benchmarks;
   }
   if (newest != nullptr) return *newest;
-  if (!choice) throw ConfigError("--rules: no round lists the benchmark " + options.rules);
-  throw ConfigError(fmt::format("--rules: {} does not list the benchmark {}; it lists {}",
+  if (!choice) throw ConfigError("--rules: no round has rules for the benchmark " + options.rules);
+  throw ConfigError(fmt::format("--rules: {} has no rules for the benchmark {}; it lists {}",
                                 choice->round->name(), options.rules, fmt::join(known, ", ")));
 }
 

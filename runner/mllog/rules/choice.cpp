@@ -152,7 +152,7 @@ Choice choose_by_log(const RuleBook& book, const Wanted& wanted, const Evidence&
   std::vector<const Round*> listing = rounds;
   std::string why = "the log names no benchmark";
   if (evidence.benchmark) {
-    std::erase_if(listing, [&](const Round* round) { return !round->lists(*evidence.benchmark); });
+    std::erase_if(listing, [&](const Round* round) { return !round->judges(*evidence.benchmark); });
     why = fmt::format("no round{} lists the benchmark \"{}\"", chosen, *evidence.benchmark);
   }
   const bool is_listed = evidence.benchmark && !listing.empty();

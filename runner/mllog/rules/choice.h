@@ -42,8 +42,8 @@ void require_known(const RuleBook& book, const Wanted& wanted);
 std::optional<Choice> choose_by_path(const RuleBook& book, const Wanted& wanted,
                                      const std::string& path);
 
-/// Where flags and path fix no round: the earliest round that lists the benchmark and was published
-/// after the log was written, else the newest that lists it.
+/// Where flags and path fix no round: the earliest round that has rules for the benchmark and was
+/// published after the log was written, else the newest that has.
 Choice choose_by_log(const RuleBook& book, const Wanted& wanted, const Evidence& evidence);
 
 }  // namespace mllog::rules

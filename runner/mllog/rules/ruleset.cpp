@@ -5,6 +5,13 @@
 #include <algorithm>
 
 namespace mllog::rules {
+namespace {
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
 
 const Rule* RuleFile::find(const std::string& key) const {
   const auto found =
@@ -19,10 +26,11 @@ const RuleFile* Ruleset::find(const std::string& file) const {
 }
 
 bool Round::lists(const std::string& benchmark) const {
-  const auto holds = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), benchmark) != names.end();
-  };
-  return holds(benchmarks) || holds(closed_benchmarks);
+  return holds(benchmarks, benchmark) || holds(closed_benchmarks, benchmark);
+}
+
+bool Round::judges(const std::string& benchmark) const {
+  return lists(benchmark) && !holds(no_rules, benchmark);
 }
 
 }  // namespace mllog::rules

@@ -101,6 +101,8 @@ struct Round {
   std::string name() const { return usage + "-" + number; }            ///< "hpc-1.0"
   std::string ruleset() const { return usage + "-" + number + ".0"; }  ///< "hpc-1.0.0"
   bool lists(const std::string& benchmark) const;
+  /// Lists it, and does not lack rules for it.
+  bool judges(const std::string& benchmark) const;
 };
 
 /// The rules of a round. A log is judged by the file "common" and those that its records make

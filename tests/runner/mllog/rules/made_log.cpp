@@ -24,7 +24,8 @@ using mllog::rules::RuleBook;
 using Kind = Condition::Kind;
 
 std::string list_of_ones(double length) {
-  return fmt::format("[{}]", fmt::join(std::vector<int>(static_cast<std::size_t>(length), 1), ", "));
+  return fmt::format("[{}]",
+                     fmt::join(std::vector<int>(static_cast<std::size_t>(length), 1), ", "));
 }
 
 const Condition* find(const Predicate& predicate, Kind kind) {
@@ -98,9 +99,9 @@ int place(const std::string& key) {
   static const std::vector<std::string> first = {"submission_division", "cache_clear",
                                                  "init_start"};
   static const std::vector<std::string> last = {
-      "init_stop", "run_start",  "staging_start", "staging_stop",  "block_start", "epoch_start",
-      "eval_start", "eval_error", "eval_accuracy", "eval_stop", "epoch_stop", "block_stop",
-      "run_stop"};
+      "init_stop",   "run_start",  "staging_start", "staging_stop",  "block_start",
+      "epoch_start", "eval_start", "eval_error",    "eval_accuracy", "eval_stop",
+      "epoch_stop",  "block_stop", "run_stop"};
   const auto early = std::find(first.begin(), first.end(), key);
   if (early != first.end()) return static_cast<int>(early - first.begin());
   const auto late = std::find(last.begin(), last.end(), key);
