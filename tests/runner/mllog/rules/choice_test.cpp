@@ -79,7 +79,7 @@ TEST(ByLog, TakesTheRoundThatWasPublishedNext) {
   EXPECT_EQ(by_log("llama2_70b_lora", k2024May).round->name(), "training-4.0");
   EXPECT_EQ(by_log("dlrm_dcnv2", k2021October).round->name(), "training-3.0");
   EXPECT_THAT(by_log("deepcam", k2021October).why,
-              HasSubstr("the log is of 2021-10-16, before hpc-1.0 was published on 2021-11-17"));
+              HasSubstr("the log is of 2021-10-15, before hpc-1.0 was published on 2021-11-17"));
 }
 
 TEST(ByLog, TakesTheNewestForLaterLogsAndForThoseWithoutADate) {

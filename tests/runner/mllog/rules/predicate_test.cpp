@@ -107,7 +107,7 @@ TEST(Closeness, AllowsABillionth) {
 
 TEST(Multiples, AllowAHundredThousandth) {
   EXPECT_EQ(asked(Kind::kMultipleOf, 0.001, "0.8"), Answer(true));
-  EXPECT_EQ(asked(Kind::kMultipleOf, 0.001, "0.80000001"), Answer(false));
+  EXPECT_EQ(asked(Kind::kMultipleOf, 0.001, "0.8000001"), Answer(false));
   EXPECT_EQ(asked(Kind::kMultipleOf, 0.001, "0.800000005"), Answer(true));
   EXPECT_EQ(asked(Kind::kMultipleOf, 0.001, "Infinity"), kCannotTell);
   EXPECT_EQ(asked(Kind::kMultipleOf, 1, "2.5"), Answer(false));
