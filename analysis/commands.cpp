@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "analysis/analyze.h"
+#include "analysis/check.h"
 
 namespace analysis {
 namespace {
@@ -42,8 +43,45 @@ base::Command analyze_command() {
   return command;
 }
 
+base::Command check_command() {
+  base::Command command;
+  command.name = "check";
+  command.summary = "whether logs are valid under the rules of their round";
+  command.example = "trainmark check results/ --round hpc-3.0 --json verdicts.json";
+  command.declare = [](CLI::App& app) -> base::Command::Action {
+    const auto options = std::make_shared<CheckOptions>();
+    app.add_option("PATH", options->paths,
+                   "log files, folders searched for result_*.txt at any depth, quoted patterns "
+                   "such as 'results/{a,b}*', '-' for standard input");
+    app.add_option("--usage", options->usage,
+                   "training or hpc; told from path and benchmark if absent");
+    app.add_option("--round", options->round,
+                   "the round whose rules apply, such as hpc-3.0 or training-4.0; told from path, "
+                   "benchmark and date if absent");
+    app.add_option("--overlay", options->overlays,
+                   "a file or folder of rules that add to the program's own or replace them")
+        ->allow_extra_args(false);
+    app.add_flag("--werror", options->werror, "a warning fails a log");
+    app.add_option("--json", options->json,
+                   "write verdicts and findings as JSON to this file; '-' for standard output and "
+                   "nothing else there");
+    app.add_flag("--quiet", options->quiet, "of logs that pass, tell only their number");
+    app.add_option("--rules", options->rules,
+                   "list the rules for this benchmark, of its newest round or that of --round");
+    app.add_flag("--rounds", options->rounds, "list the rounds and their benchmarks");
+    app.add_option("--threads", options->threads,
+                   "logs judged at the same time; 0: one on each CPU")
+        ->check(CLI::Range(0, 4096));
+    options->standard_input = &std::cin;
+    return [options](runner::Communicator*) {
+      return check(*options, std::cout, std::cerr, output_width());
+    };
+  };
+  return command;
+}
+
 }  // namespace
 
-std::vector<base::Command> commands() { return {analyze_command()}; }
+std::vector<base::Command> commands() { return {analyze_command(), check_command()}; }
 
 }  // namespace analysis

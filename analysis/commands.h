@@ -8,7 +8,7 @@
 
 namespace analysis {
 
-/// analyze: the only one so far. Needs no ranks.
+/// analyze, check. They need no ranks.
 std::vector<base::Command> commands();
 
 }  // namespace analysis

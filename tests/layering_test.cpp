@@ -29,6 +29,7 @@ std::string room_of(const std::string& path) {
   if (parts[0] == "workloads") return nested ? "workloads/" + parts[1] : "workloads";
   static const Rooms inner = {"runner/base", "runner/mllog", "runner/telemetry", "staging/dataset"};
   const std::string folder = parts[0] + "/" + parts[1];
+  if (folder == "runner/mllog" && parts.size() > 3 && parts[2] == "rules") return folder + "/rules";
   return nested && inner.contains(folder) ? folder : parts[0];
 }
 
@@ -37,14 +38,15 @@ Rooms visible_from(const std::string& room) {
   static const std::map<std::string, Rooms> table = {
       {"runner/base", {}},
       {"runner/mllog", {"runner/base"}},
+      {"runner/mllog/rules", {"runner/base", "runner/mllog"}},
       {"runner/telemetry", {"runner/base"}},
-      {"runner", {"runner/base", "runner/mllog", "runner/telemetry"}},
+      {"runner", {"runner/base", "runner/mllog", "runner/mllog/rules", "runner/telemetry"}},
       {"staging/dataset", {"runner/base"}},
       {"staging", {"staging/dataset", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
       {"workloads/nn", {"runner/base"}},
       {"workloads/parallel",
        {"workloads/nn", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
-      {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}}};
+      {"analysis", {"runner/base", "runner/mllog", "runner/mllog/rules", "runner/telemetry"}}};
   const auto found = table.find(room);
   if (found != table.end()) return found->second;
   return {"workloads/nn", "workloads/parallel", "staging",      "staging/dataset",
@@ -61,7 +63,8 @@ bool may_use_library(const std::string& room, const std::string& header) {
   static const std::regex guarded("(mpi|hdf5|dnnl\\w*)\\.(h|hpp)|oneapi/dnnl/.*");
   if (room == "main" || !std::regex_match(header, guarded)) return true;
   if (header == "mpi.h") return room == "runner";
-  static const Rooms without = {"runner/base", "runner/mllog", "runner/telemetry", "analysis"};
+  static const Rooms without = {"runner/base", "runner/mllog", "runner/mllog/rules",
+                                "runner/telemetry", "analysis"};
   return !without.contains(room);
 }
 

@@ -1,0 +1,339 @@
+// Reads files of rules.
+// Hides their format, which configs/rules/README.md describes.
+#include "runner/mllog/rules/dated_rules.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/base/object_reader.h"
+
+namespace mllog::rules {
+namespace {
+
+using base::ConfigError;
+using base::ObjectReader;
+using Json = nlohmann::json;
+using Texts = std::vector<std::string>;
+
+/// Takes the array of objects under `key` out of `object`, as an ObjectReader knows none.
+std::vector<Json> take_objects(Json& object, const char* key, const std::string& where) {
+  if (!object.is_object()) throw ConfigError(where + ": must be a JSON object");
+  const auto found = object.find(key);
+  if (found == object.end()) return {};
+  if (!found->is_array() || found->empty()) {
+    throw ConfigError(where + ": /" + key + ": must be an array of objects, not empty");
+  }
+  std::vector<Json> items(found->begin(), found->end());
+  object.erase(found);
+  return items;
+}
+
+/// What an item calls itself, for messages.
+std::string name_in(const Json& item, const char* key, std::size_t index) {
+  const bool named = item.is_object() && item.contains(key) && item[key].is_string();
+  return named ? item[key].get<std::string>() : std::to_string(index);
+}
+
+Edition read_edition(const ObjectReader& in) {
+  Edition when;
+  when.since = in.optional<std::string>("since", "", "the first round it belongs to");
+  when.until = in.optional<std::string>("until", "", "the last round it belongs to");
+  when.except = in.optional<Texts>("except", {}, "rounds between that it does not belong to");
+  return when;
+}
+
+void add_number(const ObjectReader& in, const char* key, Condition::Kind kind, Predicate& to) {
+  if (!in.has(key)) return;
+  const bool divides =
+      kind == Condition::Kind::kMultipleOf || kind == Condition::Kind::kPowerOfTwoTimes;
+  Condition condition{kind, 0.0, {}, {}};
+  condition.number =
+      in.required<double>(key, "a number", divides ? base::positive() : base::Check<double>());
+  to.push_back(std::move(condition));
+}
+
+void add_texts(const ObjectReader& in, Predicate& to) {
+  using enum Condition::Kind;
+  if (in.has("equals_text")) {
+    to.push_back({kOneOfTexts, 0.0, {}, {in.required<std::string>("equals_text", "a text")}});
+  }
+  if (in.has("not_text")) {
+    to.push_back({kNotText, 0.0, {}, {in.required<std::string>("not_text", "a text")}});
+  }
+  const auto not_empty = [](const auto& list) { return !list.empty(); };
+  if (in.has("one_of")) {
+    to.push_back({kOneOfTexts,
+                  0.0,
+                  {},
+                  in.required<Texts>("one_of", "texts", {"must not be empty", not_empty})});
+  }
+  if (in.has("one_of_numbers")) {
+    to.push_back({kOneOfNumbers,
+                  0.0,
+                  in.required<std::vector<double>>("one_of_numbers", "numbers",
+                                                   {"must not be empty", not_empty}),
+                  {}});
+  }
+}
+
+void add_truths(const ObjectReader& in, Predicate& to) {
+  const base::Check<bool> is_true{"must be true", [](bool value) { return value; }};
+  for (const auto& [key, kind] : {std::pair("true", Condition::Kind::kTrue),
+                                  {"benchmark_of_round", Condition::Kind::kBenchmarkOfRound}}) {
+    if (!in.has(key)) continue;
+    in.required<bool>(key, "asks for it", is_true);
+    to.push_back({kind, 0.0, {}, {}});
+  }
+}
+
+Predicate read_predicate(const ObjectReader& in) {
+  using enum Condition::Kind;
+  Predicate predicate;
+  for (const auto& [key, kind] : {std::pair("above", kAbove),
+                                  {"at_least", kAtLeast},
+                                  {"below", kBelow},
+                                  {"at_most", kAtMost},
+                                  {"equals", kEquals},
+                                  {"length", kLength},
+                                  {"length_at_least", kLengthAtLeast},
+                                  {"close_to", kCloseTo},
+                                  {"multiple_of", kMultipleOf},
+                                  {"power_of_two_times", kPowerOfTwoTimes}}) {
+    add_number(in, key, kind, predicate);
+  }
+  add_texts(in, predicate);
+  add_truths(in, predicate);
+  in.reject_unknown();
+  if (predicate.empty()) throw ConfigError(in.where() + ": must hold a condition, is empty");
+  return predicate;
+}
+
+std::string read_name(const ObjectReader& in, const char* key, const char* help) {
+  return in.required<std::string>(key, help, base::not_empty());
+}
+
+/// The kinds of check, by the key that only they have.
+Check read_check_kind(const ObjectReader& in) {
+  using enum Check::Kind;
+  const base::Check<Texts> not_empty{"must not be empty",
+                                     [](const Texts& names) { return !names.empty(); }};
+  Check check;
+  if (in.has("value")) {
+    check.kind = kValue;
+    check.predicate = read_predicate(in.object("value", "of the value"));
+  } else if (in.has("member")) {
+    check.kind = kMember;
+    check.names = {read_name(in, "member", "of the metadata")};
+    check.predicate = read_predicate(in.object("is", "of that member"));
+  } else if (in.has("has")) {
+    check.kind = kHasAny;
+    check.names = in.required<Texts>("has", "one of these members of the metadata", not_empty);
+  } else if (in.has("after")) {
+    check.kind = kAfter;
+    check.names = {read_name(in, "after", "a key")};
+  } else if (in.has("before")) {
+    check.kind = kBefore;
+    check.names = {read_name(in, "before", "a key")};
+  } else if (in.has("minutes_since")) {
+    check.kind = kMinutesSince;
+    check.names = {read_name(in, "minutes_since", "a key")};
+    check.below_minutes = in.required<double>("below", "minutes", base::positive());
+    if (in.has("below_in_open")) {
+      check.below_minutes_in_open =
+          in.required<double>("below_in_open", "minutes, open division", base::positive());
+    }
+  } else {
+    throw ConfigError(in.where() +
+                      ": must have one of value, member, has, after, before, minutes_since");
+  }
+  return check;
+}
+
+Dated<Check> read_check(const Json& json, const std::string& where) {
+  const ObjectReader in(json, where);
+  Dated<Check> dated{read_edition(in), read_check_kind(in)};
+  dated.what.where_has = in.optional<std::string>("where_has", "", "only where metadata has this");
+  in.reject_unknown();
+  return dated;
+}
+
+std::vector<Dated<Check>> read_checks(Json& rule, const char* key, const std::string& where) {
+  std::vector<Dated<Check>> checks;
+  for (const Json& item : take_objects(rule, key, where)) {
+    checks.push_back(
+        read_check(item, where + ", " + key + " " + std::to_string(checks.size() + 1)));
+  }
+  return checks;
+}
+
+Occurrence read_occurrence(const ObjectReader& in, const std::string& key) {
+  using enum Occurrence::Kind;
+  Occurrence occurs;
+  occurs.kind = in.choice<Occurrence::Kind>("occurs", kAny,
+                                            {{"any", kAny},
+                                             {"optional", kOptional},
+                                             {"exactly_one", kExactlyOne},
+                                             {"at_least_one", kAtLeast},
+                                             {"at_least", kAtLeast},
+                                             {"at_least_one_of", kAtLeastOneOf}},
+                                            "how often the key must occur");
+  if (occurs.kind == kAtLeast) {
+    occurs.times = in.optional<std::int64_t>("times", 1, "how often at least", base::at_least(1));
+  } else if (occurs.kind == kAtLeastOneOf) {
+    occurs.keys = in.required<Texts>("of", "the keys; the first is blamed");
+    if (std::find(occurs.keys.begin(), occurs.keys.end(), key) == occurs.keys.end()) {
+      throw ConfigError(in.where("of") + ": must hold the rule's own key " + key);
+    }
+  }
+  return occurs;
+}
+
+Then read_then(const ObjectReader& in, bool& or_common_rules_alone) {
+  Then then;
+  then.file = read_name(in, "file", "that follows; {} stands for the value");
+  then.where = in.optional<std::string>("where", "", "only for this value");
+  then.lower_case = in.optional<bool>("lower_case", false, "the value in lower case");
+  or_common_rules_alone = in.optional<bool>("or_common_rules_alone", false,
+                                            "no file is needed for what the round lists");
+  in.reject_unknown();
+  const bool has_hole = then.file.find("{}") != std::string::npos;
+  if (has_hole != then.where.empty()) {
+    throw ConfigError(in.where("file") + ": must hold {} or go with \"where\", got " + then.file);
+  }
+  return then;
+}
+
+/// "a{1,2}_{b,c}" is a1_b, a1_c, a2_b, a2_c.
+void expand(const std::string& pattern, const std::string& where, Texts& names) {
+  constexpr std::size_t kMostNames = 10'000;
+  const std::size_t open = pattern.find('{');
+  if (open == std::string::npos) {
+    if (names.size() == kMostNames) throw ConfigError(where + ": stands for too many names");
+    names.push_back(pattern);
+    return;
+  }
+  const std::size_t close = pattern.find('}', open);
+  if (close == std::string::npos) throw ConfigError(where + ": { without } in " + pattern);
+  for (std::size_t at = open + 1; at <= close;) {
+    const std::size_t end = std::min(pattern.find(',', at), close);
+    expand(pattern.substr(0, open) + pattern.substr(at, end - at) + pattern.substr(close + 1),
+           where, names);
+    at = end + 1;
+  }
+}
+
+ExactlyThese read_exactly_these(const ObjectReader& in) {
+  ExactlyThese these;
+  these.member = read_name(in, "member", "of the metadata");
+  for (const std::string& pattern : in.required<Texts>("names", "patterns like a{1,2}")) {
+    expand(pattern, in.where("names"), these.names);
+  }
+  in.reject_unknown();
+  std::sort(these.names.begin(), these.names.end());
+  if (these.names.empty() ||
+      std::adjacent_find(these.names.begin(), these.names.end()) != these.names.end()) {
+    throw ConfigError(in.where("names") + ": must hold names, each once");
+  }
+  return these;
+}
+
+DatedRule read_rule(Json json, const std::string& where) {
+  DatedRule dated;
+  dated.where = where;
+  dated.checks = read_checks(json, "checks", where);
+  dated.first_checks = read_checks(json, "first_checks", where);
+  const ObjectReader in(json, where);
+  Rule& rule = dated.rule;
+  rule.key = read_name(in, "key", "the log key");
+  dated.when = read_edition(in);
+  dated.removed = in.optional<bool>("removed", false, "takes away an earlier document's rule");
+  rule.occurs = read_occurrence(in, rule.key);
+  if (in.has("value")) {
+    Check check;
+    check.predicate = read_predicate(in.object("value", "of every record"));
+    dated.checks.insert(dated.checks.begin(), {Edition(), check});
+  }
+  if (in.has("once")) rule.once = read_predicate(in.object("once", "of one record at least"));
+  if (in.has("then")) {
+    rule.then = read_then(in.object("then", "what follows"), dated.or_common_rules_alone);
+  }
+  if (in.has("exactly_these")) {
+    rule.exactly_these = read_exactly_these(in.object("exactly_these", "of the metadata"));
+  }
+  in.reject_unknown();
+  return dated;
+}
+
+DatedFile read_file(Json json, const std::string& where) {
+  DatedFile file;
+  file.where = where;
+  const std::vector<Json> rules = take_objects(json, "rules", where);
+  const ObjectReader in(json, where);
+  file.name = read_name(in, "file", "its name, which other rules follow to");
+  file.when = read_edition(in);
+  in.reject_unknown();
+  for (const Json& rule : rules) {
+    file.rules.push_back(
+        read_rule(rule, where + ", rule " + name_in(rule, "key", file.rules.size() + 1)));
+  }
+  return file;
+}
+
+bool is_round_number(const std::string& text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const std::size_t dot = text.find('.');
+  return dot != std::string::npos && dot > 0 && dot + 1 < text.size() &&
+         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dot), is_digit) &&
+         std::all_of(text.begin() + static_cast<std::ptrdiff_t>(dot) + 1, text.end(), is_digit);
+}
+
+Round read_round(const Json& json, const std::string& usage, const std::string& where) {
+  const ObjectReader in(json, where);
+  Round round;
+  round.usage = usage;
+  round.number =
+      in.required<std::string>("round", "its number", {"must look like 4.0", is_round_number});
+  round.published = in.optional<std::string>("published", "", "the day of its results, YYYY-MM-DD");
+  round.source = in.optional<std::string>("source", "", "where its rules come from");
+  round.no_rules_because = in.optional<std::string>("no_rules_because", "", "why it has none");
+  round.benchmarks = in.optional<Texts>("benchmarks", {}, "what it lists in both divisions");
+  round.closed_benchmarks = in.optional<Texts>("closed_benchmarks", {}, "in the closed one only");
+  round.no_rules = in.optional<Texts>("no_rules", {}, "listed, but without rules upstream");
+  round.no_open_rules = in.optional<Texts>("no_open_rules", {}, "the same, open division only");
+  in.reject_unknown();
+  if (round.benchmarks.empty() == round.no_rules_because.empty()) {
+    throw ConfigError(where + ": must have either benchmarks or no_rules_because");
+  }
+  return round;
+}
+
+}  // namespace
+
+RuleDocument read_rules(const Json& json, const std::string& name) {
+  Json rest = json;
+  RuleDocument document;
+  document.name = name;
+  const std::vector<Json> rounds = take_objects(rest, "rounds", name);
+  const std::vector<Json> files = take_objects(rest, "files", name);
+  const ObjectReader in(rest, name);
+  document.usage = in.required<std::string>(
+      "usage", "training or hpc", {"must be training or hpc", [](const std::string& usage) {
+                                     return usage == "training" || usage == "hpc";
+                                   }});
+  in.reject_unknown();
+  if (rounds.empty() && files.empty()) throw ConfigError(name + ": must have rounds or files");
+  for (const Json& round : rounds) {
+    document.rounds.push_back(
+        read_round(round, document.usage,
+                   name + ", round " + name_in(round, "round", document.rounds.size() + 1)));
+  }
+  for (const Json& file : files) {
+    document.files.push_back(
+        read_file(file, name + ", file " + name_in(file, "file", document.files.size() + 1)));
+  }
+  return document;
+}
+
+}  // namespace mllog::rules

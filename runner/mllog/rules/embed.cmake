@@ -1,0 +1,16 @@
+# Writes OUTPUT, a C++ file that holds the rule files below FOLDER as string literals.
+# Called as: cmake -DOUTPUT=... -DFOLDER=.../configs/rules -P embed.cmake
+file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*.json)
+list(SORT files)
+set(literals "")
+foreach(file ${files})
+  file(READ "${FOLDER}/${file}" content)
+  string(FIND "${content}" ")rule\"" clash)
+  if(NOT clash EQUAL -1)
+    message(FATAL_ERROR "${file} holds the end mark of the string literal that should hold it")
+  endif()
+  string(APPEND literals "    {\"rules/${file}\", R\"rule(${content})rule\"},\n")
+endforeach()
+file(WRITE "${OUTPUT}" "// Generated from configs/rules.\n#include \"runner/mllog/rules/embedded_rules.h\"\n\nnamespace mllog::rules {\nnamespace {\nconstexpr EmbeddedFile kFiles[] = {\n")
+file(APPEND "${OUTPUT}" "${literals}")
+file(APPEND "${OUTPUT}" "};\n}  // namespace\n\nstd::span<const EmbeddedFile> embedded_rules() { return kFiles; }\n\n}  // namespace mllog::rules\n")

@@ -1,0 +1,146 @@
+// What a rule asks of one value.
+// Hides Python's arithmetic where it raises exceptions, and the words.
+#include "runner/mllog/rules/predicate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "runner/mllog/python_json.h"
+
+namespace mllog::rules {
+namespace {
+
+using Kind = Condition::Kind;
+
+/// Python's round() raises for what is not finite.
+Answer is_near_integer(double value) {
+  constexpr double kTolerance = 1e-5;
+  if (!std::isfinite(value)) return {};
+  return std::abs(std::nearbyint(value) - value) < kTolerance;
+}
+
+/// math.log2() raises for what is not positive.
+Answer is_power_of_two(double value) {
+  if (std::isnan(value) || value <= 0.0) return {};
+  return is_near_integer(std::log2(value));
+}
+
+bool is_close(double one, double other) {
+  constexpr double kRelative = 1e-9;
+  if (one == other) return true;
+  if (std::isinf(one) || std::isinf(other)) return false;
+  return std::abs(one - other) <= kRelative * std::max(std::abs(one), std::abs(other));
+}
+
+Answer number_holds(const Condition& condition, double value) {
+  switch (condition.kind) {
+    case Kind::kAbove:
+      return value > condition.number;
+    case Kind::kAtLeast:
+      return value >= condition.number;
+    case Kind::kBelow:
+      return value < condition.number;
+    case Kind::kAtMost:
+      return value <= condition.number;
+    case Kind::kCloseTo:
+      return is_close(value, condition.number);
+    case Kind::kMultipleOf:
+      return is_near_integer(value / condition.number);
+    default:
+      return is_power_of_two(value / condition.number);
+  }
+}
+
+Answer length_holds(const Condition& condition, const JsonText& value) {
+  const auto length = python_length(value);
+  if (!length) return {};
+  const auto wanted = condition.number;
+  const auto found = static_cast<double>(*length);
+  return condition.kind == Kind::kLength ? found == wanted : found >= wanted;
+}
+
+Answer condition_holds(const Condition& condition, const JsonText& value) {
+  const auto is_text = [&](const std::string& text) { return python_equals(value, text); };
+  const auto is_number = [&](double number) { return python_equals(value, number); };
+  switch (condition.kind) {
+    case Kind::kEquals:
+      return is_number(condition.number);
+    case Kind::kOneOfNumbers:
+      return std::any_of(condition.numbers.begin(), condition.numbers.end(), is_number);
+    case Kind::kOneOfTexts:
+    case Kind::kBenchmarkOfRound:
+      return std::any_of(condition.texts.begin(), condition.texts.end(), is_text);
+    case Kind::kNotText:
+      return std::none_of(condition.texts.begin(), condition.texts.end(), is_text);
+    case Kind::kLength:
+    case Kind::kLengthAtLeast:
+      return length_holds(condition, value);
+    case Kind::kTrue:
+      return python_truth(value);
+    default:
+      const auto number = python_number(value);
+      return number ? number_holds(condition, *number) : Answer();
+  }
+}
+
+std::string words(const Condition& condition) {
+  const double number = condition.number;
+  switch (condition.kind) {
+    case Kind::kAbove:
+      return fmt::format("above {}", number);
+    case Kind::kAtLeast:
+      return fmt::format("at least {}", number);
+    case Kind::kBelow:
+      return fmt::format("below {}", number);
+    case Kind::kAtMost:
+      return fmt::format("at most {}", number);
+    case Kind::kEquals:
+      return fmt::format("equal to {}", number);
+    case Kind::kOneOfNumbers:
+      return fmt::format("one of {}", fmt::join(condition.numbers, ", "));
+    case Kind::kOneOfTexts:
+    case Kind::kBenchmarkOfRound:
+      return condition.texts.size() == 1
+                 ? fmt::format("\"{}\"", condition.texts[0])
+                 : fmt::format("one of {}", fmt::join(condition.texts, ", "));
+    case Kind::kNotText:
+      return condition.texts[0].empty() ? "not the empty text"
+                                        : fmt::format("not \"{}\"", condition.texts[0]);
+    case Kind::kLength:
+      return fmt::format("of length {}", number);
+    case Kind::kLengthAtLeast:
+      return number == 0 ? "something with a length" : fmt::format("of length {} or more", number);
+    case Kind::kCloseTo:
+      return fmt::format("equal to {} but for rounding (1e-9)", number);
+    case Kind::kMultipleOf:
+      return number == 1 ? "an integer (within 1e-5)"
+                         : fmt::format("an integer times {} (within 1e-5)", number);
+    case Kind::kPowerOfTwoTimes:
+      return fmt::format("a power of two times {}", number);
+    default:
+      return "true (not 0, empty or null)";
+  }
+}
+
+}  // namespace
+
+Answer holds(const Predicate& predicate, const JsonText& value) {
+  for (const Condition& condition : predicate) {
+    const Answer answer = condition_holds(condition, value);
+    if (!answer || !*answer) return answer;
+  }
+  return true;
+}
+
+std::string words(const Predicate& predicate) {
+  std::string text;
+  for (const Condition& condition : predicate) {
+    text += (text.empty() ? "" : " and ") + words(condition);
+  }
+  return text;
+}
+
+}  // namespace mllog::rules

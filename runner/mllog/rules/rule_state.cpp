@@ -1,0 +1,260 @@
+// What the records so far say of one rule.
+// Hides how a check is answered and the words for what breaks it.
+#include "runner/mllog/rules/rule_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "runner/mllog/record_reader.h"
+#include "runner/mllog/rules/words.h"
+
+namespace mllog::rules {
+namespace {
+
+using Severity = Finding::Severity;
+
+constexpr double kMsPerMinute = 60e3;
+
+/// One rule and the record it is applied to.
+class Application {
+ public:
+  Application(const Ruleset& ruleset, FileState& file, std::size_t which, const Record& record)
+      : ruleset_(ruleset),
+        file_(file),
+        rule_(file.file->rules[which]),
+        state_(file.rules[which]),
+        record_(record) {}
+
+  void run(std::int64_t number) {
+    note_value();
+    const bool first = state_.count == 1;
+    if (first || !rule_.is_checked_once()) {
+      for (const Check& check : rule_.checks) judge(check);
+      if (rule_.exactly_these) note_name(*rule_.exactly_these);
+      if (rule_.then) follow(*rule_.then, number);
+      state_.earliest_ms = std::min(state_.earliest_ms, record_.time_ms);
+    }
+    if (first) {
+      for (const Check& check : rule_.first_checks) judge(check);
+    }
+    if (rule_.once) judge_once(*rule_.once);
+  }
+
+ private:
+  void note_value() {
+    constexpr std::size_t kShownValues = 4;
+    ++state_.count;
+    state_.last_value = record_.value.text();
+    if (state_.count == 1) {
+      state_.first_value = record_.value.text();
+      state_.first_line = record_.line;
+    } else if (!python_equal(JsonText(state_.first_value), record_.value)) {
+      if (state_.different++ == 0) {
+        state_.different_line = record_.line;
+        state_.different_column = record_.column;
+      }
+      const std::string shown = brief(record_.value.text());
+      auto& others = state_.other_values;
+      const bool known = std::find(others.begin(), others.end(), shown) != others.end();
+      if (!known && others.size() < kShownValues) others.push_back(shown);
+    }
+  }
+
+  void tell(const char* aspect, const std::string& text, bool stays = false) {
+    Finding finding{Severity::kError, record_.line, record_.column, rule_.key + ": " + text,
+                    fmt::format("{}/{}/{}", file_.file->name, rule_.key, aspect)};
+    state_.violations.add({{std::move(finding), rule_.key}, rule_.key, stays});
+  }
+
+  void judge(const Check& check) {
+    const Answer answer = holds(check);
+    if (answer && *answer) return;
+    tell(aspect_of(check), (answer ? "" : "cannot be checked: ") + words(check) + found(check));
+  }
+
+  static const char* aspect_of(const Check& check) {
+    switch (check.kind) {
+      case Check::Kind::kValue:
+        return "value";
+      case Check::Kind::kMember:
+      case Check::Kind::kHasAny:
+        return "metadata";
+      case Check::Kind::kMinutesSince:
+        return "time";
+      default:
+        return "order";
+    }
+  }
+
+  std::string found(const Check& check) const {
+    switch (check.kind) {
+      case Check::Kind::kValue:
+        return ", got " + brief(record_.value.text());
+      case Check::Kind::kMember: {
+        const JsonText member = record_.metadata.member(check.names[0]);
+        return member.is_absent() ? ", but there is none" : ", got " + brief(member.text());
+      }
+      case Check::Kind::kHasAny:
+        return record_.metadata.is_object() ? ", but has not"
+                                            : ", got " + brief(record_.metadata.text());
+      case Check::Kind::kAfter:
+        return ", but none stands before it";
+      case Check::Kind::kBefore:
+        return fmt::format(", but one stands in line {}", other(check).first_line);
+      default:
+        return fmt::format(", got {:.3f}",
+                           (record_.time_ms - other(check).earliest_ms) / kMsPerMinute);
+    }
+  }
+
+  const RuleState& other(const Check& check) const { return file_.rules[check.other_rule]; }
+
+  Answer holds(const Check& check) const {
+    if (!check.where_has.empty()) {
+      const Answer has = python_contains(record_.metadata, check.where_has);
+      if (!has) return {};
+      if (!*has) return true;
+    }
+    switch (check.kind) {
+      case Check::Kind::kValue:
+        return rules::holds(check.predicate, record_.value);
+      case Check::Kind::kMember: {
+        const JsonText member = record_.metadata.member(check.names[0]);
+        return member.is_absent() ? Answer() : rules::holds(check.predicate, member);
+      }
+      case Check::Kind::kHasAny:
+        return has_any(check);
+      case Check::Kind::kAfter:
+        return other(check).count > 0;
+      case Check::Kind::kBefore:
+        return other(check).count == 0;
+      default:
+        return record_.time_ms - other(check).earliest_ms < limit_minutes(check) * kMsPerMinute;
+    }
+  }
+
+  Answer has_any(const Check& check) const {
+    bool any = false;
+    for (const std::string& name : check.names) {
+      const Answer has = python_contains(record_.metadata, name);
+      if (!has) return {};
+      any = any || *has;
+    }
+    return any;
+  }
+
+  double limit_minutes(const Check& check) const {
+    if (!check.below_minutes_in_open) return check.below_minutes;
+    const RuleState& division = file_.rules[check.division_rule];
+    if (division.count == 0) return 0.0;
+    const bool open = python_equals(JsonText(division.first_value), "open");
+    return open ? *check.below_minutes_in_open : check.below_minutes;
+  }
+
+  void judge_once(const Predicate& predicate) {
+    const Answer answer = rules::holds(predicate, record_.value);
+    if (answer) {
+      state_.met_once = state_.met_once || *answer;
+    } else {
+      tell("once",
+           fmt::format("cannot be checked: at least one must be {}, got {}", words(predicate),
+                       brief(record_.value.text())),
+           true);
+    }
+  }
+
+  void note_name(const ExactlyThese& these) {
+    state_.seen_names.resize(these.names.size());
+    const JsonText member = record_.metadata.member(these.member);
+    if (member.is_absent()) {
+      state_.strange_name = true;
+      return;  // a check tells
+    }
+    const std::optional<std::string> name = member.string();
+    const auto at =
+        name ? std::lower_bound(these.names.begin(), these.names.end(), *name) : these.names.end();
+    if (at == these.names.end() || *at != *name) {
+      state_.strange_name = true;
+      return;
+    }
+    ++state_.seen_names[static_cast<std::size_t>(at - these.names.begin())];
+  }
+
+  void follow(const Then& then, std::int64_t number) {
+    if (!then.where.empty()) {
+      if (python_equals(record_.value, std::string_view(then.where))) go_to(then.file, number);
+      return;
+    }
+    std::optional<std::string> value = record_.value.string();
+    if (!value && then.lower_case) {
+      tell("then", "cannot choose rules: must be a text, got " + brief(record_.value.text()));
+      return;
+    }
+    if (value && then.lower_case) {
+      std::transform(value->begin(), value->end(), value->begin(),
+                     [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    }
+    std::string name = then.file;
+    if (value) name.replace(name.find("{}"), 2, *value);
+    if (!value || !go_to(name, number)) lacks_rules(then, value.value_or(""));
+  }
+
+  bool go_to(const std::string& name, std::int64_t number) {
+    const RuleFile* const file = ruleset_.find(name);
+    if (file == nullptr) return false;
+    const auto which = static_cast<std::size_t>(file - ruleset_.files.data());
+    std::erase_if(state_.followers, [&](const auto& one) { return one.file == which; });
+    state_.followers.push_back({which, number});
+    return true;
+  }
+
+  void lacks_rules(const Then& then, const std::string& value) {
+    const std::string shown = brief(record_.value.text());
+    if (std::find(then.common_rules_alone.begin(), then.common_rules_alone.end(), value) !=
+        then.common_rules_alone.end()) {
+      state_.notes.push_back(
+          {Severity::kNote, record_.line, record_.column,
+           fmt::format(
+               "{}: {} has no rules of its own here: only those common to all benchmarks of "
+               "{} were applied",
+               rule_.key, shown, ruleset_.name),
+           fmt::format("{}/{}/then", file_.file->name, rule_.key)});
+      return;
+    }
+    tell("then", fmt::format("{} has no rules for {}", ruleset_.name, shown), true);
+  }
+
+  const Ruleset& ruleset_;
+  FileState& file_;
+  const Rule& rule_;
+  RuleState& state_;
+  const Record& record_;
+};
+
+}  // namespace
+
+void Violations::add(Violation violation) {
+  constexpr std::size_t kMostKept = 1000;
+  if (kept.size() < kMostKept) {
+    kept.push_back(std::move(violation));
+  } else {
+    ++more;
+  }
+}
+
+void apply(const Ruleset& ruleset, FileState& file, std::size_t which, const Record& record,
+           std::int64_t number) {
+  Application(ruleset, file, which, record).run(number);
+}
+
+std::string brief(std::string_view json) {
+  constexpr std::size_t kMostBytes = 60;
+  if (json.empty()) return "nothing";
+  if (json.size() <= kMostBytes) return std::string(json);
+  return std::string(json.substr(0, kMostBytes - 4)) + " ...";
+}
+
+}  // namespace mllog::rules

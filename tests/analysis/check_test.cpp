@@ -1,0 +1,246 @@
+// The command `check`: verdicts, lists, exit codes, and what goes where.
+// Hides nothing.
+#include "analysis/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "golden.h"
+#include "runner/mllog/rules/made_log.h"
+
+namespace {
+
+using analysis::CheckOptions;
+using base::ExitCode;
+using golden::TemporaryFolder;
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Outcome {
+  ExitCode code;
+  std::string out, people;
+};
+
+Outcome check(const CheckOptions& options) {
+  std::ostringstream out, people;
+  const ExitCode code = analysis::check(options, out, people, 80);
+  return {code, out.str(), people.str()};
+}
+
+CheckOptions reading(const std::vector<std::string>& paths) {
+  CheckOptions options;
+  options.paths = paths;
+  return options;
+}
+
+std::string good_log() {
+  return made::text_of(
+      made::good_log(made::rules_of("hpc", "1.0"), {"closed", "cosmoflow", "sgd", ""}));
+}
+
+std::string refusal(const CheckOptions& options) {
+  try {
+    check(options);
+  } catch (const base::Error& error) {
+    return (error.code() == ExitCode::kUsage ? "usage: " : "other: ") + std::string(error.what());
+  }
+  return "";
+}
+
+TEST(Check, PassesGoodLogs) {
+  const TemporaryFolder folder;
+  folder.write("hpc_v1.0/result_1.txt", good_log());
+  const Outcome outcome = check(reading({folder.path().string()}));
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess);
+  EXPECT_THAT(outcome.out, HasSubstr("hpc_v1.0/result_1.txt: SUCCESS under hpc-1.0.0 (the path "
+                                     "names hpc_v1.0)\n1 log judged: 1 SUCCESS, 0 FAIL\n"));
+}
+
+TEST(Check, FailsIfOneLogFails) {
+  const TemporaryFolder folder;
+  folder.write("hpc_v1.0/result_1.txt", good_log());
+  const std::string bad = good_log() + ":::MLLOG {\n";
+  folder.write("hpc_v1.0/result_2.txt", bad);
+  const Outcome outcome = check(reading({folder.path().string()}));
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("result_2.txt: FAIL"));
+  const auto lines = std::count(bad.begin(), bad.end(), '\n');
+  EXPECT_THAT(outcome.out, HasSubstr("result_2.txt:" + std::to_string(lines) + ":1: error: not a"));
+  EXPECT_THAT(outcome.out, HasSubstr("2 logs judged: 1 SUCCESS, 1 FAIL\n"));
+}
+
+TEST(Check, TellsOfPassingLogsTheirNumberAloneWhenQuiet) {
+  const TemporaryFolder folder;
+  CheckOptions options = reading({folder.write("result_1.txt", good_log()).string()});
+  options.quiet = true;
+  EXPECT_EQ(check(options).out, "1 log judged: 1 SUCCESS, 0 FAIL\n");
+}
+
+TEST(Check, WritesOneJsonDocument) {
+  const TemporaryFolder folder;
+  folder.write("hpc_v1.0/result_1.txt", good_log() + ":::MLLOG {\n");
+  CheckOptions options = reading({folder.path().string()});
+  options.json = "-";
+  const json document = json::parse(check(options).out);
+  EXPECT_EQ(document["schema"], 1);
+  const json& file = document["files"]["hpc_v1.0/result_1.txt"];
+  EXPECT_EQ(file["verdict"], "FAIL");
+  EXPECT_EQ(file["ruleset"], "hpc-1.0.0");
+  EXPECT_EQ(file["why_this_ruleset"], "the path names hpc_v1.0");
+  EXPECT_EQ(file["rule_files"], json({"common", "closed_common", "closed_cosmoflow"}));
+  EXPECT_EQ(file["failing_keys"], json::array());
+  ASSERT_EQ(file["findings"].size(), 1u);
+  const json& finding = file["findings"][0];
+  EXPECT_EQ(finding["rule"], "log/record");
+  EXPECT_EQ(finding["severity"], "error");
+  EXPECT_EQ(finding["column"], 1);
+  EXPECT_EQ(finding["key"], nullptr);
+  EXPECT_THAT(finding["text"], HasSubstr("not a record"));
+}
+
+TEST(Check, TellsTheRoundFromTheLogWhereThePathDoesNot) {
+  const TemporaryFolder folder;
+  const Outcome outcome = check(reading({folder.write("any name", good_log()).string()}));
+  EXPECT_THAT(outcome.out, HasSubstr("under hpc-0.7.0 (\"cosmoflow\" is a benchmark of hpc and the "
+                                     "log is of 2020-09-13, before hpc-0.7 was published"));
+}
+
+TEST(Check, LetsFlagsDecideTheRound) {
+  const TemporaryFolder folder;
+  folder.write("hpc_v1.0/result_1.txt", good_log());
+  CheckOptions options = reading({folder.path().string()});
+  options.round = "training-4.0";
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("training-4.0.0 (--round training-4.0 asks for it)"));
+}
+
+TEST(Check, RefusesImpossibleRounds) {
+  CheckOptions options = reading({"x"});
+  options.usage = "hpc";
+  options.round = "2.1";
+  EXPECT_THAT(refusal(options),
+              HasSubstr("usage: --usage hpc --round 2.1: there is no such round"));
+  options.round = "training-4.0";
+  EXPECT_THAT(refusal(options), HasSubstr("no such round"));
+}
+
+TEST(Check, FailsOldFormatsForOnePlainReason) {
+  const TemporaryFolder folder;
+  const std::string old = ":::MLL 1558640006.188 run_start: {\"value\": null}\n";
+  folder.write("training_v0.6/result_0.txt", old);
+  folder.write("training_v0.7/result_0.txt", old);
+  folder.write("elsewhere/result_0.txt", old);
+  const Outcome outcome = check(reading({folder.path().string()}));
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("training_v0.6/result_0.txt: FAIL under training-0.6.0"));
+  EXPECT_THAT(outcome.out, HasSubstr("elsewhere/result_0.txt: FAIL"));
+  EXPECT_THAT(outcome.out, HasSubstr("training_v0.7/result_0.txt: FAIL under training-0.7.0"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("run_start")));
+}
+
+TEST(Check, TurnsWarningsIntoErrorsWhenAsked) {
+  const TemporaryFolder folder;
+  const std::string twice = good_log() + made::text_of(made::Line{"opt_name", "\"sgd\""});
+  CheckOptions options = reading({folder.write("hpc_v1.0/result_1.txt", twice).string()});
+  EXPECT_EQ(check(options).code, ExitCode::kSuccess);
+  options.werror = true;
+  EXPECT_EQ(check(options).code, ExitCode::kNonCompliant);
+}
+
+TEST(Check, ReadsStandardInput) {
+  std::istringstream in(good_log());
+  CheckOptions options = reading({"-"});
+  options.standard_input = &in;
+  const Outcome outcome = check(options);
+  EXPECT_THAT(outcome.out, HasSubstr("-: "));
+  EXPECT_THAT(outcome.out, HasSubstr("under hpc-0.7.0"));
+  std::istringstream again(good_log());
+  options.standard_input = &again;
+  options.round = "hpc-1.0";
+  EXPECT_EQ(check(options).code, ExitCode::kSuccess);
+}
+
+TEST(Check, EndsWithDataWhereNothingCouldBeRead) {
+  const TemporaryFolder folder;
+  const std::string missing = (folder.path() / "missing").string();
+  const Outcome outcome = check(reading({missing}));
+  EXPECT_EQ(outcome.code, ExitCode::kData);
+  EXPECT_THAT(outcome.people, HasSubstr("no such file or folder"));
+  const std::string good = folder.write("hpc_v1.0/result_1.txt", good_log()).string();
+  EXPECT_EQ(check(reading({missing, good})).code, ExitCode::kIncomplete);
+}
+
+TEST(Check, NeverOverwritesALog) {
+  const TemporaryFolder folder;
+  CheckOptions options = reading({folder.write("result_1.txt", good_log()).string()});
+  options.json = options.paths[0];
+  EXPECT_THAT(refusal(options), HasSubstr("is one of the logs"));
+}
+
+TEST(Check, ListsTheRulesInWords) {
+  CheckOptions options;
+  options.rules = "deepcam";
+  options.round = "hpc-3.0";
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess);
+  EXPECT_THAT(outcome.out, HasSubstr("hpc-3.0.0"));
+  EXPECT_THAT(outcome.out, HasSubstr("closed_deepcam_cosine_annealing"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("oc20_")));
+  EXPECT_THAT(outcome.out, HasSubstr("- seed: exactly one record"));
+  options.json = "-";
+  const json document = json::parse(check(options).out);
+  EXPECT_EQ(document["ruleset"], "hpc-3.0.0");
+  EXPECT_EQ(document["files"][0]["file"], "common");
+}
+
+TEST(Check, ListsTheNewestRoundUnlessToldAnother) {
+  CheckOptions options;
+  options.rules = "resnet";
+  EXPECT_THAT(check(options).out, HasSubstr("training-4.0.0"));
+  options.rules = "bert";
+  EXPECT_THAT(check(options).out, HasSubstr("only the common ones"));
+  options.rules = "nonsense";
+  EXPECT_THAT(refusal(options), HasSubstr("no round has rules for the benchmark nonsense"));
+  options.rules = "oc20";
+  options.round = "hpc-0.7";
+  EXPECT_THAT(refusal(options), HasSubstr("it lists cosmoflow, deepcam"));
+}
+
+TEST(Check, ListsTheRounds) {
+  CheckOptions options;
+  options.rounds = true;
+  const Outcome outcome = check(options);
+  EXPECT_THAT(outcome.out, HasSubstr("hpc-3.0 (2023-11-08): deepcam, cosmoflow, oc20, openfold"));
+  options.json = "-";
+  EXPECT_GT(json::parse(check(options).out)["rounds"].size(), 16u);
+}
+
+TEST(Check, AppliesOverlays) {
+  const TemporaryFolder folder;
+  const std::string log = folder.write("hpc_v1.0/result_1.txt", good_log()).string();
+  CheckOptions options = reading({log});
+  options.overlays = {folder
+                          .write("site.json",
+                                 R"({"usage": "hpc", "files": [{"file": "common",
+                                     "rules": [{"key": "seed", "occurs": "exactly_one"}]}]})")
+                          .string()};
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("hpc-1.0.0+site"));
+  EXPECT_THAT(outcome.out, HasSubstr("seed: must have exactly one record, found none"));
+}
+
+TEST(Check, WantsAPathOrAList) {
+  EXPECT_THAT(refusal(CheckOptions()), HasSubstr("usage: check: expected a PATH"));
+  CheckOptions options = reading({"x"});
+  options.rounds = true;
+  EXPECT_THAT(refusal(options), HasSubstr("take no PATH"));
+}
+
+}  // namespace
