@@ -144,12 +144,15 @@ TEST(Analyze, TellsWhyAFileCannotBeWritten) {
   EXPECT_THROW(analyze(options), base::SystemError);
 }
 
-TEST(Commands, HoldAnalyzeWhichNeedsNoRanks) {
+TEST(Commands, NeedNoRanksAndHaveExamples) {
   const auto commands = analysis::commands();
-  ASSERT_EQ(commands.size(), 1u);
-  EXPECT_EQ(commands[0].name, "analyze");
-  EXPECT_FALSE(commands[0].needs_mpi);
-  EXPECT_NE(commands[0].example, "");
+  std::vector<std::string> names;
+  for (const base::Command& command : commands) {
+    names.push_back(command.name);
+    EXPECT_FALSE(command.needs_mpi) << command.name;
+    EXPECT_THAT(command.example, HasSubstr("trainmark " + command.name));
+  }
+  EXPECT_THAT(names, testing::ElementsAre("analyze", "check"));
 }
 
 }  // namespace

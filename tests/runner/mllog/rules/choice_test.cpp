@@ -127,7 +127,7 @@ TEST(Gathering, SkipsTimesThatAreNoDatesAndStopsWhenItKnows) {
                          text_of(Line{"submission_benchmark", "\"oc20\"", "{}", 17}) +
                          text_of(Line{"b", "1", "{}", 1.6e12}) +
                          text_of(Line{"submission_benchmark", "\"other\"", "{}", 1.7e12}));
-  const Evidence evidence = gather_evidence(log);
+  const Evidence evidence = mllog::rules::gather_evidence(log);
   EXPECT_EQ(evidence.benchmark, "oc20");
   EXPECT_EQ(evidence.time_ms, 1.6e12);
   EXPECT_TRUE(evidence.has_records);
@@ -135,7 +135,7 @@ TEST(Gathering, SkipsTimesThatAreNoDatesAndStopsWhenItKnows) {
 
 TEST(Gathering, KnowsLinesOfOldFormats) {
   std::istringstream log(":::MLL 1558640006.188 run_start: {\"value\": null}\n");
-  const Evidence evidence = gather_evidence(log);
+  const Evidence evidence = mllog::rules::gather_evidence(log);
   EXPECT_FALSE(evidence.has_records);
   EXPECT_TRUE(evidence.has_old_format);
 }
