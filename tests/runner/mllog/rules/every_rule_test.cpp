@@ -143,7 +143,9 @@ TEST_F(EveryRule, OfValuesIsBrokenByAWrongOne) {
           made::judged(rules, with_value(good, rule.key, made::bad_value(check.predicate)));
       EXPECT_FALSE(judgement.passes);
       EXPECT_THAT(judgement.failing_keys, Contains(rule.key)) << shown(judgement);
-      if (!chooses(rule)) EXPECT_EQ(judgement.failing_keys.size(), 1u) << shown(judgement);
+      if (!chooses(rule)) {
+        EXPECT_EQ(judgement.failing_keys.size(), 1u) << shown(judgement);
+      }
     }
   });
 }

@@ -189,7 +189,7 @@ TEST_F(Corner, AnEmptyFileFails) {
 
 TEST_F(Corner, LineEndsAndTimesAsTextAreFine) {
   std::string text = good_text();
-  for (const std::string& end : {"\r\n", "\r"}) {
+  for (const std::string end : {"\r\n", "\r"}) {
     std::string other;
     for (const char c : text) other += c == '\n' ? end : std::string(1, c);
     EXPECT_TRUE(judged(rules(), other).passes);
