@@ -97,8 +97,7 @@ def main():
             if any(run["ranks"] == ranks and run["seed"] == seed for run in report["runs"]):
                 continue
             run, provenance = train(options.program, options.config, ranks, seed)
-            report.update(provenance)
-            report["runs"].append(run)
+            report["runs"].append(run | provenance)
             output.write_text(json.dumps(report, indent=1) + "\n")
             print(f"{ranks} ranks, seed {seed}: {run['eval_accuracy']:.4f} after {run['seconds']:.0f} s", flush=True)
     peer_path = pathlib.Path(options.peer)

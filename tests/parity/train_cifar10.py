@@ -7,7 +7,8 @@ else. All epochs are trained: the target is ignored. Run it in the project's fol
     OMP_NUM_THREADS=2 python3 tests/parity/train_cifar10.py --seeds 1 2 3 \\
         --output results/reference/pytorch_cifar10.json
 
-The file is rewritten after every epoch. `--steps N` stops each seed after N updates, to try whether it works.
+The file is rewritten after every epoch; seeds that it already holds are not trained again. `--steps N` stops each seed
+after N updates, to try whether it works.
 """
 
 import argparse
@@ -167,6 +168,13 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def whole_runs(found, config):
+    """The runs of an earlier call that came to their end."""
+    if found["recipe"] != config:
+        sys.exit("the output holds runs of another recipe; name another file")
+    return [run for run in found["runs"] if len(run["epochs"]) == config["epochs"]]
+
+
 def main():
     options = parse_arguments()
     config = json.loads(pathlib.Path(options.config).read_text())
@@ -180,10 +188,13 @@ def main():
         if not pathlib.Path(recipe[key]).exists():
             peer.skip(f"{recipe[key]}: this data lies in ../shared, which is absent")
     data = [load_images(recipe[key], recipe[f"{key}_samples"]) for key in ("train", "validation")]
-    report = {"what": "curves of PyTorch under this recipe", "config": options.config, "recipe": config,
-              "machine": machine(), "runs": []}
+    report = {"what": "curves of PyTorch under this recipe", "config": options.config, "recipe": config, "runs": []}
+    if options.output and pathlib.Path(options.output).exists():
+        report["runs"] = whole_runs(json.loads(pathlib.Path(options.output).read_text()), config)
     for seed in options.seeds:
-        report["runs"].append({"seed": seed, "epochs": []})
+        if any(run["seed"] == seed for run in report["runs"]):
+            continue
+        report["runs"].append({"seed": seed, "machine": machine(), "epochs": []})
 
         def note(figures):
             report["runs"][-1]["epochs"].append(figures)
