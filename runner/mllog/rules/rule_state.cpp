@@ -169,18 +169,14 @@ class Application {
   void note_name(const ExactlyThese& these) {
     state_.seen_names.resize(these.names.size());
     const JsonText member = record_.metadata.member(these.member);
-    if (member.is_absent()) {
-      state_.strange_name = true;
-      return;  // a check tells
-    }
     const std::optional<std::string> name = member.string();
     const auto at =
         name ? std::lower_bound(these.names.begin(), these.names.end(), *name) : these.names.end();
-    if (at == these.names.end() || *at != *name) {
-      state_.strange_name = true;
-      return;
+    if (at != these.names.end() && *at == *name) {
+      ++state_.seen_names[static_cast<std::size_t>(at - these.names.begin())];
+    } else if (!state_.strange_name) {
+      state_.strange_name = brief(member.text());
     }
-    ++state_.seen_names[static_cast<std::size_t>(at - these.names.begin())];
   }
 
   void follow(const Then& then, std::int64_t number) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,8 @@ struct RuleState {
   double earliest_ms = 9e99;
   std::string last_value;  ///< JSON
   bool met_once = false;
-  std::vector<std::int64_t> seen_names;  ///< how often, of Rule::exactly_these
-  bool strange_name = false;
+  std::vector<std::int64_t> seen_names;     ///< how often, of Rule::exactly_these
+  std::optional<std::string> strange_name;  ///< the first that is none of them, as JSON
   Violations violations;
   std::vector<Finding> notes;
 

@@ -165,19 +165,25 @@ class Verdict {
   }
 
   void add_names(const ExactlyThese& these) {
-    std::string lacking;
-    std::int64_t wrong = 0;
+    std::vector<std::string> faults;
+    std::int64_t others = 0;
     for (std::size_t i = 0; i < these.names.size(); ++i) {
       const std::int64_t seen = i < state_->seen_names.size() ? state_->seen_names[i] : 0;
       if (seen == 1) continue;
-      if (wrong++ == 0) lacking = fmt::format("{} is named {} times", these.names[i], seen);
+      if (faults.empty()) {
+        faults.push_back(fmt::format("{} is named {} times", these.names[i], seen));
+      } else {
+        ++others;
+      }
     }
-    if (wrong == 0 && !state_->strange_name) return;
-    if (wrong == 0) lacking = "there are others";
-    if (wrong > 1) lacking += fmt::format(", and {} more are not named once", wrong - 1);
+    if (others > 0) faults.push_back(fmt::format("{} more are not named once", others));
+    if (state_->strange_name) {
+      faults.push_back(fmt::format("{} is none of them", *state_->strange_name));
+    }
+    if (faults.empty()) return;
     tell(Severity::kError, "names", 0, 0,
          fmt::format("metadata.{} must name each of {} tensors once, but {}", these.member,
-                     these.names.size(), lacking),
+                     these.names.size(), fmt::join(faults, ", ")),
          true);
     stays_.back().blamed.clear();
   }
