@@ -40,7 +40,7 @@ struct PackageFacts {
 
 /// The embedded facts. Throws ConfigError when they break their own schema.
 const PackageFacts& package_facts();
-/// `text` in the schema of configs/rules/submission/package.json; `name` stands in messages.
+/// `text` in the schema of configs/submission/package.json; `name` stands in messages.
 PackageFacts parse_package_facts(const std::string& text, const std::string& name);
 
 /// Whether `round` is `other` or a later one of the same usage, by numbers: 10.0 is after 9.1.

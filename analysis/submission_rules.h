@@ -7,7 +7,7 @@
 
 namespace analysis {
 
-/// A file of configs/rules/submission.
+/// A file of configs/submission.
 struct EmbeddedFile {
   std::string_view name;  ///< below that folder, "rcp/cosmoflow.json"
   std::string_view content;
