@@ -61,8 +61,7 @@ TEST(PackageCheck, WritesNothingIntoTheTree) {
 
 TEST(PackageCheck, ReadsASubmissionByItself) {
   const SubmissionTree tree;
-  const PackageReport report =
-      check_package(read_package_tree(tree.path("us"), {"hpc", "3.0.0"}));
+  const PackageReport report = check_package(read_package_tree(tree.path("us"), {"hpc", "3.0.0"}));
   EXPECT_TRUE(report.passes());
   ASSERT_EQ(report.sets.size(), 1u);
   EXPECT_EQ(report.sets[0].name, "results/demo/strong/oc20");
@@ -138,8 +137,8 @@ TEST(PackageCheck, TellsOfFilesThatTheLayoutDoesNotKnow) {
 
 TEST(PackageCheck, KnowsWhatToolsLeaveBesideResults) {
   SubmissionTree tree;
-  for (const char* const known : {"compliance_1.out", "rcp_checker.log", "logs/a.log",
-                                  "raw_logs/result_1.txt"}) {
+  for (const char* const known :
+       {"compliance_1.out", "rcp_checker.log", "logs/a.log", "raw_logs/result_1.txt"}) {
     tree.write(kFolder + "/" + known, "");
   }
   const PackageReport report = tree.check();
@@ -377,7 +376,7 @@ TEST(PackageRules, ExplainEachFindingOnce) {
       const std::size_t end = text.find('"', at + 1);
       const std::string word = text.substr(at + 1, end - at - 1);
       const std::size_t dot = word.find('.');
-      static const std::set<std::string> families = {"package", "params", "seed", "system",
+      static const std::set<std::string> families = {"package", "params", "seed",  "system",
                                                      "scaling", "rcp",    "power", "repo"};
       const bool is_rule = dot != std::string::npos && families.contains(word.substr(0, dot)) &&
                            word != "scaling.json" && !word.ends_with(".h") &&

@@ -67,8 +67,7 @@ TEST(SeedCheck, TakesWhatPythonTakesForAnInteger) {
 TEST(SeedCheck, NeedsThePlaceOfTheSeed) {
   for (const char* const metadata : {"{}", R"({"file": "a"})", R"({"lineno": 1})", "\"\""}) {
     SubmissionTree tree;
-    const PackageReport report =
-        with_seed(tree, golden::record("seed", "5", metadata)).check();
+    const PackageReport report = with_seed(tree, golden::record("seed", "5", metadata)).check();
     EXPECT_THAT(rules_of(report), ElementsAre("seed.no-place")) << metadata;
   }
 }

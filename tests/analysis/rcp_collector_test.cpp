@@ -34,9 +34,9 @@ std::string stop(const std::string& status) {
 }
 
 TEST(RcpCollector, TakesTheLastEvaluationBeforeTheStop) {
-  const RcpRun run = run_of(record("submission_benchmark", "\"oc20\"") +
-                            record("global_batch_size", "256") + evaluation("1") +
-                            evaluation("2") + stop("success") + evaluation("3"));
+  const RcpRun run =
+      run_of(record("submission_benchmark", "\"oc20\"") + record("global_batch_size", "256") +
+             evaluation("1") + evaluation("2") + stop("success") + evaluation("3"));
   EXPECT_EQ(run.benchmark, "oc20");
   EXPECT_EQ(run.batch_size, 256.0);
   EXPECT_EQ(run.converged_after, 2.0);
@@ -86,10 +86,9 @@ TEST(RcpCollector, TellsOfRecordsThatOnlyMentionAKey) {
 }
 
 TEST(RcpCollector, PassesOverRecordsThatOnlyMentionAKeyWithoutItsFigures) {
-  const RcpRun run = run_of(
-      record("global_batch_size", "256") + evaluation("1") +
-      record("seed", "5", R"({"file": "eval_accuracy.py", "lineno": 3})") +
-      record("notes", "\"global_batch_size was tuned\"") + stop("success"));
+  const RcpRun run = run_of(record("global_batch_size", "256") + evaluation("1") +
+                            record("seed", "5", R"({"file": "eval_accuracy.py", "lineno": 3})") +
+                            record("notes", "\"global_batch_size was tuned\"") + stop("success"));
   EXPECT_EQ(run.converged_after, 1.0);
   EXPECT_EQ(run.batch_size, 256.0);
   EXPECT_TRUE(run.findings.empty());

@@ -67,7 +67,8 @@ TEST(Rcp, RefusesWhatIsFasterThanChanceAllowsAndSaysWhatIsMissing) {
   ASSERT_EQ(result.advice.size(), 1u);
   EXPECT_THAT(result.advice[0], HasSubstr("the mean must rise by 0.5333"));
   EXPECT_THAT(result.advice[0], HasSubstr("to 18.2"));
-  EXPECT_THAT(result.advice[0], testing::ContainsRegex(": 1\\.6[0-9]* epochs more over the 3 counted runs"));
+  EXPECT_THAT(result.advice[0],
+              testing::ContainsRegex(": 1\\.6[0-9]* epochs more over the 3 counted runs"));
 }
 
 TEST(Rcp, CountsOneFailedRunAsTheSlowest) {

@@ -162,8 +162,7 @@ TEST(ReferenceCurve, PrunesNothingInTheFirstRounds) {
 
 TEST(ReferenceCurve, PrunesByTheLeastMeanUntilMay2024) {
   // The means rise, but the wide spread at 20 forgives more than 10 does.
-  const ReferenceSet set =
-      made_set({flat(10, 9), {20, {5, 7, 8, 10, 11, 13}}, flat(30, 12)});
+  const ReferenceSet set = made_set({flat(10, 9), {20, {5, 7, 8, 10, 11, 13}}, flat(30, 12)});
   EXPECT_THAT(kept(ReferenceCurve(set, RcpEra::k2022)), testing::ElementsAre(20, 30));
   EXPECT_THAT(kept(ReferenceCurve(set, RcpEra::k2024a)), testing::ElementsAre(10, 20, 30));
 }

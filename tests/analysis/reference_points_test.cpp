@@ -100,8 +100,7 @@ TEST(ReferencePoints, OfAFileWithAFaultAreRefusedWithItsPlace) {
   EXPECT_THAT(refusal(with("\"1.0\", ", "\"1\", ")), HasSubstr("must name rounds"));
   EXPECT_THAT(refusal(with("\"batch_size\": 32", "\"batch_size\": 64")),
               HasSubstr("/points/1: must be the only point of its batch size in round 2.0"));
-  EXPECT_THAT(refusal(with("\"batch_size\": 32", "\"batch_size\": 3.5")),
-              HasSubstr("an integer"));
+  EXPECT_THAT(refusal(with("\"batch_size\": 32", "\"batch_size\": 3.5")), HasSubstr("an integer"));
 }
 
 TEST(ReferencePoints, OfTheUserAreReadInTheOfficialFormat) {

@@ -48,23 +48,39 @@ inline std::string log_text(const MadeLog& log) {
 
 /// systems/demo.json with `field` set to the JSON text `value`; left out where that is "".
 inline std::string description(const std::string& field = "", const std::string& value = "") {
-  constexpr const char* kText[] = {
-      "system_name", "host_processor_model_name", "host_processor_core_count",
-      "host_processor_vcpu_count", "host_processor_frequency", "host_processor_caches",
-      "host_processor_interconnect", "host_memory_capacity", "host_storage_type",
-      "host_storage_capacity", "host_networking", "host_networking_topology",
-      "host_memory_configuration", "accelerator_model_name", "accelerator_host_interconnect",
-      "accelerator_frequency", "accelerator_on-chip_memories", "accelerator_memory_configuration",
-      "accelerator_memory_capacity", "accelerator_interconnect",
-      "accelerator_interconnect_topology", "cooling", "hw_notes", "framework",
-      "other_software_stack", "operating_system", "sw_notes"};
-  std::vector<std::pair<std::string, std::string>> fields = {
-      {"submitter", "\"us\""},
-      {"division", "\"closed\""},
-      {"status", "\"onprem\""},
-      {"number_of_nodes", "\"4\""},
-      {"host_processors_per_node", "\"2\""},
-      {"accelerators_per_node", "\"0\""}};
+  constexpr const char* kText[] = {"system_name",
+                                   "host_processor_model_name",
+                                   "host_processor_core_count",
+                                   "host_processor_vcpu_count",
+                                   "host_processor_frequency",
+                                   "host_processor_caches",
+                                   "host_processor_interconnect",
+                                   "host_memory_capacity",
+                                   "host_storage_type",
+                                   "host_storage_capacity",
+                                   "host_networking",
+                                   "host_networking_topology",
+                                   "host_memory_configuration",
+                                   "accelerator_model_name",
+                                   "accelerator_host_interconnect",
+                                   "accelerator_frequency",
+                                   "accelerator_on-chip_memories",
+                                   "accelerator_memory_configuration",
+                                   "accelerator_memory_capacity",
+                                   "accelerator_interconnect",
+                                   "accelerator_interconnect_topology",
+                                   "cooling",
+                                   "hw_notes",
+                                   "framework",
+                                   "other_software_stack",
+                                   "operating_system",
+                                   "sw_notes"};
+  std::vector<std::pair<std::string, std::string>> fields = {{"submitter", "\"us\""},
+                                                             {"division", "\"closed\""},
+                                                             {"status", "\"onprem\""},
+                                                             {"number_of_nodes", "\"4\""},
+                                                             {"host_processors_per_node", "\"2\""},
+                                                             {"accelerators_per_node", "\"0\""}};
   for (const char* const name : kText) fields.emplace_back(name, "\"some\"");
   std::string text;
   for (auto& [name, held] : fields) {
@@ -111,8 +127,7 @@ class SubmissionTree {
 
   analysis::PackageReport check(const std::string& usage = "hpc", const std::string& round = "3.0",
                                 const analysis::PackageOptions& options = {}) const {
-    const analysis::PackageTree tree =
-        analysis::read_package_tree(folder_.path(), {usage, round});
+    const analysis::PackageTree tree = analysis::read_package_tree(folder_.path(), {usage, round});
     return analysis::check_package(tree, options, [&](const std::filesystem::path& file) {
       analysis::PackageLog log = analysis::read_package_log(file);
       const std::string name = file.filename().string();
