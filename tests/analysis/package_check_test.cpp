@@ -381,7 +381,9 @@ TEST(PackageRules, ExplainEachFindingOnce) {
       const bool is_rule = dot != std::string::npos && families.contains(word.substr(0, dot)) &&
                            word != "scaling.json" && !word.ends_with(".h") &&
                            word.find(' ') == std::string::npos;
-      if (is_rule) EXPECT_TRUE(ids.contains(word)) << file << ": " << word;
+      if (is_rule) {
+        EXPECT_TRUE(ids.contains(word)) << file << ": " << word;
+      }
       at = text.find('"', end + 1);
     }
   }

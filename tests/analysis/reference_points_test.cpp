@@ -60,6 +60,7 @@ TEST(ReferencePoints, AreThereForEveryRoundThatHasThem) {
 
 TEST(ReferencePoints, NeedAsManyRunsAsTheBenchmark) {
   for (const ReferenceSet& set : all_reference_points()) {
+    EXPECT_TRUE(reference_points(set.usage, set.round, set.benchmark)) << "a file of its name";
     const Benchmark* const row = find_benchmark(set.benchmark);
     ASSERT_NE(row, nullptr) << set.benchmark;
     EXPECT_EQ(set.runs_required, row->runs_required) << set.benchmark;
