@@ -29,3 +29,16 @@ function(add_room name)
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PRIVATE project_options)
 endfunction()
+
+# embed_json(room FOLDER HEADER FUNCTION): the room's FUNCTION (room::function, declared in HEADER) returns every *.json
+# below FOLDER as a std::span<const base::EmbeddedFile>, in the order of their names.
+function(embed_json room folder header function)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded_json.cpp)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/embed_json.cmake)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.json)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFOLDER=${folder} -DHEADER=${header} -DFUNCTION=${function} -P ${script}
+    DEPENDS ${files} ${script}
+    COMMENT "Embedding ${folder}" VERBATIM)
+  target_sources(${room} PRIVATE ${output})
+endfunction()

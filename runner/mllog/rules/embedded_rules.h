@@ -3,16 +3,12 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "runner/base/embedded_file.h"
 
 namespace mllog::rules {
 
-struct EmbeddedFile {
-  std::string_view name;  ///< "rules/hpc/common.json"
-  std::string_view text;
-};
-
-/// In the order of their names.
-std::span<const EmbeddedFile> embedded_rules();
+/// In the order of their names: "hpc/common.json".
+std::span<const base::EmbeddedFile> embedded_rules();
 
 }  // namespace mllog::rules

@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using base::ConfigError;
 
-RuleDocument read_embedded(const EmbeddedFile& file) {
-  const std::string name(file.name);
+RuleDocument read_embedded(const base::EmbeddedFile& file) {
+  const std::string name = "rules/" + std::string(file.name);
   return read_rules(base::parse_strict_json(file.text, name, base::JsonComments::kAllowed), name);
 }
 
@@ -119,7 +119,7 @@ class Linker {
 }  // namespace
 
 RuleBook::RuleBook(const std::vector<std::string>& overlays) {
-  for (const EmbeddedFile& file : embedded_rules()) documents_.push_back(read_embedded(file));
+  for (const base::EmbeddedFile& file : embedded_rules()) documents_.push_back(read_embedded(file));
   for (const std::string& overlay : overlays) {
     for (const std::string& file : files_of(overlay)) {
       documents_.push_back(read_rules(base::load_config(file, {}), file));

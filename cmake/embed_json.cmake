@@ -1,0 +1,17 @@
+# Writes OUTPUT, a C++ file that holds every *.json below FOLDER as a string literal, by its path in there.
+# Called as: cmake -DOUTPUT=... -DFOLDER=... -DHEADER=... -DFUNCTION=room::function -P embed_json.cmake
+string(REGEX MATCH "^(.*)::([a-z_]+)$" matched "${FUNCTION}")
+set(namespace ${CMAKE_MATCH_1})
+set(function ${CMAKE_MATCH_2})
+file(GLOB_RECURSE names RELATIVE "${FOLDER}" "${FOLDER}/*.json")
+list(SORT names)
+set(entries "")
+foreach(name ${names})
+  file(READ "${FOLDER}/${name}" content)
+  string(FIND "${content}" ")file\"" clash)
+  if(NOT clash EQUAL -1)
+    message(FATAL_ERROR "${name} holds the end mark of the string literal that should hold it")
+  endif()
+  string(APPEND entries "    {\"${name}\", R\"file(${content})file\"},\n")
+endforeach()
+file(WRITE "${OUTPUT}" "// Generated from JSON files.\n#include \"${HEADER}\"\n\nnamespace ${namespace} {\nnamespace {\n\nconstexpr base::EmbeddedFile kFiles[] = {\n${entries}};\n\n}  // namespace\n\nstd::span<const base::EmbeddedFile> ${function}() { return kFiles; }\n\n}  // namespace ${namespace}\n")
