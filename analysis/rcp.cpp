@@ -19,6 +19,9 @@ constexpr std::size_t kRejected = 1;
 
 std::string text(double value) { return fmt::format("{:.6g}", value); }
 
+/// A difference to a least mean, which is known to 1e-4 only.
+std::string difference_text(double value) { return fmt::format("{:.4g}", value); }
+
 /// One test, from the runs to the words.
 class Test {
  public:
@@ -224,8 +227,8 @@ void Test::advise_faster() {
   const auto counted = static_cast<double>(runs_.size() - 2 * kRejected);
   result_.advice.push_back(
       fmt::format("to pass, the mean must rise by {} {} to {}: {} {} more over the {} counted runs",
-                  text(lacking), result_.unit, text(result_.reference->least_mean),
-                  text(lacking * counted), result_.unit, counted));
+                  difference_text(lacking), result_.unit, text(result_.reference->least_mean),
+                  difference_text(lacking * counted), result_.unit, counted));
 }
 
 /// Tells of a point at this very batch size that was left out, and what it would have said.

@@ -52,7 +52,7 @@ constexpr Row kRows[] = {
     {"hpc_v3.0", "HPE+LBNL/results/perlmutter_128x4/strong/oc20", RcpOutcome::kFound, true,
      98.0 / 3.0},
     {"hpc_v3.0", "HPE+LBNL/results/perlmutter_224x4/strong/openfold", RcpOutcome::kInterpolated,
-     true, 109000.0},
+     false, 109000.0},
     {"hpc_v3.0", "HPE+LBNL/results/perlmutter_512x4/strong/deepcam", RcpOutcome::kFound, true,
      24.0},
     {"training_v1.1", "Graphcore/results/ipu-pod16-TF1/resnet", RcpOutcome::kInterpolated, true,

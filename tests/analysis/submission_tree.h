@@ -106,13 +106,13 @@ class SubmissionTree {
   std::string write(const std::string& path, const std::string& text) {
     return folder_.write(path, text);
   }
-  /// result_0.txt and so on, with seeds from 100 up and epochs 19, 20, 21, 20, 19 ...
+  /// result_0.txt and so on, with seeds from 100 up and epochs 19, 20, 21, 20, 20 ...
   void write_runs(const std::string& folder, MadeLog log, int count) {
-    constexpr double kSpread[] = {-1.0, 0.0, 1.0, 0.0};
+    constexpr double kSpread[] = {-1.0, 0.0, 1.0, 0.0, 0.0};
     const double epoch = log.epoch;
     for (int i = 0; i < count; ++i) {
       log.seed = std::to_string(100 + i);
-      log.epoch = epoch + kSpread[i % 4];
+      log.epoch = epoch + kSpread[i % 5];
       write(fmt::format("{}/result_{}.txt", folder, i), log_text(log));
     }
   }
