@@ -169,6 +169,11 @@ class Application {
   void note_name(const ExactlyThese& these) {
     state_.seen_names.resize(these.names.size());
     const JsonText member = record_.metadata.member(these.member);
+    if (member.is_absent()) {
+      if (record_.metadata.is_object()) return;  // a check tells
+      return tell("names", fmt::format("metadata must be an object with {}, got {}", these.member,
+                                       brief(record_.metadata.text())));
+    }
     const std::optional<std::string> name = member.string();
     const auto at =
         name ? std::lower_bound(these.names.begin(), these.names.end(), *name) : these.names.end();

@@ -139,6 +139,30 @@ TEST(Checks, OfMetadataCanBeForSomeRecords) {
   EXPECT_FALSE(judged(rules, Log{{"a", "0", "null"}}).passes);
 }
 
+TEST(Names, MustAllBeThereOnceAndNoOthers) {
+  const Ruleset rules =
+      small_rules(R"({"key": "a", "exactly_these": {"member": "t", "names": ["x{1,2}", "y"]}})");
+  const Line x1{"a", "0", R"({"t": "x1"})"}, x2{"a", "0", R"({"t": "x2"})"},
+      y{"a", "0", R"({"t": "y"})"}, other{"a", "0", R"({"t": "z"})"};
+  EXPECT_TRUE(judged(rules, Log{y, x2, x1}).passes);
+  const Judgement few = judged(rules, Log{y, x1});
+  EXPECT_FALSE(few.passes);
+  EXPECT_THAT(few.failing_keys, IsEmpty()) << "mlcommons' message names none";
+  EXPECT_THAT(few.findings[0].finding.text, HasSubstr("x2 is named 0 times"));
+  EXPECT_THAT(judged(rules, Log{y, x1, x1, x2}).findings[0].finding.text,
+              HasSubstr("x1 is named 2 times"));
+  EXPECT_THAT(judged(rules, Log{y, x1, x2, other}).findings[0].finding.text,
+              HasSubstr("\"z\" is none of them"));
+  EXPECT_FALSE(judged(rules, Log{{"b"}}).passes) << "nothing was named";
+}
+
+TEST(Names, ThatCannotBeReadBlameTheirKey) {
+  const Ruleset rules =
+      small_rules(R"({"key": "a", "exactly_these": {"member": "t", "names": ["x"]}})");
+  const Log log = {{"a", "0", R"({"t": "x"})"}, {"a", "0", "\"t\""}};
+  EXPECT_THAT(judged(rules, log).failing_keys, ElementsAre("a"));
+}
+
 TEST(Time, CountsFromTheEarliestRecordAndHasItsLimitInTheOpenDivision) {
   const Ruleset rules = small_rules(
       R"({"key": "submission_division"}, {"key": "init_start"},
