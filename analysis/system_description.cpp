@@ -220,11 +220,11 @@ using Said = std::optional<std::string>;
 
 bool SystemDescription::is_meant_closed() const { return lower(division) == "closed"; }
 
-std::optional<SystemDescription> check_description(const fs::path& path, const std::string& name,
+std::optional<SystemDescription> check_description(std::string_view text, const std::string& name,
                                                    const PackageRound& round,
                                                    PackageFindings& findings) {
   std::string problem;
-  const json object = read_side_object(path, problem);
+  const json object = side_object(text, problem);
   if (!problem.empty()) {
     findings.add(Severity::kError, name, "system.unreadable", problem);
     return std::nullopt;
@@ -236,6 +236,17 @@ std::optional<SystemDescription> check_description(const fs::path& path, const s
   return SystemDescription{name, text_in(object, "division"), text_in(object, "status"),
                            number_in(object, "number_of_nodes"),
                            number_in(object, "accelerators_per_node")};
+}
+
+std::optional<SystemDescription> check_description_file(const fs::path& path,
+                                                        const std::string& name,
+                                                        const PackageRound& round,
+                                                        PackageFindings& findings) {
+  std::string problem;
+  const std::optional<std::string> text = read_side_text(path, problem);
+  if (text) return check_description(*text, name, round, findings);
+  findings.add(Severity::kError, name, "system.unreadable", problem);
+  return std::nullopt;
 }
 
 void compare_with_logs(const SystemDescription& description, const PackageRuns& set,
