@@ -257,7 +257,7 @@ void compare_with_logs(const SystemDescription& description, const PackageRuns& 
                        [&](const PackageLog& log) -> Said {
                          if (!log.division || lower(*log.division) == lower(description.division))
                            return std::nullopt;
-                         return *log.division;
+                         return log.division;
                        });
   }
   const std::set<std::string> meant = statuses_meant(description.status);
@@ -265,7 +265,7 @@ void compare_with_logs(const SystemDescription& description, const PackageRuns& 
     comparison.compare("system.log-status", "submission_status is", description.status,
                        [&](const PackageLog& log) -> Said {
                          if (!log.status || meant.contains(lower(*log.status))) return std::nullopt;
-                         return *log.status;
+                         return log.status;
                        });
   }
   if (const auto nodes = description.number_of_nodes) {
