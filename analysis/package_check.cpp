@@ -84,7 +84,7 @@ void SubmissionCheck::check_descriptions() {
   for (const fs::path& path : submission_.descriptions) {
     const std::string name = tree_.name_of(path);
     const std::string system = path.stem().string();
-    descriptions_[system] = check_description(path, name, tree_.round, findings_);
+    descriptions_[system] = check_description_file(path, name, tree_.round, findings_);
     if (!used.contains(system)) {
       findings_.add(Severity::kNote, name, "system.unused", "no folder of results for this system");
     }

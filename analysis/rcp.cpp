@@ -163,7 +163,7 @@ void Test::compare(const ConvergencePoint& reference) {
   result_.p_value = reference.test.p_value(mean);
   result_.passed = mean >= reference.least_mean;
   const double factor = reference.test.mean / mean;
-  if (options_.era != RcpEra::k1_0 && std::isfinite(factor) && factor > 1.0) {
+  if (options_.era != RcpEra::kFirstRounds && std::isfinite(factor) && factor > 1.0) {
     result_.normalization = factor;
   }
 }
@@ -247,7 +247,7 @@ void Test::advise_pruned() {
 void Test::bypass() {
   const RcpOutcome outcome = result_.outcome;
   const bool is_compared = outcome == RcpOutcome::kFound || outcome == RcpOutcome::kInterpolated;
-  const bool may_miss = options_.era != RcpEra::k1_0 && outcome == RcpOutcome::kMissing;
+  const bool may_miss = options_.era != RcpEra::kFirstRounds && outcome == RcpOutcome::kMissing;
   if (!options_.bypass || result_.passed || !(is_compared || may_miss)) return;
   result_.passed = true;
   result_.bypassed = true;

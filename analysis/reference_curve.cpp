@@ -27,7 +27,7 @@ constexpr std::array kEras = {
     RcpEraFacts{RcpEra::k2022, "2022",
                 "2022-03-16 (4f0a210) to 2024-05-20: deviation without fastest and slowest run, "
                 "pruning by least mean, scores normalised since 2022-10-03 (371df66)"},
-    RcpEraFacts{RcpEra::k1_0, "1.0",
+    RcpEraFacts{RcpEra::kFirstRounds, "1.0",
                 "rounds 1.0 and 1.1 of 2021, HPC 1.0 too: deviation without fastest and slowest "
                 "run, no pruning, no normalisation, and no bypass for a missing point"}};
 
@@ -99,7 +99,7 @@ ReferenceCurve::ReferenceCurve(const ReferenceSet& set, RcpEra era)
   for (const ReferencePoint& point : set.points) {
     points_.push_back(point_of(point, counted, era));
   }
-  if (era != RcpEra::k1_0) prune(era);
+  if (era != RcpEra::kFirstRounds) prune(era);
 }
 
 std::vector<ConvergencePoint> ReferenceCurve::points(RcpPoints which) const {

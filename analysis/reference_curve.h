@@ -14,7 +14,7 @@ namespace analysis {
 
 /// Which edition of MLCommons' RCP checker decides. They differ in three things: from which runs
 /// the standard deviation comes, what pruning compares, and whether scores are normalised.
-enum class RcpEra { kHead, k2024a, k2022, k1_0 };
+enum class RcpEra { kHead, k2024a, k2022, kFirstRounds };
 
 struct RcpEraFacts {
   RcpEra era;

@@ -152,7 +152,7 @@ std::vector<ReferenceSet> all_reference_points() {
       all.push_back(std::move(set));
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const ReferenceSet& a, const ReferenceSet& b) {
+  std::sort(all.begin(), all.end(), [](const ReferenceSet& a, const ReferenceSet& b) {
     return std::tie(a.usage, a.benchmark, a.round) < std::tie(b.usage, b.benchmark, b.round);
   });
   return all;

@@ -43,10 +43,8 @@ std::optional<std::string> read_side_text(const fs::path& path, std::string& pro
   return text;
 }
 
-json read_side_object(const fs::path& path, std::string& problem) {
-  const std::optional<std::string> text = read_side_text(path, problem);
-  if (!text) return json::object();
-  std::variant<json, mllog::JsonFault> parsed = mllog::parse_python_json(*text);
+json side_object(std::string_view text, std::string& problem) {
+  std::variant<json, mllog::JsonFault> parsed = mllog::parse_python_json(text);
   if (const auto* const fault = std::get_if<mllog::JsonFault>(&parsed)) {
     problem = fmt::format("byte {}: not valid JSON: {}", fault->offset, fault->reason);
     return json::object();
@@ -57,15 +55,20 @@ json read_side_object(const fs::path& path, std::string& problem) {
   return json::object();
 }
 
-std::optional<double> read_scaling_factor(const fs::path& path, std::string& problem) {
+std::optional<double> scaling_factor(std::string_view text, std::string& problem) {
   constexpr char kFactor[] = "scaling_factor";
-  const json object = read_side_object(path, problem);
+  const json object = side_object(text, problem);
   if (!problem.empty()) return std::nullopt;
   const auto found = object.find(kFactor);
   if (found != object.end() && found->is_number()) return found->get<double>();
   problem = fmt::format("expected a number {}, found {}", kFactor,
                         found == object.end() ? "none" : base::brief_json(*found));
   return std::nullopt;
+}
+
+std::optional<double> read_scaling_factor(const fs::path& path, std::string& problem) {
+  const std::optional<std::string> text = read_side_text(path, problem);
+  return text ? scaling_factor(*text, problem) : std::nullopt;
 }
 
 }  // namespace analysis

@@ -220,11 +220,11 @@ using Said = std::optional<std::string>;
 
 bool SystemDescription::is_meant_closed() const { return lower(division) == "closed"; }
 
-std::optional<SystemDescription> check_description(const fs::path& path, const std::string& name,
+std::optional<SystemDescription> check_description(std::string_view text, const std::string& name,
                                                    const PackageRound& round,
                                                    PackageFindings& findings) {
   std::string problem;
-  const json object = read_side_object(path, problem);
+  const json object = side_object(text, problem);
   if (!problem.empty()) {
     findings.add(Severity::kError, name, "system.unreadable", problem);
     return std::nullopt;
@@ -238,6 +238,17 @@ std::optional<SystemDescription> check_description(const fs::path& path, const s
                            number_in(object, "accelerators_per_node")};
 }
 
+std::optional<SystemDescription> check_description_file(const fs::path& path,
+                                                        const std::string& name,
+                                                        const PackageRound& round,
+                                                        PackageFindings& findings) {
+  std::string problem;
+  const std::optional<std::string> text = read_side_text(path, problem);
+  if (text) return check_description(*text, name, round, findings);
+  findings.add(Severity::kError, name, "system.unreadable", problem);
+  return std::nullopt;
+}
+
 void compare_with_logs(const SystemDescription& description, const PackageRuns& set,
                        PackageFindings& findings) {
   Comparison comparison(description, set, findings);
@@ -246,7 +257,7 @@ void compare_with_logs(const SystemDescription& description, const PackageRuns& 
                        [&](const PackageLog& log) -> Said {
                          if (!log.division || lower(*log.division) == lower(description.division))
                            return std::nullopt;
-                         return *log.division;
+                         return log.division;
                        });
   }
   const std::set<std::string> meant = statuses_meant(description.status);
@@ -254,7 +265,7 @@ void compare_with_logs(const SystemDescription& description, const PackageRuns& 
     comparison.compare("system.log-status", "submission_status is", description.status,
                        [&](const PackageLog& log) -> Said {
                          if (!log.status || meant.contains(lower(*log.status))) return std::nullopt;
-                         return *log.status;
+                         return log.status;
                        });
   }
   if (const auto nodes = description.number_of_nodes) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "analysis/package_findings.h"
 
@@ -23,12 +24,18 @@ struct SystemDescription {
   bool is_meant_closed() const;
 };
 
-/// Judges the file by the round's rules. Nothing where it is no JSON object. Missing fields and
-/// statuses are errors since round 1.0, warnings before.
-std::optional<SystemDescription> check_description(const std::filesystem::path& path,
-                                                   const std::string& name,
+/// Judges the text of a description by the round's rules; `name` is its path in findings. Nothing
+/// where it is no JSON object. Missing fields and statuses are errors since round 1.0, warnings
+/// before.
+std::optional<SystemDescription> check_description(std::string_view text, const std::string& name,
                                                    const PackageRound& round,
                                                    PackageFindings& findings);
+
+/// The same for a file; one that cannot be read is a finding.
+std::optional<SystemDescription> check_description_file(const std::filesystem::path& path,
+                                                        const std::string& name,
+                                                        const PackageRound& round,
+                                                        PackageFindings& findings);
 
 /// Division, status, nodes and accelerators of the logs against the description's; a finding for
 /// each of the four that differs in some log. Never an error: the official tools do not compare.

@@ -152,14 +152,14 @@ TEST(Rcp, BypassesNeitherFailedRunsNorMissingBatchSizes) {
 TEST(Rcp, BypassedNoMissingPointInTheFirstRounds) {
   RcpOptions options;
   options.bypass = true;
-  options.era = RcpEra::k1_0;
+  options.era = RcpEra::kFirstRounds;
   EXPECT_FALSE(test(runs(4096, {9, 9, 9, 9, 9}), options).passed);
   EXPECT_TRUE(test(runs(256, {9, 9, 9, 9, 9}), options).passed);
 }
 
 TEST(Rcp, NormalisesNothingInTheFirstRounds) {
   RcpOptions options;
-  options.era = RcpEra::k1_0;
+  options.era = RcpEra::kFirstRounds;
   EXPECT_DOUBLE_EQ(test(runs(256, {18, 19, 19, 19, 20}), options).normalization, 1.0);
 }
 
@@ -167,7 +167,7 @@ TEST(Rcp, DependsOnTheEraWhereSpreadDecides) {
   // 18.3333 lies above today's 18.2 and below the 18.5 of a deviation without extremes.
   const std::vector<RcpRun> made = runs(256, {18, 18, 18, 19, 19});
   EXPECT_TRUE(test(made).passed);
-  for (const RcpEra era : {RcpEra::k2024a, RcpEra::k2022, RcpEra::k1_0}) {
+  for (const RcpEra era : {RcpEra::k2024a, RcpEra::k2022, RcpEra::kFirstRounds}) {
     RcpOptions options;
     options.era = era;
     EXPECT_FALSE(test(made, options).passed);

@@ -111,7 +111,7 @@ TEST(MeanTest, WithoutSpreadAllowsNothingBelowTheMean) {
 
 TEST(ReferenceCurve, DeviatesByTheCountedRunsAloneBeforeAugust2024) {
   const ReferenceSet set = set_of("hpc", "3.0", "oc20");
-  for (const RcpEra era : {RcpEra::k2024a, RcpEra::k2022, RcpEra::k1_0}) {
+  for (const RcpEra era : {RcpEra::k2024a, RcpEra::k2022, RcpEra::kFirstRounds}) {
     const ConvergencePoint old = point_at(ReferenceCurve(set, era), 256);
     EXPECT_LT(old.test.stdev, 1.2490 - 0.1);
     EXPECT_DOUBLE_EQ(old.test.mean, 19.75);
@@ -157,7 +157,8 @@ TEST(ReferenceCurve, PrunesWithoutGoingBackAsTheOfficialCheckerDoes) {
 
 TEST(ReferenceCurve, PrunesNothingInTheFirstRounds) {
   const ReferenceSet set = made_set({flat(10, 9), flat(20, 8), flat(30, 9.5), flat(40, 9)});
-  EXPECT_THAT(kept(ReferenceCurve(set, RcpEra::k1_0)), testing::ElementsAre(10, 20, 30, 40));
+  EXPECT_THAT(kept(ReferenceCurve(set, RcpEra::kFirstRounds)),
+              testing::ElementsAre(10, 20, 30, 40));
 }
 
 TEST(ReferenceCurve, PrunesByTheLeastMeanUntilMay2024) {
