@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <utility>
 
 namespace analysis {
 namespace {
@@ -28,9 +29,30 @@ std::string_view digits(const std::string& text, std::size_t begin, std::size_t 
   return std::string_view(text).substr(begin, end - begin);
 }
 
+/// The folder that a path lies in: "rounds" for "rounds/hpc_v0.7/".
+fs::path parent_of(const std::string& given) {
+  const fs::path path = fs::path(given).lexically_normal();
+  return path.has_filename() ? path.parent_path() : path.parent_path().parent_path();
+}
+
+/// The folder that all of the paths lie in; "" where they have none in common.
+fs::path common_parent(const std::vector<std::string>& paths) {
+  fs::path common = parent_of(paths.front());
+  for (const std::string& given : paths) {
+    const fs::path parent = parent_of(given);
+    const auto [end, ignored] =
+        std::mismatch(common.begin(), common.end(), parent.begin(), parent.end());
+    fs::path shared;
+    for (auto part = common.begin(); part != end; ++part) shared /= *part;
+    common = shared;
+  }
+  return common;
+}
+
 class Finder {
  public:
-  explicit Finder(bool name_paths) : name_paths_(name_paths) {}
+  /// `several`: names are relative to `parent`, where there is one, else the paths as given.
+  Finder(bool several, fs::path parent) : several_(several), parent_(std::move(parent)) {}
 
   void add(const std::string& given) {
     std::error_code failed;
@@ -94,13 +116,19 @@ class Finder {
     if (!seen_.insert(failed ? path : same).second) return;
     fs::path name = path.lexically_relative(root.empty() ? "." : root);
     if (name.empty() || path == fs::path(given)) name = path.filename();
-    if (name_paths_) name = path.lexically_normal();
+    if (several_) name = name_among_several(path.lexically_normal());
     const fs::path folder = name.parent_path();
     found_.logs.push_back(
         {path, name.generic_string(), folder.empty() ? "." : folder.generic_string()});
   }
 
-  bool name_paths_;
+  fs::path name_among_several(const fs::path& path) const {
+    const fs::path name = parent_.empty() ? path : path.lexically_relative(parent_);
+    return name.empty() ? path : name;
+  }
+
+  bool several_;
+  fs::path parent_;
   std::set<fs::path> seen_;
   FoundLogs found_;
 };
@@ -132,7 +160,8 @@ bool natural_less(const std::string& one, const std::string& other) {
 }
 
 FoundLogs find_logs(const std::vector<std::string>& paths) {
-  Finder finder(paths.size() > 1);
+  const bool several = paths.size() > 1;
+  Finder finder(several, several ? common_parent(paths) : fs::path());
   for (const std::string& path : paths) finder.add(path);
   return std::move(finder).take_found();
 }

@@ -52,8 +52,8 @@ struct Report {
 };
 
 /// Reads the logs in `paths`: files whatever their name, folders recursively for result_*.txt.
-/// Names are relative to the path; with several paths the path stands before them. Never throws
-/// for what it reads: problems and findings tell.
+/// Names are relative to the path; of several paths, to the folder that they have in common. Never
+/// throws for what it reads: problems and findings tell.
 Report make_report(const std::vector<std::string>& paths);
 
 }  // namespace analysis

@@ -43,12 +43,18 @@ TEST(FindLogs, TakesAFileWhateverItsName) {
   EXPECT_THAT(names_in({path}), testing::ElementsAre("some.log"));
 }
 
-TEST(FindLogs, PutsThePathBeforeNamesOfSeveralPathsAndTakesAFileOnce) {
+TEST(FindLogs, NamesLogsOfSeveralPathsByWhatDiffersAndTakesAFileOnce) {
   const golden::TemporaryFolder folder;
   const std::string a = folder.write("a/result_1.txt", "").parent_path().string();
   const std::string b = folder.write("b/result_1.txt", "").parent_path().string();
-  EXPECT_THAT(names_in({a, b, b + "/result_1.txt"}),
-              testing::ElementsAre(a + "/result_1.txt", b + "/result_1.txt"));
+  EXPECT_THAT(names_in({a, b + "/", b + "/result_1.txt"}),
+              testing::ElementsAre("a/result_1.txt", "b/result_1.txt"));
+  EXPECT_THAT(names_in({a + "/result_1.txt", folder.path().string()}),
+              testing::ElementsAre((folder.path().filename() / "a/result_1.txt").generic_string(),
+                                   (folder.path().filename() / "b/result_1.txt").generic_string()));
+  EXPECT_THAT(names_in({"tests/analysis/data/success", a}),
+              testing::UnorderedElementsAre("tests/analysis/data/success/result_1.txt",
+                                            a + "/result_1.txt"));
 }
 
 TEST(FindLogs, TellsOfPathsWithoutLogs) {
