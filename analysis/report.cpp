@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "analysis/audit.h"
 #include "analysis/find_logs.h"
 #include "analysis/telemetry_file.h"
 #include "runner/base/error.h"
@@ -23,7 +24,7 @@ RunReport read_run(const FoundLog& found) {
   ParsedLog log = parse_log(found.path);
   run.facts = facts_of(log);
   run.findings = std::move(log.findings);
-  add_findings(run.findings, audit(run.facts));
+  add_findings(run.findings, audit(log, run.facts));
   run.log_parts = log_breakdown(run.facts);
   run.telemetry = read_telemetry_beside(found.path, run.findings);
   if (run.telemetry) add_findings(run.findings, audit(*run.telemetry, run.facts));
