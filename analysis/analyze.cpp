@@ -79,6 +79,18 @@ void write_files(const Outputs& outputs, std::ostream& people, bool quiet) {
   }
 }
 
+/// Why a log has no records: what was told last of it.
+std::string why_unreadable(const RunReport& run) {
+  std::string reason;
+  for (const Finding& finding : run.findings) {
+    if (finding.rule == audit_rule(Rule::kNoRecords).id ||
+        finding.rule == audit_rule(Rule::kOldFormat).id) {
+      reason = finding.text;
+    }
+  }
+  return reason;
+}
+
 ExitCode verdict(const Report& report, std::ostream& people) {
   for (const Problem& problem : report.problems) {
     people << printable(problem.path + ": " + problem.text) << '\n';
@@ -86,7 +98,7 @@ ExitCode verdict(const Report& report, std::ostream& people) {
   const std::size_t readable = report.readable();
   for (const RunReport& run : report.runs) {
     if (run.facts.records > 0) continue;
-    const std::string reason = run.findings.empty() ? "" : run.findings.back().text;
+    const std::string reason = why_unreadable(run);
     people << printable(run.path.string() + ": " + reason) << '\n';
   }
   if (readable == 0) return ExitCode::kData;

@@ -1,88 +1,112 @@
-// What the facts of a log show that its reader should know.
+// What a log shows beside a verdict: how the run ended, and the parts put together.
 // Hides the conditions.
+#include "analysis/audit.h"
+
 #include <fmt/format.h>
 
-#include "analysis/facts.h"
 #include "analysis/numbers.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
 namespace {
 
-/// Clocks of different ranks differ by a millisecond or two; more is worth telling.
-constexpr double kHarmlessReversalMs = 1000.0;
+namespace keys = mllog::keys;
 
-class Audit {
- public:
-  explicit Audit(const RunFacts& facts) : facts_(facts) {}
-  void judge_end();
-  void judge_target();
-  void judge_consistency();
-  std::vector<Finding> findings() && { return std::move(findings_); }
-
- private:
-  void tell(Finding::Severity severity, const std::string& text) {
-    findings_.push_back({severity, 0, 0, text, {}});
-  }
-  const RunFacts& facts_;
-  std::vector<Finding> findings_;
-};
-
-void Audit::judge_end() {
-  using enum Finding::Severity;
-  if (!facts_.run_start_ms) {
-    tell(kError, "no run_start: the run did not get beyond its initialisation");
-  } else if (!facts_.run_stop_ms) {
-    tell(kError, "no run_stop: the run was cut off; its times end with the log");
-  } else if (*facts_.run_stop_ms < *facts_.run_start_ms) {
-    tell(kError, "run_stop is earlier than run_start");
-  }
-  const bool no_status = std::holds_alternative<std::monostate>(facts_.run_stop_status);
-  if (facts_.run_stop_ms && no_status) tell(kWarning, "run_stop has no status");
-  if (facts_.resumed) tell(kWarning, "resumed from a checkpoint: not submittable");
+Place place_of_first(const ParsedLog& log, const char* key) {
+  const Mark* mark = log.first(key);
+  return mark ? place_of(*mark) : Place{};
 }
 
-void Audit::judge_target() {
-  using enum Finding::Severity;
-  if (facts_.outcome == Outcome::kTargetMissed) {
-    tell(kError, fmt::format("the log says success, but no {} meets the target {}: best {}",
-                             facts_.target.metric, *facts_.target.value,
-                             quality_text(facts_.best_quality)));
-  }
-  if (facts_.outcome == Outcome::kTargetUnknown) {
-    tell(kWarning, "neither the log nor the rules name a quality target");
-  }
-  const Benchmark* row = find_benchmark(facts_.config_text(mllog::keys::kSubmissionBenchmark));
-  const bool closed = facts_.config_text(mllog::keys::kSubmissionDivision) == "closed";
-  if (closed && row && facts_.target.from_log && facts_.target.value != row->target) {
-    tell(kWarning, fmt::format("the log's target {} is not the closed division's {}",
-                               *facts_.target.value, row->target));
+std::string exactly(const std::optional<double>& quality) {
+  return quality ? fmt::format("{}", *quality) : "no evaluation";
+}
+
+void audit_window(const AuditInput& input, AuditFindings& findings) {
+  const RunFacts& facts = input.facts;
+  if (!facts.run_start_ms) {
+    findings.tell(Rule::kRunStartMissing, {},
+                  "no run_start: the run did not get beyond its initialisation");
+  } else if (!facts.run_stop_ms) {
+    findings.tell(Rule::kRunStopMissing, {},
+                  "no run_stop: the run was cut off; its times end with the log");
+  } else if (*facts.run_stop_ms < *facts.run_start_ms) {
+    findings.tell(Rule::kRunStopBeforeStart, place_of_first(input.log, keys::kRunStop),
+                  fmt::format("run_stop is earlier than run_start, by {}",
+                              duration_text((*facts.run_start_ms - *facts.run_stop_ms) / 1000.0)));
   }
 }
 
-void Audit::judge_consistency() {
-  using enum Finding::Severity;
-  if (facts_.mixed_clocks) {
-    tell(kWarning, "times of two clocks in one log: differences across them mean nothing");
-  } else if (facts_.max_reversal_ms > kHarmlessReversalMs) {
-    tell(kWarning, fmt::format("time goes back in {} places, by up to {}", facts_.time_reversals,
-                               duration_text(facts_.max_reversal_ms / 1000.0)));
+void audit_status(const AuditInput& input, AuditFindings& findings) {
+  const RunFacts& facts = input.facts;
+  const Place stop = place_of_first(input.log, keys::kRunStop);
+  if (facts.resumed) {
+    findings.tell(Rule::kRunResumed, {}, "resumed from a checkpoint: not submittable");
   }
-  for (const auto& [key, values] : facts_.conflicting_keys) {
-    tell(kWarning,
-         fmt::format("{} has {} different values; the first is used", key, values.size()));
+  if (!facts.run_stop_ms) return;
+  if (std::holds_alternative<std::monostate>(facts.run_stop_status)) {
+    findings.tell(Rule::kRunStopWithoutStatus, stop, "run_stop has no status");
+  }
+  if (facts.outcome == Outcome::kAborted && facts.at_target) {
+    findings.tell(
+        Rule::kAbortedYetCounted, stop,
+        fmt::format("status '{}', although {} {} meets the target {}: MLCommons' tools "
+                    "count this run, here it has failed",
+                    to_text(facts.run_stop_status), facts.target.metric,
+                    exactly(facts.evaluations[*facts.at_target].quality), *facts.target.value));
+  } else if (facts.outcome == Outcome::kAborted) {
+    findings.tell(Rule::kRunStopAborted, stop,
+                  fmt::format("status '{}': the run did not converge; best {} {}",
+                              to_text(facts.run_stop_status), facts.target.metric,
+                              exactly(facts.best_quality)));
+  }
+  if (const std::string& value = input.log.oddities.run_stop_value; !value.empty()) {
+    findings.tell(Rule::kRunStopValue, stop,
+                  "run_stop carries the value " + value + "; only metadata.status counts");
+  }
+}
+
+void audit_target(const AuditInput& input, AuditFindings& findings) {
+  const RunFacts& facts = input.facts;
+  if (facts.outcome == Outcome::kTargetMissed) {
+    const bool has_status = !std::holds_alternative<std::monostate>(facts.run_stop_status);
+    findings.tell(
+        Rule::kSuccessBelowTarget, place_of_first(input.log, keys::kRunStop),
+        fmt::format("{}, but no {} meets the target {}: best {}",
+                    has_status ? "the log says success" : "the run ended", facts.target.metric,
+                    *facts.target.value, exactly(facts.best_quality)));
+  }
+  if (facts.outcome == Outcome::kTargetUnknown) {
+    findings.tell(Rule::kTargetUnknown, {}, "neither the log nor the rules name a quality target");
+  }
+  if (input.closed && input.benchmark && facts.target.from_log &&
+      facts.target.value != input.benchmark->target) {
+    findings.tell(Rule::kTargetNotOfRules, {},
+                  fmt::format("the log's target {} is not the closed division's {}",
+                              *facts.target.value, input.benchmark->target));
   }
 }
 
 }  // namespace
 
-std::vector<Finding> audit(const RunFacts& facts) {
+void audit_end(const AuditInput& input, AuditFindings& findings) {
+  audit_window(input, findings);
+  audit_status(input, findings);
+  audit_target(input, findings);
+}
+
+std::vector<Finding> audit(const ParsedLog& log, const RunFacts& facts) {
   if (facts.outcome == Outcome::kNoRecords) return {};
-  Audit audit(facts);
-  audit.judge_end();
-  audit.judge_target();
-  audit.judge_consistency();
-  return std::move(audit).findings();
+  const AuditInput input{log, facts, find_benchmark(facts.config_text(keys::kSubmissionBenchmark)),
+                         facts.config_text(keys::kSubmissionDivision) == "closed"};
+  AuditFindings findings;
+  audit_end(input, findings);
+  audit_stop(input, findings);
+  audit_clocks(input, findings);
+  audit_intervals(input, findings);
+  audit_epochs(input, findings);
+  audit_form(input, findings);
+  audit_settings(input, findings);
+  return std::move(findings).take();
 }
 
 }  // namespace analysis

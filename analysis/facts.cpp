@@ -100,7 +100,8 @@ std::vector<Evaluation> evaluations_of(const ParsedLog& log, const std::string& 
   std::vector<Evaluation> evaluations;
   for (const Sample& sample : counted) {
     evaluations.push_back({sample.epoch_num, sample.time_ms,
-                           (sample.time_ms - start->time_ms) / kMsPerSecond, sample.value});
+                           (sample.time_ms - start->time_ms) / kMsPerSecond, sample.value,
+                           sample.order, sample.place});
   }
   return evaluations;
 }

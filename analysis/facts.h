@@ -23,6 +23,8 @@ struct Evaluation {
   double time_ms = 0.0;             ///< as logged
   double time_s = 0.0;              ///< since run_start
   double quality = 0.0;
+  std::int64_t order = 0;  ///< place among the log's records
+  Place place;
 };
 
 /// Seconds of the run by the log's own intervals; each is absent where the log cannot tell.
@@ -77,9 +79,5 @@ struct RunFacts {
 };
 
 RunFacts facts_of(const ParsedLog& log);
-
-/// Findings that only the facts show: a success that missed its target, evaluations behind the
-/// stop, two clocks in one file and the like.
-std::vector<Finding> audit(const RunFacts& facts);
 
 }  // namespace analysis

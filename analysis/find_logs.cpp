@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <utility>
 
 namespace analysis {
 namespace {
@@ -43,9 +44,30 @@ void expand(const std::string& given, std::vector<std::string>& paths) {
   ::globfree(&matches);
 }
 
+/// The folder that a path lies in: "rounds" for "rounds/hpc_v0.7/".
+fs::path parent_of(const std::string& given) {
+  const fs::path path = fs::path(given).lexically_normal();
+  return path.has_filename() ? path.parent_path() : path.parent_path().parent_path();
+}
+
+/// The folder that all of the paths lie in; "" where they have none in common.
+fs::path common_parent(const std::vector<std::string>& paths) {
+  fs::path common = parent_of(paths.front());
+  for (const std::string& given : paths) {
+    const fs::path parent = parent_of(given);
+    const auto [end, ignored] =
+        std::mismatch(common.begin(), common.end(), parent.begin(), parent.end());
+    fs::path shared;
+    for (auto part = common.begin(); part != end; ++part) shared /= *part;
+    common = shared;
+  }
+  return common;
+}
+
 class Finder {
  public:
-  explicit Finder(bool name_paths) : name_paths_(name_paths) {}
+  /// `several`: names are relative to `parent`, where there is one, else the paths as given.
+  Finder(bool several, fs::path parent) : several_(several), parent_(std::move(parent)) {}
 
   void add(const std::string& given) {
     if (given == kStandardInput) {
@@ -113,13 +135,19 @@ class Finder {
     if (!seen_.insert(failed ? path : same).second) return;
     fs::path name = path.lexically_relative(root.empty() ? "." : root);
     if (name.empty() || path == fs::path(given)) name = path.filename();
-    if (name_paths_) name = path.lexically_normal();
+    if (several_) name = name_among_several(path.lexically_normal());
     const fs::path folder = name.parent_path();
     found_.logs.push_back(
         {path, name.generic_string(), folder.empty() ? "." : folder.generic_string()});
   }
 
-  bool name_paths_;
+  fs::path name_among_several(const fs::path& path) const {
+    const fs::path name = parent_.empty() ? path : path.lexically_relative(parent_);
+    return name.empty() ? path : name;
+  }
+
+  bool several_;
+  fs::path parent_;
   std::set<fs::path> seen_;
   FoundLogs found_;
 };
@@ -153,7 +181,8 @@ bool natural_less(const std::string& one, const std::string& other) {
 FoundLogs find_logs(const std::vector<std::string>& paths) {
   std::vector<std::string> expanded;
   for (const std::string& path : paths) expand(path, expanded);
-  Finder finder(expanded.size() > 1);
+  const bool several = expanded.size() > 1;
+  Finder finder(several, several ? common_parent(expanded) : fs::path());
   for (const std::string& path : expanded) finder.add(path);
   return std::move(finder).take_found();
 }

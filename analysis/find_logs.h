@@ -13,7 +13,7 @@ inline constexpr char kStandardInput[] = "-";
 
 struct FoundLog {
   std::filesystem::path path;
-  std::string name;    ///< relative to the path it was found under; several paths stand before it
+  std::string name;    ///< relative to the path it was found under, or to what several have in common
   std::string folder;  ///< name of the folder it lies in, "." for the path itself
 };
 
@@ -30,7 +30,9 @@ struct FoundLogs {
 };
 
 /// A file is taken whatever its name; a folder is searched for result_*.txt at any depth, without
-/// following links to folders. What is no path is expanded as a shell does: *, ?, [...], {A,B}.
+/// following links to folders. What is no path is expanded as a shell does: *, ?, [...], {A,B}. Names
+/// under rounds/hpc_v0.7 and rounds/hpc_v1.0 begin with hpc_v0.7 and hpc_v1.0, as they do under
+/// rounds.
 FoundLogs find_logs(const std::vector<std::string>& paths);
 
 /// Order of names in which result_2 stands before result_10.

@@ -20,12 +20,14 @@ struct Interval {
 };
 using Intervals = std::vector<Interval>;
 
-/// One start or stop record.
+/// One start or stop record; `line` and `column` are its place in the log.
 struct Mark {
   double time_ms = 0.0;
   std::optional<double> label;
   std::int64_t order = 0;
   std::optional<double> epoch_count;
+  std::int64_t line = 0;
+  std::int64_t column = 0;
 };
 
 /// The window of a run.

@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <fstream>
 
+#include "analysis/key_roles.h"
 #include "runner/base/error.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
@@ -19,19 +19,30 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace keys = mllog::keys;
+
 /// No run since 1973 has smaller times, no clock that starts with the program larger ones.
 constexpr double kClockLimitMs = 1e11;
 /// Damaged lines told one by one; the rest is counted.
 constexpr std::int64_t kToldMalformed = 20;
+/// Keys whose values need not be finite told one by one; the rest together.
+constexpr std::size_t kToldKeys = 64;
+/// Longer values of settings are not kept.
+constexpr std::size_t kLongestSetting = 4096;
+/// Of a value that a finding shows.
+constexpr std::size_t kShownBytes = 60;
+constexpr char kFurtherKeys[] = "(further keys)";
 
 constexpr char kQualityTarget[] = "quality_target";
-constexpr std::array kMarks = {
-    keys::kInitStart,   keys::kInitStop,   keys::kRunStart,  keys::kRunStop,    keys::kStagingStart,
-    keys::kStagingStop, keys::kBlockStart, keys::kBlockStop, keys::kEpochStart, keys::kEpochStop,
-    keys::kEvalStart,   keys::kEvalStop,   keys::kSaveStart, keys::kSaveStop};
-/// Logged once by a careful program; repetition is a fact worth telling.
-constexpr std::array kOneTime = {keys::kCacheClear, keys::kInitStart, keys::kInitStop,
-                                 keys::kRunStart, keys::kRunStop};
+constexpr char kStepNum[] = "step_num";
+constexpr char kSamplesCount[] = "samples_count";
+
+Place place_of(const mllog::Record& record) { return {record.line, record.column}; }
+
+void count(Tally& tally, const mllog::Record& record, std::string_view what = {}) {
+  if (tally.count++ > 0) return;
+  tally.first = place_of(record);
+  tally.what = what;
+}
 
 /// A finite number; true and false are none.
 std::optional<double> finite(mllog::JsonText value) {
@@ -46,62 +57,106 @@ class Collector {
 
   void add(const mllog::Record& record);
   void add(const mllog::MalformedRecord& record);
+  /// `so_far` records were lost up to the line of `item`.
+  void note_swallowed(std::int64_t so_far, const mllog::LogItem& item);
   void finish(const mllog::RecordReader& reader);
 
  private:
-  void note_time(double time_ms);
+  void note_time(const mllog::Record& record);
+  void note_form(const mllog::Record& record, const KeyRole* role);
   void note_config(const mllog::Record& record);
-  void note_mark(const mllog::Record& record);
-  void note_sample(const mllog::Record& record);
+  void note_setting(const mllog::Record& record);
+  void note_mark(const mllog::Record& record, const KeyRole& role);
+  void note_run_stop(const mllog::Record& record);
+  void note_metric(const mllog::Record& record);
+  void note_throughput(const mllog::Record& record);
   void note_target(const mllog::Record& record);
   void note_not_finite(const mllog::Record& record);
+  void note_number(const mllog::Record& record, std::string_view label,
+                   const std::optional<double>& number);
   Sample sample_of(const mllog::Record& record, double value) const;
-  void tell(Finding::Severity severity, std::int64_t line, std::int64_t column,
-            const std::string& text) {
-    log_.findings.push_back({severity, line, column, text, {}});
+  void tell(Rule rule, Place place, const std::string& text) {
+    log_.findings.push_back(make_finding(rule, place, text));
   }
 
-  struct NotFinite {
-    std::int64_t line = 0, column = 0, count = 0;
-  };
   ParsedLog& log_;
   std::int64_t order_ = 0;
   std::optional<double> previous_ms_;
-  std::map<std::string, NotFinite> not_finite_;
+  std::int64_t swallowed_ = 0;
+  Place swallowed_place_;
 };
 
 void Collector::add(const mllog::Record& record) {
-  note_time(record.time_ms);
-  note_config(record);
-  note_mark(record);
-  note_sample(record);
-  note_target(record);
+  const KeyRole* const role = role_of(record.key);
+  note_time(record);
+  note_form(record, role);
+  if (role) {
+    if (role->config) note_config(record);
+    if (role->setting) note_setting(record);
+    if (role->mark) note_mark(record, *role);
+    if (role->metric) note_metric(record);
+    if (role->one_time && ++log_.counts[std::string(record.key)] == 2) {
+      log_.oddities.repeats[std::string(record.key)] = place_of(record);
+    }
+  } else {
+    note_throughput(record);
+    note_target(record);
+    if (record.key == keys::kResumed && record.value.text() != "false") log_.resumed = true;
+  }
   note_not_finite(record);
-  const bool one_time = std::find(kOneTime.begin(), kOneTime.end(), record.key) != kOneTime.end();
-  if (one_time) ++log_.counts[std::string(record.key)];
-  if (record.key == keys::kResumed && record.value.text() != "false") log_.resumed = true;
   ++order_;
 }
 
 void Collector::add(const mllog::MalformedRecord& record) {
   if (++log_.malformed_records > kToldMalformed) return;
-  tell(Finding::Severity::kError, record.line, record.column, "malformed record: " + record.reason);
+  tell(Rule::kMalformedRecord, {record.line, record.column}, "malformed record: " + record.reason);
 }
 
-void Collector::note_time(double time_ms) {
+void Collector::note_swallowed(std::int64_t so_far, const mllog::LogItem& item) {
+  if (so_far == swallowed_) return;
+  if (swallowed_ == 0) {
+    std::visit([&](const auto& one) { swallowed_place_ = {one.line, one.column}; }, item);
+  }
+  swallowed_ = so_far;
+}
+
+void Collector::note_time(const mllog::Record& record) {
+  const double time_ms = record.time_ms;
   if (previous_ms_ && time_ms < *previous_ms_) {
     ++log_.time_reversals;
-    log_.max_reversal_ms = std::max(log_.max_reversal_ms, *previous_ms_ - time_ms);
+    if (*previous_ms_ - time_ms > log_.max_reversal_ms) {
+      log_.max_reversal_ms = *previous_ms_ - time_ms;
+      log_.oddities.largest_reversal = place_of(record);
+    }
   }
   previous_ms_ = time_ms;
   log_.largest_time_ms = order_ == 0 ? time_ms : std::max(log_.largest_time_ms, time_ms);
-  log_.has_small_times = log_.has_small_times || time_ms < kClockLimitMs;
-  log_.has_large_times = log_.has_large_times || time_ms > kClockLimitMs;
+  if (time_ms < kClockLimitMs && !log_.has_small_times) {
+    log_.has_small_times = true;
+    log_.oddities.small_time = place_of(record);
+  }
+  if (time_ms > kClockLimitMs && !log_.has_large_times) {
+    log_.has_large_times = true;
+    log_.oddities.large_time = place_of(record);
+  }
+  if (time_ms <= 0.0) count(log_.oddities.zero_times, record);
+}
+
+/// event_type and metadata, which nothing else depends on.
+void Collector::note_form(const mllog::Record& record, const KeyRole* role) {
+  const std::string_view type = record.event_type.value_or("");
+  if (!is_event_type(type)) {
+    count(log_.oddities.no_event_type, record, record.event_type ? type : "none");
+  } else if (role && type != role->event_type) {
+    count(log_.oddities.wrong_event_types[std::string(record.key)], record, type);
+  }
+  if (!record.metadata.is_object()) {
+    count(log_.oddities.odd_metadata, record,
+          record.metadata.is_absent() ? "none" : record.metadata.text().substr(0, kShownBytes));
+  }
 }
 
 void Collector::note_config(const mllog::Record& record) {
-  const std::vector<std::string>& known = config_keys();
-  if (std::find(known.begin(), known.end(), record.key) == known.end()) return;
   ++log_.counts[std::string(record.key)];
   const Value value = value_of(record.value.decoded());
   const auto [place, is_new] =
@@ -113,37 +168,76 @@ void Collector::note_config(const mllog::Record& record) {
   }
 }
 
-void Collector::note_mark(const mllog::Record& record) {
-  if (std::find(kMarks.begin(), kMarks.end(), record.key) == kMarks.end()) return;
-  const bool is_block = record.key == keys::kBlockStart || record.key == keys::kBlockStop;
-  const std::string_view label = is_block ? keys::kFirstEpochNum : keys::kEpochNum;
+void Collector::note_setting(const mllog::Record& record) {
+  const std::string_view json = record.value.text();
+  Setting& setting = log_.oddities.settings[std::string(record.key)];
+  if (++setting.count == 1) {
+    setting.place = place_of(record);
+    if (json.size() <= kLongestSetting) setting.json = json;
+    return;
+  }
+  if (setting.count == 2) setting.again = place_of(record);
+  if (json == setting.json || setting.json.empty() || !setting.other_json.empty()) return;
+  if (json.empty() || json.size() > kLongestSetting) return;
+  // 1 and 1.0 are the same value.
+  if (record.value.decoded() == mllog::JsonText(setting.json).decoded()) return;
+  setting.other_json = json;
+  setting.other_place = place_of(record);
+}
+
+void Collector::note_mark(const mllog::Record& record, const KeyRole& role) {
+  const bool is_block = role.label == keys::kFirstEpochNum;
+  const std::optional<double> number = finite(record.metadata.member(role.label));
+  std::optional<double> epochs;
+  if (is_block) epochs = finite(record.metadata.member(keys::kEpochCount));
   std::vector<Mark>& marks = log_.marks[std::string(record.key)];
-  marks.push_back({record.time_ms, finite(record.metadata.member(label)), order_,
-                   finite(record.metadata.member(keys::kEpochCount))});
-  if (record.key != keys::kRunStop || marks.size() > 1) return;
+  marks.push_back({record.time_ms, number, order_, epochs, record.line, record.column});
+  if (role.numbered) note_number(record, role.label, number);
+  if (record.key == keys::kRunStop && marks.size() == 1) note_run_stop(record);
+}
+
+void Collector::note_run_stop(const mllog::Record& record) {
   const mllog::JsonText status = record.metadata.member(keys::kStatus);
   if (!status.is_absent()) log_.status = value_of(status.decoded());
+  if (!record.value.is_null()) {
+    log_.oddities.run_stop_value = record.value.text().substr(0, kShownBytes);
+  }
+}
+
+/// Later rounds allow a step or a number of samples in place of the epoch.
+void Collector::note_number(const mllog::Record& record, std::string_view label,
+                            const std::optional<double>& number) {
+  if (number || !record.metadata.member(kStepNum).is_absent() ||
+      !record.metadata.member(kSamplesCount).is_absent()) {
+    return;
+  }
+  count(log_.oddities.without_epoch_num[std::string(record.key)], record, label);
 }
 
 Sample Collector::sample_of(const mllog::Record& record, double value) const {
-  return {record.time_ms, order_, finite(record.metadata.member(keys::kEpochNum)), value};
+  return {record.time_ms, order_, finite(record.metadata.member(keys::kEpochNum)), value,
+          place_of(record)};
 }
 
-void Collector::note_sample(const mllog::Record& record) {
-  const mllog::JsonText value = record.value;
-  if (record.key == keys::kEvalAccuracy || record.key == keys::kEvalError) {
-    if (const auto quality = value.number()) {  // a NaN is an evaluation too
-      log_.evaluations[std::string(record.key)].push_back(sample_of(record, *quality));
-    } else {
-      tell(Finding::Severity::kError, record.line, record.column,
-           fmt::format("{}: expected a number, found {}", record.key, value.decoded().type_name()));
-    }
-  } else if (record.key == keys::kThroughput) {
-    if (const auto rate = finite(value)) log_.throughputs.push_back(sample_of(record, *rate));
-  } else if (record.key == keys::kTrackedStats) {
-    if (const auto rate = finite(value.member(keys::kThroughput)))
-      log_.throughputs.push_back(sample_of(record, *rate));
+void Collector::note_metric(const mllog::Record& record) {
+  const auto quality = record.value.number();
+  if (!quality) {
+    count(log_.oddities.odd_metrics[std::string(record.key)], record,
+          record.value.decoded().type_name());
+    return;
   }
+  // A NaN is an evaluation too.
+  std::vector<Sample>& all = log_.evaluations[std::string(record.key)];
+  all.push_back(sample_of(record, *quality));
+  note_number(record, keys::kEpochNum, all.back().epoch_num);
+  if (!record.metadata.member(kStepNum).is_absent()) log_.oddities.evaluations_by_step = true;
+}
+
+void Collector::note_throughput(const mllog::Record& record) {
+  mllog::JsonText rate;
+  if (record.key == keys::kThroughput) rate = record.value;
+  if (record.key == keys::kTrackedStats) rate = record.value.member(keys::kThroughput);
+  if (const auto value = finite(rate)) log_.throughputs.push_back(sample_of(record, *value));
 }
 
 void Collector::note_target(const mllog::Record& record) {
@@ -152,7 +246,7 @@ void Collector::note_target(const mllog::Record& record) {
   const std::optional<std::string> direction = record.metadata.member("direction").string();
   const bool falls = direction == "falls", rises = direction == "rises";
   if (!value || (!falls && !rises)) {
-    tell(Finding::Severity::kError, record.line, record.column,
+    tell(Rule::kOwnTargetDamaged, place_of(record),
          "quality_target: expected a number with metadata direction (rises or falls)");
     return;
   }
@@ -163,41 +257,43 @@ void Collector::note_target(const mllog::Record& record) {
 }
 
 void Collector::note_not_finite(const mllog::Record& record) {
+  // Only what is spelled with a letter can be beyond all numbers.
+  if (!record.value.is_number() ||
+      record.value.text().find_first_of("NIeE") == std::string_view::npos) {
+    return;
+  }
   const std::optional<double> value = record.value.number();
   if (!value || std::isfinite(*value)) return;
-  NotFinite& seen = not_finite_[std::string(record.key)];
-  if (seen.count++ == 0) {
-    seen.line = record.line;
-    seen.column = record.column;
-  }
+  std::map<std::string, Tally>& seen = log_.oddities.not_finite;
+  const bool has_room = seen.size() < kToldKeys || seen.contains(std::string(record.key));
+  count(seen[has_room ? std::string(record.key) : kFurtherKeys], record, record.value.text());
 }
 
 void Collector::finish(const mllog::RecordReader& reader) {
-  using enum Finding::Severity;
   log_.bytes = reader.bytes();
   log_.records = reader.records();
   log_.other_lines = reader.other_lines();
   if (log_.malformed_records > kToldMalformed) {
-    tell(kError, 0, 0,
+    tell(Rule::kMalformedRecord, {},
          fmt::format("{} more malformed records", log_.malformed_records - kToldMalformed));
   }
-  if (reader.swallowed_records() > 0) {
-    tell(kError, 0, 0,
-         fmt::format("{} records are lost: another one follows on the same line",
-                     reader.swallowed_records()));
+  if (swallowed_ > 0) {
+    tell(Rule::kSwallowedRecord, swallowed_place_,
+         fmt::format("{} records are lost: another one follows on the same line, first here",
+                     swallowed_));
   }
-  for (const auto& [key, seen] : not_finite_) {
-    tell(kWarning, seen.line, seen.column,
+  for (const auto& [key, seen] : log_.oddities.not_finite) {
+    tell(Rule::kValueNotFinite, seen.first,
          fmt::format("{} is not finite in {} records, first here", key, seen.count));
   }
   if (log_.records > 0) return;
   if (reader.old_format_lines() > 0) {
-    tell(kError, 0, 0,
+    tell(Rule::kOldFormat, {},
          fmt::format("no MLLOG record, but {} lines of the formats before v0.7 (':::MLL ', "
                      "':::MLPv0.5'), which are not read",
                      reader.old_format_lines()));
   } else {
-    tell(kError, 0, 0,
+    tell(Rule::kNoRecords, {},
          fmt::format("expected lines with ':::MLLOG ', found none in {} lines", reader.lines()));
   }
 }
@@ -215,29 +311,13 @@ const std::vector<Mark>& ParsedLog::all(const std::string& key) const {
   return found == marks.end() ? none : found->second;
 }
 
-const std::vector<std::string>& config_keys() {
-  static const std::vector<std::string> known = {keys::kSubmissionBenchmark,
-                                                 keys::kSubmissionOrg,
-                                                 keys::kSubmissionDivision,
-                                                 keys::kSubmissionStatus,
-                                                 keys::kSubmissionPlatform,
-                                                 keys::kGlobalBatchSize,
-                                                 keys::kTrainSamples,
-                                                 keys::kEvalSamples,
-                                                 keys::kSeed,
-                                                 keys::kNumberOfNodes,
-                                                 keys::kAcceleratorsPerNode,
-                                                 keys::kNumberOfRanks,
-                                                 keys::kOptName};
-  return known;
-}
-
 ParsedLog parse_log(std::istream& in) {
   ParsedLog log;
   mllog::RecordReader reader(in);
   Collector collector(log);
   while (const std::optional<mllog::LogItem> item = reader.next()) {
     std::visit([&](const auto& one) { collector.add(one); }, *item);
+    collector.note_swallowed(reader.swallowed_records(), *item);
   }
   collector.finish(reader);
   return log;

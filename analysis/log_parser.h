@@ -10,14 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "analysis/audit_rules.h"
 #include "analysis/benchmark.h"
 #include "analysis/intervals.h"
+#include "analysis/key_roles.h"
 #include "analysis/value.h"
-#include "runner/mllog/finding.h"
 
 namespace analysis {
-
-using mllog::Finding;
 
 /// A record that gives a number at a moment.
 struct Sample {
@@ -25,6 +24,7 @@ struct Sample {
   std::int64_t order = 0;  ///< place among the log's records
   std::optional<double> epoch_num;
   double value = 0.0;
+  Place place;
 };
 
 /// What a configuration key said first, and what else.
@@ -32,6 +32,38 @@ struct ConfigValue {
   Value first;
   std::int64_t order = 0;
   std::vector<Value> others;  ///< different values logged later
+};
+
+/// How often something was met, and where first.
+struct Tally {
+  std::int64_t count = 0;
+  Place first;
+  std::string what;  ///< what stood there
+};
+
+/// A setting (configuration key or hyperparameter) as the audit sees it.
+struct Setting {
+  std::string json;  ///< the first value's text; "" where that was too long to keep
+  Place place;
+  std::int64_t count = 0;
+  std::string other_json;  ///< the first different value's
+  Place other_place;
+  Place again;  ///< of the second record
+};
+
+/// What the audit needs beside the facts: oddities of single records, each counted.
+struct LogOddities {
+  std::map<std::string, Setting> settings;         ///< by key
+  std::map<std::string, Tally> wrong_event_types;  ///< by key
+  std::map<std::string, Tally> not_finite;         ///< by key
+  std::map<std::string, Tally> odd_metrics;        ///< by key: evaluations that are no number
+  std::map<std::string, Tally> without_epoch_num;  ///< by key
+  std::map<std::string, Place> repeats;            ///< of one-time keys: the second record
+  Tally no_event_type, odd_metadata, zero_times;
+  Place small_time, large_time;  ///< the first record of each clock
+  Place largest_reversal;
+  std::string run_stop_value;        ///< JSON of the first run_stop's value; "" for none or null
+  bool evaluations_by_step = false;  ///< evaluations say after which step they came
 };
 
 /// A log's content as far as the analysis needs it; memory grows with its epochs and evaluations,
@@ -56,16 +88,14 @@ struct ParsedLog {
   double largest_time_ms = 0.0;
   bool has_small_times = false, has_large_times = false;  ///< below, above 1e11 ms
 
-  std::vector<Finding> findings;
+  LogOddities oddities;
+  std::vector<Finding> findings;  ///< of what could not be read
 
   /// The first mark of `key`, or null.
   const Mark* first(const std::string& key) const;
   /// Its marks; none when the log has no such record.
   const std::vector<Mark>& all(const std::string& key) const;
 };
-
-/// The configuration keys that a report shows.
-const std::vector<std::string>& config_keys();
 
 /// Reads the log in one pass, holding a few lines at a time. Damaged lines are findings. Throws
 /// SystemError when the file cannot be opened or read.

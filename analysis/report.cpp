@@ -5,6 +5,7 @@
 #include <map>
 #include <variant>
 
+#include "analysis/audit.h"
 #include "analysis/find_logs.h"
 #include "analysis/telemetry_file.h"
 #include "runner/base/error.h"
@@ -27,7 +28,7 @@ RunReport read_run(const FoundLog& found, std::istream* standard_input) {
   ParsedLog log = is_file ? parse_log(found.path) : parse_log(*standard_input);
   run.facts = facts_of(log);
   run.findings = std::move(log.findings);
-  add_findings(run.findings, audit(run.facts));
+  add_findings(run.findings, audit(log, run.facts));
   run.log_parts = log_breakdown(run.facts);
   if (is_file) run.telemetry = read_telemetry_beside(found.path, run.findings);
   if (run.telemetry) add_findings(run.findings, audit(*run.telemetry, run.facts));

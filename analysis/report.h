@@ -57,9 +57,9 @@ struct ReadOptions {
   std::istream* standard_input = nullptr;  ///< what the path "-" means
 };
 
-/// Reads the logs in `paths`, as find_logs() finds them. Names are relative to the path; with
-/// several paths the path stands before them. Never throws for what it reads: problems and findings
-/// tell.
+/// Reads the logs in `paths`, as find_logs() finds them. Names are relative to the path; of several
+/// paths, to the folder that they have in common. Never throws for what it reads: problems and
+/// findings tell.
 Report make_report(const std::vector<std::string>& paths, const ReadOptions& options = {});
 
 }  // namespace analysis

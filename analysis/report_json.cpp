@@ -28,7 +28,7 @@ void add_fields(Json& object, const std::vector<Field<Facts>>& fields, const Fac
 Json findings_json(const std::vector<Finding>& findings) {
   Json list = Json::array();
   for (const Finding& finding : findings) {
-    Json one = {{"severity", to_string(finding.severity)}};
+    Json one = {{"rule", finding.rule}, {"severity", to_string(finding.severity)}};
     if (finding.line > 0) one["line"] = finding.line;
     if (finding.column > 0) one["column"] = finding.column;
     one["text"] = printable(finding.text);

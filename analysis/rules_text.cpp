@@ -15,12 +15,11 @@
 namespace analysis {
 namespace {
 
-using mllog::rules::Rule;
 using mllog::rules::RuleFile;
 using mllog::rules::Ruleset;
 
 /// The files that a rule may go on with, when the benchmark is known and other values are not.
-std::vector<std::string> choices(const Rule& rule, const std::string& benchmark) {
+std::vector<std::string> choices(const mllog::rules::Rule& rule, const std::string& benchmark) {
   std::string name = rule.then->file;
   const std::size_t hole = name.find("{}");
   if (hole == std::string::npos) return {name};
@@ -45,7 +44,7 @@ std::vector<std::string> choices(const Rule& rule, const std::string& benchmark)
 std::vector<const RuleFile*> files_for(const Ruleset& ruleset, const std::string& benchmark) {
   std::vector<const RuleFile*> files = {&ruleset.files[0]};
   for (std::size_t i = 0; i < files.size(); ++i) {
-    for (const Rule& rule : files[i]->rules) {
+    for (const mllog::rules::Rule& rule : files[i]->rules) {
       if (!rule.then) continue;
       for (const std::string& name : choices(rule, benchmark)) {
         const RuleFile* const next = ruleset.find(name);
@@ -69,7 +68,7 @@ void write_rules_text(std::ostream& out, const Ruleset& ruleset, const std::stri
   for (const RuleFile* file : files_for(ruleset, benchmark)) {
     page.heading(file->name, {});
     is_own = is_own || file->name.ends_with("_" + benchmark);
-    for (const Rule& rule : file->rules) {
+    for (const mllog::rules::Rule& rule : file->rules) {
       page.item(fmt::format("{}: {}", rule.key, fmt::join(mllog::rules::words(rule), "; ")));
     }
   }

@@ -27,11 +27,9 @@ nlohmann::json read_side_file(const fs::path& path, std::vector<Finding>& findin
   if (!in) return nlohmann::json::object();
   nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
   if (json.is_object()) return json;
-  findings.push_back({Finding::Severity::kWarning,
-                      0,
-                      0,
-                      path.string() + ": expected a JSON object; left out of the figures",
-                      {}});
+  findings.push_back(
+      make_finding(Rule::kSideFileDamaged, {},
+                   path.string() + ": expected a JSON object; left out of the figures"));
   return nlohmann::json::object();
 }
 
@@ -60,14 +58,32 @@ fs::path description_of(const fs::path& folder) {
   return {};
 }
 
-std::optional<double> compute_units(const nlohmann::json& description) {
-  const auto nodes = lenient_number(description, "number_of_nodes");
-  const auto accelerators = lenient_number(description, "accelerators_per_node").value_or(0.0);
-  const auto processors = lenient_number(description, "host_processors_per_node");
-  if (!nodes) return std::nullopt;
-  if (accelerators > 0.0) return *nodes * accelerators;
-  if (!processors) return std::nullopt;
-  return *nodes * *processors;
+std::string text_of(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+SystemDescription read_description(const fs::path& folder, std::vector<Finding>& findings) {
+  SystemDescription description;
+  description.path = description_of(folder);
+  if (description.path.empty()) return description;
+  std::error_code failed;
+  description.found = fs::exists(description.path, failed);
+  const nlohmann::json json = read_side_file(description.path, findings);
+  description.nodes = lenient_number(json, keys::kNumberOfNodes);
+  description.accelerators_per_node = lenient_number(json, keys::kAcceleratorsPerNode);
+  description.processors_per_node = lenient_number(json, "host_processors_per_node");
+  description.division = text_of(json, "division");
+  description.submitter = text_of(json, "submitter");
+  return description;
+}
+
+std::optional<double> compute_units(const SystemDescription& description) {
+  if (!description.nodes) return std::nullopt;
+  const double accelerators = description.accelerators_per_node.value_or(0.0);
+  if (accelerators > 0.0) return *description.nodes * accelerators;
+  if (!description.processors_per_node) return std::nullopt;
+  return *description.nodes * *description.processors_per_node;
 }
 
 /// A resumed run has no time to train, and cannot be submitted.
@@ -207,7 +223,8 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
     system.runs_required = static_cast<double>(row->runs_required);
   }
   system.global_batch_size = first_value(members, keys::kGlobalBatchSize);
-  system.compute_units = compute_units(read_side_file(description_of(folder), findings));
+  const SystemDescription description = read_description(folder, findings);
+  system.compute_units = compute_units(description);
   system.scaling_factor =
       lenient_number(read_side_file(folder / "scaling.json", findings), "scaling_factor");
 
@@ -222,6 +239,9 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
     rate_instances(good, system);
   } else {
     score(good, system);
+  }
+  for (Finding& finding : audit_set(system, members, description)) {
+    findings.push_back(std::move(finding));
   }
   return system;
 }

@@ -42,6 +42,19 @@ struct SystemFacts {
   std::optional<double> ttta_s, instance_scale;  ///< weak sets only
 };
 
+/// What a submission says of its system, as far as logs can be held against it.
+struct SystemDescription {
+  std::filesystem::path path;  ///< where it should be; empty outside a submission
+  bool found = false;
+  std::optional<double> nodes, accelerators_per_node, processors_per_node;
+  std::string division, submitter;  ///< as written; "" when absent
+};
+
+/// Findings that only a set shows: counts, seeds and settings that do not fit together, and logs
+/// that contradict the system's description.
+std::vector<Finding> audit_set(const SystemFacts& system, const std::vector<SetMember>& members,
+                               const SystemDescription& description);
+
 /// Whether a file in this folder belongs to a set; pruned_results, logs and the like do not.
 bool counts_for_a_set(const std::filesystem::path& folder);
 

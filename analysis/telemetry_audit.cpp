@@ -26,25 +26,19 @@ std::vector<Finding> audit(const RunTelemetry& telemetry, const RunFacts& facts)
     const double tolerance_s = telemetry::kSumTolerance * *facts.ttt_s + kMomentsS;
     for (const double wall_s : {telemetry.shortest_wall_s, telemetry.longest_wall_s}) {
       if (std::abs(wall_s - *facts.ttt_s) <= tolerance_s) continue;
-      findings.push_back(
-          {Finding::Severity::kError,
-           0,
-           0,
-           fmt::format("telemetry: a rank accounts for {:.3f} s, the log's run lasted {:.3f} s; "
-                       "expected within {} % and {} s",
-                       wall_s, *facts.ttt_s, kPercent * telemetry::kSumTolerance, kMomentsS),
-           {}});
+      findings.push_back(make_finding(
+          Rule::kTelemetryNotCovering, {},
+          fmt::format("telemetry: a rank accounts for {:.3f} s, the log's run lasted {:.3f} s; "
+                      "expected within {} % and {} s",
+                      wall_s, *facts.ttt_s, kPercent * telemetry::kSumTolerance, kMomentsS)));
       break;
     }
   }
   if (telemetry.overhead_fraction.value_or(0.0) > kMostOverhead) {
-    findings.push_back(
-        {Finding::Severity::kWarning,
-         0,
-         0,
-         fmt::format("telemetry: measuring cost {:.2f} % of the ranks' time, expected below {} %",
-                     kPercent * *telemetry.overhead_fraction, kPercent * kMostOverhead),
-         {}});
+    findings.push_back(make_finding(
+        Rule::kTelemetryCostly, {},
+        fmt::format("telemetry: measuring cost {:.2f} % of the ranks' time, expected below {} %",
+                    kPercent * *telemetry.overhead_fraction, kPercent * kMostOverhead)));
   }
   return findings;
 }

@@ -152,7 +152,7 @@ std::optional<RunTelemetry> read_telemetry_beside(const fs::path& log,
   try {
     return summary_of(telemetry::read_report(path.string()));
   } catch (const base::Error& error) {
-    findings.push_back({Finding::Severity::kError, 0, 0, error.what(), {}});
+    findings.push_back(make_finding(Rule::kTelemetryDamaged, {}, error.what()));
     return std::nullopt;
   }
 }

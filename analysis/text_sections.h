@@ -19,4 +19,7 @@ void write_waiting(TextPage& page, const std::string& name, const RunTelemetry& 
 void write_set(TextPage& page, const std::string& folder, const std::vector<const RunReport*>& runs,
                const SystemReport* system);
 
+/// What was found in all logs and sets: errors first, and of each rule the first few.
+void write_findings(TextPage& page, const Report& report);
+
 }  // namespace analysis

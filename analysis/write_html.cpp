@@ -197,6 +197,7 @@ void add_findings(HtmlTable& table, std::size_t& rows, const std::string& name,
     table.cell(finding.line > 0 ? std::to_string(finding.line) : "");
     table.cell(finding.column > 0 ? std::to_string(finding.column) : "");
     table.cell(finding.text);
+    table.cell(finding.rule);
     ++rows;
   }
 }
@@ -208,6 +209,7 @@ std::string findings(const Report& report) {
   table.column("line", Kind::kNumber);
   table.column("column", Kind::kNumber);
   table.column("finding", Kind::kText);
+  table.column("rule", Kind::kText);
   std::size_t rows = 0;
   for (const Problem& problem : report.problems) {
     add_findings(table, rows, problem.path, {{Finding::Severity::kError, 0, 0, problem.text, {}}});

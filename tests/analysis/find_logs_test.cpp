@@ -43,12 +43,18 @@ TEST(FindLogs, TakesAFileWhateverItsName) {
   EXPECT_THAT(names_in({path}), testing::ElementsAre("some.log"));
 }
 
-TEST(FindLogs, PutsThePathBeforeNamesOfSeveralPathsAndTakesAFileOnce) {
+TEST(FindLogs, NamesLogsOfSeveralPathsByWhatDiffersAndTakesAFileOnce) {
   const golden::TemporaryFolder folder;
   const std::string a = folder.write("a/result_1.txt", "").parent_path().string();
   const std::string b = folder.write("b/result_1.txt", "").parent_path().string();
-  EXPECT_THAT(names_in({a, b, b + "/result_1.txt"}),
-              testing::ElementsAre(a + "/result_1.txt", b + "/result_1.txt"));
+  EXPECT_THAT(names_in({a, b + "/", b + "/result_1.txt"}),
+              testing::ElementsAre("a/result_1.txt", "b/result_1.txt"));
+  EXPECT_THAT(names_in({a + "/result_1.txt", folder.path().string()}),
+              testing::ElementsAre((folder.path().filename() / "a/result_1.txt").generic_string(),
+                                   (folder.path().filename() / "b/result_1.txt").generic_string()));
+  EXPECT_THAT(names_in({"tests/analysis/data/success", a}),
+              testing::UnorderedElementsAre("tests/analysis/data/success/result_1.txt",
+                                            a + "/result_1.txt"));
 }
 
 TEST(FindLogs, TellsOfPathsWithoutLogs) {
@@ -68,7 +74,7 @@ TEST(FindLogs, ExpandsPatternsAsAShellDoes) {
   const std::string root = folder.path().string();
   EXPECT_EQ(names_in({root + "/a*"}).size(), 2u);
   EXPECT_THAT(names_in({root + "/{c,a}"}),
-              testing::ElementsAre(root + "/a/result_1.txt", root + "/c/result_1.txt"));
+              testing::ElementsAre("a/result_1.txt", "c/result_1.txt"));
   EXPECT_THAT(names_in({root + "/?.log"}), testing::ElementsAre("x.log"));
   const auto none = find_logs({root + "/*.txt"});
   ASSERT_EQ(none.problems.size(), 1u);

@@ -95,6 +95,7 @@ TEST(ReportJson, HoldsTheFindingsWithTheirPlaces) {
   EXPECT_EQ(findings[1]["line"], 12);
   EXPECT_EQ(findings[1]["column"], 9);
   EXPECT_EQ(findings[1]["severity"], "error");
+  EXPECT_EQ(findings[1]["rule"], "malformed-record");
 }
 
 }  // namespace

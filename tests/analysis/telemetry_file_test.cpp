@@ -74,7 +74,8 @@ TEST(TelemetryBeside, ThatIsDamagedIsAFindingAndTheLogsOwnPartsRemain) {
   const analysis::Report report = analysis::make_report({folder.path().string()});
   ASSERT_EQ(report.runs.size(), 1u);
   EXPECT_FALSE(report.runs[0].telemetry);
-  EXPECT_EQ(report.runs[0].findings.size(), 1u);
+  ASSERT_EQ(report.runs[0].findings.size(), 1u);
+  EXPECT_EQ(report.runs[0].findings[0].rule, "telemetry-damaged");
   EXPECT_EQ(report.runs[0].best_breakdown(), &*report.runs[0].log_parts);
 }
 

@@ -9,6 +9,7 @@
 
 #include "analysis/printable.h"
 #include "golden.h"
+#include "own_log.h"
 
 namespace {
 
@@ -106,7 +107,27 @@ TEST(TextReport, ShowsTheSetAboveItsRuns) {
 }
 
 TEST(TextReport, NamesThePlacesOfFindings) {
-  EXPECT_THAT(text_of("malformed"), HasSubstr("- result_1.txt:12:9: malformed record: "));
+  EXPECT_THAT(text_of("malformed"), HasSubstr("- result_1.txt:12:9: error: malformed record: "));
+  EXPECT_THAT(text_of("malformed", 200), HasSubstr(" [malformed-record]\n"));
+}
+
+TEST(TextReport, TellsTheWorstFindingsFirstAndAFewOfEachRule) {
+  const golden::TemporaryFolder folder;
+  for (int i = 0; i < 5; ++i) {
+    own_log::Log log = own_log::clean();
+    log["submission_org"]["value"] = "SUBMISSION_ORG_PLACEHOLDER";
+    log["cache_clear"]["event_type"] = "INTERVAL_START";
+    if (i == 4) log.erase("run_stop");
+    folder.write("result_" + std::to_string(i) + ".txt", log.text());
+  }
+  const std::string text = text_of(analysis::make_report({folder.path().string()}), 200);
+  const auto error = text.find("result_4.txt: error: no run_stop");
+  const auto warning = text.find("result_0.txt:2:1: warning: submission_org is ");
+  const auto note = text.find("result_0.txt:6:1: note: cache_clear has event_type");
+  ASSERT_NE(note, std::string::npos) << text;
+  EXPECT_LT(error, warning);
+  EXPECT_LT(warning, note);
+  EXPECT_THAT(text, HasSubstr("- 2 more [placeholder] in 2 logs or sets, all in the JSON"));
 }
 
 TEST(TextReport, ThinsLongCurvesButShowsTheTarget) {

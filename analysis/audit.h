@@ -1,0 +1,51 @@
+// What a log shows beside a verdict that its reader should know.
+// Hides the conditions and thresholds.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/audit_rules.h"
+#include "analysis/facts.h"
+#include "analysis/log_parser.h"
+
+namespace analysis {
+
+/// The findings of one log, each with its rule and, where a line can be named, its place; what is
+/// repeated is told once with a count. Never changes an outcome or a figure. None for a log
+/// without records. `facts` are those of `log`.
+std::vector<Finding> audit(const ParsedLog& log, const RunFacts& facts);
+
+/// What the parts of the audit share.
+struct AuditInput {
+  const ParsedLog& log;
+  const RunFacts& facts;
+  const Benchmark* benchmark = nullptr;  ///< null for one that is not in the table
+  bool closed = false;                   ///< the log says that it is of the closed division
+};
+
+/// Collects findings.
+class AuditFindings {
+ public:
+  void tell(Rule rule, Place place, std::string text) {
+    list_.push_back(make_finding(rule, place, std::move(text)));
+  }
+  std::vector<Finding> take() && { return std::move(list_); }
+
+ private:
+  std::vector<Finding> list_;
+};
+
+inline Place place_of(const Mark& mark) { return {mark.line, mark.column}; }
+
+// The parts, each in its own file.
+void audit_end(const AuditInput& input, AuditFindings& findings);
+void audit_stop(const AuditInput& input, AuditFindings& findings);
+void audit_clocks(const AuditInput& input, AuditFindings& findings);
+void audit_intervals(const AuditInput& input, AuditFindings& findings);
+void audit_epochs(const AuditInput& input, AuditFindings& findings);
+void audit_form(const AuditInput& input, AuditFindings& findings);
+void audit_settings(const AuditInput& input, AuditFindings& findings);
+
+}  // namespace analysis

@@ -1,0 +1,182 @@
+// What a log's evaluations and epoch numbers show: cadence, numbers that stand still or are
+// missing, qualities that cannot be.
+// Hides the tolerances.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "analysis/audit.h"
+#include "analysis/policy.h"
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+namespace keys = mllog::keys;
+
+/// Rounding a distance to whole iterations moves it by this part at most.
+constexpr double kCadenceTolerance = 0.02;
+
+/// The first evaluation that counts of each epoch number, in time order.
+std::vector<const Evaluation*> one_of_each_epoch(const RunFacts& facts) {
+  std::vector<const Evaluation*> list;
+  std::set<double> seen;
+  for (const Evaluation& one : facts.evaluations) {
+    if (one.epoch_num && seen.insert(*one.epoch_num).second) list.push_back(&one);
+  }
+  return list;
+}
+
+/// Nothing where the log's numbers cannot be held against the rule.
+std::optional<double> distance_of(const AuditInput& input, const Cadence& cadence) {
+  if (cadence.in_batches) {
+    const auto batch = number(input.facts.config_value(keys::kGlobalBatchSize));
+    if (!batch || *batch <= 0.0) return std::nullopt;
+    return cadence.distance * *batch;
+  }
+  const bool counts_evaluations = input.facts.blocks && input.benchmark &&
+                                  input.benchmark->epoch_meaning == EpochMeaning::kFraction;
+  // DeepCAM of v0.7 was evaluated after a number of steps that the rules left open.
+  if (counts_evaluations || input.log.oddities.evaluations_by_step) return std::nullopt;
+  return cadence.distance;
+}
+
+void audit_cadence(const AuditInput& input, AuditFindings& findings) {
+  const Cadence* cadence = input.benchmark ? find_cadence(input.benchmark->name) : nullptr;
+  if (!cadence || !input.closed) return;
+  const std::optional<double> distance = distance_of(input, *cadence);
+  if (!distance) return;
+  const std::vector<const Evaluation*> all = one_of_each_epoch(input.facts);
+  Tally seen;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const double step = *all[i]->epoch_num - *all[i - 1]->epoch_num;
+    if (step <= 0.0 || std::abs(step - *distance) <= kCadenceTolerance * *distance) continue;
+    if (seen.count++ > 0) continue;
+    seen.first = all[i]->place;
+    seen.what = fmt::format("{:.6g} from {:.6g} to {:.6g}", step, *all[i - 1]->epoch_num,
+                            *all[i]->epoch_num);
+  }
+  if (seen.count == 0) return;
+  findings.tell(
+      Rule::kEvaluationCadence, seen.first,
+      fmt::format("{} must be evaluated {}: expected steps of {:.6g} in epoch_num, found "
+                  "{} others, first {}",
+                  input.benchmark->name, cadence->words, *distance, seen.count, seen.what));
+}
+
+/// An evaluation with the number of the one before, and one with a smaller number.
+void audit_advance(const AuditInput& input, AuditFindings& findings) {
+  if (!input.benchmark) return;  // what epoch_num counts there is not known
+  Tally stuck, back;
+  const Evaluation* before = nullptr;
+  for (const Evaluation& one : input.facts.evaluations) {
+    if (!one.epoch_num) continue;
+    if (before && one.time_ms > before->time_ms) {
+      const std::string what =
+          fmt::format("{:.6g} behind {:.6g}", *one.epoch_num, *before->epoch_num);
+      // An epoch may be evaluated several times where evaluations come after so many steps.
+      const bool same = *one.epoch_num == *before->epoch_num;
+      if (same && !input.log.oddities.evaluations_by_step && stuck.count++ == 0) {
+        stuck.first = one.place;
+        stuck.what = what;
+      }
+      if (*one.epoch_num < *before->epoch_num && back.count++ == 0) {
+        back.first = one.place;
+        back.what = what;
+      }
+    }
+    before = &one;
+  }
+  if (stuck.count > 0) {
+    findings.tell(Rule::kEpochNumberStuck, stuck.first,
+                  fmt::format("{} evaluations have the epoch_num of the one before, but another "
+                              "result: first {}",
+                              stuck.count, stuck.what));
+  }
+  if (back.count > 0) {
+    findings.tell(Rule::kEpochNumberBack, back.first,
+                  fmt::format("{} evaluations have a smaller epoch_num than the one before: first "
+                              "{}",
+                              back.count, back.what));
+  }
+}
+
+void audit_numbering(const AuditInput& input, AuditFindings& findings) {
+  for (const auto& [key, seen] : input.log.oddities.without_epoch_num) {
+    findings.tell(
+        Rule::kEpochNumberMissing, seen.first,
+        fmt::format("{} has no metadata {} in {} records, first here", key, seen.what, seen.count));
+  }
+  const bool ordinal = input.benchmark && input.benchmark->epoch_meaning == EpochMeaning::kOrdinal;
+  const std::vector<Mark>& starts =
+      input.log.all(input.facts.blocks ? keys::kBlockStart : keys::kEpochStart);
+  if (!ordinal || starts.empty()) return;
+  std::set<double> numbers;
+  for (const Mark& mark : starts) {
+    if (mark.label) numbers.insert(*mark.label);
+  }
+  if (numbers.empty()) return;
+  if (*numbers.begin() == 0.0) {
+    findings.tell(Rule::kEpochsFromZero, place_of(starts.front()),
+                  fmt::format("{}s are numbered from 0, expected from 1",
+                              input.facts.blocks ? "block" : "epoch"));
+  }
+  const double span = *numbers.rbegin() - *numbers.begin() + 1.0;
+  const double missing = span - static_cast<double>(numbers.size());
+  if (!input.facts.blocks && missing >= 1.0) {
+    findings.tell(Rule::kEpochNumberGap, place_of(starts.front()),
+                  fmt::format("{:.6g} numbers between epoch {:.6g} and epoch {:.6g} are missing",
+                              missing, *numbers.begin(), *numbers.rbegin()));
+  }
+}
+
+const char* other_metric(const std::string& metric) {
+  return metric == keys::kEvalAccuracy ? keys::kEvalError : keys::kEvalAccuracy;
+}
+
+void audit_metric(const AuditInput& input, AuditFindings& findings) {
+  for (const auto& [key, seen] : input.log.oddities.odd_metrics) {
+    if (!input.benchmark) break;  // Mask R-CNN's evaluations are pairs
+    findings.tell(Rule::kMetricNotNumber, seen.first,
+                  fmt::format("{}: expected a number, found {} in {} records, first here", key,
+                              seen.what, seen.count));
+  }
+  const std::string& metric = input.facts.target.metric;
+  const auto own = input.log.evaluations.find(metric);
+  const auto other = input.log.evaluations.find(other_metric(metric));
+  if (other != input.log.evaluations.end()) {
+    const bool both = own != input.log.evaluations.end();
+    findings.tell(
+        both ? Rule::kSecondMetric : Rule::kMetricOfAnotherName, other->second.front().place,
+        both ? fmt::format("{} is logged beside {}, which is judged", other->first, metric)
+             : fmt::format("{} has {} evaluations, {} none: the target is about {}", other->first,
+                           other->second.size(), metric, metric));
+  }
+  if (!input.benchmark || own == input.log.evaluations.end()) return;
+  Tally seen;
+  for (const Sample& sample : own->second) {
+    const bool above = metric == keys::kEvalAccuracy && sample.value > 1.0;
+    if (!above && !(sample.value < 0.0)) continue;
+    if (seen.count++ > 0) continue;
+    seen.first = sample.place;
+    seen.what = fmt::format("{}", sample.value);
+  }
+  if (seen.count == 0) return;
+  findings.tell(
+      Rule::kQualityOutOfRange, seen.first,
+      fmt::format("{} must {}, found {} others, first {}", metric,
+                  metric == keys::kEvalAccuracy ? "lie between 0 and 1" : "not be negative",
+                  seen.count, seen.what));
+}
+
+}  // namespace
+
+void audit_epochs(const AuditInput& input, AuditFindings& findings) {
+  audit_cadence(input, findings);
+  audit_advance(input, findings);
+  audit_numbering(input, findings);
+  audit_metric(input, findings);
+}
+
+}  // namespace analysis

@@ -1,0 +1,352 @@
+// The catalogue of audit rules.
+// Hides the texts.
+#include "analysis/audit_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "runner/base/object_reader.h"
+
+namespace analysis {
+namespace {
+
+using enum Finding::Severity;
+
+constexpr std::string_view kFormat = "mlcommons/logging, mllog: format of a log line";
+constexpr std::string_view kRunResults = "MLPerf training policies, Run Results";
+constexpr std::string_view kBenchmarkResults = "MLPerf training policies, Benchmark Results";
+constexpr std::string_view kQualityMeasure = "MLPerf training policies, Quality measure";
+constexpr std::string_view kRandomNumbers = "MLPerf training policies, Random numbers";
+constexpr std::string_view kPublished = "seen in published MLPerf results; no official tool tells";
+constexpr std::string_view kOwn = "trainmark: logs and telemetry of its own runs";
+
+constexpr std::array kRules = {
+    // what cannot be read
+    AuditRule{Rule::kMalformedRecord, "malformed-record", kError,
+              "A line has the token ':::MLLOG ' but what follows is no record: a JSON object with "
+              "a numeric time_ms and a string key.",
+              kFormat,
+              "Find what wrote the line, or broke into it; the record is lost to every tool, and "
+              "MLCommons' checker fails the log or crashes on it."},
+    AuditRule{Rule::kSwallowedRecord, "swallowed-record", kError,
+              "A record is lost because another one follows on the same line: only the last of a "
+              "line is read.",
+              "mlcommons/logging, compliance checker: everything up to the last token is cut",
+              "Make each write end with a line feed, and let one rank alone write."},
+    AuditRule{Rule::kOldFormat, "old-log-format", kError,
+              "The file holds lines of the formats before v0.7 (':::MLL ', ':::MLPv0.5'), and no "
+              "MLLOG record.",
+              "MLPerf Training v0.5 and v0.6", "Nothing can be computed from it here."},
+    AuditRule{Rule::kNoRecords, "no-records", kError, "The file holds no MLPerf record at all.",
+              kFormat,
+              "Check that it is the log of rank 0; the token is ':::MLLOG ' with one blank."},
+    AuditRule{Rule::kValueNotFinite, "value-not-finite", kWarning,
+              "Records of a key carry NaN or an infinity.",
+              "Python's json writes and reads NaN; the JSON standard does not",
+              "A loss that is NaN means that training broke down at that point; other readers may "
+              "refuse the line."},
+    AuditRule{Rule::kMetricNotNumber, "metric-not-a-number", kError,
+              "An evaluation's value is not a number.",
+              "mlcommons/logging, compliance checker: crashes on it",
+              "Log the quality as a JSON number."},
+    AuditRule{Rule::kOwnTargetDamaged, "own-target-damaged", kError,
+              "The record quality_target has no number, or no direction in its metadata.", kOwn,
+              "Log a number, and metadata direction 'rises' or 'falls'."},
+    AuditRule{Rule::kMetadataNotObject, "metadata-not-an-object", kNote,
+              "Records carry metadata that is no JSON object, so nothing in it can be read.",
+              kFormat, "Log {} where there is nothing to say."},
+    AuditRule{Rule::kEventTypeWrong, "event-type-wrong", kNote,
+              "Records of a key have another event_type than the key's name asks for.",
+              "mlcommons/logging, mllog: start, end and event; no official tool reads it",
+              "Nothing here depends on it; use INTERVAL_START for *_start, INTERVAL_END for "
+              "*_stop, POINT_IN_TIME for all else."},
+    AuditRule{Rule::kEventTypeMissing, "event-type-missing", kNote,
+              "Records have no event_type, or none that is known.",
+              "mlcommons/logging, mllog: start, end and event; no official tool reads it",
+              "Nothing here depends on it; other readers may."},
+    // how a run began and ended
+    AuditRule{Rule::kRunStartMissing, "run-start-missing", kError,
+              "The log has no run_start: the run did not get beyond its initialisation.",
+              kRunResults, "The run has no time and fails; see what stopped it."},
+    AuditRule{Rule::kRunStopMissing, "run-stop-missing", kError,
+              "The log has no run_stop: the run was cut off, and its times end with the log.",
+              kBenchmarkResults,
+              "It counts as a run that did not converge; one such run may be dropped as the "
+              "slowest."},
+    AuditRule{Rule::kRunStopBeforeStart, "run-stop-before-start", kError,
+              "run_stop is stamped earlier than run_start: the time to train is negative.",
+              "mlcommons/logging accepts and scores it",
+              "Check the clock; the figures of this log mean nothing."},
+    AuditRule{Rule::kRunStopWithoutStatus, "run-stop-without-status", kWarning,
+              "run_stop has no metadata.status; whether the run succeeded is judged by its "
+              "evaluations.",
+              "mlcommons/logging, compliance checker: requires the member, not its value",
+              "Log status 'success' or 'aborted'."},
+    AuditRule{Rule::kRunStopAborted, "run-stop-aborted", kWarning,
+              "run_stop has a status other than 'success': the run did not converge.",
+              kBenchmarkResults,
+              "One such run may be dropped as the slowest; its time must not enter a mean."},
+    AuditRule{Rule::kAbortedYetCounted, "aborted-yet-counted", kError,
+              "The status is not 'success' although an evaluation meets the target: MLCommons' "
+              "checker passes the log and its summarizer counts the time; here it has failed.",
+              "mlcommons/logging, compliance checker: the value of status is never checked",
+              "Decide whether the run succeeded, and submit it accordingly."},
+    AuditRule{Rule::kRunStopValue, "run-stop-value", kNote,
+              "run_stop carries a value; only its metadata.status counts.", kPublished,
+              "Log null as the value of an interval's end."},
+    AuditRule{Rule::kRunResumed, "run-resumed", kWarning,
+              "The run went on from a checkpoint: its log has only a part of it.", kRunResults,
+              "Such a run has no time to train and cannot be submitted."},
+    AuditRule{Rule::kSuccessBelowTarget, "success-below-target", kError,
+              "The run claims success, but no evaluation inside it meets the target.",
+              kQualityMeasure, "The run has failed; an average that trusts the status is wrong."},
+    AuditRule{Rule::kTargetUnknown, "target-unknown", kNote,
+              "Neither the log nor the rules name a quality target, so success cannot be judged.",
+              kQualityMeasure, "Check submission_benchmark."},
+    AuditRule{Rule::kTargetNotOfRules, "target-not-of-rules", kWarning,
+              "A log of the closed division was trained to another target than the rules'.",
+              "MLPerf training policies, Benchmarks", "Train to the target of the rules."},
+    AuditRule{Rule::kTrainedPastTarget, "trained-past-target", kWarning,
+              "The target was met, and the run went on to further evaluations.", kRunResults,
+              "The clock may stop at the first evaluation that meets the target; time_to_target_s "
+              "is that time."},
+    AuditRule{Rule::kLateRunStop, "late-run-stop", kWarning,
+              "run_stop comes long after the evaluation that met the target.", kRunResults,
+              "See what was done between; it counts in the time to train."},
+    AuditRule{Rule::kEvaluationAfterStop, "evaluation-after-stop", kWarning,
+              "Evaluations stand behind run_stop, in the file and in time; they do not count.",
+              "mlcommons/logging, compliance checker: takes an evaluation wherever it stands",
+              "If the run converged only there, it has failed."},
+    AuditRule{Rule::kTrainingAfterStop, "training-after-stop", kWarning,
+              "Training goes on behind run_stop, in the file and in time.", kRunResults,
+              "End the run where the clock stops."},
+    AuditRule{Rule::kEvaluationAtStop, "evaluation-at-stop", kNote,
+              "Evaluations precede run_stop in the file but not in time, or the other way round; "
+              "either is enough to count.",
+              kPublished, "Log the evaluation first, then run_stop, with one clock."},
+    AuditRule{Rule::kTrainingBeforeStart, "training-before-run-start", kWarning,
+              "Training begins before run_start.", kRunResults,
+              "The clock must start before anything touches the dataset."},
+    // clocks
+    AuditRule{Rule::kTwoClocks, "two-clocks", kWarning,
+              "The log mixes times since 1970 with times of another clock; differences across "
+              "them mean nothing.",
+              kPublished, "Stamp every record with milliseconds since 1970."},
+    AuditRule{Rule::kTimeGoesBack, "time-goes-back", kWarning,
+              "Records are stamped more than a second earlier than the one before them in the "
+              "file.",
+              kPublished,
+              "Records of several hosts, or a log put together from several: durations across "
+              "the places are not to be trusted."},
+    AuditRule{Rule::kTimeZero, "time-zero", kWarning, "Records have a time_ms of 0 or less.",
+              kPublished, "Stamp them with the time at which they are written."},
+    AuditRule{Rule::kInitTooLong, "init-too-long", kWarning,
+              "Initialisation took longer than the time that does not count: 30 minutes in the "
+              "closed division, 4 hours in the open one.",
+              kRunResults, "The clock must start when that time is exceeded."},
+    AuditRule{Rule::kInitTimesImpossible, "init-times-impossible", kWarning,
+              "The times of init_start and init_stop do not lie before run_start, or stand in "
+              "the wrong order.",
+              kPublished, "The log was put together from several; init_s means nothing."},
+    // intervals
+    AuditRule{Rule::kIntervalNotStopped, "interval-not-stopped", kNote,
+              "An interval starts and never stops; it is taken to end with the run.", kPublished,
+              "Log the stop; the time of its kind is too long otherwise."},
+    AuditRule{Rule::kIntervalNotStarted, "interval-not-started", kNote,
+              "An interval stops that never started; it adds no time.", kPublished,
+              "Log the start; the time of its kind is too short otherwise."},
+    AuditRule{Rule::kIntervalLabelsDiffer, "interval-labels-differ", kNote,
+              "Starts and stops of a kind carry different epoch numbers; they are paired in time "
+              "order.",
+              kPublished, "Give a stop the number of its start."},
+    AuditRule{Rule::kIntervalsOverlap, "intervals-overlap", kNote,
+              "Intervals of one kind and different numbers overlap.", kPublished,
+              "Each moment counts once; the sum of the intervals would be too long."},
+    AuditRule{Rule::kIntervalsCross, "intervals-cross", kNote,
+              "Intervals of two kinds cross: one begins inside the other and ends outside.",
+              kPublished, "Close the inner interval before the outer one."},
+    AuditRule{Rule::kEvaluationBesideTraining, "evaluation-beside-training", kNote,
+              "Evaluations run at the same time as the training of later epochs.", kPublished,
+              "Nothing to mend; shares of the run add up to more than all of it, and the time "
+              "of training alone cannot be told."},
+    AuditRule{Rule::kStagingOutsideRun, "staging-outside-run", kNote,
+              "Data was staged outside the run, so the time to train leaves it out.",
+              "MLPerf HPC training rules, Data State at Start of Run: allowed from v3.0 on",
+              "Compare with runs of earlier rounds by ttt_including_staging_s."},
+    AuditRule{Rule::kStagingEmpty, "staging-empty", kNote,
+              "The log brackets a staging that took next to no time.", kPublished,
+              "Do not read it as the cost of moving the data."},
+    // evaluations and epochs
+    AuditRule{Rule::kEvaluationCadence, "evaluation-cadence", kWarning,
+              "Evaluations do not follow each other at the distance that the rules ask of the "
+              "benchmark.",
+              "MLPerf training policies, Quality measure; mlcommons/logging issue 79",
+              "Evaluate on the schedule; more evaluations near the end find the target sooner."},
+    AuditRule{Rule::kEpochNumberMissing, "epoch-number-missing", kWarning,
+              "Records that need an epoch number have none.",
+              "mlcommons/logging, compliance checker: metadata.epoch_num",
+              "Log metadata.epoch_num (first_epoch_num for blocks)."},
+    AuditRule{Rule::kEpochNumberStuck, "epoch-number-stuck", kWarning,
+              "Evaluations with different results carry the same epoch number.",
+              "mlcommons/logging, compliance checker: passes a log whose epochs are all alike",
+              "Number them by the training done so far; convergence cannot be judged otherwise."},
+    AuditRule{Rule::kEpochNumberBack, "epoch-number-back", kWarning,
+              "An evaluation carries a smaller epoch number than one before it.", kPublished,
+              "Check what the numbers count, and whether a checkpoint was reloaded."},
+    AuditRule{Rule::kEpochNumberGap, "epoch-number-gap", kNote,
+              "Numbers are missing between the first and the last epoch.", kPublished,
+              "Epochs are counted by their numbers, so a gap makes the count too small."},
+    AuditRule{Rule::kEpochsFromZero, "epochs-from-zero", kNote,
+              "Epochs are numbered from 0; the rules number them from 1.",
+              "MLPerf training policies, Epoch numbering",
+              "The count of epochs here allows for it; convergence points taken from the number "
+              "itself are one too small."},
+    AuditRule{Rule::kMetricOfAnotherName, "metric-of-another-name", kWarning,
+              "The benchmark's metric is never logged, but another one is.",
+              "mlcommons/logging issue 162",
+              "Log eval_error for CosmoFlow and Open Catalyst, eval_accuracy for the others."},
+    AuditRule{Rule::kSecondMetric, "second-metric", kNote,
+              "Two metrics are logged; the benchmark's own is judged.", kPublished,
+              "Nothing to mend; MLCommons' convergence check may take the other one."},
+    AuditRule{Rule::kQualityOutOfRange, "quality-out-of-range", kWarning,
+              "An evaluation's value cannot be what its key says.", kQualityMeasure,
+              "Log a fraction, not a percentage."},
+    // settings
+    AuditRule{Rule::kSeedMissing, "seed-missing", kWarning,
+              "A log of the closed division has no seed.", kRandomNumbers,
+              "Log each seed with key 'seed'; the package checker asks for it."},
+    AuditRule{Rule::kSeedNull, "seed-null", kWarning, "A seed is logged as null.", kRandomNumbers,
+              "Log the number that the generators were seeded with."},
+    AuditRule{Rule::kSeedNotWhole, "seed-not-an-integer", kNote, "A seed is not a JSON integer.",
+              kRandomNumbers, "Log it as an integer."},
+    AuditRule{Rule::kSeveralSeeds, "several-seeds", kNote, "One log gives several seeds.",
+              kRandomNumbers, "The package checker warns of it; one seed is enough."},
+    AuditRule{Rule::kPlaceholder, "placeholder", kWarning,
+              "A field that should say who ran what holds a placeholder.",
+              "seen in published MLPerf results; mlcommons/logging asks only for some text",
+              "Identity is better taken from the path and the system's description."},
+    AuditRule{Rule::kConflictingValues, "conflicting-values", kWarning,
+              "A setting is logged with different values; the first one is used.",
+              "mlcommons/logging, compliance checker: fails such a log where a key must be unique",
+              "Find out which value the run had."},
+    AuditRule{Rule::kRepeatedKeys, "repeated-keys", kNote,
+              "Keys that belong into a log once stand there several times, with the same value.",
+              "mlcommons/logging issue 14: a warning there",
+              "Let one rank alone write; sums over repeated records count them twice."},
+    AuditRule{Rule::kHyperparameter, "hyperparameter-outside-policy", kWarning,
+              "A hyperparameter of the closed division has a value that the rules do not allow; "
+              "MLCommons' checker does not look at it.",
+              "MLPerf training policies and MLPerf HPC training rules, Hyperparameters",
+              "Use an allowed value, or submit to the open division."},
+    AuditRule{Rule::kSampleCount, "sample-count-unusual", kNote,
+              "train_samples or eval_samples is not the size of the benchmark's dataset.",
+              "sizes of the datasets in published MLPerf results",
+              "Rates and sample counts use the logged number."},
+    AuditRule{Rule::kThroughputUnit, "throughput-unit-differs", kNote,
+              "The log's own throughput is far from samples/s as computed from its times.",
+              kPublished, "Its unit is the submitter's; compare systems by train_throughput."},
+    // sets of runs
+    AuditRule{Rule::kSideFileDamaged, "side-file-damaged", kWarning,
+              "scaling.json or the system's description cannot be read.",
+              "MLPerf submission rules, layout of a submission", "Mend the JSON."},
+    AuditRule{Rule::kSystemDescriptionMissing, "system-description-missing", kNote,
+              "The submission has no systems/<system>.json for this folder of results.",
+              "MLPerf submission rules, layout of a submission",
+              "Figures per compute unit need it."},
+    AuditRule{Rule::kSystemDivisionDiffers, "system-division-differs", kWarning,
+              "The logs name another division than the system's description.", kPublished,
+              "Settle which division was meant: other rules apply."},
+    AuditRule{Rule::kSystemNodesDiffer, "system-nodes-differ", kWarning,
+              "The logs name another number of nodes than the system's description.", kPublished,
+              "Settle the number: figures per compute unit use the description's."},
+    AuditRule{Rule::kSystemAcceleratorsDiffer, "system-accelerators-differ", kWarning,
+              "The logs name another number of accelerators per node than the system's "
+              "description.",
+              kPublished, "Settle the number: figures per compute unit use the description's."},
+    AuditRule{Rule::kSystemSubmitterDiffers, "system-submitter-differs", kNote,
+              "The logs name another organisation than the system's description.", kPublished,
+              "Take the submitter from the description."},
+    AuditRule{Rule::kRunCount, "run-count", kWarning,
+              "A folder holds another number of runs than the rules ask for.", kBenchmarkResults,
+              "Add the missing runs, or take out those that do not count."},
+    AuditRule{Rule::kTooManyFailed, "too-many-failed", kError,
+              "More than one run of a set failed: there is no score.", kBenchmarkResults,
+              "Run the whole set again, or submit a set that converged."},
+    AuditRule{Rule::kSeedRepeated, "seed-repeated", kWarning,
+              "Runs of a set were started with the same seed.", kRandomNumbers,
+              "Runs of one seed are no independent results; instances of one must be pruned."},
+    AuditRule{Rule::kBatchSizesDiffer, "batch-sizes-differ", kWarning,
+              "Runs of a set have different global batch sizes.",
+              "MLPerf training policies, Reference Convergence Points",
+              "They are no runs of one benchmark result: put them into folders of their own."},
+    AuditRule{Rule::kBenchmarksDiffer, "benchmarks-differ", kWarning,
+              "Logs of different benchmarks lie in one folder.",
+              "MLPerf submission rules, layout of a submission",
+              "Put each benchmark into a folder of its own."},
+    // telemetry
+    AuditRule{Rule::kTelemetryDamaged, "telemetry-damaged", kError,
+              "The telemetry beside the log cannot be read, or does not add up.", kOwn,
+              "The report falls back on the log's own records."},
+    AuditRule{Rule::kTelemetryNotCovering, "telemetry-not-covering", kError,
+              "The telemetry's account and the log's run have different lengths.", kOwn,
+              "See whether both come from the same run."},
+    AuditRule{Rule::kTelemetryCostly, "telemetry-costly", kWarning,
+              "Measuring took so much of the time that it shows in the figures.", kOwn,
+              "Measure fewer scopes, or longer steps."},
+};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kRules.size(); ++i) {
+    if (kRules[i].rule != static_cast<Rule>(i)) return false;
+  }
+  return kRules.size() == static_cast<std::size_t>(Rule::kCount);
+}
+static_assert(in_order(), "the catalogue holds each rule once, in the enumeration's order");
+
+std::string list_of_all() {
+  std::size_t widest = 0;
+  for (const AuditRule& rule : kRules) widest = std::max(widest, rule.id.size());
+  std::string list;
+  for (const AuditRule& rule : kRules) {
+    list +=
+        fmt::format("{:<{}}  {:<7}  {}\n", rule.id, widest, to_string(rule.severity), rule.meaning);
+  }
+  return list;
+}
+
+}  // namespace
+
+std::span<const AuditRule> audit_rules() { return kRules; }
+
+const AuditRule& audit_rule(Rule rule) { return kRules[static_cast<std::size_t>(rule)]; }
+
+const AuditRule* find_audit_rule(std::string_view id) {
+  const auto found = std::find_if(kRules.begin(), kRules.end(),
+                                  [&](const AuditRule& rule) { return rule.id == id; });
+  return found == kRules.end() ? nullptr : &*found;
+}
+
+Finding make_finding(Rule rule, Place place, std::string text) {
+  const AuditRule& entry = audit_rule(rule);
+  return {entry.severity, place.line, place.column, std::move(text), std::string(entry.id)};
+}
+
+std::string explain_rule(const std::string& id) {
+  if (id == "all") return list_of_all();
+  if (const AuditRule* rule = find_audit_rule(id)) {
+    return fmt::format("{} ({})\n  {}\n  Source: {}.\n  What to do: {}\n", rule->id,
+                       to_string(rule->severity), rule->meaning, rule->source, rule->advice);
+  }
+  std::vector<std::string> ids;
+  for (const AuditRule& rule : kRules) ids.emplace_back(rule.id);
+  const std::string nearest = base::nearest_name(id, ids);
+  throw base::ConfigError(fmt::format("--explain {}: no such rule{}; 'all' lists them", id,
+                                      nearest.empty() ? "" : " (did you mean " + nearest + "?)"));
+}
+
+}  // namespace analysis

@@ -1,0 +1,132 @@
+// The catalogue of audit rules: what the analysis can tell of a log, run or set beside a verdict.
+// Hides the texts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runner/mllog/finding.h"
+
+namespace analysis {
+
+using mllog::Finding;
+
+/// Every rule of the audit. Its name in reports is AuditRule::id; so a finding without an entry in
+/// the catalogue cannot be made.
+enum class Rule : std::uint8_t {
+  // what cannot be read
+  kMalformedRecord,
+  kSwallowedRecord,
+  kOldFormat,
+  kNoRecords,
+  kValueNotFinite,
+  kMetricNotNumber,
+  kOwnTargetDamaged,
+  kMetadataNotObject,
+  kEventTypeWrong,
+  kEventTypeMissing,
+  // how a run began and ended
+  kRunStartMissing,
+  kRunStopMissing,
+  kRunStopBeforeStart,
+  kRunStopWithoutStatus,
+  kRunStopAborted,
+  kAbortedYetCounted,
+  kRunStopValue,
+  kRunResumed,
+  kSuccessBelowTarget,
+  kTargetUnknown,
+  kTargetNotOfRules,
+  kTrainedPastTarget,
+  kLateRunStop,
+  kEvaluationAfterStop,
+  kTrainingAfterStop,
+  kEvaluationAtStop,
+  kTrainingBeforeStart,
+  // clocks
+  kTwoClocks,
+  kTimeGoesBack,
+  kTimeZero,
+  kInitTooLong,
+  kInitTimesImpossible,
+  // intervals
+  kIntervalNotStopped,
+  kIntervalNotStarted,
+  kIntervalLabelsDiffer,
+  kIntervalsOverlap,
+  kIntervalsCross,
+  kEvaluationBesideTraining,
+  kStagingOutsideRun,
+  kStagingEmpty,
+  // evaluations and epochs
+  kEvaluationCadence,
+  kEpochNumberMissing,
+  kEpochNumberStuck,
+  kEpochNumberBack,
+  kEpochNumberGap,
+  kEpochsFromZero,
+  kMetricOfAnotherName,
+  kSecondMetric,
+  kQualityOutOfRange,
+  // settings
+  kSeedMissing,
+  kSeedNull,
+  kSeedNotWhole,
+  kSeveralSeeds,
+  kPlaceholder,
+  kConflictingValues,
+  kRepeatedKeys,
+  kHyperparameter,
+  kSampleCount,
+  kThroughputUnit,
+  // sets of runs, and the system that they ran on
+  kSideFileDamaged,
+  kSystemDescriptionMissing,
+  kSystemDivisionDiffers,
+  kSystemNodesDiffer,
+  kSystemAcceleratorsDiffer,
+  kSystemSubmitterDiffers,
+  kRunCount,
+  kTooManyFailed,
+  kSeedRepeated,
+  kBatchSizesDiffer,
+  kBenchmarksDiffer,
+  // telemetry beside a log
+  kTelemetryDamaged,
+  kTelemetryNotCovering,
+  kTelemetryCostly,
+  kCount
+};
+
+/// One entry.
+struct AuditRule {
+  Rule rule;
+  std::string_view id;         ///< stable: reports, filters and scripts name it
+  Finding::Severity severity;  ///< of each of its findings
+  std::string_view meaning;    ///< one sentence
+  std::string_view source;     ///< the rule's text, or who met it
+  std::string_view advice;     ///< what to do
+};
+
+/// All of them, in the order of the enumeration.
+std::span<const AuditRule> audit_rules();
+const AuditRule& audit_rule(Rule rule);
+/// Null for an id that is not in the catalogue.
+const AuditRule* find_audit_rule(std::string_view id);
+
+/// Where in a log; 0: the whole of it.
+struct Place {
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+};
+
+/// The only way in which this room makes a finding.
+Finding make_finding(Rule rule, Place place, std::string text);
+
+/// What `trainmark check --explain RULE` prints: the entry in full, or a list of all for "all".
+/// Throws ConfigError for another name, with the nearest one.
+std::string explain_rule(const std::string& id);
+
+}  // namespace analysis

@@ -1,0 +1,98 @@
+// What the keys of a log mean to its reader.
+// Hides the lists of keys.
+#include "analysis/key_roles.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "analysis/policy.h"
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+namespace keys = mllog::keys;
+
+constexpr char kIntervalStart[] = "INTERVAL_START";
+constexpr char kIntervalEnd[] = "INTERVAL_END";
+constexpr char kPointInTime[] = "POINT_IN_TIME";
+constexpr std::array kStarts = {keys::kInitStart,  keys::kRunStart,   keys::kStagingStart,
+                                keys::kBlockStart, keys::kEpochStart, keys::kEvalStart,
+                                keys::kSaveStart};
+constexpr std::array kStops = {keys::kInitStop,  keys::kRunStop,   keys::kStagingStop,
+                               keys::kBlockStop, keys::kEpochStop, keys::kEvalStop,
+                               keys::kSaveStop};
+/// Logged once by a careful program; repetition is a fact worth telling.
+constexpr std::array kOneTime = {keys::kCacheClear, keys::kInitStart, keys::kInitStop,
+                                 keys::kRunStart, keys::kRunStop};
+/// Starts, stops and metrics that say which epoch they belong to.
+constexpr std::array kNumbered = {keys::kBlockStart,   keys::kBlockStop, keys::kEpochStart,
+                                  keys::kEpochStop,    keys::kEvalStart, keys::kEvalStop,
+                                  keys::kEvalAccuracy, keys::kEvalError};
+
+template <class Keys>
+bool has(const Keys& list, std::string_view key) {
+  return std::find(list.begin(), list.end(), key) != list.end();
+}
+
+KeyRole make_role(std::string_view key) {
+  KeyRole role;
+  role.label = keys::kEpochNum;
+  role.event_type = kPointInTime;
+  role.config = has(config_keys(), key);
+  role.setting = has(setting_keys(), key);
+  role.mark = has(kStarts, key) || has(kStops, key);
+  role.one_time = has(kOneTime, key);
+  role.metric = key == keys::kEvalAccuracy || key == keys::kEvalError;
+  role.numbered = has(kNumbered, key);
+  if (key == keys::kBlockStart || key == keys::kBlockStop) role.label = keys::kFirstEpochNum;
+  if (has(kStarts, key)) role.event_type = kIntervalStart;
+  if (has(kStops, key)) role.event_type = kIntervalEnd;
+  return role;
+}
+
+using Roles = std::unordered_map<std::string_view, KeyRole>;
+
+Roles make_roles() {
+  Roles roles;
+  const auto add = [&](std::string_view key) { roles.emplace(key, make_role(key)); };
+  for (const std::string& key : config_keys()) add(key);
+  for (const char* key : kStarts) add(key);
+  for (const char* key : kStops) add(key);
+  for (const char* key : kOneTime) add(key);
+  for (const char* key : kNumbered) add(key);
+  for (const std::string_view key : setting_keys()) add(key);
+  return roles;
+}
+
+}  // namespace
+
+const KeyRole* role_of(std::string_view key) {
+  static const Roles roles = make_roles();
+  const auto found = roles.find(key);
+  return found == roles.end() ? nullptr : &found->second;
+}
+
+bool is_event_type(std::string_view type) {
+  return type == kPointInTime || type == kIntervalStart || type == kIntervalEnd;
+}
+
+const std::vector<std::string>& config_keys() {
+  static const std::vector<std::string> known = {keys::kSubmissionBenchmark,
+                                                 keys::kSubmissionOrg,
+                                                 keys::kSubmissionDivision,
+                                                 keys::kSubmissionStatus,
+                                                 keys::kSubmissionPlatform,
+                                                 keys::kGlobalBatchSize,
+                                                 keys::kTrainSamples,
+                                                 keys::kEvalSamples,
+                                                 keys::kSeed,
+                                                 keys::kNumberOfNodes,
+                                                 keys::kAcceleratorsPerNode,
+                                                 keys::kNumberOfRanks,
+                                                 keys::kOptName};
+  return known;
+}
+
+}  // namespace analysis
