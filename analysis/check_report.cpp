@@ -49,10 +49,13 @@ class Rulesets {
 
 /// Logs of the rounds before MLLOG are not read: they fail, for one plain reason.
 Judgement old_format(const std::string& ruleset, const std::string& reason) {
+  mllog::rules::KeyFinding found;
+  found.finding.severity = mllog::Finding::Severity::kError;
+  found.finding.text = reason;
+  found.finding.rule = "log/format";
   Judgement judgement;
   judgement.ruleset = ruleset;
-  judgement.findings.push_back(
-      {{mllog::Finding::Severity::kError, 0, 0, reason, "log/format"}, ""});
+  judgement.findings.push_back(found);
   return judgement;
 }
 
