@@ -10,7 +10,7 @@ namespace analysis {
 
 struct FoundLog {
   std::filesystem::path path;
-  std::string name;    ///< relative to the path it was found under, or to what several have in common
+  std::string name;    ///< relative to its path, or to the folder that several have in common
   std::string folder;  ///< name of the folder it lies in, "." for the path itself
 };
 
