@@ -84,7 +84,7 @@ void SetAudit::judge_runs() {
     const double required = *system_.runs_required;
     if (runs < required || (runs > required && !system_.weak)) {
       tell(Rule::kRunCount,
-           fmt::format("{} runs, expected {}{} of {}", system_.runs,
+           fmt::format("runs: {}, expected {}{} of {}", system_.runs,
                        system_.weak ? "at least " : "", required, system_.benchmark));
     }
   }

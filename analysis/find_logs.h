@@ -13,7 +13,7 @@ inline constexpr char kStandardInput[] = "-";
 
 struct FoundLog {
   std::filesystem::path path;
-  std::string name;    ///< relative to the path it was found under, or to what several have in common
+  std::string name;    ///< relative to its path, or to the folder that several have in common
   std::string folder;  ///< name of the folder it lies in, "." for the path itself
 };
 
