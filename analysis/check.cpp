@@ -6,11 +6,16 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "analysis/audit_rules.h"
+#include "analysis/findings_junit.h"
+#include "analysis/findings_sarif.h"
 #include "analysis/output_file.h"
 #include "analysis/printable.h"
 #include "analysis/write_check.h"
+#include "runner/base/system_facts.h"
 
 namespace analysis {
 namespace {
@@ -25,13 +30,13 @@ using mllog::rules::Wanted;
 constexpr char kStandardOutput[] = "-";
 
 void require_consistent(const CheckOptions& options) {
-  const bool lists = !options.rules.empty() || options.rounds;
+  const bool lists = !options.rules.empty() || options.rounds || !options.explain.empty();
   if (lists && !options.paths.empty()) {
-    throw ConfigError("check: --rules and --rounds list rules and take no PATH, got " +
+    throw ConfigError("check: --rules, --rounds and --explain take no PATH, got " +
                       options.paths[0]);
   }
   if (!lists && options.paths.empty()) {
-    throw ConfigError("check: expected a PATH, --rules BENCHMARK or --rounds, got none");
+    throw ConfigError("check: expected a PATH, --rules BENCHMARK, --rounds or --explain, got none");
   }
 }
 
@@ -79,6 +84,34 @@ void refuse_to_overwrite_logs(const std::string& output, const CheckReport& repo
   }
 }
 
+/// Verdict and audit together, for the formats of other programs.
+std::vector<JudgedFile> judged_files(const CheckReport& report) {
+  std::vector<JudgedFile> files;
+  for (const CheckedFile& file : report.files) {
+    JudgedFile judged{file.name, file.judgement.passes, {}};
+    for (const auto& found : file.judgement.findings) judged.findings.push_back(found.finding);
+    judged.findings.insert(judged.findings.end(), file.audit.begin(), file.audit.end());
+    files.push_back(std::move(judged));
+  }
+  return files;
+}
+
+void write_for_others(const CheckOptions& options, std::ostream& people,
+                      const CheckReport& report) {
+  const auto write_one = [&](const std::string& path, const std::string& text) {
+    refuse_to_overwrite_logs(path, report);
+    write_output_file(path, text);
+    if (!options.quiet) people << "wrote " << printable(path) << '\n';
+  };
+  const std::string version = base::build_facts()["version"].get<std::string>();
+  if (!options.sarif.empty()) {
+    write_one(options.sarif, findings_sarif(judged_files(report), version));
+  }
+  if (!options.junit.empty()) {
+    write_one(options.junit, findings_junit(judged_files(report), "trainmark check"));
+  }
+}
+
 ExitCode verdict(const CheckReport& report, std::ostream& people) {
   for (const Problem& problem : report.problems) {
     people << printable(problem.path + ": " + problem.text) << '\n';
@@ -93,6 +126,10 @@ ExitCode verdict(const CheckReport& report, std::ostream& people) {
 ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& people,
                std::size_t width) {
   require_consistent(options);
+  if (!options.explain.empty()) {
+    out << explain_rule(options.explain);
+    return ExitCode::kSuccess;
+  }
   const RuleBook book(options.overlays);
   const Wanted wanted{options.usage, options.round};
   mllog::rules::require_known(book, wanted);
@@ -118,6 +155,7 @@ ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& peo
   write(
       options, out, people, [&] { write_check_text(out, report, options.quiet); },
       [&] { return check_json_text(report); });
+  write_for_others(options, people, report);
   return verdict(report, people);
 }
 

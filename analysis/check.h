@@ -20,7 +20,9 @@ struct CheckOptions {
   std::vector<std::string> overlays;  ///< rules over the embedded ones: files or folders
   std::string rules;                  ///< list the rules of this benchmark instead
   bool rounds = false;                ///< list the rounds instead
+  std::string explain;                ///< print what this rule means instead; "all": a list
   std::string json;                   ///< a file, or "-": standard output, and nothing else there
+  std::string sarif, junit;           ///< files
   bool werror = false;
   bool quiet = false;                      ///< of passing logs, only their number
   int threads = 0;                         ///< logs judged at the same time; 0: one on each CPU

@@ -18,26 +18,30 @@ constexpr int kIndent = 1;
 /// Null for the whole file.
 Json place(std::int64_t number) { return number > 0 ? Json(number) : Json(nullptr); }
 
-Json finding_json(const mllog::rules::KeyFinding& found) {
-  const mllog::Finding& finding = found.finding;
+Json finding_json(const mllog::Finding& finding) {
   return {{"rule", printable(finding.rule)},
           {"severity", to_string(finding.severity)},
           {"line", place(finding.line)},
           {"column", place(finding.column)},
-          {"key", found.key.empty() ? Json(nullptr) : Json(printable(found.key))},
           {"text", printable(finding.text)}};
 }
 
 Json file_json(const CheckedFile& file) {
   const mllog::rules::Judgement& judgement = file.judgement;
-  Json findings = Json::array();
-  for (const auto& found : judgement.findings) findings.push_back(finding_json(found));
+  Json findings = Json::array(), audited = Json::array();
+  for (const auto& found : judgement.findings) {
+    Json one = finding_json(found.finding);
+    one["key"] = found.key.empty() ? Json(nullptr) : Json(printable(found.key));
+    findings.push_back(std::move(one));
+  }
+  for (const mllog::Finding& finding : file.audit) audited.push_back(finding_json(finding));
   return {{"verdict", judgement.passes ? "SUCCESS" : "FAIL"},
           {"ruleset", judgement.ruleset},
           {"why_this_ruleset", printable(file.why_this_ruleset)},
           {"rule_files", judgement.files},
           {"failing_keys", judgement.failing_keys},
-          {"findings", findings}};
+          {"findings", findings},
+          {"audit", audited}};
 }
 
 std::string text_of(const Json& json) { return json.dump(kIndent) + "\n"; }

@@ -14,7 +14,9 @@
 #include <utility>
 #include <variant>
 
+#include "analysis/audit.h"
 #include "analysis/find_logs.h"
+#include "analysis/log_parser.h"
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
 #include "runner/mllog/record_reader.h"
@@ -93,13 +95,13 @@ class Checker {
  private:
   CheckedFile check(const FoundLog& log, std::istream& in, const std::string& path) {
     const Choice choice = choose(in, path);
-    CheckedFile file{log.name, log.path, choice.why, {}};
+    CheckedFile file{log.name, log.path, choice.why, {}, {}};
     if (!choice.round->no_rules_because.empty()) {
       file.judgement = old_format(choice.round->ruleset(),
                                   fmt::format("{} is not judged: {}", choice.round->name(),
                                               choice.round->no_rules_because));
     } else {
-      file.judgement = judge(in, rulesets_.of(*choice.round));
+      judge(in, rulesets_.of(*choice.round), file);
     }
     return file;
   }
@@ -112,19 +114,30 @@ class Checker {
     return mllog::rules::choose_by_log(book_, options_.wanted, evidence);
   }
 
-  Judgement judge(std::istream& in, const Ruleset& ruleset) const {
+  /// Verdict and audit, in one pass.
+  void judge(std::istream& in, const Ruleset& ruleset, CheckedFile& file) const {
     mllog::RecordReader reader(in);
     Judge judge(ruleset, options_.warnings);
+    LogCollector collector(reader);
     while (const std::optional<mllog::LogItem> item = reader.next()) {
-      std::visit([&](const auto& one) { judge.add(one); }, *item);
+      std::visit(
+          [&](const auto& one) {
+            judge.add(one);
+            collector.add(one);
+          },
+          *item);
     }
     if (reader.records() == 0 && reader.malformed_records() == 0 && reader.old_format_lines() > 0) {
-      return old_format(ruleset.name,
-                        fmt::format("no MLLOG record, but {} lines of the formats before 0.7 "
+      file.judgement = old_format(
+          ruleset.name, fmt::format("no MLLOG record, but {} lines of the formats before 0.7 "
                                     "(':::MLL ', ':::MLPv0.5'), which are not judged",
                                     reader.old_format_lines()));
+      return;
     }
-    return judge.judgement();
+    file.judgement = judge.judgement();
+    ParsedLog log = std::move(collector).log();
+    file.audit = std::move(log.findings);
+    for (Finding& finding : audit(log, facts_of(log))) file.audit.push_back(std::move(finding));
   }
 
   const RuleBook& book_;

@@ -18,6 +18,7 @@ struct CheckedFile {
   std::filesystem::path path;
   std::string why_this_ruleset;
   mllog::rules::Judgement judgement;
+  std::vector<Finding> audit;  ///< beside the verdict; it never depends on them
 };
 
 struct CheckReport {

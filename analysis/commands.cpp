@@ -65,10 +65,14 @@ base::Command check_command() {
     app.add_option("--json", options->json,
                    "write verdicts and findings as JSON to this file; '-' for standard output and "
                    "nothing else there");
+    app.add_option("--sarif", options->sarif, "write all findings as SARIF 2.1.0 to this file");
+    app.add_option("--junit", options->junit, "write the verdicts as JUnit XML to this file");
     app.add_flag("--quiet", options->quiet, "of logs that pass, tell only their number");
     app.add_option("--rules", options->rules,
                    "list the rules for this benchmark, of its newest round or that of --round");
     app.add_flag("--rounds", options->rounds, "list the rounds and their benchmarks");
+    app.add_option("--explain", options->explain,
+                   "what a rule of the audit means and where it comes from; 'all' lists them");
     app.add_option("--threads", options->threads,
                    "logs judged at the same time; 0: one on each CPU")
         ->check(CLI::Range(0, 4096));

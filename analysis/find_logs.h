@@ -30,9 +30,9 @@ struct FoundLogs {
 };
 
 /// A file is taken whatever its name; a folder is searched for result_*.txt at any depth, without
-/// following links to folders. What is no path is expanded as a shell does: *, ?, [...], {A,B}. Names
-/// under rounds/hpc_v0.7 and rounds/hpc_v1.0 begin with hpc_v0.7 and hpc_v1.0, as they do under
-/// rounds.
+/// following links to folders. What is no path is expanded as a shell does: *, ?, [...], {A,B}.
+/// Names under rounds/hpc_v0.7 and rounds/hpc_v1.0 begin with hpc_v0.7 and hpc_v1.0, as they do
+/// under rounds.
 FoundLogs find_logs(const std::vector<std::string>& paths);
 
 /// Order of names in which result_2 stands before result_10.

@@ -57,8 +57,8 @@ class Collector {
 
   void add(const mllog::Record& record);
   void add(const mllog::MalformedRecord& record);
-  /// `so_far` records were lost up to the line of `item`.
-  void note_swallowed(std::int64_t so_far, const mllog::LogItem& item);
+  /// `so_far` records were lost up to this line.
+  void note_swallowed(std::int64_t so_far, Place place);
   void finish(const mllog::RecordReader& reader);
 
  private:
@@ -112,11 +112,9 @@ void Collector::add(const mllog::MalformedRecord& record) {
   tell(Rule::kMalformedRecord, {record.line, record.column}, "malformed record: " + record.reason);
 }
 
-void Collector::note_swallowed(std::int64_t so_far, const mllog::LogItem& item) {
+void Collector::note_swallowed(std::int64_t so_far, Place place) {
   if (so_far == swallowed_) return;
-  if (swallowed_ == 0) {
-    std::visit([&](const auto& one) { swallowed_place_ = {one.line, one.column}; }, item);
-  }
+  if (swallowed_ == 0) swallowed_place_ = place;
   swallowed_ = so_far;
 }
 
@@ -311,16 +309,37 @@ const std::vector<Mark>& ParsedLog::all(const std::string& key) const {
   return found == marks.end() ? none : found->second;
 }
 
-ParsedLog parse_log(std::istream& in) {
+struct LogCollector::Work {
+  explicit Work(const mllog::RecordReader& from) : reader(from) {}
+  const mllog::RecordReader& reader;
   ParsedLog log;
+  Collector collector{log};
+
+  template <class Item>
+  void add(const Item& item) {
+    collector.add(item);
+    collector.note_swallowed(reader.swallowed_records(), {item.line, item.column});
+  }
+};
+
+LogCollector::LogCollector(const mllog::RecordReader& reader)
+    : work_(std::make_unique<Work>(reader)) {}
+LogCollector::~LogCollector() = default;
+void LogCollector::add(const mllog::Record& record) { work_->add(record); }
+void LogCollector::add(const mllog::MalformedRecord& record) { work_->add(record); }
+
+ParsedLog LogCollector::log() && {
+  work_->collector.finish(work_->reader);
+  return std::move(work_->log);
+}
+
+ParsedLog parse_log(std::istream& in) {
   mllog::RecordReader reader(in);
-  Collector collector(log);
+  LogCollector collector(reader);
   while (const std::optional<mllog::LogItem> item = reader.next()) {
     std::visit([&](const auto& one) { collector.add(one); }, *item);
-    collector.note_swallowed(reader.swallowed_records(), *item);
   }
-  collector.finish(reader);
-  return log;
+  return std::move(collector).log();
 }
 
 ParsedLog parse_log(const fs::path& path) {

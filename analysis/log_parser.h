@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iosfwd>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,12 @@
 #include "analysis/intervals.h"
 #include "analysis/key_roles.h"
 #include "analysis/value.h"
+
+namespace mllog {
+struct Record;
+struct MalformedRecord;
+class RecordReader;
+}  // namespace mllog
 
 namespace analysis {
 
@@ -95,6 +102,25 @@ struct ParsedLog {
   const Mark* first(const std::string& key) const;
   /// Its marks; none when the log has no such record.
   const std::vector<Mark>& all(const std::string& key) const;
+};
+
+/// Makes a ParsedLog of what somebody reads.
+class LogCollector {
+ public:
+  /// The reader that gives the items; it outlives this.
+  explicit LogCollector(const mllog::RecordReader& reader);
+  ~LogCollector();
+  LogCollector(const LogCollector&) = delete;
+  LogCollector& operator=(const LogCollector&) = delete;
+  /// Each as the reader gives it.
+  void add(const mllog::Record& record);
+  void add(const mllog::MalformedRecord& record);
+  /// At the end of the log.
+  ParsedLog log() &&;
+
+ private:
+  struct Work;
+  std::unique_ptr<Work> work_;
 };
 
 /// Reads the log in one pass, holding a few lines at a time. Damaged lines are findings. Throws

@@ -10,11 +10,11 @@
 
 namespace analysis {
 
-/// Each log with its verdict and findings, then how many passed. Of passing logs nothing when
-/// `quiet`.
+/// Each log with its verdict, what led to it, and the audit's warnings and errors; then how many
+/// passed. Of passing logs nothing when `quiet`.
 void write_check_text(std::ostream& out, const CheckReport& report, bool quiet);
 /// {"schema": 1, "files": {name: {verdict, ruleset, why_this_ruleset, rule_files, failing_keys,
-/// findings}}, "problems": [...]}, with a line end.
+/// findings, audit}}, "problems": [...]}, with a line end.
 std::string check_json_text(const CheckReport& report);
 
 /// The rules that a log of the benchmark could be judged by in that round, in words.

@@ -58,7 +58,8 @@ TEST(Check, PassesGoodLogs) {
   const Outcome outcome = check(reading({folder.path().string()}));
   EXPECT_EQ(outcome.code, ExitCode::kSuccess);
   EXPECT_THAT(outcome.out, HasSubstr("hpc_v1.0/result_1.txt: SUCCESS under hpc-1.0.0 (the path "
-                                     "names hpc_v1.0)\n1 log judged: 1 SUCCESS, 0 FAIL\n"));
+                                     "names hpc_v1.0)\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 log judged: 1 SUCCESS, 0 FAIL\n"));
 }
 
 TEST(Check, FailsIfOneLogFails) {
@@ -101,6 +102,51 @@ TEST(Check, WritesOneJsonDocument) {
   EXPECT_EQ(finding["column"], 1);
   EXPECT_EQ(finding["key"], nullptr);
   EXPECT_THAT(finding["text"], HasSubstr("not a record"));
+}
+
+TEST(Check, TellsAuditFindingsBesideAVerdictThatTheyDoNotChange) {
+  const TemporaryFolder folder;
+  // The checker asks for a status and never looks at its value; this log's is 1.
+  CheckOptions options = reading({folder.write("hpc_v1.0/result_1.txt", good_log()).string()});
+  const Outcome text = check(options);
+  EXPECT_EQ(text.code, ExitCode::kSuccess);
+  EXPECT_THAT(text.out, testing::ContainsRegex(":[0-9]+:1: audit error: .*aborted-yet-counted"));
+  options.json = "-";
+  const json file = json::parse(check(options).out)["files"].front();
+  EXPECT_EQ(file["verdict"], "SUCCESS");
+  EXPECT_TRUE(file["findings"].empty());
+  EXPECT_TRUE(std::any_of(file["audit"].begin(), file["audit"].end(), [](const json& one) {
+    return one["rule"] == "aborted-yet-counted" && one["line"].is_number();
+  }));
+}
+
+TEST(Check, WritesSarifAndJunit) {
+  const TemporaryFolder folder;
+  CheckOptions options =
+      reading({folder.write("hpc_v1.0/result_1.txt", good_log() + ":::MLLOG {\n").string()});
+  options.sarif = (folder.path() / "out.sarif").string();
+  options.junit = (folder.path() / "out.xml").string();
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.people, HasSubstr("wrote " + options.sarif + "\nwrote " + options.junit));
+  const json sarif = json::parse(golden::content(options.sarif));
+  EXPECT_EQ(sarif["version"], "2.1.0");
+  EXPECT_GT(sarif["runs"][0]["results"].size(), 1u);
+  EXPECT_THAT(golden::content(options.junit), HasSubstr("<failure"));
+  options.junit = options.paths[0];
+  EXPECT_THAT(refusal(options), HasSubstr("is one of the logs that are read"));
+}
+
+TEST(Check, ExplainsRules) {
+  CheckOptions options;
+  options.explain = "run-stop-aborted";
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess);
+  EXPECT_THAT(outcome.out, HasSubstr("run-stop-aborted"));
+  options.explain = "all";
+  EXPECT_THAT(check(options).out, HasSubstr("success-below-target"));
+  options.explain = "no-such-rule";
+  EXPECT_THAT(refusal(options), HasSubstr("usage: "));
 }
 
 TEST(Check, TellsTheRoundFromTheLogWhereThePathDoesNot) {
