@@ -86,6 +86,12 @@ TEST(Oddity2, ALogWithoutRunStopIsIncompleteAndCountsAsTheSlowest) {
   EXPECT_DOUBLE_EQ(*set.facts.olympic_mean_s, kRunS + 3.0);
 }
 
+TEST(Oddity2, WhatWasOpenWhenARunWasCutOffIsNothingOdd) {
+  Log log = clean();
+  log.records.erase(log.find("eval_start", 2), log.records.end());  // inside the third epoch
+  EXPECT_THAT(rules_of(judged(log).findings), ElementsAre("run-stop-missing"));
+}
+
 TEST(Oddity3, ALogThatDiedInItsInitialisationHasNoRun) {
   Log log = clean();
   log.records.erase(log.find("run_start"), log.records.end());
@@ -262,6 +268,7 @@ TEST(Oddity14, AnEvaluationThatPrecedesTheStopInFileOrTimeCounts) {
     const auto finding = found(run, "evaluation-at-stop");
     EXPECT_EQ(finding.line, log->line("eval_error", 2));
     EXPECT_THAT(finding.text, HasSubstr("the run converged by one of them"));
+    EXPECT_THAT(rules_of(run.findings), Not(Contains("evaluation-after-stop")));
   }
 }
 
@@ -485,10 +492,10 @@ TEST(Oddity22, SamplesLoggedAtTheEndOfDlrmAreThoseConsumed) {
 
 TEST(Oddity23, EvaluationsBesideTheTrainingAreNotSummed) {
   Log log = clean();
-  log.each("eval_start", [](json& one) { move(one, 1000); });
-  log.each("eval_stop", [](json& one) { move(one, 8600); });
-  log.each("eval_error", [](json& one) { move(one, 8600); });
-  move(log["run_stop"], 8600);
+  log.each("eval_start", [](json& one) { move(one, 3000); });
+  log.each("eval_stop", [](json& one) { move(one, 12000); });
+  log.each("eval_error", [](json& one) { move(one, 12000); });
+  move(log["run_stop"], 12000);
   std::stable_sort(log.records.begin(), log.records.end(),
                    [](const json& a, const json& b) { return a["time_ms"] < b["time_ms"]; });
   const RunReport run = judged(log);
