@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "analysis/benchmark.h"
 #include "analysis/package_facts.h"
 #include "analysis/power_check.h"
 #include "analysis/repository_check.h"
@@ -51,6 +52,7 @@ class SubmissionCheck {
   void count_files(const BenchmarkFolder& folder, PackageSet& set);
   void count_failures(const PackageRuns& runs, PackageSet& set);
   void check_randomness(const PackageRuns& runs, const PackageSet& set, bool is_meant_closed);
+  std::optional<ReferenceSet> points_of(const std::string& benchmark) const;
   void check_convergence(const PackageRuns& runs, PackageSet& set, Severity severity);
   void check_scaling(const BenchmarkFolder& folder, const PackageSet& set);
   std::optional<double> scaling_factor(const BenchmarkFolder& folder, const fs::path& path);
@@ -213,6 +215,14 @@ void SubmissionCheck::check_randomness(const PackageRuns& runs, const PackageSet
   seeds_.check(runs, findings_);
 }
 
+std::optional<ReferenceSet> SubmissionCheck::points_of(const std::string& benchmark) const {
+  const PackageRound& round = tree_.round;
+  if (options_.custom_points.empty() || !find_benchmark(benchmark)) {
+    return reference_points(round.usage, round.round, benchmark);
+  }
+  return read_custom_points(options_.custom_points, round.usage, benchmark);
+}
+
 void SubmissionCheck::check_convergence(const PackageRuns& runs, PackageSet& set,
                                         Severity severity) {
   std::vector<RcpRun> rcp_runs;
@@ -230,8 +240,7 @@ void SubmissionCheck::check_convergence(const PackageRuns& runs, PackageSet& set
   const std::string benchmark = logged.empty() ? set.benchmark : logged;
   RcpOptions options = options_.rcp;
   options.bypass = set.bypasses_rcp;
-  set.rcp = test_convergence(
-      rcp_runs, reference_points(tree_.round.usage, tree_.round.round, benchmark), options);
+  set.rcp = test_convergence(rcp_runs, points_of(benchmark), options);
   const RcpResult& result = *set.rcp;
   std::string text = result.message;
   for (const std::string& advice : result.advice) text += "; " + advice;

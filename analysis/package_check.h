@@ -16,6 +16,8 @@ namespace analysis {
 
 struct PackageOptions {
   RcpOptions rcp;  ///< bypass holds for every folder, besides the package_checker_params
+  /// A file for read_custom_points() in place of the embedded reference points; "" for those.
+  std::string custom_points;
   bool seed_checker_bypass = false;
 };
 
@@ -40,7 +42,8 @@ struct PackageReport {
 };
 
 /// Checks every submission of the tree. `read` is called once for each result file, in order; by
-/// default logs are read without a verdict. Reads only. Never throws for what the tree holds.
+/// default logs are read without a verdict. Reads only. Never throws for what the tree holds;
+/// ConfigError for a broken options.custom_points.
 PackageReport check_package(const PackageTree& tree, const PackageOptions& options = {},
                             const ReadPackageLog& read = read_package_log);
 

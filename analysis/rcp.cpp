@@ -74,25 +74,24 @@ bool Test::agree() {
     end(RcpOutcome::kTooFewRuns, "no runs");
     return false;
   }
-  const RcpRun& first = runs_.front();
-  result_.benchmark =
-      first.benchmark.empty() && set_ != nullptr ? set_->benchmark : first.benchmark;
+  const std::string& first = runs_.front().name;
   for (const RcpRun& run : runs_) {
-    if (run.benchmark != first.benchmark) {
+    if (result_.benchmark.empty()) result_.benchmark = run.benchmark;
+    if (run.benchmark != result_.benchmark) {
       end(RcpOutcome::kMixedRuns,
-          fmt::format("runs of different benchmarks: '{}' in {}, '{}' in {}", first.benchmark,
-                      first.name, run.benchmark, run.name));
+          fmt::format("runs of different benchmarks: '{}' in {}, '{}' in {}", result_.benchmark,
+                      first, run.benchmark, run.name));
       return false;
     }
     if (!result_.batch_size) result_.batch_size = run.batch_size;
     if (run.batch_size != result_.batch_size) {
       const std::string other = run.batch_size ? text(*run.batch_size) : "none";
-      end(RcpOutcome::kMixedRuns,
-          fmt::format("runs of different batch sizes: {} in {}, {} in {}",
-                      text(*result_.batch_size), first.name, other, run.name));
+      end(RcpOutcome::kMixedRuns, fmt::format("runs of different batch sizes: {} in {}, {} in {}",
+                                              text(*result_.batch_size), first, other, run.name));
       return false;
     }
   }
+  if (result_.benchmark.empty() && set_ != nullptr) result_.benchmark = set_->benchmark;
   return true;
 }
 

@@ -16,13 +16,25 @@ namespace {
 
 namespace keys = mllog::keys;
 
-bool holds(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
+/// Which of the words that the official checker looks for stand in a record.
+struct Mentions {
+  bool batch_size = false, benchmark = false, evaluation = false;
+};
+
+/// Whether `key` stands in `text` with its first underline at `underline`.
+bool stands_at(std::string_view key, std::string_view text, std::size_t underline) {
+  const std::size_t before = key.find('_');
+  return underline >= before && text.substr(underline - before).starts_with(key);
 }
 
-bool mentions(const mllog::Record& record, std::string_view word) {
-  return holds(record.key, word) || holds(record.value.text(), word) ||
-         holds(record.metadata.text(), word);
+/// Goes from underline to underline, which are few: every record of a log passes here.
+void find_mentions(std::string_view text, Mentions& found) {
+  for (std::size_t at = text.find('_'); at != std::string_view::npos; at = text.find('_', at + 1)) {
+    found.batch_size = found.batch_size || stands_at(keys::kGlobalBatchSize, text, at);
+    found.benchmark = found.benchmark || stands_at(keys::kSubmissionBenchmark, text, at);
+    found.evaluation = found.evaluation || stands_at(keys::kEvalError, text, at) ||
+                       stands_at(keys::kEvalAccuracy, text, at);
+  }
 }
 
 /// Rounded to 3 decimals as Python does it: the exact value of the double, halves to even.
@@ -49,13 +61,15 @@ void RcpCollector::tell(Oddity oddity, const mllog::Record& record, const std::s
 }
 
 void RcpCollector::add(const mllog::Record& record) {
-  if (mentions(record, keys::kGlobalBatchSize)) note_batch_size(record);
-  if (mentions(record, keys::kSubmissionBenchmark)) {
+  Mentions mentions;
+  find_mentions(record.key, mentions);
+  find_mentions(record.value.text(), mentions);
+  find_mentions(record.metadata.text(), mentions);
+  if (mentions.batch_size) note_batch_size(record);
+  if (mentions.benchmark) {
     if (const auto name = record.value.string()) run_.benchmark = *name;
   }
-  if (mentions(record, keys::kEvalError) || mentions(record, keys::kEvalAccuracy)) {
-    note_evaluation(record);
-  }
+  if (mentions.evaluation) note_evaluation(record);
   if (record.key != keys::kRunStop) return;
   const bool success = record.metadata.member(keys::kStatus).string() == "success";
   run_.converged_after = success ? last_epoch_ : std::nullopt;

@@ -267,6 +267,17 @@ TEST(PackageCheck, TakesTheOptionsOfTheCommandLine) {
   EXPECT_TRUE(tree.check("hpc", "3.0", options).passes());
 }
 
+TEST(PackageCheck, ComparesWithThePointsOfTheUser) {
+  SubmissionTree tree;
+  PackageOptions options;
+  options.custom_points =
+      tree.write("points.json",
+                 R"({"a": {"Benchmark": "oc20", "BS": 256, "Epochs to converge": [29, 30, 31]}})");
+  const PackageReport report = tree.check("hpc", "3.0", options);
+  EXPECT_THAT(rules_of(report), ElementsAre("rcp.failed"));
+  EXPECT_DOUBLE_EQ(report.sets[0].rcp->reference->test.mean, 30.0);
+}
+
 TEST(PackageCheck, TellsOfUnknownOptions) {
   SubmissionTree tree;
   tree.write(kFolder + "/package_checker_params", "\nrcp_bypass");

@@ -85,6 +85,13 @@ TEST(RcpCollector, TellsOfRecordsThatOnlyMentionAKey) {
   EXPECT_THAT(run.findings[1].text, testing::HasSubstr("max_global_batch_size"));
 }
 
+TEST(RcpCollector, FindsWordsWithinWordsAsTheOfficialCheckerDoes) {
+  EXPECT_EQ(run_of(record("a_b_global_batch_size_c", "4")).batch_size, 4.0);
+  EXPECT_EQ(run_of(record("notes", "4", R"({"from": "global_batch_size"})")).batch_size, 4.0);
+  EXPECT_FALSE(run_of(record("global_batch_siz", "4")).batch_size);
+  EXPECT_FALSE(run_of(record("lobal_batch_size", "4")).batch_size);
+}
+
 TEST(RcpCollector, PassesOverRecordsThatOnlyMentionAKeyWithoutItsFigures) {
   const RcpRun run = run_of(record("global_batch_size", "256") + evaluation("1") +
                             record("seed", "5", R"({"file": "eval_accuracy.py", "lineno": 3})") +
