@@ -2,15 +2,8 @@
 // Hides the texts.
 #include "analysis/audit_rules.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <utility>
-#include <vector>
-
-#include "runner/base/error.h"
-#include "runner/base/object_reader.h"
 
 namespace analysis {
 namespace {
@@ -308,45 +301,15 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "the catalogue holds each rule once, in the enumeration's order");
 
-std::string list_of_all() {
-  std::size_t widest = 0;
-  for (const AuditRule& rule : kRules) widest = std::max(widest, rule.id.size());
-  std::string list;
-  for (const AuditRule& rule : kRules) {
-    list +=
-        fmt::format("{:<{}}  {:<7}  {}\n", rule.id, widest, to_string(rule.severity), rule.meaning);
-  }
-  return list;
-}
-
 }  // namespace
 
 std::span<const AuditRule> audit_rules() { return kRules; }
 
 const AuditRule& audit_rule(Rule rule) { return kRules[static_cast<std::size_t>(rule)]; }
 
-const AuditRule* find_audit_rule(std::string_view id) {
-  const auto found = std::find_if(kRules.begin(), kRules.end(),
-                                  [&](const AuditRule& rule) { return rule.id == id; });
-  return found == kRules.end() ? nullptr : &*found;
-}
-
 Finding make_finding(Rule rule, Place place, std::string text) {
   const AuditRule& entry = audit_rule(rule);
   return {entry.severity, place.line, place.column, std::move(text), std::string(entry.id)};
-}
-
-std::string explain_rule(const std::string& id) {
-  if (id == "all") return list_of_all();
-  if (const AuditRule* rule = find_audit_rule(id)) {
-    return fmt::format("{} ({})\n  {}\n  Source: {}.\n  What to do: {}\n", rule->id,
-                       to_string(rule->severity), rule->meaning, rule->source, rule->advice);
-  }
-  std::vector<std::string> ids;
-  for (const AuditRule& rule : kRules) ids.emplace_back(rule.id);
-  const std::string nearest = base::nearest_name(id, ids);
-  throw base::ConfigError(fmt::format("--explain {}: no such rule{}; 'all' lists them", id,
-                                      nearest.empty() ? "" : " (did you mean " + nearest + "?)"));
 }
 
 }  // namespace analysis

@@ -113,8 +113,6 @@ struct AuditRule {
 /// All of them, in the order of the enumeration.
 std::span<const AuditRule> audit_rules();
 const AuditRule& audit_rule(Rule rule);
-/// Null for an id that is not in the catalogue.
-const AuditRule* find_audit_rule(std::string_view id);
 
 /// Where in a log; 0: the whole of it.
 struct Place {
@@ -124,9 +122,5 @@ struct Place {
 
 /// The only way in which this room makes a finding.
 Finding make_finding(Rule rule, Place place, std::string text);
-
-/// What `trainmark check --explain RULE` prints: the entry in full, or a list of all for "all".
-/// Throws ConfigError for another name, with the nearest one.
-std::string explain_rule(const std::string& id);
 
 }  // namespace analysis

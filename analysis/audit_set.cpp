@@ -59,7 +59,7 @@ bool is_other_name(const std::string& one, const std::string& other) {
 class SetAudit {
  public:
   SetAudit(const SystemFacts& system, const std::vector<SetMember>& members,
-           const SystemDescription& description)
+           const DescribedSystem& description)
       : system_(system), members_(members), description_(description) {}
 
   void judge_runs();
@@ -74,7 +74,7 @@ class SetAudit {
 
   const SystemFacts& system_;
   const std::vector<SetMember>& members_;
-  const SystemDescription& description_;
+  const DescribedSystem& description_;
   AuditFindings findings_;
 };
 
@@ -172,7 +172,7 @@ void SetAudit::judge_description() {
 }  // namespace
 
 std::vector<Finding> audit_set(const SystemFacts& system, const std::vector<SetMember>& members,
-                               const SystemDescription& description) {
+                               const DescribedSystem& description) {
   SetAudit audit(system, members, description);
   audit.judge_runs();
   audit.judge_settings();

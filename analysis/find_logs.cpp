@@ -16,10 +16,6 @@ namespace fs = std::filesystem;
 
 bool is_digit(char character) { return std::isdigit(static_cast<unsigned char>(character)) != 0; }
 
-bool is_result(const fs::path& path) {
-  return path.filename().string().starts_with("result_") && path.extension() == ".txt";
-}
-
 std::size_t number_end(const std::string& text, std::size_t at) {
   while (at < text.size() && is_digit(text[at])) ++at;
   return at;
@@ -153,6 +149,10 @@ class Finder {
 };
 
 }  // namespace
+
+bool is_result(const fs::path& path) {
+  return path.filename().string().starts_with("result_") && path.extension() == ".txt";
+}
 
 bool natural_less(const std::string& one, const std::string& other) {
   std::size_t i = 0;

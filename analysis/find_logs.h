@@ -35,6 +35,9 @@ struct FoundLogs {
 /// under rounds.
 FoundLogs find_logs(const std::vector<std::string>& paths);
 
+/// Whether it is named as a log: result_*.txt.
+bool is_result(const std::filesystem::path& path);
+
 /// Order of names in which result_2 stands before result_10.
 bool natural_less(const std::string& one, const std::string& other);
 

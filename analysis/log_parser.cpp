@@ -342,7 +342,7 @@ ParsedLog parse_log(std::istream& in) {
   return std::move(collector).log();
 }
 
-ParsedLog parse_log(const fs::path& path) {
+std::ifstream open_log(const fs::path& path) {
   std::error_code failed;
   if (!fs::is_regular_file(path, failed)) {
     throw base::SystemError(path.string() + ": expected a regular file");
@@ -350,6 +350,11 @@ ParsedLog parse_log(const fs::path& path) {
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) throw base::system_error(path.string() + ": cannot be opened", errno);
+  return in;
+}
+
+ParsedLog parse_log(const fs::path& path) {
+  std::ifstream in = open_log(path);
   return parse_log(in);
 }
 

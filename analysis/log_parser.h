@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <iosfwd>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -122,6 +122,9 @@ class LogCollector {
   struct Work;
   std::unique_ptr<Work> work_;
 };
+
+/// The file, to be read. Throws SystemError when it is none, or cannot be opened.
+std::ifstream open_log(const std::filesystem::path& path);
 
 /// Reads the log in one pass, holding a few lines at a time. Damaged lines are findings. Throws
 /// SystemError when the file cannot be opened or read.

@@ -63,8 +63,8 @@ std::string text_of(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-SystemDescription read_description(const fs::path& folder, std::vector<Finding>& findings) {
-  SystemDescription description;
+DescribedSystem read_description(const fs::path& folder, std::vector<Finding>& findings) {
+  DescribedSystem description;
   description.path = description_of(folder);
   if (description.path.empty()) return description;
   std::error_code failed;
@@ -78,7 +78,7 @@ SystemDescription read_description(const fs::path& folder, std::vector<Finding>&
   return description;
 }
 
-std::optional<double> compute_units(const SystemDescription& description) {
+std::optional<double> compute_units(const DescribedSystem& description) {
   if (!description.nodes) return std::nullopt;
   const double accelerators = description.accelerators_per_node.value_or(0.0);
   if (accelerators > 0.0) return *description.nodes * accelerators;
@@ -223,7 +223,7 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
     system.runs_required = static_cast<double>(row->runs_required);
   }
   system.global_batch_size = first_value(members, keys::kGlobalBatchSize);
-  const SystemDescription description = read_description(folder, findings);
+  const DescribedSystem description = read_description(folder, findings);
   system.compute_units = compute_units(description);
   system.scaling_factor =
       lenient_number(read_side_file(folder / "scaling.json", findings), "scaling_factor");

@@ -43,7 +43,7 @@ struct SystemFacts {
 };
 
 /// What a submission says of its system, as far as logs can be held against it.
-struct SystemDescription {
+struct DescribedSystem {
   std::filesystem::path path;  ///< where it should be; empty outside a submission
   bool found = false;
   std::optional<double> nodes, accelerators_per_node, processors_per_node;
@@ -53,7 +53,7 @@ struct SystemDescription {
 /// Findings that only a set shows: counts, seeds and settings that do not fit together, and logs
 /// that contradict the system's description.
 std::vector<Finding> audit_set(const SystemFacts& system, const std::vector<SetMember>& members,
-                               const SystemDescription& description);
+                               const DescribedSystem& description);
 
 /// Whether a file in this folder belongs to a set; pruned_results, logs and the like do not.
 bool counts_for_a_set(const std::filesystem::path& folder);

@@ -2,7 +2,7 @@
 // Hides nothing.
 #include <nlohmann/json.hpp>
 
-#include "analysis/commands.h"
+#include "analysis/command/commands.h"
 #include "runner/base/system_facts.h"
 #include "runner/program.h"
 
@@ -83,7 +83,7 @@ std::string version() {
 int main(int argc, char** argv) {
   runner::Program program;
   add_runner(program);
-  for (base::Command& command : analysis::commands()) {
+  for (base::Command& command : analysis::command::commands()) {
     program.commands.push_back(std::move(command));
   }
   program.version = version;

@@ -7,21 +7,17 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "runner/base/content.h"
 
 namespace outside {
 
 namespace fs = std::filesystem;
 
-inline std::string content(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
+using base::content;
 
 struct Ended {
   int status = -1;  ///< exit code; -1 when a signal ended it

@@ -27,7 +27,9 @@ std::string room_of(const std::string& path) {
   if (parts.size() < 2 || !kTopFolders.contains(parts[0])) return "";
   const bool nested = parts.size() > 2;
   if (parts[0] == "workloads") return nested ? "workloads/" + parts[1] : "workloads";
-  static const Rooms inner = {"runner/base", "runner/mllog", "runner/telemetry", "staging/dataset"};
+  static const Rooms inner = {"runner/base",     "runner/mllog",        "runner/telemetry",
+                              "staging/dataset", "analysis/submission", "analysis/report",
+                              "analysis/command"};
   const std::string folder = parts[0] + "/" + parts[1];
   if (folder == "runner/mllog" && parts.size() > 3 && parts[2] == "rules") return folder + "/rules";
   return nested && inner.contains(folder) ? folder : parts[0];
@@ -46,7 +48,14 @@ Rooms visible_from(const std::string& room) {
       {"workloads/nn", {"runner/base"}},
       {"workloads/parallel",
        {"workloads/nn", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
-      {"analysis", {"runner/base", "runner/mllog", "runner/mllog/rules", "runner/telemetry"}}};
+      {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}},
+      {"analysis/submission", {"analysis", "runner/base", "runner/mllog"}},
+      {"analysis/report",
+       {"analysis", "analysis/submission", "runner/base", "runner/mllog", "runner/mllog/rules",
+        "runner/telemetry"}},
+      {"analysis/command",
+       {"analysis", "analysis/submission", "analysis/report", "runner/base", "runner/mllog",
+        "runner/mllog/rules", "runner/telemetry"}}};
   const auto found = table.find(room);
   if (found != table.end()) return found->second;
   return {"workloads/nn", "workloads/parallel", "staging",      "staging/dataset",

@@ -83,12 +83,17 @@ std::size_t plain_end(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// Reads a value, or only goes over it: then every `out` is null.
-template <bool kDecode>
+struct IgnoreMembers {
+  void operator()(const JsonMember&) const {}
+};
+
+/// Reads a value, or only goes over it: then every `out` is null, and `on_member` gets the members
+/// of the value as a whole, if it is an object.
+template <bool kDecode, class OnMember = IgnoreMembers>
 class Parser {
  public:
-  explicit Parser(std::string_view text, std::vector<JsonMember>* members = nullptr)
-      : text_(text), members_(members) {}
+  explicit Parser(std::string_view text, OnMember on_member = {})
+      : text_(text), on_member_(on_member) {}
 
   std::variant<Json, JsonFault> parse() {
     Json value;
@@ -187,9 +192,9 @@ class Parser {
     const std::size_t value = at_;
     if constexpr (kDecode) return parse_value(&(*out)[decoded], depth + 1);  // the last wins
     if (!parse_value(nullptr, depth + 1)) return false;
-    if (members_ && depth == 0) {
-      members_->emplace_back(text_.substr(name, name_end - name),
-                             JsonText(text_.substr(value, at_ - value)), is_plain_name);
+    if (depth == 0) {
+      on_member_(JsonMember(text_.substr(name, name_end - name),
+                            JsonText(text_.substr(value, at_ - value)), is_plain_name));
     }
     return true;
   }
@@ -352,7 +357,7 @@ class Parser {
   }
 
   std::string_view text_;
-  std::vector<JsonMember>* members_;  ///< of the value as a whole, if it is an object
+  OnMember on_member_;
   std::size_t at_ = 0, first_ = 0, last_ = 0;
   bool is_plain_ = true;  ///< the last string was ASCII without escapes
   JsonFault fault_{};
@@ -367,50 +372,20 @@ std::variant<Json, JsonFault> parse_python_json(std::string_view text) {
 std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
                                                    std::vector<JsonMember>& members) {
   members.clear();
-  auto result = Parser<false>(text, &members).scan();
+  const auto keep = [&](const JsonMember& member) { members.push_back(member); };
+  auto result = Parser<false, decltype(keep)>(text, keep).scan();
   if (std::holds_alternative<JsonFault>(result)) members.clear();
   return result;
 }
 
-bool JsonMember::is_named_in_escapes(std::string_view name) const {
-  return JsonText(quoted_name).string() == name;
-}
-
-bool JsonText::is_number() const {
-  if (text_.empty()) return false;
-  const char first = text_[0];
-  return first == '-' || (first >= '0' && first <= '9') || first == 'N' || first == 'I';
-}
-
-Json JsonText::decoded() const {
-  if (is_absent()) return nullptr;
-  auto parsed = parse_python_json(text_);
-  if (auto* value = std::get_if<Json>(&parsed)) return std::move(*value);
-  return nullptr;  // not well-formed after all
-}
-
-std::optional<double> JsonText::number() const {
-  if (!is_number()) return {};
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-  if (error == std::errc() && end == text_.data() + text_.size()) return value;
-  return decoded().get<double>();  // too large or too small
-}
-
-std::optional<std::string> JsonText::string() const {
-  if (!is_string()) return {};
-  Json value = decoded();
-  return std::move(value.get_ref<std::string&>());
-}
-
 JsonText JsonText::member(std::string_view name) const {
   if (!is_object()) return {};
-  std::vector<JsonMember> members;
-  scan_python_json(text_, members);
-  for (auto member = members.rbegin(); member != members.rend(); ++member) {
-    if (member->is_named(name)) return member->value;  // the last wins
-  }
-  return {};
+  JsonText found;
+  const auto look = [&](const JsonMember& member) {
+    if (member.is_named(name)) found = member.value;  // the last wins
+  };
+  Parser<false, decltype(look)>(text_, look).scan();
+  return found;
 }
 
 }  // namespace mllog

@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/audit.h"
-#include "golden.h"
+#include "analysis/golden.h"
+#include "runner/base/temporary_directory.h"
 
 namespace {
 
@@ -27,12 +28,12 @@ std::string record(double time_ms, const std::string& key, const nlohmann::json&
 }
 
 RunFacts facts_of_text(const std::string& text) {
-  const golden::TemporaryFolder folder;
+  const base::TemporaryDirectory folder;
   return facts_of(analysis::parse_log(folder.write("result_0.txt", text)));
 }
 
 std::vector<analysis::Finding> findings_of_text(const std::string& text) {
-  const golden::TemporaryFolder folder;
+  const base::TemporaryDirectory folder;
   const analysis::ParsedLog log = analysis::parse_log(folder.write("result_0.txt", text));
   return audit(log, facts_of(log));
 }

@@ -5,7 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "golden.h"
+#include "analysis/golden.h"
+#include "runner/base/temporary_directory.h"
 
 namespace {
 
@@ -27,7 +28,7 @@ TEST(NaturalLess, OrdersNumbersByValue) {
 }
 
 TEST(FindLogs, TakesResultsAtAnyDepthInOrder) {
-  const golden::TemporaryFolder folder;
+  const base::TemporaryDirectory folder;
   for (const char* name : {"b/result_10.txt", "b/result_2.txt", "a/x/result_1_of_run.txt"}) {
     folder.write(name, "");
   }
@@ -38,15 +39,16 @@ TEST(FindLogs, TakesResultsAtAnyDepthInOrder) {
 }
 
 TEST(FindLogs, TakesAFileWhateverItsName) {
-  const golden::TemporaryFolder folder;
-  const std::string path = folder.write("some.log", "").string();
+  const base::TemporaryDirectory folder;
+  const std::string path = folder.write("some.log", "");
   EXPECT_THAT(names_in({path}), testing::ElementsAre("some.log"));
 }
 
 TEST(FindLogs, NamesLogsOfSeveralPathsByWhatDiffersAndTakesAFileOnce) {
-  const golden::TemporaryFolder folder;
-  const std::string a = folder.write("a/result_1.txt", "").parent_path().string();
-  const std::string b = folder.write("b/result_1.txt", "").parent_path().string();
+  const base::TemporaryDirectory folder;
+  folder.write("a/result_1.txt", "");
+  folder.write("b/result_1.txt", "");
+  const std::string a = folder.path() / "a", b = folder.path() / "b";
   EXPECT_THAT(names_in({a, b + "/", b + "/result_1.txt"}),
               testing::ElementsAre("a/result_1.txt", "b/result_1.txt"));
   EXPECT_THAT(names_in({a + "/result_1.txt", folder.path().string()}),
@@ -58,7 +60,7 @@ TEST(FindLogs, NamesLogsOfSeveralPathsByWhatDiffersAndTakesAFileOnce) {
 }
 
 TEST(FindLogs, TellsOfPathsWithoutLogs) {
-  const golden::TemporaryFolder folder;
+  const base::TemporaryDirectory folder;
   const auto found = find_logs({folder.path().string(), "/no/such/path"});
   EXPECT_TRUE(found.logs.empty());
   ASSERT_EQ(found.problems.size(), 2u);
@@ -67,7 +69,7 @@ TEST(FindLogs, TellsOfPathsWithoutLogs) {
 }
 
 TEST(FindLogs, ExpandsPatternsAsAShellDoes) {
-  const golden::TemporaryFolder folder;
+  const base::TemporaryDirectory folder;
   for (const char* name : {"a/result_1.txt", "ab/result_1.txt", "c/result_1.txt", "x.log"}) {
     folder.write(name, "");
   }
@@ -82,14 +84,14 @@ TEST(FindLogs, ExpandsPatternsAsAShellDoes) {
 }
 
 TEST(FindLogs, TakesANameThatLooksLikeAPatternForWhatItIs) {
-  const golden::TemporaryFolder folder;
+  const base::TemporaryDirectory folder;
   folder.write("[ab]/result_1.txt", "");
   folder.write("a/result_1.txt", "");
   EXPECT_THAT(names_in({(folder.path() / "[ab]").string()}), testing::ElementsAre("result_1.txt"));
 }
 
 TEST(FindLogs, DoesNotFollowALinkInACircle) {
-  const golden::TemporaryFolder folder;
+  const base::TemporaryDirectory folder;
   folder.write("a/result_1.txt", "");
   std::filesystem::create_directory_symlink(folder.path(), folder.path() / "a" / "again");
   EXPECT_EQ(names_in({folder.path().string()}).size(), 1u);

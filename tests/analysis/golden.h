@@ -1,9 +1,8 @@
-// The golden logs of these tests, and folders to write into.
+// The golden logs of these tests, and telemetry made up.
 // Hides where they are.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "analysis/report.h"
+#include "analysis/report/report.h"
 #include "runner/telemetry/telemetry.h"
 
 namespace golden {
@@ -22,44 +21,11 @@ namespace fs = std::filesystem;
 inline std::string folder(const std::string& name) { return "tests/analysis/data/" + name; }
 
 /// The one run in a golden folder.
-inline analysis::RunReport run(const std::string& name) {
-  analysis::Report report = analysis::make_report({folder(name)});
+inline analysis::report::RunReport run(const std::string& name) {
+  analysis::report::Report report = analysis::report::make_report({folder(name)});
   if (report.runs.size() != 1) throw std::runtime_error(name + ": expected one log");
   return std::move(report.runs.front());
 }
-
-inline std::string content(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-/// An empty folder that goes away with the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "trainmark_analysis_XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const fs::path& path() const { return path_; }
-  fs::path write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return path_ / name;
-  }
-
- private:
-  fs::path path_;
-};
 
 /// The telemetry entry of a rank: input takes `input_s` of its ten seconds, forward 4, the rest
 /// other.

@@ -10,8 +10,9 @@
 
 #include "analysis/audit_rules.h"
 #include "analysis/benchmark.h"
-#include "analysis/report.h"
-#include "golden.h"
+#include "analysis/golden.h"
+#include "analysis/report/report.h"
+#include "runner/base/temporary_directory.h"
 
 namespace own_log {
 
@@ -131,12 +132,12 @@ inline Log clean(const std::string& benchmark = "cosmoflow") {
 }
 
 /// What is found in a log of this text, alone in a folder.
-inline analysis::RunReport judged(const std::string& text) {
-  const golden::TemporaryFolder folder;
+inline analysis::report::RunReport judged(const std::string& text) {
+  const base::TemporaryDirectory folder;
   folder.write("result_0.txt", text);
-  return std::move(analysis::make_report({folder.path().string()}).runs.at(0));
+  return std::move(analysis::report::make_report({folder.path().string()}).runs.at(0));
 }
-inline analysis::RunReport judged(const Log& log) { return judged(log.text()); }
+inline analysis::report::RunReport judged(const Log& log) { return judged(log.text()); }
 
 inline std::vector<std::string> rules_of(const std::vector<analysis::Finding>& findings) {
   std::vector<std::string> rules;
@@ -145,11 +146,19 @@ inline std::vector<std::string> rules_of(const std::vector<analysis::Finding>& f
 }
 
 /// The first finding of a rule; one without text where there is none.
-inline analysis::Finding found(const analysis::RunReport& run, const std::string& rule) {
+inline analysis::Finding found(const analysis::report::RunReport& run, const std::string& rule) {
   for (const analysis::Finding& finding : run.findings) {
     if (finding.rule == rule) return finding;
   }
   return {};
+}
+
+/// The rule of this name; null where the catalogue has none.
+inline const analysis::AuditRule* audit_rule(const std::string& id) {
+  const auto rules = analysis::audit_rules();
+  const auto found =
+      std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return rule.id == id; });
+  return found == rules.end() ? nullptr : &*found;
 }
 
 }  // namespace own_log

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "golden.h"
+#include "analysis/golden.h"
 #include "runner/telemetry/report_file.h"
 
 namespace {

@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "analysis/report.h"
-#include "golden.h"
+#include "analysis/golden.h"
+#include "analysis/report/report.h"
+#include "runner/base/temporary_directory.h"
 
 namespace {
 
@@ -92,10 +93,10 @@ TEST(System, OfInstancesTrainedAtOnceIsRatedByThroughput) {
 }
 
 TEST(System, IsReadFromTheSubmissionAroundIt) {
-  const analysis::Report report = analysis::make_report({golden::folder("set")});
+  const analysis::report::Report report = analysis::report::make_report({golden::folder("set")});
   ASSERT_EQ(report.runs.size(), 6u);
   ASSERT_EQ(report.systems.size(), 1u) << "pruned_results is no set";
-  const analysis::SystemReport& system = report.systems[0];
+  const analysis::report::SystemReport& system = report.systems[0];
   EXPECT_EQ(system.name, "results/demo/resnet");
   EXPECT_EQ(system.facts.runs, 5);
   EXPECT_EQ(system.facts.failed, 1);
@@ -106,7 +107,7 @@ TEST(System, IsReadFromTheSubmissionAroundIt) {
 }
 
 TEST(System, WithADamagedDescriptionSaysSo) {
-  const golden::TemporaryFolder folder;
+  const base::TemporaryDirectory folder;
   folder.write("results/demo/resnet/scaling.json", "{not json");
   std::vector<analysis::Finding> findings;
   const std::vector<RunFacts> runs = runs_of({1});

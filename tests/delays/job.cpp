@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/write_text.h"
+#include "analysis/report/write_text.h"
 #include "launch.h"
 #include "telemetry_account.h"
 
@@ -138,9 +138,10 @@ Ended Job::collect(outside::Ended job) const {
   telemetry::expect_whole_accounts(folder() / "results");
   const fs::path account = fs::path(log_path()).replace_extension(".telemetry.json");
   if (fs::exists(account)) ended.telemetry = telemetry::read_report(account.string());
-  analysis::Report report = analysis::make_report({(folder() / "results").string()});
+  analysis::report::Report report =
+      analysis::report::make_report({(folder() / "results").string()});
   std::ostringstream text;
-  analysis::write_text(text, report, kTextColumns);
+  analysis::report::write_text(text, report, kTextColumns);
   ended.text = text.str();
   if (!report.runs.empty()) ended.run = std::move(report.runs.front());
   return ended;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "job.h"
+#include "launch.h"
 
 namespace {
 

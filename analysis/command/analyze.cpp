@@ -1,0 +1,143 @@
+// `trainmark analyze`.
+// Hides files, terminals and what goes where.
+#include "analysis/command/analyze.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <ostream>
+
+#include "analysis/report/output_file.h"
+#include "analysis/report/report.h"
+#include "analysis/report/report_csv.h"
+#include "analysis/report/report_json.h"
+#include "analysis/report/write_html.h"
+#include "analysis/report/write_text.h"
+#include "runner/base/printable.h"
+
+namespace analysis::command {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ConfigError;
+using base::ExitCode;
+using report::Problem;
+using report::Report;
+using report::RunReport;
+
+constexpr std::size_t kDefaultWidth = 80;
+constexpr std::size_t kWidestUseful = 400;
+constexpr char kStandardOutput[] = "-";
+
+/// The files that the options ask for, each with its content.
+using Outputs = std::vector<std::pair<fs::path, std::string>>;
+
+void check(const AnalyzeOptions& options) {
+  if (options.paths.empty()) throw ConfigError("analyze: expected at least one PATH, got none");
+  for (const auto& [name, value] : {std::pair("--csv", options.csv), {"--html", options.html}}) {
+    if (value == kStandardOutput) {
+      throw ConfigError(fmt::format("{}: expected a file or folder, got '-'", name));
+    }
+  }
+}
+
+Outputs outputs_of(const AnalyzeOptions& options, const Report& report) {
+  Outputs outputs;
+  if (!options.json.empty() && options.json != kStandardOutput) {
+    outputs.emplace_back(options.json, report::report_json_text(report));
+  }
+  if (fs::path(options.csv).extension() == ".csv") {
+    outputs.emplace_back(options.csv, report::runs_csv(report));
+  } else if (!options.csv.empty()) {
+    const fs::path folder = options.csv;
+    outputs.emplace_back(folder / "runs.csv", report::runs_csv(report));
+    outputs.emplace_back(folder / "convergence.csv", report::convergence_csv(report));
+    outputs.emplace_back(folder / "subsystems.csv", report::subsystems_csv(report));
+    outputs.emplace_back(folder / "waiting.csv", report::waiting_csv(report));
+    outputs.emplace_back(folder / "systems.csv", report::systems_csv(report));
+  }
+  if (!options.html.empty()) outputs.emplace_back(options.html, report::report_html(report));
+  return outputs;
+}
+
+/// A log must never be replaced by a report about it.
+void refuse_to_overwrite_logs(const Outputs& outputs, const Report& report) {
+  for (const auto& [path, content] : outputs) {
+    for (const RunReport& run : report.runs) {
+      std::error_code failed;
+      if (fs::equivalent(path, run.path, failed)) {
+        throw ConfigError(path.string() + ": is one of the logs that are read");
+      }
+    }
+  }
+}
+
+void write_files(const Outputs& outputs, std::ostream& people, bool quiet) {
+  for (const auto& [path, content] : outputs) {
+    report::write_output_file(path, content);
+    if (!quiet) people << "wrote " << base::printable(path.string()) << '\n';
+  }
+}
+
+/// Why a log has no records: what was told last of it.
+std::string why_unreadable(const RunReport& run) {
+  std::string reason;
+  for (const Finding& finding : run.findings) {
+    if (finding.rule == audit_rule(Rule::kNoRecords).id ||
+        finding.rule == audit_rule(Rule::kOldFormat).id) {
+      reason = finding.text;
+    }
+  }
+  return reason;
+}
+
+ExitCode verdict(const Report& report, std::ostream& people) {
+  for (const Problem& problem : report.problems) {
+    people << base::printable(problem.path + ": " + problem.text) << '\n';
+  }
+  const std::size_t readable = report.readable();
+  for (const RunReport& run : report.runs) {
+    if (run.facts.records > 0) continue;
+    const std::string reason = why_unreadable(run);
+    people << base::printable(run.path.string() + ": " + reason) << '\n';
+  }
+  if (readable == 0) return ExitCode::kData;
+  for (const Problem& problem : report.problems) {
+    if (problem.missing) return ExitCode::kData;
+  }
+  const bool complete = report.problems.empty() && readable == report.runs.size();
+  return complete ? ExitCode::kSuccess : ExitCode::kIncomplete;
+}
+
+}  // namespace
+
+ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream& people,
+                 std::size_t width) {
+  check(options);
+  const Report report =
+      report::make_report(options.paths, {options.threads, options.standard_input});
+  const Outputs outputs = outputs_of(options, report);
+  refuse_to_overwrite_logs(outputs, report);
+  if (options.json == kStandardOutput) {
+    out << report::report_json_text(report);
+  } else if (!options.quiet) {
+    report::write_text(out, report, width);
+  }
+  out.flush();
+  if (!out) throw base::SystemError("standard output: cannot be written");
+  write_files(outputs, people, options.quiet);
+  return verdict(report, people);
+}
+
+std::size_t output_width() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* const given = std::getenv("COLUMNS");
+  const unsigned long columns = given ? std::strtoul(given, nullptr, 10) : 0;
+  return columns > 0 && columns <= kWidestUseful ? columns : kDefaultWidth;
+}
+
+}  // namespace analysis::command

@@ -1,0 +1,120 @@
+// The commands of the analysis half.
+// Hides their options.
+#include "analysis/command/commands.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "analysis/command/analyze.h"
+#include "analysis/command/check.h"
+
+namespace analysis::command {
+namespace {
+
+base::Command analyze_command() {
+  base::Command command;
+  command.name = "analyze";
+  command.summary = "time-to-train, convergence and per-subsystem breakdown of logs";
+  command.example =
+      "trainmark analyze results/ --json report.json --csv report/ --html report.html";
+  command.declare = [](CLI::App& app) -> base::Command::Action {
+    const auto options = std::make_shared<AnalyzeOptions>();
+    app.add_option("PATH", options->paths,
+                   "log files, folders searched for result_*.txt at any depth, quoted patterns "
+                   "such as 'results/{a,b}*', '-' for standard input")
+        ->required();
+    app.add_option("--json", options->json,
+                   "write the report as JSON to this file; '-' for standard output and nothing "
+                   "else there");
+    app.add_option(
+        "--csv", options->csv,
+        "write runs, convergence, subsystems, waiting and systems as CSV into this folder; a "
+        "name ending in .csv gets the runs alone");
+    app.add_option("--html", options->html, "write the report as one HTML file");
+    app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
+        ->check(CLI::Range(0, 4096));
+    app.add_flag("--quiet", options->quiet, "no text report, no names of written files");
+    options->standard_input = &std::cin;
+    return [options](runner::Communicator*) {
+      return analyze(*options, std::cout, std::cerr, output_width());
+    };
+  };
+  return command;
+}
+
+void add_judging_options(CLI::App& app, CheckOptions& options) {
+  app.add_option("PATH", options.paths,
+                 "log files, folders searched for result_*.txt at any depth, quoted patterns "
+                 "such as 'results/{a,b}*', '-' for standard input");
+  app.add_option("--usage", options.usage,
+                 "training or hpc; told from path and benchmark if absent");
+  app.add_option("--round", options.round,
+                 "the round whose rules apply, such as hpc-3.0 or training-4.0; told from path, "
+                 "benchmark and date if absent");
+  app.add_option("--overlay", options.overlays,
+                 "a file or folder of rules that add to the program's own or replace them")
+      ->allow_extra_args(false);
+  app.add_flag("--werror", options.werror, "a warning fails a log");
+}
+
+void add_submission_options(CLI::App& app, CheckOptions& options) {
+  app.add_flag("--submission", options.submission,
+               "PATH is a submission or holds some: check its layout, counts, seeds, system "
+               "descriptions and convergence too; one failing run of a folder is forgiven");
+  app.add_flag("--rcp", options.rcp,
+               "test each folder's runs against reference convergence points");
+  app.add_option("--rcp-era", options.rcp_era,
+                 "edition of the test's statistics: head, 2024a, 2022 or 1.0");
+  app.add_option("--rcp-points", options.rcp_points,
+                 "pruned (as the rules have it) or all reference points")
+      ->check(CLI::IsMember({"pruned", "all"}));
+  app.add_option("--custom-rcps", options.custom_rcps,
+                 "a JSON file of reference points in MLCommons' format instead of the program's");
+  app.add_flag("--rcp-bypass", options.rcp_bypass, "a failed or missing test passes all the same");
+  app.add_flag("--seed-checker-bypass", options.seed_checker_bypass,
+               "faults of seeds are warnings");
+}
+
+void add_output_options(CLI::App& app, CheckOptions& options) {
+  app.add_option("--json", options.json,
+                 "write verdicts and findings as JSON to this file; '-' for standard output and "
+                 "nothing else there");
+  app.add_option("--sarif", options.sarif, "write all findings as SARIF 2.1.0 to this file");
+  app.add_option("--junit", options.junit, "write the verdicts as JUnit XML to this file");
+  app.add_flag("--quiet", options.quiet, "of logs that pass, tell only their number");
+  app.add_option("--rules", options.rules,
+                 "list the rules for this benchmark, of its newest round or that of --round");
+  app.add_flag("--rounds", options.rounds, "list the rounds and their benchmarks");
+  app.add_option("--rcps", options.rcps,
+                 "list the reference convergence points for this benchmark, of its newest round or "
+                 "that of --round");
+  app.add_option("--explain", options.explain,
+                 "what the rule of a finding means and where it comes from; 'all' lists them");
+  app.add_option("--threads", options.threads, "logs judged at the same time; 0: one on each CPU")
+      ->check(CLI::Range(0, 4096));
+}
+
+base::Command check_command() {
+  base::Command command;
+  command.name = "check";
+  command.summary = "whether logs and submissions are valid under the rules of their round";
+  command.example = "trainmark check results/ --round hpc-3.0 --json verdicts.json";
+  command.declare = [](CLI::App& app) -> base::Command::Action {
+    const auto options = std::make_shared<CheckOptions>();
+    add_judging_options(app, *options);
+    add_submission_options(app, *options);
+    add_output_options(app, *options);
+    options->standard_input = &std::cin;
+    return [options](runner::Communicator*) {
+      return check(*options, std::cout, std::cerr, output_width());
+    };
+  };
+  return command;
+}
+
+}  // namespace
+
+std::vector<base::Command> commands() { return {analyze_command(), check_command()}; }
+
+}  // namespace analysis::command

@@ -1,0 +1,14 @@
+// The commands of the analysis half.
+// Hides their options.
+#pragma once
+
+#include <vector>
+
+#include "runner/base/command.h"
+
+namespace analysis::command {
+
+/// analyze, check. They need no ranks.
+std::vector<base::Command> commands();
+
+}  // namespace analysis::command

@@ -1,0 +1,211 @@
+// Verdicts, rules and rounds as JSON documents.
+// Hides their keys.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "analysis/report/rules_of_benchmark.h"
+#include "analysis/report/write_check.h"
+#include "runner/base/printable.h"
+#include "runner/mllog/rules/words.h"
+
+namespace analysis::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchema = 1;
+constexpr int kIndent = 1;
+
+/// Null for the whole file.
+Json place(std::int64_t number) { return number > 0 ? Json(number) : Json(nullptr); }
+
+Json finding_json(const mllog::Finding& finding) {
+  return {{"rule", base::printable(finding.rule)},
+          {"severity", to_string(finding.severity)},
+          {"line", place(finding.line)},
+          {"column", place(finding.column)},
+          {"text", base::printable(finding.text)}};
+}
+
+Json findings_json(const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const mllog::Finding& finding : findings) list.push_back(finding_json(finding));
+  return list;
+}
+
+Json file_json(const CheckedFile& file) {
+  const mllog::rules::Judgement& judgement = file.judgement;
+  Json findings = Json::array();
+  for (const auto& found : judgement.findings) {
+    Json one = finding_json(found.finding);
+    one["key"] = found.key.empty() ? Json(nullptr) : Json(base::printable(found.key));
+    findings.push_back(std::move(one));
+  }
+  return {{"verdict", judgement.passes ? "SUCCESS" : "FAIL"},
+          {"ruleset", judgement.ruleset},
+          {"why_this_ruleset", base::printable(file.why_this_ruleset)},
+          {"rule_files", judgement.files},
+          {"failing_keys", judgement.failing_keys},
+          {"findings", findings},
+          {"audit", findings_json(file.audit)}};
+}
+
+template <class T>
+Json optional_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json point_json(const submission::ConvergencePoint& point) {
+  const submission::MeanTest& test = point.test;
+  return {{"batch_size", point.batch_size},
+          {"mean", test.mean},
+          {"stdev", test.stdev},
+          {"runs", test.reference_runs},
+          {"interval", {test.mean - test.half_width(), test.mean + test.half_width()}},
+          {"least_mean", point.least_mean},
+          {"pruned", point.pruned}};
+}
+
+Json rcp_json(const std::optional<submission::RcpResult>& result) {
+  if (!result) return nullptr;
+  Json advice = Json::array();
+  for (const std::string& sentence : result->advice) advice.push_back(base::printable(sentence));
+  return {{"outcome", submission::to_string(result->outcome)},
+          {"passed", result->passed},
+          {"bypassed", result->bypassed},
+          {"benchmark", base::printable(result->benchmark)},
+          {"unit", result->unit},
+          {"batch_size", optional_json(result->batch_size)},
+          {"submission_mean", optional_json(result->submission_mean)},
+          {"p_value", optional_json(result->p_value)},
+          {"reference", result->reference ? point_json(*result->reference) : Json(nullptr)},
+          {"interpolated_between", result->between},
+          {"normalization", result->normalization},
+          {"message", base::printable(result->message)},
+          {"advice", advice}};
+}
+
+Json sets_json(const CheckReport& report) {
+  Json sets = Json::object();
+  for (const CheckedSet& set : report.sets) {
+    sets[base::printable(set.name)] = {{"audit", findings_json(set.audit)},
+                                       {"rcp", rcp_json(set.rcp)}};
+  }
+  return sets;
+}
+
+const char* scaling_text(submission::Scaling scaling) {
+  switch (scaling) {
+    case submission::Scaling::kStrong:
+      return "strong";
+    case submission::Scaling::kWeak:
+      return "weak";
+    default:
+      return nullptr;
+  }
+}
+
+Json folder_json(const submission::PackageSet& set) {
+  const char* const scaling = scaling_text(set.scaling);
+  Json failing = Json::array();
+  for (const std::string& run : set.failing_runs) failing.push_back(base::printable(run));
+  return {{"system", base::printable(set.system)},
+          {"benchmark", base::printable(set.benchmark)},
+          {"scaling", scaling ? Json(scaling) : Json(nullptr)},
+          {"runs", set.runs},
+          {"runs_required", optional_json(set.runs_required)},
+          {"failing_runs", failing},
+          {"bypasses_rcp", set.bypasses_rcp},
+          {"bypasses_seeds", set.bypasses_seeds},
+          {"rcp", rcp_json(set.rcp)}};
+}
+
+Json submission_json(const std::optional<CheckedSubmission>& checked) {
+  if (!checked) return nullptr;
+  Json folders = Json::object(), findings = Json::array();
+  for (const submission::PackageSet& set : checked->report.sets) {
+    folders[base::printable(set.name)] = folder_json(set);
+  }
+  for (const submission::PackageFinding& found : checked->report.findings) {
+    Json one = {{"path", base::printable(found.path)}};
+    one.update(finding_json(found.finding));
+    findings.push_back(std::move(one));
+  }
+  return {{"verdict", checked->report.passes() ? "SUCCESS" : "FAIL"},
+          {"round", fmt::format("{}-{}", checked->round.usage, checked->round.round)},
+          {"why_this_round", base::printable(checked->why_this_round)},
+          {"folders", folders},
+          {"findings", findings}};
+}
+
+std::string text_of(const Json& json) { return json.dump(kIndent) + "\n"; }
+
+}  // namespace
+
+std::string check_json_text(const CheckReport& report) {
+  Json files = Json::object();
+  for (const CheckedFile& file : report.files) files[base::printable(file.name)] = file_json(file);
+  Json problems = Json::array();
+  for (const Problem& problem : report.problems) {
+    problems.push_back(
+        {{"path", base::printable(problem.path)}, {"text", base::printable(problem.text)}});
+  }
+  return text_of({{"schema", kSchema},
+                  {"files", files},
+                  {"sets", sets_json(report)},
+                  {"submission", submission_json(report.submission)},
+                  {"problems", problems}});
+}
+
+std::string rules_json_text(const mllog::rules::Ruleset& ruleset, const std::string& benchmark) {
+  Json files = Json::array();
+  for (const mllog::rules::RuleFile* file : files_for(ruleset, benchmark)) {
+    Json rules = Json::array();
+    for (const mllog::rules::Rule& rule : file->rules) {
+      rules.push_back({{"key", rule.key}, {"asks", mllog::rules::words(rule)}});
+    }
+    files.push_back({{"file", file->name}, {"rules", rules}});
+  }
+  return text_of({{"schema", kSchema},
+                  {"ruleset", ruleset.name},
+                  {"source", ruleset.round.source},
+                  {"benchmark", benchmark},
+                  {"files", files}});
+}
+
+std::string rounds_json_text(const mllog::rules::RuleBook& book) {
+  Json rounds = Json::array();
+  for (const mllog::rules::Round& round : book.rounds()) {
+    rounds.push_back(
+        {{"round", round.name()},
+         {"published", round.published.empty() ? Json(nullptr) : Json(round.published)},
+         {"benchmarks", round.benchmarks},
+         {"closed_benchmarks", round.closed_benchmarks},
+         {"source", round.source},
+         {"no_rules_because",
+          round.no_rules_because.empty() ? Json(nullptr) : Json(round.no_rules_because)}});
+  }
+  return text_of({{"schema", kSchema}, {"rounds", rounds}});
+}
+
+std::string points_json_text(const submission::ReferenceSet& set,
+                             const submission::RcpEraFacts& era) {
+  Json points = Json::array();
+  const submission::ReferenceCurve curve(set, era.era);
+  for (const auto& point : curve.points()) {
+    points.push_back(point_json(point));
+  }
+  return text_of({{"schema", kSchema},
+                  {"benchmark", set.benchmark},
+                  {"usage", set.usage},
+                  {"round", set.round.empty() ? Json(nullptr) : Json(set.round)},
+                  {"unit", set.unit},
+                  {"runs_required", set.runs_required},
+                  {"source", set.source},
+                  {"era", era.name},
+                  {"points", points}});
+}
+
+}  // namespace analysis::report

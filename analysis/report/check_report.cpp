@@ -1,0 +1,289 @@
+// The verdict on each log.
+// Hides threads, files, and the choice of a round.
+#include "analysis/report/check_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include <variant>
+
+#include "analysis/audit.h"
+#include "analysis/find_logs.h"
+#include "analysis/log_parser.h"
+#include "analysis/report/sets.h"
+#include "analysis/submission/reference_points.h"
+#include "runner/base/error.h"
+#include "runner/base/for_each_index.h"
+#include "runner/mllog/record_reader.h"
+
+namespace analysis::report {
+namespace {
+
+namespace fs = std::filesystem;
+using mllog::rules::Choice;
+using mllog::rules::Judge;
+using mllog::rules::Judgement;
+using mllog::rules::RuleBook;
+using mllog::rules::Ruleset;
+
+/// The rules of each round that is asked for, made once.
+class Rulesets {
+ public:
+  explicit Rulesets(const RuleBook& book) : book_(book) {}
+
+  const Ruleset& of(const mllog::rules::Round& round) {
+    const std::lock_guard lock(mutex_);
+    auto found = made_.find(&round);
+    if (found == made_.end()) found = made_.emplace(&round, book_.ruleset(round)).first;
+    return found->second;
+  }
+
+ private:
+  const RuleBook& book_;
+  std::mutex mutex_;
+  std::map<const mllog::rules::Round*, Ruleset> made_;
+};
+
+/// Logs of the rounds before MLLOG are not read: they fail, for one plain reason.
+Judgement old_format(const std::string& ruleset, const std::string& reason) {
+  mllog::rules::KeyFinding found;
+  found.finding.severity = mllog::Finding::Severity::kError;
+  found.finding.text = reason;
+  found.finding.rule = "log/format";
+  Judgement judgement;
+  judgement.ruleset = ruleset;
+  judgement.findings.push_back(found);
+  return judgement;
+}
+
+/// From the root on, in which the round may stand.
+std::string whole_path(const fs::path& path) {
+  std::error_code failed;
+  const fs::path whole = fs::weakly_canonical(path, failed);
+  return (failed ? path : whole).generic_string();
+}
+
+/// Leaves `in` at its beginning.
+Choice choose(const RuleBook& book, const mllog::rules::Wanted& wanted, std::istream& in,
+              const std::string& path) {
+  if (auto choice = mllog::rules::choose_by_path(book, wanted, path)) return *choice;
+  const mllog::rules::Evidence evidence = mllog::rules::gather_evidence(in);
+  in.clear();
+  in.seekg(0);
+  return mllog::rules::choose_by_log(book, wanted, evidence);
+}
+
+class Checker {
+ public:
+  /// `collects`: what the RCP test and the check of a submission need of each log.
+  Checker(const RuleBook& book, const JudgingOptions& options, bool collects)
+      : book_(book), options_(options), collects_(collects), rulesets_(book) {}
+
+  CheckedFile check(const FoundLog& log) {
+    if (log.path != kStandardInput) {
+      std::ifstream in = open_log(log.path);
+      return check(log, in, whole_path(log.path));
+    }
+    std::istream* const in = options_.reading.standard_input;
+    if (in == nullptr) throw base::SystemError("standard input: cannot be read here");
+    if (mllog::rules::choose_by_path(book_, options_.wanted, "")) return check(log, *in, "");
+    std::stringstream kept;  // to be read twice
+    if (in->peek() != std::istream::traits_type::eof()) kept << in->rdbuf();
+    return check(log, kept, "");
+  }
+
+ private:
+  CheckedFile check(const FoundLog& log, std::istream& in, const std::string& path) {
+    const Choice choice = choose(book_, options_.wanted, in, path);
+    CheckedFile file;
+    file.name = log.name;
+    file.folder = log.folder;
+    file.path = log.path;
+    file.why_this_ruleset = choice.why;
+    file.round = {choice.round->usage, choice.round->number};
+    if (!choice.round->no_rules_because.empty()) {
+      file.judgement = old_format(choice.round->ruleset(),
+                                  fmt::format("{} is not judged: {}", choice.round->name(),
+                                              choice.round->no_rules_because));
+    } else {
+      judge(in, rulesets_.of(*choice.round), file);
+    }
+    return file;
+  }
+
+  /// Verdict, audit, and what a set needs, in one pass.
+  void judge(std::istream& in, const Ruleset& ruleset, CheckedFile& file) const {
+    mllog::RecordReader reader(in);
+    Judge judge(ruleset, options_.warnings);
+    LogCollector collector(reader);
+    std::optional<submission::PackageLogCollector> package;
+    if (collects_) package.emplace();
+    while (const std::optional<mllog::LogItem> item = reader.next()) {
+      std::visit(
+          [&](const auto& one) {
+            judge.add(one);
+            collector.add(one);
+            if (package) package->add(one);
+          },
+          *item);
+    }
+    if (reader.records() == 0 && reader.malformed_records() == 0 && reader.old_format_lines() > 0) {
+      file.judgement = old_format(
+          ruleset.name, fmt::format("no MLLOG record, but {} lines of the formats before 0.7 "
+                                    "(':::MLL ', ':::MLPv0.5'), which are not judged",
+                                    reader.old_format_lines()));
+    } else {
+      file.judgement = judge.judgement();
+      ParsedLog log = std::move(collector).log();
+      file.facts = facts_of(log);
+      file.audit = std::move(log.findings);
+      for (Finding& finding : audit(log, *file.facts)) file.audit.push_back(std::move(finding));
+    }
+    if (!package) return;
+    file.package = package->log();
+    file.package->rcp.name = file.path.filename().string();
+    file.package->complies = file.judgement.passes;
+  }
+
+  const RuleBook& book_;
+  const JudgingOptions& options_;
+  bool collects_;
+  Rulesets rulesets_;
+};
+
+CheckReport check_found(const FoundLogs& found, const RuleBook& book, const JudgingOptions& options,
+                        bool collects) {
+  CheckReport report;
+  for (const UnusablePath& path : found.problems) {
+    report.problems.push_back({path.path, path.reason, path.missing});
+  }
+  // Each in its place, so that the report does not depend on who was first. A fault of the rules is
+  // none of the log's, and ends all.
+  Checker checker(book, options, collects);
+  std::vector<std::variant<CheckedFile, Problem>> checked(found.logs.size());
+  base::for_each_index(checked.size(), options.reading.threads, [&](std::size_t i) {
+    try {
+      checked[i] = checker.check(found.logs[i]);
+    } catch (const base::SystemError& error) {
+      checked[i] = Problem{found.logs[i].name, error.what(), false};
+    }
+  });
+  for (auto& one : checked) {
+    if (auto* file = std::get_if<CheckedFile>(&one)) {
+      report.files.push_back(std::move(*file));
+    } else {
+      report.problems.push_back(std::move(std::get<Problem>(one)));
+    }
+  }
+  return report;
+}
+
+/// The audit of each folder's logs together.
+std::vector<CheckedSet> audited_sets(const std::vector<CheckedFile>& files) {
+  std::vector<PlacedRun> placed;
+  for (const CheckedFile& file : files) {
+    if (!file.facts || file.path == kStandardInput) continue;
+    placed.push_back({&file.folder, &file.path, &*file.facts});
+  }
+  std::vector<CheckedSet> sets;
+  for (SystemReport& system : systems_of(placed)) {
+    sets.push_back({std::move(system.name), std::move(system.findings), {}});
+  }
+  return sets;
+}
+
+submission::RcpResult convergence_of(const CheckedSet& set, const CheckReport& report,
+                                     const submission::PackageOptions& options) {
+  std::vector<submission::RcpRun> runs;
+  const submission::PackageRound* round = nullptr;
+  for (const CheckedFile& file : report.files) {
+    if (file.folder != set.name || !file.package) continue;
+    if (round == nullptr) round = &file.round;
+    runs.push_back(file.package->rcp);
+  }
+  if (runs.empty()) return submission::test_convergence(runs, std::nullopt, options.rcp);
+  const auto points = submission::points_of(round->usage, round->round, runs.front().benchmark,
+                                            options.custom_points);
+  return submission::test_convergence(runs, points, options.rcp);
+}
+
+/// The round of a submission: by options and path, else by its first log.
+Choice choose_for(const fs::path& submission, const FoundLog& first, const RuleBook& book,
+                  const mllog::rules::Wanted& wanted) {
+  std::ifstream in = open_log(first.path);
+  const std::string path = whole_path(submission);
+  Choice choice = choose(book, wanted, in, path);
+  if (!mllog::rules::choose_by_path(book, wanted, path)) choice.why += "; asked " + first.name;
+  if (!choice.round->no_rules_because.empty()) {
+    throw base::ConfigError(fmt::format("{}: {} is not checked: {}", submission.string(),
+                                        choice.round->name(), choice.round->no_rules_because));
+  }
+  return choice;
+}
+
+FoundLogs logs_of(const submission::PackageTree& tree) {
+  FoundLogs found;
+  for (const submission::Submission& submission : tree.submissions) {
+    for (const submission::BenchmarkFolder& set : submission.benchmarks) {
+      for (const fs::path& path : set.results) {
+        found.logs.push_back({path, tree.name_of(path), set.name});
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::size_t CheckReport::failed() const {
+  return static_cast<std::size_t>(std::count_if(
+      files.begin(), files.end(), [](const CheckedFile& file) { return !file.judgement.passes; }));
+}
+
+CheckReport check_logs(const std::vector<std::string>& paths, const RuleBook& book,
+                       const JudgingOptions& options) {
+  CheckReport report = check_found(find_logs(paths), book, options, options.test_convergence);
+  report.sets = audited_sets(report.files);
+  if (!options.test_convergence) return report;
+  for (CheckedSet& set : report.sets) set.rcp = convergence_of(set, report, options.package);
+  return report;
+}
+
+CheckReport check_submission(const std::string& path, const RuleBook& book,
+                             const JudgingOptions& options) {
+  const FoundLogs anywhere = find_logs({path});
+  if (anywhere.logs.empty() || path == kStandardInput) {
+    CheckReport report;
+    report.problems.push_back({path, "expected a folder with a submission, found no log", true});
+    return report;
+  }
+  const Choice choice = choose_for(path, anywhere.logs.front(), book, options.wanted);
+  const submission::PackageTree tree =
+      submission::read_package_tree(path, {choice.round->usage, choice.round->number});
+  JudgingOptions of_round = options;
+  of_round.wanted = {choice.round->usage, choice.round->number};
+  CheckReport report = check_found(logs_of(tree), book, of_round, true);
+  for (CheckedFile& file : report.files) file.why_this_ruleset = choice.why;
+  report.sets = audited_sets(report.files);
+
+  std::map<fs::path, const CheckedFile*> files;
+  for (const CheckedFile& file : report.files) files[file.path] = &file;
+  const auto read = [&](const fs::path& log) {
+    const auto found = files.find(log);
+    if (found != files.end()) return *found->second->package;
+    submission::PackageLog unreadable;  // the report's problems tell more
+    unreadable.unreadable = "cannot be read";
+    return unreadable;
+  };
+  report.submission = {tree.round, choice.why,
+                       submission::check_package(tree, options.package, read)};
+  return report;
+}
+
+}  // namespace analysis::report

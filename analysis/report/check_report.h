@@ -1,0 +1,74 @@
+// The verdict on each log, and on what logs make together: the input of the writers.
+// Hides how logs are found, how their rounds are chosen, and that several are judged at once.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.h"
+#include "analysis/submission/package_check.h"
+#include "runner/mllog/rules/choice.h"
+#include "runner/mllog/rules/judge.h"
+
+namespace analysis::report {
+
+/// One log and what its round's rules say of it.
+struct CheckedFile {
+  std::string name;    ///< path relative to the PATH it was found under
+  std::string folder;  ///< the folder in that name, "." when there is none
+  std::filesystem::path path;
+  std::string why_this_ruleset;
+  submission::PackageRound round;
+  mllog::rules::Judgement judgement;
+  std::vector<Finding> audit;     ///< beside the verdict; it never depends on them
+  std::optional<RunFacts> facts;  ///< of a log that could be read
+  /// Where JudgingOptions ask for the RCP test or the check of a submission.
+  std::optional<submission::PackageLog> package;
+};
+
+/// The logs of one folder.
+struct CheckedSet {
+  std::string name;
+  std::vector<Finding> audit;                ///< what only a set shows
+  std::optional<submission::RcpResult> rcp;  ///< where JudgingOptions ask for it
+};
+
+/// What the check of a submission says.
+struct CheckedSubmission {
+  submission::PackageRound round;
+  std::string why_this_round;
+  submission::PackageReport report;
+};
+
+struct CheckReport {
+  std::vector<CheckedFile> files;  ///< in order of their names, numbers by value
+  std::vector<CheckedSet> sets;    ///< by name
+  std::vector<Problem> problems;   ///< paths that could not be read
+  std::optional<CheckedSubmission> submission;
+
+  std::size_t failed() const;
+};
+
+struct JudgingOptions {
+  mllog::rules::Wanted wanted;
+  mllog::rules::Warnings warnings = mllog::rules::Warnings::kAllowed;
+  ReadOptions reading;
+  bool test_convergence = false;       ///< of each folder's runs
+  submission::PackageOptions package;  ///< for that test and for check_submission()
+};
+
+/// Judges the logs in `paths`, which are found as make_report() finds them. A log is read once;
+/// only where neither options nor path tell its round, its beginning is read before. Standard input
+/// is then kept in memory. Throws ConfigError for broken files of reference points.
+CheckReport check_logs(const std::vector<std::string>& paths, const mllog::rules::RuleBook& book,
+                       const JudgingOptions& options);
+
+/// Checks `path` as a submission, or as a folder of submissions: each log by the rules of the one
+/// round that options, path or the first log tell, and all of it as check_package() does. Throws
+/// ConfigError if that round has no rules.
+CheckReport check_submission(const std::string& path, const mllog::rules::RuleBook& book,
+                             const JudgingOptions& options);
+
+}  // namespace analysis::report

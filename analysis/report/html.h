@@ -1,0 +1,39 @@
+// Pieces of HTML with every text escaped.
+// Hides the escapes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace analysis::report {
+
+/// Safe as text and inside double-quoted attributes; control characters are replaced.
+std::string html_text(std::string_view text);
+
+/// `json` (ASCII) so that it can stand in a script element: no '<' can end it.
+std::string json_in_script(const std::string& json);
+
+/// A table with a caption and a heading for each column.
+class HtmlTable {
+ public:
+  enum class Kind { kText, kNumber };
+  explicit HtmlTable(std::string_view caption);
+
+  /// A heading; a definition, where given, is shown when the pointer rests on it.
+  void column(std::string_view heading, Kind kind, std::string_view definition = "");
+  /// Starts a row; then as many cells as columns.
+  void row();
+  void cell(std::string_view text);
+  /// A cell with a class of the style sheet.
+  void cell(std::string_view text, std::string_view css_class);
+  std::string str() const;
+
+ private:
+  std::string caption_, head_, body_;
+  std::vector<Kind> kinds_;
+  std::size_t next_ = 0;
+  bool open_ = false;
+};
+
+}  // namespace analysis::report

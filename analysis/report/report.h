@@ -1,0 +1,65 @@
+// Everything that an analysis found: the input of the text, JSON, CSV and HTML writers.
+// Hides how logs are found and read, and how they form sets.
+#pragma once
+
+#include <filesystem>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/breakdown.h"
+#include "analysis/facts.h"
+#include "analysis/log_parser.h"
+#include "analysis/systems.h"
+
+namespace analysis::report {
+
+/// One log and what lies beside it.
+struct RunReport {
+  std::string name;    ///< path relative to the PATH it was found under
+  std::string folder;  ///< the folder in that name, "." when there is none
+  std::filesystem::path path;
+  RunFacts facts;
+  std::vector<Finding> findings;
+  std::optional<Breakdown> log_parts;
+  std::optional<RunTelemetry> telemetry;
+
+  /// Telemetry's subsystems where there are any, else the log's parts; null without either.
+  const Breakdown* best_breakdown() const;
+};
+
+/// The runs of one folder.
+struct SystemReport {
+  std::string name;  ///< folder relative to the PATH it was found under
+  SystemFacts facts;
+  std::vector<Finding> findings;
+};
+
+/// A path that could not be read, and why.
+struct Problem {
+  std::string path;
+  std::string text;
+  bool missing = false;  ///< no such file or folder, or no log in it
+};
+
+struct Report {
+  std::vector<RunReport> runs;  ///< in order of their names, numbers by value
+  std::vector<SystemReport> systems;
+  std::vector<Problem> problems;
+
+  /// Logs with at least one record.
+  std::size_t readable() const;
+};
+
+struct ReadOptions {
+  int threads = 0;                         ///< logs read at the same time; 0: one on each CPU
+  std::istream* standard_input = nullptr;  ///< what the path "-" means
+};
+
+/// Reads the logs in `paths`, as find_logs() finds them. Names are relative to the path; of several
+/// paths, to the folder that they have in common. Never throws for what it reads: problems and
+/// findings tell.
+Report make_report(const std::vector<std::string>& paths, const ReadOptions& options = {});
+
+}  // namespace analysis::report

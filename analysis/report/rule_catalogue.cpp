@@ -1,0 +1,109 @@
+// Every rule that findings name, with what it means.
+// Hides that the audit, the check of submissions and the verdicts keep their rules apart.
+#include "analysis/report/rule_catalogue.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/audit_rules.h"
+#include "analysis/submission/package_check.h"
+#include "runner/base/error.h"
+#include "runner/base/object_reader.h"
+#include "runner/mllog/rules/words.h"
+
+namespace analysis::report {
+namespace {
+
+/// Rules of a verdict that stand in no file of rules.
+constexpr std::pair<std::string_view, std::string_view> kRulesOfLogs[] = {
+    {"log/record", "What follows the token ':::MLLOG ' is a record: a JSON object with its keys."},
+    {"log/records", "A log holds at least one record."},
+    {"log/format", "The formats before round 0.7 are not judged, so such a log fails."}};
+
+std::string list_of_all() {
+  std::size_t widest = 0;
+  for (const CatalogueRule& rule : rule_catalogue()) widest = std::max(widest, rule.id.size());
+  std::string list;
+  for (const CatalogueRule& rule : rule_catalogue()) {
+    const std::string_view severity = rule.severity.empty() ? "depends" : rule.severity;
+    list += fmt::format("{:<{}}  {:<7}  {}\n", rule.id, widest, severity, rule.meaning);
+  }
+  return list + "Rules of verdicts, such as common/run_stop/count, are listed by --rules.\n";
+}
+
+std::string text_of(const CatalogueRule& rule) {
+  std::string text = std::string(rule.id);
+  if (!rule.severity.empty()) text += fmt::format(" ({})", rule.severity);
+  text += fmt::format("\n  {}\n  Source: {}.\n", rule.meaning, rule.source);
+  return rule.advice.empty() ? text : text + fmt::format("  What to do: {}\n", rule.advice);
+}
+
+/// What the rounds ask of `key` in `file`, those that ask the same together; "" if none has it.
+std::string text_of_verdict_rule(const std::string& file, const std::string& key,
+                                 const mllog::rules::RuleBook& book) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> asked;  // words, rounds
+  for (const mllog::rules::Round& round : book.rounds()) {
+    if (!round.no_rules_because.empty()) continue;
+    const mllog::rules::Ruleset ruleset = book.ruleset(round);
+    const mllog::rules::RuleFile* const rules = ruleset.find(file);
+    const mllog::rules::Rule* const rule = rules ? rules->find(key) : nullptr;
+    if (rule == nullptr) continue;
+    const std::string words = fmt::format("{}", fmt::join(mllog::rules::words(*rule), "; "));
+    const auto same = std::find_if(asked.begin(), asked.end(),
+                                   [&](const auto& held) { return held.first == words; });
+    if (same == asked.end()) {
+      asked.push_back({words, {round.name()}});
+    } else {
+      same->second.push_back(round.name());
+    }
+  }
+  std::string text;
+  for (const auto& [words, rounds] : asked) {
+    text += fmt::format("  {}\n    in {}\n", words, fmt::join(rounds, ", "));
+  }
+  return text.empty() ? text : fmt::format("{}/{} (verdict)\n{}", file, key, text);
+}
+
+std::string explain_verdict_rule(const std::string& id, const mllog::rules::RuleBook& book) {
+  for (const auto& [name, meaning] : kRulesOfLogs) {
+    if (id == name) return fmt::format("{} (verdict)\n  {}\n", name, meaning);
+  }
+  const std::size_t slash = id.find('/');
+  if (slash == std::string::npos) return "";
+  const std::string behind = id.substr(slash + 1);
+  return text_of_verdict_rule(id.substr(0, slash), behind.substr(0, behind.find('/')), book);
+}
+
+}  // namespace
+
+const std::vector<CatalogueRule>& rule_catalogue() {
+  static const std::vector<CatalogueRule> all = [] {
+    std::vector<CatalogueRule> rules;
+    for (const AuditRule& rule : audit_rules()) {
+      rules.push_back({rule.id, to_string(rule.severity), rule.meaning, rule.source, rule.advice});
+    }
+    for (const submission::PackageRule& rule : submission::package_rules()) {
+      rules.push_back({rule.id, "", rule.meaning, rule.source, ""});
+    }
+    return rules;
+  }();
+  return all;
+}
+
+std::string explain_rule(const std::string& id, const mllog::rules::RuleBook& book) {
+  if (id == "all") return list_of_all();
+  std::vector<std::string> ids;
+  for (const CatalogueRule& rule : rule_catalogue()) {
+    if (rule.id == id) return text_of(rule);
+    ids.emplace_back(rule.id);
+  }
+  if (std::string text = explain_verdict_rule(id, book); !text.empty()) return text;
+  const std::string nearest = base::nearest_name(id, ids);
+  throw base::ConfigError(fmt::format("--explain {}: no such rule{}; 'all' lists them", id,
+                                      nearest.empty() ? "" : " (did you mean " + nearest + "?)"));
+}
+
+}  // namespace analysis::report

@@ -1,0 +1,30 @@
+// Every rule that findings name, with what it means.
+// Hides that the audit, the check of submissions and the verdicts keep their rules apart.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/mllog/rules/rule_book.h"
+
+namespace analysis::report {
+
+/// A rule of the audit or of the check of a submission.
+struct CatalogueRule {
+  std::string_view id;
+  std::string_view severity;  ///< "note", "warning", "error"; "" where it depends
+  std::string_view meaning;
+  std::string_view source;
+  std::string_view advice;  ///< "" where the meaning says it
+};
+
+/// Those of the audit, then those of the check of a submission, each in its own order.
+const std::vector<CatalogueRule>& rule_catalogue();
+
+/// What `trainmark check --explain RULE` prints: a rule of the catalogue in full; for a rule of a
+/// verdict, "file/key" or "file/key/aspect", what each round asks of the key; for "all" the
+/// catalogue. Throws ConfigError for another name, with the nearest one.
+std::string explain_rule(const std::string& id, const mllog::rules::RuleBook& book);
+
+}  // namespace analysis::report

@@ -1,0 +1,99 @@
+// Rules and rounds as text.
+// Hides their layout, and which rule files a benchmark may need.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "analysis/report/rules_of_benchmark.h"
+#include "analysis/report/text_page.h"
+#include "analysis/report/write_check.h"
+#include "runner/mllog/keys.h"
+#include "runner/mllog/rules/words.h"
+
+namespace analysis::report {
+namespace {
+
+using mllog::rules::RuleFile;
+using mllog::rules::Ruleset;
+
+/// The files that a rule may go on with, when the benchmark is known and other values are not.
+std::vector<std::string> choices(const mllog::rules::Rule& rule, const std::string& benchmark) {
+  std::string name = rule.then->file;
+  const std::size_t hole = name.find("{}");
+  if (hole == std::string::npos) return {name};
+  std::vector<std::string> values = {benchmark};
+  if (rule.key != mllog::keys::kSubmissionBenchmark) {
+    values.clear();
+    for (const auto& check : rule.checks) {
+      for (const auto& condition : check.predicate) {
+        values.insert(values.end(), condition.texts.begin(), condition.texts.end());
+      }
+    }
+  }
+  std::vector<std::string> names;
+  for (const std::string& value : values) {
+    names.push_back(std::string(name).replace(hole, 2, value));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<const RuleFile*> files_for(const Ruleset& ruleset, const std::string& benchmark) {
+  std::vector<const RuleFile*> files = {&ruleset.files[0]};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (const mllog::rules::Rule& rule : files[i]->rules) {
+      if (!rule.then) continue;
+      for (const std::string& name : choices(rule, benchmark)) {
+        const RuleFile* const next = ruleset.find(name);
+        const bool known = std::find(files.begin(), files.end(), next) != files.end();
+        if (next != nullptr && !known) files.push_back(next);
+      }
+    }
+  }
+  return files;
+}
+
+void write_rules_text(std::ostream& out, const Ruleset& ruleset, const std::string& benchmark,
+                      std::size_t width) {
+  TextPage page(out, width);
+  page.title(fmt::format("Rules of {} for {}", ruleset.name, benchmark));
+  page.paragraph("Source: " + ruleset.round.source);
+  page.paragraph(
+      "A log is judged by \"common\" and by the files that its records choose. A later file's rule "
+      "for a key replaces an earlier one's.");
+  bool is_own = false;
+  for (const RuleFile* file : files_for(ruleset, benchmark)) {
+    page.heading(file->name, {});
+    is_own = is_own || file->name.ends_with("_" + benchmark);
+    for (const mllog::rules::Rule& rule : file->rules) {
+      page.item(fmt::format("{}: {}", rule.key, fmt::join(mllog::rules::words(rule), "; ")));
+    }
+  }
+  if (!is_own) {
+    page.paragraph("This program has no rules of " + benchmark +
+                   " itself: only the common ones are applied.");
+  }
+}
+
+void write_rounds_text(std::ostream& out, const mllog::rules::RuleBook& book, std::size_t width) {
+  TextPage page(out, width);
+  page.title("Rounds");
+  for (const mllog::rules::Round& round : book.rounds()) {
+    if (!round.no_rules_because.empty()) {
+      page.item(fmt::format("{}: no rules, as {}", round.name(), round.no_rules_because));
+      continue;
+    }
+    std::string closed;
+    if (!round.closed_benchmarks.empty()) {
+      closed = fmt::format("; closed division only: {}", fmt::join(round.closed_benchmarks, ", "));
+    }
+    page.item(fmt::format("{} ({}): {}{}", round.name(),
+                          round.published.empty() ? "no date known" : round.published,
+                          fmt::join(round.benchmarks, ", "), closed));
+  }
+}
+
+}  // namespace analysis::report

@@ -1,0 +1,46 @@
+// A page of plain text: headings, facts, paragraphs, and numbered definitions at its foot.
+// Hides wrapping and the numbering of footnotes.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/report/text_table.h"
+
+namespace analysis::report {
+
+/// Everything given to it is made printable first.
+class TextPage {
+ public:
+  TextPage(std::ostream& out, std::size_t width);
+
+  void title(const std::string& text);
+  void heading(const std::string& text, const std::vector<std::string>& defined);
+  void paragraph(const std::string& text);
+  /// A line "label   text [1][2]" with the definitions of the names in `defined`.
+  void fact(const std::string& label, const std::string& text,
+            const std::vector<std::string>& defined);
+  /// A wrapped line beginning with "- ".
+  void item(const std::string& text);
+  void table(const TextTable& table);
+
+  /// " [n]" for a name with a definition (definition_of() unless given); the same n each time.
+  std::string footnote(const std::string& name);
+  std::string footnote(const std::string& name, const std::string& definition);
+  /// `text` made printable, for cells of a table.
+  std::string shown(const std::string& text) const;
+  /// The definitions that were referred to, in order.
+  void write_footnotes();
+
+ private:
+  void wrapped(const std::string& first_indent, const std::string& indent, const std::string& text);
+  std::ostream& out_;
+  std::size_t width_;
+  bool is_first_ = true;
+  std::vector<std::pair<std::string, std::string>> notes_;
+};
+
+}  // namespace analysis::report

@@ -1,0 +1,36 @@
+// Verdicts and rules as text and as JSON.
+// Hides their keys and layout.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+
+#include "analysis/report/check_report.h"
+
+namespace analysis::report {
+
+/// Each log with its verdict, what led to it, and the audit's warnings and errors; the same of each
+/// folder and of a submission; then how many logs passed. Of passing logs nothing when `quiet`.
+void write_check_text(std::ostream& out, const CheckReport& report, bool quiet);
+/// {"schema": 1, "files": {name: {verdict, ruleset, why_this_ruleset, rule_files, failing_keys,
+/// findings, audit}}, "sets": {folder: {audit, rcp}}, "submission": null or {verdict, round,
+/// why_this_round, folders, findings}, "problems": [...]}, with a line end.
+std::string check_json_text(const CheckReport& report);
+
+/// The rules that a log of the benchmark could be judged by in that round, in words.
+void write_rules_text(std::ostream& out, const mllog::rules::Ruleset& ruleset,
+                      const std::string& benchmark, std::size_t width);
+std::string rules_json_text(const mllog::rules::Ruleset& ruleset, const std::string& benchmark);
+
+/// The rounds with what they list.
+void write_rounds_text(std::ostream& out, const mllog::rules::RuleBook& book, std::size_t width);
+std::string rounds_json_text(const mllog::rules::RuleBook& book);
+
+/// Reference points with their statistics in that era.
+void write_points_text(std::ostream& out, const submission::ReferenceSet& set,
+                       const submission::RcpEraFacts& era, std::size_t width);
+std::string points_json_text(const submission::ReferenceSet& set,
+                             const submission::RcpEraFacts& era);
+
+}  // namespace analysis::report

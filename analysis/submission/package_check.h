@@ -1,0 +1,58 @@
+// The check of a submission: is it complete, and would MLCommons' package, repository and system
+// description checkers take it? Hides the order of the checks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/submission/package_findings.h"
+#include "analysis/submission/rcp.h"
+
+namespace analysis::submission {
+
+struct PackageOptions {
+  RcpOptions rcp;  ///< bypass holds for every folder, besides the package_checker_params
+  /// A file for read_custom_points() in place of the embedded reference points; "" for those.
+  std::string custom_points;
+  bool seed_checker_bypass = false;
+};
+
+/// One benchmark folder, summed up.
+struct PackageSet {
+  std::string name;  ///< path below the root of the check
+  std::string system, benchmark;
+  Scaling scaling = Scaling::kNone;
+  std::int64_t runs = 0;
+  std::optional<std::int64_t> runs_required;  ///< throughput: at least; else exactly
+  std::vector<std::string> failing_runs;      ///< not compliant, or without its power measurement
+  bool bypasses_rcp = false, bypasses_seeds = false;
+  std::optional<RcpResult> rcp;  ///< closed division since round 1.0
+};
+
+struct PackageReport {
+  std::vector<PackageSet> sets;
+  std::vector<PackageFinding> findings;  ///< by submission and folder
+
+  /// No finding is an error.
+  bool passes() const;
+};
+
+/// Checks every submission of the tree. `read` is called once for each result file, in order; by
+/// default logs are read without a verdict. Reads only. Never throws for what the tree holds;
+/// ConfigError for a broken options.custom_points.
+PackageReport check_package(const PackageTree& tree, const PackageOptions& options = {},
+                            const ReadPackageLog& read = read_package_log);
+
+/// One rule of the check, for lists and explanations.
+struct PackageRule {
+  std::string_view id;
+  std::string_view meaning;  ///< what it asks for and what breaks it
+  std::string_view source;
+};
+std::span<const PackageRule> package_rules();
+
+}  // namespace analysis::submission

@@ -1,0 +1,49 @@
+// What the rounds ask of a submission's layout and system descriptions.
+// Hides the data file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace analysis::submission {
+
+/// Of systems/<system>.json.
+struct SystemDescriptionFacts {
+  std::vector<std::string> required;       ///< must be there
+  std::vector<std::string> never_empty;    ///< of those, must say something
+  std::vector<std::string> whole_numbers;  ///< of those, count something; strings of digits too
+  std::vector<std::string> text_for_the_official_checker;  ///< it stops at a number here
+  std::vector<std::string> divisions;
+  std::vector<std::string> statuses;    ///< the only ones in training since statuses_since_training
+  std::string statuses_since_training;  ///< a round
+};
+
+/// Facts of one usage.
+struct UsageFacts {
+  std::map<std::string, std::vector<std::string>> benchmarks;  ///< by round
+  std::map<std::string, std::int64_t> runs_required;           ///< by benchmark
+};
+
+struct PackageFacts {
+  std::map<std::string, UsageFacts> usages;  ///< "training", "hpc"
+  SystemDescriptionFacts system_description;
+
+  /// Null for a usage or round that is not known. `round` may be long ("3.0.0").
+  const std::vector<std::string>* benchmarks(const std::string& usage,
+                                             const std::string& round) const;
+  std::optional<std::int64_t> runs_required(const std::string& usage,
+                                            const std::string& benchmark) const;
+};
+
+/// The embedded facts. Throws ConfigError when they break their own schema.
+const PackageFacts& package_facts();
+/// `text` in the schema of configs/submission/package.json; `name` stands in messages.
+PackageFacts parse_package_facts(const std::string& text, const std::string& name);
+
+/// Whether `round` is `other` or a later one of the same usage, by numbers: 10.0 is after 9.1.
+bool at_least_round(const std::string& round, const std::string& other);
+
+}  // namespace analysis::submission

@@ -1,0 +1,57 @@
+// What the check of a submission needs of one log, record by record.
+// Hides which records those are, and what counts as an integer.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/submission/rcp_collector.h"
+
+namespace analysis::submission {
+
+/// One `seed` record.
+struct SeedRecord {
+  std::int64_t line = 0;
+  std::int64_t column = 0;
+  std::string seed;     ///< its digits; "" where the value is no integer
+  std::string place;    ///< "file:lineno" of its metadata; "" where that is incomplete
+  std::string problem;  ///< what is wrong with it; "" when nothing is
+};
+
+/// One log, as far as its submission is concerned.
+struct PackageLog {
+  RcpRun rcp;
+  std::vector<SeedRecord> seeds;
+  std::int64_t malformed_records = 0;
+  std::int64_t malformed_line = 0;  ///< of the first
+  // The first value of each; absent where there is none.
+  std::optional<double> number_of_nodes, accelerators_per_node;
+  std::optional<std::string> division, status;
+  /// Whether the log complies with the round's rules, for the caller to set; absent: nobody judged.
+  std::optional<bool> complies;
+  std::string unreadable;  ///< why the file could not be read; "" when it was
+};
+
+/// Feed every item of a log in order (std::visit an mllog::LogItem), then ask for the log.
+class PackageLogCollector {
+ public:
+  void add(const mllog::Record& record);
+  void add(const mllog::MalformedRecord& record);
+  PackageLog log() const;
+
+ private:
+  RcpCollector rcp_;
+  PackageLog log_;
+};
+
+/// How check_package() gets a log; a caller that parses it for other reasons too gives its own.
+using ReadPackageLog = std::function<PackageLog(const std::filesystem::path&)>;
+
+/// Reads the log in one pass, without judging it. Never throws for what the file is or holds.
+PackageLog read_package_log(const std::filesystem::path& path);
+
+}  // namespace analysis::submission

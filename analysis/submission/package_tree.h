@@ -1,0 +1,73 @@
+// A tree of submissions: which folders hold the runs of which system and benchmark.
+// Hides the walk and both layouts, with and without strong/ and weak/.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/mllog/finding.h"
+
+namespace analysis::submission {
+
+/// Finding about a file or folder of a package.
+struct PackageFinding {
+  std::string path;  ///< relative to the root of the check; "." for that
+  mllog::Finding finding;
+};
+
+/// Round whose layout and rules are asked for.
+struct PackageRound {
+  std::string usage;  ///< "training" or "hpc"
+  std::string round;  ///< "3.0"
+
+  bool at_least(const std::string& other) const;
+  /// HPC has strong/ and weak/ between system and benchmark since 1.0.
+  bool has_scaling_folders() const;
+};
+
+enum class Scaling { kNone, kStrong, kWeak };
+
+/// The runs of one system in one benchmark.
+struct BenchmarkFolder {
+  std::filesystem::path path;
+  std::string name;  ///< path below the root of the check
+  std::string system;
+  std::string benchmark;
+  Scaling scaling = Scaling::kNone;
+  std::vector<std::filesystem::path> results;  ///< result_*.txt, numbers by value
+};
+
+/// What one submitter hands in.
+struct Submission {
+  std::filesystem::path path;
+  std::string name;  ///< path below the root of the check, "." for the root itself
+  std::vector<std::filesystem::path> descriptions;    ///< systems/*.json, by name
+  std::vector<std::filesystem::path> system_folders;  ///< results/*, by name
+  std::vector<BenchmarkFolder> benchmarks;
+};
+
+struct PackageTree {
+  std::filesystem::path root;
+  PackageRound round;
+  std::vector<Submission> submissions;
+  std::vector<PackageFinding> findings;  ///< of the layout
+
+  /// "a/b" for root/a/b, "." for the root.
+  std::string name_of(const std::filesystem::path& path) const;
+};
+
+/// Reads names only. `root` is a submission (a folder with results/ or systems/) or holds
+/// submissions, at most two folders down. Never throws for what the tree holds; what cannot be read
+/// is a finding.
+PackageTree read_package_tree(const std::filesystem::path& root, const PackageRound& round);
+
+/// What stands in a folder, by name, numbers by value; empty, with `problem`, if it cannot be read.
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder,
+                                              std::string& problem);
+
+/// Folders that hold other things than a set's runs: pruned_results, logs, raw_logs, power.
+bool is_side_folder(std::string_view name);
+
+}  // namespace analysis::submission

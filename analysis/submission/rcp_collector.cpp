@@ -1,0 +1,109 @@
+// What the test against reference convergence points needs of one log, record by record.
+// Hides which records the official checker looks at.
+#include "analysis/submission/rcp_collector.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include "runner/mllog/keys.h"
+#include "runner/mllog/record_reader.h"
+
+namespace analysis::submission {
+namespace {
+
+namespace keys = mllog::keys;
+
+/// Which of the words that the official checker looks for stand in a record.
+struct Mentions {
+  bool batch_size = false, benchmark = false, evaluation = false;
+};
+
+/// Whether `key` stands in `text` with its first underline at `underline`.
+bool stands_at(std::string_view key, std::string_view text, std::size_t underline) {
+  const std::size_t before = key.find('_');
+  return underline >= before && text.substr(underline - before).starts_with(key);
+}
+
+/// Goes from underline to underline, which are few: every record of a log passes here.
+void find_mentions(std::string_view text, Mentions& found) {
+  for (std::size_t at = text.find('_'); at != std::string_view::npos; at = text.find('_', at + 1)) {
+    found.batch_size = found.batch_size || stands_at(keys::kGlobalBatchSize, text, at);
+    found.benchmark = found.benchmark || stands_at(keys::kSubmissionBenchmark, text, at);
+    found.evaluation = found.evaluation || stands_at(keys::kEvalError, text, at) ||
+                       stands_at(keys::kEvalAccuracy, text, at);
+  }
+}
+
+/// Rounded to 3 decimals as Python does it: the exact value of the double, halves to even.
+double rounded(double value) {
+  const std::string text = fmt::format("{:.3f}", value);
+  double result = value;
+  std::from_chars(text.data(), text.data() + text.size(), result);
+  return result;
+}
+
+std::optional<double> finite(const mllog::JsonText& text) {
+  const std::optional<double> value = text.number();
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+}  // namespace
+
+RcpRun RcpCollector::run() const { return run_; }
+
+void RcpCollector::tell(Oddity oddity, const mllog::Record& record, const std::string& text) {
+  if (!told_.insert(oddity).second) return;
+  run_.findings.push_back(
+      {mllog::Finding::Severity::kWarning, record.line, record.column, text, "rcp.odd-record"});
+}
+
+void RcpCollector::add(const mllog::Record& record) {
+  Mentions mentions;
+  find_mentions(record.key, mentions);
+  find_mentions(record.value.text(), mentions);
+  find_mentions(record.metadata.text(), mentions);
+  if (mentions.batch_size) note_batch_size(record);
+  if (mentions.benchmark) {
+    if (const auto name = record.value.string()) run_.benchmark = *name;
+  }
+  if (mentions.evaluation) note_evaluation(record);
+  if (record.key != keys::kRunStop) return;
+  const bool success = record.metadata.member(keys::kStatus).string() == "success";
+  run_.converged_after = success ? last_epoch_ : std::nullopt;
+}
+
+void RcpCollector::note_batch_size(const mllog::Record& record) {
+  const std::optional<double> value = finite(record.value);
+  if (!value) return;
+  const bool changes = run_.batch_size != value;
+  if (record.key != keys::kGlobalBatchSize && changes) {
+    tell(Oddity::kBatchSize, record,
+         fmt::format("{} mentions global_batch_size: the official RCP checker takes its value {} "
+                     "for the batch size",
+                     record.key, *value));
+  }
+  run_.batch_size = value;
+}
+
+void RcpCollector::note_evaluation(const mllog::Record& record) {
+  const std::optional<double> epoch = finite(record.metadata.member(keys::kEpochNum));
+  const bool is_evaluation = record.key == keys::kEvalError || record.key == keys::kEvalAccuracy;
+  if (!epoch) {
+    if (is_evaluation) {
+      tell(Oddity::kNoEpoch, record, fmt::format("{} has no number as epoch_num", record.key));
+    }
+    return;
+  }
+  if (!is_evaluation && last_epoch_ != rounded(*epoch)) {
+    tell(Oddity::kEvaluation, record,
+         fmt::format("{} mentions an evaluation: the official RCP checker takes its epoch_num {} "
+                     "for that of one",
+                     record.key, *epoch));
+  }
+  last_epoch_ = rounded(*epoch);
+}
+
+}  // namespace analysis::submission

@@ -1,0 +1,267 @@
+// The command `check`: verdicts, lists, exit codes, and what goes where.
+// Hides nothing.
+#include "analysis/command/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "checking.h"
+#include "runner/base/content.h"
+#include "runner/base/temporary_directory.h"
+
+namespace {
+
+using analysis::command::CheckOptions;
+using base::ExitCode;
+using base::TemporaryDirectory;
+using checking::check;
+using checking::good_log;
+using checking::Outcome;
+using checking::reading;
+using checking::refusal;
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Check, PassesGoodLogs) {
+  const TemporaryDirectory folder;
+  folder.write("hpc_v1.0/result_1.txt", good_log());
+  const Outcome outcome = check(reading({folder.path().string()}));
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess);
+  EXPECT_THAT(outcome.out, HasSubstr("hpc_v1.0/result_1.txt: SUCCESS under hpc-1.0.0 (the path "
+                                     "names hpc_v1.0)\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 log judged: 1 SUCCESS, 0 FAIL\n"));
+}
+
+TEST(Check, FailsIfOneLogFails) {
+  const TemporaryDirectory folder;
+  folder.write("hpc_v1.0/result_1.txt", good_log());
+  const std::string bad = good_log() + ":::MLLOG {\n";
+  folder.write("hpc_v1.0/result_2.txt", bad);
+  const Outcome outcome = check(reading({folder.path().string()}));
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("result_2.txt: FAIL"));
+  const auto lines = std::count(bad.begin(), bad.end(), '\n');
+  EXPECT_THAT(outcome.out, HasSubstr("result_2.txt:" + std::to_string(lines) + ":1: error: not a"));
+  EXPECT_THAT(outcome.out, HasSubstr("2 logs judged: 1 SUCCESS, 1 FAIL\n"));
+}
+
+TEST(Check, TellsOfPassingLogsTheirNumberAloneWhenQuiet) {
+  const TemporaryDirectory folder;
+  CheckOptions options = reading({folder.write("result_1.txt", good_log())});
+  options.quiet = true;
+  EXPECT_EQ(check(options).out, "1 log judged: 1 SUCCESS, 0 FAIL\n");
+}
+
+TEST(Check, WritesOneJsonDocument) {
+  const TemporaryDirectory folder;
+  folder.write("hpc_v1.0/result_1.txt", good_log() + ":::MLLOG {\n");
+  CheckOptions options = reading({folder.path().string()});
+  options.json = "-";
+  const json document = json::parse(check(options).out);
+  EXPECT_EQ(document["schema"], 1);
+  const json& file = document["files"]["hpc_v1.0/result_1.txt"];
+  EXPECT_EQ(file["verdict"], "FAIL");
+  EXPECT_EQ(file["ruleset"], "hpc-1.0.0");
+  EXPECT_EQ(file["why_this_ruleset"], "the path names hpc_v1.0");
+  EXPECT_EQ(file["rule_files"], json({"common", "closed_common", "closed_cosmoflow"}));
+  EXPECT_EQ(file["failing_keys"], json::array());
+  ASSERT_EQ(file["findings"].size(), 1u);
+  const json& finding = file["findings"][0];
+  EXPECT_EQ(finding["rule"], "log/record");
+  EXPECT_EQ(finding["severity"], "error");
+  EXPECT_EQ(finding["column"], 1);
+  EXPECT_EQ(finding["key"], nullptr);
+  EXPECT_THAT(finding["text"], HasSubstr("not a record"));
+}
+
+TEST(Check, TellsAuditFindingsBesideAVerdictThatTheyDoNotChange) {
+  const TemporaryDirectory folder;
+  // The checker asks for a status and never looks at its value; this log's is 1.
+  CheckOptions options = reading({folder.write("hpc_v1.0/result_1.txt", good_log())});
+  const Outcome text = check(options);
+  EXPECT_EQ(text.code, ExitCode::kSuccess);
+  EXPECT_THAT(text.out, testing::ContainsRegex(":[0-9]+:1: audit error: .*aborted-yet-counted"));
+  options.json = "-";
+  const json file = json::parse(check(options).out)["files"].front();
+  EXPECT_EQ(file["verdict"], "SUCCESS");
+  EXPECT_TRUE(file["findings"].empty());
+  EXPECT_TRUE(std::any_of(file["audit"].begin(), file["audit"].end(), [](const json& one) {
+    return one["rule"] == "aborted-yet-counted" && one["line"].is_number();
+  }));
+}
+
+TEST(Check, WritesSarifAndJunit) {
+  const TemporaryDirectory folder;
+  CheckOptions options =
+      reading({folder.write("hpc_v1.0/result_1.txt", good_log() + ":::MLLOG {\n")});
+  options.sarif = (folder.path() / "out.sarif").string();
+  options.junit = (folder.path() / "out.xml").string();
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.people, HasSubstr("wrote " + options.sarif + "\nwrote " + options.junit));
+  const json sarif = json::parse(base::content(options.sarif));
+  EXPECT_EQ(sarif["version"], "2.1.0");
+  EXPECT_GT(sarif["runs"][0]["results"].size(), 1u);
+  EXPECT_THAT(base::content(options.junit), HasSubstr("<failure"));
+  options.junit = options.paths[0];
+  EXPECT_THAT(refusal(options), HasSubstr("is one of the logs that are read"));
+}
+
+TEST(Check, ExplainsRules) {
+  CheckOptions options;
+  options.explain = "run-stop-aborted";
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess);
+  EXPECT_THAT(outcome.out, HasSubstr("run-stop-aborted"));
+  options.explain = "all";
+  EXPECT_THAT(check(options).out, HasSubstr("success-below-target"));
+  options.explain = "common/run_stop/count";
+  EXPECT_THAT(check(options).out, HasSubstr("metadata must have status"));
+  options.explain = "no-such-rule";
+  EXPECT_THAT(refusal(options), HasSubstr("usage: "));
+}
+
+TEST(Check, TellsTheRoundFromTheLogWhereThePathDoesNot) {
+  const TemporaryDirectory folder;
+  const Outcome outcome = check(reading({folder.write("any name", good_log())}));
+  EXPECT_THAT(outcome.out, HasSubstr("under hpc-0.7.0 (\"cosmoflow\" is a benchmark of hpc and the "
+                                     "log is of 2020-09-13, before hpc-0.7 was published"));
+}
+
+TEST(Check, LetsFlagsDecideTheRound) {
+  const TemporaryDirectory folder;
+  folder.write("hpc_v1.0/result_1.txt", good_log());
+  CheckOptions options = reading({folder.path().string()});
+  options.round = "training-4.0";
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("training-4.0.0 (--round training-4.0 asks for it)"));
+}
+
+TEST(Check, RefusesImpossibleRounds) {
+  CheckOptions options = reading({"x"});
+  options.usage = "hpc";
+  options.round = "2.1";
+  EXPECT_THAT(refusal(options),
+              HasSubstr("usage: --usage hpc --round 2.1: there is no such round"));
+  options.round = "training-4.0";
+  EXPECT_THAT(refusal(options), HasSubstr("no such round"));
+}
+
+TEST(Check, FailsOldFormatsForOnePlainReason) {
+  const TemporaryDirectory folder;
+  const std::string old = ":::MLL 1558640006.188 run_start: {\"value\": null}\n";
+  folder.write("training_v0.6/result_0.txt", old);
+  folder.write("training_v0.7/result_0.txt", old);
+  folder.write("elsewhere/result_0.txt", old);
+  const Outcome outcome = check(reading({folder.path().string()}));
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("training_v0.6/result_0.txt: FAIL under training-0.6.0"));
+  EXPECT_THAT(outcome.out, HasSubstr("elsewhere/result_0.txt: FAIL"));
+  EXPECT_THAT(outcome.out, HasSubstr("training_v0.7/result_0.txt: FAIL under training-0.7.0"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("run_start")));
+}
+
+TEST(Check, TurnsWarningsIntoErrorsWhenAsked) {
+  const TemporaryDirectory folder;
+  const std::string twice = good_log() + made::text_of(made::Line{"opt_name", "\"sgd\""});
+  CheckOptions options = reading({folder.write("hpc_v1.0/result_1.txt", twice)});
+  EXPECT_EQ(check(options).code, ExitCode::kSuccess);
+  options.werror = true;
+  EXPECT_EQ(check(options).code, ExitCode::kNonCompliant);
+}
+
+TEST(Check, ReadsStandardInput) {
+  std::istringstream in(good_log());
+  CheckOptions options = reading({"-"});
+  options.standard_input = &in;
+  const Outcome outcome = check(options);
+  EXPECT_THAT(outcome.out, HasSubstr("-: "));
+  EXPECT_THAT(outcome.out, HasSubstr("under hpc-0.7.0"));
+  std::istringstream again(good_log());
+  options.standard_input = &again;
+  options.round = "hpc-1.0";
+  EXPECT_EQ(check(options).code, ExitCode::kSuccess);
+}
+
+TEST(Check, EndsWithDataWhereNothingCouldBeRead) {
+  const TemporaryDirectory folder;
+  const std::string missing = (folder.path() / "missing").string();
+  const Outcome outcome = check(reading({missing}));
+  EXPECT_EQ(outcome.code, ExitCode::kData);
+  EXPECT_THAT(outcome.people, HasSubstr("no such file or folder"));
+  const std::string good = folder.write("hpc_v1.0/result_1.txt", good_log());
+  EXPECT_EQ(check(reading({missing, good})).code, ExitCode::kIncomplete);
+}
+
+TEST(Check, NeverOverwritesALog) {
+  const TemporaryDirectory folder;
+  CheckOptions options = reading({folder.write("result_1.txt", good_log())});
+  options.json = options.paths[0];
+  EXPECT_THAT(refusal(options), HasSubstr("is one of the logs"));
+}
+
+TEST(Check, ListsTheRulesInWords) {
+  CheckOptions options;
+  options.rules = "deepcam";
+  options.round = "hpc-3.0";
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess);
+  EXPECT_THAT(outcome.out, HasSubstr("hpc-3.0.0"));
+  EXPECT_THAT(outcome.out, HasSubstr("closed_deepcam_cosine_annealing"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("oc20_")));
+  EXPECT_THAT(outcome.out, HasSubstr("- seed: exactly one record"));
+  options.json = "-";
+  const json document = json::parse(check(options).out);
+  EXPECT_EQ(document["ruleset"], "hpc-3.0.0");
+  EXPECT_EQ(document["files"][0]["file"], "common");
+}
+
+TEST(Check, ListsTheNewestRoundUnlessToldAnother) {
+  CheckOptions options;
+  options.rules = "resnet";
+  EXPECT_THAT(check(options).out, HasSubstr("training-4.0.0"));
+  options.rules = "bert";
+  EXPECT_THAT(check(options).out, HasSubstr("only the common ones"));
+  options.rules = "nonsense";
+  EXPECT_THAT(refusal(options), HasSubstr("no round has rules for the benchmark nonsense"));
+  options.rules = "oc20";
+  options.round = "hpc-0.7";
+  EXPECT_THAT(refusal(options), HasSubstr("it lists cosmoflow, deepcam"));
+}
+
+TEST(Check, ListsTheRounds) {
+  CheckOptions options;
+  options.rounds = true;
+  const Outcome outcome = check(options);
+  EXPECT_THAT(outcome.out, HasSubstr("hpc-3.0 (2023-11-08): deepcam, cosmoflow, oc20, openfold"));
+  options.json = "-";
+  EXPECT_GT(json::parse(check(options).out)["rounds"].size(), 16u);
+}
+
+TEST(Check, AppliesOverlays) {
+  const TemporaryDirectory folder;
+  const std::string log = folder.write("hpc_v1.0/result_1.txt", good_log());
+  CheckOptions options = reading({log});
+  options.overlays = {folder.write("site.json", R"({"usage": "hpc", "files": [{"file": "common",
+                                     "rules": [{"key": "seed", "occurs": "exactly_one"}]}]})")};
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("hpc-1.0.0+site"));
+  EXPECT_THAT(outcome.out, HasSubstr("seed: must have exactly one record, found none"));
+}
+
+TEST(Check, WantsAPathOrAList) {
+  EXPECT_THAT(refusal(CheckOptions()), HasSubstr("usage: check: expected a PATH"));
+  CheckOptions options = reading({"x"});
+  options.rounds = true;
+  EXPECT_THAT(refusal(options), HasSubstr("take no PATH"));
+}
+
+}  // namespace

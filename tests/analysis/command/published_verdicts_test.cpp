@@ -1,0 +1,84 @@
+// Every published log: the recorded verdict of mlcommons' checker, and the keys that it blames.
+// Hides where those logs are: beside the project, or absent.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/check_report.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+const fs::path kLogs = "../shared/mlperf_logs";
+
+/// The verdict that counts: of HPC 0.7 that of the round's own checker, a fork.
+json recorded(const json& file) {
+  const json& checker = file["mlcommons_checker"];
+  return checker.contains("fork_checker") ? checker["fork_checker"] : checker;
+}
+
+class PublishedVerdicts : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(kLogs / "expected.json")) {
+      GTEST_SKIP() << "no published logs at " << kLogs << " (they are not part of the project)";
+    }
+    std::ifstream in(kLogs / "expected.json");
+    files_ = json::parse(in)["files"];
+  }
+
+  /// The recorded logs with their full paths, in the order of their names.
+  std::vector<std::string> paths() const {
+    std::vector<std::string> paths;
+    for (const auto& [name, file] : files_.items()) paths.push_back((kLogs / name).string());
+    return paths;
+  }
+
+  const json& of(const analysis::report::CheckedFile& file) const {
+    return files_[fs::relative(file.path, kLogs).generic_string()];
+  }
+
+  json files_;
+  mllog::rules::RuleBook book_;
+};
+
+TEST_F(PublishedVerdicts, AreGivenAgainWithTheKeysToBlame) {
+  const analysis::report::CheckReport report = analysis::report::check_logs(paths(), book_, {});
+  ASSERT_EQ(report.files.size(), files_.size());
+  for (const analysis::report::CheckedFile& file : report.files) {
+    const json expected = recorded(of(file));
+    EXPECT_EQ(file.judgement.passes, expected["verdict"] == "SUCCESS") << file.name;
+    // 0.6 is not judged key by key: its logs hold no MLLOG record.
+    if (file.judgement.ruleset == "training-0.6.0") continue;
+    EXPECT_EQ(json(file.judgement.failing_keys), expected["failing_keys"]) << file.name;
+  }
+}
+
+TEST_F(PublishedVerdicts, HaveTheRoundOfTheirFolder) {
+  const analysis::report::CheckReport report = analysis::report::check_logs(paths(), book_, {});
+  for (const analysis::report::CheckedFile& file : report.files) {
+    const std::string round = *fs::relative(file.path, kLogs).begin();  // "hpc_v1.0"
+    std::string ruleset = round + ".0";
+    ruleset.replace(ruleset.find("_v"), 2, "-");
+    EXPECT_EQ(file.judgement.ruleset, ruleset) << file.name;
+  }
+}
+
+/// What a log says of itself is enough, but for those whose clock started with the program.
+TEST_F(PublishedVerdicts, TellTheirRoundWithoutTheirPath) {
+  std::size_t told = 0, asked = 0;
+  for (const std::string& path : paths()) {
+    std::ifstream in(path, std::ios::binary);
+    const auto choice = mllog::rules::choose_by_log(book_, {}, mllog::rules::gather_evidence(in));
+    const std::string round = *fs::relative(path, kLogs).begin();
+    told += choice.round->usage + "_v" + choice.round->number == round;
+    ++asked;
+  }
+  EXPECT_GE(told, asked - 10) << "of " << asked;
+}
+
+}  // namespace

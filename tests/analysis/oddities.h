@@ -1,0 +1,48 @@
+// What the tests of oddities share: sets of made logs, and figures by name.
+// Hides folders.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/fields.h"
+#include "analysis/own_log.h"
+#include "runner/base/temporary_directory.h"
+
+namespace own_log {
+
+constexpr double kRunS = 33.0;  ///< of a clean log with one epoch for each evaluation
+
+inline void move(json& one, double ms) {
+  one["time_ms"] = one["time_ms"].get<std::int64_t>() + static_cast<std::int64_t>(ms);
+}
+
+/// The set that these logs make in a submission; `side` are further files.
+inline analysis::report::SystemReport set_of(const std::vector<Log>& logs,
+                                             const std::map<std::string, std::string>& side = {},
+                                             const std::string& place = "results/box/cosmoflow/") {
+  const base::TemporaryDirectory folder;
+  int number = 0;
+  for (const Log& log : logs) {
+    folder.write(place + "result_" + std::to_string(number++) + ".txt", log.text());
+  }
+  for (const auto& [name, content] : side) folder.write(name, content);
+  return analysis::report::make_report({folder.path().string()}).systems.at(0);
+}
+
+/// A clean log whose run takes `more_s` longer.
+inline Log longer(double more_s) {
+  Log log = clean();
+  move(log["run_stop"], 1000.0 * more_s);
+  return log;
+}
+
+inline double field(const analysis::SystemFacts& facts, const std::string& name) {
+  for (const auto& one : analysis::system_fields()) {
+    if (one.name == name) return analysis::number(one.get(facts)).value_or(-1.0);
+  }
+  return -2.0;
+}
+
+}  // namespace own_log

@@ -1,0 +1,111 @@
+// What the RCP test takes from a log's records.
+// Hides the records' layout.
+#include "analysis/submission/rcp_collector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "runner/mllog/record_reader.h"
+#include "submission_tree.h"
+
+namespace {
+
+using analysis::submission::RcpRun;
+using golden::record;
+
+RcpRun run_of(const std::string& text) {
+  std::istringstream in(text);
+  mllog::RecordReader reader(in);
+  analysis::submission::RcpCollector collector;
+  while (const auto item = reader.next()) {
+    std::visit([&](const auto& one) { collector.add(one); }, *item);
+  }
+  return collector.run();
+}
+
+std::string evaluation(const std::string& epoch, const std::string& key = "eval_accuracy") {
+  return record(key, "0.5", "{\"epoch_num\": " + epoch + "}");
+}
+
+std::string stop(const std::string& status) {
+  return record("run_stop", "null", "{\"status\": \"" + status + "\"}");
+}
+
+TEST(RcpCollector, TakesTheLastEvaluationBeforeTheStop) {
+  const RcpRun run =
+      run_of(record("submission_benchmark", "\"oc20\"") + record("global_batch_size", "256") +
+             evaluation("1") + evaluation("2") + stop("success") + evaluation("3"));
+  EXPECT_EQ(run.benchmark, "oc20");
+  EXPECT_EQ(run.batch_size, 256.0);
+  EXPECT_EQ(run.converged_after, 2.0);
+  EXPECT_TRUE(run.findings.empty());
+}
+
+TEST(RcpCollector, TakesEitherMetric) {
+  EXPECT_EQ(run_of(evaluation("4", "eval_error") + stop("success")).converged_after, 4.0);
+}
+
+TEST(RcpCollector, RoundsToThreeDecimalsAsPythonDoes) {
+  EXPECT_EQ(run_of(evaluation("1.05049") + stop("success")).converged_after, 1.05);
+  EXPECT_EQ(run_of(evaluation("0.0625") + stop("success")).converged_after, 0.062)
+      << "an exact half goes to the even digit";
+  EXPECT_EQ(run_of(evaluation("113360") + stop("success")).converged_after, 113360.0);
+}
+
+TEST(RcpCollector, TakesNoOtherStatusThanSuccess) {
+  for (const char* const status : {"aborted", "abort", "fail", ""}) {
+    EXPECT_FALSE(run_of(evaluation("1") + stop(status)).converged_after) << status;
+  }
+  EXPECT_FALSE(run_of(evaluation("1") + record("run_stop", "null")).converged_after);
+  EXPECT_FALSE(run_of(evaluation("1")).converged_after) << "cut off";
+  EXPECT_FALSE(run_of(stop("success")).converged_after) << "no evaluation";
+}
+
+TEST(RcpCollector, LetsTheLastStopDecide) {
+  EXPECT_FALSE(run_of(evaluation("1") + stop("success") + stop("aborted")).converged_after);
+}
+
+TEST(RcpCollector, TakesTheLastBatchSize) {
+  EXPECT_EQ(run_of(record("global_batch_size", "1") + record("global_batch_size", "2")).batch_size,
+            2.0);
+  EXPECT_FALSE(run_of(record("global_batch_size", "\"256\"")).batch_size);
+}
+
+TEST(RcpCollector, TellsOfRecordsThatOnlyMentionAKey) {
+  const RcpRun run = run_of(record("global_batch_size", "256") + evaluation("1") +
+                            record("target_eval_accuracy", "1", R"({"epoch_num": 9})") +
+                            record("max_global_batch_size", "512") + stop("success"));
+  EXPECT_EQ(run.converged_after, 9.0) << "so does the official checker";
+  EXPECT_EQ(run.batch_size, 512.0);
+  ASSERT_EQ(run.findings.size(), 2u);
+  EXPECT_EQ(run.findings[0].rule, "rcp.odd-record");
+  EXPECT_EQ(run.findings[0].line, 3);
+  EXPECT_THAT(run.findings[1].text, testing::HasSubstr("max_global_batch_size"));
+}
+
+TEST(RcpCollector, FindsWordsWithinWordsAsTheOfficialCheckerDoes) {
+  EXPECT_EQ(run_of(record("a_b_global_batch_size_c", "4")).batch_size, 4.0);
+  EXPECT_EQ(run_of(record("notes", "4", R"({"from": "global_batch_size"})")).batch_size, 4.0);
+  EXPECT_FALSE(run_of(record("global_batch_siz", "4")).batch_size);
+  EXPECT_FALSE(run_of(record("lobal_batch_size", "4")).batch_size);
+}
+
+TEST(RcpCollector, PassesOverRecordsThatOnlyMentionAKeyWithoutItsFigures) {
+  const RcpRun run = run_of(record("global_batch_size", "256") + evaluation("1") +
+                            record("seed", "5", R"({"file": "eval_accuracy.py", "lineno": 3})") +
+                            record("notes", "\"global_batch_size was tuned\"") + stop("success"));
+  EXPECT_EQ(run.converged_after, 1.0);
+  EXPECT_EQ(run.batch_size, 256.0);
+  EXPECT_TRUE(run.findings.empty());
+}
+
+TEST(RcpCollector, TellsOnceOfEvaluationsWithoutAnEpoch) {
+  const RcpRun run = run_of(record("eval_accuracy", "0.1") + record("eval_accuracy", "0.2") +
+                            evaluation("\"3\"") + stop("success"));
+  EXPECT_FALSE(run.converged_after);
+  EXPECT_EQ(run.findings.size(), 1u);
+}
+
+}  // namespace

@@ -1,0 +1,133 @@
+// The embedded reference points, and what is refused in files of them.
+// Hides a small valid file.
+#include "analysis/submission/reference_points.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "analysis/benchmark.h"
+#include "runner/base/error.h"
+#include "runner/base/temporary_directory.h"
+#include "runner/base/thrown_message.h"
+
+namespace {
+
+using namespace analysis::submission;
+using testing::HasSubstr;
+
+const std::string kValid = R"({
+  "benchmark": "oc20", "usage": "hpc", "unit": "epochs", "runs_required": 5,
+  "source": {"repository": "r", "commit": "c", "path": "p", "license": "l"},
+  "points": [{"batch_size": 64, "rounds": ["1.0", "2.0"], "converged_after": [3, 1, 2]},
+             {"batch_size": 32, "rounds": ["2.0"], "converged_after": [1, 1, 1.5]}]
+})";
+
+/// kValid with one text replaced.
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = kValid;
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+std::string refusal(const std::string& text) {
+  return base::thrown_message<base::ConfigError>([&] { parse_reference_file(text, "oc20.json"); });
+}
+
+TEST(ReferencePoints, AreThereForEveryRoundThatHasThem) {
+  std::set<std::string> found;
+  for (const ReferenceSet& set : all_reference_points()) {
+    found.insert(set.usage + ' ' + set.round + ' ' + set.benchmark);
+  }
+  std::set<std::string> expected = {"hpc 3.0 openfold"};
+  for (const char* const round : {"1.0", "2.0", "3.0"}) {
+    for (const char* const name : {"cosmoflow", "deepcam", "oc20"}) {
+      expected.insert(std::string("hpc ") + round + ' ' + name);
+    }
+  }
+  for (const char* const round : {"1.0", "1.1", "2.0", "2.1", "3.0", "3.1", "4.0"}) {
+    expected.insert(std::string("training ") + round + " resnet");
+  }
+  for (const char* const round : {"1.0", "1.1", "2.0", "2.1"}) {
+    expected.insert(std::string("training ") + round + " dlrm");
+  }
+  for (const char* const round : {"3.0", "3.1", "4.0", "4.1", "5.0", "5.1", "6.0"}) {
+    expected.insert(std::string("training ") + round + " dlrm_dcnv2");
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST(ReferencePoints, NeedAsManyRunsAsTheBenchmark) {
+  for (const ReferenceSet& set : all_reference_points()) {
+    EXPECT_TRUE(reference_points(set.usage, set.round, set.benchmark)) << "a file of its name";
+    const analysis::Benchmark* const row = analysis::find_benchmark(set.benchmark);
+    ASSERT_NE(row, nullptr) << set.benchmark;
+    EXPECT_EQ(set.runs_required, row->runs_required) << set.benchmark;
+    EXPECT_THAT(set.source, HasSubstr("7bbf792686936919201796120b970dd820331099"));
+    for (const ReferencePoint& point : set.points) {
+      EXPECT_GE(point.converged_after.size(), 2u * static_cast<std::size_t>(set.runs_required))
+          << set.benchmark << ' ' << set.round << ' ' << point.batch_size;
+    }
+  }
+}
+
+TEST(ReferencePoints, AreFoundByLongAndShortNamesOfARound) {
+  for (const char* const round : {"3.0", "v3.0", "3.0.0"}) {
+    EXPECT_TRUE(reference_points("hpc", round, "openfold")) << round;
+  }
+  EXPECT_FALSE(reference_points("hpc", "2.0", "openfold"));
+  EXPECT_FALSE(reference_points("training", "3.0", "openfold"));
+}
+
+TEST(ReferencePoints, AreSortedWithinTheirRounds) {
+  const std::vector<ReferenceSet> sets = parse_reference_file(kValid, "oc20.json");
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[0].round, "1.0");
+  ASSERT_EQ(sets[1].points.size(), 2u);
+  EXPECT_EQ(sets[1].points[0].batch_size, 32);
+  EXPECT_THAT(sets[1].points[1].converged_after, testing::ElementsAre(1, 2, 3));
+}
+
+TEST(ReferencePoints, OfAFileWithAFaultAreRefusedWithItsPlace) {
+  EXPECT_THAT(refusal("{"), HasSubstr("oc20.json: line 1"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("must be"));
+  EXPECT_THAT(refusal(with("\"points\"", "\"punkte\"")), HasSubstr("/points: must be an array"));
+  EXPECT_THAT(refusal(with("\"unit\"", "\"size\": 1, \"unit\"")), HasSubstr("size: unknown key"));
+  EXPECT_THAT(refusal(with("epochs", "minutes")), HasSubstr("must be one of epochs, samples"));
+  EXPECT_THAT(refusal(with("\"commit\": \"c\",", "")), HasSubstr("/source/commit: is required"));
+  EXPECT_THAT(refusal(with("[3, 1, 2]", "[3, 1]")), HasSubstr("/points/0: /converged_after"));
+  EXPECT_THAT(refusal(with("[3, 1, 2]", "[3, 0, 2]")), HasSubstr("all positive"));
+  EXPECT_THAT(refusal(with("\"1.0\", ", "\"1\", ")), HasSubstr("must name rounds"));
+  EXPECT_THAT(refusal(with("\"batch_size\": 32", "\"batch_size\": 64")),
+              HasSubstr("/points/1: must be the only point of its batch size in round 2.0"));
+  EXPECT_THAT(refusal(with("\"batch_size\": 32", "\"batch_size\": 3.5")), HasSubstr("an integer"));
+}
+
+TEST(ReferencePoints, OfTheUserAreReadInTheOfficialFormat) {
+  const base::TemporaryDirectory folder;
+  const std::string path = folder.write("mine.json", R"({
+    "a": {"Benchmark": "deepcam", "BS": 512, "Hyperparams": {}, "Epochs to converge": [4, 6, 5]},
+    "b": {"Benchmark": "resnet", "BS": 32, "Hyperparams": {}, "Epochs to converge": [1, 1, 1]},
+    "c": {"Benchmark": "deepcam", "BS": 256, "Epochs to converge": [2, 2, 3], "Creator": "me"}})");
+  const ReferenceSet set = read_custom_points(path, "hpc", "deepcam");
+  EXPECT_EQ(set.runs_required, 5);
+  EXPECT_EQ(set.source, path);
+  ASSERT_EQ(set.points.size(), 2u);
+  EXPECT_EQ(set.points[0].batch_size, 256);
+  EXPECT_THAT(set.points[1].converged_after, testing::ElementsAre(4, 5, 6));
+}
+
+TEST(ReferencePoints, OfTheUserWithAFaultAreRefused) {
+  const base::TemporaryDirectory folder;
+  const std::string path =
+      folder.write("mine.json", R"({"a": {"Benchmark": "oc20", "Epochs to converge": [4, 6, 5]}})");
+  const auto read = [&](const char* benchmark) {
+    return base::thrown_message<base::ConfigError>(
+        [&] { read_custom_points(path, "hpc", benchmark); });
+  };
+  EXPECT_THAT(read("oc20"), HasSubstr("/BS: is required"));
+  EXPECT_THAT(read("nonsense"), HasSubstr("no benchmark"));
+}
+
+}  // namespace
