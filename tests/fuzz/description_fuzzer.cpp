@@ -1,0 +1,29 @@
+// Any bytes as the description of a system, for each kind of round: findings, never an exception.
+// Hides how the input is divided: its first byte chooses the round.
+#include <cstdint>
+#include <string>
+
+#include "analysis/submission/system_description.h"
+#include "tests/fuzz/memory_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace submission = analysis::submission;
+  if (size == 0) return 0;
+  const submission::PackageRound rounds[] = {
+      {"training", "0.7"}, {"training", "4.0"}, {"hpc", "0.7"}, {"hpc", "3.0"}};
+  const submission::PackageRound& round = rounds[data[0] % 4];
+  const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  submission::PackageFindings findings;
+  const auto description = submission::check_description(text, "demo.json", round, findings);
+  if (description) {
+    submission::PackageRuns runs;
+    runs.runs.push_back({"result_0.txt", "demo/result_0.txt", {}});
+    runs.runs[0].log.number_of_nodes = 4.0;
+    runs.runs[0].log.division = "closed";
+    submission::compare_with_logs(*description, runs, findings);
+  }
+  const auto found = std::move(findings).take();
+  fuzz::require(description.has_value() || !found.empty());
+  for (const auto& one : found) fuzz::require(!one.finding.rule.empty());
+  return 0;
+}
