@@ -150,6 +150,12 @@ class Finder {
 
 }  // namespace
 
+fs::path full_path(const fs::path& path) {
+  std::error_code failed;
+  const fs::path full = fs::absolute(path, failed);
+  return failed ? path : full.lexically_normal();
+}
+
 bool is_result(const fs::path& path) {
   return path.filename().string().starts_with("result_") && path.extension() == ".txt";
 }

@@ -9,8 +9,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
+#include <vector>
 
-#include "analysis/report/output_file.h"
+#include "analysis/command/outputs.h"
 #include "analysis/report/report.h"
 #include "analysis/report/report_csv.h"
 #include "analysis/report/report_json.h"
@@ -30,56 +31,29 @@ using report::RunReport;
 
 constexpr std::size_t kDefaultWidth = 80;
 constexpr std::size_t kWidestUseful = 400;
-constexpr char kStandardOutput[] = "-";
-
-/// The files that the options ask for, each with its content.
-using Outputs = std::vector<std::pair<fs::path, std::string>>;
 
 void check(const AnalyzeOptions& options) {
   if (options.paths.empty()) throw ConfigError("analyze: expected at least one PATH, got none");
-  for (const auto& [name, value] : {std::pair("--csv", options.csv), {"--html", options.html}}) {
-    if (value == kStandardOutput) {
-      throw ConfigError(fmt::format("{}: expected a file or folder, got '-'", name));
-    }
-  }
+  require_files({{"--json", options.json}, {"--csv", options.csv}, {"--html", options.html}});
 }
 
-Outputs outputs_of(const AnalyzeOptions& options, const Report& report) {
-  Outputs outputs;
+std::vector<OutputFile> outputs_of(const AnalyzeOptions& options, const Report& report) {
+  std::vector<OutputFile> outputs;
   if (!options.json.empty() && options.json != kStandardOutput) {
-    outputs.emplace_back(options.json, report::report_json_text(report));
+    outputs.push_back({options.json, report::report_json_text(report)});
   }
   if (fs::path(options.csv).extension() == ".csv") {
-    outputs.emplace_back(options.csv, report::runs_csv(report));
+    outputs.push_back({options.csv, report::runs_csv(report)});
   } else if (!options.csv.empty()) {
     const fs::path folder = options.csv;
-    outputs.emplace_back(folder / "runs.csv", report::runs_csv(report));
-    outputs.emplace_back(folder / "convergence.csv", report::convergence_csv(report));
-    outputs.emplace_back(folder / "subsystems.csv", report::subsystems_csv(report));
-    outputs.emplace_back(folder / "waiting.csv", report::waiting_csv(report));
-    outputs.emplace_back(folder / "systems.csv", report::systems_csv(report));
+    outputs.push_back({folder / "runs.csv", report::runs_csv(report)});
+    outputs.push_back({folder / "convergence.csv", report::convergence_csv(report)});
+    outputs.push_back({folder / "subsystems.csv", report::subsystems_csv(report)});
+    outputs.push_back({folder / "waiting.csv", report::waiting_csv(report)});
+    outputs.push_back({folder / "systems.csv", report::systems_csv(report)});
   }
-  if (!options.html.empty()) outputs.emplace_back(options.html, report::report_html(report));
+  if (!options.html.empty()) outputs.push_back({options.html, report::report_html(report)});
   return outputs;
-}
-
-/// A log must never be replaced by a report about it.
-void refuse_to_overwrite_logs(const Outputs& outputs, const Report& report) {
-  for (const auto& [path, content] : outputs) {
-    for (const RunReport& run : report.runs) {
-      std::error_code failed;
-      if (fs::equivalent(path, run.path, failed)) {
-        throw ConfigError(path.string() + ": is one of the logs that are read");
-      }
-    }
-  }
-}
-
-void write_files(const Outputs& outputs, std::ostream& people, bool quiet) {
-  for (const auto& [path, content] : outputs) {
-    report::write_output_file(path, content);
-    if (!quiet) people << "wrote " << base::printable(path.string()) << '\n';
-  }
 }
 
 /// Why a log has no records: what was told last of it.
@@ -119,15 +93,16 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
   check(options);
   const Report report =
       report::make_report(options.paths, {options.threads, options.standard_input});
-  const Outputs outputs = outputs_of(options, report);
-  refuse_to_overwrite_logs(outputs, report);
+  const std::vector<OutputFile> outputs = outputs_of(options, report);
+  std::vector<fs::path> logs;
+  for (const RunReport& run : report.runs) logs.push_back(run.path);
+  for (const OutputFile& output : outputs) refuse_to_overwrite(output.path, logs);
   if (options.json == kStandardOutput) {
     out << report::report_json_text(report);
   } else if (!options.quiet) {
     report::write_text(out, report, width);
   }
-  out.flush();
-  if (!out) throw base::SystemError("standard output: cannot be written");
+  end_output(out);
   write_files(outputs, people, options.quiet);
   return verdict(report, people);
 }

@@ -8,14 +8,15 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "analysis/command/check_lists.h"
+#include "analysis/command/outputs.h"
 #include "analysis/report/check_report.h"
 #include "analysis/report/findings_junit.h"
 #include "analysis/report/findings_sarif.h"
 #include "analysis/report/judged_files.h"
-#include "analysis/report/output_file.h"
 #include "analysis/report/write_check.h"
 #include "runner/base/printable.h"
 #include "runner/base/system_facts.h"
@@ -32,16 +33,22 @@ using report::CheckedFile;
 using report::CheckReport;
 using report::Problem;
 
-constexpr char kStandardOutput[] = "-";
+/// How many of the lists are asked for.
+int lists_in(const CheckOptions& options) {
+  return (options.rules.empty() ? 0 : 1) + (options.rounds ? 1 : 0) +
+         (options.rcps.empty() ? 0 : 1) + (options.explain.empty() ? 0 : 1);
+}
 
 void require_paths(const CheckOptions& options) {
-  const bool lists =
-      !options.rules.empty() || options.rounds || !options.rcps.empty() || !options.explain.empty();
-  if (lists && !options.paths.empty()) {
+  const int lists = lists_in(options);
+  if (lists > 1) {
+    throw ConfigError("check: expected one of --rules, --rounds, --rcps and --explain, got more");
+  }
+  if (lists > 0 && !options.paths.empty()) {
     throw ConfigError("check: --rules, --rounds, --rcps and --explain take no PATH, got " +
                       options.paths[0]);
   }
-  if (!lists && options.paths.empty()) {
+  if (lists == 0 && options.paths.empty()) {
     throw ConfigError(
         "check: expected a PATH, --rules BENCHMARK, --rounds, --rcps BENCHMARK or --explain RULE, "
         "got none");
@@ -50,22 +57,48 @@ void require_paths(const CheckOptions& options) {
     throw ConfigError(
         fmt::format("check --submission: expected one PATH, got {}", options.paths.size()));
   }
+  const bool reads_input =
+      std::find(options.paths.begin(), options.paths.end(), "-") != options.paths.end();
+  if (reads_input && (options.rcp || options.submission)) {
+    throw ConfigError("check: --rcp and --submission need folders, got standard input");
+  }
 }
+
+/// An option and what it is of no use without.
+struct Needs {
+  const char* option;
+  bool is_given;
+  bool is_met;
+  const char* what;
+};
 
 void require_consistent(const CheckOptions& options) {
   require_paths(options);
-  const std::pair<const char*, bool> given[] = {{"--rcp-era", !options.rcp_era.empty()},
-                                                {"--rcp-points", !options.rcp_points.empty()},
-                                                {"--custom-rcps", !options.custom_rcps.empty()},
-                                                {"--rcp-bypass", options.rcp_bypass}};
-  for (const auto& [name, is_given] : given) {
-    if (is_given && !options.rcp && !options.submission && options.rcps.empty()) {
-      throw ConfigError(fmt::format("check: {} needs --rcp, --rcps or --submission", name));
+  const bool judges = lists_in(options) == 0;
+  const bool tests = options.rcp || options.submission;
+  const bool uses_points = tests || !options.rcps.empty();
+  for (const Needs& one :
+       {Needs{"--rcp", options.rcp, judges, "a PATH"},
+        Needs{"--submission", options.submission, judges, "a PATH"},
+        Needs{"--sarif", !options.sarif.empty(), judges, "a PATH"},
+        Needs{"--junit", !options.junit.empty(), judges, "a PATH"},
+        Needs{"--werror", options.werror, judges, "a PATH"},
+        Needs{"--rcp-era", !options.rcp_era.empty(), uses_points, "--rcp, --rcps or --submission"},
+        Needs{"--custom-rcps", !options.custom_rcps.empty(), uses_points,
+              "--rcp, --rcps or --submission"},
+        Needs{"--rcp-points", !options.rcp_points.empty(), tests, "--rcp or --submission"},
+        Needs{"--rcp-bypass", options.rcp_bypass, tests, "--rcp or --submission"},
+        Needs{"--seed-checker-bypass", options.seed_checker_bypass, options.submission,
+              "--submission"}}) {
+    if (one.is_given && !one.is_met) {
+      throw ConfigError(fmt::format("check: {} needs {}", one.option, one.what));
     }
   }
-  if (options.seed_checker_bypass && !options.submission) {
-    throw ConfigError("check: --seed-checker-bypass needs --submission");
+  if (!options.rcp_points.empty() && options.rcp_points != "pruned" &&
+      options.rcp_points != "all") {
+    throw ConfigError("--rcp-points: must be pruned or all, got " + options.rcp_points);
   }
+  require_files({{"--json", options.json}, {"--sarif", options.sarif}, {"--junit", options.junit}});
 }
 
 submission::PackageOptions package_options(const CheckOptions& options) {
@@ -78,58 +111,51 @@ submission::PackageOptions package_options(const CheckOptions& options) {
   return package;
 }
 
-/// Text to `out`, or JSON there, or JSON to a file.
-template <class Text, class Json>
-void write(const CheckOptions& options, std::ostream& out, std::ostream& people, const Text& text,
-           const Json& json) {
-  if (options.json == kStandardOutput) {
-    out << json();
-  } else {
-    text();
-    if (!options.json.empty()) {
-      report::write_output_file(options.json, json());
-      if (!options.quiet) people << "wrote " << base::printable(options.json) << '\n';
-    }
-  }
-  out.flush();
-  if (!out) throw base::SystemError("standard output: cannot be written");
+/// What is read beside logs.
+std::vector<fs::path> rules_read(const CheckOptions& options) {
+  std::vector<fs::path> files(options.overlays.begin(), options.overlays.end());
+  if (!options.custom_rcps.empty()) files.emplace_back(options.custom_rcps);
+  return files;
 }
 
-/// Neither a log nor a file of a submission may become output.
-void refuse_to_overwrite(const std::string& output, const CheckOptions& options,
-                         const CheckReport& report) {
-  if (options.submission) {
-    std::error_code failed;
-    const fs::path place = fs::weakly_canonical(output, failed);
-    const fs::path root = fs::weakly_canonical(options.paths[0], failed);
-    const fs::path inside = place.lexically_relative(root);
-    if (!inside.empty() && *inside.begin() != "..") {
-      throw ConfigError(output + ": lies in the submission that is read");
-    }
+void write_list(const CheckOptions& options, std::ostream& out, std::ostream& people,
+                const Listing& list) {
+  std::vector<OutputFile> files;
+  if (!options.json.empty() && options.json != kStandardOutput) {
+    refuse_to_overwrite(options.json, rules_read(options));
+    files.push_back({options.json, list.json});
   }
-  for (const CheckedFile& file : report.files) {
-    std::error_code failed;
-    if (fs::equivalent(output, file.path, failed)) {
-      throw ConfigError(output + ": is one of the logs that are read");
-    }
-  }
+  out << (options.json == kStandardOutput ? list.json : list.text);
+  end_output(out);
+  write_files(files, people, options.quiet);
 }
 
-void write_for_others(const CheckOptions& options, std::ostream& people,
-                      const CheckReport& report) {
-  const auto write_one = [&](const std::string& path, const std::string& text) {
-    refuse_to_overwrite(path, options, report);
-    report::write_output_file(path, text);
-    if (!options.quiet) people << "wrote " << base::printable(path) << '\n';
+/// Nothing is written where one of the files would replace what is read.
+void write_report(const CheckOptions& options, std::ostream& out, std::ostream& people,
+                  const CheckReport& report) {
+  std::vector<fs::path> read = rules_read(options);
+  for (const CheckedFile& file : report.files) read.push_back(file.path);
+  if (options.submission) read.emplace_back(options.paths[0]);
+  std::vector<OutputFile> files;
+  const auto add = [&](const std::string& path, const auto& content) {
+    if (path.empty() || path == kStandardOutput) return;
+    refuse_to_overwrite(path, read);
+    files.push_back({path, content()});
   };
-  const std::string version = base::build_facts()["version"].get<std::string>();
-  if (!options.sarif.empty()) {
-    write_one(options.sarif, report::findings_sarif(report::judged_files(report), version));
+  add(options.json, [&] { return report::check_json_text(report); });
+  add(options.sarif, [&] {
+    const std::string version = base::build_facts()["version"].get<std::string>();
+    return report::findings_sarif(report::judged_files(report), version);
+  });
+  add(options.junit,
+      [&] { return report::findings_junit(report::judged_files(report), "trainmark check"); });
+  if (options.json == kStandardOutput) {
+    out << report::check_json_text(report);
+  } else {
+    report::write_check_text(out, report, options.quiet);
   }
-  if (!options.junit.empty()) {
-    write_one(options.junit,
-              report::findings_junit(report::judged_files(report), "trainmark check"));
-  }
+  end_output(out);
+  write_files(files, people, options.quiet);
 }
 
 bool fails(const CheckReport& report) {
@@ -153,7 +179,9 @@ ExitCode verdict(const CheckReport& report, std::ostream& people) {
     people << base::printable(problem.path + ": " + problem.text) << '\n';
   }
   if (fails(report)) return ExitCode::kNonCompliant;
-  if (report.files.empty()) return ExitCode::kData;
+  const bool is_missing = std::any_of(report.problems.begin(), report.problems.end(),
+                                      [](const Problem& problem) { return problem.missing; });
+  if ((report.files.empty() && !report.submission) || is_missing) return ExitCode::kData;
   return lacks(report) ? ExitCode::kIncomplete : ExitCode::kSuccess;
 }
 
@@ -178,18 +206,11 @@ ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& peo
   const Wanted wanted{options.usage, options.round};
   mllog::rules::require_known(book, wanted);
   if (const auto list = listing(options, book, width)) {
-    write(
-        options, out, people, [&] { out << list->text; }, [&] { return list->json; });
+    write_list(options, out, people, *list);
     return ExitCode::kSuccess;
   }
   const CheckReport report = checked(options, book, wanted);
-  if (!options.json.empty() && options.json != kStandardOutput) {
-    refuse_to_overwrite(options.json, options, report);
-  }
-  write(
-      options, out, people, [&] { report::write_check_text(out, report, options.quiet); },
-      [&] { return report::check_json_text(report); });
-  write_for_others(options, people, report);
+  write_report(options, out, people, report);
   return verdict(report, people);
 }
 

@@ -47,7 +47,10 @@ const Round& round_of_rules(const RuleBook& book, const CheckOptions& options) {
 /// The set of the newest round that the flags leave, or of the user's own points.
 ReferenceSet points_to_list(const RuleBook& book, const CheckOptions& options) {
   if (!options.custom_rcps.empty()) {
-    return submission::read_custom_points(options.custom_rcps, options.usage, options.rcps);
+    ReferenceSet own =
+        submission::read_custom_points(options.custom_rcps, options.usage, options.rcps);
+    if (!own.points.empty()) return own;
+    throw ConfigError(fmt::format("{}: holds no points for {}", options.custom_rcps, options.rcps));
   }
   const Wanted wanted{options.usage, options.round};
   const auto choice = mllog::rules::choose_by_path(book, wanted, "");
@@ -60,10 +63,18 @@ ReferenceSet points_to_list(const RuleBook& book, const CheckOptions& options) {
     if (set) newest = std::move(set);
   }
   if (newest) return *newest;
-  for (const ReferenceSet& set : submission::all_reference_points()) known.insert(set.benchmark);
-  throw ConfigError(fmt::format("--rcps: no reference points for {}{}; there are some for {}",
-                                options.rcps, choice ? " in " + choice->round->name() : "",
-                                fmt::join(known, ", ")));
+  std::set<std::string> rounds;
+  for (const ReferenceSet& set : submission::all_reference_points()) {
+    known.insert(set.benchmark);
+    if (set.benchmark == options.rcps) rounds.insert(set.usage + "-" + set.round);
+  }
+  const std::string in = choice ? " in " + choice->round->name() : "";
+  if (!rounds.empty()) {
+    throw ConfigError(fmt::format("--rcps: no reference points for {}{}; there are some in {}",
+                                  options.rcps, in, fmt::join(rounds, ", ")));
+  }
+  throw ConfigError(fmt::format("--rcps: no reference points for {}; there are some for {}",
+                                options.rcps, fmt::join(known, ", ")));
 }
 
 template <class Write>

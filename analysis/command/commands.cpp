@@ -55,7 +55,8 @@ void add_judging_options(CLI::App& app, CheckOptions& options) {
   app.add_option("--overlay", options.overlays,
                  "a file or folder of rules that add to the program's own or replace them")
       ->allow_extra_args(false);
-  app.add_flag("--werror", options.werror, "a warning fails a log");
+  app.add_flag("--werror", options.werror,
+               "a warning of the round's rules fails a log; the audit's never do");
 }
 
 void add_submission_options(CLI::App& app, CheckOptions& options) {

@@ -83,6 +83,8 @@ Json rcp_json(const std::optional<submission::RcpResult>& result) {
           {"reference", result->reference ? point_json(*result->reference) : Json(nullptr)},
           {"interpolated_between", result->between},
           {"normalization", result->normalization},
+          {"era", result->era},
+          {"source", base::printable(result->source)},
           {"message", base::printable(result->message)},
           {"advice", advice}};
 }
@@ -124,7 +126,12 @@ Json folder_json(const submission::PackageSet& set) {
 
 Json submission_json(const std::optional<CheckedSubmission>& checked) {
   if (!checked) return nullptr;
-  Json folders = Json::object(), findings = Json::array();
+  Json folders = Json::object(), findings = Json::array(), submissions = Json::object();
+  for (const SubmissionTotals& one : totals_of(*checked)) {
+    submissions[base::printable(one.name)] = {{"verdict", one.errors == 0 ? "SUCCESS" : "FAIL"},
+                                              {"errors", one.errors},
+                                              {"warnings", one.warnings}};
+  }
   for (const submission::PackageSet& set : checked->report.sets) {
     folders[base::printable(set.name)] = folder_json(set);
   }
@@ -136,11 +143,14 @@ Json submission_json(const std::optional<CheckedSubmission>& checked) {
   return {{"verdict", checked->report.passes() ? "SUCCESS" : "FAIL"},
           {"round", fmt::format("{}-{}", checked->round.usage, checked->round.round)},
           {"why_this_round", base::printable(checked->why_this_round)},
+          {"submissions", submissions},
           {"folders", folders},
           {"findings", findings}};
 }
 
-std::string text_of(const Json& json) { return json.dump(kIndent) + "\n"; }
+std::string text_of(const Json& json) {
+  return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 
@@ -199,7 +209,7 @@ std::string points_json_text(const submission::ReferenceSet& set,
   }
   return text_of({{"schema", kSchema},
                   {"benchmark", set.benchmark},
-                  {"usage", set.usage},
+                  {"usage", set.usage.empty() ? Json(nullptr) : Json(set.usage)},
                   {"round", set.round.empty() ? Json(nullptr) : Json(set.round)},
                   {"unit", set.unit},
                   {"runs_required", set.runs_required},

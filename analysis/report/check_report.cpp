@@ -3,8 +3,10 @@
 #include "analysis/report/check_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -62,13 +64,6 @@ Judgement old_format(const std::string& ruleset, const std::string& reason) {
   return judgement;
 }
 
-/// From the root on, in which the round may stand.
-std::string whole_path(const fs::path& path) {
-  std::error_code failed;
-  const fs::path whole = fs::weakly_canonical(path, failed);
-  return (failed ? path : whole).generic_string();
-}
-
 /// Leaves `in` at its beginning.
 Choice choose(const RuleBook& book, const mllog::rules::Wanted& wanted, std::istream& in,
               const std::string& path) {
@@ -88,7 +83,7 @@ class Checker {
   CheckedFile check(const FoundLog& log) {
     if (log.path != kStandardInput) {
       std::ifstream in = open_log(log.path);
-      return check(log, in, whole_path(log.path));
+      return check(log, in, full_path(log.path).generic_string());
     }
     std::istream* const in = options_.reading.standard_input;
     if (in == nullptr) throw base::SystemError("standard input: cannot be read here");
@@ -149,6 +144,8 @@ class Checker {
     file.package = package->log();
     file.package->rcp.name = file.path.filename().string();
     file.package->complies = file.judgement.passes;
+    if (!options_.test_convergence) return;  // the check of a submission tells them
+    for (const Finding& finding : file.package->rcp.findings) file.audit.push_back(finding);
   }
 
   const RuleBook& book_;
@@ -193,7 +190,8 @@ std::vector<CheckedSet> audited_sets(const std::vector<CheckedFile>& files) {
   }
   std::vector<CheckedSet> sets;
   for (SystemReport& system : systems_of(placed)) {
-    sets.push_back({std::move(system.name), std::move(system.findings), {}});
+    sets.push_back(
+        {std::move(system.name), std::move(system.path), std::move(system.findings), {}});
   }
   return sets;
 }
@@ -201,30 +199,62 @@ std::vector<CheckedSet> audited_sets(const std::vector<CheckedFile>& files) {
 submission::RcpResult convergence_of(const CheckedSet& set, const CheckReport& report,
                                      const submission::PackageOptions& options) {
   std::vector<submission::RcpRun> runs;
-  const submission::PackageRound* round = nullptr;
+  submission::PackageRound round;
+  std::string benchmark;
   for (const CheckedFile& file : report.files) {
     if (file.folder != set.name || !file.package) continue;
-    if (round == nullptr) round = &file.round;
+    if (runs.empty()) round = file.round;
     runs.push_back(file.package->rcp);
+    if (benchmark.empty()) benchmark = runs.back().benchmark;
   }
-  if (runs.empty()) return submission::test_convergence(runs, std::nullopt, options.rcp);
-  const auto points = submission::points_of(round->usage, round->round, runs.front().benchmark,
-                                            options.custom_points);
+  const auto points =
+      submission::points_of(round.usage, round.round, benchmark, options.custom_points);
   return submission::test_convergence(runs, points, options.rcp);
 }
 
-/// The round of a submission: by options and path, else by its first log.
-Choice choose_for(const fs::path& submission, const FoundLog& first, const RuleBook& book,
-                  const mllog::rules::Wanted& wanted) {
-  std::ifstream in = open_log(first.path);
-  const std::string path = whole_path(submission);
-  Choice choice = choose(book, wanted, in, path);
-  if (!mllog::rules::choose_by_path(book, wanted, path)) choice.why += "; asked " + first.name;
-  if (!choice.round->no_rules_because.empty()) {
-    throw base::ConfigError(fmt::format("{}: {} is not checked: {}", submission.string(),
-                                        choice.round->name(), choice.round->no_rules_because));
+/// The round that options and the paths of logs tell; nothing where they do not.
+std::optional<Choice> choose_by_paths(const fs::path& submission, const FoundLogs& logs,
+                                      const RuleBook& book, const mllog::rules::Wanted& wanted) {
+  const auto by_path = [&](const fs::path& path) {
+    return mllog::rules::choose_by_path(book, wanted, full_path(path).generic_string());
+  };
+  if (auto choice = by_path(submission)) return choice;
+  std::map<std::string, Choice> told;  // by the round's name
+  for (const FoundLog& log : logs.logs) {
+    if (const auto choice = by_path(log.path)) told.emplace(choice->round->name(), *choice);
   }
-  return choice;
+  if (told.empty()) return std::nullopt;
+  if (told.size() == 1) return told.begin()->second;
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : told) names.push_back(name);
+  throw base::ConfigError(
+      fmt::format("{}: holds submissions of several rounds ({}); expected those "
+                  "of one, or --round",
+                  submission.string(), fmt::join(names, ", ")));
+}
+
+/// The round of a submission: by options and paths, else by the first of its logs.
+Choice choose_for(const fs::path& submission, const FoundLogs& logs, const RuleBook& book,
+                  const mllog::rules::Wanted& wanted) {
+  auto choice = choose_by_paths(submission, logs, book, wanted);
+  for (std::size_t i = 0; !choice && i < logs.logs.size(); ++i) {
+    try {
+      std::ifstream in = open_log(logs.logs[i].path);
+      choice = mllog::rules::choose_by_log(book, wanted, mllog::rules::gather_evidence(in));
+      choice->why = "as told by " + logs.logs[i].name + ": " + choice->why;
+    } catch (const base::SystemError&) {
+      continue;  // told when the log is judged
+    }
+  }
+  if (!choice) {
+    throw base::ConfigError(submission.string() +
+                            ": holds no log that tells its round; expected --round");
+  }
+  if (!choice->round->no_rules_because.empty()) {
+    throw base::ConfigError(fmt::format("{}: {} is not checked: {}", submission.string(),
+                                        choice->round->name(), choice->round->no_rules_because));
+  }
+  return *choice;
 }
 
 FoundLogs logs_of(const submission::PackageTree& tree) {
@@ -239,6 +269,24 @@ FoundLogs logs_of(const submission::PackageTree& tree) {
   return found;
 }
 
+/// What the check of a submission tells of folders under its own rules.
+void leave_out_told(std::vector<CheckedSet>& sets) {
+  constexpr std::array kTold = {Rule::kRunCount,
+                                Rule::kTooManyFailed,
+                                Rule::kSeedRepeated,
+                                Rule::kSystemDescriptionMissing,
+                                Rule::kSystemNodesDiffer,
+                                Rule::kSystemAcceleratorsDiffer,
+                                Rule::kSystemDivisionDiffers,
+                                Rule::kSideFileDamaged};
+  for (CheckedSet& set : sets) {
+    std::erase_if(set.audit, [&](const Finding& finding) {
+      return std::any_of(kTold.begin(), kTold.end(),
+                         [&](Rule rule) { return finding.rule == audit_rule(rule).id; });
+    });
+  }
+}
+
 }  // namespace
 
 std::size_t CheckReport::failed() const {
@@ -246,10 +294,29 @@ std::size_t CheckReport::failed() const {
       files.begin(), files.end(), [](const CheckedFile& file) { return !file.judgement.passes; }));
 }
 
+std::vector<SubmissionTotals> totals_of(const CheckedSubmission& checked) {
+  std::vector<SubmissionTotals> all;
+  for (const std::string& name : checked.submissions) {
+    SubmissionTotals one{name, 0, 0};
+    for (const submission::PackageFinding& found : checked.report.findings) {
+      if (name != "." && found.path != name && !found.path.starts_with(name + "/")) continue;
+      if (found.finding.severity == Finding::Severity::kError) ++one.errors;
+      if (found.finding.severity == Finding::Severity::kWarning) ++one.warnings;
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 CheckReport check_logs(const std::vector<std::string>& paths, const RuleBook& book,
                        const JudgingOptions& options) {
   CheckReport report = check_found(find_logs(paths), book, options, options.test_convergence);
-  report.sets = audited_sets(report.files);
+  // Who names logs one by one does not say that they are all of their folder.
+  const bool names_logs = std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
+    std::error_code failed;
+    return fs::is_regular_file(path, failed);
+  });
+  if (!names_logs || options.test_convergence) report.sets = audited_sets(report.files);
   if (!options.test_convergence) return report;
   for (CheckedSet& set : report.sets) set.rcp = convergence_of(set, report, options.package);
   return report;
@@ -257,13 +324,17 @@ CheckReport check_logs(const std::vector<std::string>& paths, const RuleBook& bo
 
 CheckReport check_submission(const std::string& path, const RuleBook& book,
                              const JudgingOptions& options) {
-  const FoundLogs anywhere = find_logs({path});
-  if (anywhere.logs.empty() || path == kStandardInput) {
+  std::error_code failed;
+  if (!fs::is_directory(path, failed)) {
     CheckReport report;
-    report.problems.push_back({path, "expected a folder with a submission, found no log", true});
+    const bool is_there = fs::exists(path, failed);
+    report.problems.push_back(
+        {path,
+         is_there ? "expected the folder of a submission, found a file" : "no such file or folder",
+         true});
     return report;
   }
-  const Choice choice = choose_for(path, anywhere.logs.front(), book, options.wanted);
+  const Choice choice = choose_for(path, find_logs({path}), book, options.wanted);
   const submission::PackageTree tree =
       submission::read_package_tree(path, {choice.round->usage, choice.round->number});
   JudgingOptions of_round = options;
@@ -271,6 +342,7 @@ CheckReport check_submission(const std::string& path, const RuleBook& book,
   CheckReport report = check_found(logs_of(tree), book, of_round, true);
   for (CheckedFile& file : report.files) file.why_this_ruleset = choice.why;
   report.sets = audited_sets(report.files);
+  leave_out_told(report.sets);
 
   std::map<fs::path, const CheckedFile*> files;
   for (const CheckedFile& file : report.files) files[file.path] = &file;
@@ -281,8 +353,11 @@ CheckReport check_submission(const std::string& path, const RuleBook& book,
     unreadable.unreadable = "cannot be read";
     return unreadable;
   };
-  report.submission = {tree.round, choice.why,
-                       submission::check_package(tree, options.package, read)};
+  report.submission = {
+      path, tree.round, choice.why, submission::check_package(tree, options.package, read), {}};
+  for (const submission::Submission& one : tree.submissions) {
+    report.submission->submissions.push_back(one.name);
+  }
   return report;
 }
 

@@ -2,6 +2,7 @@
 // Hides how logs are found, how their rounds are chosen, and that several are judged at once.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -31,16 +32,26 @@ struct CheckedFile {
 /// The logs of one folder.
 struct CheckedSet {
   std::string name;
+  std::filesystem::path path;
   std::vector<Finding> audit;                ///< what only a set shows
   std::optional<submission::RcpResult> rcp;  ///< where JudgingOptions ask for it
 };
 
 /// What the check of a submission says.
 struct CheckedSubmission {
+  std::filesystem::path path;  ///< as it was given
   submission::PackageRound round;
   std::string why_this_round;
   submission::PackageReport report;
+  std::vector<std::string> submissions;  ///< by name; "." where `path` is one
 };
+
+/// What was found in one of several submissions.
+struct SubmissionTotals {
+  std::string name;
+  std::int64_t errors = 0, warnings = 0;
+};
+std::vector<SubmissionTotals> totals_of(const CheckedSubmission& checked);
 
 struct CheckReport {
   std::vector<CheckedFile> files;  ///< in order of their names, numbers by value
@@ -66,8 +77,8 @@ CheckReport check_logs(const std::vector<std::string>& paths, const mllog::rules
                        const JudgingOptions& options);
 
 /// Checks `path` as a submission, or as a folder of submissions: each log by the rules of the one
-/// round that options, path or the first log tell, and all of it as check_package() does. Throws
-/// ConfigError if that round has no rules.
+/// round that options, paths or the first log tell, and all of it as check_package() does. Throws
+/// ConfigError if that round has no rules, or the paths tell several.
 CheckReport check_submission(const std::string& path, const mllog::rules::RuleBook& book,
                              const JudgingOptions& options);
 

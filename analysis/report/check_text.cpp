@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 #include "analysis/report/write_check.h"
@@ -12,51 +15,47 @@
 namespace analysis::report {
 namespace {
 
-constexpr std::size_t kShownFindings = 20;
+/// Violations of one log.
+constexpr std::size_t kShownOfLog = 20;
+/// Findings of one rule, of the audit in all logs, of the check of a submission in one folder.
+constexpr std::size_t kShownOfRule = 3;
 
 std::string place(const std::string& name, const mllog::Finding& finding) {
   if (finding.line == 0) return name;
+  if (finding.column == 0) return fmt::format("{}:{}", name, finding.line);
   return fmt::format("{}:{}:{}", name, finding.line, finding.column);
 }
 
-/// "  result_1.txt:3:1: error: what is wrong [rule]".
-void write_finding(std::ostream& out, const std::string& name, const char* whose,
-                   const mllog::Finding& finding) {
-  out << "  "
-      << base::printable(fmt::format("{}: {}{}: {} [{}]", place(name, finding), whose,
-                                     to_string(finding.severity), finding.text, finding.rule))
-      << '\n';
+std::string counted(std::int64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// At most so many.
-void write_findings(std::ostream& out, const std::string& name, const char* whose,
-                    const std::vector<const mllog::Finding*>& findings) {
-  const std::size_t shown = std::min(findings.size(), kShownFindings);
-  for (std::size_t i = 0; i < shown; ++i) write_finding(out, name, whose, *findings[i]);
-  if (findings.size() > shown) {
-    out << fmt::format("  {} more, all in the JSON\n", findings.size() - shown);
+/// How many of each severity.
+struct Totals {
+  std::int64_t errors = 0, warnings = 0;
+
+  void count(const mllog::Finding& finding) {
+    if (finding.severity == mllog::Finding::Severity::kError) ++errors;
+    if (finding.severity == mllog::Finding::Severity::kWarning) ++warnings;
   }
-}
-
-/// All but notes.
-std::vector<const mllog::Finding*> told(const std::vector<Finding>& findings) {
-  std::vector<const mllog::Finding*> chosen;
-  for (const mllog::Finding& finding : findings) {
-    if (finding.severity != mllog::Finding::Severity::kNote) chosen.push_back(&finding);
+  std::string text() const {
+    return counted(errors, "error") + ", " + counted(warnings, "warning");
   }
-  return chosen;
+};
+
+bool is_note(const mllog::Finding& finding) {
+  return finding.severity == mllog::Finding::Severity::kNote;
 }
 
-void write_file(std::ostream& out, const CheckedFile& file) {
-  const mllog::rules::Judgement& judgement = file.judgement;
-  out << base::printable(fmt::format("{}: {} under {} ({})", file.name,
-                                     judgement.passes ? "SUCCESS" : "FAIL", judgement.ruleset,
-                                     file.why_this_ruleset))
-      << '\n';
-  std::vector<const mllog::Finding*> of_verdict;
-  for (const auto& found : judgement.findings) of_verdict.push_back(&found.finding);
-  write_findings(out, file.name, "", of_verdict);
-  write_findings(out, file.name, "audit ", told(file.audit));
+/// Where a log holds no record, that is all there is to say.
+bool says_all(const mllog::rules::KeyFinding& found) { return found.finding.rule == "log/records"; }
+
+/// Whether a log was judged by the rules that all benchmarks share and no others.
+bool has_common_rules_alone(const CheckedFile& file) {
+  const auto& findings = file.judgement.findings;
+  return std::any_of(findings.begin(), findings.end(), [](const auto& found) {
+    return is_note(found.finding) && found.finding.rule.ends_with("/then");
+  });
 }
 
 std::string verdict_of(const submission::RcpResult& result) {
@@ -64,59 +63,146 @@ std::string verdict_of(const submission::RcpResult& result) {
   return result.passed ? "SUCCESS" : "FAIL";
 }
 
-/// What only the runs of a folder together show.
-void write_sets(std::ostream& out, const CheckReport& report, bool quiet) {
-  for (const CheckedSet& set : report.sets) {
-    if (quiet && !(set.rcp && !set.rcp->passed)) continue;
-    if (set.rcp) {
-      out << base::printable(fmt::format("{}: convergence {}: {}", set.name, verdict_of(*set.rcp),
-                                         submission::finding_of(*set.rcp).text))
-          << '\n';
-    } else if (!told(set.audit).empty()) {
-      out << base::printable(set.name) << ":\n";
-    }
-    write_findings(out, set.name, "audit ", told(set.audit));
-  }
-}
+/// One report, from top to bottom.
+class Page {
+ public:
+  Page(std::ostream& out, const CheckReport& report, bool quiet)
+      : out_(out), report_(report), quiet_(quiet) {}
 
-void write_submission(std::ostream& out, const CheckedSubmission& checked) {
-  const submission::PackageReport& report = checked.report;
-  for (const submission::PackageSet& set : report.sets) {
-    const std::string required =
-        set.runs_required ? fmt::format(" of {} required", *set.runs_required) : "";
-    const std::string convergence =
-        set.rcp ? "; convergence " + verdict_of(*set.rcp) + ": " + set.rcp->message : "";
-    out << base::printable(fmt::format("{}: {} runs{}, {} failed{}", set.name, set.runs, required,
-                                       set.failing_runs.size(), convergence))
-        << '\n';
+  void write() {
+    for (const CheckedFile& file : report_.files) {
+      if (quiet_ && file.judgement.passes) {
+        for (const Finding& finding : file.audit) audited_.count(finding);
+      } else {
+        write_file(file);
+      }
+    }
+    for (const CheckedSet& set : report_.sets) write_set(set);
+    write_left_out();
+    if (report_.submission) write_submission(*report_.submission);
+    write_end();
   }
-  std::size_t errors = 0, warnings = 0;
-  for (const submission::PackageFinding& found : report.findings) {
-    if (found.finding.severity == mllog::Finding::Severity::kNote) continue;
-    ++(found.finding.severity == mllog::Finding::Severity::kError ? errors : warnings);
-    write_finding(out, found.path, "", found.finding);
+
+ private:
+  void line(const std::string& text) { out_ << base::printable(text) << '\n'; }
+
+  /// "  result_1.txt:3:1: error: what is wrong [rule]".
+  void write_finding(const std::string& name, const char* whose, const mllog::Finding& finding) {
+    line(fmt::format("  {}: {}{}: {} [{}]", place(name, finding), whose,
+                     to_string(finding.severity), finding.text, finding.rule));
   }
-  out << base::printable(fmt::format("submission: {} under {}-{} ({}): {} errors, {} warnings",
-                                     report.passes() ? "SUCCESS" : "FAIL", checked.round.usage,
-                                     checked.round.round, checked.why_this_round, errors, warnings))
-      << '\n';
-}
+
+  void write_file(const CheckedFile& file) {
+    const mllog::rules::Judgement& judgement = file.judgement;
+    line(fmt::format("{}: {} under {}{} ({})", file.name, judgement.passes ? "SUCCESS" : "FAIL",
+                     judgement.ruleset, has_common_rules_alone(file) ? ", common rules alone" : "",
+                     file.why_this_ruleset));
+    const auto& all = judgement.findings;
+    const auto whole = std::find_if(all.begin(), all.end(), says_all);
+    if (whole != all.end()) {
+      write_finding(file.name, "", whole->finding);
+    } else {
+      const std::size_t shown = std::min(all.size(), kShownOfLog);
+      for (std::size_t i = 0; i < shown; ++i) write_finding(file.name, "", all[i].finding);
+      if (all.size() > shown) line(fmt::format("  {} more, all in the JSON", all.size() - shown));
+    }
+    write_audit(file.name, file.audit);
+  }
+
+  void write_audit(const std::string& name, const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) {
+      audited_.count(finding);
+      if (is_note(finding)) continue;
+      const bool is_error = finding.severity == Finding::Severity::kError;
+      if (!is_error && told_of_rule_[finding.rule]++ >= kShownOfRule) continue;
+      write_finding(name, "audit ", finding);
+    }
+  }
+
+  /// What only the runs of a folder together show.
+  void write_set(const CheckedSet& set) {
+    const std::string name = set.name == "." ? set.path.generic_string() : set.name;
+    if (quiet_ && !(set.rcp && !set.rcp->passed)) {
+      for (const Finding& finding : set.audit) audited_.count(finding);
+      return;
+    }
+    if (set.rcp) {
+      line(fmt::format("{}: convergence {}: {}", name, verdict_of(*set.rcp),
+                       submission::finding_of(*set.rcp).text));
+    }
+    write_audit(name, set.audit);
+  }
+
+  void write_left_out() {
+    for (const auto& [rule, count] : told_of_rule_) {
+      if (count <= kShownOfRule) continue;
+      line(fmt::format("  {} more audit warnings [{}], all in the JSON", count - kShownOfRule,
+                       rule));
+    }
+  }
+
+  void write_submission(const CheckedSubmission& checked) {
+    const submission::PackageReport& report = checked.report;
+    for (const submission::PackageSet& set : report.sets) {
+      line(fmt::format("{}: {}{}, {} failed{}", set.name, counted(set.runs, "run"),
+                       set.runs_required ? fmt::format(", {} required", *set.runs_required) : "",
+                       set.failing_runs.size(), convergence_text(set)));
+    }
+    Totals all;
+    std::map<std::pair<std::string, std::string>, std::size_t> told;  // by folder and rule
+    for (const submission::PackageFinding& found : report.findings) {
+      all.count(found.finding);
+      if (is_note(found.finding)) continue;
+      const std::string folder = std::filesystem::path(found.path).parent_path().generic_string();
+      if (told[{folder, found.finding.rule}]++ < kShownOfRule) {
+        write_finding(found.path, "", found.finding);
+      }
+    }
+    for (const auto& [what, count] : told) {
+      if (count <= kShownOfRule) continue;
+      line(fmt::format("  {} more [{}] in {}, all in the JSON", count - kShownOfRule, what.second,
+                       what.first));
+    }
+    if (checked.submissions.size() > 1) {
+      for (const SubmissionTotals& one : totals_of(checked)) {
+        line(fmt::format("{}: {}, {} errors, {} warnings", one.name,
+                         one.errors == 0 ? "SUCCESS" : "FAIL", one.errors, one.warnings));
+      }
+    }
+    line(fmt::format("submission: {} under {}-{} ({}): {}", report.passes() ? "SUCCESS" : "FAIL",
+                     checked.round.usage, checked.round.round, checked.why_this_round, all.text()));
+  }
+
+  /// A failed test is told among the findings.
+  static std::string convergence_text(const submission::PackageSet& set) {
+    if (!set.rcp) return "";
+    const std::string verdict = "; convergence " + verdict_of(*set.rcp);
+    return set.rcp->fails() ? verdict : verdict + ": " + set.rcp->message;
+  }
+
+  void write_end() {
+    const auto all = static_cast<std::int64_t>(report_.files.size());
+    const auto failed = static_cast<std::int64_t>(report_.failed());
+    out_ << counted(all, "log") << " judged: " << all - failed << " SUCCESS, " << failed << " FAIL";
+    const auto alone =
+        std::count_if(report_.files.begin(), report_.files.end(), has_common_rules_alone);
+    if (alone > 0) out_ << "; " << alone << " by the common rules alone";
+    if (audited_.errors + audited_.warnings > 0) out_ << "; audit: " << audited_.text();
+    if (!report_.problems.empty()) out_ << "; " << report_.problems.size() << " could not be read";
+    out_ << '\n';
+  }
+
+  std::ostream& out_;
+  const CheckReport& report_;
+  bool quiet_;
+  Totals audited_;
+  std::map<std::string, std::size_t> told_of_rule_;  ///< warnings of the audit
+};
 
 }  // namespace
 
 void write_check_text(std::ostream& out, const CheckReport& report, bool quiet) {
-  for (const CheckedFile& file : report.files) {
-    if (!quiet || !file.judgement.passes) write_file(out, file);
-  }
-  if (!report.submission) write_sets(out, report, quiet);
-  if (report.submission) write_submission(out, *report.submission);
-  const std::size_t all = report.files.size();
-  const std::size_t failed = report.failed();
-  out << fmt::format("{} {} judged: {} SUCCESS, {} FAIL", all, all == 1 ? "log" : "logs",
-                     all - failed, failed);
-  if (!report.problems.empty())
-    out << fmt::format("; {} could not be read", report.problems.size());
-  out << '\n';
+  Page(out, report, quiet).write();
 }
 
 }  // namespace analysis::report

@@ -12,16 +12,10 @@ namespace {
 /// Files in the order in which they are named first.
 class Files {
  public:
-  JudgedFile& of(const std::string& name) {
+  JudgedFile& of(const std::string& name, const std::string& path) {
     const auto [place, is_new] = places_.emplace(name, files_.size());
-    if (is_new) files_.push_back({name, true, {}});
+    if (is_new) files_.push_back({path, true, {}});
     return files_[place->second];
-  }
-  /// A log's verdict never depends on what is added.
-  void add(const std::string& name, const Finding& finding, bool is_log) {
-    JudgedFile& file = of(name);
-    if (!is_log && finding.severity == Finding::Severity::kError) file.passed = false;
-    file.findings.push_back(finding);
   }
   std::vector<JudgedFile> take() && { return std::move(files_); }
 
@@ -30,25 +24,46 @@ class Files {
   std::map<std::string, std::size_t> places_;
 };
 
+/// Logs that fail and are forgiven, by name.
+std::set<std::string> forgiven_in(const CheckedSubmission& submission) {
+  std::set<std::string> names;
+  for (const submission::PackageSet& set : submission.report.sets) {
+    if (!set.forgives_failing_runs) continue;
+    for (const std::string& run : set.failing_runs) names.insert(set.name + "/" + run);
+  }
+  return names;
+}
+
+void add_submission(const CheckedSubmission& submission, Files& files) {
+  for (const submission::PackageFinding& found : submission.report.findings) {
+    const auto path = found.path == "." ? submission.path : submission.path / found.path;
+    JudgedFile& file = files.of(found.path, path.generic_string());
+    if (found.finding.severity == Finding::Severity::kError) file.passed = false;
+    file.findings.push_back(found.finding);
+  }
+}
+
 }  // namespace
 
 std::vector<JudgedFile> judged_files(const CheckReport& report) {
   Files files;
-  for (const CheckedFile& file : report.files) {
-    files.of(file.name).passed = file.judgement.passes;
-    for (const auto& found : file.judgement.findings) files.add(file.name, found.finding, true);
-    for (const Finding& finding : file.audit) files.add(file.name, finding, true);
+  const std::set<std::string> forgiven =
+      report.submission ? forgiven_in(*report.submission) : std::set<std::string>();
+  for (const CheckedFile& log : report.files) {
+    JudgedFile& file = files.of(log.name, log.path.generic_string());
+    file.passed = log.judgement.passes || forgiven.contains(log.name);
+    for (const auto& found : log.judgement.findings) file.findings.push_back(found.finding);
+    file.findings.insert(file.findings.end(), log.audit.begin(), log.audit.end());
   }
-  std::set<std::string> logs;
-  for (const CheckedFile& file : report.files) logs.insert(file.name);
   for (const CheckedSet& set : report.sets) {
-    for (const Finding& finding : set.audit) files.add(set.name, finding, false);
-    if (set.rcp) files.add(set.name, submission::finding_of(*set.rcp), false);
+    if (set.audit.empty() && !set.rcp) continue;
+    JudgedFile& folder = files.of(set.name, set.path.generic_string());
+    folder.findings.insert(folder.findings.end(), set.audit.begin(), set.audit.end());
+    if (!set.rcp) continue;
+    folder.passed = !set.rcp->fails();
+    folder.findings.push_back(submission::finding_of(*set.rcp));
   }
-  if (!report.submission) return std::move(files).take();
-  for (const auto& found : report.submission->report.findings) {
-    files.add(found.path, found.finding, logs.contains(found.path));
-  }
+  if (report.submission) add_submission(*report.submission, files);
   return std::move(files).take();
 }
 

@@ -11,13 +11,15 @@ namespace analysis::report {
 
 /// What was found in one file or folder. Findings may carry rules of the catalogue and others.
 struct JudgedFile {
-  std::string file;  ///< its path, any bytes
+  std::string file;  ///< its path as it was found, any bytes
   bool passed = true;
   std::vector<Finding> findings;
 };
 
-/// Each log, then each folder and other file that something was found in. A log passes by the rules
-/// of its round; a folder or other file unless it has an error.
+/// Each log, then each folder and other file that something was found in; one fails exactly where
+/// the exit code of the command would fail for it: a log by the rules of its round, unless its
+/// submission forgives that; a folder by its RCP test; anything by an error of the submission's
+/// check. The audit fails nothing.
 std::vector<JudgedFile> judged_files(const CheckReport& report);
 
 }  // namespace analysis::report

@@ -32,6 +32,7 @@ struct RunReport {
 /// The runs of one folder.
 struct SystemReport {
   std::string name;  ///< folder relative to the PATH it was found under
+  std::filesystem::path path;
   SystemFacts facts;
   std::vector<Finding> findings;
 };

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "analysis/audit_rules.h"
@@ -17,11 +18,17 @@
 namespace analysis::report {
 namespace {
 
-/// Rules of a verdict that stand in no file of rules.
-constexpr std::pair<std::string_view, std::string_view> kRulesOfLogs[] = {
-    {"log/record", "What follows the token ':::MLLOG ' is a record: a JSON object with its keys."},
-    {"log/records", "A log holds at least one record."},
-    {"log/format", "The formats before round 0.7 are not judged, so such a log fails."}};
+/// Of verdicts: the rules that stand in no file of rules.
+constexpr CatalogueRule kOfVerdicts[] = {
+    {"verdict", "error", "A log, folder or file breaks a rule of its round or of submissions.",
+     "this program, in SARIF", ""},
+    {"log/record", "error",
+     "What follows the token ':::MLLOG ' is a record: a JSON object with its members.",
+     "mlcommons/logging compliance_checker", ""},
+    {"log/records", "error", "A log holds at least one record.",
+     "mlcommons/logging compliance_checker", ""},
+    {"log/format", "error", "The formats before round 0.7 are not judged, so such a log fails.",
+     "mlcommons/logging compliance_checker", ""}};
 
 std::string list_of_all() {
   std::size_t widest = 0;
@@ -31,7 +38,8 @@ std::string list_of_all() {
     const std::string_view severity = rule.severity.empty() ? "depends" : rule.severity;
     list += fmt::format("{:<{}}  {:<7}  {}\n", rule.id, widest, severity, rule.meaning);
   }
-  return list + "Rules of verdicts, such as common/run_stop/count, are listed by --rules.\n";
+  return list +
+         "Further rules of verdicts, such as common/run_stop/count, are listed by --rules.\n";
 }
 
 std::string text_of(const CatalogueRule& rule) {
@@ -68,9 +76,6 @@ std::string text_of_verdict_rule(const std::string& file, const std::string& key
 }
 
 std::string explain_verdict_rule(const std::string& id, const mllog::rules::RuleBook& book) {
-  for (const auto& [name, meaning] : kRulesOfLogs) {
-    if (id == name) return fmt::format("{} (verdict)\n  {}\n", name, meaning);
-  }
   const std::size_t slash = id.find('/');
   if (slash == std::string::npos) return "";
   const std::string behind = id.substr(slash + 1);
@@ -81,7 +86,7 @@ std::string explain_verdict_rule(const std::string& id, const mllog::rules::Rule
 
 const std::vector<CatalogueRule>& rule_catalogue() {
   static const std::vector<CatalogueRule> all = [] {
-    std::vector<CatalogueRule> rules;
+    std::vector<CatalogueRule> rules(std::begin(kOfVerdicts), std::end(kOfVerdicts));
     for (const AuditRule& rule : audit_rules()) {
       rules.push_back({rule.id, to_string(rule.severity), rule.meaning, rule.source, rule.advice});
     }

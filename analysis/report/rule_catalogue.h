@@ -1,4 +1,4 @@
-// Every rule that findings name, with what it means.
+// The rules that findings name, with what they mean.
 // Hides that the audit, the check of submissions and the verdicts keep their rules apart.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace analysis::report {
 
-/// A rule of the audit or of the check of a submission.
+/// A rule of the audit, of the check of a submission, or of every verdict.
 struct CatalogueRule {
   std::string_view id;
   std::string_view severity;  ///< "note", "warning", "error"; "" where it depends
@@ -19,7 +19,8 @@ struct CatalogueRule {
   std::string_view advice;  ///< "" where the meaning says it
 };
 
-/// Those of the audit, then those of the check of a submission, each in its own order.
+/// Those of every verdict, of the audit, and of the check of a submission, each in its own order.
+/// Not those of the rounds' files of rules, which name them "file/key/aspect".
 const std::vector<CatalogueRule>& rule_catalogue();
 
 /// What `trainmark check --explain RULE` prints: a rule of the catalogue in full; for a rule of a

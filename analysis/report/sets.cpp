@@ -3,27 +3,18 @@
 #include "analysis/report/sets.h"
 
 #include <map>
-#include <system_error>
 #include <utility>
 
+#include "analysis/find_logs.h"
+
 namespace analysis::report {
-namespace {
-
-/// The folder a log lies in, from the root on: the submission around it is looked for above.
-std::filesystem::path folder_of(const std::filesystem::path& log) {
-  std::error_code failed;
-  const std::filesystem::path full = std::filesystem::absolute(log, failed);
-  return (failed ? log : full.lexically_normal()).parent_path();
-}
-
-}  // namespace
 
 std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs) {
   std::map<std::string, std::vector<const PlacedRun*>> sets;
   for (const PlacedRun& run : runs) sets[*run.folder].push_back(&run);
   std::vector<SystemReport> systems;
   for (const auto& [name, members] : sets) {
-    const std::filesystem::path folder = folder_of(*members.front()->path);
+    const std::filesystem::path folder = full_path(*members.front()->path).parent_path();
     if (!counts_for_a_set(folder)) continue;
     std::vector<SetMember> logs;
     for (const PlacedRun* run : members) {
@@ -31,6 +22,7 @@ std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs) {
     }
     SystemReport system;
     system.name = name;
+    system.path = members.front()->path->parent_path();
     system.facts = system_facts_of(folder, logs, system.findings);
     systems.push_back(std::move(system));
   }

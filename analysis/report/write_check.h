@@ -15,7 +15,7 @@ namespace analysis::report {
 void write_check_text(std::ostream& out, const CheckReport& report, bool quiet);
 /// {"schema": 1, "files": {name: {verdict, ruleset, why_this_ruleset, rule_files, failing_keys,
 /// findings, audit}}, "sets": {folder: {audit, rcp}}, "submission": null or {verdict, round,
-/// why_this_round, folders, findings}, "problems": [...]}, with a line end.
+/// why_this_round, submissions, folders, findings}, "problems": [...]}, with a line end.
 std::string check_json_text(const CheckReport& report);
 
 /// The rules that a log of the benchmark could be judged by in that round, in words.

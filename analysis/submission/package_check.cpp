@@ -27,7 +27,6 @@ constexpr char kParams[] = "package_checker_params";
 constexpr char kScalingFile[] = "scaling.json";
 /// Seeds and convergence are checked from this round on.
 constexpr char kFirstRound[] = "1.0";
-constexpr std::size_t kMostFailingRuns = 1;
 /// Score factors are written with this precision at least.
 constexpr double kFactorTolerance = 1e-4;
 
@@ -51,7 +50,7 @@ class SubmissionCheck {
   Bypasses read_params(const fs::path& folder, Bypasses inherited);
   void count_files(const BenchmarkFolder& folder, PackageSet& set);
   void count_failures(const PackageRuns& runs, PackageSet& set);
-  void check_randomness(const PackageRuns& runs, const PackageSet& set, bool is_meant_closed);
+  void check_randomness(const PackageRuns& runs, const PackageSet& set, Severity severity);
   void check_convergence(const PackageRuns& runs, PackageSet& set, Severity severity);
   void check_scaling(const BenchmarkFolder& folder, const PackageSet& set);
   std::optional<double> scaling_factor(const BenchmarkFolder& folder, const fs::path& path);
@@ -73,6 +72,12 @@ std::vector<PackageFinding> SubmissionCheck::findings() && {
   for (const fs::path& folder : submission_.system_folders) {
     const Bypasses given{options_.rcp.bypass, options_.seed_checker_bypass};
     system_bypasses_[folder.filename().string()] = read_params(folder, given);
+  }
+  const fs::path misplaced = submission_.path / kParams;
+  std::error_code failed;
+  if (fs::exists(misplaced, failed)) {
+    findings_.add(Severity::kWarning, tree_.name_of(misplaced), "params.misplaced",
+                  "has no effect here, expected in results/<system> or a folder of a benchmark");
   }
   for (const BenchmarkFolder& folder : submission_.benchmarks) check_folder(folder);
   check_repository(submission_, tree_, findings_);
@@ -122,8 +127,13 @@ void SubmissionCheck::check_folder(const BenchmarkFolder& folder) {
   const SystemDescription* const description = description_of(folder);
   if (description) compare_with_logs(*description, runs, findings_);
   if (tree_.round.at_least(kFirstRound) && description && description->is_meant_closed()) {
-    check_randomness(runs, set, description->is_closed());
-    check_convergence(runs, set, description->is_closed() ? Severity::kError : Severity::kWarning);
+    const Severity severity = description->is_closed() ? Severity::kError : Severity::kWarning;
+    check_randomness(runs, set, severity);
+    check_convergence(runs, set, severity);
+  }
+  if (tree_.round.at_least(kFirstRound) && !description) {
+    findings_.add(Severity::kWarning, set.name, "package.not-judged",
+                  "seeds and convergence are not checked: no description tells the division");
   }
   if (set.scaling == Scaling::kWeak) check_throughput(runs, description, findings_);
   check_scaling(folder, set);
@@ -197,20 +207,22 @@ void SubmissionCheck::count_failures(const PackageRuns& runs, PackageSet& set) {
                               runs.runs.size()));
   }
   if (failing.empty()) return;
-  const bool is_tolerated = failing.size() <= kMostFailingRuns;
+  const std::int64_t most =
+      package_facts().failing_runs_tolerated(tree_.round.usage, set.benchmark);
+  const bool is_tolerated = static_cast<std::int64_t>(failing.size()) <= most;
+  set.forgives_failing_runs = is_tolerated;
   findings_.add(is_tolerated ? Severity::kWarning : Severity::kError, set.name,
                 is_tolerated ? "package.dropped-run" : "package.failing-runs",
                 is_tolerated
-                    ? fmt::format("{} fails and counts as the slowest run, which is dropped",
-                                  *failing.begin())
-                    : fmt::format("{} runs fail, at most {} may: {}", failing.size(),
-                                  kMostFailingRuns, fmt::join(failing, ", ")));
+                    ? fmt::format("{}: fails and counts as the slowest run, which is dropped",
+                                  fmt::join(failing, ", "))
+                    : fmt::format("{} runs fail, at most {} may: {}", failing.size(), most,
+                                  fmt::join(failing, ", ")));
 }
 
 void SubmissionCheck::check_randomness(const PackageRuns& runs, const PackageSet& set,
-                                       bool is_closed) {
-  const bool counts = is_closed && !set.bypasses_seeds;
-  check_seeds(runs, counts ? Severity::kError : Severity::kWarning, findings_);
+                                       Severity severity) {
+  check_seeds(runs, set.bypasses_seeds ? Severity::kWarning : severity, findings_);
   seeds_.check(runs, findings_);
 }
 

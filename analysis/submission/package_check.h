@@ -29,6 +29,7 @@ struct PackageSet {
   std::int64_t runs = 0;
   std::optional<std::int64_t> runs_required;  ///< throughput: at least; else exactly
   std::vector<std::string> failing_runs;      ///< not compliant, or without its power measurement
+  bool forgives_failing_runs = false;         ///< there are some, but no more than may be
   bool bypasses_rcp = false, bypasses_seeds = false;
   std::optional<RcpResult> rcp;  ///< closed division since round 1.0
 };

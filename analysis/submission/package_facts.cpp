@@ -50,6 +50,13 @@ UsageFacts read_usage(const json& root, const ObjectReader& in, const std::strin
   for (const std::string& name : keys_of(root, "/" + usage + "/runs_required")) {
     facts.runs_required[name] = runs.required(name, "log files of a folder", base::at_least(1));
   }
+  if (in.has("failing_runs_tolerated")) {
+    const ObjectReader tolerated = in.object("failing_runs_tolerated", "where it is not one");
+    for (const std::string& name : keys_of(root, "/" + usage + "/failing_runs_tolerated")) {
+      facts.failing_runs_tolerated[name] =
+          tolerated.required(name, "runs of a folder that may fail", base::at_least(1));
+    }
+  }
   for (const auto& [round, names] : facts.benchmarks) {
     for (const std::string& name : names) {
       if (facts.runs_required.contains(name)) continue;
@@ -116,6 +123,14 @@ std::optional<std::int64_t> PackageFacts::runs_required(const std::string& usage
   const auto found = facts->second.runs_required.find(benchmark);
   if (found == facts->second.runs_required.end()) return std::nullopt;
   return found->second;
+}
+
+std::int64_t PackageFacts::failing_runs_tolerated(const std::string& usage,
+                                                  const std::string& benchmark) const {
+  const auto facts = usages.find(usage);
+  if (facts == usages.end()) return 1;
+  const auto found = facts->second.failing_runs_tolerated.find(benchmark);
+  return found == facts->second.failing_runs_tolerated.end() ? 1 : found->second;
 }
 
 PackageFacts parse_package_facts(const std::string& text, const std::string& name) {

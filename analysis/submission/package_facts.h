@@ -25,6 +25,7 @@ struct SystemDescriptionFacts {
 struct UsageFacts {
   std::map<std::string, std::vector<std::string>> benchmarks;  ///< by round
   std::map<std::string, std::int64_t> runs_required;           ///< by benchmark
+  std::map<std::string, std::int64_t> failing_runs_tolerated;  ///< by benchmark; of others one
 };
 
 struct PackageFacts {
@@ -36,6 +37,8 @@ struct PackageFacts {
                                              const std::string& round) const;
   std::optional<std::int64_t> runs_required(const std::string& usage,
                                             const std::string& benchmark) const;
+  /// Runs of a folder that may fail: they count as the slowest, which scoring drops.
+  std::int64_t failing_runs_tolerated(const std::string& usage, const std::string& benchmark) const;
 };
 
 /// The embedded facts. Throws ConfigError when they break their own schema.

@@ -23,6 +23,8 @@ constexpr std::array kRules = {
                 "most two folders down.",
                 kPolicies},
     PackageRule{"package.no-results", "A submission has a folder results/.", kPackageChecker},
+    PackageRule{"package.nothing-judged",
+                "A submission has results of at least one benchmark of the round.", kOwn},
     PackageRule{"package.no-benchmarks",
                 "A submission has its source code in benchmarks/; a note, since no tool reads it.",
                 kPolicies},
@@ -47,21 +49,27 @@ constexpr std::array kRules = {
                 "A folder holds as many result_*.txt as its benchmark requires; of throughput runs "
                 "at least as many.",
                 kPackageChecker},
-    PackageRule{"package.failing-runs",
-                "At most one run of a folder breaks the round's rules or lacks its power.",
-                kPackageChecker},
+    PackageRule{
+        "package.failing-runs",
+        "At most one run of a folder, of unet3d four, breaks the round's rules or lacks its "
+        "power.",
+        kPackageChecker},
     PackageRule{"package.dropped-run",
-                "One run that fails is tolerated: it counts as the slowest, which olympic scoring "
-                "drops.",
+                "One run that fails, of unet3d up to four, is tolerated: it counts as the slowest, "
+                "which olympic scoring drops.",
                 kPackageChecker},
     PackageRule{"package.not-judged",
-                "Some logs were not held against the rules of the round, so nothing is known of "
-                "them.",
+                "All logs were held against the rules of the round, their seeds and convergence "
+                "against those of their division.",
                 kOwn},
     PackageRule{"params.bypass",
                 "An option of package_checker_params is in force: rcp-bypass, seed-checker-bypass. "
                 "Blanks and line ends around it do not matter (the official checker ignores an "
                 "option that ends with a newline).",
+                kPackageChecker},
+    PackageRule{"params.misplaced",
+                "package_checker_params lies in results/<system> or in a folder of a benchmark; no "
+                "tool reads it elsewhere.",
                 kPackageChecker},
     PackageRule{"params.unknown-option",
                 "package_checker_params holds nothing but rcp-bypass and seed-checker-bypass.",

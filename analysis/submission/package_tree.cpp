@@ -10,6 +10,7 @@
 
 #include "analysis/find_logs.h"
 #include "analysis/submission/package_facts.h"
+#include "analysis/systems.h"
 
 namespace analysis::submission {
 namespace {
@@ -99,6 +100,10 @@ void Reader::read_submission(const fs::path& folder) {
       }
     }
   }
+  if (is_folder(folder / "results") && submission.benchmarks.empty()) {
+    tell(Severity::kError, folder / "results", "package.nothing-judged",
+         "expected results of a benchmark of the round, found none");
+  }
   tree_.submissions.push_back(std::move(submission));
 }
 
@@ -181,7 +186,7 @@ void Reader::read_set(BenchmarkFolder& set) {
 }
 
 void Reader::judge_side_folder(const BenchmarkFolder& set, const fs::path& entry) {
-  if (!is_side_folder(name(entry))) {
+  if (counts_for_a_set(entry)) {
     tell(Severity::kWarning, entry, "package.stray-entry",
          "no folder that is known beside results");
   } else if (name(entry) == "pruned_results" && set.scaling != Scaling::kWeak) {
@@ -213,11 +218,6 @@ std::vector<fs::path> entries_of(const fs::path& folder, std::string& problem) {
     return natural_less(one.filename().string(), other.filename().string());
   });
   return found;
-}
-
-bool is_side_folder(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kSide = {"pruned_results", "logs", "raw_logs", "power"};
-  return std::find(kSide.begin(), kSide.end(), name) != kSide.end();
 }
 
 PackageTree read_package_tree(const fs::path& root, const PackageRound& round) {

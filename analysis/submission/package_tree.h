@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "runner/mllog/finding.h"
@@ -66,8 +65,5 @@ PackageTree read_package_tree(const std::filesystem::path& root, const PackageRo
 /// What stands in a folder, by name, numbers by value; empty, with `problem`, if it cannot be read.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder,
                                               std::string& problem);
-
-/// Folders that hold other things than a set's runs: pruned_results, logs, raw_logs, power.
-bool is_side_folder(std::string_view name);
 
 }  // namespace analysis::submission

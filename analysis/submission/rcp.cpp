@@ -13,14 +13,10 @@
 namespace analysis::submission {
 namespace {
 
-/// One failed run takes the place of the slowest; more cannot be dropped.
-constexpr std::int64_t kMostFailedRuns = 1;
-constexpr std::size_t kRejected = 1;
-
 std::string text(double value) { return fmt::format("{:.6g}", value); }
 
 /// A difference to a least mean, which is known to 1e-4 only.
-std::string difference_text(double value) { return fmt::format("{:.4g}", value); }
+std::string difference_text(double value) { return fmt::format("{:.5g}", value); }
 
 /// One test, from the runs to the words.
 class Test {
@@ -53,6 +49,9 @@ class Test {
 };
 
 RcpResult Test::result() && {
+  for (const RcpEraFacts& row : rcp_eras()) {
+    if (row.era == options_.era) result_.era = row.name;
+  }
   if (!agree()) return std::move(result_);
   if (set_ == nullptr || set_->points.empty()) {
     end(RcpOutcome::kNoReferencePoints,
@@ -60,6 +59,7 @@ RcpResult Test::result() && {
     return std::move(result_);
   }
   result_.unit = set_->unit;
+  result_.source = set_->source;
   curve_.emplace(*set_, options_.era);
   if (!has_numbers()) return std::move(result_);
   find_reference();
@@ -74,16 +74,19 @@ bool Test::agree() {
     end(RcpOutcome::kTooFewRuns, "no runs");
     return false;
   }
-  const std::string& first = runs_.front().name;
+  std::string first;  // that gave the batch size
   for (const RcpRun& run : runs_) {
     if (result_.benchmark.empty()) result_.benchmark = run.benchmark;
     if (run.benchmark != result_.benchmark) {
-      end(RcpOutcome::kMixedRuns,
-          fmt::format("runs of different benchmarks: '{}' in {}, '{}' in {}", result_.benchmark,
-                      first, run.benchmark, run.name));
+      end(RcpOutcome::kMixedRuns, fmt::format("runs of different benchmarks: '{}' and '{}' in {}",
+                                              result_.benchmark, run.benchmark, run.name));
       return false;
     }
-    if (!result_.batch_size) result_.batch_size = run.batch_size;
+    // As the official checker has it, only a log behind the first that gives one must give it too.
+    if (!result_.batch_size) {
+      result_.batch_size = run.batch_size;
+      first = run.name;
+    }
     if (run.batch_size != result_.batch_size) {
       const std::string other = run.batch_size ? text(*run.batch_size) : "none";
       end(RcpOutcome::kMixedRuns, fmt::format("runs of different batch sizes: {} in {}, {} in {}",
@@ -107,16 +110,16 @@ bool Test::has_numbers() {
   }
   const std::int64_t failed = std::count_if(runs_.begin(), runs_.end(),
                                             [](const RcpRun& run) { return !run.converged_after; });
-  if (failed > kMostFailedRuns) {
+  constexpr auto most = static_cast<std::int64_t>(kDroppedOnEachSide);
+  if (failed > most) {
     end(RcpOutcome::kInsufficientConvergence,
         fmt::format("insufficient convergence: {} of {} runs did not converge, at most {} may",
-                    failed, runs_.size(), kMostFailedRuns));
-    result_.advice.push_back(
-        fmt::format("{} more converged runs are needed", failed - kMostFailedRuns));
+                    failed, runs_.size(), most));
+    result_.advice.push_back(fmt::format("{} more converged runs are needed", failed - most));
     return false;
   }
   std::sort(converged.begin(), converged.end());
-  const std::span<const double> counted = without_extremes(converged, kRejected);
+  const std::span<const double> counted = without_extremes(converged, kDroppedOnEachSide);
   if (counted.empty()) {
     end(RcpOutcome::kTooFewRuns,
         fmt::format("{} runs: nothing is left without the fastest and the slowest, {} are required",
@@ -223,7 +226,7 @@ void Test::advise() {
 
 void Test::advise_faster() {
   const double lacking = result_.reference->least_mean - *result_.submission_mean;
-  const auto counted = static_cast<double>(runs_.size() - 2 * kRejected);
+  const auto counted = static_cast<double>(runs_.size() - 2 * kDroppedOnEachSide);
   result_.advice.push_back(
       fmt::format("to pass, the mean must rise by {} {} to {}: {} {} more over the {} counted runs",
                   difference_text(lacking), result_.unit, text(result_.reference->least_mean),

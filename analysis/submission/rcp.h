@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/submission/rcp_collector.h"
@@ -36,6 +37,8 @@ struct RcpResult {
   bool passed = false;
   bool bypassed = false;  ///< passed only because options.bypass was set
   std::string benchmark;
+  std::string_view era;  ///< whose statistics: RcpEraFacts::name
+  std::string source;    ///< of the reference points
   std::string unit;
   std::optional<double> batch_size;
   /// Mean over the runs without fastest and slowest; a failed run is the slowest.

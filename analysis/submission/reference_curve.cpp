@@ -14,8 +14,6 @@ namespace {
 constexpr double kAlpha = 0.05;
 /// The official checker stops its bisection here, in epochs.
 constexpr double kBisectionStep = 1e-4;
-/// Fastest and slowest runs that do not count, each.
-constexpr std::size_t kRejected = 1;
 
 constexpr std::array kEras = {
     RcpEraFacts{RcpEra::kHead, "head",
@@ -42,7 +40,7 @@ ConvergencePoint make_point(double batch_size, const MeanTest& test) {
 ConvergencePoint point_of(const ReferencePoint& reference, std::int64_t submission_runs,
                           RcpEra era) {
   const std::span<const double> all = reference.converged_after;
-  const std::span<const double> counted = without_extremes(all, kRejected);
+  const std::span<const double> counted = without_extremes(all, kDroppedOnEachSide);
   MeanTest test;
   test.mean = mean_of(counted);
   test.stdev = population_stdev(era == RcpEra::kHead ? all : counted);
@@ -86,7 +84,8 @@ double MeanTest::least_mean() const {
   double low = 0.0;
   double high = mean;
   double middle = (low + high) / 2.0;
-  while (high - low > kBisectionStep) {
+  // Of means beyond all epochs and samples neighbouring numbers are further apart.
+  while (high - low > kBisectionStep && middle > low && middle < high) {
     (p_value(middle) > kAlpha ? high : low) = middle;
     middle = (low + high) / 2.0;
   }
@@ -95,7 +94,7 @@ double MeanTest::least_mean() const {
 
 ReferenceCurve::ReferenceCurve(const ReferenceSet& set, RcpEra era)
     : runs_required_(set.runs_required) {
-  const auto counted = runs_required_ - static_cast<std::int64_t>(2 * kRejected);
+  const auto counted = runs_required_ - static_cast<std::int64_t>(2 * kDroppedOnEachSide);
   for (const ReferencePoint& point : set.points) {
     points_.push_back(point_of(point, counted, era));
   }

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "analysis/benchmark.h"
+#include "analysis/submission/package_facts.h"
 #include "analysis/submission/submission_rules.h"
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
@@ -173,15 +174,16 @@ std::optional<ReferenceSet> reference_points(const std::string& usage, const std
 ReferenceSet read_custom_points(const std::string& path, const std::string& usage,
                                 const std::string& benchmark) {
   const Benchmark* const row = find_benchmark(benchmark);
-  if (row == nullptr) {
+  const auto runs = package_facts().runs_required(usage, benchmark);
+  if (!runs && !row) {
     throw ConfigError(
         fmt::format("{}: '{}' is no benchmark whose number of runs is known", path, benchmark));
   }
   ReferenceSet set;
   set.usage = usage;
   set.benchmark = benchmark;
-  set.unit = row->epoch_meaning == EpochMeaning::kSamples ? "samples" : "epochs";
-  set.runs_required = row->runs_required;
+  set.unit = row && row->epoch_meaning == EpochMeaning::kSamples ? "samples" : "epochs";
+  set.runs_required = runs ? *runs : row->runs_required;
   set.source = path;
   const json records = base::load_config(path, {});
   for (const auto& [name, record] : records.items()) {
@@ -197,9 +199,8 @@ ReferenceSet read_custom_points(const std::string& path, const std::string& usag
 std::optional<ReferenceSet> points_of(const std::string& usage, const std::string& round,
                                       const std::string& benchmark,
                                       const std::string& custom_points) {
-  if (custom_points.empty() || !find_benchmark(benchmark)) {
-    return reference_points(usage, round, benchmark);
-  }
+  if (custom_points.empty()) return reference_points(usage, round, benchmark);
+  if (!package_facts().runs_required(usage, benchmark) && !find_benchmark(benchmark)) return {};
   return read_custom_points(custom_points, usage, benchmark);
 }
 

@@ -1,5 +1,6 @@
 // Any bytes as a configuration file and its overrides: a ConfigError or a value, never a crash.
 // Hides how the input is divided: overrides stand before the first empty line, one a line.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

@@ -16,7 +16,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   submission::PackageFindings findings;
   const auto description = submission::check_description(text, "demo.json", round, findings);
   if (description) {
-    submission::PackageRuns runs;
+    const submission::BenchmarkFolder folder;
+    submission::PackageRuns runs{&folder, {}};
     runs.runs.push_back({"result_0.txt", "demo/result_0.txt", {}});
     runs.runs[0].log.number_of_nodes = 4.0;
     runs.runs[0].log.division = "closed";

@@ -2,7 +2,6 @@
 // round: a verdict with its reasons, never an exception or a crash.
 // Hides how the input is divided: its first byte chooses the round.
 #include <cstdint>
-#include <map>
 #include <sstream>
 #include <string>
 #include <vector>

@@ -1,19 +1,22 @@
-// Any bytes as a file of rules, alone and over the program's own: a ConfigError, or rules that can be
-// applied, put in words and kept.
-// Hides a log that most rules look at.
+// Any bytes as a file of rules, alone and over the program's own: a ConfigError, or rules that can
+// be applied, put in words and kept. Hides a log that most rules look at.
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runner/base/error.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/record_reader.h"
+#include "runner/mllog/rules/embedded_rules.h"
 #include "runner/mllog/rules/judge.h"
 #include "runner/mllog/rules/rule_book.h"
 #include "runner/mllog/rules/words.h"
-#include "tests/fuzz/memory_file.h"
 
 namespace {
+
+using mllog::rules::RuleDocument;
 
 constexpr char kLog[] =
     ":::MLLOG {\"time_ms\": 1, \"key\": \"submission_division\", \"value\": \"closed\"}\n"
@@ -34,13 +37,36 @@ void apply(const mllog::rules::Ruleset& ruleset) {
   }
 }
 
+RuleDocument read(const std::string& text, const std::string& name) {
+  return mllog::rules::read_rules(base::parse_strict_json(text, name, base::JsonComments::kAllowed),
+                                  name);
+}
+
+/// Those of HPC, whose rounds are few.
+const std::vector<RuleDocument>& own_rules() {
+  static const std::vector<RuleDocument> all = [] {
+    std::vector<RuleDocument> documents;
+    for (const base::EmbeddedFile& file : mllog::rules::embedded_rules()) {
+      if (!file.name.starts_with("hpc/")) continue;
+      documents.push_back(read(std::string(file.text), std::string(file.name)));
+    }
+    return documents;
+  }();
+  return all;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string text(reinterpret_cast<const char*>(data), size);
+  std::vector<RuleDocument> documents;
+  if (text.starts_with('+')) {
+    documents = own_rules();
+    text.erase(0, 1);
+  }
   try {
-    const std::string text(reinterpret_cast<const char*>(data), size);
-    const auto json = base::parse_strict_json(text, "fuzz.json", base::JsonComments::kAllowed);
-    const mllog::rules::RuleBook book({mllog::rules::read_rules(json, "fuzz.json")});
+    documents.push_back(read(text, "fuzz.json"));
+    const mllog::rules::RuleBook book(std::move(documents));
     for (const auto& round : book.rounds()) {
       if (!round.no_rules_because.empty()) continue;
       try {
@@ -48,6 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       } catch (const base::ConfigError&) {
       }
     }
+  } catch (const base::DataError&) {
   } catch (const base::ConfigError&) {
   }
   return 0;

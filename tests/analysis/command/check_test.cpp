@@ -6,10 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "checking.h"
+#include "analysis/command/checking.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
 
@@ -35,7 +36,7 @@ TEST(Check, PassesGoodLogs) {
   EXPECT_EQ(outcome.code, ExitCode::kSuccess);
   EXPECT_THAT(outcome.out, HasSubstr("hpc_v1.0/result_1.txt: SUCCESS under hpc-1.0.0 (the path "
                                      "names hpc_v1.0)\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("1 log judged: 1 SUCCESS, 0 FAIL\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 log judged: 1 SUCCESS, 0 FAIL; audit: "));
 }
 
 TEST(Check, FailsIfOneLogFails) {
@@ -48,14 +49,41 @@ TEST(Check, FailsIfOneLogFails) {
   EXPECT_THAT(outcome.out, HasSubstr("result_2.txt: FAIL"));
   const auto lines = std::count(bad.begin(), bad.end(), '\n');
   EXPECT_THAT(outcome.out, HasSubstr("result_2.txt:" + std::to_string(lines) + ":1: error: not a"));
-  EXPECT_THAT(outcome.out, HasSubstr("2 logs judged: 1 SUCCESS, 1 FAIL\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("2 logs judged: 1 SUCCESS, 1 FAIL"));
+}
+
+TEST(Check, SaysOfWhatIsNoLogOnlyThat) {
+  const TemporaryDirectory folder;
+  const Outcome outcome = check(reading({folder.write("notes.md", "# Notes\n")}));
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("the log holds no record [log/records]"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("submission_org")));
+}
+
+TEST(Check, CountsLogsThatOnlyTheCommonRulesJudge) {
+  const TemporaryDirectory folder;
+  std::string log = good_log();
+  log.replace(log.find("cosmoflow"), 9, "bert");
+  CheckOptions options = reading({folder.write("result_1.txt", log)});
+  options.round = "training-4.0";
+  options.quiet = true;
+  EXPECT_THAT(check(options).out, HasSubstr("; 1 by the common rules alone"));
+}
+
+TEST(Check, ShowsAFewOfOneWarning) {
+  const TemporaryDirectory folder;
+  std::string log = good_log();
+  for (int i = 0; i < 5; ++i) folder.write("hpc_v1.0/result_" + std::to_string(i) + ".txt", log);
+  EXPECT_THAT(check(reading({folder.path().string()})).out,
+              testing::ContainsRegex("  2 more audit warnings .seed-missing., all in the JSON"));
 }
 
 TEST(Check, TellsOfPassingLogsTheirNumberAloneWhenQuiet) {
   const TemporaryDirectory folder;
   CheckOptions options = reading({folder.write("result_1.txt", good_log())});
   options.quiet = true;
-  EXPECT_EQ(check(options).out, "1 log judged: 1 SUCCESS, 0 FAIL\n");
+  EXPECT_THAT(check(options).out,
+              testing::MatchesRegex("1 log judged: 1 SUCCESS, 0 FAIL; audit: .*\n"));
 }
 
 TEST(Check, WritesOneJsonDocument) {
@@ -110,7 +138,7 @@ TEST(Check, WritesSarifAndJunit) {
   EXPECT_GT(sarif["runs"][0]["results"].size(), 1u);
   EXPECT_THAT(base::content(options.junit), HasSubstr("<failure"));
   options.junit = options.paths[0];
-  EXPECT_THAT(refusal(options), HasSubstr("is one of the logs that are read"));
+  EXPECT_THAT(refusal(options), HasSubstr("is one of the files that are read"));
 }
 
 TEST(Check, ExplainsRules) {
@@ -197,14 +225,32 @@ TEST(Check, EndsWithDataWhereNothingCouldBeRead) {
   EXPECT_EQ(outcome.code, ExitCode::kData);
   EXPECT_THAT(outcome.people, HasSubstr("no such file or folder"));
   const std::string good = folder.write("hpc_v1.0/result_1.txt", good_log());
-  EXPECT_EQ(check(reading({missing, good})).code, ExitCode::kIncomplete);
+  EXPECT_EQ(check(reading({missing, good})).code, ExitCode::kData) << "as analyze has it";
 }
 
 TEST(Check, NeverOverwritesALog) {
   const TemporaryDirectory folder;
   CheckOptions options = reading({folder.write("result_1.txt", good_log())});
   options.json = options.paths[0];
-  EXPECT_THAT(refusal(options), HasSubstr("is one of the logs"));
+  EXPECT_THAT(refusal(options), HasSubstr("is one of the files"));
+}
+
+TEST(Check, NeverOverwritesRulesNorWritesTwoThingsIntoOneFile) {
+  const TemporaryDirectory folder;
+  const std::string log = folder.write("result_1.txt", good_log());
+  CheckOptions options = reading({log});
+  options.overlays = {folder.write("rules/site.json", R"({"usage": "hpc", "files":
+      [{"file": "common", "rules": [{"key": "seed", "occurs": "any"}]}]})")};
+  options.json = options.overlays[0];
+  EXPECT_THAT(refusal(options), HasSubstr("is one of the files that are read"));
+  options.overlays = {(folder.path() / "rules").string()};
+  EXPECT_THAT(refusal(options), HasSubstr("lies in the folder"));
+  options.overlays.clear();
+  options.json = options.sarif = (folder.path() / "out").string();
+  EXPECT_THAT(refusal(options), HasSubstr("--json already goes there"));
+  options.sarif = "-";
+  EXPECT_THAT(refusal(options), HasSubstr("--sarif: expected a file or folder, got '-'"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "out"));
 }
 
 TEST(Check, ListsTheRulesInWords) {

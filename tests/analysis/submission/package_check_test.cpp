@@ -10,8 +10,8 @@
 #include <set>
 
 #include "analysis/submission/package_facts.h"
+#include "analysis/submission/submission_tree.h"
 #include "runner/base/temporary_directory.h"
-#include "submission_tree.h"
 
 namespace {
 
@@ -365,7 +365,7 @@ TEST(PackageCheck, ChecksEverySubmissionOfARound) {
   tree.remove("them/systems/demo.json");
   const PackageReport report = tree.check();
   EXPECT_EQ(report.sets.size(), 2u);
-  EXPECT_THAT(rules_of(report), ElementsAre("system.missing"));
+  EXPECT_THAT(rules_of(report), ElementsAre("system.missing", "package.not-judged"));
   EXPECT_EQ(finding_of(report, "system.missing").path, "them/results/demo");
 }
 
@@ -417,6 +417,21 @@ TEST(PackageFacts, CompareRoundsByNumber) {
   EXPECT_TRUE(at_least_round("10.0", "9.1"));
   EXPECT_TRUE(at_least_round("v4.1", "4.0"));
   EXPECT_FALSE(at_least_round("0.7", "1.0"));
+}
+
+TEST(PackageCheck, RefusesASubmissionOfNothing) {
+  SubmissionTree tree;
+  tree.remove(SubmissionTree::kFolder);
+  tree.write("us/results/demo/strong/unheard_of/result_0.txt", "");
+  const PackageReport report = tree.check();
+  EXPECT_FALSE(report.passes());
+  EXPECT_THAT(rules_of(report), testing::Contains("package.nothing-judged"));
+}
+
+TEST(PackageFacts, KnowHowManyRunsMayFail) {
+  EXPECT_EQ(package_facts().failing_runs_tolerated("training", "unet3d"), 4);
+  EXPECT_EQ(package_facts().failing_runs_tolerated("training", "resnet"), 1);
+  EXPECT_EQ(package_facts().failing_runs_tolerated("hpc", "oc20"), 1);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "submission_tree.h"
+#include "analysis/submission/submission_tree.h"
 
 namespace {
 
@@ -139,7 +139,7 @@ TEST(SystemDescription, IsNeededForEachSystem) {
   SubmissionTree tree;
   tree.remove(kDescription);
   const PackageReport report = tree.check();
-  EXPECT_THAT(rules_of(report), ElementsAre("system.missing"));
+  EXPECT_THAT(rules_of(report), ElementsAre("system.missing", "package.not-judged"));
   EXPECT_FALSE(report.passes());
 }
 
@@ -148,7 +148,7 @@ TEST(SystemDescription, IsAJsonObject) {
     SubmissionTree tree;
     tree.write(kDescription, text);
     const PackageReport report = tree.check();
-    EXPECT_THAT(rules_of(report), ElementsAre("system.unreadable")) << text;
+    EXPECT_THAT(rules_of(report), ElementsAre("system.unreadable", "package.not-judged")) << text;
     EXPECT_FALSE(report.passes());
   }
 }

@@ -7,8 +7,8 @@
 
 #include <sstream>
 
+#include "analysis/submission/submission_tree.h"
 #include "runner/mllog/record_reader.h"
-#include "submission_tree.h"
 
 namespace {
 

@@ -186,4 +186,10 @@ TEST(RcpEra, IsFoundByItsName) {
   EXPECT_EQ(find_rcp_era("2023"), nullptr);
 }
 
+TEST(ReferenceCurve, EndsItsSearchWhereNumbersAreFarApart) {
+  const MeanTest test{2.5e13, 1e12, 8, 3};
+  EXPECT_LT(test.least_mean(), test.mean);
+  EXPECT_GT(test.p_value(test.least_mean()), 0.04);
+}
+
 }  // namespace

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "submission_tree.h"
+#include "analysis/submission/submission_tree.h"
 
 namespace {
 
