@@ -43,8 +43,9 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   block("data/train");
   const Started job = start(mpirun(2) + TRAINMARK " run " + saved(config()));
   ASSERT_TRUE(comes([this] {
+    // The folder is made after the record.
     return content(result("1.txt")).find("staging_start") != std::string::npos &&
-           !fs::is_empty(folder_ / "near");
+           fs::exists(folder_ / "near") && !fs::is_empty(folder_ / "near");
   }));
   const pid_t victim = process_of(1);
   ASSERT_GT(victim, 0);
