@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/key_roles.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -84,24 +85,11 @@ constexpr std::array kCadences = {
     Cadence{"dlrm_dcnv2", kTwentieth, false, "20 times in an epoch"},
 };
 
-/// Settings that are looked at for what they are, whatever the benchmark: they belong into a log
-/// once, with one value.
-constexpr std::array kSettings = {keys::kSubmissionBenchmark,
-                                  keys::kSubmissionDivision,
-                                  keys::kSubmissionOrg,
-                                  keys::kSubmissionPlatform,
-                                  keys::kSubmissionStatus,
-                                  keys::kSubmissionPocName,
+/// Settings that are looked at for what they are, whatever the benchmark, beside those that a
+/// report shows: they belong into a log once, with one value.
+constexpr std::array kSettings = {keys::kSubmissionPocName,
                                   keys::kSubmissionPocEmail,
-                                  keys::kGlobalBatchSize,
-                                  keys::kTrainSamples,
-                                  keys::kEvalSamples,
-                                  keys::kSeed,
-                                  keys::kNumberOfNodes,
-                                  keys::kAcceleratorsPerNode,
-                                  keys::kNumberOfRanks,
                                   keys::kGradientAccumulationSteps,
-                                  keys::kOptName,
                                   keys::kSgdEndLearningRate,
                                   keys::kSgdWeightDecay,
                                   keys::kLarsEndLearningRate,
@@ -173,6 +161,7 @@ const Cadence* find_cadence(std::string_view benchmark) {
 const std::vector<std::string_view>& setting_keys() {
   static const std::vector<std::string_view> all = [] {
     std::vector<std::string_view> names(kSettings.begin(), kSettings.end());
+    names.insert(names.end(), config_keys().begin(), config_keys().end());
     for (const PolicyBound& bound : kBounds) names.push_back(bound.key);
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());

@@ -191,7 +191,7 @@ CheckReport checked(const CheckOptions& options, const RuleBook& book, const Wan
   using mllog::rules::Warnings;
   judging.warnings = options.werror ? Warnings::kAreErrors : Warnings::kAllowed;
   judging.reading = {options.threads, options.standard_input};
-  judging.test_convergence = options.rcp;
+  judging.test_convergence = options.rcp && !options.submission;  // which tests it too
   judging.package = package_options(options);
   if (options.submission) return report::check_submission(options.paths[0], book, judging);
   return report::check_logs(options.paths, book, judging);

@@ -26,22 +26,30 @@ using mllog::rules::RuleBook;
 using mllog::rules::Wanted;
 using submission::ReferenceSet;
 
+/// The rounds that the flags leave, the oldest first.
+std::vector<const Round*> rounds_left(const RuleBook& book, const CheckOptions& options) {
+  const auto choice = mllog::rules::choose_by_path(book, Wanted{options.usage, options.round}, "");
+  if (choice) return {choice->round};
+  std::vector<const Round*> rounds;
+  for (const Round& round : book.rounds()) {
+    if (options.usage.empty() || round.usage == options.usage) rounds.push_back(&round);
+  }
+  return rounds;
+}
+
 /// The newest round that the flags leave and that has rules for the benchmark.
 const Round& round_of_rules(const RuleBook& book, const CheckOptions& options) {
-  const Wanted wanted{options.usage, options.round};
-  const auto choice = mllog::rules::choose_by_path(book, wanted, "");
-  const Round* newest = nullptr;
-  std::vector<std::string> known;
-  for (const Round& round : book.rounds()) {
-    const bool wanted_usage = options.usage.empty() || round.usage == options.usage;
-    if (!wanted_usage || (choice && choice->round != &round)) continue;
-    if (round.judges(options.rules)) newest = &round;
-    known = round.benchmarks;
+  const std::vector<const Round*> rounds = rounds_left(book, options);
+  const auto newest = std::find_if(rounds.rbegin(), rounds.rend(), [&](const Round* round) {
+    return round->judges(options.rules);
+  });
+  if (newest != rounds.rend()) return **newest;
+  if (rounds.size() != 1) {
+    throw ConfigError("--rules: no round has rules for the benchmark " + options.rules);
   }
-  if (newest != nullptr) return *newest;
-  if (!choice) throw ConfigError("--rules: no round has rules for the benchmark " + options.rules);
   throw ConfigError(fmt::format("--rules: {} has no rules for the benchmark {}; it lists {}",
-                                choice->round->name(), options.rules, fmt::join(known, ", ")));
+                                rounds[0]->name(), options.rules,
+                                fmt::join(rounds[0]->benchmarks, ", ")));
 }
 
 /// The set of the newest round that the flags leave, or of the user's own points.
@@ -52,23 +60,19 @@ ReferenceSet points_to_list(const RuleBook& book, const CheckOptions& options) {
     if (!own.points.empty()) return own;
     throw ConfigError(fmt::format("{}: holds no points for {}", options.custom_rcps, options.rcps));
   }
-  const Wanted wanted{options.usage, options.round};
-  const auto choice = mllog::rules::choose_by_path(book, wanted, "");
-  std::optional<ReferenceSet> newest;
-  std::set<std::string> known;
-  for (const Round& round : book.rounds()) {
-    if (!options.usage.empty() && round.usage != options.usage) continue;
-    if (choice && choice->round != &round) continue;
-    auto set = submission::reference_points(round.usage, round.number, options.rcps);
-    if (set) newest = std::move(set);
+  const std::vector<const Round*> left = rounds_left(book, options);
+  for (auto round = left.rbegin(); round != left.rend(); ++round) {
+    if (auto set = submission::reference_points((*round)->usage, (*round)->number, options.rcps)) {
+      return *set;
+    }
   }
-  if (newest) return *newest;
+  std::set<std::string> known;
   std::set<std::string> rounds;
   for (const ReferenceSet& set : submission::all_reference_points()) {
     known.insert(set.benchmark);
     if (set.benchmark == options.rcps) rounds.insert(set.usage + "-" + set.round);
   }
-  const std::string in = choice ? " in " + choice->round->name() : "";
+  const std::string in = left.size() == 1 ? " in " + left[0]->name() : "";
   if (!rounds.empty()) {
     throw ConfigError(fmt::format("--rcps: no reference points for {}{}; there are some in {}",
                                   options.rcps, in, fmt::join(rounds, ", ")));

@@ -64,6 +64,11 @@ std::vector<JudgedFile> judged_files(const CheckReport& report) {
     folder.findings.push_back(submission::finding_of(*set.rcp));
   }
   if (report.submission) add_submission(*report.submission, files);
+  for (const Problem& problem : report.problems) {
+    JudgedFile& file = files.of(problem.path, problem.path);
+    file.passed = false;
+    file.findings.push_back({Finding::Severity::kError, 0, 0, problem.text, "log/unreadable"});
+  }
   return std::move(files).take();
 }
 

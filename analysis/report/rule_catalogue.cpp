@@ -27,6 +27,8 @@ constexpr CatalogueRule kOfVerdicts[] = {
      "mlcommons/logging compliance_checker", ""},
     {"log/records", "error", "A log holds at least one record.",
      "mlcommons/logging compliance_checker", ""},
+    {"log/unreadable", "error",
+     "What is named on the command line, and each log in it, can be read.", "this program", ""},
     {"log/format", "error", "The formats before round 0.7 are not judged, so such a log fails.",
      "mlcommons/logging compliance_checker", ""}};
 

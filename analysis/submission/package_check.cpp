@@ -194,18 +194,10 @@ void SubmissionCheck::count_files(const BenchmarkFolder& folder, PackageSet& set
 
 void SubmissionCheck::count_failures(const PackageRuns& runs, PackageSet& set) {
   std::set<std::string> failing = runs_without_power(runs, findings_);
-  std::size_t unjudged = 0;
   for (const PackageRun& run : runs.runs) {
-    const bool fails = !run.log.unreadable.empty() || run.log.complies == false;
-    if (fails) failing.insert(run.file);
-    if (!fails && !run.log.complies) ++unjudged;
+    if (!run.log.complies) failing.insert(run.file);
   }
   set.failing_runs.assign(failing.begin(), failing.end());
-  if (unjudged > 0) {
-    findings_.add(Severity::kNote, set.name, "package.not-judged",
-                  fmt::format("{} of {} logs were not judged by the rules of the round", unjudged,
-                              runs.runs.size()));
-  }
   if (failing.empty()) return;
   const std::int64_t most =
       package_facts().failing_runs_tolerated(tree_.round.usage, set.benchmark);

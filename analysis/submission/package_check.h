@@ -42,11 +42,10 @@ struct PackageReport {
   bool passes() const;
 };
 
-/// Checks every submission of the tree. `read` is called once for each result file, in order; by
-/// default logs are read without a verdict. Reads only. Never throws for what the tree holds;
-/// ConfigError for a broken options.custom_points.
-PackageReport check_package(const PackageTree& tree, const PackageOptions& options = {},
-                            const ReadPackageLog& read = read_package_log);
+/// Checks every submission of the tree. `read` is called once for each result file, in order. Reads
+/// only. Never throws for what the tree holds; ConfigError for a broken options.custom_points.
+PackageReport check_package(const PackageTree& tree, const PackageOptions& options,
+                            const ReadPackageLog& read);
 
 /// One rule of the check, for lists and explanations.
 struct PackageRule {

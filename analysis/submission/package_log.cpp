@@ -7,8 +7,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/log_parser.h"
-#include "runner/base/error.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
@@ -16,7 +14,6 @@
 namespace analysis::submission {
 namespace {
 
-namespace fs = std::filesystem;
 namespace keys = mllog::keys;
 using mllog::JsonText;
 
@@ -95,22 +92,6 @@ void PackageLogCollector::add(const mllog::Record& record) {
   } else if (record.key == keys::kSubmissionStatus) {
     keep_first(log_.status, record.value);
   }
-}
-
-PackageLog read_package_log(const fs::path& path) {
-  PackageLogCollector collector;
-  try {
-    std::ifstream in = open_log(path);
-    mllog::RecordReader reader(in);
-    while (const std::optional<mllog::LogItem> item = reader.next()) {
-      std::visit([&](const auto& one) { collector.add(one); }, *item);
-    }
-  } catch (const base::SystemError& e) {
-    PackageLog unreadable;
-    unreadable.unreadable = e.what();
-    return unreadable;
-  }
-  return collector.log();
 }
 
 }  // namespace analysis::submission

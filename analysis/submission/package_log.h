@@ -31,8 +31,7 @@ struct PackageLog {
   // The first value of each; absent where there is none.
   std::optional<double> number_of_nodes, accelerators_per_node;
   std::optional<std::string> division, status;
-  /// Whether the log complies with the round's rules, for the caller to set; absent: nobody judged.
-  std::optional<bool> complies;
+  bool complies = false;   ///< with the round's rules, for the caller to set
   std::string unreadable;  ///< why the file could not be read; "" when it was
 };
 
@@ -48,10 +47,7 @@ class PackageLogCollector {
   PackageLog log_;
 };
 
-/// How check_package() gets a log; a caller that parses it for other reasons too gives its own.
+/// How check_package() gets a log, read and judged.
 using ReadPackageLog = std::function<PackageLog(const std::filesystem::path&)>;
-
-/// Reads the log in one pass, without judging it. Never throws for what the file is or holds.
-PackageLog read_package_log(const std::filesystem::path& path);
 
 }  // namespace analysis::submission

@@ -58,10 +58,10 @@ constexpr std::array kRules = {
                 "One run that fails, of unet3d up to four, is tolerated: it counts as the slowest, "
                 "which olympic scoring drops.",
                 kPackageChecker},
-    PackageRule{"package.not-judged",
-                "All logs were held against the rules of the round, their seeds and convergence "
-                "against those of their division.",
-                kOwn},
+    PackageRule{
+        "package.not-judged",
+        "Seeds and convergence are checked, which takes a description that tells the division.",
+        kOwn},
     PackageRule{"params.bypass",
                 "An option of package_checker_params is in force: rcp-bypass, seed-checker-bypass. "
                 "Blanks and line ends around it do not matter (the official checker ignores an "

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runner/base/utf8.h"
+
 namespace base {
 namespace {
 
@@ -13,45 +15,19 @@ constexpr std::uint32_t kFirstPlain = 0x20;
 constexpr std::uint32_t kDelete = 0x7f;
 constexpr std::uint32_t kEndOfC1 = 0xa0;  ///< 0x80 .. 0x9f are control characters too
 
-unsigned char byte_at(std::string_view text, std::size_t index) {
-  return static_cast<unsigned char>(text[index]);
-}
-
-/// Length of the valid UTF-8 sequence at `index`, and its code point; length 0 when there is none.
-struct Sequence {
-  std::size_t length = 0;
-  std::uint32_t code = 0;
-};
-
-Sequence sequence_at(std::string_view text, std::size_t index) {
-  const unsigned char lead = byte_at(text, index);
-  if (lead < 0x80) return {1, lead};
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
-  if (length == 0 || lead > 0xf4 || index + length > text.size()) return {};
-  std::uint32_t code = lead & (0xffu >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    const unsigned char next = byte_at(text, index + i);
-    if ((next & 0xc0) != 0x80) return {};
-    code = code << 6 | (next & 0x3f);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return overlong || surrogate || code > 0x10ffff ? Sequence{} : Sequence{length, code};
-}
-
 /// Direction overrides and the like would let a log rearrange what stands around it.
 bool rearranges(std::uint32_t code) {
   return (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }
 
+/// Controls of latin-1 are controls.
 void append_latin1(std::string& out, unsigned char byte) {
   if (byte < kEndOfC1) {
     out += '?';
-    return;
+  } else {
+    append_utf8(byte, out);
   }
-  out += static_cast<char>(0xc0 | (byte >> 6));
-  out += static_cast<char>(0x80 | (byte & 0x3f));
 }
 
 bool starts_code_point(char character) {
@@ -64,9 +40,9 @@ std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    const Sequence sequence = sequence_at(text, i);
+    const Utf8Sequence sequence = utf8_at(text, i);
     if (sequence.length == 0) {
-      append_latin1(out, byte_at(text, i++));
+      append_latin1(out, static_cast<unsigned char>(text[i++]));
       continue;
     }
     const std::uint32_t code = sequence.code;

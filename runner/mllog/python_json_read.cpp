@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "runner/base/utf8.h"
 #include "runner/mllog/python_json.h"
 
 namespace mllog {
@@ -20,44 +21,6 @@ using Json = nlohmann::json;
 
 /// Python gives up near a thousand levels; printing and freeing stay safe well beyond this.
 constexpr int kMaxDepth = 500;
-
-void append_utf8(std::uint32_t code, std::string& out) {
-  const auto byte = [&](std::uint32_t bits) { out += static_cast<char>(bits); };
-  if (code < 0x80) {
-    byte(code);
-  } else if (code < 0x800) {
-    byte(0xC0 | (code >> 6));
-    byte(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    byte(0xE0 | (code >> 12));
-    byte(0x80 | ((code >> 6) & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  } else {
-    byte(0xF0 | (code >> 18));
-    byte(0x80 | ((code >> 12) & 0x3F));
-    byte(0x80 | ((code >> 6) & 0x3F));
-    byte(0x80 | (code & 0x3F));
-  }
-}
-
-/// Length of the UTF-8 sequence at the front of `text`, which is not empty; 0 when it is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  const std::size_t length = lead < 0x80                   ? 1
-                             : lead >= 0xC2 && lead < 0xE0 ? 2
-                             : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                           : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = lead == 0xED && byte(1) >= 0xA0;
-  const bool beyond = lead == 0xF4 && byte(1) >= 0x90;
-  return overlong || surrogate || beyond ? 0 : length;
-}
 
 bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -309,9 +272,9 @@ class Parser {
 
   /// A character beyond ASCII; what is no UTF-8 is latin-1.
   void take_other_byte(unsigned char byte, std::string* out) {
-    const std::size_t length = utf8_length(text_.substr(at_));
+    const std::size_t length = base::utf8_at(text_, at_).length;
     if (kDecode && length > 0) out->append(text_, at_, length);
-    if (kDecode && length == 0) append_utf8(byte, *out);
+    if (kDecode && length == 0) base::append_utf8(byte, *out);
     at_ += length > 0 ? length : 1;
   }
 
@@ -352,7 +315,7 @@ class Parser {
       }
     }
     const bool lone_half = *code >= 0xD800 && *code < 0xE000;  // Python keeps it, UTF-8 cannot
-    if constexpr (kDecode) append_utf8(lone_half ? kReplacement : *code, *out);
+    if constexpr (kDecode) base::append_utf8(lone_half ? kReplacement : *code, *out);
     return true;
   }
 

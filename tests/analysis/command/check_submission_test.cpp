@@ -104,6 +104,8 @@ TEST_F(CheckSubmission, TellsAllOfItInJson) {
   EXPECT_EQ(rcp["outcome"], "found");
   EXPECT_EQ(rcp["passed"], true);
   EXPECT_EQ(rcp["batch_size"], 256.0);
+  EXPECT_EQ(rcp["era"], "head");
+  EXPECT_THAT(rcp["source"], HasSubstr("mlcommons/logging"));
   EXPECT_GT(rcp["p_value"].get<double>(), 0.05);
   EXPECT_LT(rcp["reference"]["interval"][0], rcp["reference"]["interval"][1]);
   EXPECT_TRUE(std::any_of(

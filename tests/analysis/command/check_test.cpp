@@ -141,6 +141,18 @@ TEST(Check, WritesSarifAndJunit) {
   EXPECT_THAT(refusal(options), HasSubstr("is one of the files that are read"));
 }
 
+TEST(Check, TellsOtherProgramsWhatCouldNotBeRead) {
+  const TemporaryDirectory folder;
+  CheckOptions options = reading({(folder.path() / "missing").string()});
+  options.sarif = (folder.path() / "out.sarif").string();
+  options.junit = (folder.path() / "out.xml").string();
+  EXPECT_EQ(check(options).code, ExitCode::kData);
+  const json results = json::parse(base::content(options.sarif))["runs"][0]["results"];
+  EXPECT_TRUE(std::any_of(results.begin(), results.end(),
+                          [](const json& one) { return one["ruleId"] == "log/unreadable"; }));
+  EXPECT_THAT(base::content(options.junit), HasSubstr("tests=\"1\" failures=\"1\""));
+}
+
 TEST(Check, ExplainsRules) {
   CheckOptions options;
   options.explain = "run-stop-aborted";

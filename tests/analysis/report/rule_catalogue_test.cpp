@@ -33,7 +33,8 @@ TEST(RuleCatalogue, HoldsEachRuleOfEachPartOnce) {
   }
   EXPECT_GT(ids.size(),
             analysis::audit_rules().size() + analysis::submission::package_rules().size());
-  for (const char* const id : {"verdict", "log/record", "log/records", "log/format"}) {
+  for (const char* const id :
+       {"verdict", "log/record", "log/records", "log/unreadable", "log/format"}) {
     EXPECT_TRUE(ids.contains(id)) << id;
   }
 }

@@ -9,6 +9,7 @@
 
 #include "analysis/side_files.h"
 #include "analysis/submission/package_check.h"
+#include "analysis/submission/submission_tree.h"
 
 namespace {
 
@@ -29,7 +30,7 @@ class PublishedPackages : public testing::Test {
     const PackageRound round{folder.substr(0, mark), folder.substr(mark + 2)};
     PackageOptions options;
     options.rcp.era = era;
-    return check_package(read_package_tree(kLogs / folder, round), options);
+    return check_package(read_package_tree(kLogs / folder, round), options, golden::read_log);
   }
 };
 

@@ -1,0 +1,78 @@
+// What the rounds ask of submissions, and the list of the rules of their check.
+// Hides nothing.
+#include "analysis/submission/package_facts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "analysis/submission/package_check.h"
+
+namespace {
+
+using namespace analysis::submission;
+using testing::Contains;
+using testing::ElementsAre;
+
+TEST(PackageRules, ExplainEachFindingOnce) {
+  std::set<std::string_view> ids;
+  for (const PackageRule& rule : package_rules()) {
+    EXPECT_TRUE(ids.insert(rule.id).second) << rule.id;
+    EXPECT_FALSE(rule.meaning.empty()) << rule.id;
+    EXPECT_FALSE(rule.source.empty()) << rule.id;
+  }
+  // Every rule that the sources name is in the catalogue.
+  for (const auto& entry : std::filesystem::directory_iterator("analysis/submission")) {
+    if (entry.path().extension() != ".cpp" || entry.path().stem() == "package_rules") continue;
+    const std::filesystem::path& file = entry.path();
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    ASSERT_FALSE(text.empty()) << file;
+    for (std::size_t at = text.find('"'); at != std::string::npos;) {
+      const std::size_t end = text.find('"', at + 1);
+      const std::string word = text.substr(at + 1, end - at - 1);
+      const std::size_t dot = word.find('.');
+      static const std::set<std::string> families = {
+          "package", "params", "seed", "system", "scaling", "rcp", "power", "repo", "throughput"};
+      const bool is_rule = dot != std::string::npos && families.contains(word.substr(0, dot)) &&
+                           !word.ends_with(".json") && !word.ends_with(".h") &&
+                           word.find(' ') == std::string::npos;
+      if (is_rule) {
+        EXPECT_TRUE(ids.contains(word)) << file << ": " << word;
+      }
+      at = text.find('"', end + 1);
+    }
+  }
+}
+
+TEST(PackageFacts, KnowEveryRoundAndBenchmark) {
+  const PackageFacts& facts = package_facts();
+  EXPECT_THAT(*facts.benchmarks("hpc", "3.0.0"),
+              ElementsAre("cosmoflow", "deepcam", "oc20", "openfold"));
+  EXPECT_THAT(*facts.benchmarks("training", "4.0"), Contains("resnet"));
+  EXPECT_EQ(facts.benchmarks("training", "9.0"), nullptr);
+  EXPECT_EQ(facts.benchmarks("inference", "4.0"), nullptr);
+  EXPECT_EQ(facts.runs_required("training", "unet3d"), 40);
+  EXPECT_EQ(facts.runs_required("hpc", "bert"), std::nullopt);
+  EXPECT_EQ(facts.system_description.required.size(), 33u);
+}
+
+TEST(PackageFacts, CompareRoundsByNumber) {
+  EXPECT_TRUE(at_least_round("3.0", "3.0"));
+  EXPECT_TRUE(at_least_round("10.0", "9.1"));
+  EXPECT_TRUE(at_least_round("v4.1", "4.0"));
+  EXPECT_FALSE(at_least_round("0.7", "1.0"));
+}
+
+TEST(PackageFacts, KnowHowManyRunsMayFail) {
+  EXPECT_EQ(package_facts().failing_runs_tolerated("training", "unet3d"), 4);
+  EXPECT_EQ(package_facts().failing_runs_tolerated("training", "resnet"), 1);
+  EXPECT_EQ(package_facts().failing_runs_tolerated("hpc", "oc20"), 1);
+}
+
+}  // namespace
