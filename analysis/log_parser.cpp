@@ -256,15 +256,14 @@ void Collector::note_target(const mllog::Record& record) {
 
 void Collector::note_not_finite(const mllog::Record& record) {
   // Only what is spelled with a letter can be beyond all numbers.
-  if (!record.value.is_number() ||
-      record.value.text().find_first_of("NIeE") == std::string_view::npos) {
-    return;
-  }
+  const std::string_view text = record.value.text();
+  const auto is_letter = [](char c) { return c >= 'A'; };
+  if (!record.value.is_number() || std::none_of(text.begin(), text.end(), is_letter)) return;
   const std::optional<double> value = record.value.number();
   if (!value || std::isfinite(*value)) return;
   std::map<std::string, Tally>& seen = log_.oddities.not_finite;
   const bool has_room = seen.size() < kToldKeys || seen.contains(std::string(record.key));
-  count(seen[has_room ? std::string(record.key) : kFurtherKeys], record, record.value.text());
+  count(seen[has_room ? std::string(record.key) : kFurtherKeys], record, text);
 }
 
 void Collector::finish(const mllog::RecordReader& reader) {

@@ -9,14 +9,17 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/command/check_lists.h"
 #include "analysis/command/outputs.h"
+#include "analysis/command/scaling_files.h"
 #include "analysis/report/check_report.h"
 #include "analysis/report/findings_junit.h"
 #include "analysis/report/findings_sarif.h"
 #include "analysis/report/judged_files.h"
+#include "analysis/report/suppressions.h"
 #include "analysis/report/write_check.h"
 #include "runner/base/printable.h"
 #include "runner/base/system_facts.h"
@@ -89,7 +92,10 @@ void require_consistent(const CheckOptions& options) {
         Needs{"--rcp-points", !options.rcp_points.empty(), tests, "--rcp or --submission"},
         Needs{"--rcp-bypass", options.rcp_bypass, tests, "--rcp or --submission"},
         Needs{"--seed-checker-bypass", options.seed_checker_bypass, options.submission,
-              "--submission"}}) {
+              "--submission"},
+        Needs{"--write-scaling", options.write_scaling, options.submission, "--submission"},
+        Needs{"--suppress", !options.suppress.empty(), judges, "a PATH"},
+        Needs{"--fix-hints", options.fix_hints, judges, "a PATH"}}) {
     if (one.is_given && !one.is_met) {
       throw ConfigError(fmt::format("check: {} needs {}", one.option, one.what));
     }
@@ -114,7 +120,9 @@ submission::PackageOptions package_options(const CheckOptions& options) {
 /// What is read beside logs.
 std::vector<fs::path> rules_read(const CheckOptions& options) {
   std::vector<fs::path> files(options.overlays.begin(), options.overlays.end());
-  if (!options.custom_rcps.empty()) files.emplace_back(options.custom_rcps);
+  for (const std::string& file : {options.custom_rcps, options.suppress}) {
+    if (!file.empty()) files.emplace_back(file);
+  }
   return files;
 }
 
@@ -152,10 +160,28 @@ void write_report(const CheckOptions& options, std::ostream& out, std::ostream& 
   if (options.json == kStandardOutput) {
     out << report::check_json_text(report);
   } else {
-    report::write_check_text(out, report, options.quiet);
+    report::write_check_text(out, report, {options.quiet, options.fix_hints});
   }
   end_output(out);
+  if (options.write_scaling && report.submission) {
+    for (OutputFile& file : scaling_files(*report.submission, people)) {
+      files.push_back(std::move(file));
+    }
+  }
   write_files(files, people, options.quiet);
+}
+
+void tell_suppressions(const CheckReport& report, const std::string& file, std::ostream& people) {
+  for (const report::SuppressionUse& use : report.suppressions) {
+    const std::string entry = fmt::format("{}: {} of {}", file, use.rule, use.path);
+    if (use.refused > 0) {
+      people << base::printable(fmt::format("{}: {} not suppressed, as they fail the submission",
+                                            entry, use.refused))
+             << '\n';
+    } else if (use.findings == 0) {
+      people << base::printable(entry + ": no finding left to suppress") << '\n';
+    }
+  }
 }
 
 bool fails(const CheckReport& report) {
@@ -209,8 +235,12 @@ ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& peo
     write_list(options, out, people, *list);
     return ExitCode::kSuccess;
   }
-  const CheckReport report = checked(options, book, wanted);
+  std::vector<report::Suppression> suppressions;
+  if (!options.suppress.empty()) suppressions = report::read_suppressions(options.suppress);
+  CheckReport report = checked(options, book, wanted);
+  report::suppress(report, suppressions);
   write_report(options, out, people, report);
+  tell_suppressions(report, options.suppress, people);
   return verdict(report, people);
 }
 

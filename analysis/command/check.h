@@ -29,10 +29,13 @@ struct CheckOptions {
   std::string custom_rcps;  ///< file of points instead of the embedded ones
   bool rcp_bypass = false;  ///< a failed RCP test passes all the same
   bool seed_checker_bypass = false;
+  bool write_scaling = false;  ///< make scaling.json where the RCP test gives a factor
 
+  std::string suppress;      ///< file of suppressions; "": none
   std::string json;          ///< a file, or "-": standard output, and nothing else there
   std::string sarif, junit;  ///< files
   bool quiet = false;        ///< of passing logs, only their number
+  bool fix_hints = false;    ///< what to do about the first finding of each rule
   int threads = 0;           ///< logs judged at the same time; 0: one on each CPU
   std::istream* standard_input = nullptr;  ///< what the path "-" means
 };
@@ -43,7 +46,7 @@ struct CheckOptions {
 /// fails; else kData when nothing could be read or a PATH is missing, and kIncomplete when some
 /// logs could not be read, or `rcp` found no reference points for a folder. Throws ConfigError for
 /// rounds and benchmarks that are not there, for options that do not go together, for faulty
-/// overlays and reference points, and for output that would overwrite what is read.
+/// overlays, suppressions and reference points, and for output that would overwrite what is read.
 base::ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& people,
                      std::size_t width);
 

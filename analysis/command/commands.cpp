@@ -75,6 +75,9 @@ void add_submission_options(CLI::App& app, CheckOptions& options) {
   app.add_flag("--rcp-bypass", options.rcp_bypass, "a failed or missing test passes all the same");
   app.add_flag("--seed-checker-bypass", options.seed_checker_bypass,
                "faults of seeds are warnings");
+  app.add_flag("--write-scaling", options.write_scaling,
+               "write scaling.json into folders that have none and whose RCP test gives a factor; "
+               "without it nothing is ever written into a submission");
 }
 
 void add_output_options(CLI::App& app, CheckOptions& options) {
@@ -84,6 +87,11 @@ void add_output_options(CLI::App& app, CheckOptions& options) {
   app.add_option("--sarif", options.sarif, "write all findings as SARIF 2.1.0 to this file");
   app.add_option("--junit", options.junit, "write the verdicts as JUnit XML to this file");
   app.add_flag("--quiet", options.quiet, "of logs that pass, tell only their number");
+  app.add_flag("--fix-hints", options.fix_hints,
+               "with the first finding of each rule, what to do about it");
+  app.add_option("--suppress", options.suppress,
+                 "a JSON file of findings not to tell, each with its reason: audit findings and "
+                 "warnings of --submission; a verdict never depends on it");
   app.add_option("--rules", options.rules,
                  "list the rules for this benchmark, of its newest round or that of --round");
   app.add_flag("--rounds", options.rounds, "list the rounds and their benchmarks");

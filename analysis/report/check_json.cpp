@@ -26,7 +26,10 @@ Json finding_json(const mllog::Finding& finding) {
           {"severity", to_string(finding.severity)},
           {"line", place(finding.line)},
           {"column", place(finding.column)},
-          {"text", base::printable(finding.text)}};
+          {"text", base::printable(finding.text)},
+          {"suppressed_because", finding.suppressed_because.empty()
+                                     ? Json(nullptr)
+                                     : Json(base::printable(finding.suppressed_because))}};
 }
 
 Json findings_json(const std::vector<Finding>& findings) {
@@ -121,6 +124,7 @@ Json folder_json(const submission::PackageSet& set) {
           {"failing_runs", failing},
           {"bypasses_rcp", set.bypasses_rcp},
           {"bypasses_seeds", set.bypasses_seeds},
+          {"scaling_factor", optional_json(set.scaling_factor)},
           {"rcp", rcp_json(set.rcp)}};
 }
 
@@ -148,6 +152,18 @@ Json submission_json(const std::optional<CheckedSubmission>& checked) {
           {"findings", findings}};
 }
 
+Json suppressions_json(const CheckReport& report) {
+  Json list = Json::array();
+  for (const SuppressionUse& use : report.suppressions) {
+    list.push_back({{"rule", base::printable(use.rule)},
+                    {"path", base::printable(use.path)},
+                    {"reason", base::printable(use.reason)},
+                    {"findings", use.findings},
+                    {"refused", use.refused}});
+  }
+  return list;
+}
+
 std::string text_of(const Json& json) {
   return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -166,6 +182,7 @@ std::string check_json_text(const CheckReport& report) {
                   {"files", files},
                   {"sets", sets_json(report)},
                   {"submission", submission_json(report.submission)},
+                  {"suppressions", suppressions_json(report)},
                   {"problems", problems}});
 }
 

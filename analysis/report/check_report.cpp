@@ -300,6 +300,7 @@ std::vector<SubmissionTotals> totals_of(const CheckedSubmission& checked) {
     SubmissionTotals one{name, 0, 0};
     for (const submission::PackageFinding& found : checked.report.findings) {
       if (name != "." && found.path != name && !found.path.starts_with(name + "/")) continue;
+      if (!found.finding.suppressed_because.empty()) continue;
       if (found.finding.severity == Finding::Severity::kError) ++one.errors;
       if (found.finding.severity == Finding::Severity::kWarning) ++one.warnings;
     }

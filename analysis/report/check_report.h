@@ -46,18 +46,26 @@ struct CheckedSubmission {
   std::vector<std::string> submissions;  ///< by name; "." where `path` is one
 };
 
-/// What was found in one of several submissions.
+/// What was found in one of several submissions, and is not suppressed.
 struct SubmissionTotals {
   std::string name;
   std::int64_t errors = 0, warnings = 0;
 };
 std::vector<SubmissionTotals> totals_of(const CheckedSubmission& checked);
 
+/// What an entry of a file of suppressions did.
+struct SuppressionUse {
+  std::string rule, path, reason;
+  std::int64_t findings = 0;  ///< that it suppressed
+  std::int64_t refused = 0;  ///< errors that it names and that fail a submission, suppressed or not
+};
+
 struct CheckReport {
   std::vector<CheckedFile> files;  ///< in order of their names, numbers by value
   std::vector<CheckedSet> sets;    ///< by name
   std::vector<Problem> problems;   ///< paths that could not be read
   std::optional<CheckedSubmission> submission;
+  std::vector<SuppressionUse> suppressions;  ///< in the order of their file
 
   std::size_t failed() const;
 };

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <map>
 #include <ostream>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "analysis/report/rule_catalogue.h"
 #include "analysis/report/write_check.h"
 #include "runner/base/printable.h"
 
@@ -30,11 +32,14 @@ std::string counted(std::int64_t count, const std::string& what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// How many of each severity.
+bool is_suppressed(const mllog::Finding& finding) { return !finding.suppressed_because.empty(); }
+
+/// How many of each severity, but for suppressed ones.
 struct Totals {
   std::int64_t errors = 0, warnings = 0;
 
   void count(const mllog::Finding& finding) {
+    if (is_suppressed(finding)) return;
     if (finding.severity == mllog::Finding::Severity::kError) ++errors;
     if (finding.severity == mllog::Finding::Severity::kWarning) ++warnings;
   }
@@ -66,12 +71,12 @@ std::string verdict_of(const submission::RcpResult& result) {
 /// One report, from top to bottom.
 class Page {
  public:
-  Page(std::ostream& out, const CheckReport& report, bool quiet)
-      : out_(out), report_(report), quiet_(quiet) {}
+  Page(std::ostream& out, const CheckReport& report, const CheckTextOptions& options)
+      : out_(out), report_(report), options_(options) {}
 
   void write() {
     for (const CheckedFile& file : report_.files) {
-      if (quiet_ && file.judgement.passes) {
+      if (options_.quiet && file.judgement.passes) {
         for (const Finding& finding : file.audit) audited_.count(finding);
       } else {
         write_file(file);
@@ -90,6 +95,10 @@ class Page {
   void write_finding(const std::string& name, const char* whose, const mllog::Finding& finding) {
     line(fmt::format("  {}: {}{}: {} [{}]", place(name, finding), whose,
                      to_string(finding.severity), finding.text, finding.rule));
+    if (options_.fix_hints && hinted_.insert(finding.rule).second) {
+      const std::string_view advice = advice_on(finding.rule);
+      if (!advice.empty()) line(fmt::format("    what to do: {}", advice));
+    }
   }
 
   void write_file(const CheckedFile& file) {
@@ -112,7 +121,7 @@ class Page {
   void write_audit(const std::string& name, const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
       audited_.count(finding);
-      if (is_note(finding)) continue;
+      if (is_note(finding) || is_suppressed(finding)) continue;
       const bool is_error = finding.severity == Finding::Severity::kError;
       if (!is_error && told_of_rule_[finding.rule]++ >= kShownOfRule) continue;
       write_finding(name, "audit ", finding);
@@ -122,7 +131,7 @@ class Page {
   /// What only the runs of a folder together show.
   void write_set(const CheckedSet& set) {
     const std::string name = set.name == "." ? set.path.generic_string() : set.name;
-    if (quiet_ && !(set.rcp && !set.rcp->passed)) {
+    if (options_.quiet && !(set.rcp && !set.rcp->passed)) {
       for (const Finding& finding : set.audit) audited_.count(finding);
       return;
     }
@@ -152,7 +161,7 @@ class Page {
     std::map<std::pair<std::string, std::string>, std::size_t> told;  // by folder and rule
     for (const submission::PackageFinding& found : report.findings) {
       all.count(found.finding);
-      if (is_note(found.finding)) continue;
+      if (is_note(found.finding) || is_suppressed(found.finding)) continue;
       const std::string folder = std::filesystem::path(found.path).parent_path().generic_string();
       if (told[{folder, found.finding.rule}]++ < kShownOfRule) {
         write_finding(found.path, "", found.finding);
@@ -188,21 +197,26 @@ class Page {
         std::count_if(report_.files.begin(), report_.files.end(), has_common_rules_alone);
     if (alone > 0) out_ << "; " << alone << " by the common rules alone";
     if (audited_.errors + audited_.warnings > 0) out_ << "; audit: " << audited_.text();
+    std::int64_t suppressed = 0;
+    for (const SuppressionUse& use : report_.suppressions) suppressed += use.findings;
+    if (suppressed > 0) out_ << "; " << counted(suppressed, "finding") << " suppressed";
     if (!report_.problems.empty()) out_ << "; " << report_.problems.size() << " could not be read";
     out_ << '\n';
   }
 
   std::ostream& out_;
   const CheckReport& report_;
-  bool quiet_;
+  CheckTextOptions options_;
   Totals audited_;
   std::map<std::string, std::size_t> told_of_rule_;  ///< warnings of the audit
+  std::set<std::string> hinted_;                     ///< rules whose advice was told
 };
 
 }  // namespace
 
-void write_check_text(std::ostream& out, const CheckReport& report, bool quiet) {
-  Page(out, report, quiet).write();
+void write_check_text(std::ostream& out, const CheckReport& report,
+                      const CheckTextOptions& options) {
+  Page(out, report, options).write();
 }
 
 }  // namespace analysis::report

@@ -46,23 +46,28 @@ std::string line_of(const JudgedFile& file, const Finding& finding) {
   const std::string place =
       finding.line > 0 ? fmt::format(":{}:{}", finding.line, finding.column) : "";
   const std::string rule = finding.rule.empty() ? "" : " [" + finding.rule + "]";
-  return xml(fmt::format("{}{}: {}: {}{}", file.file, place, to_string(finding.severity),
-                         finding.text, rule)) +
+  const std::string suppressed = finding.suppressed_because.empty()
+                                     ? ""
+                                     : fmt::format(" (suppressed: {})", finding.suppressed_because);
+  return xml(fmt::format("{}{}: {}: {}{}{}", file.file, place, to_string(finding.severity),
+                         finding.text, rule, suppressed)) +
          '\n';
+}
+
+bool is_error(const Finding& finding) {
+  return finding.severity == Finding::Severity::kError && finding.suppressed_because.empty();
 }
 
 /// The first error, which says most of why a file failed.
 std::string reason_of(const JudgedFile& file) {
-  const auto first = std::find_if(
-      file.findings.begin(), file.findings.end(),
-      [](const Finding& finding) { return finding.severity == Finding::Severity::kError; });
+  const auto first = std::find_if(file.findings.begin(), file.findings.end(), is_error);
   return first == file.findings.end() ? "does not comply with its ruleset" : first->text;
 }
 
 std::string lines_of(const JudgedFile& file, bool errors) {
   std::string lines;
   for (const Finding& finding : file.findings) {
-    if ((finding.severity == Finding::Severity::kError) == errors) lines += line_of(file, finding);
+    if (is_error(finding) == errors) lines += line_of(file, finding);
   }
   return lines;
 }

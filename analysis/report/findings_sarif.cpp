@@ -6,6 +6,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "analysis/report/rule_catalogue.h"
 #include "runner/base/printable.h"
@@ -96,8 +97,14 @@ void add_results(const JudgedFile& file, std::size_t artifact, Rules& rules, Jso
   }
   for (const Finding& finding : file.findings) {
     const std::string rule = finding.rule.empty() ? "unnamed" : base::printable(finding.rule);
-    results.push_back(result_json(rule, rules.index_of(rule), to_string(finding.severity),
-                                  finding.text, location_json(file.file, artifact, &finding)));
+    Json result = result_json(rule, rules.index_of(rule), to_string(finding.severity), finding.text,
+                              location_json(file.file, artifact, &finding));
+    if (!finding.suppressed_because.empty()) {
+      const Json answer = {{"kind", "external"},
+                           {"justification", base::printable(finding.suppressed_because)}};
+      result["suppressions"] = Json::array({answer});
+    }
+    results.push_back(std::move(result));
   }
 }
 

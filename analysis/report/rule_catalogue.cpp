@@ -21,16 +21,18 @@ namespace {
 /// Of verdicts: the rules that stand in no file of rules.
 constexpr CatalogueRule kOfVerdicts[] = {
     {"verdict", "error", "A log, folder or file breaks a rule of its round or of submissions.",
-     "this program, in SARIF", ""},
+     "this program, in SARIF", "The findings beside it tell what to do."},
     {"log/record", "error",
      "What follows the token ':::MLLOG ' is a record: a JSON object with its members.",
-     "mlcommons/logging compliance_checker", ""},
+     "mlcommons/logging compliance_checker",
+     "Mend the log's writer: each record on a line of its own, written at once."},
     {"log/records", "error", "A log holds at least one record.",
-     "mlcommons/logging compliance_checker", ""},
+     "mlcommons/logging compliance_checker", "Name the file that the run's records went to."},
     {"log/unreadable", "error",
-     "What is named on the command line, and each log in it, can be read.", "this program", ""},
+     "What is named on the command line, and each log in it, can be read.", "this program",
+     "Mend the path or its permissions."},
     {"log/format", "error", "The formats before round 0.7 are not judged, so such a log fails.",
-     "mlcommons/logging compliance_checker", ""}};
+     "mlcommons/logging compliance_checker", "Judge it by a checker of its time."}};
 
 std::string list_of_all() {
   std::size_t widest = 0;
@@ -93,11 +95,18 @@ const std::vector<CatalogueRule>& rule_catalogue() {
       rules.push_back({rule.id, to_string(rule.severity), rule.meaning, rule.source, rule.advice});
     }
     for (const submission::PackageRule& rule : submission::package_rules()) {
-      rules.push_back({rule.id, "", rule.meaning, rule.source, ""});
+      rules.push_back({rule.id, "", rule.meaning, rule.source, rule.advice});
     }
     return rules;
   }();
   return all;
+}
+
+std::string_view advice_on(std::string_view id) {
+  const std::vector<CatalogueRule>& all = rule_catalogue();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const CatalogueRule& rule) { return rule.id == id; });
+  return found == all.end() ? std::string_view() : found->advice;
 }
 
 std::string explain_rule(const std::string& id, const mllog::rules::RuleBook& book) {

@@ -23,6 +23,9 @@ struct CatalogueRule {
 /// Not those of the rounds' files of rules, which name them "file/key/aspect".
 const std::vector<CatalogueRule>& rule_catalogue();
 
+/// What to do about a finding of that rule; "" for a rule that is not in the catalogue.
+std::string_view advice_on(std::string_view id);
+
 /// What `trainmark check --explain RULE` prints: a rule of the catalogue in full; for a rule of a
 /// verdict, "file/key" or "file/key/aspect", what each round asks of the key; for "all" the
 /// catalogue. Throws ConfigError for another name, with the nearest one.

@@ -10,12 +10,19 @@
 
 namespace analysis::report {
 
-/// Each log with its verdict, what led to it, and the audit's warnings and errors; the same of each
-/// folder and of a submission; then how many logs passed. Of passing logs nothing when `quiet`.
-void write_check_text(std::ostream& out, const CheckReport& report, bool quiet);
+struct CheckTextOptions {
+  bool quiet = false;      ///< nothing of logs that pass
+  bool fix_hints = false;  ///< behind the first finding of each rule, what to do
+};
+
+/// Each log with its verdict, what led to it, and the audit's warnings and errors, but for
+/// suppressed ones; the same of each folder and of a submission; then how many logs passed.
+void write_check_text(std::ostream& out, const CheckReport& report,
+                      const CheckTextOptions& options);
 /// {"schema": 1, "files": {name: {verdict, ruleset, why_this_ruleset, rule_files, failing_keys,
 /// findings, audit}}, "sets": {folder: {audit, rcp}}, "submission": null or {verdict, round,
-/// why_this_round, submissions, folders, findings}, "problems": [...]}, with a line end.
+/// why_this_round, submissions, folders, findings}, "suppressions": [{rule, path, reason, findings,
+/// refused}], "problems": [...]}, with a line end.
 std::string check_json_text(const CheckReport& report);
 
 /// The rules that a log of the benchmark could be judged by in that round, in words.

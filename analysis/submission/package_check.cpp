@@ -24,7 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kParams[] = "package_checker_params";
-constexpr char kScalingFile[] = "scaling.json";
 /// Seeds and convergence are checked from this round on.
 constexpr char kFirstRound[] = "1.0";
 /// Score factors are written with this precision at least.
@@ -52,7 +51,7 @@ class SubmissionCheck {
   void count_failures(const PackageRuns& runs, PackageSet& set);
   void check_randomness(const PackageRuns& runs, const PackageSet& set, Severity severity);
   void check_convergence(const PackageRuns& runs, PackageSet& set, Severity severity);
-  void check_scaling(const BenchmarkFolder& folder, const PackageSet& set);
+  void check_scaling(const BenchmarkFolder& folder, PackageSet& set);
   std::optional<double> scaling_factor(const BenchmarkFolder& folder, const fs::path& path);
   const SystemDescription* description_of(const BenchmarkFolder& folder);
 
@@ -259,18 +258,18 @@ std::optional<double> SubmissionCheck::scaling_factor(const BenchmarkFolder& fol
   return factor;
 }
 
-void SubmissionCheck::check_scaling(const BenchmarkFolder& folder, const PackageSet& set) {
+void SubmissionCheck::check_scaling(const BenchmarkFolder& folder, PackageSet& set) {
   const fs::path path = folder.path / kScalingFile;
   std::error_code failed;
   const bool is_there = fs::exists(path, failed);
-  std::optional<double> factor;
-  if (is_there) factor = scaling_factor(folder, path);
-  if (!set.rcp || folder.scaling == Scaling::kWeak || (is_there && !factor)) return;
+  if (is_there) set.scaling_factor = scaling_factor(folder, path);
+  if (!set.rcp || folder.scaling == Scaling::kWeak || (is_there && !set.scaling_factor)) return;
   // Where the test failed, the committee may have set a factor of its own.
   if (!set.rcp->passed || set.rcp->bypassed) return;
-  const double found = factor.value_or(1.0);
+  const double found = set.scaling_factor.value_or(1.0);
   const double expected = set.rcp->normalization;
   if (std::abs(found - expected) <= kFactorTolerance) return;
+  set.unwritten_factor = expected;
   findings_.add(Severity::kWarning, set.name, "scaling.differs",
                 is_there
                     ? fmt::format("scaling.json says {:.6f}, the RCP test {:.6f}", found, expected)

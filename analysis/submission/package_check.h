@@ -14,6 +14,9 @@
 
 namespace analysis::submission {
 
+/// In a folder of results; not of throughput.
+inline constexpr char kScalingFile[] = "scaling.json";
+
 struct PackageOptions {
   RcpOptions rcp;  ///< bypass holds for every folder, besides the package_checker_params
   /// A file for read_custom_points() in place of the embedded reference points; "" for those.
@@ -31,7 +34,9 @@ struct PackageSet {
   std::vector<std::string> failing_runs;      ///< not compliant, or without its power measurement
   bool forgives_failing_runs = false;         ///< there are some, but no more than may be
   bool bypasses_rcp = false, bypasses_seeds = false;
-  std::optional<RcpResult> rcp;  ///< closed division since round 1.0
+  std::optional<RcpResult> rcp;            ///< closed division since round 1.0
+  std::optional<double> scaling_factor;    ///< of scaling.json
+  std::optional<double> unwritten_factor;  ///< of the RCP test, where scaling.json has another
 };
 
 struct PackageReport {
@@ -52,6 +57,7 @@ struct PackageRule {
   std::string_view id;
   std::string_view meaning;  ///< what it asks for and what breaks it
   std::string_view source;
+  std::string_view advice;  ///< what to do about a finding
 };
 std::span<const PackageRule> package_rules();
 

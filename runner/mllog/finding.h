@@ -15,6 +15,7 @@ struct Finding {
   std::int64_t column = 0;
   std::string text;
   std::string rule;  ///< its name in the catalogue of rules; "" where it has none
+  std::string suppressed_because = {};  ///< somebody knows of it, and why; "": told
 };
 
 constexpr const char* to_string(Finding::Severity severity) {

@@ -8,8 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "analysis/command/checking.h"
-#include "analysis/submission/submission_tree.h"
+#include "analysis/command/checked_submission.h"
 #include "runner/base/content.h"
 
 namespace {
@@ -17,6 +16,7 @@ namespace {
 using analysis::command::CheckOptions;
 using base::ExitCode;
 using checking::check;
+using checking::log_of;
 using checking::Outcome;
 using checking::reading;
 using checking::refusal;
@@ -28,57 +28,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// oc20 at batch size 256 in HPC 3.0, converged in that epoch; every rule is kept.
-std::string log_of(double epoch, const std::string& seed) {
-  static const auto rules = made::rules_of("hpc", "3.0");
-  made::Log log = made::good_log(rules, {"closed", "oc20", "", ""});
-  const golden::MadeLog defaults;
-  for (made::Line& line : log) {
-    if (line.key == "global_batch_size") line.value = fmt::format("{}", defaults.batch_size);
-    if (line.key == "number_of_nodes") line.value = std::to_string(defaults.nodes);
-    if (line.key == "accelerators_per_node") line.value = "0";
-    if (line.key == "submission_status") line.value = "\"onprem\"";
-    if (line.key == "eval_error") {
-      line.value = "0.03";
-      line.metadata = fmt::format(R"({{"epoch_num": {}}})", epoch);
-    }
-    if (line.key == "run_stop") line.metadata = R"({"status": "success"})";
-  }
-  log.insert(log.begin() + 1, {"seed", seed, R"({"file": "train.py", "lineno": 7})"});
-  return made::text_of(log);
-}
-
-class CheckSubmission : public testing::Test {
- protected:
-  CheckSubmission() { write_runs(20.0); }
-  /// Five runs around that epoch.
-  void write_runs(double epoch) {
-    for (int i = 0; i < 5; ++i) {
-      write_run(i, log_of(epoch + (i % 3) - 1.0, std::to_string(100 + i)));
-    }
-  }
-  void write_run(int number, const std::string& text) {
-    tree_.write(fmt::format("{}/result_{}.txt", SubmissionTree::kFolder, number), text);
-  }
-  CheckOptions options() const {
-    CheckOptions options = reading({tree_.path().string()});
-    options.round = "hpc-3.0";
-    options.submission = true;
-    return options;
-  }
-  json checked(CheckOptions options) const {
-    options.json = "-";
-    return json::parse(check(options).out);
-  }
-  CheckOptions folder_options() const {
-    CheckOptions options = reading({tree_.path(SubmissionTree::kFolder).string()});
-    options.round = "hpc-3.0";
-    options.rcp = true;
-    return options;
-  }
-
-  SubmissionTree tree_;
-};
+using CheckSubmission = checking::CheckedSubmission;
 
 TEST_F(CheckSubmission, PassesAWholeOne) {
   const Outcome outcome = check(options());

@@ -1,0 +1,33 @@
+// The factors of the RCP test as files.
+// Hides which folders need one.
+#include "analysis/command/scaling_files.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "runner/base/printable.h"
+
+namespace analysis::command {
+
+std::vector<OutputFile> scaling_files(const report::CheckedSubmission& checked,
+                                      std::ostream& people) {
+  std::vector<OutputFile> files;
+  for (const submission::PackageSet& set : checked.report.sets) {
+    if (!set.unwritten_factor) continue;
+    const std::filesystem::path path = checked.path / set.name / submission::kScalingFile;
+    if (set.scaling_factor) {
+      people << base::printable(fmt::format("{}: kept its {:.6f}, though the RCP test gives {:.6f}",
+                                            path.string(), *set.scaling_factor,
+                                            *set.unwritten_factor))
+             << '\n';
+      continue;
+    }
+    const nlohmann::json factor = {{"scaling_factor", *set.unwritten_factor}};
+    files.push_back({path, factor.dump() + "\n"});
+  }
+  return files;
+}
+
+}  // namespace analysis::command

@@ -1,0 +1,19 @@
+// The factors of the RCP test, as the files that MLCommons' summarizer multiplies scores by.
+// Hides which folders need one.
+#pragma once
+
+#include <iosfwd>
+#include <vector>
+
+#include "analysis/command/outputs.h"
+#include "analysis/report/check_report.h"
+
+namespace analysis::command {
+
+/// scaling.json for each folder of a submission whose runs passed the test, without a bypass, and
+/// converged faster than the reference. A folder that has such a file keeps it, since a review may
+/// have set its factor; `people` are told where that differs.
+std::vector<OutputFile> scaling_files(const report::CheckedSubmission& checked,
+                                      std::ostream& people);
+
+}  // namespace analysis::command

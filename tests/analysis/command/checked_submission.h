@@ -1,0 +1,69 @@
+// A submission for tests of the command `check`: five runs of oc20 whose logs keep the rules.
+// Hides how such a log is made.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "analysis/command/checking.h"
+#include "analysis/submission/submission_tree.h"
+
+namespace checking {
+
+/// oc20 at batch size 256 in HPC 3.0, converged in that epoch; every rule is kept.
+inline std::string log_of(double epoch, const std::string& seed) {
+  static const auto rules = made::rules_of("hpc", "3.0");
+  made::Log log = made::good_log(rules, {"closed", "oc20", "", ""});
+  const golden::MadeLog defaults;
+  for (made::Line& line : log) {
+    if (line.key == "global_batch_size") line.value = fmt::format("{}", defaults.batch_size);
+    if (line.key == "number_of_nodes") line.value = std::to_string(defaults.nodes);
+    if (line.key == "accelerators_per_node") line.value = "0";
+    if (line.key == "submission_status") line.value = "\"onprem\"";
+    if (line.key == "eval_error") {
+      line.value = "0.03";
+      line.metadata = fmt::format(R"({{"epoch_num": {}}})", epoch);
+    }
+    if (line.key == "run_stop") line.metadata = R"({"status": "success"})";
+  }
+  log.insert(log.begin() + 1, {"seed", seed, R"({"file": "train.py", "lineno": 7})"});
+  return made::text_of(log);
+}
+
+class CheckedSubmission : public testing::Test {
+ protected:
+  CheckedSubmission() { write_runs(20.0); }
+  /// Five runs around that epoch.
+  void write_runs(double epoch) {
+    for (int i = 0; i < 5; ++i) {
+      write_run(i, log_of(epoch + (i % 3) - 1.0, std::to_string(100 + i)));
+    }
+  }
+  void write_run(int number, const std::string& text) {
+    tree_.write(fmt::format("{}/result_{}.txt", golden::SubmissionTree::kFolder, number), text);
+  }
+  analysis::command::CheckOptions options() const {
+    analysis::command::CheckOptions options = reading({tree_.path().string()});
+    options.round = "hpc-3.0";
+    options.submission = true;
+    return options;
+  }
+  nlohmann::json checked(analysis::command::CheckOptions options) const {
+    options.json = "-";
+    return nlohmann::json::parse(check(options).out);
+  }
+  analysis::command::CheckOptions folder_options() const {
+    analysis::command::CheckOptions options =
+        reading({tree_.path(golden::SubmissionTree::kFolder).string()});
+    options.round = "hpc-3.0";
+    options.rcp = true;
+    return options;
+  }
+
+  golden::SubmissionTree tree_;
+};
+
+}  // namespace checking
