@@ -145,7 +145,7 @@ void audit_throughput(const AuditInput& input, AuditFindings& findings) {
   if (!reported || !computed || *reported <= 0.0 || *computed <= 0.0) return;
   const double factor = std::max(*reported / *computed, *computed / *reported);
   if (factor < kThroughputFactor || input.log.throughputs.empty()) return;
-  findings.tell(Rule::kThroughputUnit, input.log.throughputs.front().place,
+  findings.tell(Rule::kThroughputUnit, input.log.first_throughput,
                 fmt::format("the log's throughput is {} in the mean, its times give {} samples/s",
                             short_number(reported), short_number(computed)));
 }

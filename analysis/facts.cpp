@@ -134,7 +134,7 @@ Outcome outcome_of(const RunFacts& facts) {
 std::optional<double> mean_throughput(const ParsedLog& log, const Window& window) {
   double sum = 0.0;
   std::int64_t count = 0;
-  for (const Sample& sample : log.throughputs) {
+  for (const TimedValue& sample : log.throughputs) {
     if (sample.time_ms < window.begin_ms || sample.time_ms > window.end_ms) continue;
     sum += sample.value;
     ++count;

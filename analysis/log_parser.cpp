@@ -235,7 +235,10 @@ void Collector::note_throughput(const mllog::Record& record) {
   mllog::JsonText rate;
   if (record.key == keys::kThroughput) rate = record.value;
   if (record.key == keys::kTrackedStats) rate = record.value.member(keys::kThroughput);
-  if (const auto value = finite(rate)) log_.throughputs.push_back(sample_of(record, *value));
+  const std::optional<double> value = finite(rate);
+  if (!value) return;
+  if (log_.throughputs.empty()) log_.first_throughput = place_of(record);
+  log_.throughputs.push_back({record.time_ms, *value});
 }
 
 void Collector::note_target(const mllog::Record& record) {

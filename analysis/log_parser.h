@@ -34,6 +34,12 @@ struct Sample {
   Place place;
 };
 
+/// A number at a moment, for what a log may say at every step.
+struct TimedValue {
+  double time_ms = 0.0;
+  double value = 0.0;
+};
+
 /// What a configuration key said first, and what else.
 struct ConfigValue {
   Value first;
@@ -73,8 +79,8 @@ struct LogOddities {
   bool evaluations_by_step = false;  ///< evaluations say after which step they came
 };
 
-/// A log's content as far as the analysis needs it; memory grows with its epochs and evaluations,
-/// not with its bytes.
+/// A log's content as far as the analysis needs it. Memory grows with its epochs and evaluations,
+/// and by 16 bytes with each throughput that it tells, not with its bytes.
 struct ParsedLog {
   std::int64_t bytes = 0;
   std::int64_t records = 0;
@@ -85,7 +91,8 @@ struct ParsedLog {
   std::map<std::string, std::vector<Mark>> marks;  ///< by key: *_start and *_stop
   std::map<std::string, std::int64_t> counts;      ///< of one-time keys and configuration keys
   std::map<std::string, std::vector<Sample>> evaluations;  ///< by key: eval_accuracy, eval_error
-  std::vector<Sample> throughputs;                         ///< as reported, in the submitter's unit
+  std::vector<TimedValue> throughputs;                     ///< as reported, in the submitter's unit
+  Place first_throughput;
   std::optional<QualityTarget> own_target;  ///< the record quality_target of this program's runs
   Value status;                             ///< metadata.status of the first run_stop
   bool resumed = false;
