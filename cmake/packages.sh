@@ -7,14 +7,16 @@
 set -euo pipefail
 
 declare -A groups
-# To build and run: compilers and tools, then libraries. README.md gives the reason of each.
-groups[build]="
-  git g++ cmake ninja-build pkg-config ccache
-  libdnnl-dev ocl-icd-opencl-dev opencl-c-headers
+# To build and run the half that analyses logs: compilers and tools, then libraries. README.md gives
+# the reason of each.
+groups[analysis]="
+  git g++ cmake ninja-build ccache
+  nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev libjs-chart.js"
+# To build and run all of it.
+groups[build]="${groups[analysis]}
+  pkg-config libdnnl-dev ocl-icd-opencl-dev opencl-c-headers
   libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
-  nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev
-  libjpeg62-turbo-dev libpng-dev libxxhash-dev libhwloc-dev
-  libjs-chart.js"
+  libjpeg62-turbo-dev libpng-dev libxxhash-dev libhwloc-dev"
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev libbenchmark-dev iproute2"
 # To compare with the reference framework; tests that need it are skipped where it is absent.
