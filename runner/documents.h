@@ -12,7 +12,8 @@ namespace runner {
 void write_document(const nlohmann::json& document, const std::string& target, std::ostream& out);
 
 /// One line per value, "a.b   value", in the document's order; objects and arrays are descended
-/// into, arrays of plain values stay on one line.
+/// into, arrays of plain values stay on one line, arrays of flat objects become tables behind the
+/// lines: the member "name" first, then numbers, then text.
 void print_facts(const nlohmann::json& facts, std::ostream& out);
 
 /// 1536 -> "1.5 KiB".

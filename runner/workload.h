@@ -184,6 +184,8 @@ struct BenchOptions {
   std::int64_t image_size = 224;
   std::int64_t classes = 1000;
   std::uint64_t seed = 1;
+  std::int64_t limit_repetitions = 5;  ///< at least so many of each convolution alone; 0: none
+  bool layers = false;                 ///< a table of all layers
 };
 
 }  // namespace runner

@@ -42,6 +42,12 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
   app.add_option("--seed", options.seed, "seed of weights and data")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  number(
+      "--limit", options.limit_repetitions, 0, 1000000,
+      "measure the library's convolutions alone, between the steps and at least so often; the best "
+      "time of each counts. 0: not at all");
+  app.add_flag("--layers", options.layers,
+               "a table of all layers: times, GFLOP/s, bytes, implementation, what bounds each");
   number("--threads", call.threads, 0, 4096,
          "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs");
   app.add_option("--json", call.json,

@@ -3,10 +3,23 @@
 #include "workloads/nn/executor.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "runner/base/error.h"
 
 namespace nn {
+namespace {
+
+/// Runs `work`, and adds its seconds to `sum` unless that is null.
+template <class Work>
+void timed(double* sum, const Work& work) {
+  if (sum == nullptr) return work();
+  const auto began = std::chrono::steady_clock::now();
+  work();
+  *sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+}  // namespace
 
 Executor::Executor(const Network& network, const ExecutorOptions& options, Device& device,
                    StatisticsExchange* exchange)
@@ -124,15 +137,20 @@ void Executor::forward(Mode mode) {
   if (mode != Mode::kInference && !options_.training) {
     throw base::Error(base::ExitCode::kInternal, "executor: built for inference alone");
   }
-  for (std::size_t i = 1; i < layers_.size(); ++i) layers_[i]->forward(mode);
+  for (std::size_t i = 1; i < layers_.size(); ++i) {
+    timed(layer_seconds_.empty() ? nullptr : &layer_seconds_[i].forward,
+          [&] { layers_[i]->forward(mode); });
+  }
 }
 
 void Executor::backward(bool accumulate, BackwardListener* listener) {
   for (std::size_t i = layers_.size(); i-- > 1;) {
-    for (const Addition& addition : additions_[i]) {
-      kernels_.accumulate(addition.target, addition.part, addition.count);
-    }
-    layers_[i]->backward(accumulate);
+    timed(layer_seconds_.empty() ? nullptr : &layer_seconds_[i].backward, [&] {
+      for (const Addition& addition : additions_[i]) {
+        kernels_.accumulate(addition.target, addition.part, addition.count);
+      }
+      layers_[i]->backward(accumulate);
+    });
     if (listener != nullptr) listener->gradients_ready(ready_[i]);
   }
 }
@@ -160,11 +178,30 @@ std::vector<LayerFacts> Executor::layers() const {
   std::vector<LayerFacts> facts;
   for (std::size_t i = 1; i < layers_.size(); ++i) {
     const Operation& operation = network_.operations()[i];
+    const LayerSeconds seconds = layer_seconds_.empty() ? LayerSeconds{} : layer_seconds_[i];
     facts.push_back({operation.name, layers_[i]->implementation(),
-                     2 * options_.batch * network_.forward_macs(operation)});
+                     2 * options_.batch * network_.forward_macs(operation),
+                     operand_bytes(operation), seconds.forward, seconds.backward});
   }
   return facts;
 }
+
+std::int64_t Executor::operand_bytes(const Operation& operation) const {
+  const auto bytes_of = [&](ValueId value) {
+    return static_cast<std::int64_t>(planner_->value_desc(value).get_size());
+  };
+  const auto made = static_cast<ValueId>(&operation - network_.operations().data());
+  std::int64_t bytes = bytes_of(operation.src) + bytes_of(made);
+  if (operation.residual) bytes += bytes_of(*operation.residual);
+  for (const ParameterId id : {operation.weights, operation.bias}) {
+    if (id < 0) continue;
+    bytes += static_cast<std::int64_t>(
+        planner_->parameter_descs()[static_cast<std::size_t>(id)].get_size());
+  }
+  return bytes;
+}
+
+void Executor::time_layers() { layer_seconds_.assign(layers_.size(), {}); }
 
 std::map<std::string, std::int64_t> Executor::memory_bytes() const {
   std::map<std::string, std::int64_t> bytes;

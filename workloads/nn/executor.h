@@ -42,6 +42,9 @@ struct ExecutorOptions {
 struct LayerFacts {
   std::string name, implementation;
   std::int64_t forward_flops = 0;  ///< 2 x multiply-accumulates, whole batch
+  std::int64_t operand_bytes = 0;  ///< of a pass forward: what it reads and writes, each once
+  double forward_s = 0.0;          ///< all passes since time_layers()
+  double backward_s = 0.0;
 };
 
 class Executor {
@@ -80,6 +83,8 @@ class Executor {
   /// Layout conversions in one training pass.
   int reorders_per_step() const;
   std::vector<LayerFacts> layers() const;
+  /// From now on each layer's passes are timed, which takes two looks at the clock each.
+  void time_layers();
   /// Bytes by part: weights, gradients, activations and scratch (shared block), and the block's
   /// content unshared.
   std::map<std::string, std::int64_t> memory_bytes() const;
@@ -93,6 +98,7 @@ class Executor {
   void plan_forward(Planner& planner);
   void plan_backward(Planner& planner);
   void bind(StatisticsExchange* exchange);
+  std::int64_t operand_bytes(const Operation& operation) const;
   ValueId last() const { return static_cast<ValueId>(network_.operations().size()) - 1; }
   float* at(BufferId buffer) const;
 
@@ -109,6 +115,10 @@ class Executor {
       additions_;                    ///< before a layer's backward: parts of its gradient to add
   std::vector<std::int64_t> ready_;  ///< gradient floats final after a layer's backward
   BufferId output_gradient_ = -1;
+  struct LayerSeconds {
+    double forward = 0.0, backward = 0.0;
+  };
+  std::vector<LayerSeconds> layer_seconds_;  ///< empty: not timed
 };
 
 }  // namespace nn

@@ -65,12 +65,12 @@ dnnl::memory::dims batch_dims(std::int64_t batch, const SampleShape& shape) {
   return dims;
 }
 
-dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims) {
+dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
   dnnl::memory::dims strides(dims.size(), 1);
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
     strides[axis - 1] = strides[axis] * dims[axis];
   }
-  return {dims, dnnl::memory::data_type::f32, strides};
+  return {dims, type, strides};
 }
 
 dnnl::memory::desc any_desc(const dnnl::memory::dims& dims) {

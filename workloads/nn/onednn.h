@@ -42,8 +42,9 @@ ChannelLayout channel_layout(const dnnl::memory::desc& desc);
 
 /// {batch, channels, spatial...}
 dnnl::memory::dims batch_dims(std::int64_t batch, const SampleShape& shape);
-/// Plain row-major descriptor of fp32 values.
-dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims);
+/// Plain row-major descriptor.
+dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims,
+                              dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 /// Descriptor whose layout the library may choose.
 dnnl::memory::desc any_desc(const dnnl::memory::dims& dims);
 

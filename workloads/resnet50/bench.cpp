@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "runner/base/error.h"
@@ -12,6 +13,7 @@
 #include "runner/base/system_facts.h"
 #include "workloads/nn/loss.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/layer_bench.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/workload.h"
 
@@ -48,7 +50,8 @@ class Bench {
                  {options.batch * around.world.size(), 1, group_size(options.batch),
                   base::usable_instruction_set()},
                  around.world, around.topology.node, around.telemetry),
-        optimizer_(nn::make_sgd({})) {
+        optimizer_(nn::make_sgd({})),
+        layers_(network_, options.batch, nn::Precision::kF32, options_, around.world) {
     nn::Executor& executor = trainer_.executor();
     trainer_.initialize(options.seed, *optimizer_);
     base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,
@@ -65,6 +68,7 @@ class Bench {
     for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
     around_.world.barrier();
     around_.telemetry.restart();
+    if (options_.layers) trainer_.executor().time_layers();
     std::vector<double> seconds;
     for (std::int64_t i = 0; i < options_.steps; ++i) {
       const std::int64_t began = around_.telemetry.now_ns();
@@ -73,6 +77,8 @@ class Bench {
       around_.telemetry.add_step(took);
       // A step is over when the slowest rank's is.
       seconds.push_back(static_cast<double>(around_.world.allreduce_max(took)) / kNsPerS);
+      if (i == 0) peak_rss_bytes_ = base::peak_rss_bytes();  // of a step, without the limit's
+      layers_.measure();
     }
     return report(seconds);
   }
@@ -94,7 +100,7 @@ class Bench {
         *optimizer_, kLearningRate);
   }
 
-  nlohmann::json report(std::vector<double> seconds) const {
+  nlohmann::json report(std::vector<double> seconds) {
     std::sort(seconds.begin(), seconds.end());
     const double median = seconds.size() % 2 == 1
                               ? seconds[seconds.size() / 2]
@@ -124,7 +130,7 @@ class Bench {
                                {"max", seconds.back()}}},
                              {"reorders_per_step", trainer_.executor().reorders_per_step()},
                              {"mean_loss", loss_ / static_cast<double>(options_.batch)},
-                             {"peak_rss_bytes", base::peak_rss_bytes()}};
+                             {"peak_rss_bytes", peak_rss_bytes_}};
     const nlohmann::json account = around_.telemetry.to_json();
     for (const auto& [name, value] : account.at("subsystems_s").items()) {
       result["breakdown_s_per_step"][name] =
@@ -133,6 +139,8 @@ class Bench {
     for (const auto& [part, bytes] : trainer_.executor().memory_bytes())
       result["memory_bytes"][part] = bytes;
     result["definitions"] = definitions();
+    layers_.finish(trainer_.executor(), samples / median, result);
+    result["definitions"].update(parallel::layer_bench_definitions());
     return result;
   }
 
@@ -148,7 +156,8 @@ class Bench {
         {"gflops_per_s", "flops_per_sample x samples_per_s / 1e9, all ranks"},
         {"breakdown_s_per_step", "rank 0's exclusive time by subsystem over the steps"},
         {"peak_rss_bytes",
-         "largest resident set of rank 0 (VmHWM), with what it shares with other ranks"}};
+         "largest resident set of rank 0 (VmHWM) after the first timed step, with what it shares "
+         "with other ranks"}};
   }
 
   const runner::BenchOptions options_;
@@ -156,9 +165,11 @@ class Bench {
   const nn::Network network_;
   parallel::DataParallel trainer_;
   std::unique_ptr<nn::Optimizer> optimizer_;
+  parallel::LayerBench layers_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
   double loss_ = 0.0;
+  std::int64_t peak_rss_bytes_ = 0;
 };
 
 }  // namespace

@@ -1,0 +1,76 @@
+// What the bench tells, on one rank and on two.
+// Hides nothing.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "runner/base/error.h"
+#include "runner/communicator.h"
+#include "runner/telemetry/telemetry.h"
+#include "workloads/resnet50/workload.h"
+
+namespace {
+
+using nlohmann::json;
+
+class Bench : public testing::Test {
+ protected:
+  Bench() {
+    options_.batch = 4;
+    options_.steps = 2;
+    options_.warmup_steps = 1;
+    options_.image_size = 32;
+    options_.classes = 10;
+    options_.limit_repetitions = 3;
+  }
+  json run() { return resnet50::run_bench(options_, {world_, topology_, telemetry_, 1}); }
+
+  runner::BenchOptions options_;
+  runner::Communicator world_ = runner::Communicator::world();
+  runner::Topology topology_ = runner::discover_topology(world_);
+  base::SystemClock clock_;
+  telemetry::Telemetry telemetry_{clock_};
+};
+
+TEST_F(Bench, TellsTheLimitAndItsFraction) {
+  const json result = run();
+  EXPECT_GT(result["limit_samples_per_s"], 0.0);
+  EXPECT_EQ(result["limit_repetitions"], 3);
+  EXPECT_DOUBLE_EQ(
+      result["fraction_of_limit"].get<double>(),
+      result["samples_per_s"].get<double>() / result["limit_samples_per_s"].get<double>());
+  EXPECT_FALSE(result.contains("layers"));
+  for (const char* const name : {"limit_samples_per_s", "fraction_of_limit"}) {
+    EXPECT_TRUE(result["definitions"].contains(name)) << name;
+  }
+}
+
+TEST_F(Bench, MeasuresNoLimitWhereNobodyAsks) {
+  options_.limit_repetitions = 0;
+  const json result = run();
+  EXPECT_FALSE(result.contains("limit_samples_per_s"));
+  EXPECT_FALSE(result.contains("fraction_of_limit"));
+}
+
+TEST_F(Bench, ListsLayersWhoseTimesMakeTheStep) {
+  options_.layers = true;
+  const json result = run();
+  ASSERT_EQ(result["layers"].size(), 53u + 53u + 3u) << "convolutions, norms, pools and fc";
+  double layers_s = 0.0;
+  for (const json& layer : result["layers"]) {
+    const std::string name = layer["name"];
+    const bool convolves = name.find("conv") != std::string::npos || name.ends_with("downsample.0");
+    EXPECT_EQ(layer["limit_ms"].is_number(), convolves) << name;
+    EXPECT_EQ(layer["gflops_per_s"].is_number(), convolves) << name;
+    EXPECT_GT(layer["megabytes"], 0.0) << name;
+    EXPECT_TRUE(layer["bound"] == "compute" || layer["bound"] == "memory") << name;
+    layers_s += (layer["forward_ms"].get<double>() + layer["backward_ms"].get<double>()) / 1e3;
+  }
+  const json& breakdown = result["breakdown_s_per_step"];
+  const double passes_s = breakdown["forward"].get<double>() + breakdown["backward"].get<double>();
+  EXPECT_LE(layers_s, passes_s * 1.01);
+  EXPECT_GE(layers_s, passes_s * 0.5) << "layers are what a pass is made of";
+}
+
+}  // namespace

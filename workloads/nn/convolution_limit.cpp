@@ -1,0 +1,259 @@
+// The library's convolutions alone.
+// Hides their primitives and memory.
+#include "workloads/nn/convolution_limit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+using Direction = ConvolutionTime::Direction;
+constexpr std::array kDirections = {Direction::kForward, Direction::kDataGradient,
+                                    Direction::kWeightsGradient};
+
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+/// A primitive with what it reads and writes.
+struct Run {
+  dnnl::primitive primitive;
+  memory::desc src, weights, dst, scratch;
+  int src_argument = 0, weights_argument = 0, dst_argument = 0;
+  std::unordered_map<int, memory> arguments;
+  std::string implementation;
+  double best_s = std::numeric_limits<double>::infinity();
+
+  /// Three operands behind each other, then the scratchpad, each on a page of its own.
+  std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (const memory::desc* const desc : {&src, &weights, &dst, &scratch}) {
+      sum += page_bytes(*desc);
+    }
+    return sum;
+  }
+  void bind(const dnnl::engine& engine, char* at) {
+    const auto place = [&](int argument, const memory::desc& desc) {
+      arguments[argument] = memory(desc, engine, at);
+      at += page_bytes(desc);
+    };
+    place(src_argument, src);
+    place(weights_argument, weights);
+    place(dst_argument, dst);
+    place(DNNL_ARG_SCRATCHPAD, scratch);
+  }
+
+ private:
+  static std::int64_t page_bytes(const memory::desc& desc) {
+    constexpr std::int64_t kPage = 4096;
+    return (static_cast<std::int64_t>(desc.get_size()) + kPage - 1) / kPage * kPage;
+  }
+};
+
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+}  // namespace
+
+const char* to_string(ConvolutionTime::Direction direction) {
+  switch (direction) {
+    case Direction::kForward:
+      return "forward";
+    case Direction::kDataGradient:
+      return "data";
+    default:
+      return "weights";
+  }
+}
+
+/// A shape that the network has once or several times.
+struct ConvolutionLimit::Problem {
+  memory::dims src, weights, dst;
+  memory::dims stride, begin, end;
+  bool plain_input = false;
+  bool data_gradient = false;  ///< some use needs it
+  std::int64_t flops = 0, bytes = 0;
+  std::array<std::optional<Run>, kDirections.size()> runs;
+
+  bool same_shape(const Problem& other) const {
+    return src == other.src && weights == other.weights && dst == other.dst &&
+           stride == other.stride && begin == other.begin && end == other.end &&
+           plain_input == other.plain_input;
+  }
+  std::optional<Run>& run(Direction direction) { return runs[static_cast<std::size_t>(direction)]; }
+
+  void prepare(const dnnl::engine& engine, Precision precision);
+};
+
+void ConvolutionLimit::Problem::prepare(const dnnl::engine& engine, Precision precision) {
+  const auto type =
+      precision == Precision::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
+  const auto any = [&](const memory::dims& dims, memory::data_type of) {
+    return memory::desc(dims, of, memory::format_tag::any);
+  };
+  // The network's input comes as plain rows.
+  const memory::desc in = plain_input ? plain_desc(src, type) : any(src, type);
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  const dnnl::convolution_forward::primitive_desc forward(
+      {dnnl::prop_kind::forward_training, algorithm, in, any(weights, type), any(dst, type), stride,
+       begin, end},
+      user_scratchpad(), engine);
+  run(Direction::kForward) = Run{dnnl::convolution_forward(forward),
+                                 forward.src_desc(),
+                                 forward.weights_desc(),
+                                 forward.dst_desc(),
+                                 forward.scratchpad_desc(),
+                                 DNNL_ARG_SRC,
+                                 DNNL_ARG_WEIGHTS,
+                                 DNNL_ARG_DST,
+                                 {},
+                                 forward.impl_info_str()};
+  if (data_gradient && !run(Direction::kDataGradient)) {
+    const dnnl::convolution_backward_data::primitive_desc data(
+        {algorithm, any(src, type), any(weights, type), any(dst, type), stride, begin, end},
+        user_scratchpad(), engine, forward);
+    run(Direction::kDataGradient) = Run{dnnl::convolution_backward_data(data),
+                                        data.diff_src_desc(),
+                                        data.weights_desc(),
+                                        data.diff_dst_desc(),
+                                        data.scratchpad_desc(),
+                                        DNNL_ARG_DIFF_SRC,
+                                        DNNL_ARG_WEIGHTS,
+                                        DNNL_ARG_DIFF_DST,
+                                        {},
+                                        data.impl_info_str()};
+  }
+  const dnnl::convolution_backward_weights::primitive_desc gradient(
+      {algorithm, in, any(weights, memory::data_type::f32), any(dst, type), stride, begin, end},
+      user_scratchpad(), engine, forward);
+  run(Direction::kWeightsGradient) = Run{dnnl::convolution_backward_weights(gradient),
+                                         gradient.src_desc(),
+                                         gradient.diff_weights_desc(),
+                                         gradient.diff_dst_desc(),
+                                         gradient.scratchpad_desc(),
+                                         DNNL_ARG_SRC,
+                                         DNNL_ARG_DIFF_WEIGHTS,
+                                         DNNL_ARG_DIFF_DST,
+                                         {},
+                                         gradient.impl_info_str()};
+}
+
+ConvolutionLimit::ConvolutionLimit(const Network& network, std::int64_t batch, Precision precision,
+                                   Device& device)
+    : device_(device) {
+  for (const Operation& operation : network.operations()) {
+    if (operation.kind != OperationKind::kConvolution) continue;
+    const std::size_t problem = problem_of(network, operation, batch, precision);
+    const bool reads_input = operation.src == 0;
+    if (!reads_input) problems_[problem]->data_gradient = true;
+    uses_.push_back({operation.name, problem, !reads_input});
+  }
+  for (const auto& problem : problems_) {
+    translated(fmt::format("convolution of [{}] alone", fmt::join(problem->weights, ", ")),
+               [&] { problem->prepare(device_.engine, precision); });
+  }
+  reserve_memory();
+}
+
+ConvolutionLimit::~ConvolutionLimit() = default;
+
+std::size_t ConvolutionLimit::problem_of(const Network& network, const Operation& operation,
+                                         std::int64_t batch, Precision precision) {
+  auto problem = std::make_unique<Problem>();
+  const ParameterSpec& weights = network.parameters()[static_cast<std::size_t>(operation.weights)];
+  problem->src = batch_dims(batch, network.shape(operation.src));
+  problem->weights = weights.shape;
+  problem->dst = batch_dims(batch, operation.dst);
+  problem->stride = operation.stride;
+  problem->begin = operation.padding.begin;
+  problem->end = operation.padding.end;
+  problem->plain_input = operation.src == 0;
+  problem->flops = 2 * batch * network.forward_macs(operation);
+  problem->bytes = bytes_of(precision) * (batch * network.shape(operation.src).size() +
+                                          batch * operation.dst.size() + weights.count());
+  for (std::size_t i = 0; i < problems_.size(); ++i) {
+    if (problems_[i]->same_shape(*problem)) return i;
+  }
+  problems_.push_back(std::move(problem));
+  return problems_.size() - 1;
+}
+
+/// All share one block, which holds numbers of usual size: zeros could be faster.
+void ConvolutionLimit::reserve_memory() {
+  std::int64_t bytes = 0;
+  for (const auto& problem : problems_) {
+    for (const auto& run : problem->runs) bytes = std::max(bytes, run ? run->bytes() : 0);
+  }
+  memory_ = AlignedFloats((bytes + 3) / static_cast<std::int64_t>(sizeof(float)));
+  // Read as bfloat16 these are numbers of usual size, too.
+  std::fill(memory_.span().begin(), memory_.span().end(), 1.0078125F);
+  for (const auto& problem : problems_) {
+    for (auto& run : problem->runs) {
+      if (run) run->bind(device_.engine, reinterpret_cast<char*>(memory_.data()));
+    }
+  }
+}
+
+void ConvolutionLimit::measure() {
+  ++repetitions_;
+  for (const auto& problem : problems_) {
+    for (auto& run : problem->runs) {
+      if (!run) continue;
+      const auto began = std::chrono::steady_clock::now();
+      run->primitive.execute(device_.stream, run->arguments);
+      device_.stream.wait();
+      run->best_s = std::min(run->best_s, seconds_since(began));
+    }
+  }
+}
+
+double ConvolutionLimit::seconds() const {
+  double sum = 0.0;
+  for (const ConvolutionTime& time : times()) sum += time.best_s;
+  return sum;
+}
+
+std::vector<ConvolutionTime> ConvolutionLimit::times() const {
+  std::vector<ConvolutionTime> all;
+  for (const Use& use : uses_) {
+    Problem& problem = *problems_[use.problem];
+    for (const Direction direction : kDirections) {
+      if (direction == Direction::kDataGradient && !use.data_gradient) continue;
+      const Run& run = *problem.run(direction);
+      all.push_back(
+          {use.layer, direction, run.best_s, problem.flops, problem.bytes, run.implementation});
+    }
+  }
+  return all;
+}
+
+double copy_bandwidth(int repetitions) {
+  constexpr std::int64_t kFloats = 64 << 20;  // 256 MiB each
+  constexpr std::int64_t kPiece = 1 << 16;
+  const AlignedFloats from(kFloats), to(kFloats);
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i <= repetitions; ++i) {  // the first one makes the pages
+    const auto began = std::chrono::steady_clock::now();
+#pragma omp parallel for schedule(static)
+    for (std::int64_t at = 0; at < kFloats; at += kPiece) {
+      std::memcpy(to.data() + at, from.data() + at, kPiece * sizeof(float));
+    }
+    if (i > 0) best = std::min(best, seconds_since(began));
+  }
+  return 2.0 * static_cast<double>(kFloats * sizeof(float)) / best;
+}
+
+}  // namespace nn

@@ -1,0 +1,69 @@
+// What the library's convolutions alone take: no training step on it can be faster.
+// Hides their primitives and memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workloads/nn/aligned.h"
+#include "workloads/nn/network.h"
+#include "workloads/nn/onednn.h"
+#include "workloads/nn/precision.h"
+
+namespace nn {
+
+/// One direction of one convolution, run alone in the layouts that the library likes best.
+struct ConvolutionTime {
+  enum class Direction { kForward, kDataGradient, kWeightsGradient };
+  std::string layer;
+  Direction direction = Direction::kForward;
+  double best_s = 0.0;         ///< of a whole batch; infinite before measure()
+  std::int64_t flops = 0;      ///< 2 x multiply-accumulates
+  std::int64_t bytes = 0;      ///< of source, weights and destination, each once
+  std::string implementation;  ///< the library's name of it
+};
+
+const char* to_string(ConvolutionTime::Direction direction);
+
+/// All convolutions of a network, forward and backward; no data gradient for those that read the
+/// network's input. Convolutions of the same shape are measured once and count each.
+class ConvolutionLimit {
+ public:
+  /// Throws ShapeError for what the library cannot do, SystemError when memory is short. `device`
+  /// outlives this.
+  ConvolutionLimit(const Network& network, std::int64_t batch, Precision precision, Device& device);
+  ~ConvolutionLimit();
+
+  /// Runs each of them once more; the best time counts.
+  void measure();
+  int repetitions() const { return repetitions_; }
+  /// The sum of the best times: seconds of a step that is nothing but convolutions.
+  double seconds() const;
+  /// In the network's order, forward before backward.
+  std::vector<ConvolutionTime> times() const;
+
+ private:
+  struct Problem;
+  struct Use {
+    std::string layer;
+    std::size_t problem = 0;
+    bool data_gradient = true;
+  };
+  std::size_t problem_of(const Network& network, const Operation& operation, std::int64_t batch,
+                         Precision precision);
+  void reserve_memory();
+
+  Device& device_;
+  std::vector<std::unique_ptr<Problem>> problems_;
+  std::vector<Use> uses_;
+  AlignedFloats memory_;
+  int repetitions_ = 0;
+};
+
+/// Bytes a second that this process can copy between blocks beyond all caches, reads and writes
+/// both counted: the best of `repetitions`, on all its threads.
+double copy_bandwidth(int repetitions);
+
+}  // namespace nn

@@ -1,0 +1,25 @@
+// The number format of activations and their gradients.
+// Hides nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace nn {
+
+enum class Precision {
+  kF32,  ///< all of it in single precision
+  kBf16  ///< activations, their gradients and the operands of convolutions in bfloat16; weights
+         ///< that are updated, sums, statistics and the loss in single precision or better
+};
+
+constexpr const char* to_string(Precision precision) {
+  return precision == Precision::kBf16 ? "bf16" : "f32";
+}
+
+/// Bytes of an activation.
+constexpr std::int64_t bytes_of(Precision precision) {
+  return precision == Precision::kBf16 ? 2 : 4;
+}
+
+}  // namespace nn

@@ -1,0 +1,110 @@
+// What a bench says of layers and of the limit.
+// Hides their arithmetic.
+#include "workloads/parallel/layer_bench.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace parallel {
+namespace {
+
+constexpr double kNsPerS = 1e9;
+constexpr int kCopies = 3;
+
+/// The times of one convolution together.
+struct Alone {
+  double seconds = 0.0;
+  std::int64_t flops = 0;
+};
+
+std::map<std::string, Alone> by_layer(const std::vector<nn::ConvolutionTime>& times) {
+  std::map<std::string, Alone> layers;
+  for (const nn::ConvolutionTime& time : times) {
+    layers[time.layer].seconds += time.best_s;
+    layers[time.layer].flops += time.flops;
+  }
+  return layers;
+}
+
+}  // namespace
+
+LayerBench::LayerBench(const nn::Network& network, std::int64_t batch, nn::Precision precision,
+                       const runner::BenchOptions& options, const runner::Communicator& world)
+    : network_(network), options_(options), world_(world), batch_(batch), precision_(precision) {}
+
+void LayerBench::measure() {
+  if (options_.limit_repetitions == 0) return;
+  if (!limit_) {
+    limit_ = std::make_unique<nn::ConvolutionLimit>(network_, batch_, precision_, device_);
+  }
+  world_.barrier();
+  limit_->measure();
+}
+
+void LayerBench::finish(const nn::Executor& executor, double samples_per_s,
+                        nlohmann::json& result) {
+  if (limit_) {
+    while (limit_->repetitions() < options_.limit_repetitions) measure();
+    const auto mine = static_cast<std::int64_t>(limit_->seconds() * kNsPerS);
+    const double slowest = static_cast<double>(world_.allreduce_max(mine)) / kNsPerS;
+    const double limit = static_cast<double>(batch_ * world_.size()) / slowest;
+    result["limit_samples_per_s"] = limit;
+    result["fraction_of_limit"] = samples_per_s / limit;
+    result["limit_repetitions"] = limit_->repetitions();
+  }
+  if (options_.layers) result["layers"] = layers(executor);
+}
+
+nlohmann::json LayerBench::layers(const nn::Executor& executor) const {
+  const double bandwidth = nn::copy_bandwidth(kCopies);
+  std::map<std::string, Alone> alone;
+  if (limit_) alone = by_layer(limit_->times());
+  double peak = 0.0;  // FLOP/s
+  for (const auto& [name, one] : alone) {
+    peak = std::max(peak, static_cast<double>(one.flops) / one.seconds);
+  }
+  const auto steps = static_cast<double>(options_.steps);
+  nlohmann::json rows = nlohmann::json::array();
+  for (const nn::LayerFacts& layer : executor.layers()) {
+    const double forward = layer.forward_s / steps, backward = layer.backward_s / steps;
+    nlohmann::json row = {{"name", layer.name},
+                          {"implementation", layer.implementation},
+                          {"forward_ms", 1e3 * forward},
+                          {"backward_ms", 1e3 * backward},
+                          {"megabytes", static_cast<double>(layer.operand_bytes) / 1e6},
+                          {"gflops_per_s", nullptr},
+                          {"limit_ms", nullptr},
+                          {"bound", "memory"}};
+    if (const auto found = alone.find(layer.name); found != alone.end()) {
+      const auto flops = static_cast<double>(found->second.flops);
+      // Each direction of a convolution moves the operands once.
+      const double moved = 3.0 * static_cast<double>(layer.operand_bytes);
+      row["gflops_per_s"] = flops / (forward + backward) / 1e9;
+      row["limit_ms"] = 1e3 * found->second.seconds;
+      row["bound"] = flops / peak > moved / bandwidth ? "compute" : "memory";
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+nlohmann::json layer_bench_definitions() {
+  return {
+      {"limit_samples_per_s",
+       "samples of a step over the time of the library's convolutions alone: forward, gradients of "
+       "data and weights, no data gradient of the first layer, each in the layouts that the "
+       "library "
+       "chooses, the best of limit_repetitions, measured between the steps; of the slowest rank"},
+      {"fraction_of_limit", "samples_per_s over limit_samples_per_s"},
+      {"layers.forward_ms", "mean over the steps, of rank 0; backward_ms likewise"},
+      {"layers.megabytes", "operands of a forward pass, each once: what is read and written"},
+      {"layers.gflops_per_s", "of all passes of a convolution in the step"},
+      {"layers.limit_ms", "all passes of the convolution alone, best times"},
+      {"layers.bound",
+       "compute where the convolution's FLOPs at the highest rate of any convolution take longer "
+       "than its operands, once per pass, at the bandwidth of a copy; else memory"}};
+}
+
+}  // namespace parallel

@@ -1,0 +1,45 @@
+// What a bench says of layers and of the limit that the library's convolutions set.
+// Hides their arithmetic.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+
+#include "runner/communicator.h"
+#include "runner/workload.h"
+#include "workloads/nn/convolution_limit.h"
+#include "workloads/nn/executor.h"
+
+namespace parallel {
+
+/// Measured between the steps of a bench, so that both sides see the same machine.
+class LayerBench {
+ public:
+  /// `batch`: samples of this rank. All outlive this.
+  LayerBench(const nn::Network& network, std::int64_t batch, nn::Precision precision,
+             const runner::BenchOptions& options, const runner::Communicator& world);
+
+  /// Collective. Each convolution alone, once more; nothing where options ask for no limit. Takes
+  /// its memory at the first call.
+  void measure();
+  /// Collective. Measures as often as the options ask for, if that is not done yet, and adds
+  /// limit_samples_per_s, fraction_of_limit and, if asked for, the layers to `result`.
+  void finish(const nn::Executor& executor, double samples_per_s, nlohmann::json& result);
+
+ private:
+  nlohmann::json layers(const nn::Executor& executor) const;
+
+  const nn::Network& network_;
+  const runner::BenchOptions& options_;
+  const runner::Communicator& world_;
+  std::int64_t batch_;
+  nn::Precision precision_;
+  nn::Device device_;
+  std::unique_ptr<nn::ConvolutionLimit> limit_;  ///< null before it is measured
+};
+
+/// What the numbers mean, by their names in the result.
+nlohmann::json layer_bench_definitions();
+
+}  // namespace parallel
