@@ -13,6 +13,8 @@ constexpr std::string_view kPowerChecker = "mlcommons/logging package_checker/po
 constexpr std::string_view kSystemChecker = "mlcommons/logging system_desc_checker";
 constexpr std::string_view kRepoChecker = "mlcommons/logging repo_checker";
 constexpr std::string_view kRcpChecker = "mlcommons/logging rcp_checker";
+constexpr std::string_view kSummarizer = "mlcommons/logging result_summarizer";
+constexpr std::string_view kPowerPolicy = "mlcommons/training_policies power_measurement";
 constexpr std::string_view kPolicies = "mlcommons/training_policies submission_rules";
 constexpr std::string_view kHpcRules = "mlcommons/training_policies hpc_training_rules";
 constexpr std::string_view kOwn = "this program: published submissions show it";
@@ -124,9 +126,9 @@ constexpr std::array kRules = {
     PackageRule{"scaling.unreadable",
                 "scaling.json is an object with a number scaling_factor; the official summarizer "
                 "stops at another.",
-                "mlcommons/logging result_summarizer"},
+                kSummarizer},
     PackageRule{"scaling.factor", "The factor is at least 1.", kRcpChecker},
-    PackageRule{"scaling.weak", "Throughput is not scaled.", "mlcommons/logging result_summarizer"},
+    PackageRule{"scaling.weak", "Throughput is not scaled.", kSummarizer},
     PackageRule{"scaling.differs",
                 "scaling.json holds the factor that the RCP test gives; the official checker "
                 "overwrites it.",
@@ -150,6 +152,22 @@ constexpr std::array kRules = {
     PackageRule{"power.count", "Every run has as many nodes and switches as most.", kPowerChecker},
     PackageRule{"power.stray-file", "Its files are named node_<number> or sw_<number>.",
                 kPowerChecker},
+    PackageRule{
+        "power.log",
+        "The log of a node has one power_measurement_start, power_reading in watts, one "
+        "power_measurement_stop and conversion_eff above 0 and at most 1; that of a switch has "
+        "conversion_eff and interconnect_power_est in watts; no record is damaged. Without a stop "
+        "the last reading is the end, without a factor it is 1, and damaged records are left out, "
+        "as the official summarizer has it; what else is missing leaves no energy.",
+        kSummarizer},
+    PackageRule{"power.sampling",
+                "From start to stop a node's power is read at least once a second, on average over "
+                "the intervals between readings.",
+                kPowerPolicy},
+    PackageRule{"power.samples",
+                "From start to stop a node's power is read at least 60 times; runs that are "
+                "shorter go on training until it is.",
+                kPowerPolicy},
     PackageRule{"repo.name", "Names do not begin with '.' and hold no blank.", kRepoChecker},
     PackageRule{"repo.size", "Files are no larger than 50 MiB.", kRepoChecker},
     PackageRule{"repo.link",
