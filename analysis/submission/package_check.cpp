@@ -52,7 +52,8 @@ class SubmissionCheck {
   void count_failures(const PackageRuns& runs, PackageSet& set);
   void check_randomness(const PackageRuns& runs, const PackageSet& set, Severity severity);
   void check_convergence(const PackageRuns& runs, PackageSet& set, Severity severity);
-  void check_scaling(const BenchmarkFolder& folder, const PackageSet& set);
+  std::optional<double> check_scaling(const BenchmarkFolder& folder, const PackageSet& set);
+  void measure_energy(const PackageRuns& runs, double scaling_factor, PackageSet& set);
   std::optional<double> scaling_factor(const BenchmarkFolder& folder, const fs::path& path);
   const SystemDescription* description_of(const BenchmarkFolder& folder);
 
@@ -136,7 +137,8 @@ void SubmissionCheck::check_folder(const BenchmarkFolder& folder) {
                   "seeds and convergence are not checked: no description tells the division");
   }
   if (set.scaling == Scaling::kWeak) check_throughput(runs, description, findings_);
-  check_scaling(folder, set);
+  const std::optional<double> factor = check_scaling(folder, set);
+  measure_energy(runs, factor.value_or(1.0), set);
   report_.sets.push_back(std::move(set));
 }
 
@@ -259,22 +261,54 @@ std::optional<double> SubmissionCheck::scaling_factor(const BenchmarkFolder& fol
   return factor;
 }
 
-void SubmissionCheck::check_scaling(const BenchmarkFolder& folder, const PackageSet& set) {
+/// The factor that scaling.json gives, if any.
+std::optional<double> SubmissionCheck::check_scaling(const BenchmarkFolder& folder,
+                                                     const PackageSet& set) {
   const fs::path path = folder.path / kScalingFile;
   std::error_code failed;
   const bool is_there = fs::exists(path, failed);
   std::optional<double> factor;
   if (is_there) factor = scaling_factor(folder, path);
-  if (!set.rcp || folder.scaling == Scaling::kWeak || (is_there && !factor)) return;
+  if (!set.rcp || folder.scaling == Scaling::kWeak || (is_there && !factor)) return factor;
   // Where the test failed, the committee may have set a factor of its own.
-  if (!set.rcp->passed || set.rcp->bypassed) return;
+  if (!set.rcp->passed || set.rcp->bypassed) return factor;
   const double found = factor.value_or(1.0);
   const double expected = set.rcp->normalization;
-  if (std::abs(found - expected) <= kFactorTolerance) return;
+  if (std::abs(found - expected) <= kFactorTolerance) return factor;
   findings_.add(Severity::kWarning, set.name, "scaling.differs",
                 is_there
                     ? fmt::format("scaling.json says {:.6f}, the RCP test {:.6f}", found, expected)
                     : fmt::format("no scaling.json, but the RCP test scales by {:.6f}", expected));
+  return factor;
+}
+
+void SubmissionCheck::measure_energy(const PackageRuns& runs, double scaling_factor,
+                                     PackageSet& set) {
+  std::vector<TimedRun> all, valid;
+  for (const PackageRun& run : runs.runs) {
+    all.push_back({run.file, run.log.time_to_train_s});
+    const auto& failing = set.failing_runs;
+    if (std::find(failing.begin(), failing.end(), run.file) == failing.end()) {
+      valid.push_back(all.back());
+    }
+  }
+  const std::int64_t dropped =
+      package_facts().failing_runs_tolerated(tree_.round.usage, set.benchmark);
+  std::vector<std::string> counting;  // instances trained at the same time have no mean
+  if (set.scaling != Scaling::kWeak) {
+    counting = olympic_runs(valid, set.failing_runs.size(), static_cast<std::size_t>(dropped));
+  }
+  set.energy = energy_of(runs.folder->path, all, counting, scaling_factor);
+  if (!set.energy) return;
+  for (const RunEnergy& run : set.energy->runs) {
+    const std::string folder = set.name + "/" + run.folder;
+    for (const mllog::Finding& finding : run.findings) findings_.add(folder, finding);
+    for (const NamedPowerLog& one : run.logs) {
+      for (const mllog::Finding& finding : one.log.findings) {
+        findings_.add(folder + "/" + one.file, finding);
+      }
+    }
+  }
 }
 
 }  // namespace

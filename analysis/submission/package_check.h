@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/submission/energy.h"
 #include "analysis/submission/package_findings.h"
 #include "analysis/submission/rcp.h"
 
@@ -31,7 +32,8 @@ struct PackageSet {
   std::vector<std::string> failing_runs;      ///< not compliant, or without its power measurement
   bool forgives_failing_runs = false;         ///< there are some, but no more than may be
   bool bypasses_rcp = false, bypasses_seeds = false;
-  std::optional<RcpResult> rcp;  ///< closed division since round 1.0
+  std::optional<RcpResult> rcp;     ///< closed division since round 1.0
+  std::optional<SetEnergy> energy;  ///< of a folder with power/
 };
 
 struct PackageReport {
