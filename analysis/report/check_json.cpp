@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "analysis/report/energy_json.h"
 #include "analysis/report/rules_of_benchmark.h"
 #include "analysis/report/write_check.h"
 #include "runner/base/printable.h"
@@ -121,7 +122,8 @@ Json folder_json(const submission::PackageSet& set) {
           {"failing_runs", failing},
           {"bypasses_rcp", set.bypasses_rcp},
           {"bypasses_seeds", set.bypasses_seeds},
-          {"rcp", rcp_json(set.rcp)}};
+          {"rcp", rcp_json(set.rcp)},
+          {"energy", set.energy ? energy_json(*set.energy) : Json(nullptr)}};
 }
 
 Json submission_json(const std::optional<CheckedSubmission>& checked) {
@@ -145,6 +147,7 @@ Json submission_json(const std::optional<CheckedSubmission>& checked) {
           {"why_this_round", base::printable(checked->why_this_round)},
           {"submissions", submissions},
           {"folders", folders},
+          {"definitions", energy_definitions_json()},
           {"findings", findings}};
 }
 
