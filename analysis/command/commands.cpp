@@ -62,7 +62,7 @@ void add_judging_options(CLI::App& app, CheckOptions& options) {
 void add_submission_options(CLI::App& app, CheckOptions& options) {
   app.add_flag("--submission", options.submission,
                "PATH is a submission or holds some: check its layout, counts, seeds, system "
-               "descriptions and convergence too; one failing run of a folder is forgiven");
+               "descriptions, convergence and energy too; one failing run of a folder is forgiven");
   app.add_flag("--rcp", options.rcp,
                "test each folder's runs against reference convergence points");
   app.add_option("--rcp-era", options.rcp_era,

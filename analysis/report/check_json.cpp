@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "analysis/report/energy_json.h"
 #include "analysis/report/rules_of_benchmark.h"
 #include "analysis/report/write_check.h"
 #include "runner/base/printable.h"
@@ -125,7 +126,8 @@ Json folder_json(const submission::PackageSet& set) {
           {"bypasses_rcp", set.bypasses_rcp},
           {"bypasses_seeds", set.bypasses_seeds},
           {"scaling_factor", optional_json(set.scaling_factor)},
-          {"rcp", rcp_json(set.rcp)}};
+          {"rcp", rcp_json(set.rcp)},
+          {"energy", set.energy ? energy_json(*set.energy) : Json(nullptr)}};
 }
 
 Json submission_json(const std::optional<CheckedSubmission>& checked) {
@@ -149,6 +151,7 @@ Json submission_json(const std::optional<CheckedSubmission>& checked) {
           {"why_this_round", base::printable(checked->why_this_round)},
           {"submissions", submissions},
           {"folders", folders},
+          {"definitions", energy_definitions_json()},
           {"findings", findings}};
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/numbers.h"
 #include "analysis/report/rule_catalogue.h"
 #include "analysis/report/write_check.h"
 #include "runner/base/printable.h"
@@ -156,6 +157,7 @@ class Page {
       line(fmt::format("{}: {}{}, {} failed{}", set.name, counted(set.runs, "run"),
                        set.runs_required ? fmt::format(", {} required", *set.runs_required) : "",
                        set.failing_runs.size(), convergence_text(set)));
+      if (set.energy) line("  " + energy_text(*set.energy));
     }
     Totals all;
     std::map<std::pair<std::string, std::string>, std::size_t> told;  // by folder and rule
@@ -187,6 +189,24 @@ class Page {
     if (!set.rcp) return "";
     const std::string verdict = "; convergence " + verdict_of(*set.rcp);
     return set.rcp->fails() ? verdict : verdict + ": " + set.rcp->message;
+  }
+
+  /// Which runs lack it, and why, is told among the findings.
+  static std::string energy_text(const submission::SetEnergy& energy) {
+    std::int64_t known = 0, counting = 0;
+    for (const submission::RunEnergy& run : energy.runs) {
+      if (run.energy_j) ++known;
+      if (run.counts) ++counting;
+    }
+    if (!energy.energy_j) {
+      return fmt::format("energy: no mean, known of {} in {}", known,
+                         counted(static_cast<std::int64_t>(energy.runs.size()), "run"));
+    }
+    return fmt::format("energy {} J: mean of {} of {} by time{}", short_number(energy.energy_j),
+                       counting, counted(static_cast<std::int64_t>(energy.runs.size()), "run"),
+                       energy.scaling_factor == 1.0
+                           ? ""
+                           : fmt::format(", scaled by {:.6g}", energy.scaling_factor));
   }
 
   void write_end() {

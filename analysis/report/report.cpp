@@ -35,6 +35,17 @@ RunReport read_run(const FoundLog& found, std::istream* standard_input) {
   return run;
 }
 
+/// Of the runs of one folder, with the means that the system's score has.
+void measure_energy(SystemReport& system, const std::vector<RunReport>& runs) {
+  std::vector<submission::TimedRun> timed;
+  for (const RunReport& run : runs) {
+    if (run.folder != system.name || run.path == kStandardInput) continue;
+    timed.push_back({run.path.filename().string(), run.facts.ttt_s});
+  }
+  system.energy = submission::energy_of(system.path, timed, system.facts.olympic_files,
+                                        system.facts.scaling_factor.value_or(1.0));
+}
+
 }  // namespace
 
 const Breakdown* RunReport::best_breakdown() const {
@@ -76,6 +87,7 @@ Report make_report(const std::vector<std::string>& paths, const ReadOptions& opt
     if (run.path != kStandardInput) placed.push_back({&run.folder, &run.path, &run.facts});
   }
   report.systems = systems_of(placed);
+  for (SystemReport& system : report.systems) measure_energy(system, report.runs);
   return report;
 }
 

@@ -11,6 +11,7 @@
 #include "analysis/breakdown.h"
 #include "analysis/facts.h"
 #include "analysis/log_parser.h"
+#include "analysis/submission/energy.h"
 #include "analysis/systems.h"
 
 namespace analysis::report {
@@ -35,6 +36,7 @@ struct SystemReport {
   std::filesystem::path path;
   SystemFacts facts;
   std::vector<Finding> findings;
+  std::optional<submission::SetEnergy> energy;  ///< of a folder with power/
 };
 
 /// A path that could not be read, and why.

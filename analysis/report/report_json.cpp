@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/fields.h"
+#include "analysis/report/energy_json.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -142,6 +143,7 @@ Json system_json(const SystemReport& system) {
   Json files = Json::array();
   for (const std::string& file : system.facts.olympic_files) files.push_back(base::printable(file));
   json["olympic_files"] = files;
+  json["energy"] = system.energy ? energy_json(*system.energy) : Json();
   json["findings"] = findings_json(system.findings);
   return json;
 }
@@ -162,6 +164,7 @@ Json definitions_json(const Report& report) {
   Json definitions = Json::object();
   define(definitions, run_fields());
   define(definitions, system_fields());
+  definitions.update(energy_definitions_json());
   for (const auto& [name, text] : conventions()) define(definitions, name, text, "");
   for (const RunReport& run : report.runs) {
     if (run.log_parts) {

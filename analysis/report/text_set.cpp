@@ -87,7 +87,20 @@ std::string figure(TextPage& page, const SystemFacts& facts, const std::string& 
   return "";
 }
 
-void write_system(TextPage& page, const SystemFacts& facts) {
+/// As figure(), of runs whose power was measured.
+std::string energy_figure(TextPage& page, const std::optional<submission::SetEnergy>& energy) {
+  if (!energy || !energy->energy_j) return "";
+  constexpr char kName[] = "energy.energy_j";
+  for (const submission::EnergyDefinition& one : submission::energy_definitions()) {
+    if (one.name != kName) continue;
+    return fmt::format("; energy {} {}{}", short_number(energy->energy_j), one.unit,
+                       page.footnote(kName, std::string(one.definition)));
+  }
+  return "";
+}
+
+void write_system(TextPage& page, const SystemReport& system) {
+  const SystemFacts& facts = system.facts;
   std::string text = fmt::format("{} of {} runs succeeded", facts.successful, facts.runs);
   text += figure(page, facts, "runs_required", "MLPerf asks for");
   text += figure(page, facts, "score_min", "score");
@@ -96,6 +109,7 @@ void write_system(TextPage& page, const SystemFacts& facts) {
   text += figure(page, facts, "epochs_mean", "on average");
   text += figure(page, facts, "ttta_s", "all together in");
   text += figure(page, facts, "models_per_min", "models per minute");
+  text += energy_figure(page, system.energy);
   page.paragraph(text);
 }
 
@@ -104,7 +118,7 @@ void write_system(TextPage& page, const SystemFacts& facts) {
 void write_set(TextPage& page, const std::string& folder, const Runs& runs,
                const SystemReport* system) {
   page.heading(folder, {});
-  if (system) write_system(page, system->facts);
+  if (system) write_system(page, *system);
   write_runs(page, runs);
   for (const RunReport* run : runs) {
     if (run->telemetry) write_waiting(page, run->path.filename().string(), *run->telemetry);

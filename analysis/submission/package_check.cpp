@@ -52,6 +52,7 @@ class SubmissionCheck {
   void check_randomness(const PackageRuns& runs, const PackageSet& set, Severity severity);
   void check_convergence(const PackageRuns& runs, PackageSet& set, Severity severity);
   void check_scaling(const BenchmarkFolder& folder, PackageSet& set);
+  void measure_energy(const PackageRuns& runs, PackageSet& set);
   std::optional<double> scaling_factor(const BenchmarkFolder& folder, const fs::path& path);
   const SystemDescription* description_of(const BenchmarkFolder& folder);
 
@@ -136,6 +137,7 @@ void SubmissionCheck::check_folder(const BenchmarkFolder& folder) {
   }
   if (set.scaling == Scaling::kWeak) check_throughput(runs, description, findings_);
   check_scaling(folder, set);
+  measure_energy(runs, set);
   report_.sets.push_back(std::move(set));
 }
 
@@ -274,6 +276,34 @@ void SubmissionCheck::check_scaling(const BenchmarkFolder& folder, PackageSet& s
                 is_there
                     ? fmt::format("scaling.json says {:.6f}, the RCP test {:.6f}", found, expected)
                     : fmt::format("no scaling.json, but the RCP test scales by {:.6f}", expected));
+}
+
+void SubmissionCheck::measure_energy(const PackageRuns& runs, PackageSet& set) {
+  std::vector<TimedRun> all, valid;
+  for (const PackageRun& run : runs.runs) {
+    all.push_back({run.file, run.log.time_to_train_s});
+    const auto& failing = set.failing_runs;
+    if (std::find(failing.begin(), failing.end(), run.file) == failing.end()) {
+      valid.push_back(all.back());
+    }
+  }
+  const std::int64_t dropped =
+      package_facts().failing_runs_tolerated(tree_.round.usage, set.benchmark);
+  std::vector<std::string> counting;  // instances trained at the same time have no mean
+  if (set.scaling != Scaling::kWeak) {
+    counting = olympic_runs(valid, set.failing_runs.size(), static_cast<std::size_t>(dropped));
+  }
+  set.energy = energy_of(runs.folder->path, all, counting, set.scaling_factor.value_or(1.0));
+  if (!set.energy) return;
+  for (const RunEnergy& run : set.energy->runs) {
+    const std::string folder = set.name + "/" + run.folder;
+    for (const mllog::Finding& finding : run.findings) findings_.add(folder, finding);
+    for (const NamedPowerLog& one : run.logs) {
+      for (const mllog::Finding& finding : one.log.findings) {
+        findings_.add(folder + "/" + one.file, finding);
+      }
+    }
+  }
 }
 
 }  // namespace

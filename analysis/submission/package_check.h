@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/submission/energy.h"
 #include "analysis/submission/package_findings.h"
 #include "analysis/submission/rcp.h"
 
@@ -37,6 +38,7 @@ struct PackageSet {
   std::optional<RcpResult> rcp;            ///< closed division since round 1.0
   std::optional<double> scaling_factor;    ///< of scaling.json
   std::optional<double> unwritten_factor;  ///< of the RCP test, where scaling.json has another
+  std::optional<SetEnergy> energy;         ///< of a folder with power/
 };
 
 struct PackageReport {

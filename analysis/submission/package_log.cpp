@@ -17,6 +17,8 @@ namespace {
 namespace keys = mllog::keys;
 using mllog::JsonText;
 
+constexpr double kMsPerSecond = 1000.0;
+
 /// The integer in `text` without sign +, leading zeros and blanks around; "" when it is none.
 std::string integer_in(std::string_view text) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
@@ -76,6 +78,9 @@ void PackageLogCollector::add(const mllog::MalformedRecord& record) {
 PackageLog PackageLogCollector::log() const {
   PackageLog log = log_;
   log.rcp = rcp_.run();
+  if (run_start_ms_ && run_stop_ms_) {
+    log.time_to_train_s = (*run_stop_ms_ - *run_start_ms_) / kMsPerSecond;
+  }
   return log;
 }
 
@@ -91,6 +96,10 @@ void PackageLogCollector::add(const mllog::Record& record) {
     keep_first(log_.division, record.value);
   } else if (record.key == keys::kSubmissionStatus) {
     keep_first(log_.status, record.value);
+  } else if (record.key == keys::kRunStart) {
+    if (!run_start_ms_) run_start_ms_ = record.time_ms;
+  } else if (record.key == keys::kRunStop) {
+    if (!run_stop_ms_) run_stop_ms_ = record.time_ms;
   }
 }
 

@@ -31,8 +31,9 @@ struct PackageLog {
   // The first value of each; absent where there is none.
   std::optional<double> number_of_nodes, accelerators_per_node;
   std::optional<std::string> division, status;
-  bool complies = false;   ///< with the round's rules, for the caller to set
-  std::string unreadable;  ///< why the file could not be read; "" when it was
+  std::optional<double> time_to_train_s;  ///< from the first run_start to the first run_stop
+  bool complies = false;                  ///< with the round's rules, for the caller to set
+  std::string unreadable;                 ///< why the file could not be read; "" when it was
 };
 
 /// Feed every item of a log in order (std::visit an mllog::LogItem), then ask for the log.
@@ -45,6 +46,7 @@ class PackageLogCollector {
  private:
   RcpCollector rcp_;
   PackageLog log_;
+  std::optional<double> run_start_ms_, run_stop_ms_;
 };
 
 /// How check_package() gets a log, read and judged.

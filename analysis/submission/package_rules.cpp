@@ -13,6 +13,8 @@ constexpr std::string_view kPowerChecker = "mlcommons/logging package_checker/po
 constexpr std::string_view kSystemChecker = "mlcommons/logging system_desc_checker";
 constexpr std::string_view kRepoChecker = "mlcommons/logging repo_checker";
 constexpr std::string_view kRcpChecker = "mlcommons/logging rcp_checker";
+constexpr std::string_view kSummarizer = "mlcommons/logging result_summarizer";
+constexpr std::string_view kPowerPolicy = "mlcommons/training_policies power_measurement";
 constexpr std::string_view kPolicies = "mlcommons/training_policies submission_rules";
 constexpr std::string_view kHpcRules = "mlcommons/training_policies hpc_training_rules";
 constexpr std::string_view kOwn = "this program: published submissions show it";
@@ -157,12 +159,11 @@ constexpr std::array kRules = {
         "scaling.unreadable",
         "scaling.json is an object with a number scaling_factor; the official summarizer "
         "stops at another.",
-        "mlcommons/logging result_summarizer",
+        kSummarizer,
         "Write {\"scaling_factor\": NUMBER}, or remove the file and let --write-scaling make it."},
     PackageRule{"scaling.factor", "The factor is at least 1.", kRcpChecker,
                 "Remove the file unless the review set it."},
-    PackageRule{"scaling.weak", "Throughput is not scaled.", "mlcommons/logging result_summarizer",
-                "Remove the file."},
+    PackageRule{"scaling.weak", "Throughput is not scaled.", kSummarizer, "Remove the file."},
     PackageRule{"scaling.differs",
                 "scaling.json holds the factor that the RCP test gives; the official checker "
                 "overwrites it.",
@@ -190,6 +191,22 @@ constexpr std::array kRules = {
                 "Add the files of the nodes and switches that are missing."},
     PackageRule{"power.stray-file", "Its files are named node_<number> or sw_<number>.",
                 kPowerChecker, "Move it out of power/."},
+    PackageRule{
+        "power.log",
+        "The log of a node has one power_measurement_start, power_reading in watts, one "
+        "power_measurement_stop and conversion_eff above 0 and at most 1; that of a switch has "
+        "conversion_eff and interconnect_power_est in watts; no record is damaged. Without a stop "
+        "the last reading is the end, without a factor it is 1, and damaged records are left out, "
+        "as the official summarizer has it; what else is missing leaves no energy.",
+        kSummarizer, "Mend the log's writer; the finding names the record."},
+    PackageRule{"power.sampling",
+                "From start to stop a node's power is read at least once a second, on average over "
+                "the intervals between readings.",
+                kPowerPolicy, "Set the meter to at least one reading a second."},
+    PackageRule{"power.samples",
+                "From start to stop a node's power is read at least 60 times; runs that are "
+                "shorter go on training until it is.",
+                kPowerPolicy, "Let short runs train on until the meter has 60 readings."},
     PackageRule{"repo.name", "Names do not begin with '.' and hold no blank.", kRepoChecker,
                 "Rename it."},
     PackageRule{"repo.size", "Files are no larger than 50 MiB.", kRepoChecker,

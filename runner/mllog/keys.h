@@ -62,6 +62,13 @@ inline constexpr char kSaveStop[] = "save_stop";
 /// Not MLPerf's, whose checkers pass over it: this run goes on from a checkpoint.
 inline constexpr char kResumed[] = "resumed";
 
+// Of power logs beside results.
+inline constexpr char kPowerMeasurementStart[] = "power_measurement_start";
+inline constexpr char kPowerMeasurementStop[] = "power_measurement_stop";
+inline constexpr char kPowerReading[] = "power_reading";
+inline constexpr char kConversionEfficiency[] = "conversion_eff";
+inline constexpr char kInterconnectPowerEstimate[] = "interconnect_power_est";
+
 // Metadata members.
 inline constexpr char kEpochNum[] = "epoch_num";
 inline constexpr char kFirstEpochNum[] = "first_epoch_num";

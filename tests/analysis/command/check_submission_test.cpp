@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/command/checked_submission.h"
+#include "analysis/submission/power_logs.h"
 #include "runner/base/content.h"
 
 namespace {
@@ -61,6 +62,45 @@ TEST_F(CheckSubmission, TellsAllOfItInJson) {
   EXPECT_TRUE(std::any_of(
       submission["findings"].begin(), submission["findings"].end(),
       [](const json& one) { return one["rule"] == "rcp.passed" && one["severity"] == "note"; }));
+}
+
+TEST_F(CheckSubmission, TellsTheEnergyOfFoldersWithPower) {
+  EXPECT_THAT(check(options()).out, Not(HasSubstr("energy")));
+  EXPECT_TRUE(
+      checked(options())["submission"]["folders"][SubmissionTree::kFolder]["energy"].is_null());
+  const auto power = golden::readings(60, [](int) { return 500.0; });
+  for (int i = 0; i < 5; ++i) {
+    const std::string folder = fmt::format("{}/power/result_{}/", SubmissionTree::kFolder, i);
+    tree_.write(folder + "node_0.txt", golden::node_log(power, "0.9"));
+    tree_.write(folder + "sw_0.txt", golden::switch_log(50));
+  }
+  // 0.9 * 500 W and 50 W, in each of the runs of 60 s.
+  const Outcome outcome = check(options());
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("\n  energy 30000 J: mean of 3 of 5 runs by time\n"));
+  const json submission = checked(options())["submission"];
+  const json& energy = submission["folders"][SubmissionTree::kFolder]["energy"];
+  EXPECT_DOUBLE_EQ(energy["energy_j"].get<double>(), 30000.0);
+  EXPECT_EQ(submission["definitions"]["energy.energy_j"]["unit"], "J");
+  const json& run = energy["runs"]["result_4.txt"];
+  EXPECT_DOUBLE_EQ(run["power_w"].get<double>(), 500.0);
+  EXPECT_DOUBLE_EQ(run["logs"]["node_0.txt"]["measured_s"].get<double>(), 60.0);
+  for (const auto& [name, value] : run["logs"]["sw_0.txt"].items()) {
+    EXPECT_TRUE(submission["definitions"].contains("energy.logs." + name)) << name;
+  }
+}
+
+TEST_F(CheckSubmission, WarnsOfPowerLogsWithoutEnergy) {
+  for (int i = 0; i < 5; ++i) {
+    const std::string folder = fmt::format("{}/power/result_{}/", SubmissionTree::kFolder, i);
+    tree_.write(folder + "node_0.txt", i == 1 ? "" : golden::switch_log(50));
+  }
+  const Outcome outcome = check(options());
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess) << outcome.out;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\n  energy: no mean, known of 0 in 5 runs\n"),
+                                 HasSubstr("power/result_0/node_0.txt: warning: no energy: "
+                                           "expected one power_measurement_start, found 0 "
+                                           "[power.log]\n")));
 }
 
 TEST_F(CheckSubmission, ForgivesOneFailingRunOfAFolderAndNoMore) {

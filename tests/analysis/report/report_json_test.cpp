@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/golden.h"
+#include "analysis/submission/power_logs.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
 
@@ -53,6 +54,38 @@ TEST(ReportJson, DefinesEveryFigureInIt) {
   for (const auto& [name, value] : report["systems"]["."].items()) {
     EXPECT_TRUE(name == "findings" || defined(name)) << name;
   }
+}
+
+TEST(ReportJson, TellsTheEnergyOfASet) {
+  const base::TemporaryDirectory folder;
+  for (const char* const run : {"result_1", "result_2", "result_3"}) {
+    folder.write(std::string(run) + ".txt",
+                 base::content(golden::folder("success") + "/result_1.txt"));
+    folder.write(std::string("power/") + run + "/node_0.txt",
+                 golden::node_log(golden::readings(60, [](int) { return 500.0; }), "0.9"));
+  }
+  folder.write("scaling.json", R"({"scaling_factor": 2})");
+  const json told =
+      json::parse(report_json_text(analysis::report::make_report({folder.path().string()})));
+  const json& energy = told["systems"]["."]["energy"];
+  // 450 W during the 44.032 s of each run, of which the middle one counts.
+  EXPECT_DOUBLE_EQ(energy["mean_energy_j"].get<double>(), 450 * 44.032);
+  EXPECT_DOUBLE_EQ(energy["energy_j"].get<double>(), 2 * 450 * 44.032);
+  EXPECT_EQ(energy["scaling_factor"], 2.0);
+  EXPECT_EQ(energy["runs"].size(), 3u);
+  const json& run = energy["runs"]["result_2.txt"];
+  EXPECT_EQ(run["counts"], true);
+  EXPECT_DOUBLE_EQ(run["logs"]["node_0.txt"]["energy_j"].get<double>(), 27000.0);
+  const auto are_defined = [&](const json& figures, const std::string& prefix) {
+    for (const auto& [name, value] : figures.items()) {
+      if (name == "runs" || name == "logs") continue;
+      EXPECT_NE(told["definitions"][prefix + name].value("definition", ""), "") << name;
+    }
+  };
+  are_defined(energy, "energy.");
+  are_defined(run, "energy.runs.");
+  are_defined(run["logs"]["node_0.txt"], "energy.logs.");
+  EXPECT_TRUE(document("set")["systems"]["results/demo/resnet"]["energy"].is_null());
 }
 
 TEST(ReportJson, NamesTheRankThatWasWaitedFor) {

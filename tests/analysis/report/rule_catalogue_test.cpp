@@ -51,6 +51,14 @@ TEST(RuleCatalogue, ExplainsARuleOfSubmissions) {
               AllOf(HasSubstr("p > 0.05"), HasSubstr("Source: mlcommons/logging rcp_checker")));
 }
 
+TEST(RuleCatalogue, ExplainsTheRulesOfPower) {
+  EXPECT_THAT(explained("power.log"), HasSubstr("Source: mlcommons/logging result_summarizer"));
+  EXPECT_THAT(explained("power.sampling"), HasSubstr("at least once a second"));
+  EXPECT_THAT(explained("power.samples"),
+              AllOf(HasSubstr("at least 60 times"),
+                    HasSubstr("Source: mlcommons/training_policies power_measurement")));
+}
+
 TEST(RuleCatalogue, ExplainsARuleOfAVerdictForEachRound) {
   const std::string text = explained("closed_cosmoflow/global_batch_size/count");
   EXPECT_THAT(text, AllOf(HasSubstr("closed_cosmoflow/global_batch_size (verdict)"),

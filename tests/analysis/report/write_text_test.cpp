@@ -9,6 +9,7 @@
 
 #include "analysis/golden.h"
 #include "analysis/own_log.h"
+#include "analysis/submission/power_logs.h"
 #include "runner/base/content.h"
 #include "runner/base/printable.h"
 #include "runner/base/temporary_directory.h"
@@ -106,6 +107,22 @@ TEST(TextReport, NamesTheRankThatWasWaitedFor) {
 TEST(TextReport, ShowsTheSetAboveItsRuns) {
   const std::string text = text_of("set");
   EXPECT_THAT(text, HasSubstr("results/demo/resnet\n  4 of 5 runs succeeded"));
+}
+
+TEST(TextReport, TellsTheEnergyOfASetInJoules) {
+  const base::TemporaryDirectory folder;
+  for (const char* const run : {"result_1", "result_2", "result_3"}) {
+    folder.write(std::string(run) + ".txt",
+                 base::content(golden::folder("success") + "/result_1.txt"));
+    folder.write(std::string("power/") + run + "/node_0.txt",
+                 golden::node_log(golden::readings(60, [](int) { return 500.0; })));
+  }
+  const std::string text = text_of(analysis::report::make_report({folder.path().string()}), 400);
+  EXPECT_THAT(text, HasSubstr("; energy 22016 J [")) << "500 W in 44.032 s";
+  EXPECT_THAT(text, HasSubstr("energy of the set as MLCommons' result summarizer scores it"));
+  folder.write("power/result_2/node_0.txt", "");
+  EXPECT_THAT(text_of(analysis::report::make_report({folder.path().string()}), 400),
+              Not(HasSubstr("; energy")));
 }
 
 TEST(TextReport, NamesThePlacesOfFindings) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analysis/submission/power_logs.h"
 #include "analysis/submission/submission_tree.h"
 
 namespace {
@@ -264,13 +265,18 @@ TEST(SystemDescription, MayBeLargerThanAThroughputRun) {
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("system.log-nodes"));
 }
 
+/// A minute's readings.
+std::vector<golden::Reading> constant_power(double watts) {
+  return golden::readings(60, [&](int) { return watts; });
+}
+
 /// Power of every run: two nodes and a switch.
 void write_power(SubmissionTree& tree) {
   for (int i = 0; i < 5; ++i) {
     const std::string folder = fmt::format("{}/power/result_{}/", kFolder, i);
-    for (const char* const file : {"node_0.txt", "node_1.txt", "sw_0.txt"}) {
-      tree.write(folder + file, "");
-    }
+    tree.write(folder + "node_0.txt", golden::node_log(constant_power(500)));
+    tree.write(folder + "node_1.txt", golden::node_log(constant_power(500)));
+    tree.write(folder + "sw_0.txt", golden::switch_log(100));
   }
 }
 
@@ -306,7 +312,7 @@ TEST(PowerCheck, WantsNodesNumberedFromZero) {
 TEST(PowerCheck, WantsAsManySwitchesAsMostRunsHave) {
   SubmissionTree tree;
   write_power(tree);
-  tree.write(kFolder + "/power/result_0/sw_1.txt", "");
+  tree.write(kFolder + "/power/result_0/sw_1.txt", golden::switch_log(100));
   const PackageReport report = tree.check();
   EXPECT_THAT(rules_of(report), ElementsAre("power.count", "package.dropped-run"));
   EXPECT_THAT(report.sets[0].failing_runs, ElementsAre("result_0.txt"));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <variant>
@@ -27,14 +28,15 @@ struct MadeLog {
   std::string status = "success";
   int nodes = 4;
   std::string division = "closed";
+  int time_to_train_s = 60;
 };
 
 inline std::string record(const std::string& key, const std::string& value,
-                          const std::string& metadata = "{}") {
+                          const std::string& metadata = "{}", std::int64_t time_ms = 1000) {
   return fmt::format(
-      ":::MLLOG {{\"namespace\": \"\", \"time_ms\": 1000, \"event_type\": \"POINT_IN_TIME\", "
+      ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"POINT_IN_TIME\", "
       "\"key\": \"{}\", \"value\": {}, \"metadata\": {}}}\n",
-      key, value, metadata);
+      time_ms, key, value, metadata);
 }
 
 inline std::string log_text(const MadeLog& log) {
@@ -47,7 +49,8 @@ inline std::string log_text(const MadeLog& log) {
          record("seed", log.seed, R"({"file": "train.py", "lineno": 7})") +
          record("run_start", "null") +
          record("eval_error", "0.03", fmt::format("{{\"epoch_num\": {}}}", log.epoch)) +
-         record("run_stop", "null", fmt::format("{{\"status\": \"{}\"}}", log.status));
+         record("run_stop", "null", fmt::format("{{\"status\": \"{}\"}}", log.status),
+                1000 + 1000 * log.time_to_train_s);
 }
 
 /// systems/demo.json with `field` set to the JSON text `value`; left out where that is "".

@@ -1,0 +1,18 @@
+// Energy as JSON, for every document that tells it.
+// Hides its keys.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "analysis/submission/energy.h"
+
+namespace analysis::report {
+
+/// {energy_j, mean_energy_j, scaling_factor, runs: file -> {figures, logs: file -> {figures}}};
+/// null where a figure is absent.
+nlohmann::ordered_json energy_json(const submission::SetEnergy& energy);
+
+/// Name, as "energy.runs.power_w" -> {definition, unit}.
+nlohmann::ordered_json energy_definitions_json();
+
+}  // namespace analysis::report

@@ -1,0 +1,295 @@
+// One power log.
+// Hides the records, their order, and what stands in for those that are missing.
+#include "analysis/submission/power_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "analysis/log_parser.h"
+#include "runner/base/error.h"
+#include "runner/base/strict_json.h"
+#include "runner/mllog/keys.h"
+#include "runner/mllog/record_reader.h"
+
+namespace analysis::submission {
+namespace {
+
+namespace keys = mllog::keys;
+using Severity = mllog::Finding::Severity;
+
+constexpr char kLogRule[] = "power.log";
+constexpr double kMsPerSecond = 1000.0;
+/// What the policy asks of readings.
+constexpr double kLongestInterval_s = 1.0;
+constexpr std::int64_t kFewestSamples = 60;
+
+enum class Kind { kStart, kReading, kStop, kEfficiency };
+
+/// A record of a node's log. Its value is NaN where it is not what it should be.
+struct Event {
+  double time_ms = 0.0;
+  double value = 0.0;
+  Kind kind = Kind::kReading;
+};
+
+bool is_earlier(const Event& one, const Event& other) { return one.time_ms < other.time_ms; }
+
+/// The sum of what a node was given from start to stop, each reading since the one before it.
+struct Measured {
+  std::int64_t starts = 0, stops = 0, samples = 0, intervals = 0;
+  double start_ms = 0.0, stop_ms = 0.0, last_ms = 0.0;
+  double covered_ms = 0.0, watt_ms = 0.0;
+  std::optional<double> efficiency;
+
+  void advance(double time_ms) {
+    if (time_ms > last_ms) ++intervals;
+    last_ms = time_ms;
+  }
+  void add(const Event& event);
+};
+
+void Measured::add(const Event& event) {
+  const bool is_under_way = starts > 0 && stops == 0;
+  switch (event.kind) {
+    case Kind::kStart:
+      ++starts;
+      start_ms = last_ms = event.time_ms;
+      break;
+    case Kind::kReading:
+      if (!is_under_way) break;
+      covered_ms += event.time_ms - last_ms;
+      watt_ms += event.value * (event.time_ms - last_ms);
+      ++samples;
+      advance(event.time_ms);
+      break;
+    case Kind::kStop:
+      ++stops;
+      stop_ms = event.time_ms;
+      if (is_under_way) advance(event.time_ms);
+      break;
+    case Kind::kEfficiency:
+      efficiency = event.value;
+  }
+}
+
+class Reader {
+ public:
+  explicit Reader(PowerSource source) { log_.source = source; }
+  void add(const mllog::Record& record);
+  void add(const mllog::MalformedRecord& record);
+  PowerLog log() &&;
+
+ private:
+  /// Faults of one kind, told once.
+  struct Faults {
+    std::int64_t count = 0, line = 0, column = 0;
+    std::string text;
+  };
+
+  void tell(Severity severity, const char* rule, const std::string& text) {
+    log_.findings.push_back({severity, 0, 0, text, rule});
+  }
+  void doubt(const std::string& text) { tell(Severity::kWarning, kLogRule, text); }
+  void fault(const std::string& kind, std::int64_t line, std::int64_t column,
+             const std::string& text);
+  double watts(const mllog::Record& record);
+  double efficiency(const mllog::Record& record);
+  void add_event(const mllog::Record& record, Kind kind, double value);
+  void tell_faults();
+  void judge_efficiency(const std::optional<double>& efficiency);
+  void rate_node();
+  bool bounds_are_clear(const Measured& measured);
+  void rate_measured(const Measured& measured);
+  void judge_sampling();
+  void rate_switch();
+
+  PowerLog log_;
+  std::map<std::string, Faults> faults_;
+  std::vector<Event> events_;         ///< of a node, in the file's order
+  std::int64_t reversals_ = 0;        ///< of their times
+  std::optional<double> estimate_w_;  ///< of a switch: the first
+  std::optional<double> efficiency_;  ///< of a switch: the last before that
+};
+
+void Reader::fault(const std::string& kind, std::int64_t line, std::int64_t column,
+                   const std::string& text) {
+  Faults& faults = faults_[kind];
+  if (faults.count++ == 0) faults = {1, line, column, text};
+}
+
+void Reader::add(const mllog::MalformedRecord& record) {
+  fault("", record.line, record.column, "damaged record, left out: " + record.reason);
+}
+
+/// NaN, with a finding, where the value is no power.
+double Reader::watts(const mllog::Record& record) {
+  const std::optional<double> value = record.value.number();
+  if (value && std::isfinite(*value) && *value >= 0.0) return *value;
+  fault(std::string(record.key), record.line, record.column,
+        fmt::format("{}: expected watts, a number from 0, found {}", record.key,
+                    record.value.is_absent() ? "none" : base::brief_json(record.value.decoded())));
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+double Reader::efficiency(const mllog::Record& record) {
+  const std::optional<double> value = record.value.number();
+  const bool is_usable = value && std::isfinite(*value) && *value > 0.0;
+  if (is_usable && *value <= 1.0) return *value;
+  fault(std::string(record.key), record.line, record.column,
+        fmt::format("{}: expected a factor above 0 and at most 1, found {}{}", record.key,
+                    record.value.is_absent() ? "none" : base::brief_json(record.value.decoded()),
+                    is_usable ? "; taken as it stands" : ""));
+  return is_usable ? *value : std::numeric_limits<double>::quiet_NaN();
+}
+
+void Reader::add_event(const mllog::Record& record, Kind kind, double value) {
+  if (!events_.empty() && record.time_ms < events_.back().time_ms) ++reversals_;
+  events_.push_back({record.time_ms, value, kind});
+}
+
+void Reader::add(const mllog::Record& record) {
+  if (log_.source == PowerSource::kSwitch) {
+    if (estimate_w_) return;
+    if (record.key == keys::kConversionEfficiency) efficiency_ = efficiency(record);
+    if (record.key == keys::kInterconnectPowerEstimate) estimate_w_ = watts(record);
+  } else if (record.key == keys::kPowerReading) {
+    add_event(record, Kind::kReading, watts(record));
+  } else if (record.key == keys::kConversionEfficiency) {
+    add_event(record, Kind::kEfficiency, efficiency(record));
+  } else if (record.key == keys::kPowerMeasurementStart) {
+    add_event(record, Kind::kStart, 0.0);
+  } else if (record.key == keys::kPowerMeasurementStop) {
+    add_event(record, Kind::kStop, 0.0);
+  }
+}
+
+void Reader::tell_faults() {
+  for (const auto& [kind, faults] : faults_) {
+    const std::string more =
+        faults.count > 1 ? fmt::format("; {} more like it", faults.count - 1) : "";
+    log_.findings.push_back(
+        {Severity::kWarning, faults.line, faults.column, faults.text + more, kLogRule});
+  }
+}
+
+void Reader::judge_efficiency(const std::optional<double>& efficiency) {
+  if (!efficiency) doubt("no conversion_eff: taken as 1");
+  log_.conversion_efficiency = efficiency.value_or(1.0);
+  if (std::isfinite(*log_.conversion_efficiency)) return;
+  log_.conversion_efficiency.reset();
+  doubt("no energy, as its conversion_eff is unknown");
+}
+
+void Reader::rate_switch() {
+  judge_efficiency(efficiency_);
+  if (!estimate_w_) doubt("no energy: expected interconnect_power_est, found none");
+  if (!log_.conversion_efficiency || !estimate_w_) return;
+  const double power_w = *log_.conversion_efficiency * *estimate_w_;
+  if (std::isfinite(power_w)) log_.power_w = power_w;
+}
+
+void Reader::rate_node() {
+  if (reversals_ > 0) {
+    std::stable_sort(events_.begin(), events_.end(), is_earlier);
+    tell(Severity::kNote, kLogRule,
+         fmt::format("records that stand after a later one: {}; all are taken in order of time",
+                     reversals_));
+  }
+  Measured measured;
+  for (const Event& event : events_) measured.add(event);
+  judge_efficiency(measured.efficiency);
+  if (!bounds_are_clear(measured)) return;
+  if (measured.stops == 0) {
+    doubt("no power_measurement_stop: the last power_reading is taken for the end");
+    measured.stop_ms = measured.last_ms;
+  }
+  rate_measured(measured);
+}
+
+/// Whether there is one stretch of time to rate; else a finding tells.
+bool Reader::bounds_are_clear(const Measured& measured) {
+  std::string found;
+  if (measured.starts != 1) {
+    found = fmt::format("one power_measurement_start, found {}", measured.starts);
+  } else if (measured.stops > 1) {
+    found = fmt::format("one power_measurement_stop, found {}", measured.stops);
+  } else if (measured.stops == 1 && measured.stop_ms <= measured.start_ms) {
+    found = "power_measurement_stop after power_measurement_start";
+  } else if (!(measured.covered_ms > 0.0)) {
+    found = "power_reading after power_measurement_start and before its stop, found none";
+  }
+  if (!found.empty()) doubt("no energy: expected " + found);
+  return found.empty();
+}
+
+void Reader::rate_measured(const Measured& measured) {
+  const double measured_ms = measured.stop_ms - measured.start_ms;
+  log_.samples = measured.samples;
+  log_.measured_s = measured_ms / kMsPerSecond;
+  log_.sampling_interval_s = *log_.measured_s / static_cast<double>(measured.intervals);
+  judge_sampling();
+  if (!log_.conversion_efficiency) return;
+  const double energy_j = *log_.conversion_efficiency * measured.watt_ms / kMsPerSecond;
+  const double power_w = energy_j / *log_.measured_s;
+  if (!std::isfinite(energy_j) || !std::isfinite(power_w)) {
+    doubt("no energy, as the readings from start to stop add up to no number");
+    return;
+  }
+  log_.energy_j = energy_j;
+  log_.power_w = power_w;
+}
+
+void Reader::judge_sampling() {
+  if (*log_.sampling_interval_s > kLongestInterval_s) {
+    tell(Severity::kWarning, "power.sampling",
+         fmt::format("expected a reading every {:g} s or more often, found one every {:.4g} s",
+                     kLongestInterval_s, *log_.sampling_interval_s));
+  }
+  if (log_.samples < kFewestSamples) {
+    tell(Severity::kWarning, "power.samples",
+         fmt::format("expected at least {} readings from start to stop, found {}", kFewestSamples,
+                     log_.samples));
+  }
+}
+
+PowerLog Reader::log() && {
+  tell_faults();
+  if (log_.source == PowerSource::kSwitch) {
+    rate_switch();
+  } else {
+    rate_node();
+  }
+  return std::move(log_);
+}
+
+}  // namespace
+
+PowerLog read_power_log(std::istream& in, PowerSource source) {
+  mllog::RecordReader records(in);
+  Reader reader(source);
+  while (const std::optional<mllog::LogItem> item = records.next()) {
+    std::visit([&](const auto& one) { reader.add(one); }, *item);
+  }
+  return std::move(reader).log();
+}
+
+PowerLog read_power_log(const std::filesystem::path& path, PowerSource source) {
+  try {
+    std::ifstream in = open_log(path);
+    return read_power_log(in, source);
+  } catch (const base::SystemError&) {
+    PowerLog log;
+    log.source = source;
+    log.findings.push_back({Severity::kWarning, 0, 0,
+                            "no energy: expected a regular file that can be read", kLogRule});
+    return log;
+  }
+}
+
+}  // namespace analysis::submission
