@@ -14,6 +14,7 @@
 #include "analysis/command/check_lists.h"
 #include "analysis/command/outputs.h"
 #include "analysis/report/check_report.h"
+#include "analysis/report/convergence_plot.h"
 #include "analysis/report/findings_junit.h"
 #include "analysis/report/findings_sarif.h"
 #include "analysis/report/judged_files.h"
@@ -88,6 +89,9 @@ void require_consistent(const CheckOptions& options) {
               "--rcp, --rcps or --submission"},
         Needs{"--rcp-points", !options.rcp_points.empty(), tests, "--rcp or --submission"},
         Needs{"--rcp-bypass", options.rcp_bypass, tests, "--rcp or --submission"},
+        Needs{"--plot", !options.plot.empty(), uses_points, "--rcp, --rcps or --submission"},
+        Needs{"--bootstrap", options.bootstrap.has_value(), !options.rcps.empty(), "--rcps"},
+        Needs{"--seed", options.seed.has_value(), options.bootstrap.has_value(), "--bootstrap"},
         Needs{"--seed-checker-bypass", options.seed_checker_bypass, options.submission,
               "--submission"}}) {
     if (one.is_given && !one.is_met) {
@@ -98,7 +102,10 @@ void require_consistent(const CheckOptions& options) {
       options.rcp_points != "all") {
     throw ConfigError("--rcp-points: must be pruned or all, got " + options.rcp_points);
   }
-  require_files({{"--json", options.json}, {"--sarif", options.sarif}, {"--junit", options.junit}});
+  require_files({{"--json", options.json},
+                 {"--sarif", options.sarif},
+                 {"--junit", options.junit},
+                 {"--plot", options.plot}});
 }
 
 submission::PackageOptions package_options(const CheckOptions& options) {
@@ -121,9 +128,11 @@ std::vector<fs::path> rules_read(const CheckOptions& options) {
 void write_list(const CheckOptions& options, std::ostream& out, std::ostream& people,
                 const Listing& list) {
   std::vector<OutputFile> files;
-  if (!options.json.empty() && options.json != kStandardOutput) {
-    refuse_to_overwrite(options.json, rules_read(options));
-    files.push_back({options.json, list.json});
+  for (const auto& [path, content] :
+       {std::pair{&options.json, &list.json}, std::pair{&options.plot, &list.svg}}) {
+    if (path->empty() || *path == kStandardOutput) continue;
+    refuse_to_overwrite(*path, rules_read(options));
+    files.push_back({*path, *content});
   }
   out << (options.json == kStandardOutput ? list.json : list.text);
   end_output(out);
@@ -132,7 +141,7 @@ void write_list(const CheckOptions& options, std::ostream& out, std::ostream& pe
 
 /// Nothing is written where one of the files would replace what is read.
 void write_report(const CheckOptions& options, std::ostream& out, std::ostream& people,
-                  const CheckReport& report) {
+                  const CheckReport& report, std::size_t width) {
   std::vector<fs::path> read = rules_read(options);
   for (const CheckedFile& file : report.files) read.push_back(file.path);
   if (options.submission) read.emplace_back(options.paths[0]);
@@ -149,10 +158,15 @@ void write_report(const CheckOptions& options, std::ostream& out, std::ostream& 
   });
   add(options.junit,
       [&] { return report::findings_junit(report::judged_files(report), "trainmark check"); });
+  const auto plots = options.plot.empty()
+                         ? std::vector<report::ConvergencePlot>()
+                         : report::convergence_plots(report, package_options(options).rcp);
+  add(options.plot, [&] { return report::plots_svg(plots); });
   if (options.json == kStandardOutput) {
     out << report::check_json_text(report);
   } else {
     report::write_check_text(out, report, options.quiet);
+    if (options.plot == kStandardOutput) report::write_plots_text(out, plots, width);
   }
   end_output(out);
   write_files(files, people, options.quiet);
@@ -210,7 +224,7 @@ ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& peo
     return ExitCode::kSuccess;
   }
   const CheckReport report = checked(options, book, wanted);
-  write_report(options, out, people, report);
+  write_report(options, out, people, report, width);
   return verdict(report, people);
 }
 
