@@ -16,6 +16,7 @@
 #include "analysis/command/outputs.h"
 #include "analysis/command/scaling_files.h"
 #include "analysis/report/check_report.h"
+#include "analysis/report/convergence_plot.h"
 #include "analysis/report/findings_junit.h"
 #include "analysis/report/findings_sarif.h"
 #include "analysis/report/judged_files.h"
@@ -91,6 +92,9 @@ void require_consistent(const CheckOptions& options) {
               "--rcp, --rcps or --submission"},
         Needs{"--rcp-points", !options.rcp_points.empty(), tests, "--rcp or --submission"},
         Needs{"--rcp-bypass", options.rcp_bypass, tests, "--rcp or --submission"},
+        Needs{"--plot", !options.plot.empty(), uses_points, "--rcp, --rcps or --submission"},
+        Needs{"--bootstrap", options.bootstrap.has_value(), !options.rcps.empty(), "--rcps"},
+        Needs{"--seed", options.seed.has_value(), options.bootstrap.has_value(), "--bootstrap"},
         Needs{"--seed-checker-bypass", options.seed_checker_bypass, options.submission,
               "--submission"},
         Needs{"--write-scaling", options.write_scaling, options.submission, "--submission"},
@@ -104,7 +108,10 @@ void require_consistent(const CheckOptions& options) {
       options.rcp_points != "all") {
     throw ConfigError("--rcp-points: must be pruned or all, got " + options.rcp_points);
   }
-  require_files({{"--json", options.json}, {"--sarif", options.sarif}, {"--junit", options.junit}});
+  require_files({{"--json", options.json},
+                 {"--sarif", options.sarif},
+                 {"--junit", options.junit},
+                 {"--plot", options.plot}});
 }
 
 submission::PackageOptions package_options(const CheckOptions& options) {
@@ -129,9 +136,11 @@ std::vector<fs::path> rules_read(const CheckOptions& options) {
 void write_list(const CheckOptions& options, std::ostream& out, std::ostream& people,
                 const Listing& list) {
   std::vector<OutputFile> files;
-  if (!options.json.empty() && options.json != kStandardOutput) {
-    refuse_to_overwrite(options.json, rules_read(options));
-    files.push_back({options.json, list.json});
+  for (const auto& [path, content] :
+       {std::pair{&options.json, &list.json}, std::pair{&options.plot, &list.svg}}) {
+    if (path->empty() || *path == kStandardOutput) continue;
+    refuse_to_overwrite(*path, rules_read(options));
+    files.push_back({*path, *content});
   }
   out << (options.json == kStandardOutput ? list.json : list.text);
   end_output(out);
@@ -140,7 +149,7 @@ void write_list(const CheckOptions& options, std::ostream& out, std::ostream& pe
 
 /// Nothing is written where one of the files would replace what is read.
 void write_report(const CheckOptions& options, std::ostream& out, std::ostream& people,
-                  const CheckReport& report) {
+                  const CheckReport& report, std::size_t width) {
   std::vector<fs::path> read = rules_read(options);
   for (const CheckedFile& file : report.files) read.push_back(file.path);
   if (options.submission) read.emplace_back(options.paths[0]);
@@ -157,10 +166,15 @@ void write_report(const CheckOptions& options, std::ostream& out, std::ostream& 
   });
   add(options.junit,
       [&] { return report::findings_junit(report::judged_files(report), "trainmark check"); });
+  const auto plots = options.plot.empty()
+                         ? std::vector<report::ConvergencePlot>()
+                         : report::convergence_plots(report, package_options(options).rcp);
+  add(options.plot, [&] { return report::plots_svg(plots); });
   if (options.json == kStandardOutput) {
     out << report::check_json_text(report);
   } else {
     report::write_check_text(out, report, {options.quiet, options.fix_hints});
+    if (options.plot == kStandardOutput) report::write_plots_text(out, plots, width);
   }
   end_output(out);
   if (options.write_scaling && report.submission) {
@@ -239,7 +253,7 @@ ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& peo
   if (!options.suppress.empty()) suppressions = report::read_suppressions(options.suppress);
   CheckReport report = checked(options, book, wanted);
   report::suppress(report, suppressions);
-  write_report(options, out, people, report);
+  write_report(options, out, people, report, width);
   tell_suppressions(report, options.suppress, people);
   return verdict(report, people);
 }

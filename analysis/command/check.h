@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,8 @@ struct CheckOptions {
   std::string rules;                  ///< list the rules of this benchmark instead
   bool rounds = false;                ///< list the rounds instead
   std::string rcps;                   ///< list the reference points of this benchmark instead
+  std::optional<double> bootstrap;    ///< with `rcps`: batch size whose runs are drawn from
+  std::optional<std::uint64_t> seed;  ///< of those draws; absent: 0
   std::string explain;                ///< print what this rule means instead; "all": a list
   bool werror = false;
 
@@ -34,6 +38,7 @@ struct CheckOptions {
   std::string suppress;      ///< file of suppressions; "": none
   std::string json;          ///< a file, or "-": standard output, and nothing else there
   std::string sarif, junit;  ///< files
+  std::string plot;          ///< reference points as SVG into this file, or "-": as characters
   bool quiet = false;        ///< of passing logs, only their number
   bool fix_hints = false;    ///< what to do about the first finding of each rule
   int threads = 0;           ///< logs judged at the same time; 0: one on each CPU

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <vector>
 
+#include "analysis/report/convergence_plot.h"
 #include "analysis/report/rule_catalogue.h"
 #include "analysis/report/write_check.h"
 #include "analysis/submission/reference_points.h"
@@ -88,6 +89,24 @@ std::string text_by(const Write& write) {
   return text.str();
 }
 
+Listing list_of_points(const ReferenceSet& points, const submission::RcpEraFacts& era,
+                       const CheckOptions& options, std::size_t width) {
+  std::optional<submission::Bootstrap> drawn;
+  if (options.bootstrap) {
+    drawn = submission::bootstrap(points, era.era, *options.bootstrap, options.seed.value_or(0));
+  }
+  Listing list;
+  list.text = text_by([&](std::ostream& out) {
+    report::write_points_text(out, points, era, width);
+    if (drawn) report::write_bootstrap_text(out, points, *drawn, width);
+  });
+  list.json = report::points_json_text(points, era, drawn);
+  if (!options.plot.empty()) {
+    list.svg = report::plots_svg(std::vector{report::convergence_plot(points, {era.era})});
+  }
+  return list;
+}
+
 }  // namespace
 
 const submission::RcpEraFacts& era_of(const CheckOptions& options) {
@@ -104,25 +123,21 @@ std::optional<Listing> listing(const CheckOptions& options, const RuleBook& book
                                std::size_t width) {
   if (!options.explain.empty()) {
     const std::string text = report::explain_rule(options.explain, book);
-    return Listing{text, nlohmann::json{{"schema", 1}, {"text", text}}.dump(1) + "\n"};
+    return Listing{text, nlohmann::json{{"schema", 1}, {"text", text}}.dump(1) + "\n", ""};
   }
   if (options.rounds) {
     return Listing{text_by([&](std::ostream& out) { report::write_rounds_text(out, book, width); }),
-                   report::rounds_json_text(book)};
+                   report::rounds_json_text(book), ""};
   }
   if (!options.rules.empty()) {
     const mllog::rules::Ruleset ruleset = book.ruleset(round_of_rules(book, options));
     return Listing{text_by([&](std::ostream& out) {
                      report::write_rules_text(out, ruleset, options.rules, width);
                    }),
-                   report::rules_json_text(ruleset, options.rules)};
+                   report::rules_json_text(ruleset, options.rules), ""};
   }
   if (options.rcps.empty()) return std::nullopt;
-  const ReferenceSet points = points_to_list(book, options);
-  const submission::RcpEraFacts& era = era_of(options);
-  return Listing{
-      text_by([&](std::ostream& out) { report::write_points_text(out, points, era, width); }),
-      report::points_json_text(points, era)};
+  return list_of_points(points_to_list(book, options), era_of(options), options, width);
 }
 
 }  // namespace analysis::command

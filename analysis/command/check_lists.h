@@ -12,9 +12,10 @@
 
 namespace analysis::command {
 
-/// A list in both forms.
+/// A list in its forms.
 struct Listing {
   std::string text, json;
+  std::string svg;  ///< of reference points, where options.plot asks for it
 };
 
 /// Nothing where the options ask for no list. Throws ConfigError for what is not there.

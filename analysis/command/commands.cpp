@@ -3,8 +3,12 @@
 #include "analysis/command/commands.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <system_error>
 
 #include "analysis/command/analyze.h"
 #include "analysis/command/check.h"
@@ -43,6 +47,15 @@ base::Command analyze_command() {
   return command;
 }
 
+/// What is wrong with a seed; "" if nothing. CLI11 itself takes a sign, and wraps around.
+std::string whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec == std::errc() && read.ptr == end) return "";
+  return "must be a whole number from 0 to 2^64 - 1, got " + text;
+}
+
 void add_judging_options(CLI::App& app, CheckOptions& options) {
   app.add_option("PATH", options.paths,
                  "log files, folders searched for result_*.txt at any depth, quoted patterns "
@@ -72,6 +85,10 @@ void add_submission_options(CLI::App& app, CheckOptions& options) {
       ->check(CLI::IsMember({"pruned", "all"}));
   app.add_option("--custom-rcps", options.custom_rcps,
                  "a JSON file of reference points in MLCommons' format instead of the program's");
+  app.add_option("--plot", options.plot,
+                 "draw the reference points of --rcps, or with --rcp or --submission every tested "
+                 "set beside its benchmark's points, as SVG into this file; '-' as characters on "
+                 "standard output");
   app.add_flag("--rcp-bypass", options.rcp_bypass, "a failed or missing test passes all the same");
   app.add_flag("--seed-checker-bypass", options.seed_checker_bypass,
                "faults of seeds are warnings");
@@ -96,8 +113,12 @@ void add_output_options(CLI::App& app, CheckOptions& options) {
                  "list the rules for this benchmark, of its newest round or that of --round");
   app.add_flag("--rounds", options.rounds, "list the rounds and their benchmarks");
   app.add_option("--rcps", options.rcps,
-                 "list the reference convergence points for this benchmark, of its newest round or "
-                 "that of --round");
+                 "list and draw the reference convergence points for this benchmark, of its newest "
+                 "round or that of --round");
+  app.add_option("--bootstrap", options.bootstrap,
+                 "with --rcps: draw 10000 sets from the reference's runs at this batch size and "
+                 "tell how often they pass, and how their means spread");
+  app.add_option("--seed", options.seed, "of those draws; 0 if absent")->check(whole_number);
   app.add_option("--explain", options.explain,
                  "what the rule of a finding means and where it comes from; 'all' lists them");
   app.add_option("--threads", options.threads, "logs judged at the same time; 0: one on each CPU")

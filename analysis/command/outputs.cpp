@@ -31,8 +31,7 @@ void require_files(const std::vector<std::pair<std::string, std::string>>& optio
   std::map<fs::path, std::string> names;
   for (const auto& [option, value] : options) {
     if (value.empty()) continue;
-    if (value == kStandardOutput) {
-      if (option == "--json") continue;
+    if (value == kStandardOutput && option != "--json" && option != "--plot") {
       throw ConfigError(fmt::format("{}: expected a file or folder, got '-'", option));
     }
     const auto [place, is_new] = names.emplace(resolved(value), option);

@@ -18,8 +18,8 @@ struct OutputFile {
   std::string content;
 };
 
-/// Throws ConfigError for "-", which only JSON may be, and for two options that name one file.
-/// Unused options are "".
+/// Throws ConfigError for "-", which only JSON and plots may be, and for two options that name one
+/// file. Unused options are "".
 void require_files(const std::vector<std::pair<std::string, std::string>>& options);
 
 /// What is read must never be replaced by a report about it. Throws ConfigError for a path that is

@@ -72,6 +72,40 @@ Json point_json(const submission::ConvergencePoint& point) {
           {"pruned", point.pruned}};
 }
 
+Json bootstrap_json(const std::optional<submission::Bootstrap>& drawn) {
+  if (!drawn) return nullptr;
+  Json quantiles = Json::array(), histogram = Json::array();
+  for (const auto& [share, mean] : drawn->quantiles) {
+    quantiles.push_back({{"share", share}, {"mean", mean}});
+  }
+  for (const submission::Bootstrap::Bin& bin : drawn->histogram) {
+    histogram.push_back(
+        {{"from", bin.from}, {"below", bin.to}, {"sets", bin.sets}, {"failing", bin.failing}});
+  }
+  return {{"batch_size", drawn->point.batch_size},
+          {"reference_runs", drawn->reference_runs},
+          {"runs_per_set", drawn->runs_per_set},
+          {"sets", drawn->sets},
+          {"seed", drawn->seed},
+          {"least_mean", drawn->point.least_mean},
+          {"passing", drawn->passing()},
+          {"failing", drawn->failing()},
+          {"standard_error", drawn->standard_error()},
+          {"mean", drawn->mean},
+          {"stdev", drawn->stdev},
+          {"quantiles", quantiles},
+          {"histogram", histogram},
+          {"definitions",
+           {{"sets", "drawn with replacement from the reference's runs at batch_size"},
+            {"passing", "share of the sets whose mean is at least least_mean"},
+            {"failing", "share of the sets whose mean is below least_mean"},
+            {"standard_error", "of either share as an estimate of the probability"},
+            {"mean", "of the sets' means, each without the fastest and the slowest run"},
+            {"stdev", "of the sets' means, divided by their number"},
+            {"quantiles", "the least mean that at least that share of the sets do not exceed"},
+            {"histogram", "sets by their means, and how many of them fail"}}}};
+}
+
 Json rcp_json(const std::optional<submission::RcpResult>& result) {
   if (!result) return nullptr;
   Json advice = Json::array();
@@ -221,7 +255,8 @@ std::string rounds_json_text(const mllog::rules::RuleBook& book) {
 }
 
 std::string points_json_text(const submission::ReferenceSet& set,
-                             const submission::RcpEraFacts& era) {
+                             const submission::RcpEraFacts& era,
+                             const std::optional<submission::Bootstrap>& drawn) {
   Json points = Json::array();
   const submission::ReferenceCurve curve(set, era.era);
   for (const auto& point : curve.points()) {
@@ -235,7 +270,8 @@ std::string points_json_text(const submission::ReferenceSet& set,
                   {"runs_required", set.runs_required},
                   {"source", set.source},
                   {"era", era.name},
-                  {"points", points}});
+                  {"points", points},
+                  {"bootstrap", bootstrap_json(drawn)}});
 }
 
 }  // namespace analysis::report

@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "analysis/report/convergence_plot.h"
 #include "analysis/report/text_page.h"
 #include "analysis/report/write_check.h"
 
@@ -47,6 +48,8 @@ void write_points_text(std::ostream& out, const submission::ReferenceSet& set,
                   "pass. pruned: "
                   "no reference, as other batch sizes converge faster.",
                   set.runs_required));
+  out << '\n';
+  write_plot_text(out, convergence_plot(set, {era.era}), width);
 }
 
 }  // namespace analysis::report

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "analysis/report/check_report.h"
+#include "analysis/submission/bootstrap.h"
 
 namespace analysis::report {
 
@@ -34,10 +36,15 @@ std::string rules_json_text(const mllog::rules::Ruleset& ruleset, const std::str
 void write_rounds_text(std::ostream& out, const mllog::rules::RuleBook& book, std::size_t width);
 std::string rounds_json_text(const mllog::rules::RuleBook& book);
 
-/// Reference points with their statistics in that era.
+/// Reference points with their statistics in that era, and a picture of them.
 void write_points_text(std::ostream& out, const submission::ReferenceSet& set,
                        const submission::RcpEraFacts& era, std::size_t width);
+/// What sets drawn from the runs of one of the points make of the test.
+void write_bootstrap_text(std::ostream& out, const submission::ReferenceSet& set,
+                          const submission::Bootstrap& drawn, std::size_t width);
+/// Points, and the sets that were drawn where that was asked for.
 std::string points_json_text(const submission::ReferenceSet& set,
-                             const submission::RcpEraFacts& era);
+                             const submission::RcpEraFacts& era,
+                             const std::optional<submission::Bootstrap>& drawn = {});
 
 }  // namespace analysis::report

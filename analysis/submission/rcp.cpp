@@ -52,6 +52,7 @@ RcpResult Test::result() && {
   for (const RcpEraFacts& row : rcp_eras()) {
     if (row.era == options_.era) result_.era = row.name;
   }
+  if (set_ != nullptr && !set_->points.empty()) result_.points = *set_;
   if (!agree()) return std::move(result_);
   if (set_ == nullptr || set_->points.empty()) {
     end(RcpOutcome::kNoReferencePoints,

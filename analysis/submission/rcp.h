@@ -40,6 +40,7 @@ struct RcpResult {
   std::string_view era;  ///< whose statistics: RcpEraFacts::name
   std::string source;    ///< of the reference points
   std::string unit;
+  std::optional<ReferenceSet> points;  ///< of the round, all of them
   std::optional<double> batch_size;
   /// Mean over the runs without fastest and slowest; a failed run is the slowest.
   std::optional<double> submission_mean;

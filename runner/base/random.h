@@ -10,7 +10,15 @@ namespace base {
 
 /// What a stream is for: streams of different purpose never share numbers. Append only: the values
 /// enter the stream.
-enum class Purpose : std::uint32_t { kWeights, kShuffle, kAugment, kGenerate, kDropout, kSeeds };
+enum class Purpose : std::uint32_t {
+  kWeights,
+  kShuffle,
+  kAugment,
+  kGenerate,
+  kDropout,
+  kSeeds,
+  kBootstrap
+};
 
 /// Random numbers that are a pure function of (seed, purpose, epoch, index). The rank never enters.
 /// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11 (Philox4x32-10).

@@ -1,16 +1,15 @@
 // Findings as SARIF and as JUnit XML, read back.
-// Hides a small reader of XML that accepts nothing but well-formed text.
+// Hides the schema of SARIF.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cctype>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/findings_junit.h"
 #include "analysis/report/findings_sarif.h"
 #include "analysis/report/rule_catalogue.h"
+#include "analysis/report/xml_reader.h"
 
 namespace {
 
@@ -136,88 +135,12 @@ TEST(Sarif, TellsVerdictsFindingsAndPlaces) {
   EXPECT_FALSE(results[3]["locations"][0]["physicalLocation"].contains("region"));
 }
 
-// Well-formed XML 1.0, as far as JUnit needs it: elements, attributes, text, the five entities.
-
-class Xml {
- public:
-  explicit Xml(const std::string& text) : text_(text) {}
-  /// Whether all of it is one element behind a declaration. Counts elements and failures.
-  bool is_well_formed() {
-    const auto end = text_.find("?>");
-    if (!text_.starts_with("<?xml ") || end == std::string::npos) return false;
-    at_ = end + 2;
-    blanks();
-    if (!element()) return false;
-    blanks();
-    return at_ == text_.size();
-  }
-  std::map<std::string, int> counts;
-
- private:
-  bool take(const std::string& what) {
-    if (text_.compare(at_, what.size(), what) != 0) return false;
-    at_ += what.size();
-    return true;
-  }
-  void blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
-  }
-  std::string name() {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() &&
-           (std::isalpha(static_cast<unsigned char>(text_[at_])) || text_[at_] == '-')) {
-      ++at_;
-    }
-    return text_.substr(begin, at_ - begin);
-  }
-  bool attributes() {
-    for (blanks(); text_[at_] != '>' && text_[at_] != '/'; blanks()) {
-      if (name().empty() || !take("=\"") || !characters('"') || !take("\"")) return false;
-    }
-    return true;
-  }
-  /// Up to `end`, which is not taken.
-  bool characters(char end) {
-    while (at_ < text_.size() && text_[at_] != end) {
-      const auto byte = static_cast<unsigned char>(text_[at_]);
-      if (byte == '<' || (byte < 0x20 && byte != '\n') || byte == 0x7f) return false;
-      if (text_.compare(at_, 3, "\xef\xbf\xbe") == 0) return false;
-      if (text_.compare(at_, 3, "\xef\xbf\xbf") == 0) return false;
-      if (text_.compare(at_, 3, "]]>") == 0) return false;
-      if (byte == '&' && !entity()) return false;
-      ++at_;
-    }
-    return at_ < text_.size();
-  }
-  bool entity() {
-    for (const char* one : {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"}) {
-      if (text_.compare(at_, std::strlen(one), one) == 0) return true;
-    }
-    return false;
-  }
-  bool element() {
-    if (!take("<")) return false;
-    const std::string tag = name();
-    ++counts[tag];
-    if (tag.empty() || !attributes()) return false;
-    if (take("/>")) return true;
-    if (!take(">")) return false;
-    while (characters('<')) {
-      if (take("</" + tag + ">")) return true;
-      if (!element()) return false;
-    }
-    return false;
-  }
-  const std::string& text_;
-  std::size_t at_ = 0;
-};
-
 TEST(Junit, IsWellFormedWhateverTheTextsHold) {
   for (const auto& files : {two_files(), hostile_files(), std::vector<JudgedFile>{}}) {
     const std::string text = findings_junit(files, hostile());
-    Xml xml(text);
+    golden::Xml xml(text);
     EXPECT_TRUE(xml.is_well_formed()) << text;
-    EXPECT_EQ(xml.counts["testcase"], static_cast<int>(files.size()));
+    EXPECT_EQ(xml.elements("testcase").size(), files.size());
     // What is written is UTF-8.
     EXPECT_NO_THROW(static_cast<void>(json(text).dump()));
   }
