@@ -37,7 +37,7 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
   number("--classes", options.classes, 2, 1000000, "classes of the output");
   number("--warmup", options.warmup_steps, 0, 1000000, "steps before the clock starts");
   app.add_option("--precision", options.precision, "arithmetic of the layers")
-      ->check(CLI::IsMember({"f32"}))
+      ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of weights and data")
       ->check(CLI::NonNegativeNumber)

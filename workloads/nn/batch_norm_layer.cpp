@@ -1,6 +1,9 @@
 // Batch norm with residual sum and ReLU, over groups of samples that may lie on several ranks.
 // Hides the formulas of both passes, with statistics of the batch or fixed ones; the sums over a
 // group's samples are GroupReduction's.
+#include <omp.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -12,6 +15,15 @@
 namespace nn {
 namespace {
 
+/// Bytes of activations that a thread may hope to find in its second cache when it comes back to
+/// them.
+std::int64_t cached_bytes() {
+  constexpr std::int64_t kUsual = 1 << 20;
+  const long bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::int64_t>(bytes) : kUsual;
+}
+
+template <class T>
 class BatchNormLayer final : public Layer {
  public:
   BatchNormLayer(const Operation& operation, Planner& planner);
@@ -22,39 +34,74 @@ class BatchNormLayer final : public Layer {
   bool adds_gradients() const override { return true; }
 
  private:
-  /// Calls body(sample, block, offset of the column, index of its channels in per-group arrays).
+  /// One column: 16 channels of a sample, or fewer.
+  struct Place {
+    std::int64_t sample, block;
+    std::int64_t offset;  ///< of the column in activations
+    std::size_t at;       ///< of its channels in per-group arrays
+  };
+  Place place(std::int64_t sample, std::int64_t block) const {
+    const std::size_t base = by_group_ ? group_base(reduction_->group_of(sample)) : 0;
+    return {sample, block, layout_.offset(sample, block),
+            base + static_cast<std::size_t>(block * layout_.width)};
+  }
+  /// Calls body(place) for every column.
   template <class Body>
   void for_each_column(const Body& body) const;
+  /// Calls body(group, block) for each group and 16 channels.
+  template <class Body>
+  void for_each_unit(const Body& body) const;
+  /// Calls body(place) for the columns of such a unit.
+  template <class Body>
+  void for_each_sample(std::size_t group, std::int64_t block, const Body& body) const;
+  bool stays_in_cache(std::int64_t arrays) const;
+
   std::size_t group_base(std::size_t group) const {
     return group * static_cast<std::size_t>(padded_);
   }
   /// Where the arrays below have the statistics that `group` was normalised with.
   std::size_t statistics_base(std::size_t group) const { return by_group_ ? group_base(group) : 0; }
   std::size_t group_count() const { return groups_ == nullptr ? 1 : groups_->groups.size(); }
-  void take_group_statistics(std::size_t group);
+  double* node(const Place& where) const {
+    return reduction_->sample_node(where.sample) + where.block * layout_.width;
+  }
+  PassedBits* passed(const Place& where) const {
+    if (passed_ == nullptr) return nullptr;
+    return passed_ + (where.sample * layout_.blocks + where.block) * layout_.rows;
+  }
+  void forward_groups();
+  void backward_groups(bool accumulate);
+  void take_moments(const Place& where) const;
+  void set_forward_factors(std::size_t group, std::int64_t first, std::int64_t count);
+  void record_statistics(std::size_t group) const;
   void take_running_statistics(Mode mode);
-  void normalize();
-  void sum_gradients();
+  void normalize(const Place& where) const;
+  void sum_gradients(const Place& where) const;
   void store_parameter_gradients(bool accumulate);
-  void set_gradient_factors(std::size_t group);
-  void apply_gradient();
+  void set_gradient_factors(std::size_t group, std::int64_t first, std::int64_t count);
+  void apply_gradient(const Place& where) const;
   void backward_frozen(bool accumulate);
-  GradientSource gradient_source(std::int64_t offset) const;
+  GradientSource<T> gradient_source(const Place& where) const;
+  T* residual_gradient(const Place& where) const {
+    return diff_residual_ == nullptr ? nullptr : diff_residual_ + where.offset;
+  }
 
   const Operation operation_;
-  const Kernels& kernels_;
+  const ColumnKernels<T>& kernels_;
+  const Kernels& all_kernels_;
   std::int64_t batch_, channels_, padded_;
   ChannelLayout layout_;
   BufferId src_buffer_, dst_buffer_, residual_buffer_ = -1, nodes_forward_ = -1,
-                                     nodes_backward_ = -1;
+                                     nodes_backward_ = -1, passed_buffer_ = -1;
   BufferId diff_first_ = -1, diff_second_ = -1, diff_src_buffer_ = -1, diff_residual_buffer_ = -1;
-  const float* src_ = nullptr;
-  const float* residual_ = nullptr;
-  float* dst_ = nullptr;
-  const float* first_ = nullptr;
-  const float* second_ = nullptr;
-  float* diff_src_ = nullptr;
-  float* diff_residual_ = nullptr;
+  const T* src_ = nullptr;
+  const T* residual_ = nullptr;
+  T* dst_ = nullptr;
+  PassedBits* passed_ = nullptr;
+  const T* first_ = nullptr;
+  const T* second_ = nullptr;
+  T* diff_src_ = nullptr;
+  T* diff_residual_ = nullptr;
   const float* gamma_ = nullptr;
   const float* beta_ = nullptr;
   double* forward_memory_ = nullptr;
@@ -71,9 +118,11 @@ class BatchNormLayer final : public Layer {
   std::int64_t inference_version_ = -1;
 };
 
-BatchNormLayer::BatchNormLayer(const Operation& operation, Planner& planner)
+template <class T>
+BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
     : operation_(operation),
-      kernels_(planner.kernels()),
+      kernels_(planner.kernels().on<T>()),
+      all_kernels_(planner.kernels()),
       batch_(planner.batch()),
       channels_(operation.dst.channels),
       layout_(channel_layout(planner.value_desc(operation.src))) {
@@ -93,39 +142,52 @@ BatchNormLayer::BatchNormLayer(const Operation& operation, Planner& planner)
   planner.set_parameter_desc(operation.bias, parameter);
   src_buffer_ = planner.value_buffer(operation.src);
   dst_buffer_ = planner.value_buffer(planner.forward_moment());
-  // The backward pass reads the ReLU's mask off the output.
-  if (operation.relu) planner.use_value(planner.forward_moment(), true);
-  if (planner.training()) {
-    nodes_forward_ = planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
-                                       planner.forward_moment(), "batch-norm sums");
+  if (!planner.training()) return;
+  if (operation.relu) {
+    const std::int64_t rows = batch_ * layout_.blocks * layout_.rows;
+    passed_buffer_ =
+        planner.kept(rows * static_cast<std::int64_t>(sizeof(PassedBits)), "signs of activations");
   }
+  nodes_forward_ = planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
+                                     planner.forward_moment(), "batch-norm sums");
 }
 
-void BatchNormLayer::plan_backward(Planner& planner) {
+/// Gradients take the places of those that they are made of, where there are enough.
+template <class T>
+void BatchNormLayer<T>::plan_backward(Planner& planner) {
   nodes_backward_ = planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
                                       planner.backward_moment(), "batch-norm sums");
-  diff_first_ = planner.incoming().front();
+  diff_first_ = diff_src_buffer_ = planner.incoming().front();
+  planner.contribute_in(operation_.src, diff_first_);
   if (planner.incoming().size() > 1) diff_second_ = planner.incoming()[1];
-  diff_src_buffer_ = planner.contribute(operation_.src);
-  if (operation_.residual) diff_residual_buffer_ = planner.contribute(*operation_.residual);
+  if (operation_.residual) {
+    diff_residual_buffer_ = diff_second_;
+    if (diff_second_ >= 0) {
+      planner.contribute_in(*operation_.residual, diff_second_);
+    } else {
+      diff_residual_buffer_ = planner.contribute(*operation_.residual);
+    }
+  }
   gamma_target_.plan(planner, channels_ * static_cast<std::int64_t>(sizeof(float)));
   beta_target_.plan(planner, channels_ * static_cast<std::int64_t>(sizeof(float)));
 }
 
-void BatchNormLayer::bind(const Arena& arena) {
-  src_ = arena.at(src_buffer_);
-  dst_ = arena.at(dst_buffer_);
-  residual_ = arena.at(residual_buffer_);
-  first_ = arena.at(diff_first_);
-  second_ = arena.at(diff_second_);
-  diff_src_ = arena.at(diff_src_buffer_);
-  diff_residual_ = arena.at(diff_residual_buffer_);
-  forward_memory_ = reinterpret_cast<double*>(arena.at(nodes_forward_));
-  backward_memory_ = reinterpret_cast<double*>(arena.at(nodes_backward_));
+template <class T>
+void BatchNormLayer<T>::bind(const Arena& arena) {
+  src_ = arena.at<T>(src_buffer_);
+  dst_ = arena.at<T>(dst_buffer_);
+  residual_ = arena.at<T>(residual_buffer_);
+  passed_ = arena.at<PassedBits>(passed_buffer_);
+  first_ = arena.at<T>(diff_first_);
+  second_ = arena.at<T>(diff_second_);
+  diff_src_ = arena.at<T>(diff_src_buffer_);
+  diff_residual_ = arena.at<T>(diff_residual_buffer_);
+  forward_memory_ = arena.at<double>(nodes_forward_);
+  backward_memory_ = arena.at<double>(nodes_backward_);
   gamma_ = arena.parameters.weights(operation_.weights);
   beta_ = arena.parameters.weights(operation_.bias);
-  gamma_target_.bind(arena, operation_.weights, kernels_);
-  beta_target_.bind(arena, operation_.bias, kernels_);
+  gamma_target_.bind(arena, operation_.weights, all_kernels_);
+  beta_target_.bind(arena, operation_.bias, all_kernels_);
   statistics_ = &arena.statistics;
   groups_ = arena.groups;
   if (groups_ != nullptr) reduction_.emplace(*groups_, arena.exchange, padded_, layout_.rows);
@@ -135,61 +197,122 @@ void BatchNormLayer::bind(const Arena& arena) {
   }
 }
 
+template <class T>
 template <class Body>
-void BatchNormLayer::for_each_column(const Body& body) const {
+void BatchNormLayer<T>::for_each_column(const Body& body) const {
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t sample = 0; sample < batch_; ++sample) {
+    for (std::int64_t block = 0; block < layout_.blocks; ++block) body(place(sample, block));
+  }
+}
+
+template <class T>
+template <class Body>
+void BatchNormLayer<T>::for_each_unit(const Body& body) const {
+  const auto groups = static_cast<std::int64_t>(group_count());
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t group = 0; group < groups; ++group) {
     for (std::int64_t block = 0; block < layout_.blocks; ++block) {
-      const std::size_t base = by_group_ ? group_base(reduction_->group_of(sample)) : 0;
-      body(sample, block, layout_.offset(sample, block),
-           base + static_cast<std::size_t>(block * layout_.width));
+      body(static_cast<std::size_t>(group), block);
     }
   }
 }
 
-void BatchNormLayer::forward(Mode mode) {
-  by_group_ = mode == Mode::kTraining;
-  if (!by_group_) {
-    take_running_statistics(mode);
-    normalize();
-    return;
+template <class T>
+template <class Body>
+void BatchNormLayer<T>::for_each_sample(std::size_t group, std::int64_t block,
+                                        const Body& body) const {
+  const BatchGroup& plan = groups_->groups[group];
+  for (std::int64_t i = 0; i < plan.local_count; ++i) {
+    body(place(plan.local_first + i, block));
   }
-  inference_version_ = -1;
-  reduction_->start(forward_memory_);
-  for_each_column(
-      [this](std::int64_t sample, std::int64_t block, std::int64_t offset, std::size_t) {
-        double* const node = reduction_->sample_node(sample) + block * layout_.width;
-        kernels_.moments(src_ + offset, layout_.column(block), node, node + padded_);
-      });
-  reduction_->reduce_local(Reduction::kMoments);
-  reduction_->reduce_shared(Reduction::kMoments);
-  for (std::size_t group = 0; group < group_count(); ++group) take_group_statistics(group);
-  normalize();
 }
 
-void BatchNormLayer::take_group_statistics(std::size_t group) {
-  const BatchGroup& plan = groups_->groups[group];
+/// Whether sums and what follows from them can be done 16 channels after 16 channels, so that the
+/// second look at `arrays` activations finds them in the cache: no group is shared, there is work
+/// for every thread, and a group's channels are few enough.
+template <class T>
+bool BatchNormLayer<T>::stays_in_cache(std::int64_t arrays) const {
+  std::int64_t largest = 0;
+  for (const BatchGroup& group : groups_->groups) {
+    if (group.shared) return false;
+    largest = std::max(largest, group.size);
+  }
+  const std::int64_t units = static_cast<std::int64_t>(groups_->groups.size()) * layout_.blocks;
+  const std::int64_t unit_bytes =
+      largest * layout_.rows * layout_.width * static_cast<std::int64_t>(sizeof(T)) * arrays;
+  static const std::int64_t cache = cached_bytes();
+  return units >= 2 * omp_get_max_threads() && unit_bytes <= cache;
+}
+
+template <class T>
+void BatchNormLayer<T>::forward(Mode mode) {
+  by_group_ = mode == Mode::kTraining;
+  if (by_group_) return forward_groups();
+  take_running_statistics(mode);
+  for_each_column([this](const Place& where) { normalize(where); });
+}
+
+template <class T>
+void BatchNormLayer<T>::forward_groups() {
+  inference_version_ = -1;
+  reduction_->start(forward_memory_);
+  if (stays_in_cache(operation_.residual ? 2 : 1)) {
+    for_each_unit([this](std::size_t group, std::int64_t block) {
+      for_each_sample(group, block, [this](const Place& where) { take_moments(where); });
+      const std::int64_t first = block * layout_.width;
+      reduction_->reduce_channels(Reduction::kMoments, group, first, layout_.width);
+      set_forward_factors(group, first, std::min<std::int64_t>(layout_.width, channels_ - first));
+      for_each_sample(group, block, [this](const Place& where) { normalize(where); });
+    });
+  } else {
+    for_each_column([this](const Place& where) { take_moments(where); });
+    reduction_->reduce_local(Reduction::kMoments);
+    reduction_->reduce_shared(Reduction::kMoments);
+    for (std::size_t group = 0; group < group_count(); ++group) {
+      set_forward_factors(group, 0, channels_);
+    }
+    for_each_column([this](const Place& where) { normalize(where); });
+  }
+  for (std::size_t group = 0; group < group_count(); ++group) record_statistics(group);
+}
+
+template <class T>
+void BatchNormLayer<T>::take_moments(const Place& where) const {
+  double* const sums = node(where);
+  kernels_.moments(src_ + where.offset, layout_.column(where.block), sums, sums + padded_);
+}
+
+template <class T>
+void BatchNormLayer<T>::set_forward_factors(std::size_t group, std::int64_t first,
+                                            std::int64_t count) {
   const double* const mean = reduction_->root(group);
   const double* const squares = mean + padded_;
-  const std::int64_t points = plan.size * layout_.rows;
-  std::vector<double> variance(static_cast<std::size_t>(channels_));
-  for (std::int64_t c = 0; c < channels_; ++c) {
+  const auto points = static_cast<double>(groups_->groups[group].size * layout_.rows);
+  for (std::int64_t c = first; c < first + count; ++c) {
     const std::size_t at = group_base(group) + static_cast<std::size_t>(c);
-    double& channel_variance = variance[static_cast<std::size_t>(c)];
-    channel_variance = squares[c] / static_cast<double>(points);
-    const double inverse = 1.0 / std::sqrt(channel_variance + operation_.epsilon);
+    const double inverse = 1.0 / std::sqrt(squares[c] / points + operation_.epsilon);
     mean_[at] = static_cast<float>(mean[c]);
     inverse_deviation_[at] = static_cast<float>(inverse);
     scale_[at] = static_cast<float>(inverse * static_cast<double>(gamma_[c]));
     shift_[at] = beta_[c];
   }
-  if (plan.owned) {
-    statistics_->add_group(operation_.statistics, {mean, static_cast<std::size_t>(channels_)},
-                           variance, points);
-  }
 }
 
-void BatchNormLayer::take_running_statistics(Mode mode) {
+template <class T>
+void BatchNormLayer<T>::record_statistics(std::size_t group) const {
+  const BatchGroup& plan = groups_->groups[group];
+  if (!plan.owned) return;
+  const double* const mean = reduction_->root(group);
+  const std::int64_t points = plan.size * layout_.rows;
+  std::vector<double> variance(mean + padded_, mean + padded_ + channels_);
+  for (double& value : variance) value /= static_cast<double>(points);
+  statistics_->add_group(operation_.statistics, {mean, static_cast<std::size_t>(channels_)},
+                         variance, points);
+}
+
+template <class T>
+void BatchNormLayer<T>::take_running_statistics(Mode mode) {
   // Between evaluation batches neither statistics nor weights change; between training steps
   // weights do.
   const bool inference = mode == Mode::kInference;
@@ -206,40 +329,61 @@ void BatchNormLayer::take_running_statistics(Mode mode) {
   }
 }
 
-void BatchNormLayer::normalize() {
-  for_each_column([this](std::int64_t, std::int64_t block, std::int64_t offset, std::size_t at) {
-    kernels_.normalize(src_ + offset, residual_ == nullptr ? nullptr : residual_ + offset,
-                       dst_ + offset, layout_.column(block), &mean_[at], &scale_[at], &shift_[at],
-                       operation_.relu);
-  });
+template <class T>
+void BatchNormLayer<T>::normalize(const Place& where) const {
+  kernels_.normalize(src_ + where.offset, residual_ == nullptr ? nullptr : residual_ + where.offset,
+                     dst_ + where.offset, passed(where), layout_.column(where.block),
+                     &mean_[where.at], &scale_[where.at], &shift_[where.at], operation_.relu);
 }
 
-GradientSource BatchNormLayer::gradient_source(std::int64_t offset) const {
-  return {first_ + offset, second_ == nullptr ? nullptr : second_ + offset,
-          operation_.relu ? dst_ + offset : nullptr};
+template <class T>
+GradientSource<T> BatchNormLayer<T>::gradient_source(const Place& where) const {
+  return {first_ + where.offset, second_ == nullptr ? nullptr : second_ + where.offset,
+          passed(where)};
 }
 
-void BatchNormLayer::backward(bool accumulate) {
-  if (!by_group_) return backward_frozen(accumulate);
-  sum_gradients();
+template <class T>
+void BatchNormLayer<T>::backward(bool accumulate) {
+  reduction_->start(backward_memory_);
+  if (by_group_) {
+    backward_groups(accumulate);
+  } else {
+    backward_frozen(accumulate);
+  }
+}
+
+template <class T>
+void BatchNormLayer<T>::backward_groups(bool accumulate) {
+  if (stays_in_cache(second_ == nullptr ? 2 : 3)) {
+    for_each_unit([this](std::size_t group, std::int64_t block) {
+      for_each_sample(group, block, [this](const Place& where) { sum_gradients(where); });
+      const std::int64_t first = block * layout_.width;
+      reduction_->reduce_channels(Reduction::kSums, group, first, layout_.width);
+      set_gradient_factors(group, first, std::min<std::int64_t>(layout_.width, channels_ - first));
+      for_each_sample(group, block, [this](const Place& where) { apply_gradient(where); });
+    });
+    store_parameter_gradients(accumulate);
+    return;
+  }
+  for_each_column([this](const Place& where) { sum_gradients(where); });
   reduction_->reduce_local(Reduction::kSums);
   store_parameter_gradients(accumulate);
   reduction_->reduce_shared(Reduction::kSums);
-  for (std::size_t group = 0; group < group_count(); ++group) set_gradient_factors(group);
-  apply_gradient();
+  for (std::size_t group = 0; group < group_count(); ++group) {
+    set_gradient_factors(group, 0, channels_);
+  }
+  for_each_column([this](const Place& where) { apply_gradient(where); });
 }
 
-void BatchNormLayer::sum_gradients() {
-  reduction_->start(backward_memory_);
-  for_each_column(
-      [this](std::int64_t sample, std::int64_t block, std::int64_t offset, std::size_t at) {
-        double* const node = reduction_->sample_node(sample) + block * layout_.width;
-        kernels_.gradient_sums(src_ + offset, gradient_source(offset), layout_.column(block),
-                               &mean_[at], node, node + padded_);
-      });
+template <class T>
+void BatchNormLayer<T>::sum_gradients(const Place& where) const {
+  double* const sums = node(where);
+  kernels_.gradient_sums(src_ + where.offset, gradient_source(where), layout_.column(where.block),
+                         &mean_[where.at], sums, sums + padded_);
 }
 
-void BatchNormLayer::store_parameter_gradients(bool accumulate) {
+template <class T>
+void BatchNormLayer<T>::store_parameter_gradients(bool accumulate) {
   std::vector<double> gamma(static_cast<std::size_t>(channels_), 0.0);
   std::vector<double> beta(static_cast<std::size_t>(channels_), 0.0);
   for (std::size_t group = 0; group < group_count(); ++group) {
@@ -258,11 +402,13 @@ void BatchNormLayer::store_parameter_gradients(bool accumulate) {
   beta_target_.finish(accumulate);
 }
 
-void BatchNormLayer::set_gradient_factors(std::size_t group) {
+template <class T>
+void BatchNormLayer<T>::set_gradient_factors(std::size_t group, std::int64_t first,
+                                             std::int64_t count) {
   const double* const sum = reduction_->root(group);
   const double* const product = sum + padded_;
   const double points = static_cast<double>(groups_->groups[group].size * layout_.rows);
-  for (std::int64_t c = 0; c < channels_; ++c) {
+  for (std::int64_t c = first; c < first + count; ++c) {
     const std::size_t at = group_base(group) + static_cast<std::size_t>(c);
     const double inverse = static_cast<double>(inverse_deviation_[at]);
     const double slope = inverse * static_cast<double>(gamma_[c]);
@@ -272,24 +418,21 @@ void BatchNormLayer::set_gradient_factors(std::size_t group) {
   }
 }
 
-void BatchNormLayer::apply_gradient() {
-  for_each_column([this](std::int64_t, std::int64_t block, std::int64_t offset, std::size_t at) {
-    kernels_.gradient_apply(src_ + offset, gradient_source(offset), diff_src_ + offset,
-                            diff_residual_ == nullptr ? nullptr : diff_residual_ + offset,
-                            layout_.column(block), &mean_[at], &slope_[at], &offset_[at],
-                            &tilt_[at]);
-  });
+template <class T>
+void BatchNormLayer<T>::apply_gradient(const Place& where) const {
+  kernels_.gradient_apply(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
+                          residual_gradient(where), layout_.column(where.block), &mean_[where.at],
+                          &slope_[where.at], &offset_[where.at], &tilt_[where.at]);
 }
 
 /// Fixed statistics do not depend on the source: its gradient is the output's, scaled as forward.
-void BatchNormLayer::backward_frozen(bool accumulate) {
-  reduction_->start(backward_memory_);
-  for_each_column([this](std::int64_t sample, std::int64_t block, std::int64_t offset,
-                         std::size_t at) {
-    double* const node = reduction_->sample_node(sample) + block * layout_.width;
-    kernels_.gradient_frozen(src_ + offset, gradient_source(offset), diff_src_ + offset,
-                             diff_residual_ == nullptr ? nullptr : diff_residual_ + offset,
-                             layout_.column(block), &mean_[at], &scale_[at], node, node + padded_);
+template <class T>
+void BatchNormLayer<T>::backward_frozen(bool accumulate) {
+  for_each_column([this](const Place& where) {
+    double* const sums = node(where);
+    kernels_.gradient_frozen(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
+                             residual_gradient(where), layout_.column(where.block),
+                             &mean_[where.at], &scale_[where.at], sums, sums + padded_);
   });
   reduction_->reduce_local(Reduction::kSums);
   store_parameter_gradients(accumulate);
@@ -298,7 +441,10 @@ void BatchNormLayer::backward_frozen(bool accumulate) {
 }  // namespace
 
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner) {
-  return std::make_unique<BatchNormLayer>(operation, planner);
+  if (planner.value_desc(operation.src).data_type() == dnnl::memory::data_type::bf16) {
+    return std::make_unique<BatchNormLayer<Bf16>>(operation, planner);
+  }
+  return std::make_unique<BatchNormLayer<float>>(operation, planner);
 }
 
 }  // namespace nn

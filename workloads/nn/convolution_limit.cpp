@@ -99,17 +99,13 @@ struct ConvolutionLimit::Problem {
 };
 
 void ConvolutionLimit::Problem::prepare(const dnnl::engine& engine, Precision precision) {
-  const auto type =
-      precision == Precision::kBf16 ? memory::data_type::bf16 : memory::data_type::f32;
-  const auto any = [&](const memory::dims& dims, memory::data_type of) {
-    return memory::desc(dims, of, memory::format_tag::any);
-  };
+  const memory::data_type type = data_type_of(precision);
   // The network's input comes as plain rows.
-  const memory::desc in = plain_input ? plain_desc(src, type) : any(src, type);
+  const memory::desc in = plain_input ? plain_desc(src, type) : any_desc(src, type);
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const dnnl::convolution_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, algorithm, in, any(weights, type), any(dst, type), stride,
-       begin, end},
+      {dnnl::prop_kind::forward_training, algorithm, in, any_desc(weights, type),
+       any_desc(dst, type), stride, begin, end},
       user_scratchpad(), engine);
   run(Direction::kForward) = Run{dnnl::convolution_forward(forward),
                                  forward.src_desc(),
@@ -123,7 +119,8 @@ void ConvolutionLimit::Problem::prepare(const dnnl::engine& engine, Precision pr
                                  forward.impl_info_str()};
   if (data_gradient && !run(Direction::kDataGradient)) {
     const dnnl::convolution_backward_data::primitive_desc data(
-        {algorithm, any(src, type), any(weights, type), any(dst, type), stride, begin, end},
+        {algorithm, any_desc(src, type), any_desc(weights, type), any_desc(dst, type), stride,
+         begin, end},
         user_scratchpad(), engine, forward);
     run(Direction::kDataGradient) = Run{dnnl::convolution_backward_data(data),
                                         data.diff_src_desc(),
@@ -137,7 +134,7 @@ void ConvolutionLimit::Problem::prepare(const dnnl::engine& engine, Precision pr
                                         data.impl_info_str()};
   }
   const dnnl::convolution_backward_weights::primitive_desc gradient(
-      {algorithm, in, any(weights, memory::data_type::f32), any(dst, type), stride, begin, end},
+      {algorithm, in, any_desc(weights), any_desc(dst, type), stride, begin, end},
       user_scratchpad(), engine, forward);
   run(Direction::kWeightsGradient) = Run{dnnl::convolution_backward_weights(gradient),
                                          gradient.src_desc(),

@@ -276,7 +276,7 @@ void DenseLayer::forward(Mode /*mode*/) {
   }
   if (bias_ == nullptr) return;
   for (std::int64_t row = 0; row < batch_ * points_; ++row) {
-    kernels_.accumulate(dst_ + row * out_, bias_, out_);
+    kernels_.f32.accumulate(dst_ + row * out_, bias_, out_);
   }
 }
 

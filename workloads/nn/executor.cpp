@@ -2,6 +2,8 @@
 // Hides the order of planning: forward layouts, backward needs, placement, binding.
 #include "workloads/nn/executor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -19,6 +21,24 @@ void timed(double* sum, const Work& work) {
   *sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
+void require_arithmetic(const Network& network, const ExecutorOptions& options) {
+  const Arithmetic& arithmetic = options.arithmetic;
+  if (arithmetic.precision == Precision::kBf16 &&
+      options.instruction_set != base::InstructionSet::kAvx512Bf16) {
+    throw base::ConfigError(
+        fmt::format("precision bf16: expected a CPU with avx512_bf16, this one offers {}; f32 runs "
+                    "everywhere",
+                    base::to_string(options.instruction_set)));
+  }
+  for (const std::string& name : arithmetic.f32_layers) {
+    const auto& all = network.operations();
+    const bool is_there = std::any_of(all.begin(), all.end(), [&](const Operation& operation) {
+      return operation.kind == OperationKind::kConvolution && operation.name == name;
+    });
+    if (!is_there) throw base::ConfigError("f32_layers: expected convolutions, got " + name);
+  }
+}
+
 }  // namespace
 
 Executor::Executor(const Network& network, const ExecutorOptions& options, Device& device,
@@ -29,8 +49,9 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
       device_(device),
       statistics_(network_) {
   if (options.batch < 1) throw base::ShapeError("executor: a pass needs at least one sample");
+  require_arithmetic(network_, options_);
   const Planner::Options plan = {options.batch, options.training, options.accumulates,
-                                 options.groups};
+                                 options.groups, options.arithmetic};
   planner_ = std::make_unique<Planner>(network_, plan, device, kernels_);
   plan_forward(*planner_);
   if (options.training) plan_backward(*planner_);
@@ -49,7 +70,12 @@ void Executor::plan_forward(Planner& planner) {
   const auto& operations = network_.operations();
   layers_.resize(operations.size());
   planner.at(0);
-  planner.define_value(plain_desc(batch_dims(options_.batch, operations.front().dst)));
+  const auto dims = batch_dims(options_.batch, operations.front().dst);
+  planner.define_value(plain_desc(dims, planner.value_type()));
+  if (options_.arithmetic.precision != Precision::kF32) {
+    given_input_ = planner.temporary(static_cast<std::int64_t>(plain_desc(dims).get_size()), 0,
+                                     "inputs as given");
+  }
   for (std::size_t i = 1; i < operations.size(); ++i) {
     planner.at(i);
     layers_[i] = make_layer(operations[i], planner);
@@ -90,20 +116,28 @@ void Executor::bind(StatisticsExchange* exchange) {
     const std::vector<BufferId>& parts = planner_->incoming();
     const std::size_t fused = layers_[i]->adds_gradients() ? 2 : 1;
     for (std::size_t part = fused; part < parts.size(); ++part) {
-      additions_[i].push_back(
-          {arena.at(parts.front()), arena.at(parts[part]),
-           planner_->memory().bytes(parts.front()) / static_cast<std::int64_t>(sizeof(float))});
+      const auto type = planner_->value_desc(static_cast<ValueId>(i)).data_type();
+      additions_[i].push_back({arena.at<void>(parts.front()), arena.at<void>(parts[part]),
+                               planner_->memory().bytes(parts.front()),
+                               type == dnnl::memory::data_type::f32});
     }
   }
 }
 
-float* Executor::at(BufferId buffer) const {
-  return block_.data() +
-         planner_->memory().offset(buffer) / static_cast<std::int64_t>(sizeof(float));
+void Executor::add(const Addition& addition) const {
+  if (addition.is_f32) {
+    kernels_.f32.accumulate(static_cast<float*>(addition.target),
+                            static_cast<const float*>(addition.part),
+                            addition.bytes / static_cast<std::int64_t>(sizeof(float)));
+  } else {
+    kernels_.bf16.accumulate(static_cast<Bf16*>(addition.target),
+                             static_cast<const Bf16*>(addition.part),
+                             addition.bytes / static_cast<std::int64_t>(sizeof(Bf16)));
+  }
 }
 
 std::span<float> Executor::input() const {
-  return {at(planner_->value_buffer(0)),
+  return {at(given_input_ >= 0 ? given_input_ : planner_->value_buffer(0)),
           static_cast<std::size_t>(options_.batch * network_.shape(0).size())};
 }
 
@@ -137,6 +171,10 @@ void Executor::forward(Mode mode) {
   if (mode != Mode::kInference && !options_.training) {
     throw base::Error(base::ExitCode::kInternal, "executor: built for inference alone");
   }
+  if (given_input_ >= 0) {
+    kernels_.round_to_bf16(at(given_input_), at<Bf16>(planner_->value_buffer(0)),
+                           static_cast<std::int64_t>(input().size()));
+  }
   for (std::size_t i = 1; i < layers_.size(); ++i) {
     timed(layer_seconds_.empty() ? nullptr : &layer_seconds_[i].forward,
           [&] { layers_[i]->forward(mode); });
@@ -147,7 +185,7 @@ void Executor::backward(bool accumulate, BackwardListener* listener) {
   for (std::size_t i = layers_.size(); i-- > 1;) {
     timed(layer_seconds_.empty() ? nullptr : &layer_seconds_[i].backward, [&] {
       for (const Addition& addition : additions_[i]) {
-        kernels_.accumulate(addition.target, addition.part, addition.count);
+        add(addition);
       }
       layers_[i]->backward(accumulate);
     });

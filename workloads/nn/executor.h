@@ -34,6 +34,7 @@ struct ExecutorOptions {
   bool accumulates = false;  ///< several passes make one step
   BatchGroups groups;        ///< training: how the pass's samples fall into batch-norm groups
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
+  Arithmetic arithmetic;                    ///< kBf16 needs kAvx512Bf16
   bool plan_only = false;                   ///< takes no memory: only memory_bytes() may be asked
   std::shared_ptr<ParameterMemory> memory;  ///< of weights and gradients; null: of its own
 };
@@ -50,7 +51,8 @@ struct LayerFacts {
 class Executor {
  public:
   /// exchange: needed when a group is shared with other ranks. Both outlive the executor.
-  /// Throws ShapeError naming the layer for what oneDNN cannot do.
+  /// Throws ShapeError naming the layer for what oneDNN cannot do, ConfigError for arithmetic that
+  /// the CPU or the network does not have.
   Executor(const Network& network, const ExecutorOptions& options, Device& device,
            StatisticsExchange* exchange);
   ~Executor();
@@ -90,17 +92,24 @@ class Executor {
   std::map<std::string, std::int64_t> memory_bytes() const;
 
  private:
+  /// Bytes of values of the executor's precision, or of floats behind the last such value.
   struct Addition {
-    float* target;
-    const float* part;
-    std::int64_t count;
+    void* target;
+    const void* part;
+    std::int64_t bytes;
+    bool is_f32;
   };
+  void add(const Addition& addition) const;
   void plan_forward(Planner& planner);
   void plan_backward(Planner& planner);
   void bind(StatisticsExchange* exchange);
   std::int64_t operand_bytes(const Operation& operation) const;
   ValueId last() const { return static_cast<ValueId>(network_.operations().size()) - 1; }
-  float* at(BufferId buffer) const;
+  template <class T = float>
+  T* at(BufferId buffer) const {
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(block_.data()) +
+                                planner_->memory().offset(buffer));
+  }
 
   const Network network_;
   const ExecutorOptions options_;
@@ -115,6 +124,7 @@ class Executor {
       additions_;                    ///< before a layer's backward: parts of its gradient to add
   std::vector<std::int64_t> ready_;  ///< gradient floats final after a layer's backward
   BufferId output_gradient_ = -1;
+  BufferId given_input_ = -1;  ///< floats, where the first value is none; else -1
   struct LayerSeconds {
     double forward = 0.0, backward = 0.0;
   };

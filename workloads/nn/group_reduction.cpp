@@ -8,21 +8,29 @@
 namespace nn {
 namespace {
 
-void add_nodes(double* left, const double* right, std::int64_t channels) {
-  for (std::int64_t i = 0; i < 2 * channels; ++i) left[i] += right[i];
+/// Some channels of two nodes, whose second arrays stand `stride` behind the first ones.
+struct NodePair {
+  double* left;
+  const double* right;
+  std::int64_t stride, count;
+};
+
+void add_nodes(const NodePair& nodes) {
+  for (const std::int64_t array : {std::int64_t{0}, nodes.stride}) {
+    for (std::int64_t i = array; i < array + nodes.count; ++i) nodes.left[i] += nodes.right[i];
+  }
 }
 
 /// Means and squared distances of two parts together.
 /// Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 /// variances", 1979.
-void merge_moments(double* left, const double* right, std::int64_t channels, double left_count,
-                   double right_count) {
+void merge_moments(const NodePair& nodes, double left_count, double right_count) {
   const double share = right_count / (left_count + right_count);
-  double* const left_squares = left + channels;
-  const double* const right_squares = right + channels;
-  for (std::int64_t c = 0; c < channels; ++c) {
-    const double distance = right[c] - left[c];
-    left[c] += distance * share;
+  double* const left_squares = nodes.left + nodes.stride;
+  const double* const right_squares = nodes.right + nodes.stride;
+  for (std::int64_t c = 0; c < nodes.count; ++c) {
+    const double distance = nodes.right[c] - nodes.left[c];
+    nodes.left[c] += distance * share;
     left_squares[c] += right_squares[c] + distance * distance * share * left_count;
   }
 }
@@ -64,16 +72,18 @@ void GroupReduction::start(double* memory) {
   }
 }
 
-void GroupReduction::run(const std::vector<Merge>& program, std::size_t group,
-                         Reduction reduction) {
+void GroupReduction::run(const std::vector<Merge>& program, std::size_t group, Reduction reduction,
+                         std::vector<double>& counts, std::int64_t first,
+                         std::int64_t count) const {
   for (const Merge& merge : program) {
-    double& left_count = counts_[group][static_cast<std::size_t>(merge.left)];
-    const double right_count = counts_[group][static_cast<std::size_t>(merge.right)];
+    double& left_count = counts[static_cast<std::size_t>(merge.left)];
+    const double right_count = counts[static_cast<std::size_t>(merge.right)];
+    const NodePair nodes = {node(group, merge.left) + first, node(group, merge.right) + first,
+                            channels_, count};
     if (reduction == Reduction::kMoments) {
-      merge_moments(node(group, merge.left), node(group, merge.right), channels_, left_count,
-                    right_count);
+      merge_moments(nodes, left_count, right_count);
     } else {
-      add_nodes(node(group, merge.left), node(group, merge.right), channels_);
+      add_nodes(nodes);
     }
     left_count += right_count;
   }
@@ -82,10 +92,16 @@ void GroupReduction::run(const std::vector<Merge>& program, std::size_t group,
 void GroupReduction::reduce_local(Reduction reduction) {
   const auto count = static_cast<std::int64_t>(groups_.groups.size());
 #pragma omp parallel for schedule(static)
-  for (std::int64_t group = 0; group < count; ++group) {
-    run(groups_.groups[static_cast<std::size_t>(group)].before, static_cast<std::size_t>(group),
-        reduction);
+  for (std::int64_t at = 0; at < count; ++at) {
+    const auto group = static_cast<std::size_t>(at);
+    run(groups_.groups[group].before, group, reduction, counts_[group], 0, channels_);
   }
+}
+
+void GroupReduction::reduce_channels(Reduction reduction, std::size_t group, std::int64_t first,
+                                     std::int64_t count) const {
+  std::vector<double> counts = counts_[group];
+  run(groups_.groups[group].before, group, reduction, counts, first, count);
 }
 
 std::vector<const double*> GroupReduction::local_nodes(std::size_t group) const {
@@ -109,7 +125,7 @@ void GroupReduction::exchange(std::size_t group) {
 void GroupReduction::reduce_shared(Reduction reduction) {
   for (const std::size_t group : exchange_order_) {
     exchange(group);
-    run(groups_.groups[group].after, group, reduction);
+    run(groups_.groups[group].after, group, reduction, counts_[group], 0, channels_);
   }
 }
 

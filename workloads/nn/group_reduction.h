@@ -17,7 +17,8 @@ enum class Reduction {
 };
 
 /// A node has two arrays of `channels` doubles. Use: start(), fill every sample's node,
-/// reduce_local(), [local_nodes()], reduce_shared(), root().
+/// reduce_local(), [local_nodes()], reduce_shared(), root(). Where no group is shared,
+/// reduce_channels() takes the place of both reductions, for some channels at a time.
 class GroupReduction {
  public:
   /// points: values per channel and sample. groups and exchange outlive this; exchange may be null
@@ -36,6 +37,10 @@ class GroupReduction {
     return group_of_sample_[static_cast<std::size_t>(sample)];
   }
   void reduce_local(Reduction reduction);
+  /// The whole tree of `group`, which is not shared, for the channels [first, first + count) alone.
+  /// May be called from several threads for different channels.
+  void reduce_channels(Reduction reduction, std::size_t group, std::int64_t first,
+                       std::int64_t count) const;
   /// Nodes that together hold each of this rank's samples of `group` once; between the two
   /// reductions.
   std::vector<const double*> local_nodes(std::size_t group) const;
@@ -48,7 +53,8 @@ class GroupReduction {
   double* node(std::size_t group, int slot) const {
     return memory_ + (bases_[group] + slot) * 2 * channels_;
   }
-  void run(const std::vector<Merge>& program, std::size_t group, Reduction reduction);
+  void run(const std::vector<Merge>& program, std::size_t group, Reduction reduction,
+           std::vector<double>& counts, std::int64_t first, std::int64_t count) const;
   void exchange(std::size_t group);
 
   const BatchGroups& groups_;
@@ -58,7 +64,7 @@ class GroupReduction {
   std::vector<std::int64_t> bases_;
   std::vector<std::size_t> exchange_order_, group_of_sample_;
   std::vector<int> slot_of_sample_;
-  std::vector<std::vector<double>> counts_;  ///< values per channel below each node
+  std::vector<std::vector<double>> counts_;  ///< values per channel below each node, by group
   std::vector<double> sent_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "runner/base/system_facts.h"
 
@@ -16,41 +17,71 @@ struct Column {
   int width = 0;  ///< channels here, 1..16
 };
 
-/// What a batch norm's backward pass adds to and masks its gradient with.
-struct GradientSource {
-  const float* first = nullptr;
-  const float* second = nullptr;  ///< added to first; may be null
-  const float* output = nullptr;  ///< where this is <= 0, the gradient is 0 (ReLU); null: no mask
+/// A number in bfloat16: the upper half of a float.
+struct Bf16 {
+  std::uint16_t bits;
 };
 
-/// Arrays marked [width] hold one value per channel of the column. Sums run over rows in a fixed
-/// order, in pieces short enough for float, then in double.
-struct Kernels {
+/// Which channels of each row passed the ReLU: bit c of entry `row`.
+using PassedBits = std::uint16_t;
+
+/// What a batch norm's backward pass adds to and masks its gradient with.
+template <class T>
+struct GradientSource {
+  const T* first = nullptr;
+  const T* second = nullptr;           ///< added to first; may be null
+  const PassedBits* passed = nullptr;  ///< where the bit is 0, the gradient is 0; null: no mask
+};
+
+/// Kernels on activations of one type, float or Bf16; all arithmetic is in float and double. Arrays
+/// marked [width] hold one value per channel of the column, [rows] one per row. Sums run over rows
+/// in a fixed order, in pieces short enough for float, then in double. Gradients may be written in
+/// place of those that are read.
+template <class T>
+struct ColumnKernels {
   /// Mean and sum of squared distances from it (two passes). mean [width], squares [width].
-  void (*moments)(const float* src, const Column& column, double* mean, double* squares);
-  /// dst = relu?((src - mean) * scale + shift + residual?). residual may be null.
-  void (*normalize)(const float* src, const float* residual, float* dst, const Column& column,
-                    const float* mean, const float* scale, const float* shift, bool relu);
+  void (*moments)(const T* src, const Column& column, double* mean, double* squares);
+  /// dst = relu?((src - mean) * scale + shift + residual?). residual may be null; passed [rows]
+  /// gets the signs of dst unless it is null.
+  void (*normalize)(const T* src, const T* residual, T* dst, PassedBits* passed,
+                    const Column& column, const float* mean, const float* scale, const float* shift,
+                    bool relu);
   /// sum [width] = sum of g, product [width] = sum of g * (src - mean), g being the masked
   /// gradient.
-  void (*gradient_sums)(const float* src, const GradientSource& gradient, const Column& column,
+  void (*gradient_sums)(const T* src, const GradientSource<T>& gradient, const Column& column,
                         const float* mean, double* sum, double* product);
   /// diff_src = slope * g - offset - tilt * (src - mean); g itself goes to diff_residual unless
   /// null.
-  void (*gradient_apply)(const float* src, const GradientSource& gradient, float* diff_src,
-                         float* diff_residual, const Column& column, const float* mean,
+  void (*gradient_apply)(const T* src, const GradientSource<T>& gradient, T* diff_src,
+                         T* diff_residual, const Column& column, const float* mean,
                          const float* slope, const float* offset, const float* tilt);
   /// Both in one pass where statistics are fixed: the sums as above, diff_src = slope * g; g itself
   /// goes to diff_residual unless null.
-  void (*gradient_frozen)(const float* src, const GradientSource& gradient, float* diff_src,
-                          float* diff_residual, const Column& column, const float* mean,
+  void (*gradient_frozen)(const T* src, const GradientSource<T>& gradient, T* diff_src,
+                          T* diff_residual, const Column& column, const float* mean,
                           const float* slope, double* sum, double* product);
   /// dst [count] += src.
-  void (*accumulate)(float* dst, const float* src, std::int64_t count);
+  void (*accumulate)(T* dst, const T* src, std::int64_t count);
   /// dst [width] = mean of the rows.
-  void (*row_mean)(const float* src, const Column& column, float* dst);
+  void (*row_mean)(const T* src, const Column& column, float* dst);
   /// Every row of dst = value [width].
-  void (*fill_rows)(float* dst, const Column& column, const float* value);
+  void (*fill_rows)(T* dst, const Column& column, const float* value);
+};
+
+struct Kernels {
+  ColumnKernels<float> f32;
+  ColumnKernels<Bf16> bf16;
+  /// dst [count] = src, rounded to the nearest, ties to even; what is no number stays none.
+  void (*round_to_bf16)(const float* src, Bf16* dst, std::int64_t count);
+
+  template <class T>
+  const ColumnKernels<T>& on() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return f32;
+    } else {
+      return bf16;
+    }
+  }
 };
 
 /// The kernels for `set`. Throws Error(kInternal) when this build lacks them.

@@ -4,6 +4,8 @@
 // keeps for everyone.
 #pragma once
 
+#include <immintrin.h>
+
 #include "workloads/nn/kernels.h"
 
 namespace nn {
@@ -15,8 +17,51 @@ constexpr std::int64_t kFloatRows = 256;
 
 using Lanes = float __attribute__((vector_size(64), aligned(4)));
 using Mask = int __attribute__((vector_size(64), aligned(4)));
+using Words = std::uint32_t __attribute__((vector_size(64), aligned(4)));
+using Halves = std::uint16_t __attribute__((vector_size(32), aligned(2)));
 
 inline Lanes zero() { return Lanes{}; }
+
+inline Lanes widened(const Halves& halves) {
+  return reinterpret_cast<Lanes>(__builtin_convertvector(halves, Words) << 16);
+}
+
+/// To the nearest, ties to even; what is no number becomes a quiet one of the same sign.
+inline Halves rounded(const Lanes& value) {
+  const Words bits = reinterpret_cast<Words>(value);
+  const Words nearest = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
+  const Mask is_number = value == value;
+  const Words words = is_number ? nearest : (bits >> 16) | 0x40u;
+  return __builtin_convertvector(words, Halves);
+}
+
+/// Bit c: value[c] > 0.
+inline PassedBits signs_of(const Lanes& value) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(value), _mm512_setzero_ps(), _CMP_GT_OQ);
+#else
+  const Mask positive = value > 0.0F;
+  unsigned bits = 0;
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    __m128 four;
+    __builtin_memcpy(&four, reinterpret_cast<const char*>(&positive) + quarter * 16, sizeof four);
+    bits |= static_cast<unsigned>(_mm_movemask_ps(four)) << (quarter * 4);
+  }
+  return static_cast<PassedBits>(bits);
+#endif
+}
+
+/// value[c] where bit c is set, else 0.
+inline Lanes masked(const Lanes& value, PassedBits passed) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Lanes>(_mm512_maskz_mov_ps(passed, reinterpret_cast<__m512>(value)));
+#else
+  const Words lane_bits = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+                           1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  const Mask is_set = (lane_bits & static_cast<std::uint32_t>(passed)) != 0;
+  return is_set ? value : zero();
+#endif
+}
 
 /// Column access for 16 channels side by side.
 struct Full {
@@ -25,8 +70,17 @@ struct Full {
     __builtin_memcpy(&value, from, sizeof value);
     return value;
   }
+  static Lanes load(const Bf16* from, int /*width*/) {
+    Halves halves;
+    __builtin_memcpy(&halves, from, sizeof halves);
+    return widened(halves);
+  }
   static void store(float* to, const Lanes& value, int /*width*/) {
     __builtin_memcpy(to, &value, sizeof value);
+  }
+  static void store(Bf16* to, const Lanes& value, int /*width*/) {
+    const Halves halves = rounded(value);
+    __builtin_memcpy(to, &halves, sizeof halves);
   }
 };
 
@@ -37,8 +91,17 @@ struct Partial {
     for (int lane = 0; lane < width; ++lane) value[lane] = from[lane];
     return value;
   }
+  static Lanes load(const Bf16* from, int width) {
+    Halves halves = {};
+    for (int lane = 0; lane < width; ++lane) halves[lane] = from[lane].bits;
+    return widened(halves);
+  }
   static void store(float* to, const Lanes& value, int width) {
     for (int lane = 0; lane < width; ++lane) to[lane] = value[lane];
+  }
+  static void store(Bf16* to, const Lanes& value, int width) {
+    const Halves halves = rounded(value);
+    for (int lane = 0; lane < width; ++lane) to[lane].bits = halves[lane];
   }
 };
 
@@ -49,8 +112,8 @@ inline void add_to(double* sums, const Lanes& value, int width) {
   for (int lane = 0; lane < width; ++lane) sums[lane] += static_cast<double>(value[lane]);
 }
 
-template <class Access>
-void moments_of(const float* src, const Column& column, double* mean, double* squares) {
+template <class Access, class T>
+void moments_of(const T* src, const Column& column, double* mean, double* squares) {
   const int width = column.width;
   for (int lane = 0; lane < width; ++lane) mean[lane] = squares[lane] = 0.0;
   for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
@@ -95,9 +158,10 @@ void moments_of(const float* src, const Column& column, double* mean, double* sq
   }
 }
 
-template <class Access, bool kRelu, bool kResidual>
-void normalize_rows(const float* src, const float* residual, float* dst, const Column& column,
-                    const float* mean, const float* scale, const float* shift) {
+template <class Access, bool kRelu, bool kResidual, class T>
+void normalize_rows(const T* src, const T* residual, T* dst, PassedBits* passed,
+                    const Column& column, const float* mean, const float* scale,
+                    const float* shift) {
   const int width = column.width;
   const Lanes m = Access::load(mean, width);
   const Lanes s = Access::load(scale, width);
@@ -106,36 +170,40 @@ void normalize_rows(const float* src, const float* residual, float* dst, const C
     const std::int64_t at = row * column.stride;
     Lanes value = (Access::load(src + at, width) - m) * s + b;
     if (kResidual) value += Access::load(residual + at, width);
-    if (kRelu) value = relu_of(value);
+    if (kRelu) {
+      if (passed != nullptr) passed[row] = signs_of(value);
+      value = relu_of(value);
+    }
     Access::store(dst + at, value, width);
   }
 }
 
-template <class Access>
-void normalize_with(const float* src, const float* residual, float* dst, const Column& column,
-                    const float* mean, const float* scale, const float* shift, bool relu) {
+template <class Access, class T>
+void normalize_with(const T* src, const T* residual, T* dst, PassedBits* passed,
+                    const Column& column, const float* mean, const float* scale, const float* shift,
+                    bool relu) {
   if (relu && residual != nullptr) {
-    normalize_rows<Access, true, true>(src, residual, dst, column, mean, scale, shift);
+    normalize_rows<Access, true, true>(src, residual, dst, passed, column, mean, scale, shift);
   } else if (relu) {
-    normalize_rows<Access, true, false>(src, residual, dst, column, mean, scale, shift);
+    normalize_rows<Access, true, false>(src, residual, dst, passed, column, mean, scale, shift);
   } else if (residual != nullptr) {
-    normalize_rows<Access, false, true>(src, residual, dst, column, mean, scale, shift);
+    normalize_rows<Access, false, true>(src, residual, dst, passed, column, mean, scale, shift);
   } else {
-    normalize_rows<Access, false, false>(src, residual, dst, column, mean, scale, shift);
+    normalize_rows<Access, false, false>(src, residual, dst, passed, column, mean, scale, shift);
   }
 }
 
-template <class Access, bool kSecond, bool kMask>
-Lanes gradient_at(const GradientSource& gradient, std::int64_t at, int width) {
+template <class Access, bool kSecond, bool kMask, class T>
+Lanes gradient_at(const GradientSource<T>& gradient, std::int64_t row, std::int64_t at, int width) {
   Lanes value = Access::load(gradient.first + at, width);
   if (kSecond) value += Access::load(gradient.second + at, width);
-  if (kMask) value = Access::load(gradient.output + at, width) > 0.0F ? value : zero();
+  if (kMask) value = masked(value, gradient.passed[row]);
   return value;
 }
 
 /// Gives each row's place and gradient to `use` as well.
-template <class Access, bool kSecond, bool kMask, class Use>
-void gradient_sums_rows(const float* src, const GradientSource& gradient, const Column& column,
+template <class Access, bool kSecond, bool kMask, class T, class Use>
+void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const Column& column,
                         const float* mean, double* sum, double* product, const Use& use) {
   const int width = column.width;
   const Lanes m = Access::load(mean, width);
@@ -146,7 +214,7 @@ void gradient_sums_rows(const float* src, const GradientSource& gradient, const 
     Lanes products[2] = {zero(), zero()};
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t at = row * column.stride;
-      const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, at, width);
+      const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, row, at, width);
       sums[row & 1] += g;
       products[row & 1] += g * (Access::load(src + at, width) - m);
       use(at, g);
@@ -156,9 +224,9 @@ void gradient_sums_rows(const float* src, const GradientSource& gradient, const 
   }
 }
 
-template <class Access, bool kSecond, bool kMask>
-void gradient_apply_rows(const float* src, const GradientSource& gradient, float* diff_src,
-                         float* diff_residual, const Column& column, const float* mean,
+template <class Access, bool kSecond, bool kMask, class T>
+void gradient_apply_rows(const T* src, const GradientSource<T>& gradient, T* diff_src,
+                         T* diff_residual, const Column& column, const float* mean,
                          const float* slope, const float* offset, const float* tilt) {
   const int width = column.width;
   const Lanes m = Access::load(mean, width);
@@ -167,7 +235,7 @@ void gradient_apply_rows(const float* src, const GradientSource& gradient, float
   const Lanes c = Access::load(tilt, width);
   for (std::int64_t row = 0; row < column.rows; ++row) {
     const std::int64_t at = row * column.stride;
-    const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, at, width);
+    const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, row, at, width);
     const Lanes x = Access::load(src + at, width) - m;
     if (diff_residual != nullptr) Access::store(diff_residual + at, g, width);
     Access::store(diff_src + at, a * g - b - c * x, width);
@@ -175,10 +243,10 @@ void gradient_apply_rows(const float* src, const GradientSource& gradient, float
 }
 
 /// Calls `body.template run<Access, kSecond, kMask>()` for the case at hand.
-template <class Body>
-void with_case(const GradientSource& gradient, int width, const Body& body) {
+template <class T, class Body>
+void with_case(const GradientSource<T>& gradient, int width, const Body& body) {
   const bool second = gradient.second != nullptr;
-  const bool mask = gradient.output != nullptr;
+  const bool mask = gradient.passed != nullptr;
   if (width == kLanes) {
     if (second && mask) return body.template run<Full, true, true>();
     if (second) return body.template run<Full, true, false>();
@@ -191,9 +259,10 @@ void with_case(const GradientSource& gradient, int width, const Body& body) {
   return body.template run<Partial, false, false>();
 }
 
+template <class T>
 struct SumsBody {
-  const float* src;
-  const GradientSource& gradient;
+  const T* src;
+  const GradientSource<T>& gradient;
   const Column& column;
   const float* mean;
   double* sum;
@@ -205,11 +274,12 @@ struct SumsBody {
   }
 };
 
+template <class T>
 struct ApplyBody {
-  const float* src;
-  const GradientSource& gradient;
-  float* diff_src;
-  float* diff_residual;
+  const T* src;
+  const GradientSource<T>& gradient;
+  T* diff_src;
+  T* diff_residual;
   const Column& column;
   const float *mean, *slope, *offset, *tilt;
   template <class Access, bool kSecond, bool kMask>
@@ -219,11 +289,12 @@ struct ApplyBody {
   }
 };
 
+template <class T>
 struct FrozenBody {
-  const float* src;
-  const GradientSource& gradient;
-  float* diff_src;
-  float* diff_residual;
+  const T* src;
+  const GradientSource<T>& gradient;
+  T* diff_src;
+  T* diff_residual;
   const Column& column;
   const float *mean, *slope;
   double* sum;
@@ -241,7 +312,8 @@ struct FrozenBody {
   }
 };
 
-void moments(const float* src, const Column& column, double* mean, double* squares) {
+template <class T>
+void moments(const T* src, const Column& column, double* mean, double* squares) {
   if (column.width == kLanes) {
     moments_of<Full>(src, column, mean, squares);
   } else {
@@ -249,40 +321,63 @@ void moments(const float* src, const Column& column, double* mean, double* squar
   }
 }
 
-void normalize(const float* src, const float* residual, float* dst, const Column& column,
+template <class T>
+void normalize(const T* src, const T* residual, T* dst, PassedBits* passed, const Column& column,
                const float* mean, const float* scale, const float* shift, bool relu) {
   if (column.width == kLanes) {
-    normalize_with<Full>(src, residual, dst, column, mean, scale, shift, relu);
+    normalize_with<Full>(src, residual, dst, passed, column, mean, scale, shift, relu);
   } else {
-    normalize_with<Partial>(src, residual, dst, column, mean, scale, shift, relu);
+    normalize_with<Partial>(src, residual, dst, passed, column, mean, scale, shift, relu);
   }
 }
 
-void gradient_sums(const float* src, const GradientSource& gradient, const Column& column,
+template <class T>
+void gradient_sums(const T* src, const GradientSource<T>& gradient, const Column& column,
                    const float* mean, double* sum, double* product) {
-  with_case(gradient, column.width, SumsBody{src, gradient, column, mean, sum, product});
+  with_case(gradient, column.width, SumsBody<T>{src, gradient, column, mean, sum, product});
 }
 
-void gradient_apply(const float* src, const GradientSource& gradient, float* diff_src,
-                    float* diff_residual, const Column& column, const float* mean,
-                    const float* slope, const float* offset, const float* tilt) {
-  with_case(gradient, column.width,
-            ApplyBody{src, gradient, diff_src, diff_residual, column, mean, slope, offset, tilt});
+template <class T>
+void gradient_apply(const T* src, const GradientSource<T>& gradient, T* diff_src, T* diff_residual,
+                    const Column& column, const float* mean, const float* slope,
+                    const float* offset, const float* tilt) {
+  with_case(
+      gradient, column.width,
+      ApplyBody<T>{src, gradient, diff_src, diff_residual, column, mean, slope, offset, tilt});
 }
 
-void gradient_frozen(const float* src, const GradientSource& gradient, float* diff_src,
-                     float* diff_residual, const Column& column, const float* mean,
-                     const float* slope, double* sum, double* product) {
-  with_case(gradient, column.width,
-            FrozenBody{src, gradient, diff_src, diff_residual, column, mean, slope, sum, product});
+template <class T>
+void gradient_frozen(const T* src, const GradientSource<T>& gradient, T* diff_src, T* diff_residual,
+                     const Column& column, const float* mean, const float* slope, double* sum,
+                     double* product) {
+  with_case(
+      gradient, column.width,
+      FrozenBody<T>{src, gradient, diff_src, diff_residual, column, mean, slope, sum, product});
 }
 
-void accumulate(float* dst, const float* src, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) dst[i] += src[i];
+/// Calls use(place, width) for all of [0, count), 16 at a time.
+template <class Use>
+void for_each_piece(std::int64_t count, const Use& use) {
+  std::int64_t at = 0;
+  for (; at + kLanes <= count; at += kLanes) use(Full(), at, kLanes);
+  if (at < count) use(Partial(), at, static_cast<int>(count - at));
 }
 
-template <class Access>
-void row_mean_of(const float* src, const Column& column, float* dst) {
+template <class T>
+void accumulate(T* dst, const T* src, std::int64_t count) {
+  for_each_piece(count, [&](auto access, std::int64_t at, int width) {
+    access.store(dst + at, access.load(dst + at, width) + access.load(src + at, width), width);
+  });
+}
+
+void round_to_bf16(const float* src, Bf16* dst, std::int64_t count) {
+  for_each_piece(count, [&](auto access, std::int64_t at, int width) {
+    access.store(dst + at, access.load(src + at, width), width);
+  });
+}
+
+template <class Access, class T>
+void row_mean_of(const T* src, const Column& column, float* dst) {
   double sums[kLanes] = {};
   for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
     const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
@@ -297,7 +392,8 @@ void row_mean_of(const float* src, const Column& column, float* dst) {
   }
 }
 
-void row_mean(const float* src, const Column& column, float* dst) {
+template <class T>
+void row_mean(const T* src, const Column& column, float* dst) {
   if (column.width == kLanes) {
     row_mean_of<Full>(src, column, dst);
   } else {
@@ -305,14 +401,29 @@ void row_mean(const float* src, const Column& column, float* dst) {
   }
 }
 
-void fill_rows(float* dst, const Column& column, const float* value) {
+template <class Access, class T>
+void fill_rows_of(T* dst, const Column& column, const float* value) {
+  const Lanes lanes = Access::load(value, column.width);
   for (std::int64_t row = 0; row < column.rows; ++row) {
-    for (int lane = 0; lane < column.width; ++lane) dst[row * column.stride + lane] = value[lane];
+    Access::store(dst + row * column.stride, lanes, column.width);
   }
 }
 
-constexpr Kernels kTable = {moments,         normalize,  gradient_sums, gradient_apply,
-                            gradient_frozen, accumulate, row_mean,      fill_rows};
+template <class T>
+void fill_rows(T* dst, const Column& column, const float* value) {
+  if (column.width == kLanes) {
+    fill_rows_of<Full>(dst, column, value);
+  } else {
+    fill_rows_of<Partial>(dst, column, value);
+  }
+}
+
+template <class T>
+constexpr ColumnKernels<T> kColumns = {moments<T>,        normalize<T>,       gradient_sums<T>,
+                                       gradient_apply<T>, gradient_frozen<T>, accumulate<T>,
+                                       row_mean<T>,       fill_rows<T>};
+
+constexpr Kernels kTable = {kColumns<float>, kColumns<Bf16>, round_to_bf16};
 
 }  // namespace
 }  // namespace nn

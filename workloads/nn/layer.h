@@ -41,6 +41,7 @@ class Planner {
     bool training = true;
     bool accumulates = false;  ///< several passes make one step
     BatchGroups groups;        ///< training only
+    Arithmetic arithmetic;
   };
   Planner(const Network& network, const Options& options, Device& device, const Kernels& kernels);
 
@@ -49,6 +50,14 @@ class Planner {
   bool training() const { return options_.training; }
   bool accumulates() const { return options_.accumulates; }
   const BatchGroups& groups() const { return options_.groups; }
+  Precision precision() const { return options_.arithmetic.precision; }
+  /// Of activations and their gradients.
+  dnnl::memory::data_type value_type() const { return data_type_of(precision()); }
+  /// What the layer's operands are multiplied in.
+  dnnl::memory::data_type compute_type(const std::string& layer) const {
+    return options_.arithmetic.f32_layers.contains(layer) ? dnnl::memory::data_type::f32
+                                                          : value_type();
+  }
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }
   /// The operation being planned, and its moments.
@@ -68,6 +77,9 @@ class Planner {
   // added.
   /// A buffer for the operation at hand to write its part of d loss / d value into, backward.
   BufferId contribute(ValueId value);
+  /// The same in place of `buffer`, which the operation at hand reads for the last time and which
+  /// has the value's layout.
+  void contribute_in(ValueId value, BufferId buffer);
   /// The parts of the gradient of the value that the operation at hand made.
   const std::vector<BufferId>& incoming() const;
   /// Adds a part that the caller fills before the backward pass (the loss).
@@ -107,9 +119,10 @@ struct Arena {
   RunningStatistics& statistics;
   const BatchGroups* groups;     ///< null without training
   StatisticsExchange* exchange;  ///< null when no group is shared
-  float* at(BufferId buffer) const {
-    return buffer < 0 ? nullptr
-                      : block + plan.offset(buffer) / static_cast<std::int64_t>(sizeof(float));
+  template <class T = float>
+  T* at(BufferId buffer) const {
+    if (buffer < 0) return nullptr;
+    return reinterpret_cast<T*>(reinterpret_cast<char*>(block) + plan.offset(buffer));
   }
 };
 

@@ -2,8 +2,11 @@
 // Hides dnnl_memory_desc_t.
 #include "workloads/nn/onednn.h"
 
+#include <cpuid.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -14,12 +17,35 @@ namespace {
 
 constexpr int kLanes = 16;
 
+/// Whether the CPU's matrix tiles (AMX) can be used. Linux gives them to processes that ask and
+/// kills others at their first use; the library uses them unasked. Some hypervisors hide the
+/// palettes, which the library reads: its tiles would stay without a shape, and the first use is an
+/// illegal instruction again.
+bool may_use_tiles() {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  constexpr unsigned kPaletteLeaf = 0x1D;
+  unsigned palettes = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(kPaletteLeaf, 0, &palettes, &b, &c, &d) == 0 || palettes == 0) return false;
+  static const bool is_permitted = ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return is_permitted;
+#else
+  return false;
+#endif
+}
+
 [[noreturn]] void refuse(const dnnl::memory::desc& desc) {
   throw base::ShapeError(fmt::format("oneDNN chose a layout that no kernel knows for [{}]",
                                      fmt::join(desc.dims(), ", ")));
 }
 
 }  // namespace
+
+Device::Device() {
+  // Later it would be refused: then primitives exist, and this was done before them.
+  if (!may_use_tiles()) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
+}
 
 Column ChannelLayout::column(std::int64_t block) const {
   const std::int64_t left = padded ? width : channels - block * width;
@@ -73,13 +99,19 @@ dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims, dnnl::memory::data
   return {dims, type, strides};
 }
 
-dnnl::memory::desc any_desc(const dnnl::memory::dims& dims) {
-  return {dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+dnnl::memory::desc any_desc(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
+  return {dims, type, dnnl::memory::format_tag::any};
 }
 
-void reorder(Device& device, const dnnl::memory::desc& from, const float* src,
-             const dnnl::memory::desc& to, float* dst) {
-  dnnl::memory in(from, device.engine, const_cast<float*>(src));
+dnnl::memory::desc retyped(const dnnl::memory::desc& desc, dnnl::memory::data_type type) {
+  dnnl::memory::desc other = desc;
+  other.data.data_type = dnnl::memory::convert_to_c(type);
+  return other;
+}
+
+void reorder(Device& device, const dnnl::memory::desc& from, const void* src,
+             const dnnl::memory::desc& to, void* dst) {
+  dnnl::memory in(from, device.engine, const_cast<void*>(src));
   dnnl::memory out(to, device.engine, dst);
   dnnl::reorder(in, out).execute(device.stream, in, out);
   device.stream.wait();

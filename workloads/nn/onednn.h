@@ -9,12 +9,15 @@
 
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/network.h"
+#include "workloads/nn/precision.h"
 
 namespace nn {
 
 /// The library's CPU engine and its one stream. oneDNN uses the calling thread's OpenMP team: one
 /// Device per process, used from one thread.
 struct Device {
+  /// The first one asks the system for the CPU's matrix tiles, or keeps the library from using them.
+  Device();
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
 };
@@ -46,11 +49,18 @@ dnnl::memory::dims batch_dims(std::int64_t batch, const SampleShape& shape);
 dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims,
                               dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 /// Descriptor whose layout the library may choose.
-dnnl::memory::desc any_desc(const dnnl::memory::dims& dims);
+dnnl::memory::desc any_desc(const dnnl::memory::dims& dims,
+                            dnnl::memory::data_type type = dnnl::memory::data_type::f32);
+/// The same layout with elements of another type.
+dnnl::memory::desc retyped(const dnnl::memory::desc& desc, dnnl::memory::data_type type);
+constexpr dnnl::memory::data_type data_type_of(Precision precision) {
+  return precision == Precision::kBf16 ? dnnl::memory::data_type::bf16
+                                       : dnnl::memory::data_type::f32;
+}
 
-/// Copies a tensor from one layout to another; returns when it is done.
-void reorder(Device& device, const dnnl::memory::desc& from, const float* src,
-             const dnnl::memory::desc& to, float* dst);
+/// Copies a tensor from one layout and type to another; returns when it is done.
+void reorder(Device& device, const dnnl::memory::desc& from, const void* src,
+             const dnnl::memory::desc& to, void* dst);
 
 [[noreturn]] void throw_translated(const std::string& what, const dnnl::error& error);
 

@@ -55,6 +55,12 @@ BufferId Planner::contribute(ValueId value) {
   return buffer;
 }
 
+void Planner::contribute_in(ValueId value, BufferId buffer) {
+  const auto maker = static_cast<std::size_t>(value);
+  memory_.extend(buffer, backward_moment_of(maker));
+  gradients_[maker].push_back(buffer);
+}
+
 BufferId Planner::contribute_from_outside(ValueId value) {
   const auto maker = static_cast<std::size_t>(value);
   const int moment = backward_moment_of(maker);
@@ -92,7 +98,7 @@ void GradientTarget::bind(const Arena& arena, ParameterId id, const Kernels& ker
 }
 
 void GradientTarget::finish(bool accumulate) const {
-  if (accumulate) kernels_->accumulate(place_, beside_, count_);
+  if (accumulate) kernels_->f32.accumulate(place_, beside_, count_);
 }
 
 namespace {
@@ -102,6 +108,7 @@ bool has_few_points(const Operation& operation, const Planner& planner) {
   // Each source point may be copied once: more of them than a strided layer before leaves are too
   // many.
   constexpr std::int64_t kMostSourcePoints = 8 * kFewPoints;
+  if (planner.precision() != Precision::kF32) return false;  // they are products of floats
   return operation.dst.points() <= kFewPoints &&
          planner.network().shape(operation.src).points() <= kMostSourcePoints;
 }

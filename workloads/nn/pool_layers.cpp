@@ -62,8 +62,8 @@ class MaxPoolLayer final : public Layer {
         planner.training() ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
     const dnnl::pooling_forward::desc description(
         kind, dnnl::algorithm::pooling_max, src_desc_,
-        any_desc(batch_dims(planner.batch(), operation_.dst)), operation_.stride, operation_.kernel,
-        operation_.padding.begin, operation_.padding.end);
+        any_desc(batch_dims(planner.batch(), operation_.dst), src_desc_.data_type()),
+        operation_.stride, operation_.kernel, operation_.padding.begin, operation_.padding.end);
     forward_desc_.emplace(description, device_.engine);
     planner.use_value(operation_.src, false);
     planner.define_value(forward_desc_->dst_desc());
@@ -84,11 +84,13 @@ class MaxPoolLayer final : public Layer {
   std::unordered_map<int, memory> forward_arguments_, backward_arguments_;
 };
 
+/// Gives floats, whatever it is given: what follows are products that cost little.
+template <class T>
 class GlobalAveragePoolLayer final : public Layer {
  public:
   GlobalAveragePoolLayer(const Operation& operation, Planner& planner)
       : operation_(operation),
-        kernels_(planner.kernels()),
+        kernels_(planner.kernels().on<T>()),
         batch_(planner.batch()),
         layout_(channel_layout(planner.value_desc(operation.src))) {
     planner.use_value(operation.src, false);
@@ -103,10 +105,10 @@ class GlobalAveragePoolLayer final : public Layer {
   }
 
   void bind(const Arena& arena) override {
-    src_ = arena.at(src_buffer_);
+    src_ = arena.at<T>(src_buffer_);
     dst_ = arena.at(dst_buffer_);
     diff_dst_ = arena.at(diff_dst_buffer_);
-    diff_src_ = arena.at(diff_src_buffer_);
+    diff_src_ = arena.at<T>(diff_src_buffer_);
   }
 
   void forward(Mode /*mode*/) override {
@@ -144,14 +146,14 @@ class GlobalAveragePoolLayer final : public Layer {
  private:
   static constexpr int kColumnWidth = 16;
   const Operation operation_;
-  const Kernels& kernels_;
+  const ColumnKernels<T>& kernels_;
   std::int64_t batch_;
   ChannelLayout layout_;
   BufferId src_buffer_ = -1, dst_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
-  const float* src_ = nullptr;
+  const T* src_ = nullptr;
   float* dst_ = nullptr;
   const float* diff_dst_ = nullptr;
-  float* diff_src_ = nullptr;
+  T* diff_src_ = nullptr;
 };
 
 }  // namespace
@@ -161,7 +163,10 @@ std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planne
 }
 
 std::unique_ptr<Layer> make_global_average_pool(const Operation& operation, Planner& planner) {
-  return std::make_unique<GlobalAveragePoolLayer>(operation, planner);
+  if (planner.value_desc(operation.src).data_type() == memory::data_type::bf16) {
+    return std::make_unique<GlobalAveragePoolLayer<Bf16>>(operation, planner);
+  }
+  return std::make_unique<GlobalAveragePoolLayer<float>>(operation, planner);
 }
 
 }  // namespace nn

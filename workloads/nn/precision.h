@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 namespace nn {
@@ -11,6 +12,14 @@ enum class Precision {
   kF32,  ///< all of it in single precision
   kBf16  ///< activations, their gradients and the operands of convolutions in bfloat16; weights
          ///< that are updated, sums, statistics and the loss in single precision or better
+};
+
+/// The precision of a network, and of which layers not.
+struct Arithmetic {
+  Precision precision = Precision::kF32;
+  /// Convolutions computed in single precision all the same; what goes in and out keeps
+  /// `precision`.
+  std::set<std::string> f32_layers;
 };
 
 constexpr const char* to_string(Precision precision) {

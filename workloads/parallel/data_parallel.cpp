@@ -50,6 +50,7 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
   options.accumulates = config.accumulation > 1;
   options.groups = nn::plan_batch_groups(split_.slices, world.rank(), config.bn_group_size);
   options.instruction_set = config.instruction_set;
+  options.arithmetic = config.arithmetic;
   groups_per_step_ = options.groups.total * config.accumulation;
   group_exchange_ = std::make_unique<GroupExchange>(world, options.groups);
   memory_ = make_memory(node);

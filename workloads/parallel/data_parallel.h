@@ -27,6 +27,7 @@ struct DataParallelConfig {
   /// kTraining, or kFrozenStatistics: batch norm keeps the running statistics that were set
   /// (fine-tuning), and its groups mean nothing.
   nn::Mode mode = nn::Mode::kTraining;
+  nn::Arithmetic arithmetic = {};
 };
 
 /// Which slots of a step's global batch each rank computes. Pass m of a step has the slots

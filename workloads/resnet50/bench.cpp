@@ -23,10 +23,15 @@ namespace {
 constexpr double kNsPerS = 1e9;
 constexpr double kLearningRate = 0.1;
 
-ModelConfig model_of(const runner::BenchOptions& options) {
-  if (options.precision != "f32") {
-    throw base::ConfigError("bench resnet50: --precision: expected f32, got " + options.precision);
+nn::Precision precision_of(const runner::BenchOptions& options) {
+  for (const nn::Precision one : {nn::Precision::kF32, nn::Precision::kBf16}) {
+    if (options.precision == nn::to_string(one)) return one;
   }
+  throw base::ConfigError("bench resnet50: --precision: expected f32 or bf16, got " +
+                          options.precision);
+}
+
+ModelConfig model_of(const runner::BenchOptions& options) {
   ModelConfig model;
   model.image_size = options.image_size;
   model.classes = options.classes;
@@ -47,11 +52,15 @@ class Bench {
         around_(around),
         network_(build_network(model_of(options))),
         trainer_(network_,
-                 {options.batch * around.world.size(), 1, group_size(options.batch),
-                  base::usable_instruction_set()},
+                 {options.batch * around.world.size(),
+                  1,
+                  group_size(options.batch),
+                  base::usable_instruction_set(),
+                  nn::Mode::kTraining,
+                  {precision_of(options), {}}},
                  around.world, around.topology.node, around.telemetry),
         optimizer_(nn::make_sgd({})),
-        layers_(network_, options.batch, nn::Precision::kF32, options_, around.world) {
+        layers_(network_, options.batch, precision_of(options), options_, around.world) {
     nn::Executor& executor = trainer_.executor();
     trainer_.initialize(options.seed, *optimizer_);
     base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "runner/base/error.h"
 #include "workloads/nn/optimizer.h"
@@ -92,7 +93,16 @@ TrainingConfig parse_training(const base::ObjectReader& in) {
   training.label_smoothing =
       in.optional<double>("label_smoothing", 0.0, "share of the target spread over all classes",
                           base::between(0.0, 1.0));
-  in.choice<int>("precision", 0, {{"f32", 0}}, "of activations and gradients");
+  training.arithmetic.precision = in.choice<nn::Precision>(
+      "precision", nn::Precision::kF32,
+      {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},
+      "of activations and their gradients; bf16 needs a CPU with avx512_bf16");
+  const auto f32_layers = in.optional<std::vector<std::string>>(
+      "f32_layers", {}, "bf16: names of convolutions that are computed in f32 all the same");
+  training.arithmetic.f32_layers = {f32_layers.begin(), f32_layers.end()};
+  if (!f32_layers.empty() && training.arithmetic.precision == nn::Precision::kF32) {
+    throw base::ConfigError(in.where("f32_layers") + ": needs precision bf16");
+  }
   return training;
 }
 

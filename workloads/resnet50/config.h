@@ -7,6 +7,7 @@
 
 #include "runner/base/object_reader.h"
 #include "staging/stage.h"
+#include "workloads/nn/precision.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/preprocess.h"
 
@@ -45,6 +46,7 @@ struct TrainingConfig {
   std::int64_t gradient_accumulation_steps = 1;
   std::int64_t bn_group_size = 32;
   double label_smoothing = 0.0;
+  nn::Arithmetic arithmetic;
 };
 
 struct Config {

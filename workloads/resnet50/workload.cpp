@@ -33,8 +33,12 @@ using telemetry::Subsystem;
 constexpr double kMlperfTarget = 0.759;
 
 parallel::DataParallelConfig data_parallel_config(const Config& config) {
-  return {config.training.global_batch_size, config.training.gradient_accumulation_steps,
-          config.training.bn_group_size, base::usable_instruction_set()};
+  return {config.training.global_batch_size,
+          config.training.gradient_accumulation_steps,
+          config.training.bn_group_size,
+          base::usable_instruction_set(),
+          nn::Mode::kTraining,
+          config.training.arithmetic};
 }
 
 class ResNet50 final : public runner::Workload {
@@ -364,6 +368,7 @@ nlohmann::json ResNet50::memory_plan() const {
     options.groups =
         nn::plan_batch_groups(split_.slices, around_.world.rank(), config_.training.bn_group_size);
     options.instruction_set = base::usable_instruction_set();
+    options.arithmetic = config_.training.arithmetic;
     options.plan_only = true;
     nn::Device device;
     bytes = nn::Executor(network_, options, device, nullptr).memory_bytes();

@@ -145,12 +145,12 @@ TEST(CheckBootstrap, TakesNoSeedThatWouldWrapAround) {
   ASSERT_NE(command, all.end());
   for (const char* const seed : {"-1", "18446744073709551616", "1.5", "x", ""}) {
     CLI::App app;
-    command->declare(app);
+    const base::Command::Action keeps_options = command->declare(app);
     const std::string line = std::string("--rcps oc20 --bootstrap 256 --seed=") + seed;
     EXPECT_THROW(app.parse(line), CLI::ParseError) << seed;
   }
   CLI::App app;
-  command->declare(app);
+  const base::Command::Action keeps_options = command->declare(app);
   EXPECT_NO_THROW(app.parse("--rcps oc20 --bootstrap 256 --seed=18446744073709551615"));
 }
 

@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 namespace {
 
 using base::InstructionSet;
+using nn::Bf16;
 using nn::Column;
 
 struct Case {
@@ -30,24 +33,61 @@ std::vector<const nn::Kernels*> usable_kernels() {
   return all;
 }
 
-std::vector<float> wave(const Case& c, double phase) {
-  std::vector<float> values(static_cast<std::size_t>(c.rows * c.stride));
+double number(float value) { return static_cast<double>(value); }
+double number(Bf16 value) {
+  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16));
+}
+
+/// The plain twin of rounding: of the two neighbours the nearer one, of equally near ones the even.
+Bf16 rounded(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const Bf16 below = {static_cast<std::uint16_t>(bits >> 16)};
+  const Bf16 above = {static_cast<std::uint16_t>((bits >> 16) + 1)};
+  const double down = std::abs(number(value) - number(below));
+  const double up = std::abs(number(above) - number(value));
+  if (down == up) return below.bits % 2 == 0 ? below : above;
+  return down < up ? below : above;
+}
+template <class T>
+T of(double value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return static_cast<float>(value);
+  } else {
+    return rounded(static_cast<float>(value));
+  }
+}
+
+/// Largest relative error of one rounding to T.
+template <class T>
+constexpr double kRounding = std::is_same_v<T, float> ? 6e-8 : 1.0 / 256;
+
+template <class T>
+std::vector<T> wave(const Case& c, double phase, double shift = 3.0) {
+  std::vector<T> values(static_cast<std::size_t>(c.rows * c.stride));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(3.0 + std::sin(0.7 * static_cast<double>(i) + phase));
+    values[i] = of<T>(shift + std::sin(0.7 * static_cast<double>(i) + phase));
   }
   return values;
 }
 
-double value(const std::vector<float>& values, const Case& c, std::int64_t row, int lane) {
-  return static_cast<double>(values[static_cast<std::size_t>(row * c.stride + lane)]);
+template <class T>
+double value(const std::vector<T>& values, const Case& c, std::int64_t row, int lane) {
+  return number(values[static_cast<std::size_t>(row * c.stride + lane)]);
 }
 
-TEST(Kernels, TakeMomentsInTwoPasses) {
+/// Tests of kernels on activations of either type.
+template <class T>
+class ColumnKernels : public testing::Test {};
+using Types = testing::Types<float, Bf16>;
+TYPED_TEST_SUITE(ColumnKernels, Types);
+
+TYPED_TEST(ColumnKernels, TakeMomentsInTwoPasses) {
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const Case& c : kCases) {
-      const std::vector<float> src = wave(c, 0.1);
+      const auto src = wave<TypeParam>(c, 0.1);
       std::vector<double> mean(16), squares(16);
-      kernels->moments(src.data(), {c.rows, c.stride, c.width}, mean.data(), squares.data());
+      kernels->on<TypeParam>().moments(src.data(), {c.rows, c.stride, c.width}, mean.data(),
+                                       squares.data());
       for (int lane = 0; lane < c.width; ++lane) {
         double expected_mean = 0.0, expected = 0.0;
         for (std::int64_t row = 0; row < c.rows; ++row) expected_mean += value(src, c, row, lane);
@@ -65,11 +105,10 @@ TEST(Kernels, TakeMomentsInTwoPasses) {
 TEST(Kernels, KeepTheVarianceOfValuesFarFromZero) {
   // 10,000 +- 1: sums of squares in single precision would lose it all.
   const Case c = {400, 16, 16};
-  std::vector<float> src = wave(c, 0.0);
-  for (float& v : src) v += 10000.0F;
+  const std::vector<float> src = wave<float>(c, 0.0, 10003.0);
   for (const nn::Kernels* kernels : usable_kernels()) {
     std::vector<double> mean(16), squares(16);
-    kernels->moments(src.data(), {c.rows, c.stride, c.width}, mean.data(), squares.data());
+    kernels->f32.moments(src.data(), {c.rows, c.stride, c.width}, mean.data(), squares.data());
     double expected_mean = 0.0, expected = 0.0;
     for (std::int64_t row = 0; row < c.rows; ++row) expected_mean += value(src, c, row, 3) / 400.0;
     for (std::int64_t row = 0; row < c.rows; ++row)
@@ -78,122 +117,217 @@ TEST(Kernels, KeepTheVarianceOfValuesFarFromZero) {
   }
 }
 
-TEST(Kernels, NormalizeWithResidualAndRelu) {
+/// Normalises with every instruction set, and holds values and signs against plain loops.
+template <class T>
+void expect_normalized(const Case& c, bool relu, bool add) {
   const std::vector<float> mean(16, 3.0F), scale(16, 2.0F), shift(16, 0.25F);
+  const auto src = wave<T>(c, 0.1), residual = wave<T>(c, 2.0, 0.0);
   for (const nn::Kernels* kernels : usable_kernels()) {
-    for (const Case& c : kCases) {
-      const std::vector<float> src = wave(c, 0.1), residual = wave(c, 2.0);
-      for (const bool relu : {false, true}) {
-        for (const bool add : {false, true}) {
-          std::vector<float> dst(src.size(), -7.0F);
-          kernels->normalize(src.data(), add ? residual.data() : nullptr, dst.data(),
-                             {c.rows, c.stride, c.width}, mean.data(), scale.data(), shift.data(),
-                             relu);
-          for (std::int64_t row = 0; row < c.rows; ++row) {
-            for (int lane = 0; lane < c.width; ++lane) {
-              double expected = (value(src, c, row, lane) - 3.0) * 2.0 + 0.25 +
-                                (add ? value(residual, c, row, lane) : 0.0);
-              if (relu) expected = std::max(expected, 0.0);
-              EXPECT_NEAR(value(dst, c, row, lane), expected, 1e-5);
-            }
-            for (std::int64_t lane = c.width; lane < c.stride; ++lane) {
-              EXPECT_EQ(dst[static_cast<std::size_t>(row * c.stride + lane)], -7.0F)
-                  << "wrote beside the column";
-            }
-          }
+    std::vector<T> dst(src.size(), of<T>(-7.0));
+    std::vector<nn::PassedBits> passed(static_cast<std::size_t>(c.rows), 0xAAAA);
+    kernels->on<T>().normalize(src.data(), add ? residual.data() : nullptr, dst.data(),
+                               relu ? passed.data() : nullptr, {c.rows, c.stride, c.width},
+                               mean.data(), scale.data(), shift.data(), relu);
+    for (std::int64_t row = 0; row < c.rows; ++row) {
+      const unsigned bits = passed[static_cast<std::size_t>(row)];
+      for (int lane = 0; lane < c.width; ++lane) {
+        double expected = (value(src, c, row, lane) - 3.0) * 2.0 + 0.25 +
+                          (add ? value(residual, c, row, lane) : 0.0);
+        if (relu) {
+          expected = std::max(expected, 0.0);
+          EXPECT_EQ((bits >> lane) & 1u, value(dst, c, row, lane) > 0.0 ? 1u : 0u);
         }
+        EXPECT_NEAR(value(dst, c, row, lane), expected, 1e-5 + kRounding<T> * std::abs(expected));
+      }
+      EXPECT_EQ(relu ? bits >> c.width : 0u, 0u) << "of channels that are not there";
+      for (std::int64_t lane = c.width; lane < c.stride; ++lane) {
+        EXPECT_EQ(value(dst, c, row, static_cast<int>(lane)), -7.0) << "wrote beside the column";
       }
     }
   }
 }
 
-TEST(Kernels, PassOnWhatIsNotANumber) {
+TYPED_TEST(ColumnKernels, NormalizeWithResidualAndRelu) {
+  for (const Case& c : kCases) {
+    for (const bool relu : {false, true}) {
+      for (const bool add : {false, true}) expect_normalized<TypeParam>(c, relu, add);
+    }
+  }
+}
+
+TYPED_TEST(ColumnKernels, PassOnWhatIsNotANumber) {
   // A ReLU or a variance that swallowed it would hide a diverged network behind a finite loss.
   const Case c = {5, 16, 16};
-  std::vector<float> src = wave(c, 0.1);
-  src[3] = std::nanf("");
+  auto src = wave<TypeParam>(c, 0.1);
+  src[3] = std::is_same_v<TypeParam, float> ? of<TypeParam>(std::nan("")) : src[3];
+  if constexpr (std::is_same_v<TypeParam, Bf16>) src[3] = Bf16{0x7FC0};
   const std::vector<float> mean(16, 3.0F), scale(16, 2.0F), shift(16, 0.25F);
   for (const nn::Kernels* kernels : usable_kernels()) {
-    std::vector<float> dst(src.size());
-    kernels->normalize(src.data(), nullptr, dst.data(), {c.rows, c.stride, c.width}, mean.data(),
-                       scale.data(), shift.data(), true);
-    EXPECT_TRUE(std::isnan(dst[3]));
-    EXPECT_FALSE(std::isnan(dst[4]));
+    std::vector<TypeParam> dst(src.size());
+    std::vector<nn::PassedBits> passed(5);
+    kernels->on<TypeParam>().normalize(src.data(), nullptr, dst.data(), passed.data(),
+                                       {c.rows, c.stride, c.width}, mean.data(), scale.data(),
+                                       shift.data(), true);
+    EXPECT_TRUE(std::isnan(number(dst[3])));
+    EXPECT_FALSE(std::isnan(number(dst[4])));
     std::vector<double> centre(16), squares(16);
-    kernels->moments(src.data(), {c.rows, c.stride, c.width}, centre.data(), squares.data());
+    kernels->on<TypeParam>().moments(src.data(), {c.rows, c.stride, c.width}, centre.data(),
+                                     squares.data());
     EXPECT_TRUE(std::isnan(squares[3]));
   }
 }
 
-TEST(Kernels, SumAndApplyMaskedGradients) {
+/// What the backward pass of a batch norm is given, with one choice of operands.
+template <class T>
+struct BackwardCase {
+  Case c;
+  bool two, masks;
+  std::vector<T> src = wave<T>(c, 0.1), first = wave<T>(c, 1.0), second = wave<T>(c, 2.0);
+  std::vector<nn::PassedBits> passed =
+      std::vector<nn::PassedBits>(static_cast<std::size_t>(c.rows));
+
+  BackwardCase(const Case& of_case, bool has_two, bool is_masked)
+      : c(of_case), two(has_two), masks(is_masked) {
+    for (std::size_t row = 0; row < passed.size(); ++row) {
+      passed[row] = static_cast<nn::PassedBits>(row * 40503u);
+    }
+  }
+  nn::GradientSource<T> source() const {
+    return {first.data(), two ? second.data() : nullptr, masks ? passed.data() : nullptr};
+  }
+  double g(std::int64_t row, int lane) const {
+    if (masks && ((passed[static_cast<std::size_t>(row)] >> lane) & 1) == 0) return 0.0;
+    return value(first, c, row, lane) + (two ? value(second, c, row, lane) : 0.0);
+  }
+};
+
+template <class T>
+void expect_gradients(const nn::Kernels& all, const BackwardCase<T>& given) {
+  const nn::ColumnKernels<T>& kernels = all.on<T>();
+  const Case& c = given.c;
   const std::vector<float> mean(16, 3.0F), slope(16, 1.5F), offset(16, 0.2F), tilt(16, 0.4F);
+  const Column column = {c.rows, c.stride, c.width};
+  std::vector<double> sum(16), product(16);
+  kernels.gradient_sums(given.src.data(), given.source(), column, mean.data(), sum.data(),
+                        product.data());
+  std::vector<T> diff(given.src.size()), residual(given.src.size());
+  kernels.gradient_apply(given.src.data(), given.source(), diff.data(), residual.data(), column,
+                         mean.data(), slope.data(), offset.data(), tilt.data());
+  std::vector<double> frozen_sum(16), frozen_product(16);
+  std::vector<T> frozen(given.src.size()), frozen_residual(given.src.size());
+  kernels.gradient_frozen(given.src.data(), given.source(), frozen.data(), frozen_residual.data(),
+                          column, mean.data(), slope.data(), frozen_sum.data(),
+                          frozen_product.data());
+  EXPECT_EQ(frozen_sum, sum);
+  const auto rows = static_cast<double>(c.rows);
+  for (int lane = 0; lane < c.width; ++lane) {
+    double expected_sum = 0.0, expected_product = 0.0;
+    for (std::int64_t row = 0; row < c.rows; ++row) {
+      const double x = value(given.src, c, row, lane) - 3.0;
+      const double g = given.g(row, lane);
+      expected_sum += g;
+      expected_product += g * x;
+      const double near = 1e-5 + kRounding<T> * 10.0;
+      EXPECT_NEAR(value(diff, c, row, lane), 1.5 * g - 0.2 - 0.4 * x, near);
+      EXPECT_NEAR(value(residual, c, row, lane), g, 1e-6 + kRounding<T> * g);
+      EXPECT_NEAR(value(frozen, c, row, lane), 1.5 * g, near);
+      EXPECT_EQ(value(frozen_residual, c, row, lane), value(residual, c, row, lane));
+    }
+    EXPECT_NEAR(sum[static_cast<std::size_t>(lane)], expected_sum, 1e-5 * rows);
+    EXPECT_NEAR(product[static_cast<std::size_t>(lane)], expected_product, 1e-5 * rows);
+    EXPECT_NEAR(frozen_product[static_cast<std::size_t>(lane)], expected_product, 1e-5 * rows);
+  }
+}
+
+TYPED_TEST(ColumnKernels, SumAndApplyMaskedGradients) {
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const Case& c : kCases) {
-      const std::vector<float> src = wave(c, 0.1), first = wave(c, 1.0), second = wave(c, 2.0);
-      std::vector<float> output = wave(c, 3.0);
-      for (float& v : output) v -= 3.0F;
       for (const bool two : {false, true}) {
-        for (const bool mask : {false, true}) {
-          const nn::GradientSource gradient = {first.data(), two ? second.data() : nullptr,
-                                               mask ? output.data() : nullptr};
-          const auto g = [&](std::int64_t row, int lane) {
-            if (mask && value(output, c, row, lane) <= 0.0) return 0.0;
-            return value(first, c, row, lane) + (two ? value(second, c, row, lane) : 0.0);
-          };
-          const Column column = {c.rows, c.stride, c.width};
-          std::vector<double> sum(16), product(16);
-          kernels->gradient_sums(src.data(), gradient, column, mean.data(), sum.data(),
-                                 product.data());
-          std::vector<float> diff(src.size()), diff_residual(src.size());
-          kernels->gradient_apply(src.data(), gradient, diff.data(), diff_residual.data(), column,
-                                  mean.data(), slope.data(), offset.data(), tilt.data());
-          std::vector<double> frozen_sum(16), frozen_product(16);
-          std::vector<float> frozen(src.size()), frozen_residual(src.size());
-          kernels->gradient_frozen(src.data(), gradient, frozen.data(), frozen_residual.data(),
-                                   column, mean.data(), slope.data(), frozen_sum.data(),
-                                   frozen_product.data());
-          EXPECT_EQ(frozen_sum, sum);
-          EXPECT_EQ(frozen_residual, diff_residual);
-          for (int lane = 0; lane < c.width; ++lane) {
-            double expected_sum = 0.0, expected_product = 0.0;
-            for (std::int64_t row = 0; row < c.rows; ++row) {
-              const double x = value(src, c, row, lane) - 3.0;
-              expected_sum += g(row, lane);
-              expected_product += g(row, lane) * x;
-              EXPECT_NEAR(value(diff, c, row, lane), 1.5 * g(row, lane) - 0.2 - 0.4 * x, 1e-5);
-              EXPECT_NEAR(value(diff_residual, c, row, lane), g(row, lane), 1e-6);
-              EXPECT_NEAR(value(frozen, c, row, lane), 1.5 * g(row, lane), 1e-5);
-            }
-            EXPECT_NEAR(sum[static_cast<std::size_t>(lane)], expected_sum,
-                        1e-5 * static_cast<double>(c.rows));
-            EXPECT_NEAR(product[static_cast<std::size_t>(lane)], expected_product,
-                        1e-5 * static_cast<double>(c.rows));
-            EXPECT_NEAR(frozen_product[static_cast<std::size_t>(lane)], expected_product,
-                        1e-5 * static_cast<double>(c.rows));
-          }
+        for (const bool masks : {false, true}) {
+          expect_gradients(*kernels, BackwardCase<TypeParam>(c, two, masks));
         }
       }
     }
   }
 }
 
-TEST(Kernels, MeanAndFillRows) {
+TYPED_TEST(ColumnKernels, WriteGradientsInPlace) {
+  const std::vector<float> mean(16, 3.0F), slope(16, 1.5F), offset(16, 0.2F), tilt(16, 0.4F);
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const Case& c : kCases) {
-      const std::vector<float> src = wave(c, 0.1);
-      std::vector<float> mean(16), filled(src.size());
+      BackwardCase<TypeParam> given(c, true, true);
       const Column column = {c.rows, c.stride, c.width};
-      kernels->row_mean(src.data(), column, mean.data());
-      kernels->fill_rows(filled.data(), column, mean.data());
+      std::vector<TypeParam> diff(given.src.size()), residual(given.src.size());
+      const auto apply = [&](TypeParam* diff_src, TypeParam* diff_residual) {
+        kernels->on<TypeParam>().gradient_apply(given.src.data(), given.source(), diff_src,
+                                                diff_residual, column, mean.data(), slope.data(),
+                                                offset.data(), tilt.data());
+      };
+      apply(diff.data(), residual.data());
+      apply(given.first.data(), given.second.data());
+      for (std::int64_t row = 0; row < c.rows; ++row) {
+        for (int lane = 0; lane < c.width; ++lane) {
+          EXPECT_EQ(value(given.first, c, row, lane), value(diff, c, row, lane));
+          EXPECT_EQ(value(given.second, c, row, lane), value(residual, c, row, lane));
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(ColumnKernels, MeanAndFillRows) {
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    for (const Case& c : kCases) {
+      const auto src = wave<TypeParam>(c, 0.1);
+      std::vector<float> mean(16);
+      std::vector<TypeParam> filled(src.size());
+      const Column column = {c.rows, c.stride, c.width};
+      kernels->on<TypeParam>().row_mean(src.data(), column, mean.data());
+      kernels->on<TypeParam>().fill_rows(filled.data(), column, mean.data());
       for (int lane = 0; lane < c.width; ++lane) {
         double expected = 0.0;
         for (std::int64_t row = 0; row < c.rows; ++row)
           expected += value(src, c, row, lane) / static_cast<double>(c.rows);
-        EXPECT_NEAR(static_cast<double>(mean[static_cast<std::size_t>(lane)]), expected, 1e-5);
-        EXPECT_EQ(filled[static_cast<std::size_t>((c.rows - 1) * c.stride + lane)],
-                  mean[static_cast<std::size_t>(lane)]);
+        const float found = mean[static_cast<std::size_t>(lane)];
+        EXPECT_NEAR(number(found), expected, 1e-5);
+        EXPECT_EQ(value(filled, c, c.rows - 1, lane), number(of<TypeParam>(number(found))));
       }
     }
+  }
+}
+
+TYPED_TEST(ColumnKernels, AccumulateAnyCount) {
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    for (const std::int64_t count : {1, 15, 16, 17, 100}) {
+      auto dst = wave<TypeParam>({count, 1, 1}, 0.5), src = wave<TypeParam>({count, 1, 1}, 1.5);
+      const auto before = dst;
+      kernels->on<TypeParam>().accumulate(dst.data(), src.data(), count);
+      for (std::size_t i = 0; i < dst.size(); ++i) {
+        EXPECT_EQ(number(dst[i]), number(of<TypeParam>(number(before[i]) + number(src[i]))));
+      }
+    }
+  }
+}
+
+TEST(Kernels, RoundToBf16AsThePlainTwinDoes) {
+  std::vector<float> values = {0.0F, -0.0F, 1.0F, -1.0F, 3.0e38F, 1.0e-40F, INFINITY, -INFINITY};
+  for (std::uint32_t bits = 0x3F800000; bits < 0x3F830000; bits += 0x1000) {  // ties among them
+    values.push_back(std::bit_cast<float>(bits));
+    values.push_back(-std::bit_cast<float>(bits + 1));
+  }
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    std::vector<Bf16> found(values.size());
+    kernels->round_to_bf16(values.data(), found.data(), static_cast<std::int64_t>(values.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Bf16 expected = std::isinf(values[i])
+                                ? Bf16{static_cast<std::uint16_t>(values[i] > 0 ? 0x7F80 : 0xFF80)}
+                                : rounded(values[i]);
+      EXPECT_EQ(found[i].bits, expected.bits) << values[i];
+    }
+    const float no_number = std::bit_cast<float>(0x7F800001u);  // its upper half is an infinity
+    Bf16 one;
+    kernels->round_to_bf16(&no_number, &one, 1);
+    EXPECT_TRUE(std::isnan(number(one)));
   }
 }
 

@@ -200,6 +200,43 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
   }
 }
 
+/// Rounds all of `values` where the options ask for it and `op` makes activations, not a vector.
+void store(const Operation& op, const Options& options, Array& values) {
+  const bool is_vector =
+      op.kind == OperationKind::kGlobalAveragePool || op.kind == OperationKind::kFullyConnected;
+  if (options.rounded == nullptr || is_vector) return;
+  for (double& value : values) value = options.rounded(value);
+}
+
+/// The gradients that one operation adds to: its own parts, stored and then added.
+class Parts {
+ public:
+  Parts(const Network& net, const Operation& op, const Options& options, Pass& pass)
+      : net_(net), options_(options), pass_(pass), src_(zeros(op.src)) {
+    if (op.residual) residual_ = zeros(*op.residual);
+  }
+  Array& src() { return src_; }
+  Array* residual() { return residual_.empty() ? nullptr : &residual_; }
+  void add(const Operation& op) {
+    add(op.src, src_);
+    if (op.residual) add(*op.residual, residual_);
+  }
+
+ private:
+  Array zeros(nn::ValueId value) const {
+    return Array(pass_.value_gradients[static_cast<std::size_t>(value)].size(), 0.0);
+  }
+  void add(nn::ValueId value, Array& part) {
+    const auto maker = static_cast<std::size_t>(value);
+    store(net_.operations()[maker], options_, part);
+    for (std::size_t i = 0; i < part.size(); ++i) pass_.value_gradients[maker][i] += part[i];
+  }
+  const Network& net_;
+  const Options& options_;
+  Pass& pass_;
+  Array src_, residual_;
+};
+
 }  // namespace
 
 Pass forward(const Network& net, const std::vector<Array>& parameters, const Array& input,
@@ -210,6 +247,7 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
     pass.running_variance.emplace_back(static_cast<std::size_t>(s.channels), 0.9);
   }
   pass.values.push_back(input);
+  store(net.operations().front(), options, pass.values.back());
   for (std::size_t i = 1; i < net.operations().size(); ++i) {
     const Operation& op = net.operations()[i];
     const Array& src = pass.values[static_cast<std::size_t>(op.src)];
@@ -234,6 +272,7 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
           op.residual ? &pass.values[static_cast<std::size_t>(*op.residual)] : nullptr;
       batch_norm(op, parameters, options, src, residual, dst, pass);
     }
+    store(op, options, dst);
     pass.values.push_back(std::move(dst));
   }
   return pass;
@@ -250,8 +289,11 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
   for (std::size_t i = net.operations().size(); i-- > 1;) {
     const Operation& op = net.operations()[i];
     const Array& src = pass.values[static_cast<std::size_t>(op.src)];
+    // A batch norm adds up the parts of its gradient on the way; for others the sum is stored.
+    if (op.kind != OperationKind::kBatchNorm) store(op, options, pass.value_gradients[i]);
     const Array& diff_dst = pass.value_gradients[i];
-    Array& diff_src = pass.value_gradients[static_cast<std::size_t>(op.src)];
+    Parts parts(net, op, options, pass);
+    Array& diff_src = parts.src();
     if (op.kind == OperationKind::kConvolution || op.kind == OperationKind::kFullyConnected) {
       const Array& w = parameter(parameters, op.weights);
       Array& diff_w = pass.parameter_gradients[static_cast<std::size_t>(op.weights)];
@@ -273,11 +315,10 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
       for (std::size_t e = 0; e < diff_src.size(); ++e)
         diff_src[e] += diff_dst[e / points] / static_cast<double>(points);
     } else {
-      Array* residual =
-          op.residual ? &pass.value_gradients[static_cast<std::size_t>(*op.residual)] : nullptr;
       batch_norm_backward(op, parameters, options, src, pass.values[i], diff_dst, diff_src,
-                          residual, pass);
+                          parts.residual(), pass);
     }
+    parts.add(op);
   }
 }
 

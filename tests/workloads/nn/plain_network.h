@@ -27,6 +27,9 @@ struct Options {
   std::int64_t group_size = 1;
   bool training = true;  ///< false: batch norm uses the running statistics given, both ways
   std::vector<Array> running_mean, running_variance;
+  /// What activations of layers with points, and every part of their gradients, are rounded to when
+  /// they are stored; null: not at all. Weights are rounded by the caller.
+  double (*rounded)(double) = nullptr;
 };
 
 /// Forward pass.

@@ -116,5 +116,19 @@ TEST(Resnet50Config, RefusesEveryMisspeltKey) {
   }
 }
 
+TEST(Config, NamesThePrecisionAndTheLayersThatKeepSinglePrecision) {
+  json config = small();
+  config["training"]["precision"] = "bf16";
+  config["training"]["f32_layers"] = {"conv1", "layer1.0.conv2"};
+  const Config parsed = parse_config(base::ObjectReader(config, "small.json"));
+  EXPECT_EQ(parsed.training.arithmetic.precision, nn::Precision::kBf16);
+  EXPECT_EQ(parsed.training.arithmetic.f32_layers.size(), 2u);
+  config["training"]["precision"] = "f32";
+  EXPECT_FALSE(is_taken(config, "f32_layers in f32"));
+  config["training"] = {{"global_batch_size", 32}, {"precision", "f16"}};
+  EXPECT_FALSE(is_taken(config, "f16"));
+  EXPECT_EQ(resolved(small())["training"]["precision"], "f32");
+}
+
 }  // namespace
 }  // namespace resnet50

@@ -1,0 +1,243 @@
+// The engine in bfloat16 against its plain twin in double precision.
+// Hides nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "runner/base/error.h"
+#include "runner/base/thrown_message.h"
+#include "workloads/nn/residual_network.h"
+
+namespace {
+
+using nn::Network;
+using plain::Array;
+using residual::error_of;
+using residual::load;
+using residual::noise;
+
+/// The twin rounds what the engine rounds, so that ReLUs decide alike. What is left are sums that
+/// round to the other neighbour, 2^-8 of a value, here and there.
+constexpr double kForwardTolerance = 5e-3;
+constexpr double kGradientTolerance = 5e-2;
+constexpr double kFrozenTolerance = 2e-2;
+/// Against a twin that does not round.
+constexpr double kRoundingTolerance = 2e-2;
+
+double to_bf16(double value) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  const std::uint32_t nearest = bits + 0x7FFFu + ((bits >> 16) & 1u);
+  return static_cast<double>(std::bit_cast<float>(nearest & 0xFFFF0000u));
+}
+
+nn::ExecutorOptions options_for(std::int64_t batch, std::int64_t group) {
+  nn::ExecutorOptions options = residual::options_for(batch, group);
+  options.arithmetic.precision = nn::Precision::kBf16;
+  return options;
+}
+
+bool has_bf16() { return base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16; }
+
+struct Case {
+  const char* name;
+  std::vector<std::int64_t> spatial;
+  std::int64_t width, stride, batch, group;
+  friend void PrintTo(const Case& shape, std::ostream* out) { *out << shape.name; }
+};
+
+/// One network in one mode, on the engine and on its twin.
+class Comparison {
+ public:
+  Comparison(const Case& c, nn::Mode mode)
+      : net_(residual::test_network(c.spatial, c.width, c.stride)),
+        parameters_(residual::test_parameters(net_)),
+        input_(noise(c.batch * net_.shape(0).size(), 1.0, 3)),
+        upstream_(noise(c.batch * 5, 1.0, 5)),
+        mode_(mode),
+        plain_options_{c.batch, c.group, mode == nn::Mode::kTraining, {}, {}, to_bf16} {
+    // Weights that are bfloat16 from the start: both sides use the same.
+    for (Array& values : parameters_)
+      std::transform(values.begin(), values.end(), values.begin(), to_bf16);
+    if (mode != nn::Mode::kTraining) residual::draw_statistics(net_, plain_options_);
+    pass_ = plain::forward(net_, parameters_, input_, plain_options_);
+    plain::backward(net_, parameters_, plain_options_, upstream_, pass_);
+    plain::Options exact = plain_options_;
+    exact.rounded = nullptr;
+    exact_outputs_ = plain::forward(net_, parameters_, input_, exact).values.back();
+  }
+
+  /// Runs `executor` over the same, and keeps its errors.
+  void run(nn::Executor& executor) {
+    load(executor, net_, parameters_);
+    residual::set_statistics(executor, plain_options_);
+    std::copy(input_.begin(), input_.end(), executor.input().begin());
+    executor.forward(mode_);
+    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+    forward_error = plain::relative_l2(outputs, pass_.values.back());
+    rounding_error = plain::relative_l2(outputs, exact_outputs_);
+    std::copy(upstream_.begin(), upstream_.end(), executor.output_gradient().begin());
+    executor.backward(false, nullptr);
+    gradient_error = 0.0;
+    for (std::size_t i = 0; i < pass_.parameter_gradients.size(); ++i) {
+      gradient_error = std::max(gradient_error,
+                                error_of(executor.parameters().read_gradient(static_cast<int>(i)),
+                                         pass_.parameter_gradients[i]));
+    }
+  }
+  const Network& net() const { return net_; }
+
+  double forward_error = 0.0;
+  double rounding_error = 0.0;  ///< against the twin that does not round
+  double gradient_error = 0.0;  ///< of the worst parameter
+
+ private:
+  Network net_;
+  std::vector<Array> parameters_;
+  Array input_, upstream_;
+  nn::Mode mode_;
+  plain::Options plain_options_;
+  plain::Pass pass_;
+  Array exact_outputs_;
+};
+
+class Bf16Engine : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  }
+};
+
+TEST_P(Bf16Engine, AgreesWithItsPlainTwinForwardAndBackward) {
+  Comparison comparison(GetParam(), nn::Mode::kTraining);
+  nn::Device device;
+  nn::Executor executor(comparison.net(), options_for(GetParam().batch, GetParam().group), device,
+                        nullptr);
+  comparison.run(executor);
+  EXPECT_LT(comparison.forward_error, kForwardTolerance);
+  EXPECT_LT(comparison.rounding_error, kRoundingTolerance);
+  EXPECT_GT(comparison.rounding_error, 1e-4) << "is it bfloat16 at all?";
+  EXPECT_LT(comparison.gradient_error, kGradientTolerance);
+}
+
+TEST_P(Bf16Engine, AgreesWithItsPlainTwinWhereStatisticsAreFrozen) {
+  Comparison comparison(GetParam(), nn::Mode::kFrozenStatistics);
+  nn::Device device;
+  nn::Executor executor(comparison.net(), options_for(GetParam().batch, GetParam().group), device,
+                        nullptr);
+  comparison.run(executor);
+  EXPECT_LT(comparison.forward_error, kForwardTolerance);
+  EXPECT_LT(comparison.gradient_error, kFrozenTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Bf16Engine,
+                         testing::Values(Case{"square", {12, 12}, 16, 2, 4, 4},
+                                         Case{"two_groups", {12, 12}, 32, 1, 8, 4},
+                                         Case{"odd_channels", {9, 13}, 10, 2, 6, 6},
+                                         Case{"few_points", {8, 8}, 32, 2, 20, 10}),
+                         [](const auto& named) { return named.param.name; });
+
+TEST(Bf16, AgreesWithItsPlainTwinOnVolumes) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  // Statistics are frozen: the library's pooling rounds each addition of overlapping windows in a
+  // volume, which the batch's statistics would magnify.
+  Comparison comparison({"volume", {6, 6, 8}, 16, 2, 4, 4}, nn::Mode::kFrozenStatistics);
+  nn::Device device;
+  nn::Executor executor(comparison.net(), options_for(4, 4), device, nullptr);
+  comparison.run(executor);
+  EXPECT_LT(comparison.forward_error, kForwardTolerance);
+  EXPECT_LT(comparison.gradient_error, kFrozenTolerance);
+}
+
+const Case kSquare = {"square", {12, 12}, 16, 2, 4, 4};
+
+TEST(Bf16, LeavesNamedLayersInSinglePrecision) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  Comparison comparison(kSquare, nn::Mode::kFrozenStatistics);
+  nn::ExecutorOptions options = options_for(4, 4);
+  options.arithmetic.f32_layers = {"conv1", "block0.conv2", "block1.conv3"};
+  nn::Device device;
+  nn::Executor executor(comparison.net(), options, device, nullptr);
+  comparison.run(executor);
+  EXPECT_LT(comparison.forward_error, kForwardTolerance);
+  EXPECT_LT(comparison.gradient_error, kFrozenTolerance);
+  for (const nn::LayerFacts& layer : executor.layers()) {
+    if (layer.name.find("conv") == std::string::npos) continue;
+    const bool is_named = options.arithmetic.f32_layers.contains(layer.name);
+    EXPECT_EQ(layer.implementation.find("bf16") == std::string::npos, is_named)
+        << layer.name << ": " << layer.implementation;
+  }
+}
+
+TEST(Bf16, AddsGradientsOfSeveralPasses) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  const Network net = residual::test_network({8, 8}, 16, 2);
+  nn::ExecutorOptions options = options_for(4, 4);
+  options.accumulates = true;
+  nn::Device device;
+  nn::Executor executor(net, options, device, nullptr);
+  load(executor, net, residual::test_parameters(net));
+  const auto run = [&](std::uint64_t seed, bool accumulate) {
+    const Array input = noise(4 * net.shape(0).size(), 1.0, seed);
+    std::copy(input.begin(), input.end(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
+    executor.backward(accumulate, nullptr);
+    return std::vector<float>(executor.parameters().all_gradients().begin(),
+                              executor.parameters().all_gradients().end());
+  };
+  const std::vector<float> first = run(30, false);
+  const std::vector<float> second = run(19, false);
+  run(30, false);
+  const std::vector<float> both = run(19, true);
+  for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], first[i] + second[i]) << i;
+}
+
+TEST(Bf16, GivesASampleTheSameBitsInAnyBatch) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  const Network net = residual::test_network({16, 16}, 32, 2);
+  const std::vector<Array> parameters = residual::test_parameters(net);
+  nn::Device device;
+  const Array input = noise(24 * net.shape(0).size(), 1.0, 3);
+  std::vector<float> reference;
+  for (const std::int64_t batch : {24, 12, 6}) {
+    nn::Executor executor(net, options_for(batch, 6), device, nullptr);
+    load(executor, net, parameters);
+    std::copy_n(input.begin(), executor.input().size(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+    if (reference.empty()) reference = outputs;
+    EXPECT_TRUE(std::equal(outputs.begin(), outputs.end(), reference.begin())) << batch;
+  }
+}
+
+TEST(Bf16, TakesHalfTheMemoryOfActivations) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  const Network net = residual::test_network({32, 32}, 32, 1);
+  nn::Device device;
+  const auto bytes = [&](nn::ExecutorOptions options) {
+    options.plan_only = true;
+    return nn::Executor(net, options, device, nullptr).memory_bytes().at("unshared: activations");
+  };
+  EXPECT_NEAR(static_cast<double>(bytes(options_for(8, 8))) /
+                  static_cast<double>(bytes(residual::options_for(8, 8))),
+              0.5, 0.01);
+}
+
+TEST(Bf16, RefusesWhatIsNotThere) {
+  const Network net = residual::test_network({8, 8}, 16, 2);
+  nn::Device device;
+  nn::ExecutorOptions options = options_for(4, 4);
+  options.instruction_set = base::InstructionSet::kAvx2;
+  EXPECT_EQ(
+      base::thrown_message<base::ConfigError>([&] { nn::Executor(net, options, device, nullptr); }),
+      "precision bf16: expected a CPU with avx512_bf16, this one offers avx2; f32 runs "
+      "everywhere");
+  options.arithmetic = {nn::Precision::kF32, {"conv9"}};
+  EXPECT_EQ(
+      base::thrown_message<base::ConfigError>([&] { nn::Executor(net, options, device, nullptr); }),
+      "f32_layers: expected convolutions, got conv9");
+}
+
+}  // namespace
