@@ -158,7 +158,8 @@ void moments_of(const T* src, const Column& column, double* mean, double* square
   }
 }
 
-template <class Access, bool kRelu, bool kResidual, class T>
+/// kKeeps: the signs go to `passed`.
+template <class Access, bool kRelu, bool kResidual, bool kKeeps, class T>
 void normalize_rows(const T* src, const T* residual, T* dst, PassedBits* passed,
                     const Column& column, const float* mean, const float* scale,
                     const float* shift) {
@@ -166,15 +167,27 @@ void normalize_rows(const T* src, const T* residual, T* dst, PassedBits* passed,
   const Lanes m = Access::load(mean, width);
   const Lanes s = Access::load(scale, width);
   const Lanes b = Access::load(shift, width);
-  for (std::int64_t row = 0; row < column.rows; ++row) {
+  const auto one = [&](std::int64_t row) {
     const std::int64_t at = row * column.stride;
     Lanes value = (Access::load(src + at, width) - m) * s + b;
     if (kResidual) value += Access::load(residual + at, width);
-    if (kRelu) {
-      if (passed != nullptr) passed[row] = signs_of(value);
-      value = relu_of(value);
-    }
+    PassedBits signs = 0;
+    if (kKeeps) signs = signs_of(value);
+    if (kRelu) value = relu_of(value);
     Access::store(dst + at, value, width);
+    return signs;
+  };
+  // The signs of four rows are one store: with one for each, stores would set the pace.
+  std::int64_t row = 0;
+  for (; row + 4 <= column.rows; row += 4) {
+    const std::uint64_t first = one(row), second = one(row + 1), third = one(row + 2),
+                        fourth = one(row + 3);
+    const std::uint64_t signs = first | second << 16 | third << 32 | fourth << 48;
+    if (kKeeps) __builtin_memcpy(passed + row, &signs, sizeof signs);
+  }
+  for (; row < column.rows; ++row) {
+    const PassedBits signs = one(row);
+    if (kKeeps) passed[row] = signs;
   }
 }
 
@@ -182,15 +195,16 @@ template <class Access, class T>
 void normalize_with(const T* src, const T* residual, T* dst, PassedBits* passed,
                     const Column& column, const float* mean, const float* scale, const float* shift,
                     bool relu) {
-  if (relu && residual != nullptr) {
-    normalize_rows<Access, true, true>(src, residual, dst, passed, column, mean, scale, shift);
-  } else if (relu) {
-    normalize_rows<Access, true, false>(src, residual, dst, passed, column, mean, scale, shift);
-  } else if (residual != nullptr) {
-    normalize_rows<Access, false, true>(src, residual, dst, passed, column, mean, scale, shift);
-  } else {
-    normalize_rows<Access, false, false>(src, residual, dst, passed, column, mean, scale, shift);
+  const bool keeps = passed != nullptr;
+  const auto run = [&](auto rows) { rows(src, residual, dst, passed, column, mean, scale, shift); };
+  if (residual != nullptr) {
+    if (relu && keeps) return run(normalize_rows<Access, true, true, true, T>);
+    if (relu) return run(normalize_rows<Access, true, true, false, T>);
+    return run(normalize_rows<Access, false, true, false, T>);
   }
+  if (relu && keeps) return run(normalize_rows<Access, true, false, true, T>);
+  if (relu) return run(normalize_rows<Access, true, false, false, T>);
+  run(normalize_rows<Access, false, false, false, T>);
 }
 
 template <class Access, bool kSecond, bool kMask, class T>
@@ -201,7 +215,8 @@ Lanes gradient_at(const GradientSource<T>& gradient, std::int64_t row, std::int6
   return value;
 }
 
-/// Gives each row's place and gradient to `use` as well.
+/// Gives each row's place and gradient to `use` as well. Even and odd rows have sums of their own,
+/// so that additions need not wait for each other.
 template <class Access, bool kSecond, bool kMask, class T, class Use>
 void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const Column& column,
                         const float* mean, double* sum, double* product, const Use& use) {
@@ -212,13 +227,19 @@ void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const C
     const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
     Lanes sums[2] = {zero(), zero()};
     Lanes products[2] = {zero(), zero()};
-    for (std::int64_t row = begin; row < end; ++row) {
+    const auto one = [&](std::int64_t row, Lanes& part, Lanes& product_part) {
       const std::int64_t at = row * column.stride;
       const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, row, at, width);
-      sums[row & 1] += g;
-      products[row & 1] += g * (Access::load(src + at, width) - m);
+      part += g;
+      product_part += g * (Access::load(src + at, width) - m);
       use(at, g);
+    };
+    std::int64_t row = begin;
+    for (; row + 2 <= end; row += 2) {
+      one(row, sums[0], products[0]);
+      one(row + 1, sums[1], products[1]);
     }
+    if (row < end) one(row, sums[0], products[0]);
     add_to(sum, sums[0] + sums[1], width);
     add_to(product, products[0] + products[1], width);
   }
