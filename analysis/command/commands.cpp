@@ -12,6 +12,7 @@
 
 #include "analysis/command/analyze.h"
 #include "analysis/command/check.h"
+#include "analysis/command/compare.h"
 
 namespace analysis::command {
 namespace {
@@ -143,8 +144,32 @@ base::Command check_command() {
   return command;
 }
 
+base::Command compare_command() {
+  base::Command command;
+  command.name = "compare";
+  command.summary =
+      "which of several bench results is faster, by how much, and whether that is noise";
+  command.example = "trainmark compare before.json after.json";
+  command.declare = [](CLI::App& app) -> base::Command::Action {
+    const auto options = std::make_shared<CompareOptions>();
+    app.add_option("FILE", options->files,
+                   "what bench --json wrote; the others are held against the first")
+        ->required();
+    app.add_option("--seed", options->seed, "seed of the bootstrap")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_option("--json", options->json,
+                   "write the comparison as JSON to this file; '-' for standard output and nothing "
+                   "else there");
+    return [options](runner::Communicator*) { return compare(*options, std::cout, std::cerr); };
+  };
+  return command;
+}
+
 }  // namespace
 
-std::vector<base::Command> commands() { return {analyze_command(), check_command()}; }
+std::vector<base::Command> commands() {
+  return {analyze_command(), check_command(), compare_command()};
+}
 
 }  // namespace analysis::command

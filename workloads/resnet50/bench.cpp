@@ -110,6 +110,7 @@ class Bench {
   }
 
   nlohmann::json report(std::vector<double> seconds) {
+    const std::vector<double> in_order = seconds;
     std::sort(seconds.begin(), seconds.end());
     const double median = seconds.size() % 2 == 1
                               ? seconds[seconds.size() / 2]
@@ -136,7 +137,8 @@ class Bench {
                               {{"min", seconds.front()},
                                {"median", median},
                                {"mean", total / static_cast<double>(seconds.size())},
-                               {"max", seconds.back()}}},
+                               {"max", seconds.back()},
+                               {"times", in_order}}},
                              {"reorders_per_step", trainer_.executor().reorders_per_step()},
                              {"mean_loss", loss_ / static_cast<double>(options_.batch)},
                              {"peak_rss_bytes", peak_rss_bytes_}};

@@ -154,7 +154,7 @@ TEST(Commands, NeedNoRanksAndHaveExamples) {
     EXPECT_FALSE(command.needs_mpi) << command.name;
     EXPECT_THAT(command.example, HasSubstr("trainmark " + command.name));
   }
-  EXPECT_THAT(names, testing::ElementsAre("analyze", "check"));
+  EXPECT_THAT(names, testing::ElementsAre("analyze", "check", "compare"));
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ TEST_F(Bench, TellsTheLimitAndItsFraction) {
   const json result = run();
   EXPECT_GT(result["limit_samples_per_s"], 0.0);
   EXPECT_EQ(result["limit_repetitions"], 3);
+  EXPECT_EQ(result["step_s"]["times"].size(), 2u);
   EXPECT_DOUBLE_EQ(
       result["fraction_of_limit"].get<double>(),
       result["samples_per_s"].get<double>() / result["limit_samples_per_s"].get<double>());
