@@ -3,9 +3,14 @@
 #include "analysis/report/report_json.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "analysis/fields.h"
 #include "analysis/report/energy_json.h"
+#include "runner/base/for_each_index.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -21,6 +26,13 @@ Json json_of(const Value& value) {
 
 Json json_of(const std::optional<double>& value) { return json_of(optional_value(value)); }
 
+/// An object with room: an ordered one copies all that it holds whenever it grows.
+Json roomy_object(std::size_t members) {
+  Json object = Json::object();
+  object.get_ref<Json::object_t&>().reserve(members);
+  return object;
+}
+
 template <class Facts>
 void add_fields(Json& object, const std::vector<Field<Facts>>& fields, const Facts& facts) {
   for (const Field<Facts>& field : fields) object[field.name] = json_of(field.get(facts));
@@ -33,7 +45,7 @@ Json findings_json(const std::vector<Finding>& findings) {
     if (finding.line > 0) one["line"] = finding.line;
     if (finding.column > 0) one["column"] = finding.column;
     one["text"] = base::printable(finding.text);
-    list.push_back(one);
+    list.push_back(std::move(one));
   }
   return list;
 }
@@ -58,7 +70,7 @@ Json parts_json(const Breakdown& breakdown) {
     if (part.min_rank) parts[part.name]["min_rank"] = *part.min_rank;
     if (part.max_rank) parts[part.name]["max_rank"] = *part.max_rank;
   }
-  return {{"wall_s", breakdown.wall_s}, {"parts", parts}};
+  return {{"wall_s", breakdown.wall_s}, {"parts", std::move(parts)}};
 }
 
 Json quantities_json(const RunTelemetry& telemetry) {
@@ -118,17 +130,18 @@ Json telemetry_json(const RunTelemetry& telemetry) {
 }
 
 Json run_json(const RunReport& run) {
-  Json json = Json::object();
+  constexpr std::size_t kFurther = 8;  // members behind the fields
+  Json json = roomy_object(run_fields().size() + kFurther);
   add_fields(json, run_fields(), run.facts);
   Json conflicting = Json::object();
   for (const auto& [key, values] : run.facts.conflicting_keys) {
     Json& list = conflicting[key] = Json::array();
     for (const Value& value : values) list.push_back(json_of(value));
   }
-  json["conflicting_keys"] = conflicting;
+  json["conflicting_keys"] = std::move(conflicting);
   Json repeated = Json::object();
   for (const auto& [key, count] : run.facts.repeated_keys) repeated[key] = count;
-  json["repeated_keys"] = repeated;
+  json["repeated_keys"] = std::move(repeated);
   json["convergence"] = convergence_json(run.facts);
   json["parts"] = run.log_parts ? parts_json(*run.log_parts) : Json();
   json["telemetry"] = run.telemetry ? telemetry_json(*run.telemetry) : Json();
@@ -138,11 +151,12 @@ Json run_json(const RunReport& run) {
 }
 
 Json system_json(const SystemReport& system) {
-  Json json = Json::object();
+  constexpr std::size_t kFurther = 8;  // members behind the fields
+  Json json = roomy_object(system_fields().size() + kFurther);
   add_fields(json, system_fields(), system.facts);
   Json files = Json::array();
   for (const std::string& file : system.facts.olympic_files) files.push_back(base::printable(file));
-  json["olympic_files"] = files;
+  json["olympic_files"] = std::move(files);
   json["energy"] = system.energy ? energy_json(*system.energy) : Json();
   json["findings"] = findings_json(system.findings);
   return json;
@@ -155,29 +169,40 @@ void define(Json& definitions, const std::vector<Field<Facts>>& fields) {
   }
 }
 
-void define(Json& definitions, const std::string& name, const std::string& text,
-            const std::string& unit) {
-  if (!definitions.contains(name)) definitions[name] = {{"definition", text}, {"unit", unit}};
-}
+/// Definitions of parts, each once: every run has the same ones.
+class Definitions {
+ public:
+  explicit Definitions(Json& all) : all_(all) {}
+  void add(const char* group, const std::string& name, const std::string& text, const char* unit) {
+    if (seen_.emplace(group, name).second) {
+      all_[group + name] = {{"definition", text}, {"unit", unit}};
+    }
+  }
+
+ private:
+  Json& all_;
+  std::set<std::pair<std::string_view, std::string>> seen_;
+};
 
 Json definitions_json(const Report& report) {
   Json definitions = Json::object();
   define(definitions, run_fields());
   define(definitions, system_fields());
   definitions.update(energy_definitions_json());
-  for (const auto& [name, text] : conventions()) define(definitions, name, text, "");
+  Definitions rest(definitions);
+  for (const auto& [name, text] : conventions()) rest.add("", name, text, "");
   for (const RunReport& run : report.runs) {
     if (run.log_parts) {
       for (const Part& part : run.log_parts->parts) {
-        define(definitions, "parts." + part.name, part.definition, "s");
+        rest.add("parts.", part.name, part.definition, "s");
       }
     }
     if (!run.telemetry) continue;
     for (const Part& part : run.telemetry->subsystems.parts) {
-      define(definitions, "subsystems." + part.name, part.definition, "s");
+      rest.add("subsystems.", part.name, part.definition, "s");
     }
     for (const Quantity& quantity : run.telemetry->quantities) {
-      define(definitions, "quantities." + quantity.name, quantity.definition, "");
+      rest.add("quantities.", quantity.name, quantity.definition, "");
     }
   }
   return definitions;
@@ -186,17 +211,26 @@ Json definitions_json(const Report& report) {
 }  // namespace
 
 nlohmann::ordered_json report_json(const Report& report) {
-  Json json = {{"schema", kReportSchema}};
-  Json& files = json["files"] = Json::object();
-  for (const RunReport& run : report.runs) files[base::printable(run.name)] = run_json(run);
-  Json& systems = json["systems"] = Json::object();
+  Json files = roomy_object(report.runs.size());
+  std::vector<Json> runs(report.runs.size());
+  base::for_each_index(runs.size(), 0, [&](std::size_t i) { runs[i] = run_json(report.runs[i]); });
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    files[base::printable(report.runs[i].name)] = std::move(runs[i]);
+  }
+  Json systems = roomy_object(report.systems.size());
   for (const SystemReport& one : report.systems)
     systems[base::printable(one.name)] = system_json(one);
-  Json& problems = json["problems"] = Json::array();
+  Json problems = Json::array();
   for (const Problem& problem : report.problems) {
     problems.push_back(
         {{"path", base::printable(problem.path)}, {"text", base::printable(problem.text)}});
   }
+  constexpr std::size_t kMembers = 8;
+  Json json = roomy_object(kMembers);
+  json["schema"] = kReportSchema;
+  json["files"] = std::move(files);
+  json["systems"] = std::move(systems);
+  json["problems"] = std::move(problems);
   json["definitions"] = definitions_json(report);
   return json;
 }

@@ -60,8 +60,8 @@ class JsonText {
 /// A member of an object.
 class JsonMember {
  public:
-  JsonMember(std::string_view quoted, JsonText value_, bool is_plain)
-      : quoted_name(quoted), value(value_), is_plain_name(is_plain) {}
+  JsonMember(std::string_view quoted, JsonText its_value, bool is_plain)
+      : quoted_name(quoted), value(its_value), is_plain_name(is_plain) {}
 
   std::string_view quoted_name;  ///< with its quotes, not decoded
   JsonText value;
