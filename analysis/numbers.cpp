@@ -26,6 +26,8 @@ std::string short_number(const std::optional<double>& value) {
   return size < 1e12 ? fmt::format("{:.0f}", *value) : fmt::format("{:.3g}", *value);
 }
 
+std::string digits_text(double value) { return fmt::format("{:.6g}", value); }
+
 std::string quality_text(const std::optional<double>& value) {
   return value ? fmt::format("{:.4f}", *value) : kAbsent;
 }

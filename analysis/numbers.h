@@ -9,6 +9,8 @@ namespace analysis {
 
 /// "0.0123", "1.23", "123.4", "12345": as many decimals as say something. "-" when absent.
 std::string short_number(const std::optional<double>& value);
+/// Six digits, as few characters as they take: "128", "0.0123457", "1.5e+07".
+std::string digits_text(double value);
 /// Four decimals, for qualities. "-" when absent.
 std::string quality_text(const std::optional<double>& value);
 /// "12.3 s", "4 min 5 s", "3 h 4 min". "-" when absent.

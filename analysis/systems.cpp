@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace keys = mllog::keys;
 
-constexpr std::size_t kFewestForScore = 3;
+constexpr std::size_t kDropped = 1;  ///< on each side
 constexpr double kMsPerSecond = 1000.0;
 
 /// The JSON object in `path`; an empty one when there is no such file or it is damaged.
@@ -165,12 +165,13 @@ OlympicMeans olympic_means(const std::vector<const SetMember*>& runs) {
   return means;
 }
 
-/// Drops the fastest run, and the slowest unless a failed one takes its place.
-void score(std::vector<const SetMember*> good, SystemFacts& system) {
-  const auto all = static_cast<std::size_t>(system.runs);
-  if (system.failed > 1 || all < kFewestForScore) return;
-  if (system.failed == 0) good.pop_back();
-  good.erase(good.begin());
+void score(const std::vector<const SetMember*>& by_time, SystemFacts& system) {
+  const auto [first, last] =
+      olympic_range(by_time.size(), static_cast<std::size_t>(system.failed), kDropped);
+  if (first == last) return;
+  const auto begin = by_time.begin();
+  const std::vector<const SetMember*> good(begin + static_cast<std::ptrdiff_t>(first),
+                                           begin + static_cast<std::ptrdiff_t>(last));
   system.olympic_mean_s = mean(good, [](const RunFacts& f) { return f.ttt_s; });
   for (const SetMember* run : good) system.olympic_files.push_back(run->file_name);
   system.olympic = olympic_means(good);
@@ -207,6 +208,13 @@ Value first_value(const std::vector<SetMember>& members, const std::string& key)
 bool is_weak(const fs::path& folder) { return folder.parent_path().filename() == "weak"; }
 
 }  // namespace
+
+OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t dropped) {
+  if (failing > dropped) return {};
+  const std::size_t slowest = dropped - failing;
+  if (valid <= dropped + slowest) return {};
+  return {dropped, valid - slowest};
+}
 
 bool counts_for_a_set(const fs::path& folder) {
   constexpr std::array kLeftOut = {"pruned_results", "logs", "raw_logs", "power"};

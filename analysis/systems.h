@@ -11,6 +11,14 @@
 
 namespace analysis {
 
+/// Which of the valid runs, the fastest first, olympic scoring keeps: those from `first` to before
+/// `last`. `dropped` fastest and slowest ones go; each failing run takes the place of a slowest.
+/// None are kept where more fail than may, or where too few are left.
+struct OlympicRange {
+  std::size_t first = 0, last = 0;
+};
+OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t dropped);
+
 /// One log of a set. The facts must outlive it.
 struct SetMember {
   std::string file_name;

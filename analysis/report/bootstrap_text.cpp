@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "analysis/numbers.h"
 #include "analysis/report/text_page.h"
 #include "analysis/report/write_check.h"
 
@@ -20,8 +21,6 @@ constexpr std::size_t kWidestBar = 50;
 constexpr std::size_t kBesideBar = 30;
 constexpr std::size_t kNarrowestBar = 8;
 constexpr char kPassing = '#', kFailing = 'x';
-
-std::string number(double value) { return fmt::format("{:.6g}", value); }
 
 /// As long as the bin's share of the fullest; failing sets first, as they are the faster ones. No
 /// set that is there goes unseen.
@@ -46,8 +45,8 @@ TextTable histogram(const Bootstrap& drawn, std::size_t width) {
   table.add_column("sets", Align::kRight);
   table.add_column("", Align::kLeft);
   for (const Bootstrap::Bin& bin : drawn.histogram) {
-    table.add_row(
-        {number(bin.from), number(bin.to), std::to_string(bin.sets), bar(bin, fullest, widest)});
+    table.add_row({digits_text(bin.from), digits_text(bin.to), std::to_string(bin.sets),
+                   bar(bin, fullest, widest)});
   }
   return table;
 }
@@ -58,7 +57,7 @@ void write_bootstrap_text(std::ostream& out, const submission::ReferenceSet& set
                           const Bootstrap& drawn, std::size_t width) {
   TextPage page(out, width);
   out << '\n';
-  page.title(fmt::format("Bootstrap at batch size {}", number(drawn.point.batch_size)));
+  page.title(fmt::format("Bootstrap at batch size {}", digits_text(drawn.point.batch_size)));
   page.paragraph(fmt::format(
       "{} sets of {} runs, drawn with replacement from the reference's {} runs by seed {}; of each "
       "the mean without the fastest and the slowest run, in {}",
@@ -69,13 +68,14 @@ void write_bootstrap_text(std::ostream& out, const submission::ReferenceSet& set
       {});
   page.fact("fails",
             fmt::format("{:.2f} %: mean below {}{}", 100.0 * drawn.failing(),
-                        number(drawn.point.least_mean),
+                        digits_text(drawn.point.least_mean),
                         drawn.point.pruned ? ", though that point is pruned" : ""),
             {});
-  page.fact("mean", number(drawn.mean), {});
-  page.fact("stdev", number(drawn.stdev), {});
+  page.fact("mean", digits_text(drawn.mean), {});
+  page.fact("stdev", digits_text(drawn.stdev), {});
   for (const Bootstrap::Quantile& quantile : drawn.quantiles) {
-    page.fact(fmt::format("quantile {:.0f} %", 100.0 * quantile.share), number(quantile.mean), {});
+    page.fact(fmt::format("quantile {:.0f} %", 100.0 * quantile.share), digits_text(quantile.mean),
+              {});
   }
   out << '\n';
   page.table(histogram(drawn, width));

@@ -122,7 +122,7 @@ Json rcp_json(const std::optional<submission::RcpResult>& result) {
           {"interpolated_between", result->between},
           {"normalization", result->normalization},
           {"era", result->era},
-          {"source", base::printable(result->source)},
+          {"source", result->points ? base::printable(result->points->source) : ""},
           {"message", base::printable(result->message)},
           {"advice", advice}};
 }

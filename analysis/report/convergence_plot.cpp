@@ -10,6 +10,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/numbers.h"
+
 namespace analysis::report {
 namespace {
 
@@ -76,10 +78,9 @@ std::string round_name(const ReferenceSet& set) {
 
 std::string reference_text(const RcpResult& result) {
   if (result.outcome == RcpOutcome::kInterpolated) {
-    return fmt::format("{:.6g} to {:.6g}", result.between[0], result.between[1]);
+    return digits_text(result.between[0]) + " to " + digits_text(result.between[1]);
   }
-  const std::string at =
-      result.reference ? fmt::format("{:.6g}", result.reference->batch_size) : "";
+  const std::string at = result.reference ? digits_text(result.reference->batch_size) : "";
   if (result.outcome == RcpOutcome::kFound) return at;
   if (result.outcome == RcpOutcome::kSlowerOnSmallerBatch) return at + ", the smallest";
   if (result.outcome == RcpOutcome::kMissing) return "no point there";
@@ -120,9 +121,7 @@ ConvergencePlot convergence_plot(const ReferenceSet& set, const submission::RcpO
   plot.runs_required = set.runs_required;
   plot.title = fmt::format("Reference convergence points: {}, {}", set.benchmark, round_name(set));
   plot.source = set.source;
-  for (const submission::RcpEraFacts& era : submission::rcp_eras()) {
-    if (era.era == options.era) plot.era = era.name;
-  }
+  plot.era = submission::facts_of(options.era).name;
   plot.unit = set.unit;
   if (!set.points.empty()) {
     const submission::ReferenceCurve reference(set, options.era);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "analysis/numbers.h"
 #include "analysis/report/convergence_plot.h"
 #include "analysis/report/text_page.h"
 #include "runner/base/printable.h"
@@ -35,8 +36,6 @@ char mark_of(std::size_t set) { return set < kMarks.size() ? kMarks[set] : kSeve
 bool is_mark(char character) {
   return character == kSeveral || kMarks.find(character) != std::string_view::npos;
 }
-
-std::string number(double value) { return fmt::format("{:.6g}", value); }
 
 class Picture {
  public:
@@ -185,9 +184,10 @@ TextTable table_of(const ConvergencePlot& plot) {
   for (std::size_t i = 0; i < plot.sets.size(); ++i) {
     const PlottedSet& set = plot.sets[i];
     table.add_row({base::printable(set.name), set.place ? std::string(1, mark_of(i)) : "-",
-                   set.place ? number(set.place->batch_size) : "-",
-                   set.place ? number(set.place->value) : "-", set.least ? number(*set.least) : "-",
-                   to_string(set.verdict), set.compared_with});
+                   set.place ? digits_text(set.place->batch_size) : "-",
+                   set.place ? digits_text(set.place->value) : "-",
+                   set.least ? digits_text(*set.least) : "-", to_string(set.verdict),
+                   set.compared_with});
   }
   return table;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/numbers.h"
 #include "analysis/report/convergence_plot.h"
 #include "analysis/report/svg.h"
 #include "analysis/report/svg_labels.h"
@@ -30,8 +31,6 @@ constexpr double kLabelHeight = 15.0;
 constexpr double kLeastMark = 9.0;  ///< half the width
 constexpr std::size_t kXTicks = 12, kYTicks = 8;
 constexpr std::size_t kLongestLabel = 30, kLongestName = 44, kLongestLine = 130;
-
-std::string number(double value) { return fmt::format("{:.6g}", value); }
 
 /// One plot with its title above and its sets below.
 class Chart {
@@ -190,11 +189,11 @@ void Chart::draw_lines() {
 void Chart::draw_point(const ConvergencePoint& point) {
   const double at = x(point.batch_size), mean = y(point.test.mean);
   const double half = mean - y(point.test.mean + point.test.half_width());
-  const std::string what =
-      fmt::format("{}reference point at batch size {}: mean {} {}, interval {} to {}, at least {}",
-                  point.pruned ? "pruned " : "", number(point.batch_size), number(point.test.mean),
-                  plot_.unit, number(point.test.mean - point.test.half_width()),
-                  number(point.test.mean + point.test.half_width()), number(point.least_mean));
+  const std::string what = fmt::format(
+      "{}reference point at batch size {}: mean {} {}, interval {} to {}, at least {}",
+      point.pruned ? "pruned " : "", digits_text(point.batch_size), digits_text(point.test.mean),
+      plot_.unit, digits_text(point.test.mean - point.test.half_width()),
+      digits_text(point.test.mean + point.test.half_width()), digits_text(point.least_mean));
   std::string drawn = svg_interval(at, mean - half, mean + half);
   if (!point.pruned) {
     const double least = y(point.least_mean);
@@ -217,7 +216,7 @@ void Chart::draw_sets() {
     const double at = x(set.place->batch_size), mean = y(set.place->value);
     const std::string what =
         fmt::format("{} {}: batch size {}, mean {} {}: {}", i + 1, base::printable(set.name),
-                    number(set.place->batch_size), number(set.place->value), plot_.unit,
+                    digits_text(set.place->batch_size), digits_text(set.place->value), plot_.unit,
                     to_string(set.verdict));
     markers += svg_told("set", what, svg_marker(set.verdict, at, mean));
     names += label(i, around(at, mean, kHalfMarker, kHalfMarker));
@@ -277,10 +276,10 @@ void Chart::draw_table() {
              svg_text(kVerdict, y_, "cell", to_string(set.verdict)) +
              svg_text(kReference, y_, "cell", set.compared_with);
     if (set.place) {
-      body_ += svg_text(kBatch, y_, "cell end", number(set.place->batch_size)) +
-               svg_text(kMean, y_, "cell end", number(set.place->value));
+      body_ += svg_text(kBatch, y_, "cell end", digits_text(set.place->batch_size)) +
+               svg_text(kMean, y_, "cell end", digits_text(set.place->value));
     }
-    if (set.least) body_ += svg_text(kLeast, y_, "cell end", number(*set.least));
+    if (set.least) body_ += svg_text(kLeast, y_, "cell end", digits_text(*set.least));
   }
   y_ += kLine;
 }
@@ -291,15 +290,15 @@ std::string description(std::span<const ConvergencePlot> plots) {
   for (const ConvergencePlot& plot : plots) {
     all += fmt::format("{}: {} against {}.", plot.title, value_axis(plot), batch_size_axis());
     for (const ConvergencePoint& point : plot.points) {
-      all += fmt::format(" Batch size {}: mean {}, at least {}{}.", number(point.batch_size),
-                         number(point.test.mean), number(point.least_mean),
+      all += fmt::format(" Batch size {}: mean {}, at least {}{}.", digits_text(point.batch_size),
+                         digits_text(point.test.mean), digits_text(point.least_mean),
                          point.pruned ? ", pruned" : "");
     }
     for (const PlottedSet& set : plot.sets) {
       all += fmt::format(" {} {}", set.name, to_string(set.verdict));
       if (set.place) {
-        all += fmt::format(" at batch size {} with mean {}", number(set.place->batch_size),
-                           number(set.place->value));
+        all += fmt::format(" at batch size {} with mean {}", digits_text(set.place->batch_size),
+                           digits_text(set.place->value));
       }
       all += '.';
     }

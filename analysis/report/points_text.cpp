@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "analysis/numbers.h"
 #include "analysis/report/convergence_plot.h"
 #include "analysis/report/text_page.h"
 #include "analysis/report/write_check.h"
@@ -12,8 +13,6 @@ namespace analysis::report {
 namespace {
 
 using Align = TextTable::Align;
-
-std::string text(double value) { return fmt::format("{:.6g}", value); }
 
 }  // namespace
 
@@ -34,11 +33,11 @@ void write_points_text(std::ostream& out, const submission::ReferenceSet& set,
   const submission::ReferenceCurve curve(set, era.era);
   for (const auto& point : curve.points()) {
     const submission::MeanTest& test = point.test;
-    table.add_row({text(point.batch_size), std::to_string(test.reference_runs), text(test.mean),
-                   text(test.stdev),
+    table.add_row({digits_text(point.batch_size), std::to_string(test.reference_runs),
+                   digits_text(test.mean), digits_text(test.stdev),
                    fmt::format("{:.6g} to {:.6g}", test.mean - test.half_width(),
                                test.mean + test.half_width()),
-                   text(point.least_mean), point.pruned ? "pruned" : ""});
+                   digits_text(point.least_mean), point.pruned ? "pruned" : ""});
   }
   page.table(table);
   page.paragraph(

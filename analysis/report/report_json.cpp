@@ -10,7 +10,6 @@
 
 #include "analysis/fields.h"
 #include "analysis/report/energy_json.h"
-#include "runner/base/for_each_index.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -212,11 +211,7 @@ Json definitions_json(const Report& report) {
 
 nlohmann::ordered_json report_json(const Report& report) {
   Json files = roomy_object(report.runs.size());
-  std::vector<Json> runs(report.runs.size());
-  base::for_each_index(runs.size(), 0, [&](std::size_t i) { runs[i] = run_json(report.runs[i]); });
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    files[base::printable(report.runs[i].name)] = std::move(runs[i]);
-  }
+  for (const RunReport& run : report.runs) files[base::printable(run.name)] = run_json(run);
   Json systems = roomy_object(report.systems.size());
   for (const SystemReport& one : report.systems)
     systems[base::printable(one.name)] = system_json(one);

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "analysis/submission/package_tree.h"
+#include "analysis/systems.h"
 
 namespace analysis::submission {
 namespace {
@@ -141,14 +142,13 @@ std::vector<std::string> olympic_runs(const std::vector<TimedRun>& valid, std::s
   const bool all_timed = std::all_of(runs.begin(), runs.end(), [](const TimedRun& run) {
     return run.time_to_train_s.has_value();
   });
-  if (!all_timed || failing > dropped) return {};
-  const std::size_t slowest = dropped - failing;
-  if (runs.size() <= dropped + slowest) return {};
+  if (!all_timed) return {};
   std::stable_sort(runs.begin(), runs.end(), [](const TimedRun& one, const TimedRun& other) {
     return *one.time_to_train_s < *other.time_to_train_s;
   });
+  const auto [first, last] = olympic_range(runs.size(), failing, dropped);
   std::vector<std::string> kept;
-  for (std::size_t i = dropped; i < runs.size() - slowest; ++i) kept.push_back(runs[i].file);
+  for (std::size_t i = first; i < last; ++i) kept.push_back(runs[i].file);
   return kept;
 }
 

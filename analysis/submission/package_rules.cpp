@@ -17,6 +17,8 @@ constexpr std::string_view kSummarizer = "mlcommons/logging result_summarizer";
 constexpr std::string_view kPowerPolicy = "mlcommons/training_policies power_measurement";
 constexpr std::string_view kPolicies = "mlcommons/training_policies submission_rules";
 constexpr std::string_view kHpcRules = "mlcommons/training_policies hpc_training_rules";
+constexpr std::string_view kCorrectDescription =
+    "Correct the description; the logs stay as they are.";
 constexpr std::string_view kOwn = "this program: published submissions show it";
 
 constexpr std::array kRules = {
@@ -149,12 +151,12 @@ constexpr std::array kRules = {
     PackageRule{"system.log-division", "The logs name the division of the description.", kOwn,
                 "Correct the description, or move the results to a system of the logs' division."},
     PackageRule{"system.log-status", "The logs name the status of the description.", kOwn,
-                "Correct the description; the logs stay as they are."},
+                kCorrectDescription},
     PackageRule{"system.log-nodes",
                 "The logs' number_of_nodes is the description's; in throughput runs no larger.",
-                kOwn, "Correct the description; the logs stay as they are."},
+                kOwn, kCorrectDescription},
     PackageRule{"system.log-accelerators", "The logs' accelerators_per_node is the description's.",
-                kOwn, "Correct the description; the logs stay as they are."},
+                kOwn, kCorrectDescription},
     PackageRule{
         "scaling.unreadable",
         "scaling.json is an object with a number scaling_factor; the official summarizer "

@@ -8,12 +8,11 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/numbers.h"
 #include "analysis/submission/statistics.h"
 
 namespace analysis::submission {
 namespace {
-
-std::string text(double value) { return fmt::format("{:.6g}", value); }
 
 /// A difference to a least mean, which is known to 1e-4 only.
 std::string difference_text(double value) { return fmt::format("{:.5g}", value); }
@@ -49,9 +48,7 @@ class Test {
 };
 
 RcpResult Test::result() && {
-  for (const RcpEraFacts& row : rcp_eras()) {
-    if (row.era == options_.era) result_.era = row.name;
-  }
+  result_.era = facts_of(options_.era).name;
   if (set_ != nullptr && !set_->points.empty()) result_.points = *set_;
   if (!agree()) return std::move(result_);
   if (set_ == nullptr || set_->points.empty()) {
@@ -60,7 +57,6 @@ RcpResult Test::result() && {
     return std::move(result_);
   }
   result_.unit = set_->unit;
-  result_.source = set_->source;
   curve_.emplace(*set_, options_.era);
   if (!has_numbers()) return std::move(result_);
   find_reference();
@@ -89,9 +85,10 @@ bool Test::agree() {
       first = run.name;
     }
     if (run.batch_size != result_.batch_size) {
-      const std::string other = run.batch_size ? text(*run.batch_size) : "none";
-      end(RcpOutcome::kMixedRuns, fmt::format("runs of different batch sizes: {} in {}, {} in {}",
-                                              text(*result_.batch_size), first, other, run.name));
+      const std::string other = run.batch_size ? digits_text(*run.batch_size) : "none";
+      end(RcpOutcome::kMixedRuns,
+          fmt::format("runs of different batch sizes: {} in {}, {} in {}",
+                      digits_text(*result_.batch_size), first, other, run.name));
       return false;
     }
   }
@@ -141,12 +138,12 @@ void Test::find_reference() {
     const ConvergencePoint& largest = points.back();
     end(RcpOutcome::kMissing,
         fmt::format("missing: batch size {} is above the largest with a reference point, {}",
-                    text(batch_size), text(largest.batch_size)));
+                    digits_text(batch_size), digits_text(largest.batch_size)));
   } else if (above->batch_size == batch_size) {
     result_.outcome = RcpOutcome::kFound;
     compare(*above);
-    result_.message =
-        fmt::format("found: reference point at batch size {}: {}", text(batch_size), figures());
+    result_.message = fmt::format("found: reference point at batch size {}: {}",
+                                  digits_text(batch_size), figures());
   } else if (above == points.begin()) {
     compare_with_smallest(*above);
   } else {
@@ -156,7 +153,8 @@ void Test::find_reference() {
     compare(curve_->between(low, *above, batch_size));
     result_.message =
         fmt::format("interpolated: batch size {} between reference points at {} and {}: {}",
-                    text(batch_size), text(low.batch_size), text(above->batch_size), figures());
+                    digits_text(batch_size), digits_text(low.batch_size),
+                    digits_text(above->batch_size), figures());
   }
 }
 
@@ -175,7 +173,7 @@ void Test::compare_with_smallest(const ConvergencePoint& smallest) {
   compare(smallest);
   const std::string sizes =
       fmt::format("batch size {} is below the smallest with a reference point, {}",
-                  text(*result_.batch_size), text(smallest.batch_size));
+                  digits_text(*result_.batch_size), digits_text(smallest.batch_size));
   if (result_.passed) {
     end(RcpOutcome::kSlowerOnSmallerBatch,
         fmt::format("slower convergence on a smaller batch size: {}: {}", sizes, figures()));
@@ -189,9 +187,9 @@ std::string Test::figures() const {
   return fmt::format(
       "reference mean {} {} (nine in ten means within {} to {}), at least {} needed; the runs' "
       "mean is {}, p {:.4f}: {}",
-      text(test.mean), result_.unit, text(test.mean - test.half_width()),
-      text(test.mean + test.half_width()), text(result_.reference->least_mean),
-      text(*result_.submission_mean), *result_.p_value,
+      digits_text(test.mean), result_.unit, digits_text(test.mean - test.half_width()),
+      digits_text(test.mean + test.half_width()), digits_text(result_.reference->least_mean),
+      digits_text(*result_.submission_mean), *result_.p_value,
       result_.passed ? "no faster than chance allows" : "faster than chance allows");
 }
 
@@ -207,15 +205,15 @@ void Test::advise() {
     advice.push_back(
         fmt::format("a reference point at batch size {} or {} is needed: {} runs of the reference "
                     "implementation",
-                    text(*result_.batch_size), is_below ? "less" : "more", 2 * required));
+                    digits_text(*result_.batch_size), is_below ? "less" : "more", 2 * required));
   }
   if (result_.reference && !result_.passed) advise_faster();
   if (result_.outcome == RcpOutcome::kInterpolated && !result_.passed) {
     advice.push_back(
         fmt::format("or a reference point at batch size {} itself, which would take the place of "
                     "the line between {} and {}: {} runs of the reference implementation",
-                    text(*result_.batch_size), text(result_.between[0]), text(result_.between[1]),
-                    2 * required));
+                    digits_text(*result_.batch_size), digits_text(result_.between[0]),
+                    digits_text(result_.between[1]), 2 * required));
   }
   if (result_.passed && result_.normalization > 1.0) {
     advice.push_back(fmt::format(
@@ -228,10 +226,10 @@ void Test::advise() {
 void Test::advise_faster() {
   const double lacking = result_.reference->least_mean - *result_.submission_mean;
   const auto counted = static_cast<double>(runs_.size() - 2 * kDroppedOnEachSide);
-  result_.advice.push_back(
-      fmt::format("to pass, the mean must rise by {} {} to {}: {} {} more over the {} counted runs",
-                  difference_text(lacking), result_.unit, text(result_.reference->least_mean),
-                  difference_text(lacking * counted), result_.unit, counted));
+  result_.advice.push_back(fmt::format(
+      "to pass, the mean must rise by {} {} to {}: {} {} more over the {} counted runs",
+      difference_text(lacking), result_.unit, digits_text(result_.reference->least_mean),
+      difference_text(lacking * counted), result_.unit, counted));
 }
 
 /// Tells of a point at this very batch size that was left out, and what it would have said.
@@ -243,7 +241,8 @@ void Test::advise_pruned() {
     result_.advice.push_back(
         fmt::format("the reference point at batch size {} (at least {} needed) is pruned, because "
                     "others converge faster; against it the runs would {}",
-                    text(point.batch_size), text(point.least_mean), would_pass ? "pass" : "fail"));
+                    digits_text(point.batch_size), digits_text(point.least_mean),
+                    would_pass ? "pass" : "fail"));
   }
 }
 

@@ -38,7 +38,6 @@ struct RcpResult {
   bool bypassed = false;  ///< passed only because options.bypass was set
   std::string benchmark;
   std::string_view era;  ///< whose statistics: RcpEraFacts::name
-  std::string source;    ///< of the reference points
   std::string unit;
   std::optional<ReferenceSet> points;  ///< of the round, all of them
   std::optional<double> batch_size;

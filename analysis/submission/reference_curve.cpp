@@ -62,6 +62,11 @@ double freedom(const MeanTest& test) {
 
 std::span<const RcpEraFacts> rcp_eras() { return kEras; }
 
+const RcpEraFacts& facts_of(RcpEra era) {
+  return *std::find_if(kEras.begin(), kEras.end(),
+                       [&](const RcpEraFacts& facts) { return facts.era == era; });
+}
+
 const RcpEraFacts* find_rcp_era(std::string_view name) {
   for (const RcpEraFacts& row : kEras) {
     if (row.name == name) return &row;

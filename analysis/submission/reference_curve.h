@@ -29,6 +29,7 @@ struct RcpEraFacts {
 std::span<const RcpEraFacts> rcp_eras();
 /// Null for a name that is none.
 const RcpEraFacts* find_rcp_era(std::string_view name);
+const RcpEraFacts& facts_of(RcpEra era);
 
 /// Of a comparison of two means with one standard deviation for both. Source: training_policies,
 /// appendix on reference convergence points.

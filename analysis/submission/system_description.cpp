@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "analysis/numbers.h"
 #include "analysis/side_files.h"
 #include "analysis/submission/package_facts.h"
 #include "runner/base/strict_json.h"
@@ -181,8 +182,6 @@ std::set<std::string> statuses_meant(const std::string& status) {
   return {};
 }
 
-std::string number_text(double value) { return fmt::format("{:.6g}", value); }
-
 /// One comparison over the logs of a set.
 class Comparison {
  public:
@@ -270,20 +269,20 @@ void compare_with_logs(const SystemDescription& description, const PackageRuns& 
   }
   if (const auto nodes = description.number_of_nodes) {
     const bool is_part = set.folder->scaling == Scaling::kWeak;
-    comparison.compare("system.log-nodes", "number_of_nodes is", number_text(*nodes),
+    comparison.compare("system.log-nodes", "number_of_nodes is", digits_text(*nodes),
                        [&](const PackageLog& log) -> Said {
                          const auto logged = log.number_of_nodes;
                          if (!logged || *logged == *nodes || (is_part && *logged < *nodes))
                            return std::nullopt;
-                         return number_text(*logged);
+                         return digits_text(*logged);
                        });
   }
   if (const auto accelerators = description.accelerators_per_node) {
     comparison.compare("system.log-accelerators", "accelerators_per_node is",
-                       number_text(*accelerators), [&](const PackageLog& log) -> Said {
+                       digits_text(*accelerators), [&](const PackageLog& log) -> Said {
                          const auto logged = log.accelerators_per_node;
                          if (!logged || *logged == *accelerators) return std::nullopt;
-                         return number_text(*logged);
+                         return digits_text(*logged);
                        });
   }
 }

@@ -40,6 +40,19 @@ SystemFacts system_of(const std::vector<double>& times, const std::string& folde
   return analysis::system_facts_of(folder, members, findings);
 }
 
+TEST(OlympicRange, DropsTheFastestAndTheSlowestThatFailuresLeave) {
+  const auto range = [](std::size_t valid, std::size_t failing, std::size_t dropped) {
+    const auto [first, last] = analysis::olympic_range(valid, failing, dropped);
+    return std::pair(first, last);
+  };
+  using Pair = std::pair<std::size_t, std::size_t>;
+  EXPECT_EQ(range(5, 0, 1), Pair(1, 4));
+  EXPECT_EQ(range(4, 1, 1), Pair(1, 4)) << "the failing one was the slowest";
+  EXPECT_EQ(range(3, 2, 1), Pair(0, 0)) << "too many fail";
+  EXPECT_EQ(range(2, 0, 1), Pair(0, 0)) << "nothing is left";
+  EXPECT_EQ(range(38, 2, 4), Pair(4, 36));
+}
+
 TEST(OlympicMean, DropsTheFastestAndTheSlowestRun) {
   EXPECT_DOUBLE_EQ(*system_of({5, 1, 3, 4, 2}).olympic_mean_s, 3.0);
 }

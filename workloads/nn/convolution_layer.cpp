@@ -15,12 +15,6 @@ namespace {
 using dnnl::memory;
 using Arguments = std::unordered_map<int, memory>;
 
-dnnl::primitive_attr user_scratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 /// A tensor in another layout than the one at hand; nothing where they agree.
 class Converted {
  public:

@@ -60,12 +60,6 @@ struct Run {
   }
 };
 
-dnnl::primitive_attr user_scratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 }  // namespace
 
 const char* to_string(ConvolutionTime::Direction direction) {

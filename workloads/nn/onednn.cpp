@@ -109,6 +109,12 @@ dnnl::memory::desc retyped(const dnnl::memory::desc& desc, dnnl::memory::data_ty
   return other;
 }
 
+dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
 void reorder(Device& device, const dnnl::memory::desc& from, const void* src,
              const dnnl::memory::desc& to, void* dst) {
   dnnl::memory in(from, device.engine, const_cast<void*>(src));

@@ -16,7 +16,8 @@ namespace nn {
 /// The library's CPU engine and its one stream. oneDNN uses the calling thread's OpenMP team: one
 /// Device per process, used from one thread.
 struct Device {
-  /// The first one asks the system for the CPU's matrix tiles, or keeps the library from using them.
+  /// The first one asks the system for the CPU's matrix tiles, or keeps the library from using
+  /// them.
   Device();
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
@@ -57,6 +58,9 @@ constexpr dnnl::memory::data_type data_type_of(Precision precision) {
   return precision == Precision::kBf16 ? dnnl::memory::data_type::bf16
                                        : dnnl::memory::data_type::f32;
 }
+
+/// Scratchpads are ours to give: they share the plan's memory.
+dnnl::primitive_attr user_scratchpad();
 
 /// Copies a tensor from one layout and type to another; returns when it is done.
 void reorder(Device& device, const dnnl::memory::desc& from, const void* src,

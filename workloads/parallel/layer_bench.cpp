@@ -10,6 +10,8 @@
 namespace parallel {
 namespace {
 
+using nlohmann::json;
+
 constexpr double kNsPerS = 1e9;
 constexpr int kCopies = 3;
 
@@ -43,8 +45,7 @@ void LayerBench::measure() {
   limit_->measure();
 }
 
-void LayerBench::finish(const nn::Executor& executor, double samples_per_s,
-                        nlohmann::json& result) {
+void LayerBench::finish(const nn::Executor& executor, double samples_per_s, json& result) {
   if (limit_) {
     while (limit_->repetitions() < options_.limit_repetitions) measure();
     const auto mine = static_cast<std::int64_t>(limit_->seconds() * kNsPerS);
@@ -57,7 +58,7 @@ void LayerBench::finish(const nn::Executor& executor, double samples_per_s,
   if (options_.layers) result["layers"] = layers(executor);
 }
 
-nlohmann::json LayerBench::layers(const nn::Executor& executor) const {
+json LayerBench::layers(const nn::Executor& executor) const {
   const double bandwidth = nn::copy_bandwidth(kCopies);
   std::map<std::string, Alone> alone;
   if (limit_) alone = by_layer(limit_->times());
@@ -66,17 +67,17 @@ nlohmann::json LayerBench::layers(const nn::Executor& executor) const {
     peak = std::max(peak, static_cast<double>(one.flops) / one.seconds);
   }
   const auto steps = static_cast<double>(options_.steps);
-  nlohmann::json rows = nlohmann::json::array();
+  json rows = json::array();
   for (const nn::LayerFacts& layer : executor.layers()) {
     const double forward = layer.forward_s / steps, backward = layer.backward_s / steps;
-    nlohmann::json row = {{"name", layer.name},
-                          {"implementation", layer.implementation},
-                          {"forward_ms", 1e3 * forward},
-                          {"backward_ms", 1e3 * backward},
-                          {"megabytes", static_cast<double>(layer.operand_bytes) / 1e6},
-                          {"gflops_per_s", nullptr},
-                          {"limit_ms", nullptr},
-                          {"bound", "memory"}};
+    json row = {{"name", layer.name},
+                {"implementation", layer.implementation},
+                {"forward_ms", 1e3 * forward},
+                {"backward_ms", 1e3 * backward},
+                {"megabytes", static_cast<double>(layer.operand_bytes) / 1e6},
+                {"gflops_per_s", nullptr},
+                {"limit_ms", nullptr},
+                {"bound", layer.forward_flops > 0 ? json() : json("memory")}};
     if (const auto found = alone.find(layer.name); found != alone.end()) {
       const auto flops = static_cast<double>(found->second.flops);
       // Each direction of a convolution moves the operands once.
@@ -90,7 +91,7 @@ nlohmann::json LayerBench::layers(const nn::Executor& executor) const {
   return rows;
 }
 
-nlohmann::json layer_bench_definitions() {
+json layer_bench_definitions() {
   return {
       {"limit_samples_per_s",
        "samples of a step over the time of the library's convolutions alone: forward, gradients of "
@@ -104,7 +105,9 @@ nlohmann::json layer_bench_definitions() {
       {"layers.limit_ms", "all passes of the convolution alone, best times"},
       {"layers.bound",
        "compute where the convolution's FLOPs at the highest rate of any convolution take longer "
-       "than its operands, once per pass, at the bandwidth of a copy; else memory"}};
+       "than its operands, once per pass, at the bandwidth of a copy; else memory. Null for "
+       "products "
+       "that were not measured alone"}};
 }
 
 }  // namespace parallel

@@ -8,7 +8,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
-#include "workloads/nn/residual_network.h"
+#include "workloads/nn/residual_expectations.h"
 
 namespace {
 
@@ -107,14 +107,18 @@ class Bf16Engine : public testing::TestWithParam<Case> {
   void SetUp() override {
     if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   }
+  static Comparison compared(nn::Mode mode) {
+    Comparison comparison(GetParam(), mode);
+    nn::Device device;
+    nn::Executor executor(comparison.net(), options_for(GetParam().batch, GetParam().group), device,
+                          nullptr);
+    comparison.run(executor);
+    return comparison;
+  }
 };
 
 TEST_P(Bf16Engine, AgreesWithItsPlainTwinForwardAndBackward) {
-  Comparison comparison(GetParam(), nn::Mode::kTraining);
-  nn::Device device;
-  nn::Executor executor(comparison.net(), options_for(GetParam().batch, GetParam().group), device,
-                        nullptr);
-  comparison.run(executor);
+  const Comparison comparison = compared(nn::Mode::kTraining);
   EXPECT_LT(comparison.forward_error, kForwardTolerance);
   EXPECT_LT(comparison.rounding_error, kRoundingTolerance);
   EXPECT_GT(comparison.rounding_error, 1e-4) << "is it bfloat16 at all?";
@@ -122,11 +126,7 @@ TEST_P(Bf16Engine, AgreesWithItsPlainTwinForwardAndBackward) {
 }
 
 TEST_P(Bf16Engine, AgreesWithItsPlainTwinWhereStatisticsAreFrozen) {
-  Comparison comparison(GetParam(), nn::Mode::kFrozenStatistics);
-  nn::Device device;
-  nn::Executor executor(comparison.net(), options_for(GetParam().batch, GetParam().group), device,
-                        nullptr);
-  comparison.run(executor);
+  const Comparison comparison = compared(nn::Mode::kFrozenStatistics);
   EXPECT_LT(comparison.forward_error, kForwardTolerance);
   EXPECT_LT(comparison.gradient_error, kFrozenTolerance);
 }
@@ -172,44 +172,12 @@ TEST(Bf16, LeavesNamedLayersInSinglePrecision) {
 
 TEST(Bf16, AddsGradientsOfSeveralPasses) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
-  const Network net = residual::test_network({8, 8}, 16, 2);
-  nn::ExecutorOptions options = options_for(4, 4);
-  options.accumulates = true;
-  nn::Device device;
-  nn::Executor executor(net, options, device, nullptr);
-  load(executor, net, residual::test_parameters(net));
-  const auto run = [&](std::uint64_t seed, bool accumulate) {
-    const Array input = noise(4 * net.shape(0).size(), 1.0, seed);
-    std::copy(input.begin(), input.end(), executor.input().begin());
-    executor.forward(nn::Mode::kTraining);
-    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
-    executor.backward(accumulate, nullptr);
-    return std::vector<float>(executor.parameters().all_gradients().begin(),
-                              executor.parameters().all_gradients().end());
-  };
-  const std::vector<float> first = run(30, false);
-  const std::vector<float> second = run(19, false);
-  run(30, false);
-  const std::vector<float> both = run(19, true);
-  for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], first[i] + second[i]) << i;
+  residual::expect_sum_of_passes({8, 8}, 4, {nn::Precision::kBf16, {}});
 }
 
 TEST(Bf16, GivesASampleTheSameBitsInAnyBatch) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
-  const Network net = residual::test_network({16, 16}, 32, 2);
-  const std::vector<Array> parameters = residual::test_parameters(net);
-  nn::Device device;
-  const Array input = noise(24 * net.shape(0).size(), 1.0, 3);
-  std::vector<float> reference;
-  for (const std::int64_t batch : {24, 12, 6}) {
-    nn::Executor executor(net, options_for(batch, 6), device, nullptr);
-    load(executor, net, parameters);
-    std::copy_n(input.begin(), executor.input().size(), executor.input().begin());
-    executor.forward(nn::Mode::kTraining);
-    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
-    if (reference.empty()) reference = outputs;
-    EXPECT_TRUE(std::equal(outputs.begin(), outputs.end(), reference.begin())) << batch;
-  }
+  residual::expect_same_bits_in_any_batch({nn::Precision::kBf16, {}});
 }
 
 TEST(Bf16, TakesHalfTheMemoryOfActivations) {

@@ -10,7 +10,7 @@
 
 #include "runner/base/error.h"
 #include "workloads/nn/plain_network.h"
-#include "workloads/nn/residual_network.h"
+#include "workloads/nn/residual_expectations.h"
 
 namespace {
 
@@ -179,45 +179,11 @@ TEST(Executor, InferenceUsesTheRunningStatistics) {
 }
 
 TEST(Executor, AccumulatedGradientsOfTwoPassesAreTheirSum) {
-  const Network net =
-      test_network({4, 4}, 16, 2);  // ends in layers of one point, which have taps in the padding
-  nn::Device device;
-  nn::ExecutorOptions options = options_for(2, 2);
-  options.accumulates = true;
-  nn::Executor executor(net, options, device, nullptr);
-  load(executor, net, test_parameters(net));
-  const auto run = [&](std::uint64_t seed, bool accumulate) {
-    const Array input = noise(2 * net.shape(0).size(), 1.0, seed);
-    std::copy(input.begin(), input.end(), executor.input().begin());
-    executor.forward(nn::Mode::kTraining);
-    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
-    executor.backward(accumulate, nullptr);
-    return std::vector<float>(executor.parameters().all_gradients().begin(),
-                              executor.parameters().all_gradients().end());
-  };
-  const std::vector<float> first = run(30, false);
-  const std::vector<float> second = run(19, false);
-  run(30, false);
-  const std::vector<float> both = run(19, true);
-  for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], first[i] + second[i]) << i;
+  // Ends in layers of one point, which have taps in the padding.
+  residual::expect_sum_of_passes({4, 4}, 2, {});
 }
 
-TEST(Executor, GivesASampleTheSameBitsInAnyBatch) {
-  const Network net = test_network({16, 16}, 32, 2);
-  const std::vector<Array> parameters = test_parameters(net);
-  nn::Device device;
-  const Array input = noise(24 * net.shape(0).size(), 1.0, 3);
-  std::vector<float> reference;
-  for (const std::int64_t batch : {24, 12, 6}) {
-    nn::Executor executor(net, options_for(batch, 6), device, nullptr);
-    load(executor, net, parameters);
-    std::copy_n(input.begin(), executor.input().size(), executor.input().begin());
-    executor.forward(nn::Mode::kTraining);
-    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
-    if (reference.empty()) reference = outputs;
-    EXPECT_TRUE(std::equal(outputs.begin(), outputs.end(), reference.begin())) << batch;
-  }
-}
+TEST(Executor, GivesASampleTheSameBitsInAnyBatch) { residual::expect_same_bits_in_any_batch({}); }
 
 /// Gradients of the batch norm in a network of nothing else, by `threads` threads.
 std::vector<float> frozen_gradients(int threads) {

@@ -49,9 +49,13 @@ TEST_F(Bench, TellsTheLimitAndItsFraction) {
 
 TEST_F(Bench, MeasuresNoLimitWhereNobodyAsks) {
   options_.limit_repetitions = 0;
+  options_.layers = true;
   const json result = run();
   EXPECT_FALSE(result.contains("limit_samples_per_s"));
   EXPECT_FALSE(result.contains("fraction_of_limit"));
+  EXPECT_EQ(result["layers"][0]["name"], "conv1");
+  EXPECT_EQ(result["layers"][0]["bound"], nullptr) << "not measured alone";
+  EXPECT_EQ(result["layers"][1]["bound"], "memory");
 }
 
 TEST_F(Bench, ListsLayersWhoseTimesMakeTheStep) {
@@ -65,7 +69,8 @@ TEST_F(Bench, ListsLayersWhoseTimesMakeTheStep) {
     EXPECT_EQ(layer["limit_ms"].is_number(), convolves) << name;
     EXPECT_EQ(layer["gflops_per_s"].is_number(), convolves) << name;
     EXPECT_GT(layer["megabytes"], 0.0) << name;
-    EXPECT_TRUE(layer["bound"] == "compute" || layer["bound"] == "memory") << name;
+    EXPECT_EQ(layer["bound"].is_null(), name == "fc") << name;
+    EXPECT_TRUE(name == "fc" || layer["bound"] == "compute" || layer["bound"] == "memory") << name;
     layers_s += (layer["forward_ms"].get<double>() + layer["backward_ms"].get<double>()) / 1e3;
   }
   const json& breakdown = result["breakdown_s_per_step"];

@@ -1,0 +1,59 @@
+// What holds of the engine in any arithmetic, on the residual network.
+// Hides nothing.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "workloads/nn/residual_network.h"
+
+namespace residual {
+
+/// Gradients of two passes that are added are the sum of those of each.
+inline void expect_sum_of_passes(const std::vector<std::int64_t>& spatial, std::int64_t batch,
+                                 const nn::Arithmetic& arithmetic) {
+  const Network net = test_network(spatial, 16, 2);
+  nn::Device device;
+  nn::ExecutorOptions options = options_for(batch, batch);
+  options.accumulates = true;
+  options.arithmetic = arithmetic;
+  nn::Executor executor(net, options, device, nullptr);
+  load(executor, net, test_parameters(net));
+  const auto run = [&](std::uint64_t seed, bool accumulate) {
+    const Array input = noise(batch * net.shape(0).size(), 1.0, seed);
+    std::copy(input.begin(), input.end(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
+    executor.backward(accumulate, nullptr);
+    return std::vector<float>(executor.parameters().all_gradients().begin(),
+                              executor.parameters().all_gradients().end());
+  };
+  const std::vector<float> first = run(30, false);
+  const std::vector<float> second = run(19, false);
+  run(30, false);
+  const std::vector<float> both = run(19, true);
+  for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], first[i] + second[i]) << i;
+}
+
+inline void expect_same_bits_in_any_batch(const nn::Arithmetic& arithmetic) {
+  const Network net = test_network({16, 16}, 32, 2);
+  const std::vector<Array> parameters = test_parameters(net);
+  nn::Device device;
+  const Array input = noise(24 * net.shape(0).size(), 1.0, 3);
+  std::vector<float> reference;
+  for (const std::int64_t batch : {24, 12, 6}) {
+    nn::ExecutorOptions options = options_for(batch, 6);
+    options.arithmetic = arithmetic;
+    nn::Executor executor(net, options, device, nullptr);
+    load(executor, net, parameters);
+    std::copy_n(input.begin(), executor.input().size(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+    if (reference.empty()) reference = outputs;
+    EXPECT_TRUE(std::equal(outputs.begin(), outputs.end(), reference.begin())) << batch;
+  }
+}
+
+}  // namespace residual

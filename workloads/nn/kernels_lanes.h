@@ -1,0 +1,109 @@
+// 16 neighbouring channels as one value, from floats and from bfloat16: what the kernels are
+// written in. Hides vector types, rounding, and the bits of a ReLU's signs. As kernels_body.h,
+// whose part it is: compiled once per instruction set, internal linkage, nothing of the standard
+// library.
+#pragma once
+
+#include <immintrin.h>
+
+#include "workloads/nn/kernels.h"
+
+namespace nn {
+namespace {
+
+constexpr int kLanes = 16;
+using Lanes = float __attribute__((vector_size(64), aligned(4)));
+using Mask = int __attribute__((vector_size(64), aligned(4)));
+using Words = std::uint32_t __attribute__((vector_size(64), aligned(4)));
+using Halves = std::uint16_t __attribute__((vector_size(32), aligned(2)));
+
+inline Lanes zero() { return Lanes{}; }
+
+inline Lanes widened(const Halves& halves) {
+  return reinterpret_cast<Lanes>(__builtin_convertvector(halves, Words) << 16);
+}
+
+/// To the nearest, ties to even; what is no number becomes a quiet one of the same sign.
+inline Halves rounded(const Lanes& value) {
+  const Words bits = reinterpret_cast<Words>(value);
+  const Words nearest = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
+  const Mask is_number = value == value;
+  const Words words = is_number ? nearest : (bits >> 16) | 0x40u;
+  return __builtin_convertvector(words, Halves);
+}
+
+/// Bit c: value[c] > 0.
+inline PassedBits signs_of(const Lanes& value) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(value), _mm512_setzero_ps(), _CMP_GT_OQ);
+#else
+  const Mask positive = value > 0.0F;
+  unsigned bits = 0;
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    __m128 four;
+    __builtin_memcpy(&four, reinterpret_cast<const char*>(&positive) + quarter * 16, sizeof four);
+    bits |= static_cast<unsigned>(_mm_movemask_ps(four)) << (quarter * 4);
+  }
+  return static_cast<PassedBits>(bits);
+#endif
+}
+
+/// value[c] where bit c is set, else 0.
+inline Lanes masked(const Lanes& value, PassedBits passed) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Lanes>(_mm512_maskz_mov_ps(passed, reinterpret_cast<__m512>(value)));
+#else
+  const Words lane_bits = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+                           1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  const Mask is_set = (lane_bits & static_cast<std::uint32_t>(passed)) != 0;
+  return is_set ? value : zero();
+#endif
+}
+
+/// Column access for 16 channels side by side.
+struct Full {
+  static Lanes load(const float* from, int /*width*/) {
+    Lanes value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
+  }
+  static Lanes load(const Bf16* from, int /*width*/) {
+    Halves halves;
+    __builtin_memcpy(&halves, from, sizeof halves);
+    return widened(halves);
+  }
+  static void store(float* to, const Lanes& value, int /*width*/) {
+    __builtin_memcpy(to, &value, sizeof value);
+  }
+  static void store(Bf16* to, const Lanes& value, int /*width*/) {
+    const Halves halves = rounded(value);
+    __builtin_memcpy(to, &halves, sizeof halves);
+  }
+};
+
+/// Column access for fewer.
+struct Partial {
+  static Lanes load(const float* from, int width) {
+    Lanes value = zero();
+    for (int lane = 0; lane < width; ++lane) value[lane] = from[lane];
+    return value;
+  }
+  static Lanes load(const Bf16* from, int width) {
+    Halves halves = {};
+    for (int lane = 0; lane < width; ++lane) halves[lane] = from[lane].bits;
+    return widened(halves);
+  }
+  static void store(float* to, const Lanes& value, int width) {
+    for (int lane = 0; lane < width; ++lane) to[lane] = value[lane];
+  }
+  static void store(Bf16* to, const Lanes& value, int width) {
+    const Halves halves = rounded(value);
+    for (int lane = 0; lane < width; ++lane) to[lane].bits = halves[lane];
+  }
+};
+
+// What is not a number must stay so, or a diverged network would look like one that learns nothing.
+inline Lanes relu_of(const Lanes& value) { return value < 0.0F ? zero() : value; }
+
+}  // namespace
+}  // namespace nn
