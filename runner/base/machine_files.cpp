@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <utility>
 
 namespace base {
@@ -63,6 +64,20 @@ std::vector<fs::path> numbered(const fs::path& parent, const std::string& prefix
   return found;
 }
 
+/// How many numbers a list such as "0-3,8" names; 0 for what is none.
+std::int64_t listed(const std::optional<std::string>& line) {
+  std::int64_t count = 0;
+  std::istringstream parts(line.value_or(""));
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t dash = part.find('-');
+    const auto first = leading_integer(part);
+    const auto last = dash == std::string::npos ? first : leading_integer(part.substr(dash + 1));
+    if (!first || !last || *last < *first) return 0;
+    count += *last - *first + 1;
+  }
+  return count;
+}
+
 template <class T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
@@ -102,6 +117,18 @@ Json chosen_word(const std::optional<std::string>& line) {
 
 std::optional<std::int64_t> status_kib(const fs::path& root, const std::string& name) {
   return leading_integer(field(root / "proc/self/status", name, ':'));
+}
+
+std::int64_t cache_bytes(const fs::path& root, int threads) {
+  std::int64_t sum = 0;
+  for (const fs::path& cache : numbered(root / "sys/devices/system/cpu/cpu0/cache", "index")) {
+    const auto level = leading_integer(first_line(cache / "level"));
+    const auto kib = leading_integer(first_line(cache / "size"));
+    const auto sharers = listed(first_line(cache / "shared_cpu_list"));
+    if (!level || *level < 2 || !kib || sharers == 0) continue;
+    sum += *kib * 1024 / sharers * threads;
+  }
+  return sum;
 }
 
 Json machine_file_facts(const fs::path& root) {

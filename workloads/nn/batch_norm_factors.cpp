@@ -16,8 +16,9 @@ void BatchNormFactors::plan(const Operation& operation, std::int64_t padded, std
 }
 
 void BatchNormFactors::plan_backward(Planner& planner) {
-  gamma_target_.plan(planner, channels_ * static_cast<std::int64_t>(sizeof(float)));
-  beta_target_.plan(planner, channels_ * static_cast<std::int64_t>(sizeof(float)));
+  const auto bytes = channels_ * static_cast<std::int64_t>(sizeof(float));
+  gamma_target_.plan(planner, bytes, planner.backward_observation());
+  beta_target_.plan(planner, bytes, planner.backward_observation());
 }
 
 void BatchNormFactors::bind(const Arena& arena, const Kernels& kernels) {

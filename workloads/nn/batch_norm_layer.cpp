@@ -1,9 +1,6 @@
 // Batch norm with residual sum and ReLU, over groups of samples that may lie on several ranks.
 // Hides the order in which activations are gone over: sums are GroupReduction's, what is made of
 // them BatchNormFactors'.
-#include <omp.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -15,22 +12,18 @@
 namespace nn {
 namespace {
 
-/// Bytes of activations that a thread may hope to find in its second cache when it comes back to
-/// them.
-std::int64_t cached_bytes() {
-  constexpr std::int64_t kUsual = 1 << 20;
-  const long bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return bytes > 0 ? static_cast<std::int64_t>(bytes) : kUsual;
-}
-
 template <class T>
 class BatchNormLayer final : public Layer {
  public:
   BatchNormLayer(const Operation& operation, Planner& planner);
   void plan_backward(Planner& planner) override;
   void bind(const Arena& arena) override;
-  void forward(Mode mode) override;
-  void backward(bool accumulate) override;
+  void forward(Mode mode, const Samples& samples) override;
+  void backward(bool accumulate, const Samples& samples) override;
+  void observe(const Samples& samples) override;
+  void settle() override;
+  void observe_gradient(const Samples& samples) override;
+  void settle_gradient(bool accumulate) override;
   bool adds_gradients() const override { return true; }
 
  private:
@@ -45,16 +38,13 @@ class BatchNormLayer final : public Layer {
     return {sample, block, layout_.offset(sample, block),
             factors_.base(group) + static_cast<std::size_t>(block * layout_.width)};
   }
-  /// Calls body(place) for every column.
+  /// Calls body(place) for every column of these samples.
   template <class Body>
-  void for_each_column(const Body& body) const;
-  /// Calls body(group, block) for each group and 16 channels.
-  template <class Body>
-  void for_each_unit(const Body& body) const;
-  /// Calls body(place) for the columns of such a unit.
-  template <class Body>
-  void for_each_sample(std::size_t group, std::int64_t block, const Body& body) const;
-  bool stays_in_cache(std::int64_t arrays) const;
+  void for_each_column(const Samples& samples, const Body& body) const;
+  /// Calls body(group, first, count) for channels that together are all of each group's, once the
+  /// group's sums stand at its root. `before_exchange` is called when this rank's sums are ready.
+  template <class BeforeExchange, class Body>
+  void reduce(Reduction reduction, const BeforeExchange& before_exchange, const Body& body);
 
   double* node(const Place& where) const {
     return reduction_->sample_node(where.sample) + where.block * layout_.width;
@@ -63,13 +53,7 @@ class BatchNormLayer final : public Layer {
     if (passed_ == nullptr) return nullptr;
     return passed_ + (where.sample * layout_.blocks + where.block) * layout_.rows;
   }
-  void forward_groups();
-  void backward_groups(bool accumulate);
-  void take_moments(const Place& where) const;
-  void normalize(const Place& where) const;
-  void sum_gradients(const Place& where) const;
-  void apply_gradient(const Place& where) const;
-  void backward_frozen(bool accumulate);
+  void backward_frozen(const Place& where) const;
   GradientSource<T> gradient_source(const Place& where) const;
   T* residual_gradient(const Place& where) const {
     return diff_residual_ == nullptr ? nullptr : diff_residual_ + where.offset;
@@ -122,22 +106,24 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
   planner.set_parameter_desc(operation.weights, parameter);
   planner.set_parameter_desc(operation.bias, parameter);
   src_buffer_ = planner.value_buffer(operation.src);
-  dst_buffer_ = planner.value_buffer(planner.forward_moment());
+  dst_buffer_ = planner.value_buffer(planner.made());
   if (!planner.training()) return;
   if (operation.relu) {
     const std::int64_t rows = batch_ * layout_.blocks * layout_.rows;
     passed_buffer_ =
         planner.kept(rows * static_cast<std::int64_t>(sizeof(PassedBits)), "signs of activations");
   }
-  nodes_forward_ = planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
-                                     planner.forward_moment(), "batch-norm sums");
+  nodes_forward_ =
+      planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
+                        planner.forward_observation(), planner.forward_moment(), "batch-norm sums");
 }
 
 /// Gradients take the places of those that they are made of, where there are enough.
 template <class T>
 void BatchNormLayer<T>::plan_backward(Planner& planner) {
   nodes_backward_ = planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
-                                      planner.backward_moment(), "batch-norm sums");
+                                      planner.backward_observation(), planner.backward_moment(),
+                                      "batch-norm sums");
   diff_first_ = diff_src_buffer_ = planner.incoming().front();
   planner.contribute_in(operation_.src, diff_first_);
   if (planner.incoming().size() > 1) diff_second_ = planner.incoming()[1];
@@ -171,97 +157,71 @@ void BatchNormLayer<T>::bind(const Arena& arena) {
 
 template <class T>
 template <class Body>
-void BatchNormLayer<T>::for_each_column(const Body& body) const {
+void BatchNormLayer<T>::for_each_column(const Samples& samples, const Body& body) const {
+  const std::int64_t end = samples.first + samples.count;
 #pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t sample = 0; sample < batch_; ++sample) {
+  for (std::int64_t sample = samples.first; sample < end; ++sample) {
     for (std::int64_t block = 0; block < layout_.blocks; ++block) body(place(sample, block));
   }
 }
 
 template <class T>
-template <class Body>
-void BatchNormLayer<T>::for_each_unit(const Body& body) const {
-  const auto groups = static_cast<std::int64_t>(factors_.group_count());
+template <class BeforeExchange, class Body>
+void BatchNormLayer<T>::reduce(Reduction reduction, const BeforeExchange& before_exchange,
+                               const Body& body) {
+  const auto count = static_cast<std::int64_t>(groups_->groups.size());
 #pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t group = 0; group < groups; ++group) {
+  for (std::int64_t group = 0; group < count; ++group) {
     for (std::int64_t block = 0; block < layout_.blocks; ++block) {
-      body(static_cast<std::size_t>(group), block);
+      reduction_->reduce_local(reduction, static_cast<std::size_t>(group), block * layout_.width,
+                               layout_.width);
     }
   }
-}
-
-template <class T>
-template <class Body>
-void BatchNormLayer<T>::for_each_sample(std::size_t group, std::int64_t block,
-                                        const Body& body) const {
-  const BatchGroup& plan = groups_->groups[group];
-  for (std::int64_t i = 0; i < plan.local_count; ++i) {
-    body(place(plan.local_first + i, block));
-  }
-}
-
-/// Whether sums and what follows from them can be done 16 channels after 16 channels, so that the
-/// second look at `arrays` activations finds them in the cache: no group is shared, there is work
-/// for every thread, and a group's channels are few enough.
-template <class T>
-bool BatchNormLayer<T>::stays_in_cache(std::int64_t arrays) const {
-  std::int64_t largest = 0;
-  for (const BatchGroup& group : groups_->groups) {
-    if (group.shared) return false;
-    largest = std::max(largest, group.size);
-  }
-  const std::int64_t units = static_cast<std::int64_t>(groups_->groups.size()) * layout_.blocks;
-  const std::int64_t unit_bytes =
-      largest * layout_.rows * layout_.width * static_cast<std::int64_t>(sizeof(T)) * arrays;
-  static const std::int64_t cache = cached_bytes();
-  return units >= 2 * omp_get_max_threads() && unit_bytes <= cache;
-}
-
-template <class T>
-void BatchNormLayer<T>::forward(Mode mode) {
-  if (mode == Mode::kTraining) return forward_groups();
-  factors_.take_running(mode);
-  for_each_column([this](const Place& where) { normalize(where); });
-}
-
-template <class T>
-void BatchNormLayer<T>::forward_groups() {
-  factors_.start_groups();
-  reduction_->start(forward_memory_);
-  if (stays_in_cache(operation_.residual ? 2 : 1)) {
-    for_each_unit([this](std::size_t group, std::int64_t block) {
-      for_each_sample(group, block, [this](const Place& where) { take_moments(where); });
+  before_exchange();
+  reduction_->reduce_shared(reduction);
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t group = 0; group < count; ++group) {
+    for (std::int64_t block = 0; block < layout_.blocks; ++block) {
       const std::int64_t first = block * layout_.width;
-      reduction_->reduce_channels(Reduction::kMoments, group, first, layout_.width);
-      factors_.set_forward(*reduction_, group, first,
-                           std::min<std::int64_t>(layout_.width, channels_ - first));
-      for_each_sample(group, block, [this](const Place& where) { normalize(where); });
-    });
-  } else {
-    for_each_column([this](const Place& where) { take_moments(where); });
-    reduction_->reduce_local(Reduction::kMoments);
-    reduction_->reduce_shared(Reduction::kMoments);
-    for (std::size_t group = 0; group < factors_.group_count(); ++group) {
-      factors_.set_forward(*reduction_, group, 0, channels_);
+      body(static_cast<std::size_t>(group), first,
+           std::min<std::int64_t>(layout_.width, channels_ - first));
     }
-    for_each_column([this](const Place& where) { normalize(where); });
   }
-  for (std::size_t group = 0; group < factors_.group_count(); ++group)
+}
+
+template <class T>
+void BatchNormLayer<T>::observe(const Samples& samples) {
+  if (samples.first == 0) {
+    factors_.start_groups();
+    reduction_->start(forward_memory_);
+  }
+  for_each_column(samples, [this](const Place& where) {
+    double* const sums = node(where);
+    kernels_.moments(src_ + where.offset, layout_.column(where.block), sums, sums + padded_);
+  });
+}
+
+template <class T>
+void BatchNormLayer<T>::settle() {
+  reduce(
+      Reduction::kMoments, [] {},
+      [this](std::size_t group, std::int64_t first, std::int64_t count) {
+        factors_.set_forward(*reduction_, group, first, count);
+      });
+  for (std::size_t group = 0; group < factors_.group_count(); ++group) {
     factors_.record(*reduction_, group);
+  }
 }
 
 template <class T>
-void BatchNormLayer<T>::take_moments(const Place& where) const {
-  double* const sums = node(where);
-  kernels_.moments(src_ + where.offset, layout_.column(where.block), sums, sums + padded_);
-}
-
-template <class T>
-void BatchNormLayer<T>::normalize(const Place& where) const {
-  kernels_.normalize(src_ + where.offset, residual_ == nullptr ? nullptr : residual_ + where.offset,
-                     dst_ + where.offset, passed(where), layout_.column(where.block),
-                     factors_.mean(where.at), factors_.scale(where.at), factors_.shift(where.at),
-                     operation_.relu);
+void BatchNormLayer<T>::forward(Mode mode, const Samples& samples) {
+  if (mode != Mode::kTraining && samples.first == 0) factors_.take_running(mode);
+  for_each_column(samples, [this](const Place& where) {
+    kernels_.normalize(
+        src_ + where.offset, residual_ == nullptr ? nullptr : residual_ + where.offset,
+        dst_ + where.offset, passed(where), layout_.column(where.block), factors_.mean(where.at),
+        factors_.scale(where.at), factors_.shift(where.at), operation_.relu);
+  });
 }
 
 template <class T>
@@ -271,66 +231,50 @@ GradientSource<T> BatchNormLayer<T>::gradient_source(const Place& where) const {
 }
 
 template <class T>
-void BatchNormLayer<T>::backward(bool accumulate) {
-  reduction_->start(backward_memory_);
-  if (factors_.by_group()) {
-    backward_groups(accumulate);
-  } else {
-    backward_frozen(accumulate);
-  }
+void BatchNormLayer<T>::observe_gradient(const Samples& samples) {
+  if (samples.first == 0) reduction_->start(backward_memory_);
+  for_each_column(samples, [this](const Place& where) {
+    double* const sums = node(where);
+    kernels_.gradient_sums(src_ + where.offset, gradient_source(where), layout_.column(where.block),
+                           factors_.mean(where.at), sums, sums + padded_);
+  });
 }
 
 template <class T>
-void BatchNormLayer<T>::backward_groups(bool accumulate) {
-  if (stays_in_cache(second_ == nullptr ? 2 : 3)) {
-    for_each_unit([this](std::size_t group, std::int64_t block) {
-      for_each_sample(group, block, [this](const Place& where) { sum_gradients(where); });
-      const std::int64_t first = block * layout_.width;
-      reduction_->reduce_channels(Reduction::kSums, group, first, layout_.width);
-      factors_.set_backward(*reduction_, group, first,
-                            std::min<std::int64_t>(layout_.width, channels_ - first));
-      for_each_sample(group, block, [this](const Place& where) { apply_gradient(where); });
+void BatchNormLayer<T>::settle_gradient(bool accumulate) {
+  reduce(
+      Reduction::kSums, [&] { factors_.store_parameter_gradients(*reduction_, accumulate); },
+      [this](std::size_t group, std::int64_t first, std::int64_t count) {
+        factors_.set_backward(*reduction_, group, first, count);
+      });
+}
+
+template <class T>
+void BatchNormLayer<T>::backward(bool accumulate, const Samples& samples) {
+  if (factors_.by_group()) {
+    for_each_column(samples, [this](const Place& where) {
+      kernels_.gradient_apply(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
+                              residual_gradient(where), layout_.column(where.block),
+                              factors_.mean(where.at), factors_.slope(where.at),
+                              factors_.offset(where.at), factors_.tilt(where.at));
     });
-    factors_.store_parameter_gradients(*reduction_, accumulate);
     return;
   }
-  for_each_column([this](const Place& where) { sum_gradients(where); });
-  reduction_->reduce_local(Reduction::kSums);
-  factors_.store_parameter_gradients(*reduction_, accumulate);
-  reduction_->reduce_shared(Reduction::kSums);
-  for (std::size_t group = 0; group < factors_.group_count(); ++group) {
-    factors_.set_backward(*reduction_, group, 0, channels_);
-  }
-  for_each_column([this](const Place& where) { apply_gradient(where); });
-}
-
-template <class T>
-void BatchNormLayer<T>::sum_gradients(const Place& where) const {
-  double* const sums = node(where);
-  kernels_.gradient_sums(src_ + where.offset, gradient_source(where), layout_.column(where.block),
-                         factors_.mean(where.at), sums, sums + padded_);
-}
-
-template <class T>
-void BatchNormLayer<T>::apply_gradient(const Place& where) const {
-  kernels_.gradient_apply(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
-                          residual_gradient(where), layout_.column(where.block),
-                          factors_.mean(where.at), factors_.slope(where.at),
-                          factors_.offset(where.at), factors_.tilt(where.at));
+  if (samples.first == 0) reduction_->start(backward_memory_);
+  for_each_column(samples, [this](const Place& where) { backward_frozen(where); });
+  if (samples.first + samples.count < batch_) return;
+  reduce(
+      Reduction::kSums, [&] { factors_.store_parameter_gradients(*reduction_, accumulate); },
+      [](std::size_t, std::int64_t, std::int64_t) {});
 }
 
 /// Fixed statistics do not depend on the source: its gradient is the output's, scaled as forward.
 template <class T>
-void BatchNormLayer<T>::backward_frozen(bool accumulate) {
-  for_each_column([this](const Place& where) {
-    double* const sums = node(where);
-    kernels_.gradient_frozen(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
-                             residual_gradient(where), layout_.column(where.block),
-                             factors_.mean(where.at), factors_.scale(where.at), sums,
-                             sums + padded_);
-  });
-  reduction_->reduce_local(Reduction::kSums);
-  factors_.store_parameter_gradients(*reduction_, accumulate);
+void BatchNormLayer<T>::backward_frozen(const Place& where) const {
+  double* const sums = node(where);
+  kernels_.gradient_frozen(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
+                           residual_gradient(where), layout_.column(where.block),
+                           factors_.mean(where.at), factors_.scale(where.at), sums, sums + padded_);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the library's convolutions alone take: no training step on it can be faster.
+// What the library's convolutions alone take, over a whole batch each: the yardstick of a step.
 // Hides their primitives and memory.
 #pragma once
 

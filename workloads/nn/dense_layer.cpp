@@ -103,8 +103,8 @@ class DenseLayer final : public Layer {
   DenseLayer(const Operation& operation, Planner& planner);
   void plan_backward(Planner& planner) override;
   void bind(const Arena& arena) override;
-  void forward(Mode mode) override;
-  void backward(bool accumulate) override;
+  void forward(Mode mode, const Samples& samples) override;
+  void backward(bool accumulate, const Samples& samples) override;
   std::string implementation() const override { return "sgemm"; }
 
  private:
@@ -183,7 +183,7 @@ DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
       operation.weights, tap_major(parameters[static_cast<std::size_t>(operation.weights)].shape));
   if (operation.bias >= 0) planner.set_parameter_desc(operation.bias, plain_desc({out_}));
   src_buffer_ = planner.value_buffer(operation.src);
-  dst_buffer_ = planner.value_buffer(planner.forward_moment());
+  dst_buffer_ = planner.value_buffer(planner.made());
   if (!direct()) {
     gathered_buffer_ =
         planner.temporary(gathered_bytes(), planner.forward_moment(), "gathered points");
@@ -266,7 +266,8 @@ void DenseLayer::scatter(std::int64_t point, const float* rows) {
   }
 }
 
-void DenseLayer::forward(Mode /*mode*/) {
+/// All samples at once, as is_dense() promised the pass plan.
+void DenseLayer::forward(Mode /*mode*/, const Samples& /*samples*/) {
   gather(gathered_forward_);
   std::int64_t begun = -1;
   for (const Meeting& meeting : by_dst_) {
@@ -325,7 +326,7 @@ void DenseLayer::backward_data() {
   }
 }
 
-void DenseLayer::backward(bool accumulate) {
+void DenseLayer::backward(bool accumulate, const Samples& /*samples*/) {
   gather(gathered_backward_);
   backward_weights(accumulate);
   if (bias_ != nullptr) backward_bias(accumulate);

@@ -8,17 +8,14 @@
 #include <chrono>
 
 #include "runner/base/error.h"
+#include "workloads/nn/accumulation.h"
+#include "workloads/nn/sliced_primitive.h"
 
 namespace nn {
 namespace {
 
-/// Runs `work`, and adds its seconds to `sum` unless that is null.
-template <class Work>
-void timed(double* sum, const Work& work) {
-  if (sum == nullptr) return work();
-  const auto began = std::chrono::steady_clock::now();
-  work();
-  *sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void require_arithmetic(const Network& network, const ExecutorOptions& options) {
@@ -50,8 +47,8 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
       statistics_(network_) {
   if (options.batch < 1) throw base::ShapeError("executor: a pass needs at least one sample");
   require_arithmetic(network_, options_);
-  const Planner::Options plan = {options.batch, options.training, options.accumulates,
-                                 options.groups, options.arithmetic};
+  const Planner::Options plan = {options.batch,  options.training,   options.accumulates,
+                                 options.groups, options.arithmetic, options.slice_samples};
   planner_ = std::make_unique<Planner>(network_, plan, device, kernels_);
   plan_forward(*planner_);
   if (options.training) plan_backward(*planner_);
@@ -103,36 +100,43 @@ void Executor::bind(StatisticsExchange* exchange) {
                        options_.training ? &options_.groups : nullptr,
                        exchange};
   additions_.resize(operations.size());
-  ready_.assign(operations.size(), 0);
-  std::int64_t ready = 0;
   for (std::size_t i = operations.size(); i-- > 1;) {
     layers_[i]->bind(arena);
-    for (const ParameterId id : {operations[i].weights, operations[i].bias}) {
-      if (id >= 0) ready = std::max(ready, parameters_->prefix(id));
-    }
-    ready_[i] = ready;
     if (!options_.training) continue;
     planner_->at(i);
     const std::vector<BufferId>& parts = planner_->incoming();
     const std::size_t fused = layers_[i]->adds_gradients() ? 2 : 1;
+    const dnnl::memory::desc& desc = planner_->value_desc(static_cast<ValueId>(i));
     for (std::size_t part = fused; part < parts.size(); ++part) {
-      const auto type = planner_->value_desc(static_cast<ValueId>(i)).data_type();
-      additions_[i].push_back({arena.at<void>(parts.front()), arena.at<void>(parts[part]),
-                               planner_->memory().bytes(parts.front()),
-                               type == dnnl::memory::data_type::f32});
+      additions_[i].push_back({arena.at<char>(parts.front()), arena.at<char>(parts[part]),
+                               sample_bytes(desc),
+                               desc.data_type() == dnnl::memory::data_type::f32});
     }
+  }
+  std::int64_t ready = 0;
+  for (const PassSegment& segment : planner_->pass().backward()) {
+    for (const PassStep& step : segment.steps) {
+      if (step.work != Work::kRun) continue;
+      const Operation& operation = operations[step.operation];
+      for (const ParameterId id : {operation.weights, operation.bias}) {
+        if (id >= 0) ready = std::max(ready, parameters_->prefix(id));
+      }
+    }
+    ready_.push_back(ready);
   }
 }
 
-void Executor::add(const Addition& addition) const {
+void Executor::add(const Addition& addition, const Samples& samples) const {
+  const std::int64_t first = samples.first * addition.sample_bytes;
+  const std::int64_t bytes = samples.count * addition.sample_bytes;
+  char* const target = addition.target + first;
+  const char* const part = addition.part + first;
   if (addition.is_f32) {
-    kernels_.f32.accumulate(static_cast<float*>(addition.target),
-                            static_cast<const float*>(addition.part),
-                            addition.bytes / static_cast<std::int64_t>(sizeof(float)));
+    add_all(kernels_.f32, reinterpret_cast<float*>(target), reinterpret_cast<const float*>(part),
+            bytes / static_cast<std::int64_t>(sizeof(float)));
   } else {
-    kernels_.bf16.accumulate(static_cast<Bf16*>(addition.target),
-                             static_cast<const Bf16*>(addition.part),
-                             addition.bytes / static_cast<std::int64_t>(sizeof(Bf16)));
+    add_all(kernels_.bf16, reinterpret_cast<Bf16*>(target), reinterpret_cast<const Bf16*>(part),
+            bytes / static_cast<std::int64_t>(sizeof(Bf16)));
   }
 }
 
@@ -175,21 +179,56 @@ void Executor::forward(Mode mode) {
     kernels_.round_to_bf16(at(given_input_), at<Bf16>(planner_->value_buffer(0)),
                            static_cast<std::int64_t>(input().size()));
   }
-  for (std::size_t i = 1; i < layers_.size(); ++i) {
-    timed(layer_seconds_.empty() ? nullptr : &layer_seconds_[i].forward,
-          [&] { layers_[i]->forward(mode); });
+  mode_ = mode;
+  for (const PassSegment& segment : planner_->pass().forward()) {
+    for_each_step(segment, &LayerSeconds::forward,
+                  [&](const PassStep& step, const Samples& samples) {
+                    Layer& layer = *layers_[step.operation];
+                    if (step.work == Work::kRun) return layer.forward(mode, samples);
+                    if (mode == Mode::kTraining) layer.observe(samples);
+                  });
+    if (mode != Mode::kTraining) continue;
+    for (const std::size_t observed : segment.observed) layers_[observed]->settle();
   }
 }
 
 void Executor::backward(bool accumulate, BackwardListener* listener) {
-  for (std::size_t i = layers_.size(); i-- > 1;) {
-    timed(layer_seconds_.empty() ? nullptr : &layer_seconds_[i].backward, [&] {
-      for (const Addition& addition : additions_[i]) {
-        add(addition);
+  const auto& segments = planner_->pass().backward();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    for_each_step(segments[i], &LayerSeconds::backward,
+                  [&](const PassStep& step, const Samples& samples) {
+                    Layer& layer = *layers_[step.operation];
+                    if (step.work == Work::kRun) return layer.backward(accumulate, samples);
+                    if (step.work == Work::kObserve) {
+                      if (mode_ == Mode::kTraining) layer.observe_gradient(samples);
+                      return;
+                    }
+                    for (const Addition& addition : additions_[step.operation])
+                      add(addition, samples);
+                  });
+    if (mode_ == Mode::kTraining) {
+      for (const std::size_t observed : segments[i].observed) {
+        layers_[observed]->settle_gradient(accumulate);
       }
-      layers_[i]->backward(accumulate);
-    });
+    }
     if (listener != nullptr) listener->gradients_ready(ready_[i]);
+  }
+}
+
+template <class Body>
+void Executor::for_each_step(const PassSegment& segment, double LayerSeconds::*direction,
+                             const Body& body) {
+  for (std::int64_t slice = 0; slice < segment.slices.count; ++slice) {
+    const Samples samples = segment.slices.at(slice);
+    for (const PassStep& step : segment.steps) {
+      if (layer_seconds_.empty()) {
+        body(step, samples);
+        continue;
+      }
+      const double began = seconds_now();
+      body(step, samples);
+      layer_seconds_[step.operation].*direction += seconds_now() - began;
+    }
   }
 }
 
@@ -206,8 +245,8 @@ std::int64_t Executor::training_flops() const {
   return 2 * options_.batch * macs;
 }
 
-int Executor::reorders_per_step() const {
-  int reorders = 0;
+std::int64_t Executor::reorders_per_step() const {
+  std::int64_t reorders = 0;
   for (std::size_t i = 1; i < layers_.size(); ++i) reorders += layers_[i]->reorders_per_step();
   return reorders;
 }

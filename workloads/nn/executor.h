@@ -35,6 +35,7 @@ struct ExecutorOptions {
   BatchGroups groups;        ///< training: how the pass's samples fall into batch-norm groups
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
   Arithmetic arithmetic;                    ///< kBf16 needs kAvx512Bf16
+  std::int64_t slice_samples = 0;           ///< most samples of a slice; 0: as caches allow
   bool plan_only = false;                   ///< takes no memory: only memory_bytes() may be asked
   std::shared_ptr<ParameterMemory> memory;  ///< of weights and gradients; null: of its own
 };
@@ -83,7 +84,7 @@ class Executor {
   std::int64_t forward_flops() const;
   std::int64_t training_flops() const;
   /// Layout conversions in one training pass.
-  int reorders_per_step() const;
+  std::int64_t reorders_per_step() const;
   std::vector<LayerFacts> layers() const;
   /// From now on each layer's passes are timed, which takes two looks at the clock each.
   void time_layers();
@@ -92,14 +93,22 @@ class Executor {
   std::map<std::string, std::int64_t> memory_bytes() const;
 
  private:
-  /// Bytes of values of the executor's precision, or of floats behind the last such value.
+  struct LayerSeconds {
+    double forward = 0.0, backward = 0.0;
+  };
+  /// Parts of a gradient, of values of the executor's precision, or of floats behind the last such
+  /// value.
   struct Addition {
-    void* target;
-    const void* part;
-    std::int64_t bytes;
+    char* target;
+    const char* part;
+    std::int64_t sample_bytes;
     bool is_f32;
   };
-  void add(const Addition& addition) const;
+  void add(const Addition& addition, const Samples& samples) const;
+  /// Calls body(step, samples, seconds), seconds being where to count the step's; null without
+  /// timing.
+  template <class Body>
+  void for_each_step(const PassSegment& segment, double LayerSeconds::*direction, const Body& body);
   void plan_forward(Planner& planner);
   void plan_backward(Planner& planner);
   void bind(StatisticsExchange* exchange);
@@ -120,14 +129,11 @@ class Executor {
   std::unique_ptr<Parameters> parameters_;
   RunningStatistics statistics_;
   AlignedFloats block_;
-  std::vector<std::vector<Addition>>
-      additions_;                    ///< before a layer's backward: parts of its gradient to add
-  std::vector<std::int64_t> ready_;  ///< gradient floats final after a layer's backward
+  std::vector<std::vector<Addition>> additions_;  ///< parts of each value's gradient to add
+  std::vector<std::int64_t> ready_;  ///< gradient floats final after a segment's backward
+  Mode mode_ = Mode::kInference;     ///< of the last forward pass
   BufferId output_gradient_ = -1;
-  BufferId given_input_ = -1;  ///< floats, where the first value is none; else -1
-  struct LayerSeconds {
-    double forward = 0.0, backward = 0.0;
-  };
+  BufferId given_input_ = -1;                ///< floats, where the first value is none; else -1
   std::vector<LayerSeconds> layer_seconds_;  ///< empty: not timed
 };
 

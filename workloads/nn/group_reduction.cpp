@@ -49,6 +49,8 @@ GroupReduction::GroupReduction(const BatchGroups& groups, StatisticsExchange* ex
     const BatchGroup& group = groups.groups[g];
     bases_.push_back(slots);
     slots += group.slots();
+    counts_before_.push_back(counts_of(group.before, g));
+    counts_after_.push_back(counts_of(group.after, g));
     for (std::int64_t i = 0; i < group.local_count; ++i) {
       group_of_sample_.push_back(g);
       slot_of_sample_.push_back(static_cast<int>(i));
@@ -62,46 +64,36 @@ std::int64_t GroupReduction::bytes(const BatchGroups& groups, std::int64_t chann
   return slots * 2 * channels * static_cast<std::int64_t>(sizeof(double));
 }
 
-void GroupReduction::start(double* memory) {
-  memory_ = memory;
-  counts_.assign(groups_.groups.size(), {});
-  for (std::size_t g = 0; g < counts_.size(); ++g) {
-    for (const std::int64_t samples : groups_.groups[g].samples) {
-      counts_[g].push_back(static_cast<double>(samples * points_));
-    }
+std::vector<GroupReduction::Counts> GroupReduction::counts_of(const std::vector<Merge>& program,
+                                                              std::size_t group) const {
+  std::vector<std::int64_t> samples = groups_.groups[group].samples;
+  std::vector<Counts> counts;
+  for (const Merge& merge : program) {
+    std::int64_t& left = samples[static_cast<std::size_t>(merge.left)];
+    const std::int64_t right = samples[static_cast<std::size_t>(merge.right)];
+    counts.push_back({static_cast<double>(left * points_), static_cast<double>(right * points_)});
+    left += right;
   }
+  return counts;
 }
 
-void GroupReduction::run(const std::vector<Merge>& program, std::size_t group, Reduction reduction,
-                         std::vector<double>& counts, std::int64_t first,
+void GroupReduction::run(const std::vector<Merge>& program, const std::vector<Counts>& counts,
+                         std::size_t group, Reduction reduction, std::int64_t first,
                          std::int64_t count) const {
-  for (const Merge& merge : program) {
-    double& left_count = counts[static_cast<std::size_t>(merge.left)];
-    const double right_count = counts[static_cast<std::size_t>(merge.right)];
-    const NodePair nodes = {node(group, merge.left) + first, node(group, merge.right) + first,
-                            channels_, count};
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const NodePair nodes = {node(group, program[i].left) + first,
+                            node(group, program[i].right) + first, channels_, count};
     if (reduction == Reduction::kMoments) {
-      merge_moments(nodes, left_count, right_count);
+      merge_moments(nodes, counts[i].left, counts[i].right);
     } else {
       add_nodes(nodes);
     }
-    left_count += right_count;
   }
 }
 
-void GroupReduction::reduce_local(Reduction reduction) {
-  const auto count = static_cast<std::int64_t>(groups_.groups.size());
-#pragma omp parallel for schedule(static)
-  for (std::int64_t at = 0; at < count; ++at) {
-    const auto group = static_cast<std::size_t>(at);
-    run(groups_.groups[group].before, group, reduction, counts_[group], 0, channels_);
-  }
-}
-
-void GroupReduction::reduce_channels(Reduction reduction, std::size_t group, std::int64_t first,
-                                     std::int64_t count) const {
-  std::vector<double> counts = counts_[group];
-  run(groups_.groups[group].before, group, reduction, counts, first, count);
+void GroupReduction::reduce_local(Reduction reduction, std::size_t group, std::int64_t first,
+                                  std::int64_t count) const {
+  run(groups_.groups[group].before, counts_before_[group], group, reduction, first, count);
 }
 
 std::vector<const double*> GroupReduction::local_nodes(std::size_t group) const {
@@ -125,7 +117,7 @@ void GroupReduction::exchange(std::size_t group) {
 void GroupReduction::reduce_shared(Reduction reduction) {
   for (const std::size_t group : exchange_order_) {
     exchange(group);
-    run(groups_.groups[group].after, group, reduction, counts_[group], 0, channels_);
+    run(groups_.groups[group].after, counts_after_[group], group, reduction, 0, channels_);
   }
 }
 

@@ -17,8 +17,7 @@ enum class Reduction {
 };
 
 /// A node has two arrays of `channels` doubles. Use: start(), fill every sample's node,
-/// reduce_local(), [local_nodes()], reduce_shared(), root(). Where no group is shared,
-/// reduce_channels() takes the place of both reductions, for some channels at a time.
+/// reduce_local() for all channels of all groups, [local_nodes()], reduce_shared(), root().
 class GroupReduction {
  public:
   /// points: values per channel and sample. groups and exchange outlive this; exchange may be null
@@ -28,7 +27,7 @@ class GroupReduction {
   /// Memory that start() needs.
   static std::int64_t bytes(const BatchGroups& groups, std::int64_t channels);
 
-  void start(double* memory);
+  void start(double* memory) { memory_ = memory; }
   double* sample_node(std::int64_t sample) const {
     return node(group_of(sample), slot_of_sample_[static_cast<std::size_t>(sample)]);
   }
@@ -36,11 +35,10 @@ class GroupReduction {
   std::size_t group_of(std::int64_t sample) const {
     return group_of_sample_[static_cast<std::size_t>(sample)];
   }
-  void reduce_local(Reduction reduction);
-  /// The whole tree of `group`, which is not shared, for the channels [first, first + count) alone.
-  /// May be called from several threads for different channels.
-  void reduce_channels(Reduction reduction, std::size_t group, std::int64_t first,
-                       std::int64_t count) const;
+  /// Adds up this rank's nodes of `group` for the channels [first, first + count) alone. May be
+  /// called from several threads for different channels.
+  void reduce_local(Reduction reduction, std::size_t group, std::int64_t first,
+                    std::int64_t count) const;
   /// Nodes that together hold each of this rank's samples of `group` once; between the two
   /// reductions.
   std::vector<const double*> local_nodes(std::size_t group) const;
@@ -53,8 +51,13 @@ class GroupReduction {
   double* node(std::size_t group, int slot) const {
     return memory_ + (bases_[group] + slot) * 2 * channels_;
   }
-  void run(const std::vector<Merge>& program, std::size_t group, Reduction reduction,
-           std::vector<double>& counts, std::int64_t first, std::int64_t count) const;
+  /// Values per channel below the two nodes of an addition.
+  struct Counts {
+    double left = 0.0, right = 0.0;
+  };
+  std::vector<Counts> counts_of(const std::vector<Merge>& program, std::size_t group) const;
+  void run(const std::vector<Merge>& program, const std::vector<Counts>& counts, std::size_t group,
+           Reduction reduction, std::int64_t first, std::int64_t count) const;
   void exchange(std::size_t group);
 
   const BatchGroups& groups_;
@@ -64,7 +67,7 @@ class GroupReduction {
   std::vector<std::int64_t> bases_;
   std::vector<std::size_t> exchange_order_, group_of_sample_;
   std::vector<int> slot_of_sample_;
-  std::vector<std::vector<double>> counts_;  ///< values per channel below each node, by group
+  std::vector<std::vector<Counts>> counts_before_, counts_after_;  ///< by group, then addition
   std::vector<double> sent_;
 };
 

@@ -15,6 +15,7 @@
 #include "workloads/nn/network.h"
 #include "workloads/nn/onednn.h"
 #include "workloads/nn/parameters.h"
+#include "workloads/nn/pass_plan.h"
 #include "workloads/nn/running_statistics.h"
 
 namespace nn {
@@ -33,7 +34,8 @@ inline constexpr std::int64_t kLeastRows = 16;
 /// Convolutions that give at most so many points per channel are matrix products.
 inline constexpr std::int64_t kFewPoints = 4;
 
-/// The plan in the making. Operation i runs forward at moment i and backward at moment 2 n - 1 - i.
+/// The plan in the making. Moments are the pass plan's segments, first those forward, then those
+/// backward: what one segment uses is alive together.
 class Planner {
  public:
   struct Options {
@@ -42,13 +44,15 @@ class Planner {
     bool accumulates = false;  ///< several passes make one step
     BatchGroups groups;        ///< training only
     Arithmetic arithmetic;
+    std::int64_t slice_samples = 0;  ///< as PassOptions has it
   };
   Planner(const Network& network, const Options& options, Device& device, const Kernels& kernels);
 
   const Network& network() const { return network_; }
   std::int64_t batch() const { return options_.batch; }
   bool training() const { return options_.training; }
-  bool accumulates() const { return options_.accumulates; }
+  /// Whether the operation at hand adds its gradients of parameters to what is there.
+  bool accumulates() const { return options_.accumulates || backward_slices().count > 1; }
   const BatchGroups& groups() const { return options_.groups; }
   Precision precision() const { return options_.arithmetic.precision; }
   /// Of activations and their gradients.
@@ -60,10 +64,23 @@ class Planner {
   }
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }
-  /// The operation being planned, and its moments.
+  const PassPlan& pass() const { return pass_; }
+  /// The operation being planned, the value that it makes, its moments and slices.
   void at(std::size_t operation) { operation_ = operation; }
-  int forward_moment() const { return static_cast<int>(operation_); }
+  ValueId made() const { return static_cast<ValueId>(operation_); }
+  int forward_moment() const { return pass_.of(operation_).forward; }
   int backward_moment() const { return backward_moment_of(operation_); }
+  const Slices& forward_slices() const {
+    return pass_.forward()[static_cast<std::size_t>(forward_moment())].slices;
+  }
+  const Slices& backward_slices() const {
+    return pass_.backward()[static_cast<std::size_t>(pass_.of(operation_).backward)].slices;
+  }
+  /// When the operation's statistics begin to be gathered.
+  int forward_observation() const { return pass_.of(operation_).observed_forward; }
+  int backward_observation() const {
+    return forward_moments() + pass_.of(operation_).observed_backward;
+  }
 
   // Values. A value's buffer lives from its operation to its last use.
   const dnnl::memory::desc& value_desc(ValueId value) const;
@@ -85,8 +102,11 @@ class Planner {
   /// Adds a part that the caller fills before the backward pass (the loss).
   BufferId contribute_from_outside(ValueId value);
 
-  /// Memory that the operation at hand needs only at `moment`.
-  BufferId temporary(std::int64_t bytes, int moment, const std::string& purpose);
+  /// Memory that the operation at hand needs only at `moment`, or from `first` to `last`.
+  BufferId temporary(std::int64_t bytes, int moment, const std::string& purpose) {
+    return temporary(bytes, moment, moment, purpose);
+  }
+  BufferId temporary(std::int64_t bytes, int first, int last, const std::string& purpose);
   /// Memory from the operation's forward to its backward moment.
   BufferId kept(std::int64_t bytes, const std::string& purpose);
 
@@ -97,12 +117,16 @@ class Planner {
   MemoryPlan& memory() { return memory_; }
 
  private:
-  int backward_moment_of(std::size_t operation) const;
+  int forward_moments() const { return static_cast<int>(pass_.forward().size()); }
+  int backward_moment_of(std::size_t operation) const {
+    return forward_moments() + pass_.of(operation).backward;
+  }
   std::int64_t buffer_bytes(const dnnl::memory::desc& desc) const;
   const Network& network_;
   Options options_;
   Device& device_;
   const Kernels& kernels_;
+  const PassPlan pass_;
   std::size_t operation_ = 0;
   MemoryPlan memory_;
   std::vector<dnnl::memory::desc> value_descs_;
@@ -127,25 +151,34 @@ struct Arena {
 };
 
 /// One operation made runnable. Life: constructor (chooses layouts, forward order), plan_backward
-/// (reverse order, training only), bind (once memory exists), then forward and backward.
+/// (reverse order, training only), bind (once memory exists), then passes: forward and backward for
+/// each slice of samples, in order. Layers that observe are told of their source before forward(),
+/// and of their gradient before backward(), and settle once they have seen all samples; only where
+/// statistics are the batch's.
 class Layer {
  public:
   virtual ~Layer() = default;
   virtual void plan_backward(Planner& planner) = 0;
   virtual void bind(const Arena& arena) = 0;
-  virtual void forward(Mode mode) = 0;
+  virtual void forward(Mode mode, const Samples& samples) = 0;
   /// Writes its parts of the gradients. With `accumulate`, parameter gradients are added to what is
-  /// there.
-  virtual void backward(bool accumulate) = 0;
-  /// Whether backward() itself adds the first two incoming parts of its gradient.
+  /// there; those of the second and later slices always are.
+  virtual void backward(bool accumulate, const Samples& samples) = 0;
+  virtual void observe(const Samples& /*samples*/) {}
+  virtual void settle() {}
+  virtual void observe_gradient(const Samples& /*samples*/) {}
+  virtual void settle_gradient(bool /*accumulate*/) {}
+  /// Whether it adds the first two incoming parts of its gradient itself.
   virtual bool adds_gradients() const { return false; }
   /// Conversions between layouts in one training step: a cost that good plans avoid.
-  virtual int reorders_per_step() const { return 0; }
+  virtual std::int64_t reorders_per_step() const { return 0; }
   /// The library's name for what runs, or "own".
   virtual std::string implementation() const { return "own"; }
 };
 
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner);
+/// Whether it is made of matrix products over all samples of a pass.
+bool is_dense(const Network& network, const Operation& operation, Precision precision);
 
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner);
 /// Convolutions that give few points per channel, and fully connected layers: matrix products.
@@ -157,7 +190,11 @@ std::unique_ptr<Layer> make_global_average_pool(const Operation& operation, Plan
 /// A parameter's gradient as a layer writes it: into place, or beside it and then added.
 class GradientTarget {
  public:
-  void plan(Planner& planner, std::int64_t bytes);
+  void plan(Planner& planner, std::int64_t bytes) {
+    plan(planner, bytes, planner.backward_moment());
+  }
+  /// For a layer that writes it from `first_moment` on.
+  void plan(Planner& planner, std::int64_t bytes, int first_moment);
   void bind(const Arena& arena, ParameterId id, const Kernels& kernels);
   /// Where to write now.
   float* begin(bool accumulate) const { return accumulate ? beside_ : place_; }

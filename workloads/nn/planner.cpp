@@ -1,24 +1,43 @@
 // Lifetimes of values and gradients while a network becomes a schedule.
 // Hides how moments are counted.
+#include <omp.h>
+
 #include <algorithm>
 
 #include "runner/base/error.h"
+#include "runner/base/machine_files.h"
+#include "workloads/nn/accumulation.h"
 #include "workloads/nn/layer.h"
 
 namespace nn {
+namespace {
+
+PassOptions pass_options(const Network& network, const Planner::Options& options) {
+  const Precision precision = options.arithmetic.precision;
+  return {options.batch,
+          bytes_of(precision),
+          omp_get_max_threads(),
+          base::cache_bytes("/", omp_get_max_threads()),
+          options.slice_samples,
+          [&network, precision](const Operation& operation) {
+            return is_dense(network, operation, precision);
+          }};
+}
+
+}  // namespace
 
 Planner::Planner(const Network& network, const Options& options, Device& device,
                  const Kernels& kernels)
-    : network_(network), options_(options), device_(device), kernels_(kernels) {
+    : network_(network),
+      options_(options),
+      device_(device),
+      kernels_(kernels),
+      pass_(network, pass_options(network, options)) {
   const std::size_t count = network.operations().size();
   value_descs_.resize(count);
   value_buffers_.assign(count, -1);
   gradients_.resize(count);
   parameter_descs_.resize(network.parameters().size());
-}
-
-int Planner::backward_moment_of(std::size_t operation) const {
-  return 2 * static_cast<int>(value_descs_.size()) - 1 - static_cast<int>(operation);
 }
 
 std::int64_t Planner::buffer_bytes(const dnnl::memory::desc& desc) const {
@@ -64,16 +83,15 @@ void Planner::contribute_in(ValueId value, BufferId buffer) {
 BufferId Planner::contribute_from_outside(ValueId value) {
   const auto maker = static_cast<std::size_t>(value);
   const int moment = backward_moment_of(maker);
-  gradients_[maker].push_back(memory_.request(buffer_bytes(value_descs_.at(maker)),
-                                              static_cast<int>(value_descs_.size()) - 1, moment,
-                                              "activation gradients"));
+  gradients_[maker].push_back(memory_.request(
+      buffer_bytes(value_descs_.at(maker)), forward_moments() - 1, moment, "activation gradients"));
   return gradients_[maker].back();
 }
 
 const std::vector<BufferId>& Planner::incoming() const { return gradients_.at(operation_); }
 
-BufferId Planner::temporary(std::int64_t bytes, int moment, const std::string& purpose) {
-  return memory_.request(bytes, moment, moment, purpose);
+BufferId Planner::temporary(std::int64_t bytes, int first, int last, const std::string& purpose) {
+  return memory_.request(bytes, first, last, purpose);
 }
 
 BufferId Planner::kept(std::int64_t bytes, const std::string& purpose) {
@@ -85,9 +103,10 @@ void Planner::set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc)
   parameter_descs_.at(static_cast<std::size_t>(id)) = desc;
 }
 
-void GradientTarget::plan(Planner& planner, std::int64_t bytes) {
+void GradientTarget::plan(Planner& planner, std::int64_t bytes, int first_moment) {
   if (!planner.accumulates()) return;
-  buffer_ = planner.temporary(bytes, planner.backward_moment(), "parameter gradients to add");
+  buffer_ = planner.temporary(bytes, first_moment, planner.backward_moment(),
+                              "parameter gradients to add");
 }
 
 void GradientTarget::bind(const Arena& arena, ParameterId id, const Kernels& kernels) {
@@ -98,32 +117,29 @@ void GradientTarget::bind(const Arena& arena, ParameterId id, const Kernels& ker
 }
 
 void GradientTarget::finish(bool accumulate) const {
-  if (accumulate) kernels_->f32.accumulate(place_, beside_, count_);
+  if (accumulate) add_all(kernels_->f32, place_, beside_, count_);
 }
 
-namespace {
-
-/// Whether matrix products beat the library's convolution.
-bool has_few_points(const Operation& operation, const Planner& planner) {
+bool is_dense(const Network& network, const Operation& operation, Precision precision) {
   // Each source point may be copied once: more of them than a strided layer before leaves are too
   // many.
   constexpr std::int64_t kMostSourcePoints = 8 * kFewPoints;
-  if (planner.precision() != Precision::kF32) return false;  // they are products of floats
+  if (operation.kind == OperationKind::kFullyConnected) return true;
+  if (operation.kind != OperationKind::kConvolution) return false;
+  if (precision != Precision::kF32) return false;  // they are products of floats
   return operation.dst.points() <= kFewPoints &&
-         planner.network().shape(operation.src).points() <= kMostSourcePoints;
+         network.shape(operation.src).points() <= kMostSourcePoints;
 }
-
-}  // namespace
 
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) {
   switch (operation.kind) {
     case OperationKind::kInput:
       break;  // the executor's own
     case OperationKind::kConvolution:
-      return has_few_points(operation, planner) ? make_dense(operation, planner)
-                                                : make_convolution(operation, planner);
     case OperationKind::kFullyConnected:
-      return make_dense(operation, planner);
+      return is_dense(planner.network(), operation, planner.precision())
+                 ? make_dense(operation, planner)
+                 : make_convolution(operation, planner);
     case OperationKind::kBatchNorm:
       return make_batch_norm(operation, planner);
     case OperationKind::kMaxPool:

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "workloads/nn/layer.h"
+#include "workloads/nn/sliced_primitive.h"
 
 namespace nn {
 namespace {
@@ -15,73 +16,85 @@ class MaxPoolLayer final : public Layer {
   MaxPoolLayer(const Operation& operation, Planner& planner)
       : operation_(operation),
         device_(planner.device()),
+        training_(planner.training()),
         src_desc_(planner.value_desc(operation.src)) {
     translated("max pool " + operation.name, [&] { plan_forward(planner); });
   }
 
   void plan_backward(Planner& planner) override {
+    translated("max pool " + operation_.name, [&] {
+      std::vector<Operand> operands = {{DNNL_ARG_DIFF_DST, dst_desc_},
+                                       {DNNL_ARG_DIFF_SRC, src_desc_, true, true}};
+      if (has_workspace()) operands.push_back({DNNL_ARG_WORKSPACE, workspace_desc_});
+      backward_.plan(
+          planner, planner.backward_slices(), planner.backward_moment(),
+          [this](std::int64_t samples) { return backward_desc(samples); }, operands);
+    });
     diff_dst_buffer_ = planner.incoming().front();
     diff_src_buffer_ = planner.contribute(operation_.src);
-    translated("max pool " + operation_.name, [&] {
-      const dnnl::pooling_backward::desc description(
-          dnnl::algorithm::pooling_max, src_desc_, forward_desc_->dst_desc(), operation_.stride,
-          operation_.kernel, operation_.padding.begin, operation_.padding.end);
-      backward_desc_.emplace(description, device_.engine, *forward_desc_);
-    });
   }
 
   void bind(const Arena& arena) override {
-    memory workspace;
-    if (workspace_buffer_ >= 0) {
-      workspace =
-          memory(forward_desc_->workspace_desc(), device_.engine, arena.at(workspace_buffer_));
-    }
-    forward_ = dnnl::pooling_forward(*forward_desc_);
-    forward_arguments_ = {
-        {DNNL_ARG_SRC, memory(src_desc_, device_.engine, arena.at(src_buffer_))},
-        {DNNL_ARG_DST, memory(forward_desc_->dst_desc(), device_.engine, arena.at(dst_buffer_))}};
-    if (workspace) forward_arguments_[DNNL_ARG_WORKSPACE] = workspace;
-    if (!backward_desc_) return;
-    backward_ = dnnl::pooling_backward(*backward_desc_);
-    backward_arguments_ = {
-        {DNNL_ARG_DIFF_DST,
-         memory(forward_desc_->dst_desc(), device_.engine, arena.at(diff_dst_buffer_))},
-        {DNNL_ARG_DIFF_SRC, memory(src_desc_, device_.engine, arena.at(diff_src_buffer_))},
-        {DNNL_ARG_WORKSPACE, workspace}};
+    void* const workspace = arena.at<void>(workspace_buffer_);
+    forward_.bind(arena, device_,
+                  {arena.at<void>(src_buffer_), arena.at<void>(dst_buffer_), workspace});
+    if (!backward_.planned()) return;
+    backward_.bind(arena, device_,
+                   {arena.at<void>(diff_dst_buffer_), arena.at<void>(diff_src_buffer_), workspace});
   }
 
-  void forward(Mode /*mode*/) override { forward_.execute(device_.stream, forward_arguments_); }
-  void backward(bool /*accumulate*/) override {
-    backward_.execute(device_.stream, backward_arguments_);
-  }
-  std::string implementation() const override { return forward_desc_->impl_info_str(); }
+  void forward(Mode /*mode*/, const Samples& samples) override { forward_.run(samples); }
+  void backward(bool /*accumulate*/, const Samples& samples) override { backward_.run(samples); }
+  std::string implementation() const override { return forward_.implementation(); }
 
  private:
-  void plan_forward(Planner& planner) {
+  dnnl::pooling_forward::primitive_desc forward_desc(std::int64_t samples) const {
     const auto kind =
-        planner.training() ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    const dnnl::pooling_forward::desc description(
-        kind, dnnl::algorithm::pooling_max, src_desc_,
-        any_desc(batch_dims(planner.batch(), operation_.dst), src_desc_.data_type()),
-        operation_.stride, operation_.kernel, operation_.padding.begin, operation_.padding.end);
-    forward_desc_.emplace(description, device_.engine);
+        training_ ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+    return {
+        {kind, dnnl::algorithm::pooling_max, with_samples(src_desc_, samples),
+         any_desc(batch_dims(samples, operation_.dst), src_desc_.data_type()), operation_.stride,
+         operation_.kernel, operation_.padding.begin, operation_.padding.end},
+        user_scratchpad(),
+        device_.engine};
+  }
+  dnnl::pooling_backward::primitive_desc backward_desc(std::int64_t samples) const {
+    return {{dnnl::algorithm::pooling_max, with_samples(src_desc_, samples),
+             with_samples(dst_desc_, samples), operation_.stride, operation_.kernel,
+             operation_.padding.begin, operation_.padding.end},
+            user_scratchpad(),
+            device_.engine,
+            forward_desc(samples)};
+  }
+  bool has_workspace() const { return workspace_desc_.get_size() > 0; }
+
+  void plan_forward(Planner& planner) {
+    const auto first = forward_desc(planner.forward_slices().sizes().front());
+    dst_desc_ = with_samples(first.dst_desc(), planner.batch());
+    std::vector<Operand> operands = {{DNNL_ARG_SRC, src_desc_},
+                                     {DNNL_ARG_DST, dst_desc_, true, true}};
+    if (first.workspace_desc().get_size() > 0) {
+      workspace_desc_ = with_samples(first.workspace_desc(), planner.batch());
+      operands.push_back({DNNL_ARG_WORKSPACE, workspace_desc_, true, true});
+      workspace_buffer_ =
+          planner.kept(static_cast<std::int64_t>(workspace_desc_.get_size()), "pooling workspaces");
+    }
+    forward_.plan(
+        planner, planner.forward_slices(), planner.forward_moment(),
+        [this](std::int64_t samples) { return forward_desc(samples); }, operands);
     planner.use_value(operation_.src, false);
-    planner.define_value(forward_desc_->dst_desc());
+    planner.define_value(dst_desc_);
     src_buffer_ = planner.value_buffer(operation_.src);
-    dst_buffer_ = planner.value_buffer(planner.forward_moment());
-    const auto workspace = static_cast<std::int64_t>(forward_desc_->workspace_desc().get_size());
-    if (workspace > 0) workspace_buffer_ = planner.kept(workspace, "pooling workspaces");
+    dst_buffer_ = planner.value_buffer(planner.made());
   }
 
   const Operation operation_;
   Device& device_;
-  memory::desc src_desc_;
-  std::optional<dnnl::pooling_forward::primitive_desc> forward_desc_;
-  std::optional<dnnl::pooling_backward::primitive_desc> backward_desc_;
+  const bool training_;
+  memory::desc src_desc_, dst_desc_, workspace_desc_;
+  SlicedPrimitive forward_, backward_;
   BufferId src_buffer_ = -1, dst_buffer_ = -1, workspace_buffer_ = -1;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
-  dnnl::primitive forward_, backward_;
-  std::unordered_map<int, memory> forward_arguments_, backward_arguments_;
 };
 
 /// Gives floats, whatever it is given: what follows are products that cost little.
@@ -96,7 +109,7 @@ class GlobalAveragePoolLayer final : public Layer {
     planner.use_value(operation.src, false);
     planner.define_value(plain_desc(batch_dims(batch_, operation.dst)));
     src_buffer_ = planner.value_buffer(operation.src);
-    dst_buffer_ = planner.value_buffer(planner.forward_moment());
+    dst_buffer_ = planner.value_buffer(planner.made());
   }
 
   void plan_backward(Planner& planner) override {
@@ -111,9 +124,10 @@ class GlobalAveragePoolLayer final : public Layer {
     diff_src_ = arena.at<T>(diff_src_buffer_);
   }
 
-  void forward(Mode /*mode*/) override {
+  void forward(Mode /*mode*/, const Samples& samples) override {
+    const std::int64_t end = samples.first + samples.count;
 #pragma omp parallel for collapse(2) schedule(static)
-    for (std::int64_t sample = 0; sample < batch_; ++sample) {
+    for (std::int64_t sample = samples.first; sample < end; ++sample) {
       for (std::int64_t block = 0; block < layout_.blocks; ++block) {
         float mean[kColumnWidth];
         const Column column = layout_.column(block);
@@ -126,10 +140,11 @@ class GlobalAveragePoolLayer final : public Layer {
     }
   }
 
-  void backward(bool /*accumulate*/) override {
+  void backward(bool /*accumulate*/, const Samples& samples) override {
     const float share = 1.0F / static_cast<float>(layout_.rows);
+    const std::int64_t end = samples.first + samples.count;
 #pragma omp parallel for collapse(2) schedule(static)
-    for (std::int64_t sample = 0; sample < batch_; ++sample) {
+    for (std::int64_t sample = samples.first; sample < end; ++sample) {
       for (std::int64_t block = 0; block < layout_.blocks; ++block) {
         float value[kColumnWidth] = {};
         const Column column = layout_.column(block);

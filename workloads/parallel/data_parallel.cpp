@@ -27,6 +27,17 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
   return {slice_pass(pass, ranks), pass, config.accumulation};
 }
 
+nn::ExecutorOptions executor_options(const DataParallelConfig& config, const BatchSplit& split,
+                                     int rank) {
+  nn::ExecutorOptions options;
+  options.batch = split.slices[static_cast<std::size_t>(rank)].count;
+  options.accumulates = split.accumulation > 1;
+  options.groups = nn::plan_batch_groups(split.slices, rank, config.bn_group_size);
+  options.instruction_set = config.instruction_set;
+  options.arithmetic = config.arithmetic;
+  return options;
+}
+
 namespace {
 
 /// On a node of its own a replica has large pages, which shared memory lacks on most systems.
@@ -45,12 +56,7 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
       telemetry_(telemetry),
       config_(config),
       split_(split_batch(config, world.size())) {
-  nn::ExecutorOptions options;
-  options.batch = split_.slices[static_cast<std::size_t>(world.rank())].count;
-  options.accumulates = config.accumulation > 1;
-  options.groups = nn::plan_batch_groups(split_.slices, world.rank(), config.bn_group_size);
-  options.instruction_set = config.instruction_set;
-  options.arithmetic = config.arithmetic;
+  nn::ExecutorOptions options = executor_options(config, split_, world.rank());
   groups_per_step_ = options.groups.total * config.accumulation;
   group_exchange_ = std::make_unique<GroupExchange>(world, options.groups);
   memory_ = make_memory(node);

@@ -43,6 +43,9 @@ struct BatchSplit {
 };
 /// Throws ConfigError when the batch does not fit accumulation, groups or ranks.
 BatchSplit split_batch(const DataParallelConfig& config, int ranks);
+/// Of the replica on `rank`; its memory is left to choose.
+nn::ExecutorOptions executor_options(const DataParallelConfig& config, const BatchSplit& split,
+                                     int rank);
 
 /// A replica of the model on this rank. The replicas of a node have one copy of the weights and of
 /// the optimizer's state between them, and share out the sums of gradients and the update.

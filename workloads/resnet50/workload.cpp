@@ -362,13 +362,8 @@ nlohmann::json ResNet50::memory_plan() const {
   if (model_) {
     bytes = model_->executor().memory_bytes();
   } else {
-    nn::ExecutorOptions options;
-    options.batch = split_.slices[static_cast<std::size_t>(around_.world.rank())].count;
-    options.accumulates = split_.accumulation > 1;
-    options.groups =
-        nn::plan_batch_groups(split_.slices, around_.world.rank(), config_.training.bn_group_size);
-    options.instruction_set = base::usable_instruction_set();
-    options.arithmetic = config_.training.arithmetic;
+    nn::ExecutorOptions options =
+        parallel::executor_options(data_parallel_config(config_), split_, around_.world.rank());
     options.plan_only = true;
     nn::Device device;
     bytes = nn::Executor(network_, options, device, nullptr).memory_bytes();

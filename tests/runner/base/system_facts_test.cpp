@@ -174,6 +174,26 @@ TEST(MachineFiles, CountSocketsCoresAndThreads) {
     "governor": "performance", "operating_system": "Own Linux 1"})"));
 }
 
+TEST(MachineFiles, ShareCachesEvenlyAmongTheirCpus) {
+  const TemporaryDirectory root;
+  const auto write = [&](int index, int level, const std::string& size, const std::string& cpus) {
+    const std::string cache =
+        "sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    root.write(cache + "level", std::to_string(level) + "\n");
+    root.write(cache + "size", size + "\n");
+    root.write(cache + "shared_cpu_list", cpus + "\n");
+  };
+  EXPECT_EQ(cache_bytes(root.path(), 2), 0);
+  write(0, 1, "48K", "0");
+  write(1, 1, "32K", "0");
+  write(2, 2, "1024K", "0,8");
+  write(3, 3, "32768K", "0-3,8-11");
+  EXPECT_EQ(cache_bytes(root.path(), 1), (512 + 4096) * 1024);
+  EXPECT_EQ(cache_bytes(root.path(), 4), 4 * (512 + 4096) * 1024);
+  write(3, 3, "32768K", "3-0");
+  EXPECT_EQ(cache_bytes(root.path(), 1), 512 * 1024) << "a list that makes no sense";
+}
+
 TEST(EnvironmentFacts, KeepWhatMovesFiguresAndNoSecret) {
   const char* const environment[] = {"OMP_NUM_THREADS=2",
                                      "ONEDNN_VERBOSE=a=b",

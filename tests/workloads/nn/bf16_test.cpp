@@ -175,6 +175,11 @@ TEST(Bf16, AddsGradientsOfSeveralPasses) {
   residual::expect_sum_of_passes({8, 8}, 4, {nn::Precision::kBf16, {}});
 }
 
+TEST(Bf16, GivesTheSameBitsInSlices) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  residual::expect_same_bits_in_slices({nn::Precision::kBf16, {}});
+}
+
 TEST(Bf16, GivesASampleTheSameBitsInAnyBatch) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   residual::expect_same_bits_in_any_batch({nn::Precision::kBf16, {}});

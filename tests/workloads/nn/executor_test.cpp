@@ -30,10 +30,18 @@ struct Case {
   const char* name;
   std::vector<std::int64_t> spatial;
   std::int64_t width, stride, batch, group;
+  std::int64_t slice = 0;  ///< samples of a slice; 0: as many as fit the caches, here all
   friend void PrintTo(const Case& shape, std::ostream* out) { *out << shape.name; }
 };
 
-class Engine : public testing::TestWithParam<Case> {};
+class Engine : public testing::TestWithParam<Case> {
+ protected:
+  static nn::ExecutorOptions options() {
+    nn::ExecutorOptions options = options_for(GetParam().batch, GetParam().group);
+    options.slice_samples = GetParam().slice;
+    return options;
+  }
+};
 
 /// fp32 rounding over a dozen layers, amplified by batch norm; a wrong formula shows at 1e-1.
 constexpr double kForwardTolerance = 2e-5;
@@ -69,7 +77,7 @@ TEST_P(Engine, AgreesWithItsPlainTwinForwardAndBackward) {
   plain::backward(net, parameters, plain_options, upstream, pass);
 
   nn::Device device;
-  nn::Executor executor(net, options_for(c.batch, c.group), device, nullptr);
+  nn::Executor executor(net, options(), device, nullptr);
   load(executor, net, parameters);
   expect_agreement(executor, nn::Mode::kTraining, input, upstream, pass, kGradientTolerance);
   executor.statistics().finish_step(c.batch / c.group);
@@ -95,25 +103,28 @@ TEST_P(Engine, AgreesWithItsPlainTwinWhereStatisticsAreFrozen) {
   plain::backward(net, parameters, plain_options, upstream, pass);
 
   nn::Device device;
-  nn::Executor executor(net, options_for(c.batch, c.group), device, nullptr);
+  nn::Executor executor(net, options(), device, nullptr);
   load(executor, net, parameters);
   set_statistics(executor, plain_options);
   expect_agreement(executor, nn::Mode::kFrozenStatistics, input, upstream, pass, kFrozenTolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Engine,
-                         testing::Values(Case{"square", {12, 12}, 16, 2, 4, 2},
-                                         Case{"one_group", {12, 12}, 16, 1, 6, 6},
-                                         Case{"odd_channels", {9, 13}, 10, 2, 3, 3},
-                                         Case{"down_to_one_point", {4, 4}, 32, 2, 20, 20},
-                                         Case{"many_samples_one_point", {4, 4}, 16, 2, 18, 6},
-                                         Case{"few_points", {8, 8}, 32, 2, 20, 10},
-                                         Case{"few_points_of_odd_channels", {8, 6}, 10, 2, 5, 5},
-                                         Case{"few_points_in_a_row", {2, 8}, 16, 2, 3, 3},
-                                         Case{"single_samples", {16, 16}, 16, 1, 2, 1},
-                                         Case{"volume", {6, 6, 8}, 16, 2, 2, 2},
-                                         Case{"line", {24}, 16, 2, 4, 4}),
-                         [](const auto& named) { return named.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Engine,
+    testing::Values(Case{"square", {12, 12}, 16, 2, 4, 2}, Case{"one_group", {12, 12}, 16, 1, 6, 6},
+                    Case{"odd_channels", {9, 13}, 10, 2, 3, 3},
+                    Case{"down_to_one_point", {4, 4}, 32, 2, 20, 20},
+                    Case{"many_samples_one_point", {4, 4}, 16, 2, 18, 6},
+                    Case{"few_points", {8, 8}, 32, 2, 20, 10},
+                    Case{"few_points_of_odd_channels", {8, 6}, 10, 2, 5, 5},
+                    Case{"few_points_in_a_row", {2, 8}, 16, 2, 3, 3},
+                    Case{"single_samples", {16, 16}, 16, 1, 2, 1},
+                    Case{"sample_by_sample", {12, 12}, 16, 2, 6, 3, 1},
+                    Case{"slices_across_groups", {9, 13}, 10, 2, 8, 4, 3},
+                    Case{"slices_beside_dense_layers", {8, 8}, 32, 2, 20, 10, 8},
+                    Case{"slices_of_volumes", {6, 6, 8}, 16, 2, 5, 5, 2},
+                    Case{"volume", {6, 6, 8}, 16, 2, 2, 2}, Case{"line", {24}, 16, 2, 4, 4}),
+    [](const auto& named) { return named.param.name; });
 
 /// A gradient of sum(outputs * upstream) in the middle of every parameter.
 void expect_central_differences(const Network& net, const plain::Options& options) {
@@ -177,6 +188,8 @@ TEST(Executor, InferenceUsesTheRunningStatistics) {
         kForwardTolerance);
   }
 }
+
+TEST(Executor, GivesTheSameBitsInSlices) { residual::expect_same_bits_in_slices({}); }
 
 TEST(Executor, AccumulatedGradientsOfTwoPassesAreTheirSum) {
   // Ends in layers of one point, which have taps in the padding.

@@ -56,4 +56,36 @@ inline void expect_same_bits_in_any_batch(const nn::Arithmetic& arithmetic) {
   }
 }
 
+/// Outputs have the same bits however a pass is sliced; gradients of weights are other sums of the
+/// same addends.
+inline void expect_same_bits_in_slices(const nn::Arithmetic& arithmetic) {
+  const Network net = test_network({16, 16}, 32, 2);
+  const std::vector<Array> parameters = test_parameters(net);
+  nn::Device device;
+  const Array input = noise(10 * net.shape(0).size(), 1.0, 3);
+  std::vector<float> outputs, gradients;
+  for (const std::int64_t slice : {10, 5, 3, 1}) {
+    nn::ExecutorOptions options = options_for(10, 5);
+    options.arithmetic = arithmetic;
+    options.slice_samples = slice;
+    nn::Executor executor(net, options, device, nullptr);
+    load(executor, net, parameters);
+    std::copy_n(input.begin(), executor.input().size(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
+    const std::vector<float> now(executor.outputs().begin(), executor.outputs().end());
+    executor.backward(false, nullptr);
+    if (outputs.empty()) {
+      outputs = now;
+      gradients.assign(executor.parameters().all_gradients().begin(),
+                       executor.parameters().all_gradients().end());
+    }
+    EXPECT_EQ(now, outputs) << slice;
+    const Array reference(gradients.begin(), gradients.end());
+    const auto all = executor.parameters().all_gradients();
+    EXPECT_LT(plain::relative_l2(std::vector<float>(all.begin(), all.end()), reference), 1e-5)
+        << slice;
+  }
+}
+
 }  // namespace residual

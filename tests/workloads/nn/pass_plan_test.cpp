@@ -1,0 +1,160 @@
+// The order of a pass: what must have happened before what, and how it is sliced.
+#include "workloads/nn/pass_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "workloads/nn/residual_network.h"
+
+namespace {
+
+using nn::Network;
+using nn::OperationKind;
+using nn::PassPlan;
+using nn::PassSegment;
+using nn::PassStep;
+using nn::Slices;
+using nn::Work;
+
+Network network() { return residual::test_network({32, 32}, 16, 2); }
+
+bool is_dense(const nn::Operation& operation) {
+  return operation.kind == OperationKind::kFullyConnected;
+}
+
+PassPlan plan_of(const Network& net, std::int64_t cache_bytes, std::int64_t slice_samples = 0) {
+  return {net, {12, 4, 2, cache_bytes, slice_samples, is_dense}};
+}
+
+/// Where a step stands: its segment, and its place within.
+struct Position {
+  std::size_t segment = 0, place = 0;
+  bool is_before(const Position& other) const {
+    return segment < other.segment || (segment == other.segment && place < other.place);
+  }
+};
+
+/// The one such step; the test fails if there is none, or another.
+Position position(const std::vector<PassSegment>& segments, Work work, std::size_t operation) {
+  Position found;
+  int count = 0;
+  for (std::size_t s = 0; s < segments.size(); ++s) {
+    for (std::size_t i = 0; i < segments[s].steps.size(); ++i) {
+      const PassStep& step = segments[s].steps[i];
+      if (step.work != work || step.operation != operation) continue;
+      found = {s, i};
+      ++count;
+    }
+  }
+  EXPECT_EQ(count, 1) << "operation " << operation;
+  return found;
+}
+
+std::vector<std::size_t> sources(const nn::Operation& operation) {
+  std::vector<std::size_t> all = {static_cast<std::size_t>(operation.src)};
+  if (operation.residual) all.push_back(static_cast<std::size_t>(*operation.residual));
+  return all;
+}
+
+TEST(PassPlan, RunsForwardBehindWhatIsRead) {
+  const Network net = network();
+  const PassPlan plan = plan_of(net, 1 << 20);
+  const auto& operations = net.operations();
+  for (std::size_t i = 1; i < operations.size(); ++i) {
+    const Position here = position(plan.forward(), Work::kRun, i);
+    EXPECT_EQ(static_cast<std::size_t>(plan.of(i).forward), here.segment);
+    for (const std::size_t source : sources(operations[i])) {
+      if (source == 0) continue;
+      EXPECT_TRUE(position(plan.forward(), Work::kRun, source).is_before(here));
+    }
+    if (operations[i].kind != OperationKind::kBatchNorm) continue;
+    const Position observed = position(plan.forward(), Work::kObserve, i);
+    EXPECT_LT(observed.segment, here.segment) << "statistics need all samples";
+    EXPECT_TRUE(
+        position(plan.forward(), Work::kRun, sources(operations[i]).front()).is_before(observed));
+    EXPECT_EQ(static_cast<std::size_t>(plan.of(i).observed_forward), observed.segment);
+  }
+}
+
+TEST(PassPlan, RunsBackwardOnceAllPartsOfTheGradientAreThere) {
+  const Network net = network();
+  const PassPlan plan = plan_of(net, 1 << 20);
+  const auto& operations = net.operations();
+  for (std::size_t i = 1; i < operations.size(); ++i) {
+    const Position here = position(plan.backward(), Work::kRun, i);
+    EXPECT_EQ(static_cast<std::size_t>(plan.of(i).backward), here.segment);
+    const Position gathered = position(plan.backward(), Work::kGather, i);
+    EXPECT_TRUE(gathered.is_before(here));
+    for (std::size_t reader = i + 1; reader < operations.size(); ++reader) {
+      const auto read = sources(operations[reader]);
+      if (std::find(read.begin(), read.end(), i) == read.end()) continue;
+      EXPECT_TRUE(position(plan.backward(), Work::kRun, reader).is_before(gathered));
+    }
+    if (operations[i].kind != OperationKind::kBatchNorm) continue;
+    const Position observed = position(plan.backward(), Work::kObserve, i);
+    EXPECT_TRUE(gathered.is_before(observed));
+    EXPECT_LT(observed.segment, here.segment) << "sums need all samples";
+    EXPECT_EQ(static_cast<std::size_t>(plan.of(i).observed_backward), observed.segment);
+  }
+}
+
+TEST(PassPlan, GivesMatrixProductsAllSamplesAndASegmentOfTheirOwn) {
+  const Network net = network();
+  const PassPlan plan = plan_of(net, 1 << 20, 1);
+  for (const auto* segments : {&plan.forward(), &plan.backward()}) {
+    const PassSegment& segment =
+        (*segments)[position(*segments, Work::kRun, net.operations().size() - 1).segment];
+    EXPECT_EQ(segment.slices.count, 1);
+    int runs = 0;
+    for (const PassStep& step : segment.steps) runs += step.work == Work::kRun ? 1 : 0;
+    EXPECT_EQ(runs, 1);
+  }
+}
+
+TEST(PassPlan, MakesSlicesThatFitTheCache) {
+  const Network net = network();
+  for (const std::int64_t unlimited : {0, 1 << 30}) {
+    const PassPlan plan = plan_of(net, unlimited);
+    for (const PassSegment& segment : plan.forward()) EXPECT_EQ(segment.slices.count, 1);
+  }
+  // The first segment reads 3 and writes 16 channels of 32 x 32 floats for each sample; three
+  // quarters of the cache hold four such samples, or five: four divide 12 and the two threads.
+  const std::int64_t sample = (3 + 16) * 32 * 32 * 4;
+  EXPECT_EQ(plan_of(net, sample * 6).forward().front().slices.count, 3);
+  EXPECT_EQ(plan_of(net, sample * 7).forward().front().slices.count, 3);
+  EXPECT_EQ(plan_of(net, 1).forward().front().slices.count, 12);
+}
+
+TEST(PassPlan, KeepsSlicesLargeBesideTheWeightsWhoseGradientsTheyAddTo) {
+  Network net;
+  auto x = net.input({64, {2, 2}});
+  x = net.convolution(x, {"conv", 64, 3, 1, nn::uniform_padding(2, 1, 1), residual::kSmall});
+  net.convolution(x, {"again", 64, 3, 1, nn::uniform_padding(2, 1, 1), residual::kSmall});
+  const PassPlan plan(net, {512, 4, 1, 1, 0, {}});
+  EXPECT_EQ(plan.forward().front().slices.count, 512);
+  // 147,456 bytes of weights, twice, over 5 arrays of 1,024 bytes for each sample: 57 samples, and
+  // 32 divide the batch.
+  EXPECT_EQ(plan.backward().back().slices.count, 16);
+}
+
+TEST(Slices, CoverTheBatchInOrderWithSizesThatDifferByOne) {
+  for (const std::int64_t batch : {1, 2, 7, 32, 33}) {
+    for (std::int64_t count = 1; count <= batch; ++count) {
+      const Slices slices = {batch, count};
+      std::set<std::int64_t> sizes;
+      std::int64_t next = 0;
+      for (std::int64_t i = 0; i < count; ++i) {
+        EXPECT_EQ(slices.at(i).first, next);
+        sizes.insert(slices.at(i).count);
+        next += slices.at(i).count;
+      }
+      EXPECT_EQ(next, batch);
+      const auto promised = slices.sizes();
+      EXPECT_EQ(sizes, std::set<std::int64_t>(promised.begin(), promised.end()));
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,172 @@
+// Segments and slices.
+// Hides how much of a cache a slice may fill.
+#include "workloads/nn/pass_plan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace nn {
+namespace {
+
+/// Longer segments would keep more buffers alive at a time than the cache holds.
+constexpr std::size_t kMostRuns = 4;
+
+/// The number of slices of at most `largest` samples; if it can be had for slices of more than half
+/// that size, one which gives each thread the same work in each slice.
+std::int64_t even_count(std::int64_t batch, std::int64_t threads, std::int64_t largest) {
+  if (largest >= batch) return 1;
+  for (std::int64_t size = largest; 2 * size > largest; --size) {
+    if (batch % size == 0 && size % threads == 0) return batch / size;
+  }
+  return (batch + largest - 1) / largest;
+}
+
+/// Builds one direction: segments end where an operation needs what all samples have told.
+class SegmentBuilder {
+ public:
+  SegmentBuilder(const Network& network, const PassOptions& options)
+      : network_(network), options_(options) {}
+
+  void run(std::size_t operation) {
+    const Operation& what = network_.operations()[operation];
+    const bool takes_all = options_.takes_all && options_.takes_all(what);
+    const auto& observed = current_.observed;
+    const bool waits = std::find(observed.begin(), observed.end(), operation) != observed.end();
+    if (waits || takes_all || took_all_ || runs_ == kMostRuns) close();
+    took_all_ = takes_all;
+    ++runs_;
+    add(Work::kRun, operation);
+  }
+  void add(Work work, std::size_t operation) {
+    current_.steps.push_back({work, operation});
+    if (work == Work::kObserve) current_.observed.push_back(operation);
+  }
+  /// Segment that the next step falls into.
+  int segment() const { return static_cast<int>(segments_.size()); }
+  std::vector<PassSegment> finish() {
+    close();
+    return std::move(segments_);
+  }
+  void take_gradients_into_account() { backward_ = true; }
+
+ private:
+  void close() {
+    runs_ = 0;
+    if (current_.steps.empty()) return;
+    current_.slices = {options_.batch, took_all_ ? 1 : slice_count()};
+    segments_.push_back(std::exchange(current_, {}));
+  }
+  std::int64_t slice_count() const;
+  std::int64_t bytes_of(ValueId value) const {
+    return network_.shape(value).size() * options_.value_bytes;
+  }
+
+  const Network& network_;
+  const PassOptions& options_;
+  std::vector<PassSegment> segments_;
+  PassSegment current_;
+  bool backward_ = false;
+  bool took_all_ = false;
+  std::size_t runs_ = 0;
+};
+
+/// So many slices that what a segment touches fits into the caches, and that adding up a slice's
+/// gradients of weights is little beside what it is made of.
+std::int64_t SegmentBuilder::slice_count() const {
+  if (options_.slice_samples > 0) {
+    return even_count(options_.batch, options_.threads, options_.slice_samples);
+  }
+  if (options_.cache_bytes <= 0) return 1;
+  std::set<ValueId> values, gradients;
+  std::int64_t weights_bytes = 0;
+  for (const PassStep& step : current_.steps) {
+    if (step.work != Work::kRun) continue;
+    const Operation& operation = network_.operations()[step.operation];
+    auto& results = backward_ ? gradients : values;
+    values.insert(operation.src);
+    results.insert(static_cast<ValueId>(step.operation));
+    if (backward_) gradients.insert(operation.src);
+    if (operation.residual) results.insert(*operation.residual);
+    if (backward_ && operation.weights >= 0) {
+      const auto& weights = network_.parameters()[static_cast<std::size_t>(operation.weights)];
+      weights_bytes =
+          std::max(weights_bytes, weights.count() * static_cast<std::int64_t>(sizeof(float)));
+    }
+  }
+  std::int64_t sample_bytes = 0;
+  for (const ValueId value : values) sample_bytes += bytes_of(value);
+  for (const ValueId value : gradients) sample_bytes += bytes_of(value);
+  if (sample_bytes == 0) return 1;  // nothing runs
+  // What else runs wants some of the cache, too.
+  const std::int64_t share = options_.cache_bytes / 4 * 3;
+  const std::int64_t fitting = std::max<std::int64_t>(1, share / sample_bytes);
+  const std::int64_t worth = 2 * weights_bytes / sample_bytes;
+  return even_count(options_.batch, options_.threads, std::max(fitting, worth));
+}
+
+}  // namespace
+
+Samples Slices::at(std::int64_t slice) const {
+  const std::int64_t first = slice * batch / count;
+  return {first, (slice + 1) * batch / count - first};
+}
+
+std::vector<std::int64_t> Slices::sizes() const {
+  std::vector<std::int64_t> sizes = {batch / count};
+  if (batch % count != 0) sizes.push_back(sizes.front() + 1);
+  return sizes;
+}
+
+PassPlan::PassPlan(const Network& network, const PassOptions& options)
+    : of_(network.operations().size()) {
+  plan_forward(network, options);
+  plan_backward(network, options);
+}
+
+void PassPlan::plan_forward(const Network& network, const PassOptions& options) {
+  const auto& operations = network.operations();
+  SegmentBuilder builder(network, options);
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (i > 0) builder.run(i);
+    of_[i].forward = builder.segment();
+    for (std::size_t reader = i + 1; reader < operations.size(); ++reader) {
+      if (operations[reader].kind != OperationKind::kBatchNorm) continue;
+      if (operations[reader].src != static_cast<ValueId>(i)) continue;
+      builder.add(Work::kObserve, reader);
+      of_[reader].observed_forward = builder.segment();
+    }
+  }
+  forward_ = builder.finish();
+}
+
+void PassPlan::plan_backward(const Network& network, const PassOptions& options) {
+  const auto& operations = network.operations();
+  SegmentBuilder builder(network, options);
+  builder.take_gradients_into_account();
+  const auto complete = [&](std::size_t operation) {
+    if (operation == 0) return;
+    builder.add(Work::kGather, operation);
+    if (operations[operation].kind != OperationKind::kBatchNorm) return;
+    builder.add(Work::kObserve, operation);
+    of_[operation].observed_backward = builder.segment();
+  };
+  // The first operation that reads a value is the last one to give a part of its gradient.
+  std::vector<std::size_t> first_reader(operations.size(), operations.size());
+  for (std::size_t i = operations.size(); i-- > 1;) {
+    first_reader[static_cast<std::size_t>(operations[i].src)] = i;
+    if (operations[i].residual) first_reader[static_cast<std::size_t>(*operations[i].residual)] = i;
+  }
+  complete(operations.size() - 1);
+  for (std::size_t i = operations.size(); i-- > 1;) {
+    builder.run(i);
+    of_[i].backward = builder.segment();
+    for (std::size_t value = i; value-- > 0;) {
+      if (first_reader[value] == i) complete(value);
+    }
+  }
+  of_[0].backward = builder.segment();
+  backward_ = builder.finish();
+}
+
+}  // namespace nn

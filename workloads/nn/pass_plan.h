@@ -1,0 +1,79 @@
+// In which order a pass goes over operations and samples: few samples through several operations,
+// so that each finds in the cache what the one before it wrote. Hides where all samples must have
+// come together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "workloads/nn/network.h"
+
+namespace nn {
+
+/// Neighbouring samples of a pass.
+struct Samples {
+  std::int64_t first = 0, count = 0;
+};
+
+/// A pass in `count` slices of neighbouring samples; sizes differ by at most one.
+struct Slices {
+  std::int64_t batch = 1, count = 1;
+  Samples at(std::int64_t slice) const;
+  /// Of slices: one or two.
+  std::vector<std::int64_t> sizes() const;
+  Samples whole() const { return {0, batch}; }
+};
+
+/// What is done with an operation for the samples of a slice.
+enum class Work {
+  kRun,     ///< its forward or backward pass
+  kGather,  ///< backward: the parts of its value's gradient are all there, to be added up
+  kObserve  ///< batch norm: what its statistics are made of is there
+};
+
+struct PassStep {
+  Work work = Work::kRun;
+  std::size_t operation = 0;
+};
+
+/// Steps that are gone through slice by slice. After the last slice the statistics that were
+/// observed are settled.
+struct PassSegment {
+  std::vector<PassStep> steps;
+  std::vector<std::size_t> observed;  ///< batch norms, in the order of steps
+  Slices slices;
+};
+
+/// Where one operation stands: indices of segments, forward and backward each from 0 on.
+struct SegmentsOf {
+  int forward = 0, backward = 0;
+  int observed_forward = 0, observed_backward = 0;  ///< batch norm
+};
+
+struct PassOptions {
+  std::int64_t batch = 1;
+  std::int64_t value_bytes = 4;  ///< of one number of an activation
+  std::int64_t threads = 1;
+  std::int64_t cache_bytes = 0;    ///< of all threads; 0: unknown, no slices
+  std::int64_t slice_samples = 0;  ///< most samples of a slice, whatever fits; 0: as many as fit
+  /// Operations that take all samples at once.
+  std::function<bool(const Operation&)> takes_all;
+};
+
+class PassPlan {
+ public:
+  PassPlan(const Network& network, const PassOptions& options);
+  const std::vector<PassSegment>& forward() const { return forward_; }
+  const std::vector<PassSegment>& backward() const { return backward_; }
+  const SegmentsOf& of(std::size_t operation) const { return of_.at(operation); }
+
+ private:
+  void plan_forward(const Network& network, const PassOptions& options);
+  void plan_backward(const Network& network, const PassOptions& options);
+  std::vector<PassSegment> forward_, backward_;
+  std::vector<SegmentsOf> of_;
+};
+
+}  // namespace nn

@@ -1,0 +1,154 @@
+// Primitives, slice by slice.
+// Hides the library's memory objects.
+#include "workloads/nn/sliced_primitive.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runner/base/error.h"
+
+namespace nn {
+
+using dnnl::memory;
+
+dnnl::memory::desc with_samples(const memory::desc& desc, std::int64_t samples) {
+  const auto& data = desc.data;
+  const auto& blocking = data.format_desc.blocking;
+  bool is_apart = data.format_kind == dnnl_blocked && data.padded_dims[0] == data.dims[0];
+  for (int block = 0; block < blocking.inner_nblks; ++block) {
+    is_apart = is_apart && blocking.inner_idxs[block] != 0;
+  }
+  for (int axis = 1; axis < data.ndims; ++axis) {
+    is_apart = is_apart && blocking.strides[axis] <= blocking.strides[0];
+  }
+  if (!is_apart) throw base::ShapeError("oneDNN chose a layout that mixes samples");
+  memory::desc other = desc;
+  other.data.dims[0] = other.data.padded_dims[0] = samples;
+  return other;
+}
+
+std::int64_t sample_bytes(const memory::desc& desc) {
+  return desc.data.format_desc.blocking.strides[0] *
+         static_cast<std::int64_t>(memory::data_type_size(desc.data_type()));
+}
+
+void SlicedPrimitive::plan(Planner& planner, const Slices& slices, int moment,
+                           const Describe& describe, std::vector<Operand> operands) {
+  slices_ = slices;
+  operands_ = std::move(operands);
+  std::int64_t scratch_bytes = 0;
+  for (const std::int64_t samples : slices.sizes()) {
+    Variant variant;
+    variant.samples = samples;
+    variant.description = describe(samples);
+    for (const Operand& operand : operands_) {
+      variant.operands.push_back(bound_for(planner, variant, operand, moment));
+    }
+    scratch_bytes = std::max(
+        scratch_bytes, static_cast<std::int64_t>(variant.description.scratchpad_desc().get_size()));
+    variants_.push_back(std::move(variant));
+  }
+  scratch_buffer_ = planner.temporary(scratch_bytes, moment, "scratchpads");
+}
+
+SlicedPrimitive::Bound SlicedPrimitive::bound_for(Planner& planner, const Variant& variant,
+                                                  const Operand& operand, int moment) const {
+  Bound bound;
+  bound.given = operand.by_sample ? with_samples(operand.desc, variant.samples) : operand.desc;
+  bound.wanted = variant.description.query_md(dnnl::query::exec_arg_md, operand.argument);
+  if (bound.given != bound.wanted) {
+    bound.converted_buffer = planner.temporary(static_cast<std::int64_t>(bound.wanted.get_size()),
+                                               moment, "converted layouts");
+  }
+  return bound;
+}
+
+void SlicedPrimitive::bind(const Arena& arena, Device& device, const std::vector<void*>& places) {
+  device_ = &device;
+  places_.clear();
+  for (void* const place : places) places_.push_back(static_cast<char*>(place));
+  const dnnl::engine& engine = device.engine;
+  for (Variant& variant : variants_) {
+    variant.primitive = dnnl::primitive(variant.description.get());
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      Bound& bound = variant.operands[i];
+      if (!bound.is_converted()) continue;
+      bound.converted = memory(bound.wanted, engine, arena.at<void>(bound.converted_buffer));
+      const bool out = operands_[i].written;
+      bound.conversion = dnnl::reorder(dnnl::reorder::primitive_desc(
+          engine, out ? bound.wanted : bound.given, engine, out ? bound.given : bound.wanted));
+    }
+    variant.arguments[DNNL_ARG_SCRATCHPAD] =
+        memory(variant.description.scratchpad_desc(), engine, arena.at<void>(scratch_buffer_));
+  }
+}
+
+std::size_t SlicedPrimitive::variant_of(const Samples& samples) const {
+  for (std::size_t i = 0; i < variants_.size(); ++i) {
+    if (variants_[i].samples == samples.count) return i;
+  }
+  throw base::Error(base::ExitCode::kInternal, "a slice of a size that was not planned");
+}
+
+memory SlicedPrimitive::given_memory(const Bound& bound, std::size_t operand,
+                                     const Samples& samples, void* written_to) const {
+  char* place = places_[operand];
+  if (operands_[operand].by_sample) {
+    place += samples.first * sample_bytes(bound.given);
+  } else if (operands_[operand].written && written_to != nullptr) {
+    place = static_cast<char*>(written_to);
+  }
+  return {bound.given, device_->engine, place};
+}
+
+void SlicedPrimitive::convert_in(Bound& bound, memory given) {
+  bound.conversion.execute(device_->stream,
+                           {{DNNL_ARG_FROM, given}, {DNNL_ARG_TO, bound.converted}});
+}
+
+void SlicedPrimitive::convert_parameters() {
+  for (Variant& variant : variants_) {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      Bound& bound = variant.operands[i];
+      if (!is_parameter(i) || !bound.is_converted()) continue;
+      convert_in(bound, given_memory(bound, i, {}, nullptr));
+    }
+  }
+}
+
+void SlicedPrimitive::run(const Samples& samples, void* written_to) {
+  if (samples.first == 0) convert_parameters();
+  Variant& variant = variants_[variant_of(samples)];
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    Bound& bound = variant.operands[i];
+    const memory given = given_memory(bound, i, samples, written_to);
+    variant.arguments[operands_[i].argument] = bound.is_converted() ? bound.converted : given;
+    if (bound.is_converted() && operands_[i].by_sample && !operands_[i].written) {
+      convert_in(bound, given);
+    }
+  }
+  variant.primitive.execute(device_->stream, variant.arguments);
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    Bound& bound = variant.operands[i];
+    if (!bound.is_converted() || !operands_[i].written) continue;
+    bound.conversion.execute(device_->stream,
+                             {{DNNL_ARG_FROM, bound.converted},
+                              {DNNL_ARG_TO, given_memory(bound, i, samples, written_to)}});
+  }
+}
+
+std::int64_t SlicedPrimitive::reorders() const {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    for (const Variant& variant : variants_) {
+      count += is_parameter(i) && variant.operands[i].is_converted() ? 1 : 0;
+    }
+    if (is_parameter(i)) continue;
+    for (std::int64_t slice = 0; slice < slices_.count; ++slice) {
+      count += variants_[variant_of(slices_.at(slice))].operands[i].is_converted() ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+}  // namespace nn

@@ -1,0 +1,85 @@
+// A primitive of the library that goes over a pass's samples slice by slice.
+// Hides one primitive for each size of slice, where operands stand, scratchpads, and the reorders
+// that the library's choice of layouts makes necessary.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "workloads/nn/layer.h"
+
+namespace nn {
+
+/// What a primitive reads or writes, as the engine keeps it.
+struct Operand {
+  int argument = 0;         ///< DNNL_ARG_...
+  dnnl::memory::desc desc;  ///< of the whole pass, or of a parameter
+  bool by_sample = true;    ///< else the same for all slices
+  bool written = false;
+};
+
+class SlicedPrimitive {
+ public:
+  /// Describes the primitive for so many samples.
+  using Describe = std::function<dnnl::primitive_desc(std::int64_t samples)>;
+  /// `moment`: of all its slices. Throws what `describe` throws.
+  void plan(Planner& planner, const Slices& slices, int moment, const Describe& describe,
+            std::vector<Operand> operands);
+  bool planned() const { return !variants_.empty(); }
+  /// `places`: of the operands, in their order.
+  void bind(const Arena& arena, Device& device, const std::vector<void*>& places);
+  /// `samples` is a slice of the slices planned with. What is not by sample is converted for the
+  /// first one. `written_to` takes the place of the operands that are written and not by sample,
+  /// unless null.
+  void run(const Samples& samples, void* written_to = nullptr);
+
+  /// Conversions between layouts in a pass.
+  std::int64_t reorders() const;
+  std::string implementation() const { return variants_.front().description.impl_info_str(); }
+
+ private:
+  /// An operand for slices of one size.
+  struct Bound {
+    dnnl::memory::desc given, wanted;
+    BufferId converted_buffer = -1;  ///< where they differ
+    dnnl::memory converted;
+    dnnl::primitive conversion;
+    bool is_converted() const { return converted_buffer >= 0; }
+  };
+  struct Variant {
+    std::int64_t samples = 0;
+    dnnl::primitive_desc description;
+    dnnl::primitive primitive;
+    std::vector<Bound> operands;
+    std::unordered_map<int, dnnl::memory> arguments;
+  };
+  bool is_parameter(std::size_t operand) const {
+    return !operands_[operand].by_sample && !operands_[operand].written;
+  }
+  std::size_t variant_of(const Samples& samples) const;
+  Bound bound_for(Planner& planner, const Variant& variant, const Operand& operand,
+                  int moment) const;
+  dnnl::memory given_memory(const Bound& bound, std::size_t operand, const Samples& samples,
+                            void* written_to) const;
+  void convert_in(Bound& bound, dnnl::memory given);
+  void convert_parameters();
+
+  Slices slices_;
+  std::vector<Operand> operands_;
+  std::vector<char*> places_;
+  std::vector<Variant> variants_;
+  BufferId scratch_buffer_ = -1;
+  Device* device_ = nullptr;
+};
+
+/// `desc`, whose first axis is samples one behind the other, for so many of them. Throws ShapeError
+/// for a layout that mixes samples.
+dnnl::memory::desc with_samples(const dnnl::memory::desc& desc, std::int64_t samples);
+/// Bytes from one sample to the next.
+std::int64_t sample_bytes(const dnnl::memory::desc& desc);
+
+}  // namespace nn
