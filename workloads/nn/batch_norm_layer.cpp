@@ -55,9 +55,11 @@ class BatchNormLayer final : public Layer {
   }
   void backward_frozen(const Place& where) const;
   GradientSource<T> gradient_source(const Place& where) const;
-  T* residual_gradient(const Place& where) const {
-    return diff_residual_ == nullptr ? nullptr : diff_residual_ + where.offset;
+  T* kept_gradient(const Place& where) const {
+    return kept_ == nullptr ? nullptr : kept_ + where.offset;
   }
+
+  Residual<T> residual_at(const Place& where, Normalization& norm) const;
 
   const Operation operation_;
   const ColumnKernels<T>& kernels_;
@@ -66,7 +68,9 @@ class BatchNormLayer final : public Layer {
   ChannelLayout layout_;
   BufferId src_buffer_, dst_buffer_, residual_buffer_ = -1, nodes_forward_ = -1,
                                      nodes_backward_ = -1, passed_buffer_ = -1;
-  BufferId diff_first_ = -1, diff_second_ = -1, diff_src_buffer_ = -1, diff_residual_buffer_ = -1;
+  BufferId diff_first_ = -1, diff_second_ = -1, diff_src_buffer_ = -1, kept_buffer_ = -1;
+  bool defers_ = false;                                 ///< its only reader normalises on the way
+  const BatchNormFactors* residual_factors_ = nullptr;  ///< of a residual that is deferred
   const T* src_ = nullptr;
   const T* residual_ = nullptr;
   T* dst_ = nullptr;
@@ -74,7 +78,7 @@ class BatchNormLayer final : public Layer {
   const T* first_ = nullptr;
   const T* second_ = nullptr;
   T* diff_src_ = nullptr;
-  T* diff_residual_ = nullptr;
+  T* kept_ = nullptr;  ///< the sum of the gradient's parts, masked
   double* forward_memory_ = nullptr;
   double* backward_memory_ = nullptr;
   const BatchGroups* groups_ = nullptr;
@@ -98,10 +102,18 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
     if (planner.value_desc(*operation.residual) != desc) {
       throw base::ShapeError(operation.name + ": residual and source differ in layout");
     }
-    planner.use_value(*operation.residual, false);
-    residual_buffer_ = planner.value_buffer(*operation.residual);
+    const Planner::Deferred& deferred = planner.deferred(*operation.residual);
+    residual_factors_ = deferred.factors;
+    const ValueId added = residual_factors_ == nullptr ? *operation.residual : deferred.source;
+    planner.use_value(added, false);
+    residual_buffer_ = planner.value_buffer(added);
   }
-  planner.define_value(desc);
+  defers_ = !operation.relu && !operation.residual && planner.is_residual_alone(planner.made());
+  if (defers_) {
+    planner.defer_value(&factors_, operation.src);
+  } else {
+    planner.define_value(desc);
+  }
   const dnnl::memory::desc parameter = plain_desc({channels_});
   planner.set_parameter_desc(operation.weights, parameter);
   planner.set_parameter_desc(operation.bias, parameter);
@@ -118,22 +130,28 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
                         planner.forward_observation(), planner.forward_moment(), "batch-norm sums");
 }
 
-/// Gradients take the places of those that they are made of, where there are enough.
+/// Where parts of the gradient are added up, or a residual takes it on, the sum is kept in place of
+/// a part; the gradient of the source takes the source's place, or that of a part.
 template <class T>
 void BatchNormLayer<T>::plan_backward(Planner& planner) {
   nodes_backward_ = planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
                                       planner.backward_observation(), planner.backward_moment(),
                                       "batch-norm sums");
-  diff_first_ = diff_src_buffer_ = planner.incoming().front();
-  planner.contribute_in(operation_.src, diff_first_);
+  diff_first_ = planner.incoming().front();
   if (planner.incoming().size() > 1) diff_second_ = planner.incoming()[1];
-  if (operation_.residual) {
-    diff_residual_buffer_ = diff_second_;
-    if (diff_second_ >= 0) {
-      planner.contribute_in(*operation_.residual, diff_second_);
-    } else {
-      diff_residual_buffer_ = planner.contribute(*operation_.residual);
-    }
+  if (operation_.residual || diff_second_ >= 0) {
+    kept_buffer_ = diff_second_ >= 0 ? diff_second_ : diff_first_;
+  }
+  if (operation_.residual) planner.contribute_in(*operation_.residual, kept_buffer_);
+  if (operation_.src != 0 && planner.is_read_once(operation_.src)) {
+    diff_src_buffer_ = src_buffer_;
+  } else if (kept_buffer_ != diff_first_) {
+    diff_src_buffer_ = diff_first_;
+  }
+  if (diff_src_buffer_ >= 0) {
+    planner.contribute_in(operation_.src, diff_src_buffer_);
+  } else {
+    diff_src_buffer_ = planner.contribute(operation_.src);
   }
   factors_.plan_backward(planner);
 }
@@ -147,7 +165,7 @@ void BatchNormLayer<T>::bind(const Arena& arena) {
   first_ = arena.at<T>(diff_first_);
   second_ = arena.at<T>(diff_second_);
   diff_src_ = arena.at<T>(diff_src_buffer_);
-  diff_residual_ = arena.at<T>(diff_residual_buffer_);
+  kept_ = arena.at<T>(kept_buffer_);
   forward_memory_ = arena.at<double>(nodes_forward_);
   backward_memory_ = arena.at<double>(nodes_backward_);
   factors_.bind(arena, all_kernels_);
@@ -216,12 +234,22 @@ void BatchNormLayer<T>::settle() {
 template <class T>
 void BatchNormLayer<T>::forward(Mode mode, const Samples& samples) {
   if (mode != Mode::kTraining && samples.first == 0) factors_.take_running(mode);
+  if (defers_) return;
   for_each_column(samples, [this](const Place& where) {
-    kernels_.normalize(
-        src_ + where.offset, residual_ == nullptr ? nullptr : residual_ + where.offset,
-        dst_ + where.offset, passed(where), layout_.column(where.block), factors_.mean(where.at),
-        factors_.scale(where.at), factors_.shift(where.at), operation_.relu);
+    Normalization residual_norm;
+    kernels_.normalize(src_ + where.offset, factors_.norm(where.at),
+                       residual_at(where, residual_norm), dst_ + where.offset, passed(where),
+                       layout_.column(where.block), operation_.relu);
   });
+}
+
+/// What is added at `where`; `norm` is where its normalization is kept, if it has one.
+template <class T>
+Residual<T> BatchNormLayer<T>::residual_at(const Place& where, Normalization& norm) const {
+  if (residual_ == nullptr) return {};
+  if (residual_factors_ == nullptr) return {residual_ + where.offset, nullptr};
+  norm = residual_factors_->norm(where.at);
+  return {residual_ + where.offset, &norm};
 }
 
 template <class T>
@@ -235,8 +263,9 @@ void BatchNormLayer<T>::observe_gradient(const Samples& samples) {
   if (samples.first == 0) reduction_->start(backward_memory_);
   for_each_column(samples, [this](const Place& where) {
     double* const sums = node(where);
-    kernels_.gradient_sums(src_ + where.offset, gradient_source(where), layout_.column(where.block),
-                           factors_.mean(where.at), sums, sums + padded_);
+    kernels_.gradient_sums(src_ + where.offset, gradient_source(where), kept_gradient(where),
+                           layout_.column(where.block), factors_.mean(where.at), sums,
+                           sums + padded_);
   });
 }
 
@@ -253,10 +282,13 @@ template <class T>
 void BatchNormLayer<T>::backward(bool accumulate, const Samples& samples) {
   if (factors_.by_group()) {
     for_each_column(samples, [this](const Place& where) {
-      kernels_.gradient_apply(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
-                              residual_gradient(where), layout_.column(where.block),
-                              factors_.mean(where.at), factors_.slope(where.at),
-                              factors_.offset(where.at), factors_.tilt(where.at));
+      const GradientSource<T> gradient =
+          kept_ == nullptr ? gradient_source(where)
+                           : GradientSource<T>{kept_gradient(where), nullptr, nullptr};
+      kernels_.gradient_apply(src_ + where.offset, gradient, diff_src_ + where.offset,
+                              layout_.column(where.block), factors_.mean(where.at),
+                              factors_.slope(where.at), factors_.offset(where.at),
+                              factors_.tilt(where.at));
     });
     return;
   }
@@ -273,7 +305,7 @@ template <class T>
 void BatchNormLayer<T>::backward_frozen(const Place& where) const {
   double* const sums = node(where);
   kernels_.gradient_frozen(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
-                           residual_gradient(where), layout_.column(where.block),
+                           kept_gradient(where), layout_.column(where.block),
                            factors_.mean(where.at), factors_.scale(where.at), sums, sums + padded_);
 }
 

@@ -33,6 +33,20 @@ struct GradientSource {
   const PassedBits* passed = nullptr;  ///< where the bit is 0, the gradient is 0; null: no mask
 };
 
+/// (value - mean) * scale + shift, by channel: arrays [width].
+struct Normalization {
+  const float* mean = nullptr;
+  const float* scale = nullptr;
+  const float* shift = nullptr;
+};
+
+/// What a batch norm adds before its ReLU.
+template <class T>
+struct Residual {
+  const T* src = nullptr;               ///< null: nothing
+  const Normalization* norm = nullptr;  ///< that src goes through first; null: none
+};
+
 /// Kernels on activations of one type, float or Bf16; all arithmetic is in float and double. Arrays
 /// marked [width] hold one value per channel of the column, [rows] one per row. Sums run over rows
 /// in a fixed order, in pieces short enough for float, then in double. Gradients may be written in
@@ -41,20 +55,17 @@ template <class T>
 struct ColumnKernels {
   /// Mean and sum of squared distances from it (two passes). mean [width], squares [width].
   void (*moments)(const T* src, const Column& column, double* mean, double* squares);
-  /// dst = relu?((src - mean) * scale + shift + residual?). residual may be null; passed [rows]
-  /// gets the signs of dst unless it is null.
-  void (*normalize)(const T* src, const T* residual, T* dst, PassedBits* passed,
-                    const Column& column, const float* mean, const float* scale, const float* shift,
-                    bool relu);
+  /// dst = relu?(norm(src) + residual?). passed [rows] gets the signs of dst unless it is null.
+  void (*normalize)(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
+                    PassedBits* passed, const Column& column, bool relu);
   /// sum [width] = sum of g, product [width] = sum of g * (src - mean), g being the masked
-  /// gradient.
-  void (*gradient_sums)(const T* src, const GradientSource<T>& gradient, const Column& column,
-                        const float* mean, double* sum, double* product);
-  /// diff_src = slope * g - offset - tilt * (src - mean); g itself goes to diff_residual unless
-  /// null.
+  /// gradient. It goes to `kept` unless that is null, and is summed as it is kept.
+  void (*gradient_sums)(const T* src, const GradientSource<T>& gradient, T* kept,
+                        const Column& column, const float* mean, double* sum, double* product);
+  /// diff_src = slope * g - offset - tilt * (src - mean).
   void (*gradient_apply)(const T* src, const GradientSource<T>& gradient, T* diff_src,
-                         T* diff_residual, const Column& column, const float* mean,
-                         const float* slope, const float* offset, const float* tilt);
+                         const Column& column, const float* mean, const float* slope,
+                         const float* offset, const float* tilt);
   /// Both in one pass where statistics are fixed: the sums as above, diff_src = slope * g; g itself
   /// goes to diff_residual unless null.
   void (*gradient_frozen)(const T* src, const GradientSource<T>& gradient, T* diff_src,

@@ -63,19 +63,29 @@ void moments_of(const T* src, const Column& column, double* mean, double* square
   }
 }
 
+enum class Adds { kNothing, kValue, kNormalized };
+
 /// kKeeps: the signs go to `passed`.
-template <class Access, bool kRelu, bool kResidual, bool kKeeps, class T>
-void normalize_rows(const T* src, const T* residual, T* dst, PassedBits* passed,
-                    const Column& column, const float* mean, const float* scale,
-                    const float* shift) {
+template <class Access, bool kRelu, Adds kAdds, bool kKeeps, class T>
+void normalize_rows(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
+                    PassedBits* passed, const Column& column) {
   const int width = column.width;
-  const Lanes m = Access::load(mean, width);
-  const Lanes s = Access::load(scale, width);
-  const Lanes b = Access::load(shift, width);
+  const Lanes m = Access::load(norm.mean, width);
+  const Lanes s = Access::load(norm.scale, width);
+  const Lanes b = Access::load(norm.shift, width);
+  Lanes other_m = zero(), other_s = zero(), other_b = zero();
+  if (kAdds == Adds::kNormalized) {
+    other_m = Access::load(residual.norm->mean, width);
+    other_s = Access::load(residual.norm->scale, width);
+    other_b = Access::load(residual.norm->shift, width);
+  }
   const auto one = [&](std::int64_t row) {
     const std::int64_t at = row * column.stride;
     Lanes value = (Access::load(src + at, width) - m) * s + b;
-    if (kResidual) value += Access::load(residual + at, width);
+    if (kAdds == Adds::kValue) value += Access::load(residual.src + at, width);
+    if (kAdds == Adds::kNormalized) {
+      value += (Access::load(residual.src + at, width) - other_m) * other_s + other_b;
+    }
     PassedBits signs = 0;
     if (kKeeps) signs = signs_of(value);
     if (kRelu) value = relu_of(value);
@@ -96,20 +106,22 @@ void normalize_rows(const T* src, const T* residual, T* dst, PassedBits* passed,
   }
 }
 
+template <class Access, Adds kAdds, class T>
+void normalize_adding(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
+                      PassedBits* passed, const Column& column, bool relu) {
+  const auto run = [&](auto rows) { rows(src, norm, residual, dst, passed, column); };
+  if (!relu) return run(normalize_rows<Access, false, kAdds, false, T>);
+  if (passed == nullptr) return run(normalize_rows<Access, true, kAdds, false, T>);
+  run(normalize_rows<Access, true, kAdds, true, T>);
+}
+
 template <class Access, class T>
-void normalize_with(const T* src, const T* residual, T* dst, PassedBits* passed,
-                    const Column& column, const float* mean, const float* scale, const float* shift,
-                    bool relu) {
-  const bool keeps = passed != nullptr;
-  const auto run = [&](auto rows) { rows(src, residual, dst, passed, column, mean, scale, shift); };
-  if (residual != nullptr) {
-    if (relu && keeps) return run(normalize_rows<Access, true, true, true, T>);
-    if (relu) return run(normalize_rows<Access, true, true, false, T>);
-    return run(normalize_rows<Access, false, true, false, T>);
-  }
-  if (relu && keeps) return run(normalize_rows<Access, true, false, true, T>);
-  if (relu) return run(normalize_rows<Access, true, false, false, T>);
-  run(normalize_rows<Access, false, false, false, T>);
+void normalize_with(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
+                    PassedBits* passed, const Column& column, bool relu) {
+  const auto run = [&](auto adding) { adding(src, norm, residual, dst, passed, column, relu); };
+  if (residual.src == nullptr) return run(normalize_adding<Access, Adds::kNothing, T>);
+  if (residual.norm == nullptr) return run(normalize_adding<Access, Adds::kValue, T>);
+  run(normalize_adding<Access, Adds::kNormalized, T>);
 }
 
 template <class Access, bool kSecond, bool kMask, class T>
@@ -120,8 +132,8 @@ Lanes gradient_at(const GradientSource<T>& gradient, std::int64_t row, std::int6
   return value;
 }
 
-/// Gives each row's place and gradient to `use` as well. Even and odd rows have sums of their own,
-/// so that additions need not wait for each other.
+/// Sums of what `use` makes of each row's place and gradient. Even and odd rows have sums of their
+/// own, so that additions need not wait for each other.
 template <class Access, bool kSecond, bool kMask, class T, class Use>
 void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const Column& column,
                         const float* mean, double* sum, double* product, const Use& use) {
@@ -134,10 +146,10 @@ void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const C
     Lanes products[2] = {zero(), zero()};
     const auto one = [&](std::int64_t row, Lanes& part, Lanes& product_part) {
       const std::int64_t at = row * column.stride;
-      const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, row, at, width);
+      const Lanes x = Access::load(src + at, width) - m;
+      const Lanes g = use(at, gradient_at<Access, kSecond, kMask>(gradient, row, at, width));
       part += g;
-      product_part += g * (Access::load(src + at, width) - m);
-      use(at, g);
+      product_part += g * x;
     };
     std::int64_t row = begin;
     for (; row + 2 <= end; row += 2) {
@@ -152,8 +164,8 @@ void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const C
 
 template <class Access, bool kSecond, bool kMask, class T>
 void gradient_apply_rows(const T* src, const GradientSource<T>& gradient, T* diff_src,
-                         T* diff_residual, const Column& column, const float* mean,
-                         const float* slope, const float* offset, const float* tilt) {
+                         const Column& column, const float* mean, const float* slope,
+                         const float* offset, const float* tilt) {
   const int width = column.width;
   const Lanes m = Access::load(mean, width);
   const Lanes a = Access::load(slope, width);
@@ -163,7 +175,6 @@ void gradient_apply_rows(const T* src, const GradientSource<T>& gradient, T* dif
     const std::int64_t at = row * column.stride;
     const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, row, at, width);
     const Lanes x = Access::load(src + at, width) - m;
-    if (diff_residual != nullptr) Access::store(diff_residual + at, g, width);
     Access::store(diff_src + at, a * g - b - c * x, width);
   }
 }
@@ -189,14 +200,22 @@ template <class T>
 struct SumsBody {
   const T* src;
   const GradientSource<T>& gradient;
+  T* kept;
   const Column& column;
   const float* mean;
   double* sum;
   double* product;
   template <class Access, bool kSecond, bool kMask>
   void run() const {
-    gradient_sums_rows<Access, kSecond, kMask>(src, gradient, column, mean, sum, product,
-                                               [](std::int64_t, const Lanes&) {});
+    const int width = column.width;
+    const auto sums = [&](const auto& use) {
+      gradient_sums_rows<Access, kSecond, kMask>(src, gradient, column, mean, sum, product, use);
+    };
+    if (kept == nullptr) return sums([](std::int64_t, const Lanes& g) { return g; });
+    sums([&](std::int64_t at, const Lanes& g) {
+      Access::store(kept + at, g, width);
+      return as_stored(kept, g);
+    });
   }
 };
 
@@ -205,13 +224,12 @@ struct ApplyBody {
   const T* src;
   const GradientSource<T>& gradient;
   T* diff_src;
-  T* diff_residual;
   const Column& column;
   const float *mean, *slope, *offset, *tilt;
   template <class Access, bool kSecond, bool kMask>
   void run() const {
-    gradient_apply_rows<Access, kSecond, kMask>(src, gradient, diff_src, diff_residual, column,
-                                                mean, slope, offset, tilt);
+    gradient_apply_rows<Access, kSecond, kMask>(src, gradient, diff_src, column, mean, slope,
+                                                offset, tilt);
   }
 };
 
@@ -234,6 +252,7 @@ struct FrozenBody {
                                                  if (diff_residual != nullptr)
                                                    Access::store(diff_residual + at, g, width);
                                                  Access::store(diff_src + at, a * g, width);
+                                                 return g;
                                                });
   }
 };
@@ -248,28 +267,27 @@ void moments(const T* src, const Column& column, double* mean, double* squares) 
 }
 
 template <class T>
-void normalize(const T* src, const T* residual, T* dst, PassedBits* passed, const Column& column,
-               const float* mean, const float* scale, const float* shift, bool relu) {
+void normalize(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
+               PassedBits* passed, const Column& column, bool relu) {
   if (column.width == kLanes) {
-    normalize_with<Full>(src, residual, dst, passed, column, mean, scale, shift, relu);
+    normalize_with<Full>(src, norm, residual, dst, passed, column, relu);
   } else {
-    normalize_with<Partial>(src, residual, dst, passed, column, mean, scale, shift, relu);
+    normalize_with<Partial>(src, norm, residual, dst, passed, column, relu);
   }
 }
 
 template <class T>
-void gradient_sums(const T* src, const GradientSource<T>& gradient, const Column& column,
+void gradient_sums(const T* src, const GradientSource<T>& gradient, T* kept, const Column& column,
                    const float* mean, double* sum, double* product) {
-  with_case(gradient, column.width, SumsBody<T>{src, gradient, column, mean, sum, product});
+  with_case(gradient, column.width, SumsBody<T>{src, gradient, kept, column, mean, sum, product});
 }
 
 template <class T>
-void gradient_apply(const T* src, const GradientSource<T>& gradient, T* diff_src, T* diff_residual,
+void gradient_apply(const T* src, const GradientSource<T>& gradient, T* diff_src,
                     const Column& column, const float* mean, const float* slope,
                     const float* offset, const float* tilt) {
-  with_case(
-      gradient, column.width,
-      ApplyBody<T>{src, gradient, diff_src, diff_residual, column, mean, slope, offset, tilt});
+  with_case(gradient, column.width,
+            ApplyBody<T>{src, gradient, diff_src, column, mean, slope, offset, tilt});
 }
 
 template <class T>

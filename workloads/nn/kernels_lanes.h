@@ -102,6 +102,12 @@ struct Partial {
   }
 };
 
+/// What a load would give where `value` was stored.
+inline Lanes as_stored(const float* /*where*/, const Lanes& value) { return value; }
+inline Lanes as_stored(const Bf16* /*where*/, const Lanes& value) {
+  return widened(rounded(value));
+}
+
 // What is not a number must stay so, or a diverged network would look like one that learns nothing.
 inline Lanes relu_of(const Lanes& value) { return value < 0.0F ? zero() : value; }
 

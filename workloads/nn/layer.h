@@ -20,6 +20,8 @@
 
 namespace nn {
 
+class BatchNormFactors;
+
 enum class Mode {
   kTraining,          ///< statistics of the batch; what the backward pass needs is kept
   kFrozenStatistics,  ///< running statistics, which stay as they are; a backward pass may follow
@@ -87,6 +89,18 @@ class Planner {
   BufferId value_buffer(ValueId value) const;
   /// Sets layout and buffer of the value that the operation at hand makes.
   void define_value(const dnnl::memory::desc& desc);
+  /// Whether one operation reads `value`, once.
+  bool is_read_once(ValueId value) const;
+  /// Whether the one that does is a batch norm that adds it.
+  bool is_residual_alone(ValueId value) const;
+  /// The operation at hand makes no value: its only reader adds it up on the way, as `source` taken
+  /// through `factors`.
+  void defer_value(const BatchNormFactors* factors, ValueId source);
+  struct Deferred {
+    const BatchNormFactors* factors = nullptr;  ///< null: the value is made
+    ValueId source = -1;
+  };
+  const Deferred& deferred(ValueId value) const;
   /// The operation at hand reads `value` forward, and with `in_backward` again backward.
   void use_value(ValueId value, bool in_backward);
 
@@ -131,6 +145,8 @@ class Planner {
   MemoryPlan memory_;
   std::vector<dnnl::memory::desc> value_descs_;
   std::vector<BufferId> value_buffers_;
+  std::vector<Deferred> deferred_;
+  std::vector<std::vector<std::size_t>> readers_;  ///< of each value
   std::vector<std::vector<BufferId>> gradients_;
   std::vector<dnnl::memory::desc> parameter_descs_;
 };

@@ -36,6 +36,13 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
   const std::size_t count = network.operations().size();
   value_descs_.resize(count);
   value_buffers_.assign(count, -1);
+  deferred_.resize(count);
+  readers_.resize(count);
+  for (std::size_t i = 1; i < count; ++i) {
+    const Operation& operation = network.operations()[i];
+    readers_[static_cast<std::size_t>(operation.src)].push_back(i);
+    if (operation.residual) readers_[static_cast<std::size_t>(*operation.residual)].push_back(i);
+  }
   gradients_.resize(count);
   parameter_descs_.resize(network.parameters().size());
 }
@@ -59,6 +66,25 @@ void Planner::define_value(const dnnl::memory::desc& desc) {
   value_descs_[operation_] = desc;
   value_buffers_[operation_] =
       memory_.request(buffer_bytes(desc), forward_moment(), forward_moment(), "activations");
+}
+
+bool Planner::is_read_once(ValueId value) const {
+  return readers_.at(static_cast<std::size_t>(value)).size() == 1;
+}
+
+bool Planner::is_residual_alone(ValueId value) const {
+  if (!is_read_once(value)) return false;
+  const std::size_t reader = readers_[static_cast<std::size_t>(value)].front();
+  return network_.operations()[reader].residual == value;
+}
+
+void Planner::defer_value(const BatchNormFactors* factors, ValueId source) {
+  value_descs_[operation_] = value_desc(source);
+  deferred_[operation_] = {factors, source};
+}
+
+const Planner::Deferred& Planner::deferred(ValueId value) const {
+  return deferred_.at(static_cast<std::size_t>(value));
 }
 
 void Planner::use_value(ValueId value, bool in_backward) {

@@ -117,22 +117,31 @@ TEST(Kernels, KeepTheVarianceOfValuesFarFromZero) {
   }
 }
 
+enum class Adds { kNothing, kValue, kNormalized };
+
 /// Normalises with every instruction set, and holds values and signs against plain loops.
 template <class T>
-void expect_normalized(const Case& c, bool relu, bool add) {
-  const std::vector<float> mean(16, 3.0F), scale(16, 2.0F), shift(16, 0.25F);
+void expect_normalized(const Case& c, bool relu, Adds adds) {
+  const std::vector<float> mean(16, 3.0F), scale(16, 2.0F), shift(16, 0.25F), half(16, 0.5F);
   const auto src = wave<T>(c, 0.1), residual = wave<T>(c, 2.0, 0.0);
+  const nn::Normalization norm = {mean.data(), scale.data(), shift.data()};
+  const nn::Normalization other = {shift.data(), half.data(), mean.data()};
+  const nn::Residual<T> added = {adds == Adds::kNothing ? nullptr : residual.data(),
+                                 adds == Adds::kNormalized ? &other : nullptr};
+  const auto addend = [&](std::int64_t row, int lane) {
+    if (adds == Adds::kNothing) return 0.0;
+    const double x = value(residual, c, row, lane);
+    return adds == Adds::kValue ? x : (x - 0.25) * 0.5 + 3.0;
+  };
   for (const nn::Kernels* kernels : usable_kernels()) {
     std::vector<T> dst(src.size(), of<T>(-7.0));
     std::vector<nn::PassedBits> passed(static_cast<std::size_t>(c.rows), 0xAAAA);
-    kernels->on<T>().normalize(src.data(), add ? residual.data() : nullptr, dst.data(),
-                               relu ? passed.data() : nullptr, {c.rows, c.stride, c.width},
-                               mean.data(), scale.data(), shift.data(), relu);
+    kernels->on<T>().normalize(src.data(), norm, added, dst.data(), relu ? passed.data() : nullptr,
+                               {c.rows, c.stride, c.width}, relu);
     for (std::int64_t row = 0; row < c.rows; ++row) {
       const unsigned bits = passed[static_cast<std::size_t>(row)];
       for (int lane = 0; lane < c.width; ++lane) {
-        double expected = (value(src, c, row, lane) - 3.0) * 2.0 + 0.25 +
-                          (add ? value(residual, c, row, lane) : 0.0);
+        double expected = (value(src, c, row, lane) - 3.0) * 2.0 + 0.25 + addend(row, lane);
         if (relu) {
           expected = std::max(expected, 0.0);
           EXPECT_EQ((bits >> lane) & 1u, value(dst, c, row, lane) > 0.0 ? 1u : 0u);
@@ -150,7 +159,9 @@ void expect_normalized(const Case& c, bool relu, bool add) {
 TYPED_TEST(ColumnKernels, NormalizeWithResidualAndRelu) {
   for (const Case& c : kCases) {
     for (const bool relu : {false, true}) {
-      for (const bool add : {false, true}) expect_normalized<TypeParam>(c, relu, add);
+      for (const Adds adds : {Adds::kNothing, Adds::kValue, Adds::kNormalized}) {
+        expect_normalized<TypeParam>(c, relu, adds);
+      }
     }
   }
 }
@@ -165,9 +176,9 @@ TYPED_TEST(ColumnKernels, PassOnWhatIsNotANumber) {
   for (const nn::Kernels* kernels : usable_kernels()) {
     std::vector<TypeParam> dst(src.size());
     std::vector<nn::PassedBits> passed(5);
-    kernels->on<TypeParam>().normalize(src.data(), nullptr, dst.data(), passed.data(),
-                                       {c.rows, c.stride, c.width}, mean.data(), scale.data(),
-                                       shift.data(), true);
+    kernels->on<TypeParam>().normalize(src.data(), {mean.data(), scale.data(), shift.data()}, {},
+                                       dst.data(), passed.data(), {c.rows, c.stride, c.width},
+                                       true);
     EXPECT_TRUE(std::isnan(number(dst[3])));
     EXPECT_FALSE(std::isnan(number(dst[4])));
     std::vector<double> centre(16), squares(16);
@@ -207,12 +218,14 @@ void expect_gradients(const nn::Kernels& all, const BackwardCase<T>& given) {
   const Case& c = given.c;
   const std::vector<float> mean(16, 3.0F), slope(16, 1.5F), offset(16, 0.2F), tilt(16, 0.4F);
   const Column column = {c.rows, c.stride, c.width};
-  std::vector<double> sum(16), product(16);
-  kernels.gradient_sums(given.src.data(), given.source(), column, mean.data(), sum.data(),
+  std::vector<double> sum(16), product(16), kept_sum(16), kept_product(16);
+  kernels.gradient_sums(given.src.data(), given.source(), nullptr, column, mean.data(), sum.data(),
                         product.data());
-  std::vector<T> diff(given.src.size()), residual(given.src.size());
-  kernels.gradient_apply(given.src.data(), given.source(), diff.data(), residual.data(), column,
-                         mean.data(), slope.data(), offset.data(), tilt.data());
+  std::vector<T> diff(given.src.size()), kept(given.src.size());
+  kernels.gradient_sums(given.src.data(), given.source(), kept.data(), column, mean.data(),
+                        kept_sum.data(), kept_product.data());
+  kernels.gradient_apply(given.src.data(), given.source(), diff.data(), column, mean.data(),
+                         slope.data(), offset.data(), tilt.data());
   std::vector<double> frozen_sum(16), frozen_product(16);
   std::vector<T> frozen(given.src.size()), frozen_residual(given.src.size());
   kernels.gradient_frozen(given.src.data(), given.source(), frozen.data(), frozen_residual.data(),
@@ -221,7 +234,7 @@ void expect_gradients(const nn::Kernels& all, const BackwardCase<T>& given) {
   EXPECT_EQ(frozen_sum, sum);
   const auto rows = static_cast<double>(c.rows);
   for (int lane = 0; lane < c.width; ++lane) {
-    double expected_sum = 0.0, expected_product = 0.0;
+    double expected_sum = 0.0, expected_product = 0.0, sum_of_kept = 0.0;
     for (std::int64_t row = 0; row < c.rows; ++row) {
       const double x = value(given.src, c, row, lane) - 3.0;
       const double g = given.g(row, lane);
@@ -229,12 +242,16 @@ void expect_gradients(const nn::Kernels& all, const BackwardCase<T>& given) {
       expected_product += g * x;
       const double near = 1e-5 + kRounding<T> * 10.0;
       EXPECT_NEAR(value(diff, c, row, lane), 1.5 * g - 0.2 - 0.4 * x, near);
-      EXPECT_NEAR(value(residual, c, row, lane), g, 1e-6 + kRounding<T> * g);
+      EXPECT_NEAR(value(kept, c, row, lane), g, 1e-6 + kRounding<T> * g);
+      sum_of_kept += value(kept, c, row, lane);
       EXPECT_NEAR(value(frozen, c, row, lane), 1.5 * g, near);
-      EXPECT_EQ(value(frozen_residual, c, row, lane), value(residual, c, row, lane));
+      EXPECT_EQ(value(frozen_residual, c, row, lane), value(kept, c, row, lane));
     }
     EXPECT_NEAR(sum[static_cast<std::size_t>(lane)], expected_sum, 1e-5 * rows);
+    EXPECT_NEAR(kept_sum[static_cast<std::size_t>(lane)], sum_of_kept, 1e-5 * rows);
     EXPECT_NEAR(product[static_cast<std::size_t>(lane)], expected_product, 1e-5 * rows);
+    EXPECT_NEAR(kept_product[static_cast<std::size_t>(lane)], expected_product,
+                (1e-5 + kRounding<T> * 40.0) * rows);
     EXPECT_NEAR(frozen_product[static_cast<std::size_t>(lane)], expected_product, 1e-5 * rows);
   }
 }
@@ -257,18 +274,25 @@ TYPED_TEST(ColumnKernels, WriteGradientsInPlace) {
     for (const Case& c : kCases) {
       BackwardCase<TypeParam> given(c, true, true);
       const Column column = {c.rows, c.stride, c.width};
-      std::vector<TypeParam> diff(given.src.size()), residual(given.src.size());
-      const auto apply = [&](TypeParam* diff_src, TypeParam* diff_residual) {
-        kernels->on<TypeParam>().gradient_apply(given.src.data(), given.source(), diff_src,
-                                                diff_residual, column, mean.data(), slope.data(),
-                                                offset.data(), tilt.data());
+      const auto& columns = kernels->on<TypeParam>();
+      std::vector<double> sum(16), product(16);
+      std::vector<TypeParam> diff(given.src.size()), kept(given.src.size());
+      const auto sums = [&](TypeParam* where) {
+        columns.gradient_sums(given.src.data(), given.source(), where, column, mean.data(),
+                              sum.data(), product.data());
       };
-      apply(diff.data(), residual.data());
-      apply(given.first.data(), given.second.data());
+      const auto apply = [&](TypeParam* where) {
+        columns.gradient_apply(given.src.data(), {kept.data(), nullptr, nullptr}, where, column,
+                               mean.data(), slope.data(), offset.data(), tilt.data());
+      };
+      sums(kept.data());
+      apply(diff.data());
+      sums(given.second.data());
+      apply(given.src.data());
       for (std::int64_t row = 0; row < c.rows; ++row) {
         for (int lane = 0; lane < c.width; ++lane) {
-          EXPECT_EQ(value(given.first, c, row, lane), value(diff, c, row, lane));
-          EXPECT_EQ(value(given.second, c, row, lane), value(residual, c, row, lane));
+          EXPECT_EQ(value(given.second, c, row, lane), value(kept, c, row, lane));
+          EXPECT_EQ(value(given.src, c, row, lane), value(diff, c, row, lane));
         }
       }
     }

@@ -180,8 +180,10 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
         for (std::int64_t n = first; n < first + options.group_size; ++n) {
           for (std::int64_t p = 0; p < points; ++p) {
             const std::int64_t i = (n * channels + c) * points + p;
-            body(i, op.relu && at(dst, i) <= 0.0 ? 0.0 : at(diff_dst, i),
-                 (at(src, i) - m.mean) * inverse);
+            // A sum of parts that goes on to the residual is stored before it is used.
+            const double g = op.relu && at(dst, i) <= 0.0 ? 0.0 : at(diff_dst, i);
+            const bool is_stored = options.rounded != nullptr && options.training && op.residual;
+            body(i, is_stored ? options.rounded(g) : g, (at(src, i) - m.mean) * inverse);
           }
         }
       };
@@ -206,6 +208,19 @@ void store(const Operation& op, const Options& options, Array& values) {
       op.kind == OperationKind::kGlobalAveragePool || op.kind == OperationKind::kFullyConnected;
   if (options.rounded == nullptr || is_vector) return;
   for (double& value : values) value = options.rounded(value);
+}
+
+/// Whether a batch norm's value is made only where another one adds it, and so is never stored.
+bool is_made_where_added(const Network& net, std::size_t operation) {
+  const Operation& op = net.operations()[operation];
+  const auto value = static_cast<nn::ValueId>(operation);
+  if (op.kind != OperationKind::kBatchNorm || op.relu || op.residual) return false;
+  int readers = 0, adders = 0;
+  for (const Operation& other : net.operations()) {
+    readers += other.src == value ? 1 : 0;
+    adders += other.residual == value ? 1 : 0;
+  }
+  return readers == 0 && adders == 1;
 }
 
 /// The gradients that one operation adds to: its own parts, stored and then added.
@@ -272,7 +287,7 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
           op.residual ? &pass.values[static_cast<std::size_t>(*op.residual)] : nullptr;
       batch_norm(op, parameters, options, src, residual, dst, pass);
     }
-    store(op, options, dst);
+    if (!is_made_where_added(net, i)) store(op, options, dst);
     pass.values.push_back(std::move(dst));
   }
   return pass;
