@@ -119,13 +119,14 @@ std::optional<std::int64_t> status_kib(const fs::path& root, const std::string& 
   return leading_integer(field(root / "proc/self/status", name, ':'));
 }
 
-std::int64_t cache_bytes(const fs::path& root, int threads) {
+std::int64_t cache_bytes(const fs::path& root, int level, int threads) {
   std::int64_t sum = 0;
   for (const fs::path& cache : numbered(root / "sys/devices/system/cpu/cpu0/cache", "index")) {
-    const auto level = leading_integer(first_line(cache / "level"));
+    const auto found = leading_integer(first_line(cache / "level"));
+    if (found != level || first_line(cache / "type") == "Instruction") continue;
     const auto kib = leading_integer(first_line(cache / "size"));
     const auto sharers = listed(first_line(cache / "shared_cpu_list"));
-    if (!level || *level < 2 || !kib || sharers == 0) continue;
+    if (!kib || sharers == 0) continue;
     sum += *kib * 1024 / sharers * threads;
   }
   return sum;

@@ -59,15 +59,17 @@ void BatchNormFactors::set_forward(const GroupReduction& reduction, std::size_t 
   }
 }
 
-void BatchNormFactors::record(const GroupReduction& reduction, std::size_t group) const {
-  const BatchGroup& plan = groups_->groups[group];
-  if (!plan.owned) return;
-  const double* const mean = reduction.root(group);
-  const std::int64_t points = plan.size * rows_;
-  std::vector<double> variance(mean + padded_, mean + padded_ + channels_);
-  for (double& value : variance) value /= static_cast<double>(points);
-  statistics_->add_group(operation_.statistics, {mean, static_cast<std::size_t>(channels_)},
-                         variance, points);
+void BatchNormFactors::record(const GroupReduction& reduction) const {
+  for (std::size_t group = 0; group < group_count(); ++group) {
+    const BatchGroup& plan = groups_->groups[group];
+    if (!plan.owned) continue;
+    const double* const mean = reduction.root(group);
+    const std::int64_t points = plan.size * rows_;
+    std::vector<double> variance(mean + padded_, mean + padded_ + channels_);
+    for (double& value : variance) value /= static_cast<double>(points);
+    statistics_->add_group(operation_.statistics, {mean, static_cast<std::size_t>(channels_)},
+                           variance, points);
+  }
 }
 
 void BatchNormFactors::take_running(Mode mode) {

@@ -31,8 +31,8 @@ class BatchNormFactors {
   void start_groups();
   void set_forward(const GroupReduction& reduction, std::size_t group, std::int64_t first,
                    std::int64_t count);
-  /// Adds the group's statistics to the running ones, if this rank has its first sample.
-  void record(const GroupReduction& reduction, std::size_t group) const;
+  /// Adds the statistics of the groups whose first sample this rank has to the running ones.
+  void record(const GroupReduction& reduction) const;
   /// The forward pass normalises with the running statistics.
   void take_running(Mode mode);
 

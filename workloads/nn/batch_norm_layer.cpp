@@ -41,11 +41,20 @@ class BatchNormLayer final : public Layer {
   /// Calls body(place) for every column of these samples.
   template <class Body>
   void for_each_column(const Samples& samples, const Body& body) const;
+  /// Calls body(place) for all samples of a group's channels from `first` on.
+  template <class Body>
+  void for_each_sample(std::size_t group, std::int64_t block, const Body& body) const;
+  /// Calls body(group, block) for each group and block of channels.
+  template <class Body>
+  void for_each_unit(const Body& body) const;
   /// Calls body(group, first, count) for channels that together are all of each group's, once the
   /// group's sums stand at its root. `before_exchange` is called when this rank's sums are ready.
   template <class BeforeExchange, class Body>
   void reduce(Reduction reduction, const BeforeExchange& before_exchange, const Body& body);
 
+  std::int64_t channels_of(std::int64_t block) const {
+    return std::min<std::int64_t>(layout_.width, channels_ - block * layout_.width);
+  }
   double* node(const Place& where) const {
     return reduction_->sample_node(where.sample) + where.block * layout_.width;
   }
@@ -53,6 +62,13 @@ class BatchNormLayer final : public Layer {
     if (passed_ == nullptr) return nullptr;
     return passed_ + (where.sample * layout_.blocks + where.block) * layout_.rows;
   }
+  void start_forward();
+  void take_moments(const Place& where) const;
+  void normalize(const Place& where) const;
+  void forward_by_channels();
+  void sum_gradients(const Place& where) const;
+  void apply_gradient(const Place& where) const;
+  void backward_by_channels(bool accumulate);
   void backward_frozen(const Place& where) const;
   GradientSource<T> gradient_source(const Place& where) const;
   T* kept_gradient(const Place& where) const {
@@ -69,6 +85,7 @@ class BatchNormLayer final : public Layer {
   BufferId src_buffer_, dst_buffer_, residual_buffer_ = -1, nodes_forward_ = -1,
                                      nodes_backward_ = -1, passed_buffer_ = -1;
   BufferId diff_first_ = -1, diff_second_ = -1, diff_src_buffer_ = -1, kept_buffer_ = -1;
+  bool observes_forward_, observes_backward_ = false;
   bool defers_ = false;                                 ///< its only reader normalises on the way
   const BatchNormFactors* residual_factors_ = nullptr;  ///< of a residual that is deferred
   const T* src_ = nullptr;
@@ -93,7 +110,8 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       all_kernels_(planner.kernels()),
       batch_(planner.batch()),
       channels_(operation.dst.channels),
-      layout_(channel_layout(planner.value_desc(operation.src))) {
+      layout_(channel_layout(planner.value_desc(operation.src))),
+      observes_forward_(planner.observes(Direction::kForward)) {
   padded_ = layout_.padded_channels();
   factors_.plan(operation, padded_, layout_.rows);
   const dnnl::memory::desc& desc = planner.value_desc(operation.src);
@@ -137,6 +155,7 @@ void BatchNormLayer<T>::plan_backward(Planner& planner) {
   nodes_backward_ = planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
                                       planner.backward_observation(), planner.backward_moment(),
                                       "batch-norm sums");
+  observes_backward_ = planner.observes(Direction::kBackward);
   diff_first_ = planner.incoming().front();
   if (planner.incoming().size() > 1) diff_second_ = planner.incoming()[1];
   if (operation_.residual || diff_second_ >= 0) {
@@ -184,39 +203,55 @@ void BatchNormLayer<T>::for_each_column(const Samples& samples, const Body& body
 }
 
 template <class T>
-template <class BeforeExchange, class Body>
-void BatchNormLayer<T>::reduce(Reduction reduction, const BeforeExchange& before_exchange,
-                               const Body& body) {
-  const auto count = static_cast<std::int64_t>(groups_->groups.size());
+template <class Body>
+void BatchNormLayer<T>::for_each_unit(const Body& body) const {
+  const auto groups = static_cast<std::int64_t>(groups_->groups.size());
 #pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t group = 0; group < count; ++group) {
+  for (std::int64_t group = 0; group < groups; ++group) {
     for (std::int64_t block = 0; block < layout_.blocks; ++block) {
-      reduction_->reduce_local(reduction, static_cast<std::size_t>(group), block * layout_.width,
-                               layout_.width);
-    }
-  }
-  before_exchange();
-  reduction_->reduce_shared(reduction);
-#pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t group = 0; group < count; ++group) {
-    for (std::int64_t block = 0; block < layout_.blocks; ++block) {
-      const std::int64_t first = block * layout_.width;
-      body(static_cast<std::size_t>(group), first,
-           std::min<std::int64_t>(layout_.width, channels_ - first));
+      body(static_cast<std::size_t>(group), block);
     }
   }
 }
 
 template <class T>
-void BatchNormLayer<T>::observe(const Samples& samples) {
-  if (samples.first == 0) {
-    factors_.start_groups();
-    reduction_->start(forward_memory_);
-  }
-  for_each_column(samples, [this](const Place& where) {
-    double* const sums = node(where);
-    kernels_.moments(src_ + where.offset, layout_.column(where.block), sums, sums + padded_);
+template <class Body>
+void BatchNormLayer<T>::for_each_sample(std::size_t group, std::int64_t block,
+                                        const Body& body) const {
+  const BatchGroup& plan = groups_->groups[group];
+  for (std::int64_t i = 0; i < plan.local_count; ++i) body(place(plan.local_first + i, block));
+}
+
+template <class T>
+template <class BeforeExchange, class Body>
+void BatchNormLayer<T>::reduce(Reduction reduction, const BeforeExchange& before_exchange,
+                               const Body& body) {
+  for_each_unit([&](std::size_t group, std::int64_t block) {
+    reduction_->reduce_local(reduction, group, block * layout_.width, layout_.width);
   });
+  before_exchange();
+  reduction_->reduce_shared(reduction);
+  for_each_unit([&](std::size_t group, std::int64_t block) {
+    body(group, block * layout_.width, channels_of(block));
+  });
+}
+
+template <class T>
+void BatchNormLayer<T>::start_forward() {
+  factors_.start_groups();
+  reduction_->start(forward_memory_);
+}
+
+template <class T>
+void BatchNormLayer<T>::take_moments(const Place& where) const {
+  double* const sums = node(where);
+  kernels_.moments(src_ + where.offset, layout_.column(where.block), sums, sums + padded_);
+}
+
+template <class T>
+void BatchNormLayer<T>::observe(const Samples& samples) {
+  if (samples.first == 0) start_forward();
+  for_each_column(samples, [this](const Place& where) { take_moments(where); });
 }
 
 template <class T>
@@ -226,21 +261,37 @@ void BatchNormLayer<T>::settle() {
       [this](std::size_t group, std::int64_t first, std::int64_t count) {
         factors_.set_forward(*reduction_, group, first, count);
       });
-  for (std::size_t group = 0; group < factors_.group_count(); ++group) {
-    factors_.record(*reduction_, group);
-  }
+  factors_.record(*reduction_);
+}
+
+template <class T>
+void BatchNormLayer<T>::forward_by_channels() {
+  start_forward();
+  for_each_unit([this](std::size_t group, std::int64_t block) {
+    for_each_sample(group, block, [this](const Place& where) { take_moments(where); });
+    const std::int64_t first = block * layout_.width;
+    reduction_->reduce_local(Reduction::kMoments, group, first, layout_.width);
+    factors_.set_forward(*reduction_, group, first, channels_of(block));
+    if (defers_) return;
+    for_each_sample(group, block, [this](const Place& where) { normalize(where); });
+  });
+  factors_.record(*reduction_);
 }
 
 template <class T>
 void BatchNormLayer<T>::forward(Mode mode, const Samples& samples) {
+  if (mode == Mode::kTraining && !observes_forward_) return forward_by_channels();
   if (mode != Mode::kTraining && samples.first == 0) factors_.take_running(mode);
   if (defers_) return;
-  for_each_column(samples, [this](const Place& where) {
-    Normalization residual_norm;
-    kernels_.normalize(src_ + where.offset, factors_.norm(where.at),
-                       residual_at(where, residual_norm), dst_ + where.offset, passed(where),
-                       layout_.column(where.block), operation_.relu);
-  });
+  for_each_column(samples, [this](const Place& where) { normalize(where); });
+}
+
+template <class T>
+void BatchNormLayer<T>::normalize(const Place& where) const {
+  Normalization residual_norm;
+  kernels_.normalize(src_ + where.offset, factors_.norm(where.at),
+                     residual_at(where, residual_norm), dst_ + where.offset, passed(where),
+                     layout_.column(where.block), operation_.relu);
 }
 
 /// What is added at `where`; `norm` is where its normalization is kept, if it has one.
@@ -259,14 +310,17 @@ GradientSource<T> BatchNormLayer<T>::gradient_source(const Place& where) const {
 }
 
 template <class T>
+void BatchNormLayer<T>::sum_gradients(const Place& where) const {
+  double* const sums = node(where);
+  kernels_.gradient_sums(src_ + where.offset, gradient_source(where), kept_gradient(where),
+                         layout_.column(where.block), factors_.mean(where.at), sums,
+                         sums + padded_);
+}
+
+template <class T>
 void BatchNormLayer<T>::observe_gradient(const Samples& samples) {
   if (samples.first == 0) reduction_->start(backward_memory_);
-  for_each_column(samples, [this](const Place& where) {
-    double* const sums = node(where);
-    kernels_.gradient_sums(src_ + where.offset, gradient_source(where), kept_gradient(where),
-                           layout_.column(where.block), factors_.mean(where.at), sums,
-                           sums + padded_);
-  });
+  for_each_column(samples, [this](const Place& where) { sum_gradients(where); });
 }
 
 template <class T>
@@ -279,17 +333,34 @@ void BatchNormLayer<T>::settle_gradient(bool accumulate) {
 }
 
 template <class T>
+void BatchNormLayer<T>::apply_gradient(const Place& where) const {
+  const GradientSource<T> gradient =
+      kept_ == nullptr ? gradient_source(where)
+                       : GradientSource<T>{kept_gradient(where), nullptr, nullptr};
+  kernels_.gradient_apply(src_ + where.offset, gradient, diff_src_ + where.offset,
+                          layout_.column(where.block), factors_.mean(where.at),
+                          factors_.slope(where.at), factors_.offset(where.at),
+                          factors_.tilt(where.at));
+}
+
+template <class T>
+void BatchNormLayer<T>::backward_by_channels(bool accumulate) {
+  reduction_->start(backward_memory_);
+  for_each_unit([this](std::size_t group, std::int64_t block) {
+    for_each_sample(group, block, [this](const Place& where) { sum_gradients(where); });
+    const std::int64_t first = block * layout_.width;
+    reduction_->reduce_local(Reduction::kSums, group, first, layout_.width);
+    factors_.set_backward(*reduction_, group, first, channels_of(block));
+    for_each_sample(group, block, [this](const Place& where) { apply_gradient(where); });
+  });
+  factors_.store_parameter_gradients(*reduction_, accumulate);
+}
+
+template <class T>
 void BatchNormLayer<T>::backward(bool accumulate, const Samples& samples) {
   if (factors_.by_group()) {
-    for_each_column(samples, [this](const Place& where) {
-      const GradientSource<T> gradient =
-          kept_ == nullptr ? gradient_source(where)
-                           : GradientSource<T>{kept_gradient(where), nullptr, nullptr};
-      kernels_.gradient_apply(src_ + where.offset, gradient, diff_src_ + where.offset,
-                              layout_.column(where.block), factors_.mean(where.at),
-                              factors_.slope(where.at), factors_.offset(where.at),
-                              factors_.tilt(where.at));
-    });
+    if (!observes_backward_) return backward_by_channels(accumulate);
+    for_each_column(samples, [this](const Place& where) { apply_gradient(where); });
     return;
   }
   if (samples.first == 0) reduction_->start(backward_memory_);

@@ -67,6 +67,10 @@ class Planner {
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }
   const PassPlan& pass() const { return pass_; }
+  bool observes(Direction direction) const {
+    const SegmentsOf& here = pass_.of(operation_);
+    return (direction == Direction::kForward ? here.observed_forward : here.observed_backward) >= 0;
+  }
   /// The operation being planned, the value that it makes, its moments and slices.
   void at(std::size_t operation) { operation_ = operation; }
   ValueId made() const { return static_cast<ValueId>(operation_); }
@@ -79,9 +83,13 @@ class Planner {
     return pass_.backward()[static_cast<std::size_t>(pass_.of(operation_).backward)].slices;
   }
   /// When the operation's statistics begin to be gathered.
-  int forward_observation() const { return pass_.of(operation_).observed_forward; }
+  int forward_observation() const {
+    const int observed = pass_.of(operation_).observed_forward;
+    return observed < 0 ? forward_moment() : observed;
+  }
   int backward_observation() const {
-    return forward_moments() + pass_.of(operation_).observed_backward;
+    const int observed = pass_.of(operation_).observed_backward;
+    return observed < 0 ? backward_moment() : forward_moments() + observed;
   }
 
   // Values. A value's buffer lives from its operation to its last use.

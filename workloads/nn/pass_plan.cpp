@@ -25,12 +25,19 @@ std::int64_t even_count(std::int64_t batch, std::int64_t threads, std::int64_t l
 /// Builds one direction: segments end where an operation needs what all samples have told.
 class SegmentBuilder {
  public:
-  SegmentBuilder(const Network& network, const PassOptions& options)
-      : network_(network), options_(options) {}
+  SegmentBuilder(const Network& network, const PassOptions& options, Direction direction)
+      : network_(network), options_(options), direction_(direction) {}
 
+  bool observes(std::size_t operation) const {
+    const Operation& what = network_.operations()[operation];
+    const auto& by_channels = options_.goes_by_channels;
+    return what.kind == OperationKind::kBatchNorm &&
+           !(by_channels && by_channels(what, direction_));
+  }
   void run(std::size_t operation) {
     const Operation& what = network_.operations()[operation];
-    const bool takes_all = options_.takes_all && options_.takes_all(what);
+    const bool takes_all = (options_.takes_all && options_.takes_all(what)) ||
+                           (what.kind == OperationKind::kBatchNorm && !observes(operation));
     const auto& observed = current_.observed;
     const bool waits = std::find(observed.begin(), observed.end(), operation) != observed.end();
     if (waits || takes_all || took_all_ || runs_ == kMostRuns) close();
@@ -48,13 +55,12 @@ class SegmentBuilder {
     close();
     return std::move(segments_);
   }
-  void take_gradients_into_account() { backward_ = true; }
 
  private:
   void close() {
-    runs_ = 0;
     if (current_.steps.empty()) return;
     current_.slices = {options_.batch, took_all_ ? 1 : slice_count()};
+    runs_ = 0;
     segments_.push_back(std::exchange(current_, {}));
   }
   std::int64_t slice_count() const;
@@ -66,7 +72,7 @@ class SegmentBuilder {
   const PassOptions& options_;
   std::vector<PassSegment> segments_;
   PassSegment current_;
-  bool backward_ = false;
+  const Direction direction_;
   bool took_all_ = false;
   std::size_t runs_ = 0;
 };
@@ -77,18 +83,20 @@ std::int64_t SegmentBuilder::slice_count() const {
   if (options_.slice_samples > 0) {
     return even_count(options_.batch, options_.threads, options_.slice_samples);
   }
-  if (options_.cache_bytes <= 0) return 1;
+  // What one operation alone writes, nobody looks for in the cache.
+  if (options_.cache_bytes <= 0 || (runs_ == 1 && current_.observed.empty())) return 1;
+  const bool backward = direction_ == Direction::kBackward;
   std::set<ValueId> values, gradients;
   std::int64_t weights_bytes = 0;
   for (const PassStep& step : current_.steps) {
     if (step.work != Work::kRun) continue;
     const Operation& operation = network_.operations()[step.operation];
-    auto& results = backward_ ? gradients : values;
+    auto& results = backward ? gradients : values;
     values.insert(operation.src);
     results.insert(static_cast<ValueId>(step.operation));
-    if (backward_) gradients.insert(operation.src);
+    if (backward) gradients.insert(operation.src);
     if (operation.residual) results.insert(*operation.residual);
-    if (backward_ && operation.weights >= 0) {
+    if (backward && operation.weights >= 0) {
       const auto& weights = network_.parameters()[static_cast<std::size_t>(operation.weights)];
       weights_bytes =
           std::max(weights_bytes, weights.count() * static_cast<std::int64_t>(sizeof(float)));
@@ -126,13 +134,12 @@ PassPlan::PassPlan(const Network& network, const PassOptions& options)
 
 void PassPlan::plan_forward(const Network& network, const PassOptions& options) {
   const auto& operations = network.operations();
-  SegmentBuilder builder(network, options);
+  SegmentBuilder builder(network, options, Direction::kForward);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     if (i > 0) builder.run(i);
     of_[i].forward = builder.segment();
     for (std::size_t reader = i + 1; reader < operations.size(); ++reader) {
-      if (operations[reader].kind != OperationKind::kBatchNorm) continue;
-      if (operations[reader].src != static_cast<ValueId>(i)) continue;
+      if (!builder.observes(reader) || operations[reader].src != static_cast<ValueId>(i)) continue;
       builder.add(Work::kObserve, reader);
       of_[reader].observed_forward = builder.segment();
     }
@@ -142,12 +149,11 @@ void PassPlan::plan_forward(const Network& network, const PassOptions& options) 
 
 void PassPlan::plan_backward(const Network& network, const PassOptions& options) {
   const auto& operations = network.operations();
-  SegmentBuilder builder(network, options);
-  builder.take_gradients_into_account();
+  SegmentBuilder builder(network, options, Direction::kBackward);
   const auto complete = [&](std::size_t operation) {
     if (operation == 0) return;
     builder.add(Work::kGather, operation);
-    if (operations[operation].kind != OperationKind::kBatchNorm) return;
+    if (!builder.observes(operation)) return;
     builder.add(Work::kObserve, operation);
     of_[operation].observed_backward = builder.segment();
   };

@@ -26,6 +26,8 @@ struct Slices {
   Samples whole() const { return {0, batch}; }
 };
 
+enum class Direction { kForward, kBackward };
+
 /// What is done with an operation for the samples of a slice.
 enum class Work {
   kRun,     ///< its forward or backward pass
@@ -49,7 +51,7 @@ struct PassSegment {
 /// Where one operation stands: indices of segments, forward and backward each from 0 on.
 struct SegmentsOf {
   int forward = 0, backward = 0;
-  int observed_forward = 0, observed_backward = 0;  ///< batch norm
+  int observed_forward = -1, observed_backward = -1;  ///< -1: observes nothing
 };
 
 struct PassOptions {
@@ -60,6 +62,9 @@ struct PassOptions {
   std::int64_t slice_samples = 0;  ///< most samples of a slice, whatever fits; 0: as many as fit
   /// Operations that take all samples at once.
   std::function<bool(const Operation&)> takes_all;
+  /// Batch norms that do: they gather statistics and use them for some channels of all samples
+  /// after the other, and observe nothing.
+  std::function<bool(const Operation&, Direction)> goes_by_channels;
 };
 
 class PassPlan {

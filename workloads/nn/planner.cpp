@@ -12,16 +12,44 @@
 namespace nn {
 namespace {
 
+/// Whether each thread's second cache holds what a batch norm comes back to when it goes over all
+/// samples of 16 channels after the other.
+bool goes_by_channels(const Operation& operation, const Planner::Options& options,
+                      Direction direction, std::int64_t cache_bytes) {
+  constexpr std::int64_t kLanes = 16;
+  std::int64_t largest = 0;
+  for (const BatchGroup& group : options.groups.groups) {
+    if (group.shared) return false;  // its sums wait for other ranks
+    largest = std::max(largest, group.size);
+  }
+  const auto groups = static_cast<std::int64_t>(options.groups.groups.size());
+  const std::int64_t units = groups * (operation.dst.channels / kLanes);
+  const std::int64_t added = operation.residual ? 1 : 0;
+  const std::int64_t arrays = direction == Direction::kForward ? 1 + added : 2 + added;
+  const std::int64_t unit_bytes =
+      largest * operation.dst.points() * kLanes * bytes_of(options.arithmetic.precision) * arrays;
+  return units >= 2 * omp_get_max_threads() && unit_bytes <= cache_bytes;
+}
+
 PassOptions pass_options(const Network& network, const Planner::Options& options) {
   const Precision precision = options.arithmetic.precision;
-  return {options.batch,
-          bytes_of(precision),
-          omp_get_max_threads(),
-          base::cache_bytes("/", omp_get_max_threads()),
-          options.slice_samples,
-          [&network, precision](const Operation& operation) {
-            return is_dense(network, operation, precision);
-          }};
+  const int threads = omp_get_max_threads();
+  const std::int64_t second = base::cache_bytes("/", 2, threads);
+  PassOptions pass;
+  pass.batch = options.batch;
+  pass.value_bytes = bytes_of(precision);
+  pass.threads = threads;
+  pass.cache_bytes = second + base::cache_bytes("/", 3, threads);
+  pass.slice_samples = options.slice_samples;
+  pass.takes_all = [&network, precision](const Operation& operation) {
+    return is_dense(network, operation, precision);
+  };
+  if (options.slice_samples > 0) return pass;
+  pass.goes_by_channels = [&options, second, threads](const Operation& operation,
+                                                      Direction direction) {
+    return goes_by_channels(operation, options, direction, second / threads);
+  };
+  return pass;
 }
 
 }  // namespace

@@ -183,15 +183,18 @@ TEST(MachineFiles, ShareCachesEvenlyAmongTheirCpus) {
     root.write(cache + "size", size + "\n");
     root.write(cache + "shared_cpu_list", cpus + "\n");
   };
-  EXPECT_EQ(cache_bytes(root.path(), 2), 0);
+  EXPECT_EQ(cache_bytes(root.path(), 2, 2), 0);
   write(0, 1, "48K", "0");
   write(1, 1, "32K", "0");
+  root.write("sys/devices/system/cpu/cpu0/cache/index1/type", "Instruction\n");
   write(2, 2, "1024K", "0,8");
   write(3, 3, "32768K", "0-3,8-11");
-  EXPECT_EQ(cache_bytes(root.path(), 1), (512 + 4096) * 1024);
-  EXPECT_EQ(cache_bytes(root.path(), 4), 4 * (512 + 4096) * 1024);
+  EXPECT_EQ(cache_bytes(root.path(), 1, 1), 48 * 1024);
+  EXPECT_EQ(cache_bytes(root.path(), 2, 1), 512 * 1024);
+  EXPECT_EQ(cache_bytes(root.path(), 3, 1), 4096 * 1024);
+  EXPECT_EQ(cache_bytes(root.path(), 3, 4), 4 * 4096 * 1024);
   write(3, 3, "32768K", "3-0");
-  EXPECT_EQ(cache_bytes(root.path(), 1), 512 * 1024) << "a list that makes no sense";
+  EXPECT_EQ(cache_bytes(root.path(), 3, 1), 0) << "a list that makes no sense";
 }
 
 TEST(EnvironmentFacts, KeepWhatMovesFiguresAndNoSecret) {

@@ -24,8 +24,17 @@ bool is_dense(const nn::Operation& operation) {
   return operation.kind == OperationKind::kFullyConnected;
 }
 
-PassPlan plan_of(const Network& net, std::int64_t cache_bytes, std::int64_t slice_samples = 0) {
-  return {net, {12, 4, 2, cache_bytes, slice_samples, is_dense}};
+nn::PassOptions options(std::int64_t batch, std::int64_t cache_bytes) {
+  nn::PassOptions options;
+  options.batch = batch;
+  options.threads = 2;
+  options.cache_bytes = cache_bytes;
+  options.takes_all = is_dense;
+  return options;
+}
+
+PassPlan plan_of(const Network& net, std::int64_t cache_bytes) {
+  return {net, options(12, cache_bytes)};
 }
 
 /// Where a step stands: its segment, and its place within.
@@ -102,7 +111,9 @@ TEST(PassPlan, RunsBackwardOnceAllPartsOfTheGradientAreThere) {
 
 TEST(PassPlan, GivesMatrixProductsAllSamplesAndASegmentOfTheirOwn) {
   const Network net = network();
-  const PassPlan plan = plan_of(net, 1 << 20, 1);
+  nn::PassOptions sample_by_sample = options(12, 1 << 20);
+  sample_by_sample.slice_samples = 1;
+  const PassPlan plan(net, sample_by_sample);
   for (const auto* segments : {&plan.forward(), &plan.backward()}) {
     const PassSegment& segment =
         (*segments)[position(*segments, Work::kRun, net.operations().size() - 1).segment];
@@ -110,6 +121,24 @@ TEST(PassPlan, GivesMatrixProductsAllSamplesAndASegmentOfTheirOwn) {
     int runs = 0;
     for (const PassStep& step : segment.steps) runs += step.work == Work::kRun ? 1 : 0;
     EXPECT_EQ(runs, 1);
+  }
+}
+
+TEST(PassPlan, GivesBatchNormsThatGoByChannelsAllSamplesAndNothingToObserve) {
+  const Network net = network();
+  nn::PassOptions by_channels = options(12, 1);
+  by_channels.goes_by_channels = [](const nn::Operation& operation, nn::Direction direction) {
+    return operation.name == "block0.bn2" && direction == nn::Direction::kBackward;
+  };
+  const PassPlan plan(net, by_channels);
+  for (std::size_t i = 1; i < net.operations().size(); ++i) {
+    if (net.operations()[i].name != "block0.bn2") continue;
+    EXPECT_EQ(plan.of(i).observed_backward, -1);
+    EXPECT_GE(plan.of(i).observed_forward, 0);
+    const Position here = position(plan.backward(), Work::kRun, i);
+    EXPECT_EQ(plan.backward()[here.segment].slices.count, 1);
+    EXPECT_TRUE(position(plan.backward(), Work::kRun, i + 1).segment < here.segment);
+    EXPECT_TRUE(here.segment < position(plan.backward(), Work::kRun, i - 1).segment);
   }
 }
 
@@ -132,7 +161,7 @@ TEST(PassPlan, KeepsSlicesLargeBesideTheWeightsWhoseGradientsTheyAddTo) {
   auto x = net.input({64, {2, 2}});
   x = net.convolution(x, {"conv", 64, 3, 1, nn::uniform_padding(2, 1, 1), residual::kSmall});
   net.convolution(x, {"again", 64, 3, 1, nn::uniform_padding(2, 1, 1), residual::kSmall});
-  const PassPlan plan(net, {512, 4, 1, 1, 0, {}});
+  const PassPlan plan(net, options(512, 1));
   EXPECT_EQ(plan.forward().front().slices.count, 512);
   // 147,456 bytes of weights, twice, over 5 arrays of 1,024 bytes for each sample: 57 samples, and
   // 32 divide the batch.
