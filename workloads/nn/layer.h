@@ -64,6 +64,7 @@ class Planner {
     return options_.arithmetic.f32_layers.contains(layer) ? dnnl::memory::data_type::f32
                                                           : value_type();
   }
+  bool winograd_gradients() const { return options_.arithmetic.winograd_gradients; }
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }
   const PassPlan& pass() const { return pass_; }

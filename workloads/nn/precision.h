@@ -20,6 +20,10 @@ struct Arithmetic {
   /// Convolutions computed in single precision all the same; what goes in and out keeps
   /// `precision`.
   std::set<std::string> f32_layers;
+  /// Whether gradients of convolutions that are computed in single precision may be products of
+  /// transformed tiles (Winograd; Lavin & Gray, arXiv:1509.09308), where that is faster. Their
+  /// rounding errors are about twice those of plain sums.
+  bool winograd_gradients = true;
 };
 
 constexpr const char* to_string(Precision precision) {

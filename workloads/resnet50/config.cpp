@@ -100,6 +100,9 @@ TrainingConfig parse_training(const base::ObjectReader& in) {
   const auto f32_layers = in.optional<std::vector<std::string>>(
       "f32_layers", {}, "bf16: names of convolutions that are computed in f32 all the same");
   training.arithmetic.f32_layers = {f32_layers.begin(), f32_layers.end()};
+  training.arithmetic.winograd_gradients = in.optional<bool>(
+      "winograd_gradients", true,
+      "f32: gradients of 3x3 convolutions by Winograd's transformation where that is faster");
   if (!f32_layers.empty() && training.arithmetic.precision == nn::Precision::kF32) {
     throw base::ConfigError(in.where("f32_layers") + ": needs precision bf16");
   }

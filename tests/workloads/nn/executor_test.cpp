@@ -189,6 +189,37 @@ TEST(Executor, InferenceUsesTheRunningStatistics) {
   }
 }
 
+/// Gradients of 3x3 convolutions on 16 x 16 points, by tiles and by plain sums, against the plain
+/// network in double precision.
+TEST(Executor, GivesGradientsByTilesThatRoundLittleMore) {
+  Network net;
+  const nn::Padding one = nn::uniform_padding(2, 1, 1);
+  auto x = net.input({32, {16, 16}});
+  x = net.convolution(x, {"first", 32, 3, 1, one, kSmall});
+  x = net.convolution(x, {"second", 48, 3, 1, one, kSmall});
+  x = net.global_average_pool(x);
+  net.fully_connected(x, {"fc", 5, kSmall, kSmall});
+  const std::int64_t batch = 4;
+  const std::vector<Array> parameters = test_parameters(net);
+  const Array input = noise(batch * net.shape(0).size(), 1.0, 3);
+  const Array upstream = noise(batch * 5, 1.0, 5);
+  const plain::Options plain_options = {batch, batch, true, {}, {}};
+  plain::Pass pass = plain::forward(net, parameters, input, plain_options);
+  plain::backward(net, parameters, plain_options, upstream, pass);
+  nn::Device device;
+  std::vector<float> all[2];
+  for (const bool by_tiles : {false, true}) {
+    nn::ExecutorOptions options = options_for(batch, batch);
+    options.arithmetic.winograd_gradients = by_tiles;
+    nn::Executor executor(net, options, device, nullptr);
+    load(executor, net, parameters);
+    expect_agreement(executor, nn::Mode::kTraining, input, upstream, pass, 3e-6);
+    all[by_tiles] = executor.parameters().read_gradient(net.operations()[1].weights);
+  }
+  if (base::usable_instruction_set() < base::InstructionSet::kAvx512) return;  // plain sums alone
+  EXPECT_NE(all[0], all[1]) << "are they made by tiles at all?";
+}
+
 TEST(Executor, GivesTheSameBitsInSlices) { residual::expect_same_bits_in_slices({}); }
 
 TEST(Executor, AccumulatedGradientsOfTwoPassesAreTheirSum) {

@@ -128,6 +128,11 @@ TEST(Config, NamesThePrecisionAndTheLayersThatKeepSinglePrecision) {
   config["training"] = {{"global_batch_size", 32}, {"precision", "f16"}};
   EXPECT_FALSE(is_taken(config, "f16"));
   EXPECT_EQ(resolved(small())["training"]["precision"], "f32");
+  EXPECT_EQ(resolved(small())["training"]["winograd_gradients"], true);
+  config = small();
+  config["training"]["winograd_gradients"] = false;
+  EXPECT_FALSE(parse_config(base::ObjectReader(config, "small.json"))
+                   .training.arithmetic.winograd_gradients);
 }
 
 }  // namespace
