@@ -1,10 +1,13 @@
 // Convolutions by oneDNN, which chooses the layouts.
 // Hides primitive descriptors.
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "workloads/nn/layer.h"
+#include "workloads/nn/pointwise_gradient.h"
 #include "workloads/nn/sliced_primitive.h"
 
 namespace nn {
@@ -92,6 +95,8 @@ class ConvolutionLayer final : public Layer {
   dnnl::convolution_backward_weights::primitive_desc weights_desc(std::int64_t samples) const;
   memory::desc updated_weights_desc(const Planner& planner) const;
   void choose_gradients(const Planner& planner);
+  bool takes_pointwise_gradient() const;
+  void plan_weights_gradient(Planner& planner);
   void plan_forward(Planner& planner);
   void plan_gradients(Planner& planner);
 
@@ -106,6 +111,11 @@ class ConvolutionLayer final : public Layer {
   dnnl::algorithm data_algorithm_ = dnnl::algorithm::convolution_direct;
   dnnl::algorithm weights_algorithm_ = dnnl::algorithm::convolution_direct;
   SlicedPrimitive forward_, data_gradient_, weights_gradient_;
+  std::optional<PointwiseGradient> pointwise_;  ///< in place of weights_gradient_
+  BufferId pointwise_buffer_ = -1;
+  std::uint32_t* pointwise_scratch_ = nullptr;
+  const Bf16* src_ = nullptr;
+  const Bf16* diff_dst_ = nullptr;
   GradientTarget target_;
   BufferId src_buffer_ = -1, dst_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
 };
@@ -190,16 +200,55 @@ void ConvolutionLayer::choose_gradients(const Planner& planner) {
   if (!first_) choose(data_algorithm_, [&] { return data_desc(samples); });
 }
 
-void ConvolutionLayer::plan_gradients(Planner& planner) {
-  choose_gradients(planner);
-  const Slices& slices = planner.backward_slices();
-  diff_dst_buffer_ = planner.incoming().front();
-  weights_gradient_.plan(planner, slices, planner.backward_moment(),
+/// Whether our own product applies: all of it in bfloat16, and in the order that it knows.
+bool ConvolutionLayer::takes_pointwise_gradient() const {
+  const auto is_one = [](std::int64_t value) { return value == 1; };
+  const auto is_zero = [](std::int64_t value) { return value == 0; };
+  const auto all = [](const auto& values, const auto& test) {
+    return std::all_of(values.begin(), values.end(), test);
+  };
+  if (!all(operation_.kernel, is_one) || !all(operation_.stride, is_one)) return false;
+  if (!all(operation_.padding.begin, is_zero) || !all(operation_.padding.end, is_zero))
+    return false;
+  const auto bf16 = memory::data_type::bf16;
+  if (compute_ != bf16 || src_desc_.data_type() != bf16) return false;
+  const auto is_blocked = [](const memory::desc& desc) {
+    const ChannelLayout layout = channel_layout(desc);
+    return layout.width == 16 && layout.row_stride == 16 && !layout.padded &&
+           layout.block_stride == layout.rows * 16;
+  };
+  if (!is_blocked(src_desc_) || !is_blocked(dst_desc_)) return false;
+  const PointwiseGradient::Shape shape = {operation_.dst.points(), weights_dims_[1],
+                                          weights_dims_[0]};
+  const auto tag = weights_dims_.size() == 3   ? memory::format_tag::OIw16i16o
+                   : weights_dims_.size() == 4 ? memory::format_tag::OIhw16i16o
+                                               : memory::format_tag::OIdhw16i16o;
+  return weights_desc_ == memory::desc(weights_dims_, memory::data_type::f32, tag) &&
+         PointwiseGradient::fits(shape, omp_get_max_threads(), kernels_);
+}
+
+void ConvolutionLayer::plan_weights_gradient(Planner& planner) {
+  if (takes_pointwise_gradient()) {
+    pointwise_.emplace(
+        PointwiseGradient::Shape{operation_.dst.points(), weights_dims_[1], weights_dims_[0]},
+        omp_get_max_threads(), kernels_);
+    pointwise_buffer_ =
+        planner.temporary(pointwise_->scratch_bytes(), planner.backward_moment(), "scratchpads");
+    return;
+  }
+  weights_gradient_.plan(planner, planner.backward_slices(), planner.backward_moment(),
                          [this](std::int64_t samples) { return weights_desc(samples); },
                          {{DNNL_ARG_SRC, src_desc_},
                           {DNNL_ARG_DIFF_DST, dst_desc_},
                           {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, false, true}});
   target_.plan(planner, static_cast<std::int64_t>(weights_desc_.get_size()));
+}
+
+void ConvolutionLayer::plan_gradients(Planner& planner) {
+  choose_gradients(planner);
+  const Slices& slices = planner.backward_slices();
+  diff_dst_buffer_ = planner.incoming().front();
+  plan_weights_gradient(planner);
   if (first_) return;
   data_gradient_.plan(planner, slices, planner.backward_moment(),
                       [this](std::int64_t samples) { return data_desc(samples); },
@@ -214,9 +263,15 @@ void ConvolutionLayer::bind(const Arena& arena) {
   void* const weights = arena.parameters.weights(operation_.weights);
   void* const diff_dst = arena.at<void>(diff_dst_buffer_);
   forward_.bind(arena, device_, {src, weights, arena.at<void>(dst_buffer_)});
-  if (!weights_gradient_.planned()) return;
+  if (diff_dst_buffer_ < 0) return;
   target_.bind(arena, operation_.weights, kernels_);
-  weights_gradient_.bind(arena, device_, {src, diff_dst, target_.begin(false)});
+  if (pointwise_) {
+    pointwise_scratch_ = arena.at<std::uint32_t>(pointwise_buffer_);
+    src_ = static_cast<const Bf16*>(src);
+    diff_dst_ = static_cast<const Bf16*>(diff_dst);
+  } else {
+    weights_gradient_.bind(arena, device_, {src, diff_dst, target_.begin(false)});
+  }
   if (first_) return;
   data_gradient_.bind(arena, device_, {diff_dst, weights, arena.at<void>(diff_src_buffer_)});
 }
@@ -224,6 +279,13 @@ void ConvolutionLayer::bind(const Arena& arena) {
 void ConvolutionLayer::backward(bool accumulate, const Samples& samples) {
   const bool adds = accumulate || samples.first > 0;
   if (data_gradient_.planned()) data_gradient_.run(samples);
+  if (pointwise_) {
+    const std::int64_t points = operation_.dst.points();
+    pointwise_->run(src_ + samples.first * weights_dims_[1] * points,
+                    diff_dst_ + samples.first * weights_dims_[0] * points, samples.count,
+                    target_.begin(false), adds, pointwise_scratch_);
+    return;
+  }
   weights_gradient_.run(samples, target_.begin(adds));
   target_.finish(adds);
 }

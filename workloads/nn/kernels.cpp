@@ -13,8 +13,9 @@ const Kernels& kernels(base::InstructionSet set) {
     case base::InstructionSet::kAvx2:
       return detail::avx2_kernels();
     case base::InstructionSet::kAvx512:
-    case base::InstructionSet::kAvx512Bf16:  // these kernels work on fp32 alone
       return detail::avx512_kernels();
+    case base::InstructionSet::kAvx512Bf16:
+      return detail::avx512_bf16_kernels();
   }
   throw base::Error(base::ExitCode::kInternal, "kernels: unknown instruction set");
 }

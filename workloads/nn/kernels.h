@@ -79,11 +79,25 @@ struct ColumnKernels {
   void (*fill_rows)(T* dst, const Column& column, const float* value);
 };
 
+/// Sums of products of bfloat16 numbers, two of which stand side by side. Null on CPUs without
+/// avx512_bf16.
+struct Bf16Products {
+  static constexpr int kPanels = 4;
+  /// Rows [count, 16] become pairs [(count + 1) / 2, 16]: of rows 2 k and 2 k + 1, the lower and
+  /// upper half of a word; zeros beyond the last row.
+  void (*pack)(const Bf16* rows, std::int64_t count, std::uint32_t* pairs) = nullptr;
+  /// c [kPanels][16 of b][16 of a] = sum over pairs of a b, or += with `add`; panel i of `a` starts
+  /// at i * a_stride, of `c` at i * c_stride.
+  void (*multiply)(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t* b,
+                   std::int64_t pairs, float* c, std::int64_t c_stride, bool add) = nullptr;
+};
+
 struct Kernels {
   ColumnKernels<float> f32;
   ColumnKernels<Bf16> bf16;
   /// dst [count] = src, rounded to the nearest, ties to even; what is no number stays none.
   void (*round_to_bf16)(const float* src, Bf16* dst, std::int64_t count);
+  Bf16Products bf16_products = {};
 
   template <class T>
   const ColumnKernels<T>& on() const {
@@ -102,6 +116,7 @@ namespace detail {
 const Kernels& baseline_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
+const Kernels& avx512_bf16_kernels();
 }  // namespace detail
 
 }  // namespace nn

@@ -367,7 +367,7 @@ constexpr ColumnKernels<T> kColumns = {moments<T>,        normalize<T>,       gr
                                        gradient_apply<T>, gradient_frozen<T>, accumulate<T>,
                                        row_mean<T>,       fill_rows<T>};
 
-constexpr Kernels kTable = {kColumns<float>, kColumns<Bf16>, round_to_bf16};
+constexpr Kernels kTable = {kColumns<float>, kColumns<Bf16>, round_to_bf16, {}};
 
 }  // namespace
 }  // namespace nn

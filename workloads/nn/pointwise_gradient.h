@@ -1,0 +1,48 @@
+// The gradient of a pointwise (1x1) convolution's weights in bfloat16.
+// Hides how the product is cut into pieces that fit the caches, and shared out among threads.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/nn/kernels.h"
+
+namespace nn {
+
+/// d loss / d weights [out, in] = sum over samples and points of diff_dst [out] src [in].
+/// Activations stand as [samples][channels / 16][points][16], weights as [out / 16][in / 16][16 of
+/// in][16 of out]. The library's own has to bring both operands into the order of its products, and
+/// takes up to twice the time of the forward pass for it.
+class PointwiseGradient {
+ public:
+  struct Shape {
+    std::int64_t points = 0, in = 0, out = 0;  ///< channels: multiples of 16, of 64
+  };
+  /// Whether `threads` threads can share it evenly, and the CPU has the products.
+  static bool fits(const Shape& shape, int threads, const Kernels& kernels);
+  PointwiseGradient() = default;
+  PointwiseGradient(const Shape& shape, int threads, const Kernels& kernels);
+
+  /// Of the memory that run() works in.
+  std::int64_t scratch_bytes() const;
+  /// diff_weights = the gradient over `samples` samples, or += with `add`.
+  void run(const Bf16* src, const Bf16* diff_dst, std::int64_t samples, float* diff_weights,
+           bool add, std::uint32_t* scratch) const;
+
+ private:
+  struct Part;
+  Part part_of(int thread) const;
+  void run_part(const Part& part, const Bf16* src, const Bf16* diff_dst, std::int64_t samples,
+                float* diff_weights, bool add, std::uint32_t* scratch) const;
+  void pack(const Bf16* activations, std::int64_t channels, std::int64_t block,
+            std::int64_t first_pair, std::int64_t pairs, std::uint32_t* to) const;
+  std::int64_t pairs_of_sample() const { return (shape_.points + 1) / 2; }
+  /// Pairs of rows that are multiplied at a time.
+  std::int64_t piece() const;
+  std::int64_t scratch_words() const;
+
+  Shape shape_;
+  int threads_ = 1;
+  const Kernels* kernels_ = nullptr;
+};
+
+}  // namespace nn
