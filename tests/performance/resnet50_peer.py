@@ -1,0 +1,218 @@
+"""How fast `trainmark bench resnet50` is beside PyTorch, which trains torchvision's resnet50 on the same machine.
+
+Hides how PyTorch is set up. Both do the same work: batch, image size, classes, threads, precision; random images in
+memory; cross entropy with label smoothing; SGD with Nesterov momentum and weight decay. PyTorch is first tried in
+either memory format, and the faster one counts; else it is as installed, and pays for fresh pages of memory in each
+step unless MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in the environment spare it. Then the two take turns, so
+that a slow minute of the machine meets both. Nothing is asserted of a time. At the default size it takes two to four
+minutes on two cores:
+
+    python3 tests/performance/resnet50_peer.py build/release/trainmark --precision bf16 --output /tmp/peer.json
+
+Exit code 2 for wrong arguments, 77 where PyTorch is absent, trainmark's own where it fails.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "parity"))
+import peer
+
+FORMATS = ("contiguous_format", "channels_last")
+WARMUP = 1  # steps before the clock starts, in each measurement of either side
+TINY = {"batch": 2, "image_size": 32, "classes": 10, "steps": 1}
+STRIDE = 32  # of the last layers: smaller images end as one point
+SETTINGS = ("precision", "batch", "image_size", "classes", "threads", "pairs", "steps")
+
+
+def whole_number(least):
+    """An argument's type: integers from `least` on."""
+    def parse(text):
+        try:
+            value = int(text)
+        except ValueError:
+            value = None
+        if value is None or value < least:
+            raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got '{text}'")
+        return value
+
+    return parse
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", help="path of trainmark")
+    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
+    parser.add_argument("--batch", type=whole_number(1), default=32)
+    parser.add_argument("--image-size", type=whole_number(8), default=224)
+    parser.add_argument("--classes", type=whole_number(2), default=1000)
+    parser.add_argument("--threads", type=whole_number(1), default=2)
+    parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
+    parser.add_argument("--steps", type=whole_number(1), default=3, help="timed steps of a measurement")
+    parser.add_argument("--output", help="JSON file for settings, figures and machine")
+    options = parser.parse_args()
+    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
+        parser.error(f"{options.program}: expected the program trainmark")
+    if options.batch == 1 and options.image_size <= STRIDE:
+        parser.error(f"--batch: PyTorch's batch norm needs at least 2 with images of up to {STRIDE}, got 1")
+    if options.output:
+        check_writable(parser, pathlib.Path(options.output))
+    return options
+
+
+def check_writable(parser, path):
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        parser.error(f"--output: {path}: cannot be written")
+
+
+def require_pytorch():
+    """PyTorch and torchvision, or the end of the script as a skipped test."""
+    try:
+        import torch
+        import torchvision
+    except ImportError as error:
+        peer.skip(f"python3-torch and python3-torchvision are needed, for {sys.executable}: {error}")
+    return torch, torchvision
+
+
+def bench(options):
+    """What `trainmark bench` measures; ends the script with its message and exit code when it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "bench.json"
+        command = [os.path.abspath(options.program), "bench", "resnet50", "--warmup", WARMUP, "--json", path]
+        for name in ("precision", "batch", "image_size", "classes", "threads", "steps"):
+            command += ["--" + name.replace("_", "-"), getattr(options, name)]
+        environment = dict(os.environ)
+        if os.getuid() == 0:
+            environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True)
+        if done.returncode != 0 or not path.exists():
+            print(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}{done.stderr}",
+                  end="", file=sys.stderr)
+            sys.exit(done.returncode if done.returncode > 0 else 1)
+        return json.loads(path.read_text())
+
+
+class Training:
+    """PyTorch's training of resnet50 in one memory format."""
+
+    def __init__(self, torch, torchvision, options, memory_format):
+        torch.manual_seed(7)
+        torch.set_num_threads(options.threads)
+        layout = getattr(torch, memory_format)
+        images = torch.randn(options.batch, 3, options.image_size, options.image_size)
+        self.images = images.contiguous(memory_format=layout)
+        self.labels = torch.randint(options.classes, (options.batch,))
+        self.model = torchvision.models.resnet50(num_classes=options.classes).to(memory_format=layout).train()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=1e-3, momentum=0.9, nesterov=True,
+                                         weight_decay=5e-5)
+        self.criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
+        bf16 = options.precision == "bf16"
+        self.arithmetic = lambda: torch.autocast("cpu", dtype=torch.bfloat16) if bf16 else contextlib.nullcontext()
+
+    def step(self):
+        self.optimizer.zero_grad(set_to_none=True)
+        with self.arithmetic():
+            outputs = self.model(self.images)
+        self.criterion(outputs.float(), self.labels).backward()
+        self.optimizer.step()
+
+    def timed_step(self):
+        """Seconds of a step."""
+        began = time.perf_counter()
+        self.step()
+        return time.perf_counter() - began
+
+    def warm_up(self):
+        for _ in range(WARMUP):
+            self.step()
+
+
+def samples_per_s(batch, seconds):
+    """By the median of these steps."""
+    return batch / statistics.median(seconds)
+
+
+def fastest_training(torch, torchvision, options):
+    """PyTorch in the memory format that suits it best; that format's name; samples/s by format."""
+    trainings = {name: Training(torch, torchvision, options, name) for name in FORMATS}
+    for training in trainings.values():
+        training.warm_up()
+    seconds = {name: [] for name in FORMATS}
+    for _ in range(options.steps):  # in turns here, too
+        for name, training in trainings.items():
+            seconds[name].append(training.timed_step())
+    speeds = {name: samples_per_s(options.batch, times) for name, times in seconds.items()}
+    best = max(speeds, key=speeds.get)
+    print(f"PyTorch {torch.__version__}: " + ", ".join(f"{name} {speed:.4g}" for name, speed in speeds.items()) +
+          f" samples/s; {best} is used", flush=True)
+    return trainings[best], best, speeds
+
+
+def measure_pairs(options, training):
+    """trainmark's results and PyTorch's samples/s, taken in turns."""
+    ours, theirs = [], []
+    for pair in range(1, options.pairs + 1):
+        ours.append(bench(options))
+        training.warm_up()
+        theirs.append(samples_per_s(options.batch, [training.timed_step() for _ in range(options.steps)]))
+        speed = ours[-1]["samples_per_s"]
+        print(f"pair {pair}: trainmark {speed:.4g} samples/s, PyTorch {theirs[-1]:.4g} samples/s, "
+              f"ratio {speed / theirs[-1]:.3f}", flush=True)
+    return ours, theirs
+
+
+def side(speeds):
+    return {"samples_per_s": speeds, "median_samples_per_s": statistics.median(speeds)}
+
+
+def summarize(options, ours, theirs):
+    """All that was measured, as --output holds it; what PyTorch was is added by the caller."""
+    speeds, limits = [result["samples_per_s"] for result in ours], [result["fraction_of_limit"] for result in ours]
+    ratios = [a / b for a, b in zip(speeds, theirs)]
+    provenance = ours[-1]["provenance"]
+    machine = {key: provenance["machine"][key]
+               for key in ("cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system")}
+    return {"what": "training of resnet50 by trainmark beside PyTorch, samples/s by the median step of a measurement",
+            "settings": {name: getattr(options, name) for name in SETTINGS} | {"warmup": WARMUP},
+            "trainmark": side(speeds) | {"fraction_of_limit": limits,
+                                         "median_fraction_of_limit": statistics.median(limits),
+                                         "build": provenance["build"], "libraries": provenance["libraries"]},
+            "pytorch": side(theirs),
+            "ratio_of_medians": statistics.median(speeds) / statistics.median(theirs),
+            "ratios": ratios, "smallest_ratio": min(ratios), "largest_ratio": max(ratios), "machine": machine}
+
+
+def show(report):
+    ours, theirs = report["trainmark"], report["pytorch"]
+    print(f"medians: trainmark {ours['median_samples_per_s']:.4g} samples/s, "
+          f"PyTorch {theirs['median_samples_per_s']:.4g} samples/s")
+    print(f"ratio of medians {report['ratio_of_medians']:.3f}, "
+          f"pairs {report['smallest_ratio']:.3f} to {report['largest_ratio']:.3f}")
+    print(f"trainmark's fraction_of_limit: median {ours['median_fraction_of_limit']:.3f}")
+
+
+def main():
+    options = parse_arguments()
+    torch, torchvision = require_pytorch()
+    # What this machine cannot do is said before PyTorch takes its minutes.
+    bench(argparse.Namespace(**vars(options) | TINY))
+    training, memory_format, by_format = fastest_training(torch, torchvision, options)
+    report = summarize(options, *measure_pairs(options, training))
+    report["pytorch"] |= {"torch": torch.__version__, "torchvision": torchvision.__version__,
+                          "memory_format": memory_format, "samples_per_s_by_format": by_format}
+    show(report)
+    if options.output:
+        pathlib.Path(options.output).write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
