@@ -1,12 +1,18 @@
-"""Whether training here ends where PyTorch's ends: three seeds each on 1, 2 and 4 ranks under one configuration.
+"""Whether training here ends where a peer's ends: three seeds each on 1, 2 and 4 ranks under one configuration.
 
 Hides the runs' files. Every run goes through all epochs, whatever the target. Run it in the project's folder; it
 takes an hour and a half on two cores, and goes on where it was stopped:
 
     python3 tests/parity/accuracy.py build/release/trainmark --output results/reference/trainmark_cifar10.json
 
-The file is written after every run. PyTorch's curves come from train_cifar10.py. Exit code 1 when the mean accuracy of
-a number of ranks differs from PyTorch's by more than 1.5 points, or a run ends below 72 % or after 10 minutes.
+The file is written after every run. PyTorch's curves, the peer's where no other is named, come from train_cifar10.py.
+For bf16 beside our own f32:
+
+    python3 tests/parity/accuracy.py build/release/trainmark --precision bf16 --ranks 2 \\
+        --peer results/reference/trainmark_cifar10.json --output results/reference/trainmark_cifar10_bf16.json
+
+Exit code 1 when the mean accuracy of a number of ranks differs from the peer's by more than 1.5 points, or a run ends
+below 72 % or after 10 minutes.
 """
 
 import argparse
@@ -33,11 +39,11 @@ def read_log(path):
     return curve, round((times["run_stop"] - times["run_start"]) / 1e3, 1)
 
 
-def train(program, config, ranks, seed):
+def train(program, config, precision, ranks, seed):
     """One run, two threads in all where there are fewer ranks than cores."""
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "run", config, "--set", f"seed={seed}", "--set", "target.quality=1",
-                   "--set", f"results.directory={folder}"]
+                   "--set", f"training.precision={precision}", "--set", f"results.directory={folder}"]
         if ranks > 1:
             command = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *command]
         environment = dict(os.environ, OMP_NUM_THREADS=str(max(1, (os.cpu_count() or 1) // ranks)))
@@ -63,7 +69,7 @@ def mean(values):
 def judge(runs, peer):
     """Prints the comparison; whether all of it holds."""
     ends = [run["epochs"][-1]["eval_accuracy"] for run in peer["runs"]]
-    print(f"PyTorch, seeds {' '.join(str(run['seed']) for run in peer['runs'])}: "
+    print(f"peer, seeds {' '.join(str(run['seed']) for run in peer['runs'])}: "
           f"{' '.join(f'{end:.4f}' for end in ends)}, mean {mean(ends):.4f}")
     holds = True
     for ranks in sorted({run["ranks"] for run in runs}):
@@ -83,26 +89,28 @@ def main():
     parser.add_argument("--config", default="configs/resnet50/cifar10.json")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--ranks", nargs="+", type=int, default=[1, 2, 4])
+    parser.add_argument("--precision", default="f32", choices=["f32", "bf16"])
     parser.add_argument("--peer", default="results/reference/pytorch_cifar10.json")
     parser.add_argument("--output", required=True, help="JSON file for curves and machine")
     options = parser.parse_args()
     output, recipe = pathlib.Path(options.output), json.loads(pathlib.Path(options.config).read_text())
-    report = {"what": "curves of trainmark under this recipe", "config": options.config, "recipe": recipe, "runs": []}
+    report = {"what": "curves of trainmark under this recipe", "config": options.config, "recipe": recipe,
+              "precision": options.precision, "runs": []}
     if output.exists():
         report = json.loads(output.read_text())
-        if report["recipe"] != recipe:
+        if report["recipe"] != recipe or report.get("precision", "f32") != options.precision:
             sys.exit(f"{output}: holds runs of another recipe; name another file")
     for ranks in options.ranks:
         for seed in options.seeds:
             if any(run["ranks"] == ranks and run["seed"] == seed for run in report["runs"]):
                 continue
-            run, provenance = train(options.program, options.config, ranks, seed)
+            run, provenance = train(options.program, options.config, options.precision, ranks, seed)
             report["runs"].append(run | provenance)
             output.write_text(json.dumps(report, indent=1) + "\n")
             print(f"{ranks} ranks, seed {seed}: {run['eval_accuracy']:.4f} after {run['seconds']:.0f} s", flush=True)
     peer_path = pathlib.Path(options.peer)
     if not peer_path.exists():
-        sys.exit(f"{peer_path}: expected PyTorch's curves; train_cifar10.py measures them")
+        sys.exit(f"{peer_path}: expected a peer's curves; train_cifar10.py measures PyTorch's")
     peer = json.loads(peer_path.read_text())
     if peer["recipe"] != recipe:
         sys.exit(f"{peer_path}: holds curves of another recipe")
