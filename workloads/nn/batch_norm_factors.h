@@ -42,12 +42,8 @@ class BatchNormFactors {
   /// The gradients of gamma and beta over this rank's samples, of the same sums.
   void store_parameter_gradients(const GroupReduction& reduction, bool accumulate) const;
 
-  /// As the kernels want them, from `at` on.
-  Normalization norm(std::size_t at) const { return {&mean_[at], &scale_[at], &shift_[at]}; }
   // As the kernels want them, from `at` = base(group) + channel on.
-  const float* mean(std::size_t at) const { return &mean_[at]; }
-  const float* scale(std::size_t at) const { return &scale_[at]; }
-  const float* shift(std::size_t at) const { return &shift_[at]; }
+  Normalization norm(std::size_t at) const { return {&mean_[at], &scale_[at], &shift_[at]}; }
   const float* slope(std::size_t at) const { return &slope_[at]; }
   const float* offset(std::size_t at) const { return &offset_[at]; }
   const float* tilt(std::size_t at) const { return &tilt_[at]; }

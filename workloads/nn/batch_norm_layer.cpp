@@ -313,7 +313,7 @@ template <class T>
 void BatchNormLayer<T>::sum_gradients(const Place& where) const {
   double* const sums = node(where);
   kernels_.gradient_sums(src_ + where.offset, gradient_source(where), kept_gradient(where),
-                         layout_.column(where.block), factors_.mean(where.at), sums,
+                         layout_.column(where.block), factors_.norm(where.at).mean, sums,
                          sums + padded_);
 }
 
@@ -338,7 +338,7 @@ void BatchNormLayer<T>::apply_gradient(const Place& where) const {
       kept_ == nullptr ? gradient_source(where)
                        : GradientSource<T>{kept_gradient(where), nullptr, nullptr};
   kernels_.gradient_apply(src_ + where.offset, gradient, diff_src_ + where.offset,
-                          layout_.column(where.block), factors_.mean(where.at),
+                          layout_.column(where.block), factors_.norm(where.at).mean,
                           factors_.slope(where.at), factors_.offset(where.at),
                           factors_.tilt(where.at));
 }
@@ -375,9 +375,10 @@ void BatchNormLayer<T>::backward(bool accumulate, const Samples& samples) {
 template <class T>
 void BatchNormLayer<T>::backward_frozen(const Place& where) const {
   double* const sums = node(where);
+  const Normalization norm = factors_.norm(where.at);
   kernels_.gradient_frozen(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
-                           kept_gradient(where), layout_.column(where.block),
-                           factors_.mean(where.at), factors_.scale(where.at), sums, sums + padded_);
+                           kept_gradient(where), layout_.column(where.block), norm.mean, norm.scale,
+                           sums, sums + padded_);
 }
 
 }  // namespace

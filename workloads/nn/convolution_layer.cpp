@@ -1,7 +1,6 @@
 // Convolutions by oneDNN, which chooses the layouts.
 // Hides primitive descriptors.
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <optional>
@@ -36,6 +35,30 @@ bool favours_winograd(const Operation& operation, std::int64_t channels, std::in
   for (const std::int64_t extent : operation.dst.spatial) tiles *= (extent + kSide - 1) / kSide;
   const std::int64_t covered = tiles * kSide * kSide;
   return tiles >= kLeastTiles && 10 * covered <= 14 * samples * operation.dst.points();
+}
+
+bool is_pointwise(const Operation& operation) {
+  const auto all = [](const auto& values, std::int64_t wanted) {
+    return std::all_of(values.begin(), values.end(),
+                       [wanted](std::int64_t value) { return value == wanted; });
+  };
+  return all(operation.kernel, 1) && all(operation.stride, 1) && all(operation.padding.begin, 0) &&
+         all(operation.padding.end, 0);
+}
+
+/// Activations as PointwiseGradient reads them.
+bool is_blocked_bf16(const memory::desc& desc) {
+  const ChannelLayout layout = channel_layout(desc);
+  return desc.data_type() == memory::data_type::bf16 && layout.width == 16 &&
+         layout.row_stride == 16 && !layout.padded && layout.block_stride == layout.rows * 16;
+}
+
+/// Weights as PointwiseGradient writes their gradient.
+memory::desc pointwise_weights_desc(const memory::dims& dims) {
+  const auto tag = dims.size() == 3   ? memory::format_tag::OIw16i16o
+                   : dims.size() == 4 ? memory::format_tag::OIhw16i16o
+                                      : memory::format_tag::OIdhw16i16o;
+  return {dims, memory::data_type::f32, tag};
 }
 
 /// Whether the library has what `describe` asks for.
@@ -76,7 +99,7 @@ class ConvolutionLayer final : public Layer {
   std::int64_t reorders_per_step() const override {
     return forward_.reorders() + data_gradient_.reorders() + weights_gradient_.reorders();
   }
-  std::string implementation() const override { return forward_.implementation(); }
+  std::string implementation() const override;
 
  private:
   std::string what(const Planner& planner) const {
@@ -95,7 +118,8 @@ class ConvolutionLayer final : public Layer {
   dnnl::convolution_backward_weights::primitive_desc weights_desc(std::int64_t samples) const;
   memory::desc updated_weights_desc(const Planner& planner) const;
   void choose_gradients(const Planner& planner);
-  bool takes_pointwise_gradient() const;
+  PointwiseGradient::Shape product_shape() const;
+  bool takes_pointwise_gradient(const Planner& planner) const;
   void plan_weights_gradient(Planner& planner);
   void plan_forward(Planner& planner);
   void plan_gradients(Planner& planner);
@@ -200,38 +224,21 @@ void ConvolutionLayer::choose_gradients(const Planner& planner) {
   if (!first_) choose(data_algorithm_, [&] { return data_desc(samples); });
 }
 
+PointwiseGradient::Shape ConvolutionLayer::product_shape() const {
+  return {operation_.dst.points(), weights_dims_[1], weights_dims_[0]};
+}
+
 /// Whether our own product applies: all of it in bfloat16, and in the order that it knows.
-bool ConvolutionLayer::takes_pointwise_gradient() const {
-  const auto is_one = [](std::int64_t value) { return value == 1; };
-  const auto is_zero = [](std::int64_t value) { return value == 0; };
-  const auto all = [](const auto& values, const auto& test) {
-    return std::all_of(values.begin(), values.end(), test);
-  };
-  if (!all(operation_.kernel, is_one) || !all(operation_.stride, is_one)) return false;
-  if (!all(operation_.padding.begin, is_zero) || !all(operation_.padding.end, is_zero))
-    return false;
-  const auto bf16 = memory::data_type::bf16;
-  if (compute_ != bf16 || src_desc_.data_type() != bf16) return false;
-  const auto is_blocked = [](const memory::desc& desc) {
-    const ChannelLayout layout = channel_layout(desc);
-    return layout.width == 16 && layout.row_stride == 16 && !layout.padded &&
-           layout.block_stride == layout.rows * 16;
-  };
-  if (!is_blocked(src_desc_) || !is_blocked(dst_desc_)) return false;
-  const PointwiseGradient::Shape shape = {operation_.dst.points(), weights_dims_[1],
-                                          weights_dims_[0]};
-  const auto tag = weights_dims_.size() == 3   ? memory::format_tag::OIw16i16o
-                   : weights_dims_.size() == 4 ? memory::format_tag::OIhw16i16o
-                                               : memory::format_tag::OIdhw16i16o;
-  return weights_desc_ == memory::desc(weights_dims_, memory::data_type::f32, tag) &&
-         PointwiseGradient::fits(shape, omp_get_max_threads(), kernels_);
+bool ConvolutionLayer::takes_pointwise_gradient(const Planner& planner) const {
+  return is_pointwise(operation_) && compute_ == memory::data_type::bf16 &&
+         is_blocked_bf16(src_desc_) && is_blocked_bf16(dst_desc_) &&
+         weights_desc_ == pointwise_weights_desc(weights_dims_) &&
+         PointwiseGradient::fits(product_shape(), planner.threads(), kernels_);
 }
 
 void ConvolutionLayer::plan_weights_gradient(Planner& planner) {
-  if (takes_pointwise_gradient()) {
-    pointwise_.emplace(
-        PointwiseGradient::Shape{operation_.dst.points(), weights_dims_[1], weights_dims_[0]},
-        omp_get_max_threads(), kernels_);
+  if (takes_pointwise_gradient(planner)) {
+    pointwise_.emplace(product_shape(), planner.threads(), kernels_);
     pointwise_buffer_ =
         planner.temporary(pointwise_->scratch_bytes(), planner.backward_moment(), "scratchpads");
     return;
@@ -256,6 +263,18 @@ void ConvolutionLayer::plan_gradients(Planner& planner) {
                        {DNNL_ARG_WEIGHTS, weights_desc_, false},
                        {DNNL_ARG_DIFF_SRC, src_desc_, true, true}});
   diff_src_buffer_ = planner.contribute(operation_.src);
+}
+
+/// Forward, data gradient, weights gradient; each name once.
+std::string ConvolutionLayer::implementation() const {
+  std::vector<std::string> names = {forward_.implementation()};
+  const auto add = [&](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  if (data_gradient_.planned()) add(data_gradient_.implementation());
+  if (weights_gradient_.planned()) add(weights_gradient_.implementation());
+  if (pointwise_) add("own");
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 void ConvolutionLayer::bind(const Arena& arena) {

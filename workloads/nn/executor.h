@@ -24,7 +24,7 @@ class BackwardListener {
  public:
   virtual ~BackwardListener() = default;
   /// The first `floats` floats of Parameters::all_gradients() are final now. Called after each
-  /// layer.
+  /// segment of the pass.
   virtual void gradients_ready(std::int64_t floats) = 0;
 };
 
@@ -71,7 +71,7 @@ class Executor {
   void write_output_gradient(std::span<const float> plain);
   void forward(Mode mode);
   /// Fills the gradients of the last forward pass, which was not kInference; listener may be null.
-  /// With `accumulate`, adds to them.
+  /// With `accumulate`, adds to them. Once for each forward pass, whose activations it overwrites.
   void backward(bool accumulate, BackwardListener* listener);
 
   Parameters& parameters() { return *parameters_; }
@@ -105,8 +105,7 @@ class Executor {
     bool is_f32;
   };
   void add(const Addition& addition, const Samples& samples) const;
-  /// Calls body(step, samples, seconds), seconds being where to count the step's; null without
-  /// timing.
+  /// Calls body(step, samples), slice by slice, and counts the seconds where layers are timed.
   template <class Body>
   void for_each_step(const PassSegment& segment, double LayerSeconds::*direction, const Body& body);
   void plan_forward(Planner& planner);

@@ -52,6 +52,8 @@ class Planner {
 
   const Network& network() const { return network_; }
   std::int64_t batch() const { return options_.batch; }
+  /// That passes run on.
+  int threads() const { return threads_; }
   bool training() const { return options_.training; }
   /// Whether the operation at hand adds its gradients of parameters to what is there.
   bool accumulates() const { return options_.accumulates || backward_slices().count > 1; }
@@ -147,6 +149,7 @@ class Planner {
   std::int64_t buffer_bytes(const dnnl::memory::desc& desc) const;
   const Network& network_;
   Options options_;
+  const int threads_;
   Device& device_;
   const Kernels& kernels_;
   const PassPlan pass_;
@@ -197,7 +200,7 @@ class Layer {
   virtual bool adds_gradients() const { return false; }
   /// Conversions between layouts in one training step: a cost that good plans avoid.
   virtual std::int64_t reorders_per_step() const { return 0; }
-  /// The library's name for what runs, or "own".
+  /// The library's names for what runs, or "own".
   virtual std::string implementation() const { return "own"; }
 };
 

@@ -23,7 +23,6 @@ struct Slices {
   Samples at(std::int64_t slice) const;
   /// Of slices: one or two.
   std::vector<std::int64_t> sizes() const;
-  Samples whole() const { return {0, batch}; }
 };
 
 enum class Direction { kForward, kBackward };

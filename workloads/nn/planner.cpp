@@ -13,9 +13,9 @@ namespace nn {
 namespace {
 
 /// Whether each thread's second cache holds what a batch norm comes back to when it goes over all
-/// samples of 16 channels after the other.
+/// samples of some channels, those of a column, after the other.
 bool goes_by_channels(const Operation& operation, const Planner::Options& options,
-                      Direction direction, std::int64_t cache_bytes) {
+                      Direction direction, int threads, std::int64_t cache_bytes) {
   constexpr std::int64_t kLanes = 16;
   std::int64_t largest = 0;
   for (const BatchGroup& group : options.groups.groups) {
@@ -28,12 +28,11 @@ bool goes_by_channels(const Operation& operation, const Planner::Options& option
   const std::int64_t arrays = direction == Direction::kForward ? 1 + added : 2 + added;
   const std::int64_t unit_bytes =
       largest * operation.dst.points() * kLanes * bytes_of(options.arithmetic.precision) * arrays;
-  return units >= 2 * omp_get_max_threads() && unit_bytes <= cache_bytes;
+  return units >= 2 * threads && unit_bytes <= cache_bytes;
 }
 
-PassOptions pass_options(const Network& network, const Planner::Options& options) {
+PassOptions pass_options(const Network& network, const Planner::Options& options, int threads) {
   const Precision precision = options.arithmetic.precision;
-  const int threads = omp_get_max_threads();
   const std::int64_t second = base::cache_bytes("/", 2, threads);
   PassOptions pass;
   pass.batch = options.batch;
@@ -47,7 +46,7 @@ PassOptions pass_options(const Network& network, const Planner::Options& options
   if (options.slice_samples > 0) return pass;
   pass.goes_by_channels = [&options, second, threads](const Operation& operation,
                                                       Direction direction) {
-    return goes_by_channels(operation, options, direction, second / threads);
+    return goes_by_channels(operation, options, direction, threads, second / threads);
   };
   return pass;
 }
@@ -58,9 +57,10 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
                  const Kernels& kernels)
     : network_(network),
       options_(options),
+      threads_(omp_get_max_threads()),
       device_(device),
       kernels_(kernels),
-      pass_(network, pass_options(network, options)) {
+      pass_(network, pass_options(network, options, threads_)) {
   const std::size_t count = network.operations().size();
   value_descs_.resize(count);
   value_buffers_.assign(count, -1);

@@ -61,6 +61,20 @@ Position position(const std::vector<PassSegment>& segments, Work work, std::size
   return found;
 }
 
+/// Where `work` is done, which is in the segment that the plan names.
+Position planned_position(const std::vector<PassSegment>& segments, Work work,
+                          std::size_t operation, int planned) {
+  const Position found = position(segments, work, operation);
+  EXPECT_EQ(static_cast<std::size_t>(planned), found.segment);
+  return found;
+}
+
+/// Statistics are of all samples: they are gathered behind `ready`, and used in a later segment.
+void expect_statistics(const Position& ready, const Position& observed, const Position& used) {
+  EXPECT_TRUE(ready.is_before(observed));
+  EXPECT_LT(observed.segment, used.segment);
+}
+
 std::vector<std::size_t> sources(const nn::Operation& operation) {
   std::vector<std::size_t> all = {static_cast<std::size_t>(operation.src)};
   if (operation.residual) all.push_back(static_cast<std::size_t>(*operation.residual));
@@ -72,18 +86,15 @@ TEST(PassPlan, RunsForwardBehindWhatIsRead) {
   const PassPlan plan = plan_of(net, 1 << 20);
   const auto& operations = net.operations();
   for (std::size_t i = 1; i < operations.size(); ++i) {
-    const Position here = position(plan.forward(), Work::kRun, i);
-    EXPECT_EQ(static_cast<std::size_t>(plan.of(i).forward), here.segment);
+    const Position here = planned_position(plan.forward(), Work::kRun, i, plan.of(i).forward);
     for (const std::size_t source : sources(operations[i])) {
       if (source == 0) continue;
       EXPECT_TRUE(position(plan.forward(), Work::kRun, source).is_before(here));
     }
     if (operations[i].kind != OperationKind::kBatchNorm) continue;
-    const Position observed = position(plan.forward(), Work::kObserve, i);
-    EXPECT_LT(observed.segment, here.segment) << "statistics need all samples";
-    EXPECT_TRUE(
-        position(plan.forward(), Work::kRun, sources(operations[i]).front()).is_before(observed));
-    EXPECT_EQ(static_cast<std::size_t>(plan.of(i).observed_forward), observed.segment);
+    expect_statistics(
+        position(plan.forward(), Work::kRun, sources(operations[i]).front()),
+        planned_position(plan.forward(), Work::kObserve, i, plan.of(i).observed_forward), here);
   }
 }
 
@@ -92,8 +103,7 @@ TEST(PassPlan, RunsBackwardOnceAllPartsOfTheGradientAreThere) {
   const PassPlan plan = plan_of(net, 1 << 20);
   const auto& operations = net.operations();
   for (std::size_t i = 1; i < operations.size(); ++i) {
-    const Position here = position(plan.backward(), Work::kRun, i);
-    EXPECT_EQ(static_cast<std::size_t>(plan.of(i).backward), here.segment);
+    const Position here = planned_position(plan.backward(), Work::kRun, i, plan.of(i).backward);
     const Position gathered = position(plan.backward(), Work::kGather, i);
     EXPECT_TRUE(gathered.is_before(here));
     for (std::size_t reader = i + 1; reader < operations.size(); ++reader) {
@@ -102,10 +112,9 @@ TEST(PassPlan, RunsBackwardOnceAllPartsOfTheGradientAreThere) {
       EXPECT_TRUE(position(plan.backward(), Work::kRun, reader).is_before(gathered));
     }
     if (operations[i].kind != OperationKind::kBatchNorm) continue;
-    const Position observed = position(plan.backward(), Work::kObserve, i);
-    EXPECT_TRUE(gathered.is_before(observed));
-    EXPECT_LT(observed.segment, here.segment) << "sums need all samples";
-    EXPECT_EQ(static_cast<std::size_t>(plan.of(i).observed_backward), observed.segment);
+    expect_statistics(
+        gathered,
+        planned_position(plan.backward(), Work::kObserve, i, plan.of(i).observed_backward), here);
   }
 }
 
