@@ -186,6 +186,7 @@ struct BenchOptions {
   std::uint64_t seed = 1;
   std::int64_t limit_repetitions = 5;  ///< at least so many of each convolution alone; 0: none
   bool layers = false;                 ///< a table of all layers
+  std::string recompute = "normalizations";
 };
 
 }  // namespace runner

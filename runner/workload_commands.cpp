@@ -39,6 +39,10 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
   app.add_option("--precision", options.precision, "arithmetic of the layers")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
+  app.add_option("--recompute", options.recompute,
+                 "what the backward pass makes again in place of keeping it")
+      ->check(CLI::IsMember({"none", "normalizations", "blocks"}))
+      ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of weights and data")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -3,6 +3,7 @@
 // them BatchNormFactors'.
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 
 #include "runner/base/error.h"
 #include "workloads/nn/batch_norm_factors.h"
@@ -20,6 +21,7 @@ class BatchNormLayer final : public Layer {
   void bind(const Arena& arena) override;
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
+  void remake(const Samples& samples) override;
   void observe(const Samples& samples) override;
   void settle() override;
   void observe_gradient(const Samples& samples) override;
@@ -37,6 +39,23 @@ class BatchNormLayer final : public Layer {
     const std::size_t group = factors_.by_group() ? reduction_->group_of(sample) : 0;
     return {sample, block, layout_.offset(sample, block),
             factors_.base(group) + static_cast<std::size_t>(block * layout_.width)};
+  }
+  /// Of one pass forward: where a value stands there, `data` being of its first sample.
+  template <class U>
+  struct Stream {
+    U* data = nullptr;
+    ValuePlace place;
+    void plan(const ValuePlace& from) { place = from; }
+    void bind(const Arena& arena) { data = arena.at<std::remove_const_t<U>>(place.buffer); }
+  };
+  struct Streams {
+    Stream<const T> src, residual;
+    Stream<T> dst;
+  };
+  template <class U>
+  U* column_of(const Stream<U>& stream, const Place& where, const Samples& slice) const {
+    const std::int64_t first = where.sample - stream.place.row_of(where.sample, slice);
+    return stream.data + where.offset - layout_.offset(first, 0);
   }
   /// Calls body(place) for every column of these samples.
   template <class Body>
@@ -64,7 +83,8 @@ class BatchNormLayer final : public Layer {
   }
   void start_forward();
   void take_moments(const Place& where) const;
-  void normalize(const Place& where) const;
+  void normalize(const Streams& streams, const Samples& slice, const Place& where,
+                 PassedBits* passed) const;
   void forward_by_channels();
   void sum_gradients(const Place& where) const;
   void apply_gradient(const Place& where) const;
@@ -75,22 +95,18 @@ class BatchNormLayer final : public Layer {
     return kept_ == nullptr ? nullptr : kept_ + where.offset;
   }
 
-  Residual<T> residual_at(const Place& where, Normalization& norm) const;
-
   const Operation operation_;
   const ColumnKernels<T>& kernels_;
   const Kernels& all_kernels_;
   std::int64_t batch_, channels_, padded_;
   ChannelLayout layout_;
-  BufferId src_buffer_, dst_buffer_, residual_buffer_ = -1, nodes_forward_ = -1,
-                                     nodes_backward_ = -1, passed_buffer_ = -1;
+  BufferId nodes_forward_ = -1, nodes_backward_ = -1, passed_buffer_ = -1;
   BufferId diff_first_ = -1, diff_second_ = -1, diff_src_buffer_ = -1, kept_buffer_ = -1;
   bool observes_forward_, observes_backward_ = false;
   bool defers_ = false;                                 ///< its only reader normalises on the way
   const BatchNormFactors* residual_factors_ = nullptr;  ///< of a residual that is deferred
-  const T* src_ = nullptr;
-  const T* residual_ = nullptr;
-  T* dst_ = nullptr;
+  Streams forward_, again_;
+  const T* src_ = nullptr;  ///< that the backward pass reads
   PassedBits* passed_ = nullptr;
   const T* first_ = nullptr;
   const T* second_ = nullptr;
@@ -124,9 +140,10 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
     residual_factors_ = deferred.factors;
     const ValueId added = residual_factors_ == nullptr ? *operation.residual : deferred.source;
     planner.use_value(added, false);
-    residual_buffer_ = planner.value_buffer(added);
+    forward_.residual.plan(planner.value_place(added));
+    again_.residual.plan(planner.value_again(added));
   }
-  defers_ = !operation.relu && !operation.residual && planner.is_residual_alone(planner.made());
+  defers_ = is_deferred(planner.network(), static_cast<std::size_t>(planner.made()));
   if (defers_) {
     planner.defer_value(&factors_, operation.src);
   } else {
@@ -135,8 +152,10 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
   const dnnl::memory::desc parameter = plain_desc({channels_});
   planner.set_parameter_desc(operation.weights, parameter);
   planner.set_parameter_desc(operation.bias, parameter);
-  src_buffer_ = planner.value_buffer(operation.src);
-  dst_buffer_ = planner.value_buffer(planner.made());
+  forward_.src.plan(planner.value_place(operation.src));
+  forward_.dst.plan(planner.value_place(planner.made()));
+  again_.src.plan(planner.value_again(operation.src));
+  again_.dst.plan(planner.value_again(planner.made()));
   if (!planner.training()) return;
   if (operation.relu) {
     const std::int64_t rows = batch_ * layout_.blocks * layout_.rows;
@@ -162,8 +181,9 @@ void BatchNormLayer<T>::plan_backward(Planner& planner) {
     kept_buffer_ = diff_second_ >= 0 ? diff_second_ : diff_first_;
   }
   if (operation_.residual) planner.contribute_in(*operation_.residual, kept_buffer_);
-  if (operation_.src != 0 && planner.is_read_once(operation_.src)) {
-    diff_src_buffer_ = src_buffer_;
+  const ValuePlace& src = again_.src.place;
+  if (operation_.src != 0 && planner.is_read_once(operation_.src) && !src.is_slice) {
+    diff_src_buffer_ = src.buffer;
   } else if (kept_buffer_ != diff_first_) {
     diff_src_buffer_ = diff_first_;
   }
@@ -177,9 +197,12 @@ void BatchNormLayer<T>::plan_backward(Planner& planner) {
 
 template <class T>
 void BatchNormLayer<T>::bind(const Arena& arena) {
-  src_ = arena.at<T>(src_buffer_);
-  dst_ = arena.at<T>(dst_buffer_);
-  residual_ = arena.at<T>(residual_buffer_);
+  for (Streams* const streams : {&forward_, &again_}) {
+    streams->src.bind(arena);
+    streams->residual.bind(arena);
+    streams->dst.bind(arena);
+  }
+  src_ = again_.src.data;
   passed_ = arena.at<PassedBits>(passed_buffer_);
   first_ = arena.at<T>(diff_first_);
   second_ = arena.at<T>(diff_second_);
@@ -245,7 +268,8 @@ void BatchNormLayer<T>::start_forward() {
 template <class T>
 void BatchNormLayer<T>::take_moments(const Place& where) const {
   double* const sums = node(where);
-  kernels_.moments(src_ + where.offset, layout_.column(where.block), sums, sums + padded_);
+  kernels_.moments(forward_.src.data + where.offset, layout_.column(where.block), sums,
+                   sums + padded_);
 }
 
 template <class T>
@@ -273,7 +297,9 @@ void BatchNormLayer<T>::forward_by_channels() {
     reduction_->reduce_local(Reduction::kMoments, group, first, layout_.width);
     factors_.set_forward(*reduction_, group, first, channels_of(block));
     if (defers_) return;
-    for_each_sample(group, block, [this](const Place& where) { normalize(where); });
+    for_each_sample(group, block, [this](const Place& where) {
+      normalize(forward_, {0, batch_}, where, passed(where));
+    });
   });
   factors_.record(*reduction_);
 }
@@ -283,24 +309,28 @@ void BatchNormLayer<T>::forward(Mode mode, const Samples& samples) {
   if (mode == Mode::kTraining && !observes_forward_) return forward_by_channels();
   if (mode != Mode::kTraining && samples.first == 0) factors_.take_running(mode);
   if (defers_) return;
-  for_each_column(samples, [this](const Place& where) { normalize(where); });
+  for_each_column(samples,
+                  [&](const Place& where) { normalize(forward_, samples, where, passed(where)); });
 }
 
 template <class T>
-void BatchNormLayer<T>::normalize(const Place& where) const {
+void BatchNormLayer<T>::remake(const Samples& samples) {
+  for_each_column(samples, [&](const Place& where) { normalize(again_, samples, where, nullptr); });
+}
+
+template <class T>
+void BatchNormLayer<T>::normalize(const Streams& streams, const Samples& slice, const Place& where,
+                                  PassedBits* passed) const {
   Normalization residual_norm;
-  kernels_.normalize(src_ + where.offset, factors_.norm(where.at),
-                     residual_at(where, residual_norm), dst_ + where.offset, passed(where),
-                     layout_.column(where.block), operation_.relu);
-}
-
-/// What is added at `where`; `norm` is where its normalization is kept, if it has one.
-template <class T>
-Residual<T> BatchNormLayer<T>::residual_at(const Place& where, Normalization& norm) const {
-  if (residual_ == nullptr) return {};
-  if (residual_factors_ == nullptr) return {residual_ + where.offset, nullptr};
-  norm = residual_factors_->norm(where.at);
-  return {residual_ + where.offset, &norm};
+  Residual<T> residual;
+  if (operation_.residual) residual.src = column_of(streams.residual, where, slice);
+  if (residual_factors_ != nullptr) {
+    residual_norm = residual_factors_->norm(where.at);
+    residual.norm = &residual_norm;
+  }
+  kernels_.normalize(column_of(streams.src, where, slice), factors_.norm(where.at), residual,
+                     column_of(streams.dst, where, slice), passed, layout_.column(where.block),
+                     operation_.relu);
 }
 
 template <class T>

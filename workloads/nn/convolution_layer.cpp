@@ -95,9 +95,11 @@ class ConvolutionLayer final : public Layer {
   }
   void bind(const Arena& arena) override;
   void forward(Mode /*mode*/, const Samples& samples) override { forward_.run(samples); }
+  void remake(const Samples& samples) override { remake_.run(samples); }
   void backward(bool accumulate, const Samples& samples) override;
   std::int64_t reorders_per_step() const override {
-    return forward_.reorders() + data_gradient_.reorders() + weights_gradient_.reorders();
+    return forward_.reorders() + remake_.reorders() + data_gradient_.reorders() +
+           weights_gradient_.reorders();
   }
   std::string implementation() const override;
 
@@ -122,6 +124,8 @@ class ConvolutionLayer final : public Layer {
   bool takes_pointwise_gradient(const Planner& planner) const;
   void plan_weights_gradient(Planner& planner);
   void plan_forward(Planner& planner);
+  void plan_product(Planner& planner, SlicedPrimitive& product, const Slices& slices, int moment,
+                    const ValuePlace& src, const ValuePlace& dst);
   void plan_gradients(Planner& planner);
 
   const Operation operation_;
@@ -134,14 +138,15 @@ class ConvolutionLayer final : public Layer {
   const bool training_, first_;
   dnnl::algorithm data_algorithm_ = dnnl::algorithm::convolution_direct;
   dnnl::algorithm weights_algorithm_ = dnnl::algorithm::convolution_direct;
-  SlicedPrimitive forward_, data_gradient_, weights_gradient_;
+  SlicedPrimitive forward_, remake_, data_gradient_, weights_gradient_;
   std::optional<PointwiseGradient> pointwise_;  ///< in place of weights_gradient_
   BufferId pointwise_buffer_ = -1;
   std::uint32_t* pointwise_scratch_ = nullptr;
   const Bf16* src_ = nullptr;
   const Bf16* diff_dst_ = nullptr;
   GradientTarget target_;
-  BufferId src_buffer_ = -1, dst_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
+  ValuePlace src_place_, dst_place_, src_again_, dst_again_;
+  BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
 };
 
 memory::desc ConvolutionLayer::any_src(std::int64_t samples) const {
@@ -198,16 +203,27 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   const memory::desc dst = forward_desc(slices.sizes().front()).dst_desc();
   dst_desc_ = with_samples(retyped(dst, planner.value_type()), planner.batch());
   weights_desc_ = updated_weights_desc(planner);
-  forward_.plan(planner, slices, planner.forward_moment(),
-                [this](std::int64_t samples) { return forward_desc(samples); },
-                {{DNNL_ARG_SRC, src_desc_},
-                 {DNNL_ARG_WEIGHTS, weights_desc_, false},
-                 {DNNL_ARG_DST, dst_desc_, true, true}});
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);
   planner.set_parameter_desc(operation_.weights, weights_desc_);
-  src_buffer_ = planner.value_buffer(operation_.src);
-  dst_buffer_ = planner.value_buffer(planner.made());
+  src_place_ = planner.value_place(operation_.src);
+  dst_place_ = planner.value_place(planner.made());
+  src_again_ = planner.value_again(operation_.src);
+  dst_again_ = planner.value_again(planner.made());
+  plan_product(planner, forward_, slices, planner.forward_moment(), src_place_, dst_place_);
+  if (!planner.remakes()) return;
+  plan_product(planner, remake_, planner.remake_slices(), planner.remake_moment(), src_again_,
+               dst_again_);
+}
+
+void ConvolutionLayer::plan_product(Planner& planner, SlicedPrimitive& product,
+                                    const Slices& slices, int moment, const ValuePlace& src,
+                                    const ValuePlace& dst) {
+  product.plan(planner, slices, moment,
+               [this](std::int64_t samples) { return forward_desc(samples); },
+               {{DNNL_ARG_SRC, src_desc_, extent_of(src)},
+                {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole},
+                {DNNL_ARG_DST, dst_desc_, extent_of(dst), true}});
 }
 
 /// The forward pass stays with plain sums: their bits are the same in a batch of any size.
@@ -245,9 +261,9 @@ void ConvolutionLayer::plan_weights_gradient(Planner& planner) {
   }
   weights_gradient_.plan(planner, planner.backward_slices(), planner.backward_moment(),
                          [this](std::int64_t samples) { return weights_desc(samples); },
-                         {{DNNL_ARG_SRC, src_desc_},
+                         {{DNNL_ARG_SRC, src_desc_, extent_of(src_again_)},
                           {DNNL_ARG_DIFF_DST, dst_desc_},
-                          {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, false, true}});
+                          {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, Extent::kWhole, true}});
   target_.plan(planner, static_cast<std::int64_t>(weights_desc_.get_size()));
 }
 
@@ -260,8 +276,8 @@ void ConvolutionLayer::plan_gradients(Planner& planner) {
   data_gradient_.plan(planner, slices, planner.backward_moment(),
                       [this](std::int64_t samples) { return data_desc(samples); },
                       {{DNNL_ARG_DIFF_DST, dst_desc_},
-                       {DNNL_ARG_WEIGHTS, weights_desc_, false},
-                       {DNNL_ARG_DIFF_SRC, src_desc_, true, true}});
+                       {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole},
+                       {DNNL_ARG_DIFF_SRC, src_desc_, Extent::kPass, true}});
   diff_src_buffer_ = planner.contribute(operation_.src);
 }
 
@@ -278,10 +294,14 @@ std::string ConvolutionLayer::implementation() const {
 }
 
 void ConvolutionLayer::bind(const Arena& arena) {
-  void* const src = arena.at<void>(src_buffer_);
+  void* const src = arena.at<void>(src_again_.buffer);
   void* const weights = arena.parameters.weights(operation_.weights);
   void* const diff_dst = arena.at<void>(diff_dst_buffer_);
-  forward_.bind(arena, device_, {src, weights, arena.at<void>(dst_buffer_)});
+  forward_.bind(arena, device_,
+                {arena.at<void>(src_place_.buffer), weights, arena.at<void>(dst_place_.buffer)});
+  if (remake_.planned()) {
+    remake_.bind(arena, device_, {src, weights, arena.at<void>(dst_again_.buffer)});
+  }
   if (diff_dst_buffer_ < 0) return;
   target_.bind(arena, operation_.weights, kernels_);
   if (pointwise_) {
@@ -300,7 +320,7 @@ void ConvolutionLayer::backward(bool accumulate, const Samples& samples) {
   if (data_gradient_.planned()) data_gradient_.run(samples);
   if (pointwise_) {
     const std::int64_t points = operation_.dst.points();
-    pointwise_->run(src_ + samples.first * weights_dims_[1] * points,
+    pointwise_->run(src_ + src_again_.row_of(samples.first, samples) * weights_dims_[1] * points,
                     diff_dst_ + samples.first * weights_dims_[0] * points, samples.count,
                     target_.begin(false), adds, pointwise_scratch_);
     return;

@@ -115,8 +115,8 @@ class DenseLayer final : public Layer {
   std::int64_t gathered_bytes() const;
   Matrix source(std::int64_t point) const;
   const float* tap(const Meeting& meeting) const { return weights_ + meeting.tap * out_ * in_; }
-  /// Copies the source points, as matrices [samples, in], one after the other.
-  void gather(float* to);
+  /// Copies the points of `src`, as matrices [samples, in], one after the other.
+  void gather(const float* src, float* to);
   void scatter(std::int64_t point, const float* rows);
   void backward_weights(bool accumulate);
   void backward_bias(bool accumulate);
@@ -131,10 +131,13 @@ class DenseLayer final : public Layer {
   std::int64_t padded_rows_, rows_, src_stride_, dst_stride_;
   bool first_, meets_all_;
   GradientTarget weights_target_, bias_target_;
-  BufferId src_buffer_ = -1, dst_buffer_ = -1, gathered_buffer_ = -1, gathered_again_buffer_ = -1;
+  BufferId src_buffer_ = -1, src_again_buffer_ = -1, dst_buffer_ = -1, gathered_buffer_ = -1,
+           gathered_again_buffer_ = -1;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
   std::int64_t diff_src_floats_ = 0, weights_floats_ = 0;
-  const float* src_ = nullptr;
+  const float* src_forward_ = nullptr;
+  const float* src_backward_ = nullptr;
+  const float* src_ = nullptr;  ///< of the pass at hand
   float* dst_ = nullptr;
   float* gathered_forward_ = nullptr;
   float* gathered_backward_ = nullptr;
@@ -182,8 +185,9 @@ DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
   planner.set_parameter_desc(
       operation.weights, tap_major(parameters[static_cast<std::size_t>(operation.weights)].shape));
   if (operation.bias >= 0) planner.set_parameter_desc(operation.bias, plain_desc({out_}));
-  src_buffer_ = planner.value_buffer(operation.src);
-  dst_buffer_ = planner.value_buffer(planner.made());
+  src_buffer_ = planner.value_place(operation.src).buffer;
+  src_again_buffer_ = planner.value_again(operation.src).buffer;
+  dst_buffer_ = planner.value_place(planner.made()).buffer;
   if (!direct()) {
     gathered_buffer_ =
         planner.temporary(gathered_bytes(), planner.forward_moment(), "gathered points");
@@ -218,7 +222,8 @@ void DenseLayer::plan_backward(Planner& planner) {
 }
 
 void DenseLayer::bind(const Arena& arena) {
-  src_ = arena.at(src_buffer_);
+  src_forward_ = arena.at(src_buffer_);
+  src_backward_ = arena.at(src_again_buffer_);
   dst_ = arena.at(dst_buffer_);
   gathered_forward_ = arena.at(gathered_buffer_);
   gathered_backward_ = arena.at(gathered_again_buffer_);
@@ -236,7 +241,8 @@ Matrix DenseLayer::source(std::int64_t point) const {
   return {gathered_ + point * padded_rows_ * in_, src_stride_};
 }
 
-void DenseLayer::gather(float* to) {
+void DenseLayer::gather(const float* src, float* to) {
+  src_ = src;
   gathered_ = to;
   if (direct()) return;
 #pragma omp parallel for collapse(2) schedule(static)
@@ -268,7 +274,7 @@ void DenseLayer::scatter(std::int64_t point, const float* rows) {
 
 /// All samples at once, as is_dense() promised the pass plan.
 void DenseLayer::forward(Mode /*mode*/, const Samples& /*samples*/) {
-  gather(gathered_forward_);
+  gather(src_forward_, gathered_forward_);
   std::int64_t begun = -1;
   for (const Meeting& meeting : by_dst_) {
     const bool add = std::exchange(begun, meeting.dst_point) == meeting.dst_point;
@@ -327,7 +333,7 @@ void DenseLayer::backward_data() {
 }
 
 void DenseLayer::backward(bool accumulate, const Samples& /*samples*/) {
-  gather(gathered_backward_);
+  gather(src_backward_, gathered_backward_);
   backward_weights(accumulate);
   if (bias_ != nullptr) backward_bias(accumulate);
   if (diff_src_ != nullptr) backward_data();

@@ -47,8 +47,9 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
       statistics_(network_) {
   if (options.batch < 1) throw base::ShapeError("executor: a pass needs at least one sample");
   require_arithmetic(network_, options_);
-  const Planner::Options plan = {options.batch,  options.training,   options.accumulates,
-                                 options.groups, options.arithmetic, options.slice_samples};
+  const Planner::Options plan = {options.batch,    options.training,   options.accumulates,
+                                 options.groups,   options.arithmetic, options.slice_samples,
+                                 options.recompute};
   planner_ = std::make_unique<Planner>(network_, plan, device, kernels_);
   plan_forward(*planner_);
   if (options.training) plan_backward(*planner_);
@@ -141,12 +142,12 @@ void Executor::add(const Addition& addition, const Samples& samples) const {
 }
 
 std::span<float> Executor::input() const {
-  return {at(given_input_ >= 0 ? given_input_ : planner_->value_buffer(0)),
+  return {at(given_input_ >= 0 ? given_input_ : planner_->value_place(0).buffer),
           static_cast<std::size_t>(options_.batch * network_.shape(0).size())};
 }
 
 std::span<const float> Executor::outputs() const {
-  return {at(planner_->value_buffer(last())),
+  return {at(planner_->value_place(last()).buffer),
           static_cast<std::size_t>(options_.batch * network_.shape(last()).size())};
 }
 
@@ -158,7 +159,7 @@ std::span<float> Executor::output_gradient() const {
 std::vector<float> Executor::read_outputs() const {
   std::vector<float> plain(
       static_cast<std::size_t>(options_.batch * network_.shape(last()).size()));
-  reorder(device_, planner_->value_desc(last()), at(planner_->value_buffer(last())),
+  reorder(device_, planner_->value_desc(last()), at(planner_->value_place(last()).buffer),
           plain_desc(batch_dims(options_.batch, network_.shape(last()))), plain.data());
   return plain;
 }
@@ -176,7 +177,7 @@ void Executor::forward(Mode mode) {
     throw base::Error(base::ExitCode::kInternal, "executor: built for inference alone");
   }
   if (given_input_ >= 0) {
-    kernels_.round_to_bf16(at(given_input_), at<Bf16>(planner_->value_buffer(0)),
+    kernels_.round_to_bf16(at(given_input_), at<Bf16>(planner_->value_place(0).buffer),
                            static_cast<std::int64_t>(input().size()));
   }
   mode_ = mode;
@@ -199,6 +200,7 @@ void Executor::backward(bool accumulate, BackwardListener* listener) {
                   [&](const PassStep& step, const Samples& samples) {
                     Layer& layer = *layers_[step.operation];
                     if (step.work == Work::kRun) return layer.backward(accumulate, samples);
+                    if (step.work == Work::kRemake) return layer.remake(samples);
                     if (step.work == Work::kObserve) {
                       if (mode_ == Mode::kTraining) layer.observe_gradient(samples);
                       return;

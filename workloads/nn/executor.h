@@ -34,8 +34,9 @@ struct ExecutorOptions {
   bool accumulates = false;  ///< several passes make one step
   BatchGroups groups;        ///< training: how the pass's samples fall into batch-norm groups
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
-  Arithmetic arithmetic;                    ///< kBf16 needs kAvx512Bf16
-  std::int64_t slice_samples = 0;           ///< most samples of a slice; 0: as caches allow
+  Arithmetic arithmetic;           ///< kBf16 needs kAvx512Bf16
+  std::int64_t slice_samples = 0;  ///< most samples of a slice; 0: as caches allow
+  Recompute recompute = Recompute::kNormalizations;
   bool plan_only = false;                   ///< takes no memory: only memory_bytes() may be asked
   std::shared_ptr<ParameterMemory> memory;  ///< of weights and gradients; null: of its own
 };

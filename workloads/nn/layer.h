@@ -36,6 +36,16 @@ inline constexpr std::int64_t kLeastRows = 16;
 /// Convolutions that give at most so many points per channel are matrix products.
 inline constexpr std::int64_t kFewPoints = 4;
 
+/// Where a value stands.
+struct ValuePlace {
+  BufferId buffer = -1;
+  bool is_slice = false;  ///< only the samples of the slice at hand are there
+  /// Which sample of the place `sample` is while `slice` is at hand.
+  std::int64_t row_of(std::int64_t sample, const Samples& slice) const {
+    return is_slice ? sample - slice.first : sample;
+  }
+};
+
 /// The plan in the making. Moments are the pass plan's segments, first those forward, then those
 /// backward: what one segment uses is alive together.
 class Planner {
@@ -47,6 +57,7 @@ class Planner {
     BatchGroups groups;        ///< training only
     Arithmetic arithmetic;
     std::int64_t slice_samples = 0;  ///< as PassOptions has it
+    Recompute recompute = Recompute::kNone;
   };
   Planner(const Network& network, const Options& options, Device& device, const Kernels& kernels);
 
@@ -95,15 +106,22 @@ class Planner {
     return observed < 0 ? backward_moment() : forward_moments() + observed;
   }
 
-  // Values. A value's buffer lives from its operation to its last use.
+  // Values. A value's buffer lives from its operation to its last use; one that is made again has
+  // two buffers.
   const dnnl::memory::desc& value_desc(ValueId value) const;
-  BufferId value_buffer(ValueId value) const;
-  /// Sets layout and buffer of the value that the operation at hand makes.
+  /// Where the forward pass finds a value, and where the backward pass does.
+  ValuePlace value_place(ValueId value) const;
+  ValuePlace value_again(ValueId value) const;
+  /// Sets layout and place of the value that the operation at hand makes.
   void define_value(const dnnl::memory::desc& desc);
   /// Whether one operation reads `value`, once.
-  bool is_read_once(ValueId value) const;
-  /// Whether the one that does is a batch norm that adds it.
-  bool is_residual_alone(ValueId value) const;
+  bool is_read_once(ValueId value) const { return network_.readers(value).size() == 1; }
+  /// Whether the operation at hand makes its value again.
+  bool remakes() const { return training() && pass_.of(operation_).remade >= 0; }
+  int remake_moment() const { return forward_moments() + pass_.of(operation_).remade; }
+  const Slices& remake_slices() const {
+    return pass_.backward()[static_cast<std::size_t>(pass_.of(operation_).remade)].slices;
+  }
   /// The operation at hand makes no value: its only reader adds it up on the way, as `source` taken
   /// through `factors`.
   void defer_value(const BatchNormFactors* factors, ValueId source);
@@ -112,7 +130,8 @@ class Planner {
     ValueId source = -1;
   };
   const Deferred& deferred(ValueId value) const;
-  /// The operation at hand reads `value` forward, and with `in_backward` again backward.
+  /// The operation at hand reads `value` forward, again if it makes its own again, and with
+  /// `in_backward` in its backward pass.
   void use_value(ValueId value, bool in_backward);
 
   // Gradients of values: each consumer contributes one buffer in the value's layout; they are to be
@@ -147,6 +166,8 @@ class Planner {
     return forward_moments() + pass_.of(operation).backward;
   }
   std::int64_t buffer_bytes(const dnnl::memory::desc& desc) const;
+  /// Of so much of a value as its slices at a time.
+  std::int64_t slice_bytes(const dnnl::memory::desc& desc, const Slices& slices) const;
   const Network& network_;
   Options options_;
   const int threads_;
@@ -156,9 +177,8 @@ class Planner {
   std::size_t operation_ = 0;
   MemoryPlan memory_;
   std::vector<dnnl::memory::desc> value_descs_;
-  std::vector<BufferId> value_buffers_;
+  std::vector<ValuePlace> value_places_, values_again_;
   std::vector<Deferred> deferred_;
-  std::vector<std::vector<std::size_t>> readers_;  ///< of each value
   std::vector<std::vector<BufferId>> gradients_;
   std::vector<dnnl::memory::desc> parameter_descs_;
 };
@@ -192,6 +212,8 @@ class Layer {
   /// Writes its parts of the gradients. With `accumulate`, parameter gradients are added to what is
   /// there; those of the second and later slices always are.
   virtual void backward(bool accumulate, const Samples& samples) = 0;
+  /// Makes the value of the last forward pass again, where the plan says that this is done.
+  virtual void remake(const Samples& samples);
   virtual void observe(const Samples& /*samples*/) {}
   virtual void settle() {}
   virtual void observe_gradient(const Samples& /*samples*/) {}

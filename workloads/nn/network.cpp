@@ -90,6 +90,15 @@ const SampleShape& Network::shape(ValueId value) const {
   return operations_[static_cast<std::size_t>(value)].dst;
 }
 
+std::vector<std::size_t> Network::readers(ValueId value) const {
+  std::vector<std::size_t> readers;
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    if (operations_[i].src == value) readers.push_back(i);
+    if (operations_[i].residual == value) readers.push_back(i);
+  }
+  return readers;
+}
+
 ValueId Network::append(Operation operation) {
   operations_.push_back(std::move(operation));
   return static_cast<ValueId>(operations_.size()) - 1;

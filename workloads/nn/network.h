@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -124,6 +125,8 @@ class Network {
   const std::vector<ParameterSpec>& parameters() const { return parameters_; }
   const std::vector<StatisticsSpec>& statistics() const { return statistics_; }
   const SampleShape& shape(ValueId value) const;
+  /// The operations that read `value`, in order; one that reads it twice is there twice.
+  std::vector<std::size_t> readers(ValueId value) const;
   std::int64_t parameter_count() const;
   /// Multiply-accumulates of one sample's forward pass: convolutions and matrix products only.
   std::int64_t forward_macs() const;

@@ -34,7 +34,8 @@ class SegmentBuilder {
     return what.kind == OperationKind::kBatchNorm &&
            !(by_channels && by_channels(what, direction_));
   }
-  void run(std::size_t operation) {
+  /// The next steps belong to the run of `operation`, whose segment is open then.
+  void begin_run(std::size_t operation) {
     const Operation& what = network_.operations()[operation];
     const bool takes_all = (options_.takes_all && options_.takes_all(what)) ||
                            (what.kind == OperationKind::kBatchNorm && !observes(operation));
@@ -43,7 +44,6 @@ class SegmentBuilder {
     if (waits || takes_all || took_all_ || runs_ == kMostRuns) close();
     took_all_ = takes_all;
     ++runs_;
-    add(Work::kRun, operation);
   }
   void add(Work work, std::size_t operation) {
     current_.steps.push_back({work, operation});
@@ -89,6 +89,7 @@ std::int64_t SegmentBuilder::slice_count() const {
   std::set<ValueId> values, gradients;
   std::int64_t weights_bytes = 0;
   for (const PassStep& step : current_.steps) {
+    if (step.work == Work::kRemake) values.insert(static_cast<ValueId>(step.operation));
     if (step.work != Work::kRun) continue;
     const Operation& operation = network_.operations()[step.operation];
     auto& results = backward ? gradients : values;
@@ -113,7 +114,102 @@ std::int64_t SegmentBuilder::slice_count() const {
   return even_count(options_.batch, options_.threads, std::max(fitting, worth));
 }
 
+/// The value that is there where an operation asks for `value`.
+ValueId made_value(const Network& network, ValueId value) {
+  const auto maker = static_cast<std::size_t>(value);
+  return is_deferred(network, maker) ? network.operations()[maker].src : value;
+}
+
+/// Builds the backward direction, and makes again what it needs and was not kept.
+class BackwardBuilder {
+ public:
+  BackwardBuilder(const Network& network, const PassOptions& options, std::vector<SegmentsOf>& of)
+      : network_(network),
+        options_(options),
+        of_(of),
+        builder_(network, options, Direction::kBackward),
+        last_need_(of.size(), -1) {}
+
+  /// All parts of the gradient of what `operation` made are there.
+  void complete(std::size_t operation) {
+    builder_.add(Work::kGather, operation);
+    if (!builder_.observes(operation)) return;
+    need_sources(operation);
+    builder_.add(Work::kObserve, operation);
+    of_[operation].observed_backward = builder_.segment();
+  }
+  void run(std::size_t operation) {
+    builder_.begin_run(operation);
+    need_sources(operation);
+    builder_.add(Work::kRun, operation);
+    of_[operation].backward = builder_.segment();
+  }
+  int segment() const { return builder_.segment(); }
+  /// Whether the value is read backward, and stands there since the forward pass.
+  bool is_kept(std::size_t value) const { return last_need_[value] >= 0 && of_[value].remade < 0; }
+  std::vector<PassSegment> finish() {
+    for (std::size_t i = 0; i < of_.size(); ++i) {
+      of_[i].passes_again = of_[i].remade >= 0 && last_need_[i] == of_[i].remade;
+    }
+    return builder_.finish();
+  }
+
+ private:
+  /// Whether it is made again once it is needed.
+  bool is_remade(std::size_t value) const;
+  void need_sources(std::size_t operation) {
+    const Operation& what = network_.operations()[operation];
+    if (what.kind == OperationKind::kConvolution || what.kind == OperationKind::kFullyConnected ||
+        what.kind == OperationKind::kBatchNorm) {
+      need(what.src);
+    }
+  }
+  void need(ValueId value);
+
+  const Network& network_;
+  const PassOptions& options_;
+  std::vector<SegmentsOf>& of_;
+  SegmentBuilder builder_;
+  std::vector<int> last_need_;  ///< segment in which each value is read last; -1: in none
+};
+
+bool BackwardBuilder::is_remade(std::size_t value) const {
+  const Operation& maker = network_.operations()[value];
+  const bool is_read_once = network_.readers(static_cast<ValueId>(value)).size() == 1;
+  const bool takes_all = options_.takes_all && options_.takes_all(maker);
+  switch (options_.recompute) {
+    case Recompute::kNone:
+      return false;
+    case Recompute::kNormalizations:
+      return maker.kind == OperationKind::kBatchNorm;
+    case Recompute::kBlocks:
+      break;
+  }
+  return is_read_once && (maker.kind == OperationKind::kBatchNorm ||
+                          (maker.kind == OperationKind::kConvolution && !takes_all));
+}
+
+void BackwardBuilder::need(ValueId value) {
+  const auto at = static_cast<std::size_t>(value);
+  if (is_remade(at) && of_[at].remade < 0) {
+    const Operation& maker = network_.operations()[at];
+    need(maker.src);
+    if (maker.residual) need(made_value(network_, *maker.residual));
+    builder_.add(Work::kRemake, at);
+    of_[at].remade = builder_.segment();
+  }
+  last_need_[at] = builder_.segment();
+}
+
 }  // namespace
+
+bool is_deferred(const Network& network, std::size_t operation) {
+  const Operation& what = network.operations()[operation];
+  const auto value = static_cast<ValueId>(operation);
+  if (what.kind != OperationKind::kBatchNorm || what.relu || what.residual) return false;
+  const std::vector<std::size_t> readers = network.readers(value);
+  return readers.size() == 1 && network.operations()[readers.front()].residual == value;
+}
 
 Samples Slices::at(std::int64_t slice) const {
   const std::int64_t first = slice * batch / count;
@@ -136,7 +232,10 @@ void PassPlan::plan_forward(const Network& network, const PassOptions& options) 
   const auto& operations = network.operations();
   SegmentBuilder builder(network, options, Direction::kForward);
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (i > 0) builder.run(i);
+    if (i > 0) {
+      builder.begin_run(i);
+      builder.add(Work::kRun, i);
+    }
     of_[i].forward = builder.segment();
     for (std::size_t reader = i + 1; reader < operations.size(); ++reader) {
       if (!builder.observes(reader) || operations[reader].src != static_cast<ValueId>(i)) continue;
@@ -149,30 +248,30 @@ void PassPlan::plan_forward(const Network& network, const PassOptions& options) 
 
 void PassPlan::plan_backward(const Network& network, const PassOptions& options) {
   const auto& operations = network.operations();
-  SegmentBuilder builder(network, options, Direction::kBackward);
-  const auto complete = [&](std::size_t operation) {
-    if (operation == 0) return;
-    builder.add(Work::kGather, operation);
-    if (!builder.observes(operation)) return;
-    builder.add(Work::kObserve, operation);
-    of_[operation].observed_backward = builder.segment();
-  };
-  // The first operation that reads a value is the last one to give a part of its gradient.
-  std::vector<std::size_t> first_reader(operations.size(), operations.size());
-  for (std::size_t i = operations.size(); i-- > 1;) {
-    first_reader[static_cast<std::size_t>(operations[i].src)] = i;
-    if (operations[i].residual) first_reader[static_cast<std::size_t>(*operations[i].residual)] = i;
-  }
-  complete(operations.size() - 1);
+  BackwardBuilder builder(network, options, of_);
+  builder.complete(operations.size() - 1);
   for (std::size_t i = operations.size(); i-- > 1;) {
     builder.run(i);
-    of_[i].backward = builder.segment();
-    for (std::size_t value = i; value-- > 0;) {
-      if (first_reader[value] == i) complete(value);
+    for (std::size_t value = i; value-- > 1;) {
+      // The first operation that reads a value is the last one to give a part of its gradient.
+      const std::vector<std::size_t> readers = network.readers(static_cast<ValueId>(value));
+      if (!readers.empty() && readers.front() == i) builder.complete(value);
     }
   }
   of_[0].backward = builder.segment();
   backward_ = builder.finish();
+  for (std::size_t i = 1; i + 1 < operations.size(); ++i) {
+    of_[i].passes = passes(network, i) && !(options.training && builder.is_kept(i));
+  }
+}
+
+/// Whether all that read the operation's value forward do so in its segment.
+bool PassPlan::passes(const Network& network, std::size_t operation) const {
+  const std::vector<std::size_t> readers = network.readers(static_cast<ValueId>(operation));
+  return std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {
+    return of_[reader].forward == of_[operation].forward &&
+           (!is_deferred(network, reader) || passes(network, reader));
+  });
 }
 
 }  // namespace nn

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "workloads/nn/network.h"
+#include "workloads/nn/recompute.h"
 
 namespace nn {
 
@@ -29,9 +30,10 @@ enum class Direction { kForward, kBackward };
 
 /// What is done with an operation for the samples of a slice.
 enum class Work {
-  kRun,     ///< its forward or backward pass
-  kGather,  ///< backward: the parts of its value's gradient are all there, to be added up
-  kObserve  ///< batch norm: what its statistics are made of is there
+  kRun,      ///< its forward or backward pass
+  kGather,   ///< backward: the parts of its value's gradient are all there, to be added up
+  kObserve,  ///< batch norm: what its statistics are made of is there
+  kRemake    ///< backward: its value is made again
 };
 
 struct PassStep {
@@ -51,6 +53,10 @@ struct PassSegment {
 struct SegmentsOf {
   int forward = 0, backward = 0;
   int observed_forward = -1, observed_backward = -1;  ///< -1: observes nothing
+  int remade = -1;  ///< where its value is made again, backward; -1: nowhere
+  /// Whether its value is read in the segment that makes it alone, so that no more than a slice of
+  /// it needs to be there; `passes_again`: of what is made again.
+  bool passes = false, passes_again = false;
 };
 
 struct PassOptions {
@@ -59,6 +65,8 @@ struct PassOptions {
   std::int64_t threads = 1;
   std::int64_t cache_bytes = 0;    ///< of all threads; 0: unknown, no slices
   std::int64_t slice_samples = 0;  ///< most samples of a slice, whatever fits; 0: as many as fit
+  bool training = true;            ///< else values need not be kept for a backward pass
+  Recompute recompute = Recompute::kNone;
   /// Operations that take all samples at once.
   std::function<bool(const Operation&)> takes_all;
   /// Batch norms that do: they gather statistics and use them for some channels of all samples
@@ -76,8 +84,13 @@ class PassPlan {
  private:
   void plan_forward(const Network& network, const PassOptions& options);
   void plan_backward(const Network& network, const PassOptions& options);
+  bool passes(const Network& network, std::size_t operation) const;
   std::vector<PassSegment> forward_, backward_;
   std::vector<SegmentsOf> of_;
 };
+
+/// Whether `operation` is a batch norm that makes no value: its only reader, another one, takes the
+/// source through both of their factors while it adds.
+bool is_deferred(const Network& network, std::size_t operation);
 
 }  // namespace nn

@@ -40,6 +40,8 @@ PassOptions pass_options(const Network& network, const Planner::Options& options
   pass.threads = threads;
   pass.cache_bytes = second + base::cache_bytes("/", 3, threads);
   pass.slice_samples = options.slice_samples;
+  pass.training = options.training;
+  pass.recompute = options.recompute;
   pass.takes_all = [&network, precision](const Operation& operation) {
     return is_dense(network, operation, precision);
   };
@@ -63,14 +65,9 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
       pass_(network, pass_options(network, options, threads_)) {
   const std::size_t count = network.operations().size();
   value_descs_.resize(count);
-  value_buffers_.assign(count, -1);
+  value_places_.resize(count);
+  values_again_.resize(count);
   deferred_.resize(count);
-  readers_.resize(count);
-  for (std::size_t i = 1; i < count; ++i) {
-    const Operation& operation = network.operations()[i];
-    readers_[static_cast<std::size_t>(operation.src)].push_back(i);
-    if (operation.residual) readers_[static_cast<std::size_t>(*operation.residual)].push_back(i);
-  }
   gradients_.resize(count);
   parameter_descs_.resize(network.parameters().size());
 }
@@ -86,24 +83,30 @@ const dnnl::memory::desc& Planner::value_desc(ValueId value) const {
   return value_descs_.at(static_cast<std::size_t>(value));
 }
 
-BufferId Planner::value_buffer(ValueId value) const {
-  return value_buffers_.at(static_cast<std::size_t>(value));
+std::int64_t Planner::slice_bytes(const dnnl::memory::desc& desc, const Slices& slices) const {
+  if (slices.count == 1) return buffer_bytes(desc);
+  return static_cast<std::int64_t>(desc.get_size()) / options_.batch * slices.sizes().back();
+}
+
+ValuePlace Planner::value_place(ValueId value) const {
+  return value_places_.at(static_cast<std::size_t>(value));
+}
+
+ValuePlace Planner::value_again(ValueId value) const {
+  return values_again_.at(static_cast<std::size_t>(value));
 }
 
 void Planner::define_value(const dnnl::memory::desc& desc) {
   value_descs_[operation_] = desc;
-  value_buffers_[operation_] =
-      memory_.request(buffer_bytes(desc), forward_moment(), forward_moment(), "activations");
-}
-
-bool Planner::is_read_once(ValueId value) const {
-  return readers_.at(static_cast<std::size_t>(value)).size() == 1;
-}
-
-bool Planner::is_residual_alone(ValueId value) const {
-  if (!is_read_once(value)) return false;
-  const std::size_t reader = readers_[static_cast<std::size_t>(value)].front();
-  return network_.operations()[reader].residual == value;
+  const auto place = [&](bool is_slice, const Slices& slices, int moment) -> ValuePlace {
+    const std::int64_t bytes = is_slice ? slice_bytes(desc, slices) : buffer_bytes(desc);
+    return {memory_.request(bytes, moment, moment, "activations"), is_slice};
+  };
+  const SegmentsOf& here = pass_.of(operation_);
+  value_places_[operation_] = place(here.passes, forward_slices(), forward_moment());
+  values_again_[operation_] = value_places_[operation_];
+  if (!remakes()) return;
+  values_again_[operation_] = place(here.passes_again, remake_slices(), remake_moment());
 }
 
 void Planner::defer_value(const BatchNormFactors* factors, ValueId source) {
@@ -116,8 +119,9 @@ const Planner::Deferred& Planner::deferred(ValueId value) const {
 }
 
 void Planner::use_value(ValueId value, bool in_backward) {
-  memory_.extend(value_buffer(value),
-                 options_.training && in_backward ? backward_moment() : forward_moment());
+  memory_.extend(value_place(value).buffer, forward_moment());
+  if (remakes()) memory_.extend(value_again(value).buffer, remake_moment());
+  if (training() && in_backward) memory_.extend(value_again(value).buffer, backward_moment());
 }
 
 BufferId Planner::contribute(ValueId value) {
@@ -183,6 +187,10 @@ bool is_dense(const Network& network, const Operation& operation, Precision prec
   if (precision != Precision::kF32) return false;  // they are products of floats
   return operation.dst.points() <= kFewPoints &&
          network.shape(operation.src).points() <= kMostSourcePoints;
+}
+
+void Layer::remake(const Samples& /*samples*/) {
+  throw base::Error(base::ExitCode::kInternal, "a value to be made again by a layer that cannot");
 }
 
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) {

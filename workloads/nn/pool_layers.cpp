@@ -24,7 +24,7 @@ class MaxPoolLayer final : public Layer {
   void plan_backward(Planner& planner) override {
     translated("max pool " + operation_.name, [&] {
       std::vector<Operand> operands = {{DNNL_ARG_DIFF_DST, dst_desc_},
-                                       {DNNL_ARG_DIFF_SRC, src_desc_, true, true}};
+                                       {DNNL_ARG_DIFF_SRC, src_desc_, Extent::kPass, true}};
       if (has_workspace()) operands.push_back({DNNL_ARG_WORKSPACE, workspace_desc_});
       backward_.plan(
           planner, planner.backward_slices(), planner.backward_moment(),
@@ -71,21 +71,23 @@ class MaxPoolLayer final : public Layer {
   void plan_forward(Planner& planner) {
     const auto first = forward_desc(planner.forward_slices().sizes().front());
     dst_desc_ = with_samples(first.dst_desc(), planner.batch());
-    std::vector<Operand> operands = {{DNNL_ARG_SRC, src_desc_},
-                                     {DNNL_ARG_DST, dst_desc_, true, true}};
+    planner.use_value(operation_.src, false);
+    planner.define_value(dst_desc_);
+    const ValuePlace src = planner.value_place(operation_.src);
+    const ValuePlace dst = planner.value_place(planner.made());
+    src_buffer_ = src.buffer;
+    dst_buffer_ = dst.buffer;
+    std::vector<Operand> operands = {{DNNL_ARG_SRC, src_desc_, extent_of(src)},
+                                     {DNNL_ARG_DST, dst_desc_, extent_of(dst), true}};
     if (first.workspace_desc().get_size() > 0) {
       workspace_desc_ = with_samples(first.workspace_desc(), planner.batch());
-      operands.push_back({DNNL_ARG_WORKSPACE, workspace_desc_, true, true});
+      operands.push_back({DNNL_ARG_WORKSPACE, workspace_desc_, Extent::kPass, true});
       workspace_buffer_ =
           planner.kept(static_cast<std::int64_t>(workspace_desc_.get_size()), "pooling workspaces");
     }
     forward_.plan(
         planner, planner.forward_slices(), planner.forward_moment(),
         [this](std::int64_t samples) { return forward_desc(samples); }, operands);
-    planner.use_value(operation_.src, false);
-    planner.define_value(dst_desc_);
-    src_buffer_ = planner.value_buffer(operation_.src);
-    dst_buffer_ = planner.value_buffer(planner.made());
   }
 
   const Operation operation_;
@@ -108,8 +110,8 @@ class GlobalAveragePoolLayer final : public Layer {
         layout_(channel_layout(planner.value_desc(operation.src))) {
     planner.use_value(operation.src, false);
     planner.define_value(plain_desc(batch_dims(batch_, operation.dst)));
-    src_buffer_ = planner.value_buffer(operation.src);
-    dst_buffer_ = planner.value_buffer(planner.made());
+    src_place_ = planner.value_place(operation.src);
+    dst_place_ = planner.value_place(planner.made());
   }
 
   void plan_backward(Planner& planner) override {
@@ -118,8 +120,8 @@ class GlobalAveragePoolLayer final : public Layer {
   }
 
   void bind(const Arena& arena) override {
-    src_ = arena.at<T>(src_buffer_);
-    dst_ = arena.at(dst_buffer_);
+    src_ = arena.at<T>(src_place_.buffer);
+    dst_ = arena.at(dst_place_.buffer);
     diff_dst_ = arena.at(diff_dst_buffer_);
     diff_src_ = arena.at<T>(diff_src_buffer_);
   }
@@ -131,10 +133,12 @@ class GlobalAveragePoolLayer final : public Layer {
       for (std::int64_t block = 0; block < layout_.blocks; ++block) {
         float mean[kColumnWidth];
         const Column column = layout_.column(block);
-        kernels_.row_mean(src_ + layout_.offset(sample, block), column, mean);
+        kernels_.row_mean(src_ + layout_.offset(src_place_.row_of(sample, samples), block), column,
+                          mean);
         for (int lane = 0; lane < column.width; ++lane) {
           const std::int64_t channel = block * layout_.width + lane;
-          if (channel < layout_.channels) dst_[sample * layout_.channels + channel] = mean[lane];
+          if (channel >= layout_.channels) break;
+          dst_[dst_place_.row_of(sample, samples) * layout_.channels + channel] = mean[lane];
         }
       }
     }
@@ -164,7 +168,8 @@ class GlobalAveragePoolLayer final : public Layer {
   const ColumnKernels<T>& kernels_;
   std::int64_t batch_;
   ChannelLayout layout_;
-  BufferId src_buffer_ = -1, dst_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
+  ValuePlace src_place_, dst_place_;
+  BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
   const T* src_ = nullptr;
   float* dst_ = nullptr;
   const float* diff_dst_ = nullptr;

@@ -54,7 +54,8 @@ void SlicedPrimitive::plan(Planner& planner, const Slices& slices, int moment,
 SlicedPrimitive::Bound SlicedPrimitive::bound_for(Planner& planner, const Variant& variant,
                                                   const Operand& operand, int moment) const {
   Bound bound;
-  bound.given = operand.by_sample ? with_samples(operand.desc, variant.samples) : operand.desc;
+  bound.given =
+      operand.extent == Extent::kWhole ? operand.desc : with_samples(operand.desc, variant.samples);
   bound.wanted = variant.description.query_md(dnnl::query::exec_arg_md, operand.argument);
   if (bound.given != bound.wanted) {
     bound.converted_buffer = planner.temporary(static_cast<std::int64_t>(bound.wanted.get_size()),
@@ -93,9 +94,10 @@ std::size_t SlicedPrimitive::variant_of(const Samples& samples) const {
 memory SlicedPrimitive::given_memory(const Bound& bound, std::size_t operand,
                                      const Samples& samples, void* written_to) const {
   char* place = places_[operand];
-  if (operands_[operand].by_sample) {
+  const Operand& what = operands_[operand];
+  if (what.extent == Extent::kPass) {
     place += samples.first * sample_bytes(bound.given);
-  } else if (operands_[operand].written && written_to != nullptr) {
+  } else if (what.extent == Extent::kWhole && what.written && written_to != nullptr) {
     place = static_cast<char*>(written_to);
   }
   return {bound.given, device_->engine, place};
@@ -123,7 +125,7 @@ void SlicedPrimitive::run(const Samples& samples, void* written_to) {
     Bound& bound = variant.operands[i];
     const memory given = given_memory(bound, i, samples, written_to);
     variant.arguments[operands_[i].argument] = bound.is_converted() ? bound.converted : given;
-    if (bound.is_converted() && operands_[i].by_sample && !operands_[i].written) {
+    if (bound.is_converted() && !is_parameter(i) && !operands_[i].written) {
       convert_in(bound, given);
     }
   }

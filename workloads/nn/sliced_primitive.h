@@ -14,11 +14,21 @@
 
 namespace nn {
 
+/// What stands at an operand's place.
+enum class Extent {
+  kPass,   ///< all samples of the pass
+  kSlice,  ///< the samples of the slice at hand
+  kWhole   ///< a parameter, or its gradient: the same for all slices
+};
+inline Extent extent_of(const ValuePlace& place) {
+  return place.is_slice ? Extent::kSlice : Extent::kPass;
+}
+
 /// What a primitive reads or writes, as the engine keeps it.
 struct Operand {
   int argument = 0;         ///< DNNL_ARG_...
   dnnl::memory::desc desc;  ///< of the whole pass, or of a parameter
-  bool by_sample = true;    ///< else the same for all slices
+  Extent extent = Extent::kPass;
   bool written = false;
 };
 
@@ -32,9 +42,8 @@ class SlicedPrimitive {
   bool planned() const { return !variants_.empty(); }
   /// `places`: of the operands, in their order.
   void bind(const Arena& arena, Device& device, const std::vector<void*>& places);
-  /// `samples` is a slice of the slices planned with. What is not by sample is converted for the
-  /// first one. `written_to` takes the place of the operands that are written and not by sample,
-  /// unless null.
+  /// `samples` is a slice of the slices planned with. Parameters are converted for the first
+  /// one. `written_to` takes the place of their gradients, unless null.
   void run(const Samples& samples, void* written_to = nullptr);
 
   /// Conversions between layouts in a pass.
@@ -58,7 +67,7 @@ class SlicedPrimitive {
     std::unordered_map<int, dnnl::memory> arguments;
   };
   bool is_parameter(std::size_t operand) const {
-    return !operands_[operand].by_sample && !operands_[operand].written;
+    return operands_[operand].extent == Extent::kWhole && !operands_[operand].written;
   }
   std::size_t variant_of(const Samples& samples) const;
   Bound bound_for(Planner& planner, const Variant& variant, const Operand& operand,

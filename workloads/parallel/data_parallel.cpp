@@ -35,6 +35,7 @@ nn::ExecutorOptions executor_options(const DataParallelConfig& config, const Bat
   options.groups = nn::plan_batch_groups(split.slices, rank, config.bn_group_size);
   options.instruction_set = config.instruction_set;
   options.arithmetic = config.arithmetic;
+  options.recompute = config.recompute;
   return options;
 }
 

@@ -28,6 +28,7 @@ struct DataParallelConfig {
   /// (fine-tuning), and its groups mean nothing.
   nn::Mode mode = nn::Mode::kTraining;
   nn::Arithmetic arithmetic = {};
+  nn::Recompute recompute = nn::Recompute::kNormalizations;
 };
 
 /// Which slots of a step's global batch each rank computes. Pass m of a step has the slots

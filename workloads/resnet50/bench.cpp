@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "runner/base/error.h"
@@ -23,12 +25,25 @@ namespace {
 constexpr double kNsPerS = 1e9;
 constexpr double kLearningRate = 0.1;
 
-nn::Precision precision_of(const runner::BenchOptions& options) {
-  for (const nn::Precision one : {nn::Precision::kF32, nn::Precision::kBf16}) {
-    if (options.precision == nn::to_string(one)) return one;
+/// The one of `all` that is called `name`.
+template <class Choice>
+Choice choice_of(const char* option, const std::string& name, std::initializer_list<Choice> all) {
+  std::string names;
+  for (const Choice one : all) {
+    if (name == nn::to_string(one)) return one;
+    names += std::string(names.empty() ? "" : ", ") + nn::to_string(one);
   }
-  throw base::ConfigError("bench resnet50: --precision: expected f32 or bf16, got " +
-                          options.precision);
+  throw base::ConfigError(std::string("bench resnet50: ") + option + ": expected one of " + names +
+                          ", got " + name);
+}
+
+nn::Precision precision_of(const runner::BenchOptions& options) {
+  return choice_of("--precision", options.precision, {nn::Precision::kF32, nn::Precision::kBf16});
+}
+
+nn::Recompute recompute_of(const runner::BenchOptions& options) {
+  return choice_of("--recompute", options.recompute,
+                   {nn::Recompute::kNone, nn::Recompute::kNormalizations, nn::Recompute::kBlocks});
 }
 
 ModelConfig model_of(const runner::BenchOptions& options) {
@@ -45,20 +60,24 @@ std::int64_t group_size(std::int64_t batch) {
   return size;
 }
 
+parallel::DataParallelConfig data_parallel_config(const runner::BenchOptions& options, int ranks) {
+  parallel::DataParallelConfig config;
+  config.global_batch = options.batch * ranks;
+  config.bn_group_size = group_size(options.batch);
+  config.instruction_set = base::usable_instruction_set();
+  config.arithmetic.precision = precision_of(options);
+  config.recompute = recompute_of(options);
+  return config;
+}
+
 class Bench {
  public:
   Bench(const runner::BenchOptions& options, const runner::Surroundings& around)
       : options_(options),
         around_(around),
         network_(build_network(model_of(options))),
-        trainer_(network_,
-                 {options.batch * around.world.size(),
-                  1,
-                  group_size(options.batch),
-                  base::usable_instruction_set(),
-                  nn::Mode::kTraining,
-                  {precision_of(options), {}}},
-                 around.world, around.topology.node, around.telemetry),
+        trainer_(network_, data_parallel_config(options, around.world.size()), around.world,
+                 around.topology.node, around.telemetry),
         optimizer_(nn::make_sgd({})),
         layers_(network_, options.batch, precision_of(options), options_, around.world) {
     nn::Executor& executor = trainer_.executor();
@@ -124,6 +143,7 @@ class Bench {
                              {"ranks", around_.world.size()},
                              {"threads_per_rank", around_.threads},
                              {"precision", options_.precision},
+                             {"recompute", options_.recompute},
                              {"image_size", options_.image_size},
                              {"classes", options_.classes},
                              {"bn_group_size", group_size(options_.batch)},

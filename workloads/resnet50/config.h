@@ -8,6 +8,7 @@
 #include "runner/base/object_reader.h"
 #include "staging/stage.h"
 #include "workloads/nn/precision.h"
+#include "workloads/nn/recompute.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/preprocess.h"
 
@@ -47,6 +48,7 @@ struct TrainingConfig {
   std::int64_t bn_group_size = 32;
   double label_smoothing = 0.0;
   nn::Arithmetic arithmetic;
+  nn::Recompute recompute = nn::Recompute::kNormalizations;
 };
 
 struct Config {

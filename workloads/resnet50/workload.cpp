@@ -38,7 +38,8 @@ parallel::DataParallelConfig data_parallel_config(const Config& config) {
           config.training.bn_group_size,
           base::usable_instruction_set(),
           nn::Mode::kTraining,
-          config.training.arithmetic};
+          config.training.arithmetic,
+          config.training.recompute};
 }
 
 class ResNet50 final : public runner::Workload {

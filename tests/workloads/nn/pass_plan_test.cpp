@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 #include <vector>
 
 #include "workloads/nn/residual_network.h"
@@ -116,6 +117,99 @@ TEST(PassPlan, RunsBackwardOnceAllPartsOfTheGradientAreThere) {
         gathered,
         planned_position(plan.backward(), Work::kObserve, i, plan.of(i).observed_backward), here);
   }
+}
+
+/// The place of each remake, -1 for values that are kept.
+std::vector<int> places_of_remakes(const PassPlan& plan, std::size_t operations) {
+  std::vector<int> places(operations, -1);
+  int place = 0;
+  for (const PassSegment& segment : plan.backward()) {
+    for (const PassStep& step : segment.steps) {
+      if (step.work == Work::kRemake) {
+        EXPECT_EQ(places[step.operation], -1) << "made twice: " << step.operation;
+        places[step.operation] = place;
+      }
+      ++place;
+    }
+  }
+  return places;
+}
+
+TEST(PassPlan, MakesAgainWhatItsModeNames) {
+  const Network net = network();
+  const auto made_again = [&](nn::Recompute recompute) {
+    nn::PassOptions with = options(12, 1 << 20);
+    with.recompute = recompute;
+    const PassPlan plan(net, with);
+    const std::vector<int> places = places_of_remakes(plan, net.operations().size());
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      EXPECT_EQ(places[i] >= 0, plan.of(i).remade >= 0) << i;
+      if (places[i] >= 0) names.insert(net.operations()[i].name);
+    }
+    return names;
+  };
+  using Names = std::set<std::string>;
+  EXPECT_EQ(made_again(nn::Recompute::kNone), Names());
+  // Nothing reads bn1 backward, as a pool follows, nor the last block's sum; bnd makes no value.
+  const Names normalizations = {"block0.bn1", "block0.bn2", "block0.bn3", "block1.bn1",
+                                "block1.bn2"};
+  EXPECT_EQ(made_again(nn::Recompute::kNormalizations), normalizations);
+  const Names blocks = {"conv1",      "block0.conv1", "block0.bn1",  "block0.conv2",
+                        "block0.bn2", "block0.conv3", "block0.down", "block1.conv1",
+                        "block1.bn1", "block1.conv2", "block1.bn2",  "block1.conv3"};
+  EXPECT_EQ(made_again(nn::Recompute::kBlocks), blocks);
+}
+
+TEST(PassPlan, MakesValuesAgainBehindTheirSourcesAndBeforeTheirReaders) {
+  const Network net = network();
+  for (const auto recompute : {nn::Recompute::kNormalizations, nn::Recompute::kBlocks}) {
+    nn::PassOptions with = options(12, 1 << 20);
+    with.recompute = recompute;
+    const PassPlan plan(net, with);
+    for (std::size_t i = 1; i < net.operations().size(); ++i) {
+      if (plan.of(i).remade < 0) continue;
+      const Position made = planned_position(plan.backward(), Work::kRemake, i, plan.of(i).remade);
+      EXPECT_TRUE(made.is_before(position(plan.backward(), Work::kRun, i)));
+      for (const std::size_t source : sources(net.operations()[i])) {
+        if (plan.of(source).remade < 0) continue;
+        EXPECT_TRUE(position(plan.backward(), Work::kRemake, source).is_before(made));
+      }
+      bool is_read_later = false;
+      for (const std::size_t reader : net.readers(static_cast<nn::ValueId>(i))) {
+        if (net.operations()[reader].src != static_cast<nn::ValueId>(i)) continue;
+        const Position read = position(plan.backward(), Work::kRun, reader);
+        EXPECT_TRUE(made.is_before(read));
+        is_read_later = is_read_later || read.segment > made.segment;
+      }
+      EXPECT_FALSE(is_read_later && plan.of(i).passes_again) << i;
+    }
+  }
+}
+
+TEST(PassPlan, LetsValuesPassThatNobodyReadsLater) {
+  const Network net = network();
+  nn::PassOptions with = options(12, 1 << 20);
+  const auto passing = [&] {
+    const PassPlan plan(net, with);
+    std::set<std::string> names;
+    for (std::size_t i = 1; i < net.operations().size(); ++i) {
+      if (plan.of(i).passes) names.insert(net.operations()[i].name);
+    }
+    return names;
+  };
+  // The first batch norm is read by a pool alone, in its segment; the others by convolutions whose
+  // gradients want them, unless they are made again.
+  const std::set<std::string> kept = passing();
+  EXPECT_TRUE(kept.contains("bn1"));
+  EXPECT_FALSE(kept.contains("block0.bn1"));
+  with.recompute = nn::Recompute::kNormalizations;
+  EXPECT_TRUE(passing().contains("block0.bn1"));
+  EXPECT_TRUE(passing().contains("block1.bn2"));
+  EXPECT_FALSE(passing().contains("block0.bn3")) << "a residual of a later segment";
+  with.recompute = nn::Recompute::kNone;
+  with.training = false;
+  EXPECT_TRUE(passing().contains("block0.bn1"));
 }
 
 TEST(PassPlan, GivesMatrixProductsAllSamplesAndASegmentOfTheirOwn) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "workloads/nn/residual_network.h"
@@ -85,6 +86,41 @@ inline void expect_same_bits_in_slices(const nn::Arithmetic& arithmetic) {
     const auto all = executor.parameters().all_gradients();
     EXPECT_LT(plain::relative_l2(std::vector<float>(all.begin(), all.end()), reference), 1e-5)
         << slice;
+  }
+}
+
+constexpr std::array kAllRecompute = {nn::Recompute::kNone, nn::Recompute::kNormalizations,
+                                      nn::Recompute::kBlocks};
+
+/// What is made again has the bits of what was kept, and so have the gradients.
+inline void expect_same_bits_made_again(const nn::Arithmetic& arithmetic) {
+  const Network net = test_network({16, 16}, 32, 2);
+  const std::vector<Array> parameters = test_parameters(net);
+  nn::Device device;
+  const Array input = noise(10 * net.shape(0).size(), 1.0, 3);
+  for (const std::int64_t slice : {10, 3}) {
+    std::vector<float> outputs, gradients;
+    for (const nn::Recompute recompute : kAllRecompute) {
+      nn::ExecutorOptions options = options_for(10, 5);
+      options.arithmetic = arithmetic;
+      options.slice_samples = slice;
+      options.recompute = recompute;
+      nn::Executor executor(net, options, device, nullptr);
+      load(executor, net, parameters);
+      std::copy_n(input.begin(), executor.input().size(), executor.input().begin());
+      executor.forward(nn::Mode::kTraining);
+      const std::vector<float> now(executor.outputs().begin(), executor.outputs().end());
+      std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
+      executor.backward(false, nullptr);
+      const auto all = executor.parameters().all_gradients();
+      if (recompute == nn::Recompute::kNone) {
+        outputs = now;
+        gradients.assign(all.begin(), all.end());
+      }
+      EXPECT_EQ(now, outputs) << nn::to_string(recompute);
+      EXPECT_TRUE(std::equal(all.begin(), all.end(), gradients.begin()))
+          << nn::to_string(recompute);
+    }
   }
 }
 

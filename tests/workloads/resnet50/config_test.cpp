@@ -135,5 +135,20 @@ TEST(Config, NamesThePrecisionAndTheLayersThatKeepSinglePrecision) {
                    .training.arithmetic.winograd_gradients);
 }
 
+TEST(Resnet50Config, KnowsWhatIsMadeAgain) {
+  json config = small();
+  const auto recompute = [&] {
+    return parse_config(base::ObjectReader(config, "small.json")).training.recompute;
+  };
+  EXPECT_EQ(recompute(), nn::Recompute::kNormalizations);
+  for (const nn::Recompute one :
+       {nn::Recompute::kNone, nn::Recompute::kNormalizations, nn::Recompute::kBlocks}) {
+    config["training"]["recompute"] = nn::to_string(one);
+    EXPECT_EQ(recompute(), one);
+  }
+  config["training"]["recompute"] = "stages";
+  EXPECT_FALSE(is_taken(config, "an unknown extent"));
+}
+
 }  // namespace
 }  // namespace resnet50

@@ -98,6 +98,34 @@ TEST(ResNet50, DrawsWeightsWithTheReferencesSpread) {
   }
 }
 
+/// Bytes of activations and scratch at a batch of 64, 224 x 224.
+std::int64_t training_bytes(nn::Precision precision, nn::Recompute recompute) {
+  nn::Device device;
+  nn::ExecutorOptions options;
+  options.batch = 64;
+  options.groups = nn::plan_batch_groups({{64, 0, 64}}, 0, 32);
+  options.instruction_set = base::usable_instruction_set();
+  options.arithmetic.precision = precision;
+  options.recompute = recompute;
+  options.plan_only = true;
+  const nn::Executor executor(resnet50::build_network({}), options, device, nullptr);
+  return executor.memory_bytes().at("activations and scratch");
+}
+
+TEST(ResNet50, TakesLessMemoryTheMoreItMakesAgain) {
+  std::vector<nn::Precision> precisions = {nn::Precision::kF32};
+  if (base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16) {
+    precisions.push_back(nn::Precision::kBf16);
+  }
+  for (const nn::Precision precision : precisions) {
+    const std::int64_t kept = training_bytes(precision, nn::Recompute::kNone);
+    const std::int64_t normalized = training_bytes(precision, nn::Recompute::kNormalizations);
+    const std::int64_t least = training_bytes(precision, nn::Recompute::kBlocks);
+    EXPECT_LT(100 * normalized, 70 * kept) << nn::to_string(precision);
+    EXPECT_LT(100 * least, 45 * kept) << nn::to_string(precision);
+  }
+}
+
 TEST(ResNet50, RefusesADepthThatIsNone) {
   ModelConfig config;
   config.depth = 51;

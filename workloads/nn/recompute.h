@@ -1,0 +1,27 @@
+// Less memory for more work: what the backward pass makes again.
+// Hides nothing.
+#pragma once
+
+namespace nn {
+
+/// What is not kept from the forward pass, but made again where the backward pass needs it: the
+/// same bits for less memory.
+enum class Recompute {
+  kNone,
+  kNormalizations,  ///< outputs of batch norms, from their sources and the statistics
+  kBlocks           ///< those of convolutions, too, but for values that several operations read
+};
+
+constexpr const char* to_string(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::kNone:
+      return "none";
+    case Recompute::kNormalizations:
+      return "normalizations";
+    case Recompute::kBlocks:
+      break;
+  }
+  return "blocks";
+}
+
+}  // namespace nn
