@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -27,23 +28,27 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
 
 /// A primitive with what it reads and writes.
 struct Run {
+  Direction direction = Direction::kForward;
   dnnl::primitive primitive;
   memory::desc src, weights, dst, scratch;
   int src_argument = 0, weights_argument = 0, dst_argument = 0;
-  std::unordered_map<int, memory> arguments;
   std::string implementation;
+  std::unordered_map<int, memory> arguments = {};
   double best_s = std::numeric_limits<double>::infinity();
 
-  /// Three operands behind each other, then the scratchpad, each on a page of its own.
-  std::int64_t bytes() const {
-    std::int64_t sum = 0;
-    for (const memory::desc* const desc : {&src, &weights, &dst, &scratch}) {
-      sum += page_bytes(*desc);
-    }
-    return sum;
+  const memory::desc& result() const {
+    if (direction == Direction::kForward) return dst;
+    return direction == Direction::kDataGradient ? src : weights;
   }
-  void bind(const dnnl::engine& engine, char* at) {
+  std::int64_t written_bytes() const { return page_bytes(result()) + page_bytes(scratch); }
+  std::int64_t read_bytes() const {
+    return page_bytes(src) + page_bytes(weights) + page_bytes(dst) - page_bytes(result());
+  }
+  /// The result and the scratchpad from `written` on, the operands from `read` on, each on a page
+  /// of its own.
+  void bind(const dnnl::engine& engine, char* written, char* read) {
     const auto place = [&](int argument, const memory::desc& desc) {
+      char*& at = &desc == &result() || &desc == &scratch ? written : read;
       arguments[argument] = memory(desc, engine, at);
       at += page_bytes(desc);
     };
@@ -101,36 +106,28 @@ void ConvolutionLimit::Problem::prepare(const dnnl::engine& engine, Precision pr
       {dnnl::prop_kind::forward_training, algorithm, in, any_desc(weights, type),
        any_desc(dst, type), stride, begin, end},
       user_scratchpad(), engine);
-  run(Direction::kForward) = Run{dnnl::convolution_forward(forward),
-                                 forward.src_desc(),
-                                 forward.weights_desc(),
-                                 forward.dst_desc(),
-                                 forward.scratchpad_desc(),
-                                 DNNL_ARG_SRC,
-                                 DNNL_ARG_WEIGHTS,
-                                 DNNL_ARG_DST,
-                                 {},
-                                 forward.impl_info_str()};
+  run(Direction::kForward) = Run{Direction::kForward, dnnl::convolution_forward(forward),
+                                 forward.src_desc(),  forward.weights_desc(),
+                                 forward.dst_desc(),  forward.scratchpad_desc(),
+                                 DNNL_ARG_SRC,        DNNL_ARG_WEIGHTS,
+                                 DNNL_ARG_DST,        forward.impl_info_str()};
   if (data_gradient && !run(Direction::kDataGradient)) {
     const dnnl::convolution_backward_data::primitive_desc data(
         {algorithm, any_desc(src, type), any_desc(weights, type), any_desc(dst, type), stride,
          begin, end},
         user_scratchpad(), engine, forward);
-    run(Direction::kDataGradient) = Run{dnnl::convolution_backward_data(data),
-                                        data.diff_src_desc(),
-                                        data.weights_desc(),
-                                        data.diff_dst_desc(),
-                                        data.scratchpad_desc(),
-                                        DNNL_ARG_DIFF_SRC,
-                                        DNNL_ARG_WEIGHTS,
-                                        DNNL_ARG_DIFF_DST,
-                                        {},
-                                        data.impl_info_str()};
+    run(Direction::kDataGradient) =
+        Run{Direction::kDataGradient, dnnl::convolution_backward_data(data),
+            data.diff_src_desc(),     data.weights_desc(),
+            data.diff_dst_desc(),     data.scratchpad_desc(),
+            DNNL_ARG_DIFF_SRC,        DNNL_ARG_WEIGHTS,
+            DNNL_ARG_DIFF_DST,        data.impl_info_str()};
   }
   const dnnl::convolution_backward_weights::primitive_desc gradient(
       {algorithm, in, any_desc(weights), any_desc(dst, type), stride, begin, end},
       user_scratchpad(), engine, forward);
-  run(Direction::kWeightsGradient) = Run{dnnl::convolution_backward_weights(gradient),
+  run(Direction::kWeightsGradient) = Run{Direction::kWeightsGradient,
+                                         dnnl::convolution_backward_weights(gradient),
                                          gradient.src_desc(),
                                          gradient.diff_weights_desc(),
                                          gradient.diff_dst_desc(),
@@ -138,7 +135,6 @@ void ConvolutionLimit::Problem::prepare(const dnnl::engine& engine, Precision pr
                                          DNNL_ARG_SRC,
                                          DNNL_ARG_DIFF_WEIGHTS,
                                          DNNL_ARG_DIFF_DST,
-                                         {},
                                          gradient.impl_info_str()};
 }
 
@@ -182,18 +178,24 @@ std::size_t ConvolutionLimit::problem_of(const Network& network, const Operation
   return problems_.size() - 1;
 }
 
-/// All share one block, which holds numbers of usual size: zeros could be faster.
+/// All share one block, whose operands are numbers of usual size: zeros could be faster, as could
+/// what is none. Results go elsewhere, so that they stay so.
 void ConvolutionLimit::reserve_memory() {
-  std::int64_t bytes = 0;
+  std::int64_t written = 0, read = 0;
   for (const auto& problem : problems_) {
-    for (const auto& run : problem->runs) bytes = std::max(bytes, run ? run->bytes() : 0);
+    for (const auto& run : problem->runs) {
+      if (!run) continue;
+      written = std::max(written, run->written_bytes());
+      read = std::max(read, run->read_bytes());
+    }
   }
-  memory_ = AlignedFloats((bytes + 3) / static_cast<std::int64_t>(sizeof(float)));
-  // Read as bfloat16 these are numbers of usual size, too.
-  std::fill(memory_.span().begin(), memory_.span().end(), 1.0078125F);
+  memory_ = AlignedFloats((written + read) / static_cast<std::int64_t>(sizeof(float)));
+  constexpr auto kTwoHalves = std::bit_cast<float>(0x3F813F81U);  // 1.0078 twice, read as bfloat16
+  std::fill(memory_.span().begin(), memory_.span().end(), kTwoHalves);
+  char* const block = reinterpret_cast<char*>(memory_.data());
   for (const auto& problem : problems_) {
     for (auto& run : problem->runs) {
-      if (run) run->bind(device_.engine, reinterpret_cast<char*>(memory_.data()));
+      if (run) run->bind(device_.engine, block, block + written);
     }
   }
 }

@@ -1,0 +1,153 @@
+"""Whether the limit that `trainmark bench resnet50` tells is what a program of its own finds.
+
+Hides how either is started. tests/performance/onednn_limit.cpp measures ResNet-50's convolutions alone, as
+`trainmark bench` does for limit_samples_per_s, but shares no code with it. The two take turns, so that a slow minute of
+the machine meets both, with the same batch, image size, precision, threads and repetitions. Of each side the median and
+the best of all measurements are told: other processes only ever take time, so the best ones are those to compare.
+Nothing is asserted of a time. At the default size it takes a few minutes on two cores:
+
+    python3 tests/performance/limit_check.py build/release/trainmark build/release/tests/performance/onednn_limit
+
+Exit code 2 for wrong arguments, 1 if a figure is no positive number, that of the program which failed otherwise.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from resnet50_peer import check_writable, whole_number
+
+PRECISIONS = ("f32", "bf16")
+BF16_FLAG = "avx512_bf16"
+STEPS = 1  # of training: trainmark measures the limit after each, so more than the repetitions would count as such
+LIMIT = "limit_samples_per_s"
+SETTINGS = ("batch", "image_size", "threads", "repetitions", "pairs")
+SHARED = ("batch", "image_size")  # options that both programs spell alike
+
+
+def usable_precisions():
+    """What this CPU has instructions for."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+    return PRECISIONS if BF16_FLAG in flags else PRECISIONS[:1]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trainmark", help="path of trainmark")
+    parser.add_argument("onednn_limit", help="path of the program that stands alone")
+    parser.add_argument("--precision", choices=PRECISIONS,
+                        help=f"default: f32, and bf16 where the CPU has {BF16_FLAG}")
+    parser.add_argument("--batch", type=whole_number(1), default=32)
+    parser.add_argument("--image-size", type=whole_number(8), default=224)
+    parser.add_argument("--threads", type=whole_number(1), default=2)
+    parser.add_argument("--repetitions", type=whole_number(STEPS), default=5,
+                        help="of each convolution in a measurement; the best one counts")
+    parser.add_argument("--pairs", type=whole_number(1), default=3, help="measurements of either side")
+    parser.add_argument("--output", help="JSON file for settings, figures and machine")
+    options = parser.parse_args()
+    for path in (options.trainmark, options.onednn_limit):
+        if not (os.path.isfile(path) and os.access(path, os.X_OK)):
+            parser.error(f"{path}: expected a program")
+    if options.output:
+        check_writable(parser, pathlib.Path(options.output))
+    return options
+
+
+def run(command, **environment):
+    """Standard output of a program; ends the script with its message and exit code when it fails."""
+    command = list(map(str, command))
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}", end="", file=sys.stderr)
+        sys.exit(done.returncode if done.returncode > 0 else 1)
+    return done.stdout
+
+
+def shared_arguments(options, precision):
+    arguments = ["--precision", precision]
+    for name in SHARED:
+        arguments += ["--" + name.replace("_", "-"), getattr(options, name)]
+    return arguments
+
+
+def bench(options, precision):
+    """What `trainmark bench` measures."""
+    environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.getuid() == 0 else {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "bench.json"
+        run([os.path.abspath(options.trainmark), "bench", "resnet50", *shared_arguments(options, precision),
+             "--threads", options.threads, "--limit", options.repetitions, "--warmup", 0, "--steps", STEPS,
+             "--json", path], **environment)
+        return json.loads(path.read_text())
+
+
+def stand_alone(options, precision):
+    """What the program of its own measures, on huge pages where the system gives them, as trainmark is."""
+    tunables = ":".join(filter(None, (os.environ.get("GLIBC_TUNABLES"), "glibc.malloc.hugetlb=1")))
+    return json.loads(run([os.path.abspath(options.onednn_limit), *shared_arguments(options, precision),
+                           "--repetitions", options.repetitions],
+                          OMP_NUM_THREADS=str(options.threads), GLIBC_TUNABLES=tunables))
+
+
+def check_positive(side, figures):
+    for name, value in figures.items():
+        if not (math.isfinite(value) and value > 0):
+            sys.exit(f"{side}: {name}: expected a positive number, got {value}")
+
+
+def measure_pairs(options, precision):
+    """trainmark's results and those of the program of its own, taken in turns."""
+    ours, theirs = [], []
+    for pair in range(1, options.pairs + 1):
+        ours.append(bench(options, precision))
+        check_positive("trainmark", {LIMIT: ours[-1][LIMIT]})
+        theirs.append(stand_alone(options, precision))
+        check_positive("onednn_limit", theirs[-1])
+        print(f"{precision} pair {pair}: trainmark {ours[-1][LIMIT]:.4g} samples/s, onednn_limit "
+              f"{theirs[-1][LIMIT]:.4g} samples/s, ratio {ours[-1][LIMIT] / theirs[-1][LIMIT]:.3f}", flush=True)
+    return ours, theirs
+
+
+def side(results):
+    limits = [result[LIMIT] for result in results]
+    return {LIMIT: limits, "median": statistics.median(limits), "best": max(limits)}
+
+
+def summarize(ours, theirs):
+    """Limits of both sides and their ratios; the seconds of onednn_limit's best measurement."""
+    ours, best = side(ours), max(theirs, key=lambda result: result[LIMIT])
+    theirs = side(theirs) | {name: value for name, value in best.items() if name != LIMIT}
+    return {"trainmark": ours, "onednn_limit": theirs, "ratio_of_medians": ours["median"] / theirs["median"],
+            "ratio_of_bests": ours["best"] / theirs["best"]}
+
+
+def show(precision, figures):
+    for kind in ("median", "best"):
+        print(f"{precision} {kind}: trainmark {figures['trainmark'][kind]:.4g} samples/s, onednn_limit "
+              f"{figures['onednn_limit'][kind]:.4g} samples/s, ratio {figures[f'ratio_of_{kind}s']:.3f}", flush=True)
+
+
+def main():
+    options = parse_arguments()
+    report = {"what": "limit that ResNet-50's convolutions alone set, samples/s: as trainmark bench tells it, and as "
+                      "a program measures it that shares no code; ratios are the former over the latter",
+              "settings": {name: getattr(options, name) for name in SETTINGS}, "precisions": {}}
+    for precision in [options.precision] if options.precision else usable_precisions():
+        ours, theirs = measure_pairs(options, precision)
+        report["precisions"][precision] = summarize(ours, theirs)
+        provenance = ours[-1]["provenance"]
+        report |= {"build": provenance["build"], "libraries": provenance["libraries"],
+                   "machine": provenance["machine"]}
+        show(precision, report["precisions"][precision])
+    if options.output:
+        pathlib.Path(options.output).write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
