@@ -9,6 +9,7 @@
 
 #include "runner/checkpoint_folder.h"
 #include "runner/earlier_runs.h"
+#include "runner/memory_report.h"
 
 namespace runner {
 namespace {
@@ -109,8 +110,12 @@ std::vector<std::string> known_rule_breaks(const RunConfig& config, const Worklo
   return breaks;
 }
 
+PlannedRank planned_rank(const Surroundings& around) {
+  return {around.world.rank(), around.world.size(), around.topology.node.size(), around.threads};
+}
+
 Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
-              const Surroundings& around, const ThreadPlan& threads) {
+              const MemoryNeeds& memory, const Surroundings& around, const ThreadPlan& threads) {
   const std::int64_t runs = plan.runs;
   workload.open_data();
   const WorkloadInfo& info = workload.info();
@@ -126,7 +131,7 @@ Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workloa
             {"global_batch_size", info.global_batch_size},
             {"target", target_plan(config, info)}}},
           {"schedule", schedule_plan(config, runs, info, cost, around.world.size())},
-          {"memory", {{"rank_bytes", workload.memory_plan()}}},
+          {"memory", memory_document(memory, planned_rank(around))},
           {"disk",
            {{"folder", results_folder(config)},
             {"weights_bytes", weights},

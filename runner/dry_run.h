@@ -16,10 +16,13 @@ namespace runner {
 /// What is known before a run to break the rules of its division; empty when nothing is.
 std::vector<std::string> known_rule_breaks(const RunConfig& config, const WorkloadInfo& info);
 
+PlannedRank planned_rank(const Surroundings& around);
+
 /// Collective. Reads the dataset's metadata, trains nothing, writes nothing. {"config",
 /// "workload", "schedule", "memory", "disk", "checkpoint", "ranks", "log", "rules"}; the same on
 /// every rank but for what is per rank, which is rank 0's.
 nlohmann::json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
-                        const Surroundings& around, const ThreadPlan& threads);
+                        const MemoryNeeds& memory, const Surroundings& around,
+                        const ThreadPlan& threads);
 
 }  // namespace runner

@@ -10,6 +10,8 @@
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
+#include "runner/memory_report.h"
+#include "runner/placement.h"
 #include "runner/result_files.h"
 #include "runner/system_description.h"
 
@@ -22,21 +24,49 @@ using Json = nlohmann::json;
 struct ConfigOptions {
   std::shared_ptr<ConfigSource> source;
   bool schema = false;
+  bool memory = false;
+  int ranks = 1;
   std::string json = "-";
 };
+
+ExitCode tell_memory(const ConfigOptions& options, bool as_json) {
+  const RunConfig& config = *options.source->config;
+  PlannedRank place;
+  place.ranks = place.node_ranks = options.ranks;
+  place.threads = plan_threads(config.threads, current_binding(), options.ranks);
+  const Json document = memory_document(options.source->entry->memory_needs(config, place), place);
+  if (as_json) {
+    write_document(document, options.json, std::cout);
+  } else {
+    print_memory(document, std::cout);
+  }
+  return ExitCode::kSuccess;
+}
 
 base::Command config_command(const std::shared_ptr<const CommandParts>& parts) {
   base::Command command;
   command.name = "config";
-  command.summary = "the resolved configuration, defaults included, or its schema";
-  command.example = "trainmark config configs/resnet50/cifar10.json --set epochs=3";
+  command.summary = "the resolved configuration, its schema, or the memory that it needs";
+  command.example =
+      "trainmark config configs/resnet50/cifar10.json --set epochs=3\n"
+      "  trainmark config configs/resnet50/mlperf.json --memory --ranks 2";
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<ConfigOptions>();
     options->source = declare_config(app, parts->workloads);
-    app.add_flag("--schema", options->schema, "print the JSON Schema of this workload's files");
-    app.add_option("--json", options->json, "write to this file; '-' for standard output")
-        ->capture_default_str();
-    return [options](Communicator*) {
+    auto* schema =
+        app.add_flag("--schema", options->schema, "print the JSON Schema of this workload's files");
+    auto* memory = app.add_flag("--memory", options->memory,
+                                "print what a rank needs of memory, by part; takes none of it")
+                       ->excludes(schema);
+    app.add_option("--ranks", options->ranks, "with --memory: ranks, all on one node")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str()
+        ->needs(memory);
+    auto* json = app.add_option("--json", options->json,
+                                "write as JSON to this file; '-' for standard output")
+                     ->capture_default_str();
+    return [options, json](Communicator*) {
+      if (options->memory) return tell_memory(*options, json->count() > 0);
       const base::ObjectReader& reader = options->source->config->reader;
       write_document(options->schema ? reader.schema() : reader.resolved(), options->json,
                      std::cout);

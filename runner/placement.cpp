@@ -108,6 +108,15 @@ ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Commu
   return plan;
 }
 
+int plan_threads(std::int64_t wanted, const Binding& binding, int ranks) {
+  const std::int64_t asked = wanted > 0 ? wanted : threads_from_environment();
+  if (asked > 0) return base::narrow<int>(asked);
+  const auto bound = static_cast<std::int64_t>(binding.cpu_ids.size());
+  const std::int64_t cpus =
+      std::max<std::int64_t>(1, std::min<std::int64_t>(bound, base::usable_cpus()));
+  return share_of_cpus(bound, bound * ranks, cpus);
+}
+
 std::string oversubscription(const ThreadPlan& plan, const Communicator& world) {
   const std::string mine =
       plan.oversubscribed()

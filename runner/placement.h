@@ -35,6 +35,10 @@ int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpu
 /// else this rank's share of the CPUs. Throws ConfigError for an OMP_NUM_THREADS that is no number.
 ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Communicator& node);
 
+/// The same for each of `ranks` ranks on this machine that are bound as this process is, without
+/// asking them.
+int plan_threads(std::int64_t wanted, const Binding& binding, int ranks);
+
 /// Collective over all ranks. On rank 0 a sentence about the first node whose ranks have more
 /// threads than CPUs; "" when no node has, and on the other ranks.
 std::string oversubscription(const ThreadPlan& plan, const Communicator& world);

@@ -43,7 +43,8 @@ ExitCode dry_run(const RunOptions& options, const Communicator& world) {
   telemetry::Telemetry telemetry(clock);
   const Surroundings around{world, topology, telemetry, threads.threads};
   const auto workload = options.source->entry->make(config, around);
-  const Json plan = plan_run(config, plan_of(options), *workload, around, threads);
+  const MemoryNeeds memory = options.source->entry->memory_needs(config, planned_rank(around));
+  const Json plan = plan_run(config, plan_of(options), *workload, memory, around, threads);
   if (world.rank() != 0) return ExitCode::kSuccess;
   if (!options.json.empty()) {
     write_document(plan, options.json, std::cout);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -146,9 +147,6 @@ class Workload {
   /// A hash of the parameters' bits on this rank: equal on all ranks unless replicas drifted.
   virtual std::uint64_t replica_hash() const = 0;
   virtual StepCost step_cost() const = 0;
-  /// Bytes this rank's model, optimizer and activations need, by part; for --dry-run and `config
-  /// --memory`.
-  virtual nlohmann::json memory_plan() const = 0;
   /// What stage() would copy to this rank's node, and whether it fits; null when it copies nothing.
   /// After open_data(); reads metadata and writes nothing.
   virtual nlohmann::json staging_plan() { return nullptr; }
@@ -161,6 +159,22 @@ class Workload {
 using MakeWorkload = std::unique_ptr<Workload> (*)(const RunConfig& config,
                                                    const Surroundings& around);
 
+/// The rank that a plan is of.
+struct PlannedRank {
+  int rank = 0, ranks = 1;
+  int node_ranks = 1;  ///< of them on its node
+  int threads = 1;
+};
+
+/// Bytes that training needs, by part; without the program itself and its libraries.
+struct MemoryNeeds {
+  using Parts = std::map<std::string, std::int64_t>;
+  Parts rank;           ///< of each rank
+  Parts node;           ///< of all ranks of a node together, once
+  std::string peak_at;  ///< what is done when most of "activations and scratch" is in use
+  Parts peak;           ///< what they are then
+};
+
 /// An entry of the registry in workloads/registry.cpp.
 struct WorkloadEntry {
   const char* name;
@@ -169,6 +183,8 @@ struct WorkloadEntry {
   /// Reads (and so checks and records) the workload's keys of a configuration without building
   /// anything.
   void (*check)(const base::ObjectReader& reader);
+  /// Plans without taking the memory. Throws ConfigError for what cannot be trained there.
+  MemoryNeeds (*memory_needs)(const RunConfig& config, const PlannedRank& place);
   /// In-memory benchmark: throws ConfigError for options it does not know. See runner/bench.h.
   nlohmann::json (*bench)(const struct BenchOptions& options, const Surroundings& around);
   /// Declares options and writes the synthetic dataset: the `generate WORKLOAD` command.

@@ -10,7 +10,8 @@ namespace workloads {
 
 std::vector<runner::WorkloadEntry> registry() {
   return {{"resnet50", "ResNet-50 v1.5, image classification", resnet50::make_workload,
-           resnet50::check_config, resnet50::run_bench, resnet50::declare_generate}};
+           resnet50::check_config, resnet50::memory_needs, resnet50::run_bench,
+           resnet50::declare_generate}};
 }
 
 }  // namespace workloads

@@ -177,7 +177,7 @@ TEST_F(ProgramTest, PlansWithoutWritingAnything) {
   ASSERT_EQ(plan.status, 0) << plan.err;
   const json document = json::parse(plan.out);
   EXPECT_EQ(document["schedule"]["steps_at_most"], 80);
-  EXPECT_EQ(document["memory"]["rank_bytes"]["parameters_bytes"], 12);
+  EXPECT_EQ(document["memory"]["rank_bytes"]["gradients"], 12);
   EXPECT_EQ(document["config"]["seed"], 5);
   EXPECT_FALSE(fs::exists(folder_ / "results"));
   EXPECT_THAT(toy("run --dry-run " + config()).out, HasSubstr("schedule.steps_at_most"));
@@ -223,6 +223,26 @@ TEST_F(ProgramTest, PrintsConfigurationAndSchemaAsOneDocument) {
   EXPECT_EQ(resolved["evaluation"]["every_epochs"], 1);
   const json schema = json::parse(toy("config --schema " + config()).out);
   EXPECT_TRUE(schema["properties"]["model"]["properties"].contains("throw_at_step"));
+}
+
+TEST_F(ProgramTest, TellsTheMemoryOfARankAndOfANode) {
+  const std::string planned = "config --memory --set threads=2 " + config();
+  const json document = json::parse(toy(planned + " --ranks 3 --json -").out);
+  EXPECT_EQ(document["rank_bytes"]["activations and scratch"], 8192);
+  EXPECT_EQ(document["total_bytes"], 8192 + 12 + 12);
+  EXPECT_EQ(document["node_total_bytes"], 3 * (8192 + 12) + 12);
+  EXPECT_EQ(document["peak"]["at"], "forward of it all");
+  for (const char* const part : {"total_bytes", "node_total_bytes", "rank_bytes", "peak"}) {
+    EXPECT_TRUE(document["definitions"].contains(part)) << part;
+  }
+  const std::string text = toy(planned).out;
+  EXPECT_THAT(text, HasSubstr("rank 0 of 1, threads: 2"));
+  EXPECT_THAT(text, testing::ContainsRegex("activations and scratch +8.0 KiB"));
+  EXPECT_THAT(text, HasSubstr("forward of it all"));
+  EXPECT_THAT(text, Not(HasSubstr("a node of")));
+  EXPECT_THAT(toy(planned + " --ranks 3").out, HasSubstr("a node of 3 ranks"));
+  EXPECT_EQ(toy("config --ranks 2 " + config()).status, 2);
+  EXPECT_EQ(toy("config --memory --schema " + config()).status, 2);
 }
 
 TEST_F(ProgramTest, BenchesGeneratesAndDescribes) {

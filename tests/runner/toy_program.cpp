@@ -124,6 +124,13 @@ void check(const base::ObjectReader& reader) {
   parse_strike(reader.object("strike", "what befalls a rank"));
 }
 
+runner::MemoryNeeds memory_needs(const runner::RunConfig&, const runner::PlannedRank& place) {
+  return {{{"activations and scratch", 4096 * place.threads}, {"gradients", 12}},
+          {{"weights", 12}},
+          "forward of it all",
+          {{"activations", 4000}}};
+}
+
 json bench(const runner::BenchOptions& options, const runner::Surroundings& around) {
   if (options.precision != "f32") throw base::ConfigError("bench toy: --precision: expected f32");
   return {{"batch", options.batch}, {"ranks", around.world.size()}};
@@ -193,7 +200,7 @@ class TextSink final : public runner::OutputSink {
 
 int main(int argc, char** argv) {
   runner::CommandParts parts;
-  parts.workloads = {{"toy", "a toy", make, check, bench, generate}};
+  parts.workloads = {{"toy", "a toy", make, check, memory_needs, bench, generate}};
   parts.make_state_writer = [](const std::string& path) {
     return std::make_unique<JsonWriter>(path);
   };

@@ -123,7 +123,6 @@ class ToyWorkload final : public Workload {
     return around_.world.rank() == script_.drifting_rank ? ~0ULL : 42 + seed_;
   }
   StepCost step_cost() const override { return {4, 100, 12}; }
-  nlohmann::json memory_plan() const override { return {{"parameters_bytes", 12}}; }
   void clean_up() override { note("clean_up"); }
 
  private:

@@ -1,6 +1,7 @@
 // Convolutions by oneDNN, which chooses the layouts.
 // Hides primitive descriptors.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>

@@ -3,6 +3,7 @@
 #include "workloads/nn/executor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -293,6 +294,21 @@ std::map<std::string, std::int64_t> Executor::memory_bytes() const {
   bytes["gradients"] = bytes["weights"];
   bytes["activations and scratch"] = planner_->memory().total_bytes();
   return bytes;
+}
+
+Executor::MemoryPeak Executor::memory_peak() const {
+  const MemoryPlan::Peak peak = planner_->memory().peak();
+  const auto& forward = planner_->pass().forward();
+  const auto& backward = planner_->pass().backward();
+  const auto moment = static_cast<std::size_t>(peak.moment);
+  const bool is_forward = moment < forward.size();
+  const PassSegment& segment = is_forward ? forward[moment] : backward[moment - forward.size()];
+  std::vector<std::string> names;
+  for (const PassStep& step : segment.steps) {
+    if (step.work == Work::kRun) names.push_back(network_.operations()[step.operation].name);
+  }
+  return {fmt::format("{} of {}", is_forward ? "forward" : "backward", fmt::join(names, ", ")),
+          peak.bytes};
 }
 
 }  // namespace nn

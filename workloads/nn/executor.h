@@ -92,6 +92,12 @@ class Executor {
   /// Bytes by part: weights, gradients, activations and scratch (shared block), and the block's
   /// content unshared.
   std::map<std::string, std::int64_t> memory_bytes() const;
+  /// What is done when most of the block is in use, and what is in use then.
+  struct MemoryPeak {
+    std::string at;
+    std::map<std::string, std::int64_t> bytes;
+  };
+  MemoryPeak memory_peak() const;
 
  private:
   struct LayerSeconds {

@@ -44,6 +44,28 @@ void MemoryPlan::place() {
   }
 }
 
+MemoryPlan::Peak MemoryPlan::peak() const {
+  int last = 0;
+  for (const Buffer& buffer : buffers_) last = std::max(last, buffer.last);
+  Peak peak;
+  std::int64_t most = -1;
+  for (int moment = 0; moment <= last; ++moment) {
+    std::int64_t bytes = 0;
+    for (const Buffer& buffer : buffers_) {
+      if (buffer.first <= moment && moment <= buffer.last) bytes += buffer.bytes;
+    }
+    if (bytes > most) {
+      most = bytes;
+      peak.moment = moment;
+    }
+  }
+  for (const Buffer& buffer : buffers_) {
+    const bool is_alive = buffer.first <= peak.moment && peak.moment <= buffer.last;
+    if (is_alive && buffer.bytes > 0) peak.bytes[buffer.purpose] += buffer.bytes;
+  }
+  return peak;
+}
+
 std::map<std::string, std::int64_t> MemoryPlan::unshared_bytes() const {
   std::map<std::string, std::int64_t> sums;
   for (const Buffer& buffer : buffers_) sums[buffer.purpose] += buffer.bytes;

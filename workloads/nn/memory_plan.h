@@ -30,6 +30,13 @@ class MemoryPlan {
   std::int64_t total_bytes() const { return total_; }
   /// Sum of all buffers by purpose: what they would take without sharing.
   std::map<std::string, std::int64_t> unshared_bytes() const;
+  /// When most bytes are in use, and by what purpose. The block is larger where lifetimes leave
+  /// gaps.
+  struct Peak {
+    int moment = 0;
+    std::map<std::string, std::int64_t> bytes;
+  };
+  Peak peak() const;
   std::size_t size() const { return buffers_.size(); }
   bool lives(BufferId buffer, int moment) const {
     return at(buffer).first <= moment && moment <= at(buffer).last;

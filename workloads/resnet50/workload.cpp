@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -68,7 +69,6 @@ class ResNet50 final : public runner::Workload {
     return model_->executor().parameters().weights_hash();
   }
   runner::StepCost step_cost() const override;
-  nlohmann::json memory_plan() const override;
   nlohmann::json staging_plan() override { return data_.staging_plan(split_); }
   void clean_up() override;
 
@@ -358,26 +358,38 @@ runner::StepCost ResNet50::step_cost() const {
           network_.parameter_count() * static_cast<std::int64_t>(sizeof(float))};
 }
 
-nlohmann::json ResNet50::memory_plan() const {
-  std::map<std::string, std::int64_t> bytes;
-  if (model_) {
-    bytes = model_->executor().memory_bytes();
-  } else {
-    nn::ExecutorOptions options =
-        parallel::executor_options(data_parallel_config(config_), split_, around_.world.rank());
-    options.plan_only = true;
-    nn::Device device;
-    bytes = nn::Executor(network_, options, device, nullptr).memory_bytes();
-  }
-  bytes["optimizer state"] = bytes["weights"];
-  return bytes;
-}
-
 }  // namespace
 
 std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
                                                 const runner::Surroundings& around) {
   return std::make_unique<ResNet50>(config, around);
+}
+
+runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::PlannedRank& place) {
+  const Config config = parse_config(run.reader);
+  const parallel::DataParallelConfig training = data_parallel_config(config);
+  const parallel::BatchSplit split = parallel::split_batch(training, place.ranks);
+  omp_set_num_threads(place.threads);
+  nn::ExecutorOptions options = parallel::executor_options(training, split, place.rank);
+  options.plan_only = true;
+  nn::Device device;
+  const nn::Network network = build_network(config.model);
+  const nn::Executor executor(network, options, device, nullptr);
+  const std::map<std::string, std::int64_t> bytes = executor.memory_bytes();
+  const nn::Executor::MemoryPeak peak = executor.memory_peak();
+  // Batches ahead, and the one that is being read.
+  const std::int64_t samples = (config.data.prefetch_batches + 1) * options.batch;
+  const auto sample_bytes = network.shape(0).size() * static_cast<std::int64_t>(sizeof(float));
+  const auto optimizer =
+      nn::make_optimizer(run.reader.object("optimizer", "how gradients change weights"));
+  const bool has_momentum = optimizer->hyperparameters().momentum != 0.0;
+  const std::int64_t weights = bytes.at("weights");
+  return {{{"activations and scratch", bytes.at("activations and scratch")},
+           {"gradients", bytes.at("gradients")},
+           {"input batches", samples * sample_bytes}},
+          {{"weights", weights}, {"optimizer state", has_momentum ? weights : 0}},
+          peak.at,
+          peak.bytes};
 }
 
 }  // namespace resnet50

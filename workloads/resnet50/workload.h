@@ -12,6 +12,8 @@ namespace resnet50 {
 std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
                                                 const runner::Surroundings& around);
 
+runner::MemoryNeeds memory_needs(const runner::RunConfig& config, const runner::PlannedRank& place);
+
 /// Training steps on random images in memory. Collective; the result is the same on every rank.
 nlohmann::json run_bench(const runner::BenchOptions& options, const runner::Surroundings& around);
 

@@ -50,4 +50,16 @@ TEST(MemoryPlan, KeepsAnExtendedBufferFromOthers) {
   EXPECT_EQ(plan.total_bytes(), 1280);
 }
 
+TEST(MemoryPlan, TellsWhenMostIsInUseAndWhatItIsFor) {
+  nn::MemoryPlan plan;
+  plan.request(128, 0, 1, "x");
+  plan.request(320, 2, 4, "x");
+  plan.request(64, 3, 4, "y");
+  plan.request(192, 3, 3, "y");
+  plan.request(64, 5, 9, "z");
+  const nn::MemoryPlan::Peak peak = plan.peak();
+  EXPECT_EQ(peak.moment, 3);
+  EXPECT_EQ(peak.bytes, (std::map<std::string, std::int64_t>{{"x", 320}, {"y", 256}}));
+}
+
 }  // namespace
