@@ -8,7 +8,10 @@
 
 #include <array>
 #include <charconv>
+#include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "runner/base/cgroup.h"
@@ -59,6 +62,25 @@ std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+double process_age_s() {
+  std::ifstream file("/proc/self/stat");
+  std::string stat;
+  std::getline(file, stat);
+  // The second field, a name, may hold blanks and brackets; the 22nd is the start, since boot.
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return 0.0;
+  constexpr int kBehindName = 22 - 2;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string field;
+  for (int i = 0; i < kBehindName; ++i) fields >> field;
+  std::int64_t ticks = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), ticks);
+  timespec now{};
+  if (error != std::errc() || clock_gettime(CLOCK_BOOTTIME, &now) != 0) return 0.0;
+  const double started = static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9 - started;
 }
 
 }  // namespace base

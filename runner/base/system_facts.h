@@ -31,5 +31,8 @@ nlohmann::json machine_facts();
 /// Largest resident set of this process so far, in bytes (VmHWM; under mpirun it counts
 /// shared-memory segments).
 std::int64_t peak_rss_bytes();
+/// Seconds since this process was started, its loading included; in hundredths. 0 where the system
+/// does not tell.
+double process_age_s();
 
 }  // namespace base

@@ -93,6 +93,7 @@ class Bench {
   }
 
   nlohmann::json run() {
+    start_s_ = base::process_age_s();
     for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
     around_.world.barrier();
     around_.telemetry.restart();
@@ -161,6 +162,7 @@ class Bench {
                                {"times", in_order}}},
                              {"reorders_per_step", trainer_.executor().reorders_per_step()},
                              {"mean_loss", loss_ / static_cast<double>(options_.batch)},
+                             {"start_s", start_s_},
                              {"peak_rss_bytes", peak_rss_bytes_}};
     const nlohmann::json account = around_.telemetry.to_json();
     for (const auto& [name, value] : account.at("subsystems_s").items()) {
@@ -186,6 +188,9 @@ class Bench {
          "gradients of all but the first layer"},
         {"gflops_per_s", "flops_per_sample x samples_per_s / 1e9, all ranks"},
         {"breakdown_s_per_step", "rank 0's exclusive time by subsystem over the steps"},
+        {"start_s",
+         "from the start of rank 0's process to its first step: loading, start of MPI, planning, "
+         "first weights"},
         {"peak_rss_bytes",
          "largest resident set of rank 0 (VmHWM) after the first timed step, with what it shares "
          "with other ranks"}};
@@ -197,6 +202,7 @@ class Bench {
   parallel::DataParallel trainer_;
   std::unique_ptr<nn::Optimizer> optimizer_;
   parallel::LayerBench layers_;
+  double start_s_ = 0.0;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
   double loss_ = 0.0;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -241,6 +242,18 @@ TEST(PeakRss, GrowsWithMemoryInUse) {
   constexpr std::size_t kBytes = 64u << 20;
   const std::vector<char> used(kBytes, 1);
   EXPECT_GT(peak_rss_bytes() + (used.back() - 1), before + static_cast<std::int64_t>(kBytes / 4));
+}
+
+TEST(ProcessAge, IsShortAndGrowsAsTheClockDoes) {
+  const double before = process_age_s();
+  EXPECT_GE(before, 0.0);
+  EXPECT_LT(before, 600.0);
+  const auto began = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const double after = process_age_s();
+  const double passed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  EXPECT_NEAR(after - before, passed, 0.05);
 }
 
 TEST(SystemError, CarriesTheTextOfTheErrno) {

@@ -2,10 +2,13 @@
 // Hides nothing.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/system_facts.h"
 #include "runner/communicator.h"
 #include "runner/telemetry/telemetry.h"
 #include "workloads/resnet50/workload.h"
@@ -44,6 +47,37 @@ TEST_F(Bench, TellsTheLimitAndItsFraction) {
   EXPECT_FALSE(result.contains("layers"));
   for (const char* const name : {"limit_samples_per_s", "fraction_of_limit"}) {
     EXPECT_TRUE(result["definitions"].contains(name)) << name;
+  }
+}
+
+TEST_F(Bench, TrainsAnyNumberOfImagesOfAnySize) {
+  struct Size {
+    std::int64_t batch, image, classes;
+  };
+  std::vector<std::string> precisions = {"f32"};
+  if (base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16) {
+    precisions.emplace_back("bf16");
+  }
+  options_.limit_repetitions = 0;
+  options_.steps = 1;
+  options_.warmup_steps = 0;
+  for (const auto& [batch, image, classes] : std::vector<Size>{
+           {1, 32, 2}, {2, 33, 3}, {5, 75, 10}, {1, 512, 1000}, {512, 32, 10}, {17, 64, 1000}}) {
+    for (const std::string& precision : precisions) {
+      options_.batch = batch;
+      options_.image_size = image;
+      options_.classes = classes;
+      options_.precision = precision;
+      const json result = run();
+      // Weights that know nothing yet guess, some of them boldly.
+      const double guess = std::log(static_cast<double>(classes));
+      const std::string what =
+          std::to_string(batch) + " of " + std::to_string(image) + ", " + precision;
+      EXPECT_GT(result["mean_loss"], 0.4 * guess) << what;
+      EXPECT_LT(result["mean_loss"], guess + 1.5) << what;
+      EXPECT_GT(result["samples_per_s"], 0.0) << what;
+      EXPECT_GT(result["start_s"], 0.0) << what;
+    }
   }
 }
 

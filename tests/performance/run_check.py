@@ -1,0 +1,126 @@
+"""Whether a real run of ResNet-50 is as fast as `trainmark bench resnet50` says.
+
+Hides how either is started. `trainmark run` trains on generated JPEG images that it reads, decodes and crops, while
+bench has one batch in memory. The two take turns, so that a slow minute of the machine meets both, with the same batch,
+image size, precision and threads. A run's samples/s are those of its steps but for the first, which finds memory that
+nobody has touched; bench has warm-up steps for that. Nothing is asserted of a time. At the default size it takes a few
+minutes on two cores:
+
+    python3 tests/performance/run_check.py build/release/trainmark --precision bf16
+
+Exit code 2 for wrong arguments, trainmark's own where it fails.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from resnet50_peer import check_writable, whole_number
+
+CLASSES = 8
+TARGET_MISSED = 6
+SETTINGS = ("precision", "batch", "image_size", "threads", "steps", "pairs")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", help="path of trainmark")
+    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
+    parser.add_argument("--batch", type=whole_number(CLASSES), default=32)
+    parser.add_argument("--image-size", type=whole_number(8), default=224)
+    parser.add_argument("--threads", type=whole_number(1), default=2)
+    parser.add_argument("--steps", type=whole_number(2), default=12, help="of a run")
+    parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
+    parser.add_argument("--output", help="JSON file for settings, figures and machine")
+    options = parser.parse_args()
+    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
+        parser.error(f"{options.program}: expected the program trainmark")
+    if options.output:
+        check_writable(parser, pathlib.Path(options.output))
+    return options
+
+
+def call(command, expected=0):
+    command = list(map(str, command))
+    environment = dict(os.environ)
+    if os.getuid() == 0:
+        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode != expected:
+        print(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}", end="", file=sys.stderr)
+        sys.exit(done.returncode if done.returncode > 0 else 1)
+
+
+def bench(options, folder):
+    """The median step's samples/s, and what program and machine it was."""
+    path = folder / "bench.json"
+    call([options.program, "bench", "resnet50", "--precision", options.precision, "--batch", options.batch,
+          "--image-size", options.image_size, "--classes", CLASSES, "--threads", options.threads, "--limit", 0,
+          "--warmup", 1, "--steps", options.steps - 1, "--json", path])
+    result = json.loads(path.read_text())
+    return result["samples_per_s"], result["provenance"]
+
+
+def generate(options, folder):
+    """Images enough for the steps of a run, somewhat larger than the crops."""
+    images = options.batch * options.steps
+    call([options.program, "generate", "resnet50", "--output", folder / "data", "--classes", CLASSES,
+          "--train-per-class", -(-images // CLASSES), "--validation-per-class", 1,
+          "--image-size", options.image_size * 8 // 7])
+
+
+def write_config(options, folder):
+    config = {"workload": "resnet50", "epochs": 1, "threads": options.threads, "clear_caches": "never",
+              "target": {"quality": 1.0}, "results": {"directory": str(folder / "results"), "system": "here"},
+              "dataset": {"train": str(folder / "data/train"), "validation": str(folder / "data/validation")},
+              "staging": {"mode": "none"}, "model": {"image_size": options.image_size, "classes": CLASSES},
+              "training": {"global_batch_size": options.batch, "bn_group_size": options.batch,
+                           "precision": options.precision},
+              "optimizer": {"name": "sgd", "momentum": 0.9}, "schedule": {"learning_rate": 0.001}}
+    path = folder / "run.json"
+    path.write_text(json.dumps(config))
+    return path
+
+
+def run(options, folder, config, number):
+    """Samples/s of the steps behind the first, which takes longest."""
+    call([options.program, "run", config], TARGET_MISSED)
+    path = folder / f"results/here/resnet50/result_{number}.telemetry.json"
+    steps = json.loads(path.read_text())["ranks"][0]["step_s"]
+    behind_first = steps["count"] * steps["mean"] - steps["max"]
+    return options.batch * (steps["count"] - 1) / behind_first
+
+
+def main():
+    options = parse_arguments()
+    options.program = os.path.abspath(options.program)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        generate(options, folder)
+        config = write_config(options, folder)
+        runs, benches = [], []
+        for pair in range(1, options.pairs + 1):
+            runs.append(run(options, folder, config, pair))
+            speed, provenance = bench(options, folder)
+            benches.append(speed)
+            print(f"pair {pair}: run {runs[-1]:.4g} samples/s, bench {speed:.4g} samples/s, "
+                  f"ratio {runs[-1] / speed:.3f}", flush=True)
+    ratio = statistics.median(a / b for a, b in zip(runs, benches))
+    print(f"median ratio {ratio:.3f}")
+    if options.output:
+        machine = {key: provenance["machine"][key] for key in
+                   ("cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system")}
+        report = {"what": "training of resnet50 on images that are read and decoded, beside trainmark bench: samples/s",
+                  "settings": {name: getattr(options, name) for name in SETTINGS}, "run": runs, "bench": benches,
+                  "median_ratio": ratio, "machine": machine, "build": provenance["build"],
+                  "libraries": provenance["libraries"]}
+        pathlib.Path(options.output).write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
