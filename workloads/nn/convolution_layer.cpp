@@ -223,7 +223,7 @@ void ConvolutionLayer::plan_product(Planner& planner, SlicedPrimitive& product,
   product.plan(planner, slices, moment,
                [this](std::int64_t samples) { return forward_desc(samples); },
                {{DNNL_ARG_SRC, src_desc_, extent_of(src)},
-                {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole},
+                {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
                 {DNNL_ARG_DST, dst_desc_, extent_of(dst), true}});
 }
 
@@ -277,7 +277,7 @@ void ConvolutionLayer::plan_gradients(Planner& planner) {
   data_gradient_.plan(planner, slices, planner.backward_moment(),
                       [this](std::int64_t samples) { return data_desc(samples); },
                       {{DNNL_ARG_DIFF_DST, dst_desc_},
-                       {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole},
+                       {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
                        {DNNL_ARG_DIFF_SRC, src_desc_, Extent::kPass, true}});
   diff_src_buffer_ = planner.contribute(operation_.src);
 }

@@ -57,7 +57,8 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
   planner_->memory().place();
   if (options.plan_only) return;
   const auto memory = options.memory ? options.memory : std::make_shared<PrivateMemory>();
-  parameters_ = std::make_unique<Parameters>(network_, planner_->parameter_descs(), device, memory);
+  parameters_ = std::make_unique<Parameters>(network_, planner_->parameter_descs(),
+                                             planner_->weight_copies(), device, memory);
   block_ =
       AlignedFloats(planner_->memory().total_bytes() / static_cast<std::int64_t>(sizeof(float)));
   bind(exchange);
@@ -292,6 +293,9 @@ std::map<std::string, std::int64_t> Executor::memory_bytes() const {
     bytes["weights"] += static_cast<std::int64_t>(desc.get_size());
   }
   bytes["gradients"] = bytes["weights"];
+  for (const auto& copies : planner_->weight_copies()) {
+    for (const WeightCopy& copy : copies) bytes["weights in other layouts"] += copy.bytes();
+  }
   bytes["activations and scratch"] = planner_->memory().total_bytes();
   return bytes;
 }

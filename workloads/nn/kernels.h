@@ -79,6 +79,16 @@ struct ColumnKernels {
   void (*fill_rows)(T* dst, const Column& column, const float* value);
 };
 
+/// A tile of weights [rows][16] in other orders.
+struct WeightTiles {
+  /// 16 rows to [16][rows].
+  void (*transpose)(const float* tile, float* to);
+  /// To [(rows + 1) / 2][16][2]: rows 2 k and 2 k + 1 side by side, zeros beyond the last one.
+  void (*pair_rows)(const float* tile, std::int64_t rows, Bf16* to);
+  /// 16 rows to [8][rows][2]: columns 2 k and 2 k + 1 side by side.
+  void (*pair_columns)(const float* tile, Bf16* to);
+};
+
 /// Sums of products of bfloat16 numbers, two of which stand side by side. Null on CPUs without
 /// avx512_bf16.
 struct Bf16Products {
@@ -97,6 +107,7 @@ struct Kernels {
   ColumnKernels<Bf16> bf16;
   /// dst [count] = src, rounded to the nearest, ties to even; what is no number stays none.
   void (*round_to_bf16)(const float* src, Bf16* dst, std::int64_t count);
+  WeightTiles weight_tiles;
   Bf16Products bf16_products = {};
 
   template <class T>

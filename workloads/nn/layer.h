@@ -6,6 +6,7 @@
 #include <dnnl.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -157,6 +158,10 @@ class Planner {
   // Parameters.
   void set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc);
   const std::vector<dnnl::memory::desc>& parameter_descs() const { return parameter_descs_; }
+  /// Weights, whose layout has been set, are wanted in `wanted`, too: nothing where nobody knows
+  /// how to keep such a copy.
+  std::optional<CopyId> copy_weights(ParameterId id, const dnnl::memory::desc& wanted);
+  const PlannedCopies& weight_copies() const { return weight_copies_; }
 
   MemoryPlan& memory() { return memory_; }
 
@@ -181,6 +186,7 @@ class Planner {
   std::vector<Deferred> deferred_;
   std::vector<std::vector<BufferId>> gradients_;
   std::vector<dnnl::memory::desc> parameter_descs_;
+  PlannedCopies weight_copies_;
 };
 
 /// Where planned buffers really are, and what outlives a pass.

@@ -131,6 +131,9 @@ class MomentumOptimizer : public Optimizer {
       } else {
         update(rules[p], count, gradient, weights, velocities_[p].data() + begin);
       }
+      for (const KeptCopy& copy : parameters[p].copies) {
+        copy.rule.update(parameters[p].weights, begin, count, copy.place);
+      }
     }
   }
 

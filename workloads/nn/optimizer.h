@@ -11,6 +11,7 @@
 
 #include "runner/base/object_reader.h"
 #include "workloads/nn/parameter_memory.h"
+#include "workloads/nn/weight_copy.h"
 
 namespace nn {
 
@@ -23,6 +24,7 @@ struct ParameterView {
   std::int64_t count = 0;     ///< elements of both, padding included
   bool decays = true;         ///< false for batch norm and biases: no weight decay, LARS trust 1
   std::int64_t offset = 0;    ///< of both in the blocks that they are parts of
+  std::span<const KeptCopy> copies = {};  ///< of the weights, to be brought up to date with them
 };
 
 /// How replicas that share weights and momentum share their update.

@@ -10,8 +10,9 @@
 
 namespace nn {
 
-/// Tensors in a block begin at multiples of so many floats: at cache lines.
-inline constexpr std::int64_t kTensorAlignment = 16;
+/// Tensors in a block begin at multiples of so many floats: at cache lines, and so that the tiles
+/// of blocked weights do not lie across the cells of an update.
+inline constexpr std::int64_t kTensorAlignment = 256;
 constexpr std::int64_t aligned_floats(std::int64_t floats) {
   return (floats + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }

@@ -36,7 +36,8 @@ double draw(const Initializer& initializer, base::RandomStream& stream) {
 }  // namespace
 
 Parameters::Parameters(const Network& network, std::vector<dnnl::memory::desc> descs,
-                       Device& device, std::shared_ptr<ParameterMemory> memory)
+                       const PlannedCopies& copies, Device& device,
+                       std::shared_ptr<ParameterMemory> memory)
     : specs_(network.parameters()),
       descs_(std::move(descs)),
       offsets_(specs_.size()),
@@ -48,7 +49,28 @@ Parameters::Parameters(const Network& network, std::vector<dnnl::memory::desc> d
     total += aligned_count(static_cast<ParameterId>(i));
   }
   weights_ = memory_->shared_block(total);
+  place_copies(copies);
   gradients_ = memory_->own_block(total);
+}
+
+/// All in one block that replicas share as they do the weights.
+void Parameters::place_copies(const PlannedCopies& copies) {
+  const auto floats_of = [](const WeightCopy& copy) {
+    return aligned_floats((copy.bytes() + 3) / static_cast<std::int64_t>(sizeof(float)));
+  };
+  std::int64_t total = 0;
+  for (const auto& of_parameter : copies) {
+    for (const WeightCopy& copy : of_parameter) total += floats_of(copy);
+  }
+  copies_.resize(specs_.size());
+  if (total == 0) return;
+  float* at = memory_->shared_block(total).data();
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    for (const WeightCopy& copy : copies[i]) {
+      copies_[i].push_back({copy, at});
+      at += floats_of(copy);
+    }
+  }
 }
 
 std::int64_t Parameters::count(ParameterId id) const {
@@ -61,8 +83,8 @@ std::vector<ParameterView> Parameters::views() const {
   std::vector<ParameterView> views;
   for (std::size_t i = specs_.size(); i-- > 0;) {
     const auto id = static_cast<ParameterId>(i);
-    views.push_back(
-        {specs_[i].name, weights(id), gradient(id), count(id), specs_[i].decays, offset(id)});
+    views.push_back({specs_[i].name, weights(id), gradient(id), count(id), specs_[i].decays,
+                     offset(id), copies_[i]});
   }
   return views;
 }
@@ -120,6 +142,9 @@ void Parameters::write_weights(ParameterId id, std::span<const float> plain) {
   require_count(id, plain);
   if (!is_writer()) return;
   from_plain(id, plain, {weights(id), static_cast<std::size_t>(count(id))});
+  for (const KeptCopy& copy : copies_.at(static_cast<std::size_t>(id))) {
+    copy.rule.update(weights(id), 0, count(id), copy.place);
+  }
 }
 
 std::uint64_t Parameters::weights_hash() const {

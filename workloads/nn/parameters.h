@@ -15,17 +15,29 @@
 
 namespace nn {
 
+/// Of a parameter's weights, the how manieth.
+struct CopyId {
+  ParameterId parameter = -1;
+  std::size_t index = 0;
+};
+/// What each parameter has copies of, by parameter.
+using PlannedCopies = std::vector<std::vector<WeightCopy>>;
+
 /// Both blocks are ordered as the backward pass finishes: the last parameter of the network first.
 /// So the gradients that are final are always a prefix. Where replicas share weights, one of them
 /// writes: the calls that write do nothing on the others, and publish() comes after the last.
 class Parameters {
  public:
-  /// descs[i] is the layout of parameter i.
-  Parameters(const Network& network, std::vector<dnnl::memory::desc> descs, Device& device,
-             std::shared_ptr<ParameterMemory> memory);
+  /// descs[i] is the layout of parameter i, copies[i] what its weights have copies in.
+  Parameters(const Network& network, std::vector<dnnl::memory::desc> descs,
+             const PlannedCopies& copies, Device& device, std::shared_ptr<ParameterMemory> memory);
 
   float* weights(ParameterId id) const { return weights_.data() + offset(id); }
   float* gradient(ParameterId id) const { return gradients_.data() + offset(id); }
+  /// The weights in another layout: up to date after write_weights() and the optimizer's step.
+  void* copy(const CopyId& id) const {
+    return copies_.at(static_cast<std::size_t>(id.parameter)).at(id.index).place;
+  }
   /// Elements in memory, padding included.
   std::int64_t count(ParameterId id) const;
   /// Floats of the gradient block up to and including this parameter.
@@ -57,6 +69,7 @@ class Parameters {
  private:
   std::int64_t offset(ParameterId id) const { return offsets_.at(static_cast<std::size_t>(id)); }
   std::int64_t aligned_count(ParameterId id) const;
+  void place_copies(const PlannedCopies& copies);
   void require_count(ParameterId id, std::span<const float> plain) const;
   std::vector<ParameterSpec> specs_;
   std::vector<dnnl::memory::desc> descs_;
@@ -64,6 +77,7 @@ class Parameters {
   Device& device_;
   std::shared_ptr<ParameterMemory> memory_;
   std::span<float> weights_, gradients_;
+  std::vector<std::vector<KeptCopy>> copies_;  ///< by parameter
 };
 
 }  // namespace nn

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runner/base/error.h"
 #include "runner/base/machine_files.h"
@@ -70,6 +71,7 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
   deferred_.resize(count);
   gradients_.resize(count);
   parameter_descs_.resize(network.parameters().size());
+  weight_copies_.resize(network.parameters().size());
 }
 
 std::int64_t Planner::buffer_bytes(const dnnl::memory::desc& desc) const {
@@ -159,6 +161,18 @@ BufferId Planner::kept(std::int64_t bytes, const std::string& purpose) {
 
 void Planner::set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc) {
   parameter_descs_.at(static_cast<std::size_t>(id)) = desc;
+}
+
+std::optional<CopyId> Planner::copy_weights(ParameterId id, const dnnl::memory::desc& wanted) {
+  const auto at = static_cast<std::size_t>(id);
+  std::vector<WeightCopy>& copies = weight_copies_.at(at);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    if (copies[i].layout() == wanted) return CopyId{id, i};
+  }
+  std::optional<WeightCopy> copy = WeightCopy::between(parameter_descs_.at(at), wanted, kernels_);
+  if (!copy) return std::nullopt;
+  copies.push_back(std::move(*copy));
+  return CopyId{id, copies.size() - 1};
 }
 
 void GradientTarget::plan(Planner& planner, std::int64_t bytes, int first_moment) {

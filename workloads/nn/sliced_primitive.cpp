@@ -57,7 +57,9 @@ SlicedPrimitive::Bound SlicedPrimitive::bound_for(Planner& planner, const Varian
   bound.given =
       operand.extent == Extent::kWhole ? operand.desc : with_samples(operand.desc, variant.samples);
   bound.wanted = variant.description.query_md(dnnl::query::exec_arg_md, operand.argument);
-  if (bound.given != bound.wanted) {
+  if (bound.given == bound.wanted) return bound;
+  if (operand.parameter >= 0) bound.copy = planner.copy_weights(operand.parameter, bound.wanted);
+  if (!bound.copy) {
     bound.converted_buffer = planner.temporary(static_cast<std::int64_t>(bound.wanted.get_size()),
                                                moment, "converted layouts");
   }
@@ -73,6 +75,8 @@ void SlicedPrimitive::bind(const Arena& arena, Device& device, const std::vector
     variant.primitive = dnnl::primitive(variant.description.get());
     for (std::size_t i = 0; i < operands_.size(); ++i) {
       Bound& bound = variant.operands[i];
+      if (bound.copy)
+        bound.converted = memory(bound.wanted, engine, arena.parameters.copy(*bound.copy));
       if (!bound.is_converted()) continue;
       bound.converted = memory(bound.wanted, engine, arena.at<void>(bound.converted_buffer));
       const bool out = operands_[i].written;
@@ -124,7 +128,8 @@ void SlicedPrimitive::run(const Samples& samples, void* written_to) {
   for (std::size_t i = 0; i < operands_.size(); ++i) {
     Bound& bound = variant.operands[i];
     const memory given = given_memory(bound, i, samples, written_to);
-    variant.arguments[operands_[i].argument] = bound.is_converted() ? bound.converted : given;
+    const bool stands_elsewhere = bound.is_converted() || bound.copy;
+    variant.arguments[operands_[i].argument] = stands_elsewhere ? bound.converted : given;
     if (bound.is_converted() && !is_parameter(i) && !operands_[i].written) {
       convert_in(bound, given);
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <dnnl.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,7 @@ struct Operand {
   dnnl::memory::desc desc;  ///< of the whole pass, or of a parameter
   Extent extent = Extent::kPass;
   bool written = false;
+  ParameterId parameter = -1;  ///< whose weights these are, else -1
 };
 
 class SlicedPrimitive {
@@ -54,7 +56,8 @@ class SlicedPrimitive {
   /// An operand for slices of one size.
   struct Bound {
     dnnl::memory::desc given, wanted;
-    BufferId converted_buffer = -1;  ///< where they differ
+    std::optional<CopyId> copy;      ///< weights that are kept as wanted
+    BufferId converted_buffer = -1;  ///< where they differ otherwise
     dnnl::memory converted;
     dnnl::primitive conversion;
     bool is_converted() const { return converted_buffer >= 0; }

@@ -384,10 +384,13 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
       nn::make_optimizer(run.reader.object("optimizer", "how gradients change weights"));
   const bool has_momentum = optimizer->hyperparameters().momentum != 0.0;
   const std::int64_t weights = bytes.at("weights");
+  const auto copies = bytes.find("weights in other layouts");
   return {{{"activations and scratch", bytes.at("activations and scratch")},
            {"gradients", bytes.at("gradients")},
            {"input batches", samples * sample_bytes}},
-          {{"weights", weights}, {"optimizer state", has_momentum ? weights : 0}},
+          {{"weights", weights},
+           {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},
+           {"optimizer state", has_momentum ? weights : 0}},
           peak.at,
           peak.bytes};
 }

@@ -180,6 +180,11 @@ TEST(Bf16, GivesTheSameBitsInSlices) {
   residual::expect_same_bits_in_slices({nn::Precision::kBf16, {}});
 }
 
+TEST(Bf16, BringsUpdatesToAllCopiesOfWeights) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  residual::expect_copies_to_follow_updates({nn::Precision::kBf16, {}});
+}
+
 TEST(Bf16, MakesTheSameBitsAgain) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   residual::expect_same_bits_made_again({nn::Precision::kBf16, {}});

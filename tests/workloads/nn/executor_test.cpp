@@ -220,6 +220,8 @@ TEST(Executor, GivesGradientsByTilesThatRoundLittleMore) {
   EXPECT_NE(all[0], all[1]) << "are they made by tiles at all?";
 }
 
+TEST(Executor, BringsUpdatesToAllCopiesOfWeights) { residual::expect_copies_to_follow_updates({}); }
+
 TEST(Executor, MakesTheSameBitsAgain) { residual::expect_same_bits_made_again({}); }
 
 TEST(Executor, GivesTheSameBitsInSlices) { residual::expect_same_bits_in_slices({}); }

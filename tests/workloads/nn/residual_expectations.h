@@ -89,6 +89,39 @@ inline void expect_same_bits_in_slices(const nn::Arithmetic& arithmetic) {
   }
 }
 
+/// What an optimizer does to weights reaches all copies of them: the next pass is that of a network
+/// that was given these weights.
+inline void expect_copies_to_follow_updates(const nn::Arithmetic& arithmetic) {
+  const Network net = test_network({16, 16}, 32, 2);
+  nn::Device device;
+  nn::ExecutorOptions options = options_for(6, 6);
+  options.arithmetic = arithmetic;
+  nn::Executor trained(net, options, device, nullptr), fresh(net, options, device, nullptr);
+  load(trained, net, test_parameters(net));
+  const Array input = noise(6 * net.shape(0).size(), 1.0, 3);
+  const auto pass = [&](nn::Executor& executor) {
+    std::copy(input.begin(), input.end(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    std::vector<float> results(executor.outputs().begin(), executor.outputs().end());
+    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
+    executor.backward(false, nullptr);
+    const auto gradients = executor.parameters().all_gradients();
+    results.insert(results.end(), gradients.begin(), gradients.end());
+    return results;
+  };
+  const std::vector<float> before = pass(trained);
+  for (const auto& optimizer : {nn::make_sgd({.momentum = 0.9}), nn::make_lars({})}) {
+    optimizer->step(trained.parameters().views(), 0.1);
+    for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+      const auto id = static_cast<nn::ParameterId>(i);
+      fresh.parameters().write_weights(id, trained.parameters().read_weights(id));
+    }
+    const std::vector<float> after = pass(trained);
+    EXPECT_NE(after, before);
+    EXPECT_EQ(after, pass(fresh));
+  }
+}
+
 constexpr std::array kAllRecompute = {nn::Recompute::kNone, nn::Recompute::kNormalizations,
                                       nn::Recompute::kBlocks};
 

@@ -98,9 +98,8 @@ TEST(ResNet50, DrawsWeightsWithTheReferencesSpread) {
   }
 }
 
-/// Bytes of activations and scratch at a batch of 64, 224 x 224.
-std::int64_t training_bytes(nn::Precision precision, nn::Recompute recompute) {
-  nn::Device device;
+/// Plans of a training step at a batch of 64, 224 x 224.
+nn::Executor training_plan(nn::Device& device, nn::Precision precision, nn::Recompute recompute) {
   nn::ExecutorOptions options;
   options.batch = 64;
   options.groups = nn::plan_batch_groups({{64, 0, 64}}, 0, 32);
@@ -108,16 +107,37 @@ std::int64_t training_bytes(nn::Precision precision, nn::Recompute recompute) {
   options.arithmetic.precision = precision;
   options.recompute = recompute;
   options.plan_only = true;
-  const nn::Executor executor(resnet50::build_network({}), options, device, nullptr);
-  return executor.memory_bytes().at("activations and scratch");
+  return {resnet50::build_network({}), options, device, nullptr};
+}
+
+std::int64_t training_bytes(nn::Precision precision, nn::Recompute recompute) {
+  nn::Device device;
+  return training_plan(device, precision, recompute).memory_bytes().at("activations and scratch");
+}
+
+std::vector<nn::Precision> usable_precisions() {
+  if (base::usable_instruction_set() != base::InstructionSet::kAvx512Bf16) {
+    return {nn::Precision::kF32};
+  }
+  return {nn::Precision::kF32, nn::Precision::kBf16};
+}
+
+/// In the blocked layouts of AVX-512; the library's others are converted.
+TEST(ResNet50, ConvertsNoLayoutsInAStep) {
+  if (base::usable_instruction_set() < base::InstructionSet::kAvx512) {
+    GTEST_SKIP() << "needs avx512";
+  }
+  nn::Device device;
+  for (const nn::Precision precision : usable_precisions()) {
+    for (const auto recompute : {nn::Recompute::kNormalizations, nn::Recompute::kBlocks}) {
+      EXPECT_EQ(training_plan(device, precision, recompute).reorders_per_step(), 0)
+          << nn::to_string(precision) << ", " << nn::to_string(recompute);
+    }
+  }
 }
 
 TEST(ResNet50, TakesLessMemoryTheMoreItMakesAgain) {
-  std::vector<nn::Precision> precisions = {nn::Precision::kF32};
-  if (base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16) {
-    precisions.push_back(nn::Precision::kBf16);
-  }
-  for (const nn::Precision precision : precisions) {
+  for (const nn::Precision precision : usable_precisions()) {
     const std::int64_t kept = training_bytes(precision, nn::Recompute::kNone);
     const std::int64_t normalized = training_bytes(precision, nn::Recompute::kNormalizations);
     const std::int64_t least = training_bytes(precision, nn::Recompute::kBlocks);

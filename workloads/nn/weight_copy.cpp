@@ -1,0 +1,149 @@
+// Tiles of weights and their places.
+// Hides the library's descriptions of blocked layouts.
+#include "workloads/nn/weight_copy.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+/// The blocks within a layout, outermost first: axis and extent.
+using Blocks = std::vector<std::pair<std::int64_t, std::int64_t>>;
+const Blocks kTile = {{1, 16}, {0, 16}};  // weights of blocked input channels
+const Blocks kStemTile = {{0, 16}};       // of few, which stand side by side
+const Blocks kTransposedTile = {{0, 16}, {1, 16}};
+const Blocks kRowPairs = {{1, 8}, {0, 16}, {1, 2}};
+const Blocks kStemRowPairs = {{0, 16}, {1, 2}};
+const Blocks kColumnPairs = {{0, 8}, {1, 16}, {0, 2}};
+
+Blocks blocks_of(const memory::desc& desc) {
+  const auto& blocking = desc.data.format_desc.blocking;
+  Blocks blocks;
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    blocks.emplace_back(blocking.inner_idxs[i], blocking.inner_blks[i]);
+  }
+  return blocks;
+}
+
+std::int64_t stride(const memory::desc& desc, int axis) {
+  return desc.data.format_desc.blocking.strides[axis];
+}
+
+bool is_blocked(const memory::desc& desc) {
+  return desc.data.format_kind == dnnl_blocked && desc.data.offset0 == 0 &&
+         desc.data.extra.flags == dnnl_memory_extra_flag_none;
+}
+
+}  // namespace
+
+std::optional<WeightCopy::Order> WeightCopy::order_of(const memory::desc& from,
+                                                      const memory::desc& to) {
+  const bool to_floats = to.data_type() == memory::data_type::f32;
+  const bool to_bf16 = to.data_type() == memory::data_type::bf16;
+  const Blocks have = blocks_of(from), want = blocks_of(to);
+  if (have == kTile) {
+    if (to_floats && want == kTransposedTile) return Order::kTransposed;
+    if (to_bf16 && want == kRowPairs) return Order::kPairedRows;
+    if (to_bf16 && want == kColumnPairs) return Order::kPairedColumns;
+  }
+  // All input channels of a kernel tap stand behind each other in both.
+  const bool is_stem = have == kStemTile && stride(from, 1) == kColumns &&
+                       from.data.padded_dims[0] == from.data.dims[0];
+  if (is_stem && to_bf16 && want == kStemRowPairs && stride(to, 1) == 2 * kColumns) {
+    return Order::kPairedRows;
+  }
+  return std::nullopt;
+}
+
+std::optional<WeightCopy> WeightCopy::between(const memory::desc& from, const memory::desc& to,
+                                              const Kernels& kernels) {
+  const bool is_known = is_blocked(from) && is_blocked(to) && from.dims() == to.dims() &&
+                        from.data_type() == memory::data_type::f32;
+  if (!is_known) return std::nullopt;
+  const std::optional<Order> order = order_of(from, to);
+  if (!order) return std::nullopt;
+  WeightCopy copy;
+  copy.to_ = to;
+  copy.order_ = *order;
+  copy.kernels_ = &kernels;
+  copy.rows_ = blocks_of(from) == kTile ? kColumns : from.data.dims[1];
+  copy.find_places(from);
+  return copy;
+}
+
+void WeightCopy::find_places(const memory::desc& from) {
+  const bool is_stem = rows_ != kColumns || blocks_of(from) == kStemTile;
+  const auto ndims = static_cast<std::size_t>(from.data.ndims);
+  // How many tiles there are along each axis.
+  std::vector<std::int64_t> extents(from.data.padded_dims, from.data.padded_dims + ndims);
+  extents[0] /= kColumns;
+  extents[1] = is_stem ? 1 : extents[1] / kColumns;
+  std::int64_t tiles = 1;
+  for (const std::int64_t extent : extents) tiles *= extent;
+  places_.assign(static_cast<std::size_t>(tiles), 0);
+  std::vector<std::int64_t> at(ndims, 0);
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    std::int64_t source = 0, place = 0;
+    for (std::size_t axis = 0; axis < ndims; ++axis) {
+      source += at[axis] * stride(from, static_cast<int>(axis));
+      place += at[axis] * stride(to_, static_cast<int>(axis));
+    }
+    places_.at(static_cast<std::size_t>(source / tile_floats())) = place;
+    for (std::size_t axis = ndims; axis-- > 0;) {
+      if (++at[axis] < extents[axis]) break;
+      at[axis] = 0;
+    }
+  }
+}
+
+void WeightCopy::copy_tile(const float* tile, std::int64_t place, void* copy) const {
+  const WeightTiles& tiles = kernels_->weight_tiles;
+  switch (order_) {
+    case Order::kTransposed:
+      return tiles.transpose(tile, static_cast<float*>(copy) + place);
+    case Order::kPairedRows:
+      return tiles.pair_rows(tile, rows_, static_cast<Bf16*>(copy) + place);
+    case Order::kPairedColumns:
+      return tiles.pair_columns(tile, static_cast<Bf16*>(copy) + place);
+  }
+}
+
+void WeightCopy::copy_element(float value, std::int64_t in_tile, std::int64_t place,
+                              void* copy) const {
+  const std::int64_t row = in_tile / kColumns, column = in_tile % kColumns;
+  const std::int64_t by_rows = row / 2 * 2 * kColumns + 2 * column + row % 2;
+  const std::int64_t by_columns = column / 2 * 2 * kColumns + 2 * row + column % 2;
+  switch (order_) {
+    case Order::kTransposed:
+      static_cast<float*>(copy)[place + column * kColumns + row] = value;
+      return;
+    case Order::kPairedRows:
+      return kernels_->round_to_bf16(&value, static_cast<Bf16*>(copy) + place + by_rows, 1);
+    case Order::kPairedColumns:
+      return kernels_->round_to_bf16(&value, static_cast<Bf16*>(copy) + place + by_columns, 1);
+  }
+}
+
+void WeightCopy::update(const float* weights, std::int64_t begin, std::int64_t count,
+                        void* copy) const {
+  const std::int64_t end = begin + count, tile = tile_floats();
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t index = at / tile, in_tile = at % tile;
+    const std::int64_t place = places_[static_cast<std::size_t>(index)];
+    const std::int64_t tile_end = std::min(end, (index + 1) * tile);
+    if (in_tile == 0 && tile_end == (index + 1) * tile) {
+      copy_tile(weights + at, place, copy);
+    } else {
+      for (std::int64_t i = at; i < tile_end; ++i) {
+        copy_element(weights[i], i - index * tile, place, copy);
+      }
+    }
+    at = tile_end;
+  }
+}
+
+}  // namespace nn
