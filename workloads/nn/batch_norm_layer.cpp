@@ -90,7 +90,10 @@ class BatchNormLayer final : public Layer {
   void apply_gradient(const Place& where) const;
   void backward_by_channels(bool accumulate);
   void backward_frozen(const Place& where) const;
-  GradientSource<T> gradient_source(const Place& where) const;
+  /// `gate` is where the normalization that masks is kept, if one does.
+  GradientSource<T> gradient_source(const Place& where, Normalization& gate) const;
+  /// Whether the source tells what passed the ReLU: without a residual it does.
+  bool is_gated() const { return operation_.relu && !operation_.residual; }
   T* kept_gradient(const Place& where) const {
     return kept_ == nullptr ? nullptr : kept_ + where.offset;
   }
@@ -157,7 +160,7 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
   again_.src.plan(planner.value_again(operation.src));
   again_.dst.plan(planner.value_again(planner.made()));
   if (!planner.training()) return;
-  if (operation.relu) {
+  if (operation.relu && !is_gated()) {
     const std::int64_t rows = batch_ * layout_.blocks * layout_.rows;
     passed_buffer_ =
         planner.kept(rows * static_cast<std::int64_t>(sizeof(PassedBits)), "signs of activations");
@@ -334,15 +337,22 @@ void BatchNormLayer<T>::normalize(const Streams& streams, const Samples& slice, 
 }
 
 template <class T>
-GradientSource<T> BatchNormLayer<T>::gradient_source(const Place& where) const {
-  return {first_ + where.offset, second_ == nullptr ? nullptr : second_ + where.offset,
-          passed(where)};
+GradientSource<T> BatchNormLayer<T>::gradient_source(const Place& where,
+                                                     Normalization& gate) const {
+  GradientSource<T> source = {first_ + where.offset,
+                              second_ == nullptr ? nullptr : second_ + where.offset, passed(where)};
+  if (is_gated()) {
+    gate = factors_.norm(where.at);
+    source.gate = &gate;
+  }
+  return source;
 }
 
 template <class T>
 void BatchNormLayer<T>::sum_gradients(const Place& where) const {
   double* const sums = node(where);
-  kernels_.gradient_sums(src_ + where.offset, gradient_source(where), kept_gradient(where),
+  Normalization gate;
+  kernels_.gradient_sums(src_ + where.offset, gradient_source(where, gate), kept_gradient(where),
                          layout_.column(where.block), factors_.norm(where.at).mean, sums,
                          sums + padded_);
 }
@@ -364,8 +374,9 @@ void BatchNormLayer<T>::settle_gradient(bool accumulate) {
 
 template <class T>
 void BatchNormLayer<T>::apply_gradient(const Place& where) const {
+  Normalization gate;
   const GradientSource<T> gradient =
-      kept_ == nullptr ? gradient_source(where)
+      kept_ == nullptr ? gradient_source(where, gate)
                        : GradientSource<T>{kept_gradient(where), nullptr, nullptr};
   kernels_.gradient_apply(src_ + where.offset, gradient, diff_src_ + where.offset,
                           layout_.column(where.block), factors_.norm(where.at).mean,
@@ -406,9 +417,11 @@ template <class T>
 void BatchNormLayer<T>::backward_frozen(const Place& where) const {
   double* const sums = node(where);
   const Normalization norm = factors_.norm(where.at);
-  kernels_.gradient_frozen(src_ + where.offset, gradient_source(where), diff_src_ + where.offset,
-                           kept_gradient(where), layout_.column(where.block), norm.mean, norm.scale,
-                           sums, sums + padded_);
+  Normalization gate;
+  kernels_.gradient_frozen(src_ + where.offset, gradient_source(where, gate),
+                           diff_src_ + where.offset, kept_gradient(where),
+                           layout_.column(where.block), norm.mean, norm.scale, sums,
+                           sums + padded_);
 }
 
 }  // namespace

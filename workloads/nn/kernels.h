@@ -25,19 +25,23 @@ struct Bf16 {
 /// Which channels of each row passed the ReLU: bit c of entry `row`.
 using PassedBits = std::uint16_t;
 
-/// What a batch norm's backward pass adds to and masks its gradient with.
-template <class T>
-struct GradientSource {
-  const T* first = nullptr;
-  const T* second = nullptr;           ///< added to first; may be null
-  const PassedBits* passed = nullptr;  ///< where the bit is 0, the gradient is 0; null: no mask
-};
-
 /// (value - mean) * scale + shift, by channel: arrays [width].
 struct Normalization {
   const float* mean = nullptr;
   const float* scale = nullptr;
   const float* shift = nullptr;
+};
+
+/// What a batch norm's backward pass adds to and masks its gradient with.
+template <class T>
+struct GradientSource {
+  const T* first = nullptr;
+  const T* second = nullptr;  ///< added to first; may be null
+  const PassedBits* passed =
+      nullptr;  ///< where the bit is 0, the gradient is 0; null: no such mask
+  /// The gradient is 0 where the batch norm's source, normalised so, is not above 0; its mean is
+  /// the one that the kernel is given. Null: no such mask.
+  const Normalization* gate = nullptr;
 };
 
 /// What a batch norm adds before its ReLU.

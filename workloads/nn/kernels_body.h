@@ -124,20 +124,41 @@ void normalize_with(const T* src, const Normalization& norm, const Residual<T>& 
   run(normalize_adding<Access, Adds::kNormalized, T>);
 }
 
-template <class Access, bool kSecond, bool kMask, class T>
-Lanes gradient_at(const GradientSource<T>& gradient, std::int64_t row, std::int64_t at, int width) {
-  Lanes value = Access::load(gradient.first + at, width);
-  if (kSecond) value += Access::load(gradient.second + at, width);
-  if (kMask) value = masked(value, gradient.passed[row]);
-  return value;
-}
+enum class Masks { kNothing, kBits, kGate };
+
+/// A gradient's rows, its factors loaded once.
+template <class Access, bool kSecond, Masks kMasks, class T>
+class GradientRows {
+ public:
+  GradientRows(const GradientSource<T>& gradient, const Column& column)
+      : gradient_(gradient), column_(column) {
+    if (kMasks != Masks::kGate) return;
+    scale_ = Access::load(gradient.gate->scale, column.width);
+    shift_ = Access::load(gradient.gate->shift, column.width);
+  }
+  /// Of a row where the source is x above its mean.
+  Lanes at(std::int64_t row, const Lanes& x) const {
+    const std::int64_t at = row * column_.stride;
+    Lanes value = Access::load(gradient_.first + at, column_.width);
+    if (kSecond) value += Access::load(gradient_.second + at, column_.width);
+    if (kMasks == Masks::kBits) value = masked(value, gradient_.passed[row]);
+    if (kMasks == Masks::kGate) value = x * scale_ + shift_ > 0.0F ? value : zero();
+    return value;
+  }
+
+ private:
+  const GradientSource<T>& gradient_;
+  const Column& column_;
+  Lanes scale_ = zero(), shift_ = zero();
+};
 
 /// Sums of what `use` makes of each row's place and gradient. Even and odd rows have sums of their
 /// own, so that additions need not wait for each other.
-template <class Access, bool kSecond, bool kMask, class T, class Use>
+template <class Access, bool kSecond, Masks kMasks, class T, class Use>
 void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const Column& column,
                         const float* mean, double* sum, double* product, const Use& use) {
   const int width = column.width;
+  const GradientRows<Access, kSecond, kMasks, T> rows(gradient, column);
   const Lanes m = Access::load(mean, width);
   for (int lane = 0; lane < width; ++lane) sum[lane] = product[lane] = 0.0;
   for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
@@ -147,7 +168,7 @@ void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const C
     const auto one = [&](std::int64_t row, Lanes& part, Lanes& product_part) {
       const std::int64_t at = row * column.stride;
       const Lanes x = Access::load(src + at, width) - m;
-      const Lanes g = use(at, gradient_at<Access, kSecond, kMask>(gradient, row, at, width));
+      const Lanes g = use(at, rows.at(row, x));
       part += g;
       product_part += g * x;
     };
@@ -162,38 +183,38 @@ void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const C
   }
 }
 
-template <class Access, bool kSecond, bool kMask, class T>
+template <class Access, bool kSecond, Masks kMasks, class T>
 void gradient_apply_rows(const T* src, const GradientSource<T>& gradient, T* diff_src,
                          const Column& column, const float* mean, const float* slope,
                          const float* offset, const float* tilt) {
   const int width = column.width;
+  const GradientRows<Access, kSecond, kMasks, T> rows(gradient, column);
   const Lanes m = Access::load(mean, width);
   const Lanes a = Access::load(slope, width);
   const Lanes b = Access::load(offset, width);
   const Lanes c = Access::load(tilt, width);
   for (std::int64_t row = 0; row < column.rows; ++row) {
     const std::int64_t at = row * column.stride;
-    const Lanes g = gradient_at<Access, kSecond, kMask>(gradient, row, at, width);
     const Lanes x = Access::load(src + at, width) - m;
+    const Lanes g = rows.at(row, x);
     Access::store(diff_src + at, a * g - b - c * x, width);
   }
 }
 
-/// Calls `body.template run<Access, kSecond, kMask>()` for the case at hand.
+/// Calls `body.template run<Access, kSecond, kMasks>()` for the case at hand.
+template <class Access, bool kSecond, class T, class Body>
+void with_masks(const GradientSource<T>& gradient, const Body& body) {
+  if (gradient.passed != nullptr) return body.template run<Access, kSecond, Masks::kBits>();
+  if (gradient.gate != nullptr) return body.template run<Access, kSecond, Masks::kGate>();
+  return body.template run<Access, kSecond, Masks::kNothing>();
+}
 template <class T, class Body>
 void with_case(const GradientSource<T>& gradient, int width, const Body& body) {
   const bool second = gradient.second != nullptr;
-  const bool mask = gradient.passed != nullptr;
-  if (width == kLanes) {
-    if (second && mask) return body.template run<Full, true, true>();
-    if (second) return body.template run<Full, true, false>();
-    if (mask) return body.template run<Full, false, true>();
-    return body.template run<Full, false, false>();
-  }
-  if (second && mask) return body.template run<Partial, true, true>();
-  if (second) return body.template run<Partial, true, false>();
-  if (mask) return body.template run<Partial, false, true>();
-  return body.template run<Partial, false, false>();
+  if (width == kLanes && second) return with_masks<Full, true>(gradient, body);
+  if (width == kLanes) return with_masks<Full, false>(gradient, body);
+  if (second) return with_masks<Partial, true>(gradient, body);
+  return with_masks<Partial, false>(gradient, body);
 }
 
 template <class T>
@@ -205,11 +226,11 @@ struct SumsBody {
   const float* mean;
   double* sum;
   double* product;
-  template <class Access, bool kSecond, bool kMask>
+  template <class Access, bool kSecond, Masks kMasks>
   void run() const {
     const int width = column.width;
     const auto sums = [&](const auto& use) {
-      gradient_sums_rows<Access, kSecond, kMask>(src, gradient, column, mean, sum, product, use);
+      gradient_sums_rows<Access, kSecond, kMasks>(src, gradient, column, mean, sum, product, use);
     };
     if (kept == nullptr) return sums([](std::int64_t, const Lanes& g) { return g; });
     sums([&](std::int64_t at, const Lanes& g) {
@@ -226,10 +247,10 @@ struct ApplyBody {
   T* diff_src;
   const Column& column;
   const float *mean, *slope, *offset, *tilt;
-  template <class Access, bool kSecond, bool kMask>
+  template <class Access, bool kSecond, Masks kMasks>
   void run() const {
-    gradient_apply_rows<Access, kSecond, kMask>(src, gradient, diff_src, column, mean, slope,
-                                                offset, tilt);
+    gradient_apply_rows<Access, kSecond, kMasks>(src, gradient, diff_src, column, mean, slope,
+                                                 offset, tilt);
   }
 };
 
@@ -243,17 +264,17 @@ struct FrozenBody {
   const float *mean, *slope;
   double* sum;
   double* product;
-  template <class Access, bool kSecond, bool kMask>
+  template <class Access, bool kSecond, Masks kMasks>
   void run() const {
     const int width = column.width;
     const Lanes a = Access::load(slope, width);
-    gradient_sums_rows<Access, kSecond, kMask>(src, gradient, column, mean, sum, product,
-                                               [&](std::int64_t at, const Lanes& g) {
-                                                 if (diff_residual != nullptr)
-                                                   Access::store(diff_residual + at, g, width);
-                                                 Access::store(diff_src + at, a * g, width);
-                                                 return g;
-                                               });
+    gradient_sums_rows<Access, kSecond, kMasks>(src, gradient, column, mean, sum, product,
+                                                [&](std::int64_t at, const Lanes& g) {
+                                                  if (diff_residual != nullptr)
+                                                    Access::store(diff_residual + at, g, width);
+                                                  Access::store(diff_src + at, a * g, width);
+                                                  return g;
+                                                });
   }
 };
 

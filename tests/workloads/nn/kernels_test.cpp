@@ -192,22 +192,27 @@ TYPED_TEST(ColumnKernels, PassOnWhatIsNotANumber) {
 template <class T>
 struct BackwardCase {
   Case c;
-  bool two, masks;
+  bool two, masks, gates;
   std::vector<T> src = wave<T>(c, 0.1), first = wave<T>(c, 1.0), second = wave<T>(c, 2.0);
   std::vector<nn::PassedBits> passed =
       std::vector<nn::PassedBits>(static_cast<std::size_t>(c.rows));
 
-  BackwardCase(const Case& of_case, bool has_two, bool is_masked)
-      : c(of_case), two(has_two), masks(is_masked) {
+  std::vector<float> scale = std::vector<float>(16, 2.0F), shift = std::vector<float>(16, 0.25F);
+  nn::Normalization gate = {nullptr, scale.data(), shift.data()};
+
+  BackwardCase(const Case& of_case, bool has_two, bool is_masked, bool is_gated = false)
+      : c(of_case), two(has_two), masks(is_masked), gates(is_gated) {
     for (std::size_t row = 0; row < passed.size(); ++row) {
       passed[row] = static_cast<nn::PassedBits>(row * 40503u);
     }
   }
   nn::GradientSource<T> source() const {
-    return {first.data(), two ? second.data() : nullptr, masks ? passed.data() : nullptr};
+    return {first.data(), two ? second.data() : nullptr, masks ? passed.data() : nullptr,
+            gates ? &gate : nullptr};
   }
   double g(std::int64_t row, int lane) const {
     if (masks && ((passed[static_cast<std::size_t>(row)] >> lane) & 1) == 0) return 0.0;
+    if (gates && (value(src, c, row, lane) - 3.0) * 2.0 + 0.25 <= 0.0) return 0.0;
     return value(first, c, row, lane) + (two ? value(second, c, row, lane) : 0.0);
   }
 };
@@ -263,6 +268,7 @@ TYPED_TEST(ColumnKernels, SumAndApplyMaskedGradients) {
         for (const bool masks : {false, true}) {
           expect_gradients(*kernels, BackwardCase<TypeParam>(c, two, masks));
         }
+        expect_gradients(*kernels, BackwardCase<TypeParam>(c, two, false, true));
       }
     }
   }
