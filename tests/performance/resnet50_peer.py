@@ -9,6 +9,8 @@ minutes on two cores:
 
     python3 tests/performance/resnet50_peer.py build/release/trainmark --precision bf16 --output /tmp/peer.json
 
+With --memory it tells the largest resident set of either side instead, each in a process of its own.
+
 Exit code 2 for wrong arguments, 77 where PyTorch is absent, trainmark's own where it fails.
 """
 
@@ -57,6 +59,8 @@ def parse_arguments():
     parser.add_argument("--threads", type=whole_number(1), default=2)
     parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
     parser.add_argument("--steps", type=whole_number(1), default=3, help="timed steps of a measurement")
+    parser.add_argument("--memory", action="store_true", help="compare memory, not speed")
+    parser.add_argument("--peak-of", choices=FORMATS, help=argparse.SUPPRESS)  # this script calls itself
     parser.add_argument("--output", help="JSON file for settings, figures and machine")
     options = parser.parse_args()
     if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
@@ -170,6 +174,44 @@ def measure_pairs(options, training):
     return ours, theirs
 
 
+def peak_rss_bytes():
+    """Of this process."""
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return 1024 * int(line.split()[1])
+    sys.exit("/proc/self/status: expected VmHWM")
+
+
+def tell_peak(torch, torchvision, options):
+    """As a process of its own: prints what training takes at most."""
+    training = Training(torch, torchvision, options, options.peak_of)
+    for _ in range(WARMUP + options.steps):
+        training.step()
+    print(peak_rss_bytes())
+
+
+def measure_memory(options):
+    """Largest resident sets of trainmark, of PyTorch in either memory format, and their ratios."""
+    ours, theirs = bench(options), {}
+    for name in FORMATS:
+        arguments = [sys.executable, __file__, options.program, "--peak-of", name]
+        for setting in ("precision", "batch", "image_size", "classes", "threads", "steps"):
+            arguments += ["--" + setting.replace("_", "-"), str(getattr(options, setting))]
+        done = subprocess.run(arguments, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"PyTorch, {name}: exit code {done.returncode}\n{done.stderr}")
+        theirs[name] = int(done.stdout)
+    report = {"what": "largest resident sets of trainmark bench resnet50 and of PyTorch, bytes",
+              "settings": {name: getattr(options, name) for name in SETTINGS if name != "pairs"} | {"warmup": WARMUP},
+              "trainmark": ours["peak_rss_bytes"], "pytorch": theirs,
+              "ratios": {name: ours["peak_rss_bytes"] / peak for name, peak in theirs.items()},
+              "build": ours["provenance"]["build"], "libraries": ours["provenance"]["libraries"]}
+    for name, peak in theirs.items():
+        print(f"trainmark {ours['peak_rss_bytes'] / 1e9:.3f} GB, PyTorch {name} {peak / 1e9:.3f} GB, "
+              f"ratio {report['ratios'][name]:.3f}")
+    return report
+
+
 def side(speeds):
     return {"samples_per_s": speeds, "median_samples_per_s": statistics.median(speeds)}
 
@@ -200,18 +242,26 @@ def show(report):
     print(f"trainmark's fraction_of_limit: median {ours['median_fraction_of_limit']:.3f}")
 
 
+def write_report(options, report):
+    if options.output:
+        pathlib.Path(options.output).write_text(json.dumps(report, indent=1) + "\n")
+
+
 def main():
     options = parse_arguments()
     torch, torchvision = require_pytorch()
+    if options.peak_of:
+        return tell_peak(torch, torchvision, options)
     # What this machine cannot do is said before PyTorch takes its minutes.
     bench(argparse.Namespace(**vars(options) | TINY))
+    if options.memory:
+        return write_report(options, measure_memory(options))
     training, memory_format, by_format = fastest_training(torch, torchvision, options)
     report = summarize(options, *measure_pairs(options, training))
     report["pytorch"] |= {"torch": torch.__version__, "torchvision": torchvision.__version__,
                           "memory_format": memory_format, "samples_per_s_by_format": by_format}
     show(report)
-    if options.output:
-        pathlib.Path(options.output).write_text(json.dumps(report, indent=1) + "\n")
+    write_report(options, report)
 
 
 if __name__ == "__main__":
