@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "workloads/nn/layer.h"
-#include "workloads/nn/pointwise_gradient.h"
+#include "workloads/nn/pointwise_weights.h"
 #include "workloads/nn/sliced_primitive.h"
 
 namespace nn {
@@ -36,30 +36,6 @@ bool favours_winograd(const Operation& operation, std::int64_t channels, std::in
   for (const std::int64_t extent : operation.dst.spatial) tiles *= (extent + kSide - 1) / kSide;
   const std::int64_t covered = tiles * kSide * kSide;
   return tiles >= kLeastTiles && 10 * covered <= 14 * samples * operation.dst.points();
-}
-
-bool is_pointwise(const Operation& operation) {
-  const auto all = [](const auto& values, std::int64_t wanted) {
-    return std::all_of(values.begin(), values.end(),
-                       [wanted](std::int64_t value) { return value == wanted; });
-  };
-  return all(operation.kernel, 1) && all(operation.stride, 1) && all(operation.padding.begin, 0) &&
-         all(operation.padding.end, 0);
-}
-
-/// Activations as PointwiseGradient reads them.
-bool is_blocked_bf16(const memory::desc& desc) {
-  const ChannelLayout layout = channel_layout(desc);
-  return desc.data_type() == memory::data_type::bf16 && layout.width == 16 &&
-         layout.row_stride == 16 && !layout.padded && layout.block_stride == layout.rows * 16;
-}
-
-/// Weights as PointwiseGradient writes their gradient.
-memory::desc pointwise_weights_desc(const memory::dims& dims) {
-  const auto tag = dims.size() == 3   ? memory::format_tag::OIw16i16o
-                   : dims.size() == 4 ? memory::format_tag::OIhw16i16o
-                                      : memory::format_tag::OIdhw16i16o;
-  return {dims, memory::data_type::f32, tag};
 }
 
 /// Whether the library has what `describe` asks for.
@@ -121,8 +97,6 @@ class ConvolutionLayer final : public Layer {
   dnnl::convolution_backward_weights::primitive_desc weights_desc(std::int64_t samples) const;
   memory::desc updated_weights_desc(const Planner& planner) const;
   void choose_gradients(const Planner& planner);
-  PointwiseGradient::Shape product_shape() const;
-  bool takes_pointwise_gradient(const Planner& planner) const;
   void plan_weights_gradient(Planner& planner);
   void plan_forward(Planner& planner);
   void plan_product(Planner& planner, SlicedPrimitive& product, const Slices& slices, int moment,
@@ -140,11 +114,7 @@ class ConvolutionLayer final : public Layer {
   dnnl::algorithm data_algorithm_ = dnnl::algorithm::convolution_direct;
   dnnl::algorithm weights_algorithm_ = dnnl::algorithm::convolution_direct;
   SlicedPrimitive forward_, remake_, data_gradient_, weights_gradient_;
-  std::optional<PointwiseGradient> pointwise_;  ///< in place of weights_gradient_
-  BufferId pointwise_buffer_ = -1;
-  std::uint32_t* pointwise_scratch_ = nullptr;
-  const Bf16* src_ = nullptr;
-  const Bf16* diff_dst_ = nullptr;
+  PointwiseWeights pointwise_;  ///< in place of weights_gradient_, where planned
   GradientTarget target_;
   ValuePlace src_place_, dst_place_, src_again_, dst_again_;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
@@ -241,23 +211,11 @@ void ConvolutionLayer::choose_gradients(const Planner& planner) {
   if (!first_) choose(data_algorithm_, [&] { return data_desc(samples); });
 }
 
-PointwiseGradient::Shape ConvolutionLayer::product_shape() const {
-  return {operation_.dst.points(), weights_dims_[1], weights_dims_[0]};
-}
-
-/// Whether our own product applies: all of it in bfloat16, and in the order that it knows.
-bool ConvolutionLayer::takes_pointwise_gradient(const Planner& planner) const {
-  return is_pointwise(operation_) && compute_ == memory::data_type::bf16 &&
-         is_blocked_bf16(src_desc_) && is_blocked_bf16(dst_desc_) &&
-         weights_desc_ == pointwise_weights_desc(weights_dims_) &&
-         PointwiseGradient::fits(product_shape(), planner.threads(), kernels_);
-}
-
 void ConvolutionLayer::plan_weights_gradient(Planner& planner) {
-  if (takes_pointwise_gradient(planner)) {
-    pointwise_.emplace(product_shape(), planner.threads(), kernels_);
-    pointwise_buffer_ =
-        planner.temporary(pointwise_->scratch_bytes(), planner.backward_moment(), "scratchpads");
+  const bool is_bf16 = compute_ == memory::data_type::bf16;
+  if (is_bf16 &&
+      PointwiseWeights::applies(operation_, {src_desc_, dst_desc_, weights_desc_}, planner)) {
+    pointwise_.plan(planner, operation_, weights_dims_[1], src_again_);
     return;
   }
   weights_gradient_.plan(planner, planner.backward_slices(), planner.backward_moment(),
@@ -290,7 +248,7 @@ std::string ConvolutionLayer::implementation() const {
   };
   if (data_gradient_.planned()) add(data_gradient_.implementation());
   if (weights_gradient_.planned()) add(weights_gradient_.implementation());
-  if (pointwise_) add("own");
+  if (pointwise_.planned()) add("own");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -305,10 +263,8 @@ void ConvolutionLayer::bind(const Arena& arena) {
   }
   if (diff_dst_buffer_ < 0) return;
   target_.bind(arena, operation_.weights, kernels_);
-  if (pointwise_) {
-    pointwise_scratch_ = arena.at<std::uint32_t>(pointwise_buffer_);
-    src_ = static_cast<const Bf16*>(src);
-    diff_dst_ = static_cast<const Bf16*>(diff_dst);
+  if (pointwise_.planned()) {
+    pointwise_.bind(arena, diff_dst_buffer_);
   } else {
     weights_gradient_.bind(arena, device_, {src, diff_dst, target_.begin(false)});
   }
@@ -319,13 +275,7 @@ void ConvolutionLayer::bind(const Arena& arena) {
 void ConvolutionLayer::backward(bool accumulate, const Samples& samples) {
   const bool adds = accumulate || samples.first > 0;
   if (data_gradient_.planned()) data_gradient_.run(samples);
-  if (pointwise_) {
-    const std::int64_t points = operation_.dst.points();
-    pointwise_->run(src_ + src_again_.row_of(samples.first, samples) * weights_dims_[1] * points,
-                    diff_dst_ + samples.first * weights_dims_[0] * points, samples.count,
-                    target_.begin(false), adds, pointwise_scratch_);
-    return;
-  }
+  if (pointwise_.planned()) return pointwise_.run(samples, target_.begin(false), adds);
   weights_gradient_.run(samples, target_.begin(adds));
   target_.finish(adds);
 }
