@@ -22,8 +22,9 @@ using nlohmann::json;
 constexpr std::size_t kFewestSteps = 3;
 constexpr std::int64_t kDraws = 20000;
 constexpr double kLevel = 0.05;
-constexpr std::array kConditions = {"workload",  "batch_per_rank", "ranks",   "threads_per_rank",
-                                    "precision", "image_size",     "classes", "bn_group_size"};
+constexpr std::array kConditions = {"workload",         "batch_per_rank", "ranks",
+                                    "threads_per_rank", "precision",      "image_size",
+                                    "classes",          "bn_group_size",  "recompute"};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

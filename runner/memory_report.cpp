@@ -69,7 +69,7 @@ void print_memory(const Json& document, std::ostream& out) {
   out << fmt::format("rank {} of {}, threads: {}\n", number("rank"), number("ranks"),
                      number("threads"));
   print_parts(out, document.at("rank_bytes"));
-  out << fmt::format("once for all ranks of a node\n");
+  out << "once for all ranks of a node\n";
   print_parts(out, document.at("node_bytes"));
   out << "in all\n";
   print_line(out, "a rank", number("total_bytes"));

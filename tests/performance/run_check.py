@@ -2,9 +2,9 @@
 
 Hides how either is started. `trainmark run` trains on generated JPEG images that it reads, decodes and crops, while
 bench has one batch in memory. The two take turns, so that a slow minute of the machine meets both, with the same batch,
-image size, precision and threads. A run's samples/s are those of its steps but for the first, which finds memory that
-nobody has touched; bench has warm-up steps for that. Nothing is asserted of a time. At the default size it takes a few
-minutes on two cores:
+image size, precision and threads. A run's samples/s are those of its steps but for the longest, the first, which finds
+memory that nobody has touched; bench has a warm-up step for that, and tells those of the median step. Nothing is
+asserted of a time. At the default size it takes a few minutes on two cores:
 
     python3 tests/performance/run_check.py build/release/trainmark --precision bf16
 
@@ -88,12 +88,12 @@ def write_config(options, folder):
 
 
 def run(options, folder, config, number):
-    """Samples/s of the steps behind the first, which takes longest."""
+    """Samples/s of the steps but for the longest: the first one finds memory that nobody has touched."""
     call([options.program, "run", config], TARGET_MISSED)
     path = folder / f"results/here/resnet50/result_{number}.telemetry.json"
     steps = json.loads(path.read_text())["ranks"][0]["step_s"]
-    behind_first = steps["count"] * steps["mean"] - steps["max"]
-    return options.batch * (steps["count"] - 1) / behind_first
+    others = steps["count"] * steps["mean"] - steps["max"]
+    return options.batch * (steps["count"] - 1) / others
 
 
 def main():

@@ -48,15 +48,17 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
       statistics_(network_) {
   if (options.batch < 1) throw base::ShapeError("executor: a pass needs at least one sample");
   require_arithmetic(network_, options_);
-  const Planner::Options plan = {options.batch,    options.training,   options.accumulates,
-                                 options.groups,   options.arithmetic, options.slice_samples,
-                                 options.recompute};
-  planner_ = std::make_unique<Planner>(network_, plan, device, kernels_);
-  plan_forward(*planner_);
-  if (options.training) plan_backward(*planner_);
-  planner_->memory().place();
+  plan(true);
   if (options.plan_only) return;
   const auto memory = options.memory ? options.memory : std::make_shared<PrivateMemory>();
+  // Replicas with other numbers of samples may choose other products, and so other copies.
+  if (!memory->agree(planner_->layouts_hash())) {
+    plan(false);
+    if (!memory->agree(planner_->layouts_hash())) {
+      throw base::Error(base::ExitCode::kInternal,
+                        "replicas that share weights chose other layouts for them");
+    }
+  }
   parameters_ = std::make_unique<Parameters>(network_, planner_->parameter_descs(),
                                              planner_->weight_copies(), device, memory);
   block_ =
@@ -65,6 +67,17 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
 }
 
 Executor::~Executor() = default;
+
+void Executor::plan(bool copies_weights) {
+  const Planner::Options plan = {options_.batch,     options_.training,   options_.accumulates,
+                                 options_.groups,    options_.arithmetic, options_.slice_samples,
+                                 options_.recompute, copies_weights};
+  layers_.clear();
+  planner_ = std::make_unique<Planner>(network_, plan, device_, kernels_);
+  plan_forward(*planner_);
+  if (options_.training) plan_backward(*planner_);
+  planner_->memory().place();
+}
 
 void Executor::plan_forward(Planner& planner) {
   const auto& operations = network_.operations();

@@ -37,7 +37,7 @@ struct ExecutorOptions {
   Arithmetic arithmetic;           ///< kBf16 needs kAvx512Bf16
   std::int64_t slice_samples = 0;  ///< most samples of a slice; 0: as caches allow
   Recompute recompute = Recompute::kNormalizations;
-  bool plan_only = false;                   ///< takes no memory: only memory_bytes() may be asked
+  bool plan_only = false;                   ///< takes no memory: it cannot run
   std::shared_ptr<ParameterMemory> memory;  ///< of weights and gradients; null: of its own
 };
 
@@ -89,8 +89,8 @@ class Executor {
   std::vector<LayerFacts> layers() const;
   /// From now on each layer's passes are timed, which takes two looks at the clock each.
   void time_layers();
-  /// Bytes by part: weights, gradients, activations and scratch (shared block), and the block's
-  /// content unshared.
+  /// Bytes by part: weights, their copies in other layouts, gradients, activations and scratch
+  /// (shared block), and the block's content unshared.
   std::map<std::string, std::int64_t> memory_bytes() const;
   /// What is done when most of the block is in use, and what is in use then.
   struct MemoryPeak {
@@ -115,6 +115,7 @@ class Executor {
   /// Calls body(step, samples), slice by slice, and counts the seconds where layers are timed.
   template <class Body>
   void for_each_step(const PassSegment& segment, double LayerSeconds::*direction, const Body& body);
+  void plan(bool copies_weights);
   void plan_forward(Planner& planner);
   void plan_backward(Planner& planner);
   void bind(StatisticsExchange* exchange);

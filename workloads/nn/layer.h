@@ -59,6 +59,7 @@ class Planner {
     Arithmetic arithmetic;
     std::int64_t slice_samples = 0;  ///< as PassOptions has it
     Recompute recompute = Recompute::kNone;
+    bool copies_weights = true;  ///< into the layouts that products want; else those are converted
   };
   Planner(const Network& network, const Options& options, Device& device, const Kernels& kernels);
 
@@ -162,6 +163,8 @@ class Planner {
   /// how to keep such a copy.
   std::optional<CopyId> copy_weights(ParameterId id, const dnnl::memory::desc& wanted);
   const PlannedCopies& weight_copies() const { return weight_copies_; }
+  /// A hash of the layouts of parameters and of their copies: replicas that share them must agree.
+  std::uint64_t layouts_hash() const;
 
   MemoryPlan& memory() { return memory_; }
 

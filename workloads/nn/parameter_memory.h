@@ -29,6 +29,8 @@ class ParameterMemory {
   virtual std::vector<std::span<float>> blocks_of_all() const = 0;
   /// Whether this replica writes what is shared; one of them does.
   virtual bool is_writer() const = 0;
+  /// Collective among them: whether all gave the same number.
+  virtual bool agree(std::uint64_t number) const = 0;
   /// Collective among them. Afterwards all see what each has written to shared blocks.
   virtual void publish() = 0;
 };
@@ -41,6 +43,7 @@ class PrivateMemory final : public ParameterMemory {
   std::span<float> own_block(std::int64_t floats) override { return own_ = shared_block(floats); }
   std::vector<std::span<float>> blocks_of_all() const override { return {own_}; }
   bool is_writer() const override { return true; }
+  bool agree(std::uint64_t /*number*/) const override { return true; }
   void publish() override {}
 
  private:

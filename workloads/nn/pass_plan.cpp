@@ -175,18 +175,12 @@ class BackwardBuilder {
 
 bool BackwardBuilder::is_remade(std::size_t value) const {
   const Operation& maker = network_.operations()[value];
-  const bool is_read_once = network_.readers(static_cast<ValueId>(value)).size() == 1;
+  const bool normalizes = maker.kind == OperationKind::kBatchNorm;
+  if (options_.recompute == Recompute::kNone) return false;
+  if (options_.recompute == Recompute::kNormalizations) return normalizes;
+  if (network_.readers(static_cast<ValueId>(value)).size() != 1) return false;
   const bool takes_all = options_.takes_all && options_.takes_all(maker);
-  switch (options_.recompute) {
-    case Recompute::kNone:
-      return false;
-    case Recompute::kNormalizations:
-      return maker.kind == OperationKind::kBatchNorm;
-    case Recompute::kBlocks:
-      break;
-  }
-  return is_read_once && (maker.kind == OperationKind::kBatchNorm ||
-                          (maker.kind == OperationKind::kConvolution && !takes_all));
+  return normalizes || (maker.kind == OperationKind::kConvolution && !takes_all);
 }
 
 void BackwardBuilder::need(ValueId value) {

@@ -164,6 +164,7 @@ void Planner::set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc)
 }
 
 std::optional<CopyId> Planner::copy_weights(ParameterId id, const dnnl::memory::desc& wanted) {
+  if (!options_.copies_weights) return std::nullopt;
   const auto at = static_cast<std::size_t>(id);
   std::vector<WeightCopy>& copies = weight_copies_.at(at);
   for (std::size_t i = 0; i < copies.size(); ++i) {
@@ -173,6 +174,31 @@ std::optional<CopyId> Planner::copy_weights(ParameterId id, const dnnl::memory::
   if (!copy) return std::nullopt;
   copies.push_back(std::move(*copy));
   return CopyId{id, copies.size() - 1};
+}
+
+std::uint64_t Planner::layouts_hash() const {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  const auto add = [&hash](std::int64_t number) {
+    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x100000001b3ULL;
+  };
+  const auto add_layout = [&](const dnnl::memory::desc& desc) {
+    const auto& blocking = desc.data.format_desc.blocking;
+    add(desc.data.data_type);
+    for (int axis = 0; axis < desc.data.ndims; ++axis) {
+      add(desc.data.padded_dims[axis]);
+      add(blocking.strides[axis]);
+    }
+    for (int block = 0; block < blocking.inner_nblks; ++block) {
+      add(blocking.inner_idxs[block]);
+      add(blocking.inner_blks[block]);
+    }
+  };
+  for (std::size_t i = 0; i < parameter_descs_.size(); ++i) {
+    add(static_cast<std::int64_t>(i));
+    add_layout(parameter_descs_[i]);
+    for (const WeightCopy& copy : weight_copies_[i]) add_layout(copy.layout());
+  }
+  return hash;
 }
 
 void GradientTarget::plan(Planner& planner, std::int64_t bytes, int first_moment) {

@@ -4,8 +4,9 @@
 
 namespace nn {
 
-/// What is not kept from the forward pass, but made again where the backward pass needs it: the
-/// same bits for less memory.
+/// What is not kept from the forward pass, but made again, bit by bit, where the backward pass
+/// needs it: less memory. Slices may be others, and with them the order in which gradients are
+/// summed.
 enum class Recompute {
   kNone,
   kNormalizations,  ///< outputs of batch norms, from their sources and the statistics

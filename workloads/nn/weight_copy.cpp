@@ -76,7 +76,7 @@ std::optional<WeightCopy> WeightCopy::between(const memory::desc& from, const me
 }
 
 void WeightCopy::find_places(const memory::desc& from) {
-  const bool is_stem = rows_ != kColumns || blocks_of(from) == kStemTile;
+  const bool is_stem = blocks_of(from) == kStemTile;
   const auto ndims = static_cast<std::size_t>(from.data.ndims);
   // How many tiles there are along each axis.
   std::vector<std::int64_t> extents(from.data.padded_dims, from.data.padded_dims + ndims);

@@ -2,6 +2,8 @@
 // Hides bytes.
 #include "workloads/parallel/node_memory.h"
 
+#include <bit>
+
 namespace parallel {
 namespace {
 
@@ -24,6 +26,11 @@ std::span<float> NodeMemory::shared_block(std::int64_t floats) {
 std::span<float> NodeMemory::own_block(std::int64_t floats) {
   own_ = &segments_.emplace_back(node_, bytes_of(floats));
   return as_floats(own_->part(node_.rank()));
+}
+
+bool NodeMemory::agree(std::uint64_t number) const {
+  const auto bits = std::bit_cast<std::int64_t>(number);
+  return node_.allreduce_min(bits) == node_.allreduce_max(bits);
 }
 
 std::vector<std::span<float>> NodeMemory::blocks_of_all() const {

@@ -23,6 +23,7 @@ class NodeMemory final : public nn::ParameterMemory {
   std::span<float> shared_block(std::int64_t floats) override;
   std::span<float> own_block(std::int64_t floats) override;
   bool is_writer() const override { return node_.rank() == 0; }
+  bool agree(std::uint64_t number) const override;
   void publish() override { node_.barrier(); }
   std::vector<std::span<float>> blocks_of_all() const override;
 

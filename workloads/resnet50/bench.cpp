@@ -190,7 +190,7 @@ class Bench {
         {"breakdown_s_per_step", "rank 0's exclusive time by subsystem over the steps"},
         {"start_s",
          "from the start of rank 0's process to its first step: loading, start of MPI, planning, "
-         "first weights"},
+         "first weights, random images"},
         {"peak_rss_bytes",
          "largest resident set of rank 0 (VmHWM) after the first timed step, with what it shares "
          "with other ranks"}};

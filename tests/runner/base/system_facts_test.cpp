@@ -253,7 +253,7 @@ TEST(ProcessAge, IsShortAndGrowsAsTheClockDoes) {
   const double after = process_age_s();
   const double passed =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  EXPECT_NEAR(after - before, passed, 0.05);
+  EXPECT_NEAR(after - before, passed, 0.02);
 }
 
 TEST(SystemError, CarriesTheTextOfTheErrno) {

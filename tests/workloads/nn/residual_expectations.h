@@ -109,6 +109,9 @@ inline void expect_copies_to_follow_updates(const nn::Arithmetic& arithmetic) {
     results.insert(results.end(), gradients.begin(), gradients.end());
     return results;
   };
+  if (base::usable_instruction_set() >= base::InstructionSet::kAvx512) {
+    EXPECT_TRUE(trained.memory_bytes().contains("weights in other layouts"));
+  }
   const std::vector<float> before = pass(trained);
   for (const auto& optimizer : {nn::make_sgd({.momentum = 0.9}), nn::make_lars({})}) {
     optimizer->step(trained.parameters().views(), 0.1);

@@ -46,6 +46,7 @@ class CommonMemory final : public nn::ParameterMemory {
   std::span<float> own_block(std::int64_t) override { return {}; }
   std::vector<std::span<float>> blocks_of_all() const override { return {}; }
   bool is_writer() const override { return true; }
+  bool agree(std::uint64_t) const override { return true; }
   void publish() override {}
 
  private:

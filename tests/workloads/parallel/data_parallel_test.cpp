@@ -83,11 +83,11 @@ class Trial {
   Trial(const runner::Communicator& world, runner::Communicator node,
         std::unique_ptr<nn::Optimizer> optimizer, std::int64_t group_size = 6,
         std::int64_t accumulation = 1, std::int64_t batch = kGlobalBatch,
-        nn::Mode mode = nn::Mode::kTraining)
+        nn::Mode mode = nn::Mode::kTraining, nn::Network net = small_network())
       : world_(world),
         node_(std::move(node)),
         batch_(batch),
-        net_(small_network()),
+        net_(std::move(net)),
         telemetry_(clock_),
         model_(net_, {batch, accumulation, group_size, base::usable_instruction_set(), mode}, world,
                node_, telemetry_),
@@ -233,6 +233,32 @@ TEST_P(Nodes, GiveTheSameBitsAgain) {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Nodes, testing::Values("one", "halves", "uneven", "apart"),
                          [](const auto& layout) { return layout.param; });
+
+/// 8 x 8 points are 4 of Winograd's tiles: 16 samples are enough of them, 15 are not, so that ranks
+/// choose gradients which want weights in other layouts.
+TEST(DataParallel, LetsRanksOfANodeChooseTheirGradients) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator alone = world.split(-1, 0);
+  const auto network = [] {
+    const nn::Initializer small = {nn::Distribution::kNormal, 0.2, 0.0};
+    nn::Network net;
+    const nn::Padding one = nn::uniform_padding(2, 1, 1);
+    auto x = net.input({3, {8, 8}});
+    x = net.batch_norm(net.convolution(x, {"conv1", 32, 3, 1, one, small}), {"bn1"});
+    x = net.batch_norm(net.convolution(x, {"conv2", 32, 3, 1, one, small}), {"bn2"});
+    net.fully_connected(net.global_average_pool(x), {"fc", kClasses, small, small});
+    return net;
+  };
+  const std::int64_t batch = 15 * world.size() + 1;
+  Trial many(world, world.split_node(), make_lars(), 1, 1, batch, nn::Mode::kTraining, network());
+  Trial one(alone, alone.split_node(), make_lars(), 1, 1, batch, nn::Mode::kTraining, network());
+  for (int i = 0; i < 3; ++i) {
+    many.step(10.0);
+    one.step(10.0);
+    EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-4) << "step " << i;
+    world.barrier();  // what is compared is shared
+  }
+}
 
 TEST(DataParallel, AccumulatesPassesToTheSameStep) {
   const runner::Communicator world = runner::Communicator::world();

@@ -2,7 +2,9 @@
 // Hides where a run's files lie.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "launch.h"
 #include "runner/base/temporary_directory.h"
