@@ -83,14 +83,17 @@ class Trial {
   Trial(const runner::Communicator& world, runner::Communicator node,
         std::unique_ptr<nn::Optimizer> optimizer, std::int64_t group_size = 6,
         std::int64_t accumulation = 1, std::int64_t batch = kGlobalBatch,
-        nn::Mode mode = nn::Mode::kTraining, nn::Network net = small_network())
+        nn::Mode mode = nn::Mode::kTraining, nn::Network net = small_network(),
+        nn::Recompute recompute = nn::Recompute::kNormalizations)
       : world_(world),
         node_(std::move(node)),
         batch_(batch),
         net_(std::move(net)),
         telemetry_(clock_),
-        model_(net_, {batch, accumulation, group_size, base::usable_instruction_set(), mode}, world,
-               node_, telemetry_),
+        model_(
+            net_,
+            {batch, accumulation, group_size, base::usable_instruction_set(), mode, {}, recompute},
+            world, node_, telemetry_),
         optimizer_(std::move(optimizer)) {
     model_.initialize(5, *optimizer_);
   }
@@ -257,6 +260,25 @@ TEST(DataParallel, LetsRanksOfANodeChooseTheirGradients) {
     one.step(10.0);
     EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-4) << "step " << i;
     world.barrier();  // what is compared is shared
+  }
+}
+
+/// What ranks make again in two passes, with groups that lie on several of them or running
+/// statistics, gives the gradients of one rank that keeps all of it.
+TEST(DataParallel, MakesBlocksAgainOnAnyNumberOfRanks) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator alone = world.split(-1, 0);
+  for (const nn::Mode mode : {nn::Mode::kTraining, nn::Mode::kFrozenStatistics}) {
+    Trial many(world, world.split_node(), make_lars(), 24, 2, kGlobalBatch, mode, small_network(),
+               nn::Recompute::kBlocks);
+    Trial one(alone, alone.split_node(), make_lars(), 24, 2, kGlobalBatch, mode, small_network(),
+              nn::Recompute::kNone);
+    for (int i = 0; i < 2; ++i) {
+      many.step(1.0);
+      one.step(1.0);
+      EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-4) << "step " << i;
+      world.barrier();  // what is compared is shared
+    }
   }
 }
 
