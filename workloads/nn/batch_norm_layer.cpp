@@ -3,10 +3,9 @@
 // them BatchNormFactors'.
 #include <algorithm>
 #include <optional>
-#include <type_traits>
 
-#include "runner/base/error.h"
 #include "workloads/nn/batch_norm_factors.h"
+#include "workloads/nn/batch_norm_output.h"
 #include "workloads/nn/group_reduction.h"
 #include "workloads/nn/layer.h"
 
@@ -29,33 +28,11 @@ class BatchNormLayer final : public Layer {
   bool adds_gradients() const override { return true; }
 
  private:
-  /// One column: 16 channels of a sample, or fewer.
-  struct Place {
-    std::int64_t sample, block;
-    std::int64_t offset;  ///< of the column in activations
-    std::size_t at;       ///< of its channels in per-group arrays
-  };
-  Place place(std::int64_t sample, std::int64_t block) const {
+  using Output = BatchNormOutput<T>;
+  NormColumn place(std::int64_t sample, std::int64_t block) const {
     const std::size_t group = factors_.by_group() ? reduction_->group_of(sample) : 0;
     return {sample, block, layout_.offset(sample, block),
             factors_.base(group) + static_cast<std::size_t>(block * layout_.width)};
-  }
-  /// Of one pass forward: where a value stands there, `data` being of its first sample.
-  template <class U>
-  struct Stream {
-    U* data = nullptr;
-    ValuePlace place;
-    void plan(const ValuePlace& from) { place = from; }
-    void bind(const Arena& arena) { data = arena.at<std::remove_const_t<U>>(place.buffer); }
-  };
-  struct Streams {
-    Stream<const T> src, residual;
-    Stream<T> dst;
-  };
-  template <class U>
-  U* column_of(const Stream<U>& stream, const Place& where, const Samples& slice) const {
-    const std::int64_t first = where.sample - stream.place.row_of(where.sample, slice);
-    return stream.data + where.offset - layout_.offset(first, 0);
   }
   /// Calls body(place) for every column of these samples.
   template <class Body>
@@ -74,27 +51,25 @@ class BatchNormLayer final : public Layer {
   std::int64_t channels_of(std::int64_t block) const {
     return std::min<std::int64_t>(layout_.width, channels_ - block * layout_.width);
   }
-  double* node(const Place& where) const {
+  double* node(const NormColumn& where) const {
     return reduction_->sample_node(where.sample) + where.block * layout_.width;
   }
-  PassedBits* passed(const Place& where) const {
+  PassedBits* passed(const NormColumn& where) const {
     if (passed_ == nullptr) return nullptr;
     return passed_ + (where.sample * layout_.blocks + where.block) * layout_.rows;
   }
   void start_forward();
-  void take_moments(const Place& where) const;
-  void normalize(const Streams& streams, const Samples& slice, const Place& where,
-                 PassedBits* passed) const;
+  void take_moments(const NormColumn& where) const;
   void forward_by_channels();
-  void sum_gradients(const Place& where) const;
-  void apply_gradient(const Place& where) const;
+  void sum_gradients(const NormColumn& where) const;
+  void apply_gradient(const NormColumn& where) const;
   void backward_by_channels(bool accumulate);
-  void backward_frozen(const Place& where) const;
+  void backward_frozen(const NormColumn& where) const;
   /// `gate` is where the normalization that masks is kept, if one does.
-  GradientSource<T> gradient_source(const Place& where, Normalization& gate) const;
+  GradientSource<T> gradient_source(const NormColumn& where, Normalization& gate) const;
   /// Whether the source tells what passed the ReLU: without a residual it does.
   bool is_gated() const { return operation_.relu && !operation_.residual; }
-  T* kept_gradient(const Place& where) const {
+  T* kept_gradient(const NormColumn& where) const {
     return kept_ == nullptr ? nullptr : kept_ + where.offset;
   }
 
@@ -106,9 +81,7 @@ class BatchNormLayer final : public Layer {
   BufferId nodes_forward_ = -1, nodes_backward_ = -1, passed_buffer_ = -1;
   BufferId diff_first_ = -1, diff_second_ = -1, diff_src_buffer_ = -1, kept_buffer_ = -1;
   bool observes_forward_, observes_backward_ = false;
-  bool defers_ = false;                                 ///< its only reader normalises on the way
-  const BatchNormFactors* residual_factors_ = nullptr;  ///< of a residual that is deferred
-  Streams forward_, again_;
+  BatchNormOutput<T> output_;
   const T* src_ = nullptr;  ///< that the backward pass reads
   PassedBits* passed_ = nullptr;
   const T* first_ = nullptr;
@@ -133,32 +106,10 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       observes_forward_(planner.observes(Direction::kForward)) {
   padded_ = layout_.padded_channels();
   factors_.plan(operation, padded_, layout_.rows);
-  const dnnl::memory::desc& desc = planner.value_desc(operation.src);
-  planner.use_value(operation.src, true);
-  if (operation.residual) {
-    if (planner.value_desc(*operation.residual) != desc) {
-      throw base::ShapeError(operation.name + ": residual and source differ in layout");
-    }
-    const Planner::Deferred& deferred = planner.deferred(*operation.residual);
-    residual_factors_ = deferred.factors;
-    const ValueId added = residual_factors_ == nullptr ? *operation.residual : deferred.source;
-    planner.use_value(added, false);
-    forward_.residual.plan(planner.value_place(added));
-    again_.residual.plan(planner.value_again(added));
-  }
-  defers_ = is_deferred(planner.network(), static_cast<std::size_t>(planner.made()));
-  if (defers_) {
-    planner.defer_value(&factors_, operation.src);
-  } else {
-    planner.define_value(desc);
-  }
+  output_.plan(operation, planner, factors_);
   const dnnl::memory::desc parameter = plain_desc({channels_});
   planner.set_parameter_desc(operation.weights, parameter);
   planner.set_parameter_desc(operation.bias, parameter);
-  forward_.src.plan(planner.value_place(operation.src));
-  forward_.dst.plan(planner.value_place(planner.made()));
-  again_.src.plan(planner.value_again(operation.src));
-  again_.dst.plan(planner.value_again(planner.made()));
   if (!planner.training()) return;
   if (operation.relu && !is_gated()) {
     const std::int64_t rows = batch_ * layout_.blocks * layout_.rows;
@@ -184,7 +135,7 @@ void BatchNormLayer<T>::plan_backward(Planner& planner) {
     kept_buffer_ = diff_second_ >= 0 ? diff_second_ : diff_first_;
   }
   if (operation_.residual) planner.contribute_in(*operation_.residual, kept_buffer_);
-  const ValuePlace& src = again_.src.place;
+  const ValuePlace& src = output_.place_again();
   if (operation_.src != 0 && planner.is_read_once(operation_.src) && !src.is_slice) {
     diff_src_buffer_ = src.buffer;
   } else if (kept_buffer_ != diff_first_) {
@@ -200,12 +151,8 @@ void BatchNormLayer<T>::plan_backward(Planner& planner) {
 
 template <class T>
 void BatchNormLayer<T>::bind(const Arena& arena) {
-  for (Streams* const streams : {&forward_, &again_}) {
-    streams->src.bind(arena);
-    streams->residual.bind(arena);
-    streams->dst.bind(arena);
-  }
-  src_ = again_.src.data;
+  output_.bind(arena, kernels_);
+  src_ = output_.source_again();
   passed_ = arena.at<PassedBits>(passed_buffer_);
   first_ = arena.at<T>(diff_first_);
   second_ = arena.at<T>(diff_second_);
@@ -269,16 +216,16 @@ void BatchNormLayer<T>::start_forward() {
 }
 
 template <class T>
-void BatchNormLayer<T>::take_moments(const Place& where) const {
+void BatchNormLayer<T>::take_moments(const NormColumn& where) const {
   double* const sums = node(where);
-  kernels_.moments(forward_.src.data + where.offset, layout_.column(where.block), sums,
+  kernels_.moments(output_.source() + where.offset, layout_.column(where.block), sums,
                    sums + padded_);
 }
 
 template <class T>
 void BatchNormLayer<T>::observe(const Samples& samples) {
   if (samples.first == 0) start_forward();
-  for_each_column(samples, [this](const Place& where) { take_moments(where); });
+  for_each_column(samples, [this](const NormColumn& where) { take_moments(where); });
 }
 
 template <class T>
@@ -295,13 +242,13 @@ template <class T>
 void BatchNormLayer<T>::forward_by_channels() {
   start_forward();
   for_each_unit([this](std::size_t group, std::int64_t block) {
-    for_each_sample(group, block, [this](const Place& where) { take_moments(where); });
+    for_each_sample(group, block, [this](const NormColumn& where) { take_moments(where); });
     const std::int64_t first = block * layout_.width;
     reduction_->reduce_local(Reduction::kMoments, group, first, layout_.width);
     factors_.set_forward(*reduction_, group, first, channels_of(block));
-    if (defers_) return;
-    for_each_sample(group, block, [this](const Place& where) {
-      normalize(forward_, {0, batch_}, where, passed(where));
+    if (output_.is_deferred()) return;
+    for_each_sample(group, block, [this](const NormColumn& where) {
+      output_.write(Output::Pass::kForward, {0, batch_}, where, passed(where));
     });
   });
   factors_.record(*reduction_);
@@ -311,33 +258,21 @@ template <class T>
 void BatchNormLayer<T>::forward(Mode mode, const Samples& samples) {
   if (mode == Mode::kTraining && !observes_forward_) return forward_by_channels();
   if (mode != Mode::kTraining && samples.first == 0) factors_.take_running(mode);
-  if (defers_) return;
-  for_each_column(samples,
-                  [&](const Place& where) { normalize(forward_, samples, where, passed(where)); });
+  if (output_.is_deferred()) return;
+  for_each_column(samples, [&](const NormColumn& where) {
+    output_.write(Output::Pass::kForward, samples, where, passed(where));
+  });
 }
 
 template <class T>
 void BatchNormLayer<T>::remake(const Samples& samples) {
-  for_each_column(samples, [&](const Place& where) { normalize(again_, samples, where, nullptr); });
+  for_each_column(samples, [&](const NormColumn& where) {
+    output_.write(Output::Pass::kAgain, samples, where, nullptr);
+  });
 }
 
 template <class T>
-void BatchNormLayer<T>::normalize(const Streams& streams, const Samples& slice, const Place& where,
-                                  PassedBits* passed) const {
-  Normalization residual_norm;
-  Residual<T> residual;
-  if (operation_.residual) residual.src = column_of(streams.residual, where, slice);
-  if (residual_factors_ != nullptr) {
-    residual_norm = residual_factors_->norm(where.at);
-    residual.norm = &residual_norm;
-  }
-  kernels_.normalize(column_of(streams.src, where, slice), factors_.norm(where.at), residual,
-                     column_of(streams.dst, where, slice), passed, layout_.column(where.block),
-                     operation_.relu);
-}
-
-template <class T>
-GradientSource<T> BatchNormLayer<T>::gradient_source(const Place& where,
+GradientSource<T> BatchNormLayer<T>::gradient_source(const NormColumn& where,
                                                      Normalization& gate) const {
   GradientSource<T> source = {first_ + where.offset,
                               second_ == nullptr ? nullptr : second_ + where.offset, passed(where)};
@@ -349,7 +284,7 @@ GradientSource<T> BatchNormLayer<T>::gradient_source(const Place& where,
 }
 
 template <class T>
-void BatchNormLayer<T>::sum_gradients(const Place& where) const {
+void BatchNormLayer<T>::sum_gradients(const NormColumn& where) const {
   double* const sums = node(where);
   Normalization gate;
   kernels_.gradient_sums(src_ + where.offset, gradient_source(where, gate), kept_gradient(where),
@@ -360,7 +295,7 @@ void BatchNormLayer<T>::sum_gradients(const Place& where) const {
 template <class T>
 void BatchNormLayer<T>::observe_gradient(const Samples& samples) {
   if (samples.first == 0) reduction_->start(backward_memory_);
-  for_each_column(samples, [this](const Place& where) { sum_gradients(where); });
+  for_each_column(samples, [this](const NormColumn& where) { sum_gradients(where); });
 }
 
 template <class T>
@@ -373,7 +308,7 @@ void BatchNormLayer<T>::settle_gradient(bool accumulate) {
 }
 
 template <class T>
-void BatchNormLayer<T>::apply_gradient(const Place& where) const {
+void BatchNormLayer<T>::apply_gradient(const NormColumn& where) const {
   Normalization gate;
   const GradientSource<T> gradient =
       kept_ == nullptr ? gradient_source(where, gate)
@@ -388,11 +323,11 @@ template <class T>
 void BatchNormLayer<T>::backward_by_channels(bool accumulate) {
   reduction_->start(backward_memory_);
   for_each_unit([this](std::size_t group, std::int64_t block) {
-    for_each_sample(group, block, [this](const Place& where) { sum_gradients(where); });
+    for_each_sample(group, block, [this](const NormColumn& where) { sum_gradients(where); });
     const std::int64_t first = block * layout_.width;
     reduction_->reduce_local(Reduction::kSums, group, first, layout_.width);
     factors_.set_backward(*reduction_, group, first, channels_of(block));
-    for_each_sample(group, block, [this](const Place& where) { apply_gradient(where); });
+    for_each_sample(group, block, [this](const NormColumn& where) { apply_gradient(where); });
   });
   factors_.store_parameter_gradients(*reduction_, accumulate);
 }
@@ -401,11 +336,11 @@ template <class T>
 void BatchNormLayer<T>::backward(bool accumulate, const Samples& samples) {
   if (factors_.by_group()) {
     if (!observes_backward_) return backward_by_channels(accumulate);
-    for_each_column(samples, [this](const Place& where) { apply_gradient(where); });
+    for_each_column(samples, [this](const NormColumn& where) { apply_gradient(where); });
     return;
   }
   if (samples.first == 0) reduction_->start(backward_memory_);
-  for_each_column(samples, [this](const Place& where) { backward_frozen(where); });
+  for_each_column(samples, [this](const NormColumn& where) { backward_frozen(where); });
   if (samples.first + samples.count < batch_) return;
   reduce(
       Reduction::kSums, [&] { factors_.store_parameter_gradients(*reduction_, accumulate); },
@@ -414,7 +349,7 @@ void BatchNormLayer<T>::backward(bool accumulate, const Samples& samples) {
 
 /// Fixed statistics do not depend on the source: its gradient is the output's, scaled as forward.
 template <class T>
-void BatchNormLayer<T>::backward_frozen(const Place& where) const {
+void BatchNormLayer<T>::backward_frozen(const NormColumn& where) const {
   double* const sums = node(where);
   const Normalization norm = factors_.norm(where.at);
   Normalization gate;

@@ -6,6 +6,7 @@
 
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/kernels_lanes.h"
+#include "workloads/nn/kernels_tiles.h"
 
 namespace nn {
 namespace {
@@ -339,41 +340,6 @@ void round_to_bf16(const float* src, Bf16* dst, std::int64_t count) {
   for_each_piece(count, [&](auto access, std::int64_t at, int width) {
     access.store(dst + at, access.load(src + at, width), width);
   });
-}
-
-void transpose_tile(const float* tile, float* to) {
-  Lanes rows[kLanes];
-  for (int row = 0; row < kLanes; ++row) rows[row] = Full::load(tile + row * kLanes, kLanes);
-  swap_groups<8, kLanes>(rows);
-  swap_groups<4, kLanes>(rows);
-  swap_groups<2, kLanes>(rows);
-  swap_groups<1, kLanes>(rows);
-  for (int row = 0; row < kLanes; ++row) Full::store(to + row * kLanes, rows[row], kLanes);
-}
-
-void pair_rows_of_tile(const float* tile, std::int64_t rows, Bf16* to) {
-  for (std::int64_t row = 0; row < rows; row += 2) {
-    const Lanes lower = Full::load(tile + row * kLanes, kLanes);
-    const Lanes upper = row + 1 < rows ? Full::load(tile + (row + 1) * kLanes, kLanes) : zero();
-    const Words pairs = __builtin_convertvector(rounded(lower), Words) |
-                        __builtin_convertvector(rounded(upper), Words) << 16;
-    __builtin_memcpy(to + row * kLanes, &pairs, sizeof pairs);
-  }
-}
-
-/// Rows k and k + 8 are the halves of one vector of pairs; those are transposed within the halves.
-void pair_columns_of_tile(const float* tile, Bf16* to) {
-  constexpr int kHalf = kLanes / 2;
-  Words pairs[kHalf];
-  for (int row = 0; row < kHalf; ++row) {
-    const Halves halves[2] = {rounded(Full::load(tile + row * kLanes, kLanes)),
-                              rounded(Full::load(tile + (row + kHalf) * kLanes, kLanes))};
-    __builtin_memcpy(&pairs[row], halves, sizeof halves);
-  }
-  swap_groups<4, kHalf>(pairs);
-  swap_groups<2, kHalf>(pairs);
-  swap_groups<1, kHalf>(pairs);
-  __builtin_memcpy(to, pairs, sizeof pairs);
 }
 
 template <class Access, class T>

@@ -108,47 +108,6 @@ inline Lanes as_stored(const Bf16* /*where*/, const Lanes& value) {
   return widened(rounded(value));
 }
 
-/// Of (a0 .. a15, b0 .. b15): groups of S lanes, those of even number of a and b in turns, or those
-/// of odd number.
-template <int S, class Vector>
-Vector even_groups(const Vector& a, const Vector& b) {
-  if constexpr (S == 1) {
-    return __builtin_shufflevector(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30);
-  } else if constexpr (S == 2) {
-    return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-  } else if constexpr (S == 4) {
-    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
-  } else {
-    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-  }
-}
-template <int S, class Vector>
-Vector odd_groups(const Vector& a, const Vector& b) {
-  if constexpr (S == 1) {
-    return __builtin_shufflevector(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
-  } else if constexpr (S == 2) {
-    return __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30,
-                                   31);
-  } else if constexpr (S == 4) {
-    return __builtin_shufflevector(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30,
-                                   31);
-  } else {
-    return __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30,
-                                   31);
-  }
-}
-
-/// One round of a transposition: swaps groups of S lanes between rows whose numbers differ by S.
-template <int S, int kRows, class Vector>
-void swap_groups(Vector* rows) {
-  for (int row = 0; row < kRows; ++row) {
-    if ((row & S) != 0) continue;
-    const Vector even = even_groups<S>(rows[row], rows[row + S]);
-    rows[row + S] = odd_groups<S>(rows[row], rows[row + S]);
-    rows[row] = even;
-  }
-}
-
 // What is not a number must stay so, or a diverged network would look like one that learns nothing.
 inline Lanes relu_of(const Lanes& value) { return value < 0.0F ? zero() : value; }
 

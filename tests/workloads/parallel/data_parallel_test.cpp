@@ -237,6 +237,16 @@ TEST_P(Nodes, GiveTheSameBitsAgain) {
 INSTANTIATE_TEST_SUITE_P(Layouts, Nodes, testing::Values("one", "halves", "uneven", "apart"),
                          [](const auto& layout) { return layout.param; });
 
+/// All ranks, and each by itself, go the same way.
+void expect_equal_steps(const runner::Communicator& world, Trial& many, Trial& one) {
+  for (int i = 0; i < 3; ++i) {
+    many.step(1.0);
+    one.step(1.0);
+    EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-4) << "step " << i;
+    world.barrier();  // what is compared is shared
+  }
+}
+
 /// 8 x 8 points are 4 of Winograd's tiles: 16 samples are enough of them, 15 are not, so that ranks
 /// choose gradients which want weights in other layouts.
 TEST(DataParallel, LetsRanksOfANodeChooseTheirGradients) {
@@ -255,12 +265,7 @@ TEST(DataParallel, LetsRanksOfANodeChooseTheirGradients) {
   const std::int64_t batch = 15 * world.size() + 1;
   Trial many(world, world.split_node(), make_lars(), 1, 1, batch, nn::Mode::kTraining, network());
   Trial one(alone, alone.split_node(), make_lars(), 1, 1, batch, nn::Mode::kTraining, network());
-  for (int i = 0; i < 3; ++i) {
-    many.step(10.0);
-    one.step(10.0);
-    EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-4) << "step " << i;
-    world.barrier();  // what is compared is shared
-  }
+  expect_equal_steps(world, many, one);
 }
 
 /// What ranks make again in two passes, with groups that lie on several of them or running
@@ -273,12 +278,7 @@ TEST(DataParallel, MakesBlocksAgainOnAnyNumberOfRanks) {
                nn::Recompute::kBlocks);
     Trial one(alone, alone.split_node(), make_lars(), 24, 2, kGlobalBatch, mode, small_network(),
               nn::Recompute::kNone);
-    for (int i = 0; i < 2; ++i) {
-      many.step(1.0);
-      one.step(1.0);
-      EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-4) << "step " << i;
-      world.barrier();  // what is compared is shared
-    }
+    expect_equal_steps(world, many, one);
   }
 }
 
