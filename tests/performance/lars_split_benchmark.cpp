@@ -274,6 +274,12 @@ ExitCode run(const Options& options, const runner::Communicator& world) {
   report["threads_per_rank"] = threads;
   report["parameters"] = settings.parameter_count();
   report["repetitions"] = options.repetitions;
+  report["build"] = base::build_facts();
+  const json machine = base::machine_facts();
+  for (const char* const key :
+       {"cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system"}) {
+    report["machine"][key] = machine.at(key);
+  }
   runner::on_rank_0(world, [&] {
     const std::string text = report.dump(2) + "\n";
     std::cout << text << std::flush;

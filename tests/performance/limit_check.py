@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from resnet50_peer import check_writable, whole_number
+from resnet50_peer import check_writable, machine_of, whole_number
 
 PRECISIONS = ("f32", "bf16")
 BF16_FLAG = "avx512_bf16"
@@ -143,7 +143,7 @@ def main():
         report["precisions"][precision] = summarize(ours, theirs)
         provenance = ours[-1]["provenance"]
         report |= {"build": provenance["build"], "libraries": provenance["libraries"],
-                   "machine": provenance["machine"]}
+                   "machine": machine_of(provenance)}
         show(precision, report["precisions"][precision])
     if options.output:
         pathlib.Path(options.output).write_text(json.dumps(report, indent=1) + "\n")

@@ -59,7 +59,7 @@ def parse_arguments():
     parser.add_argument("--threads", type=whole_number(1), default=2)
     parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
     parser.add_argument("--steps", type=whole_number(1), default=3, help="timed steps of a measurement")
-    parser.add_argument("--memory", action="store_true", help="compare memory, not speed")
+    parser.add_argument("--memory", action="store_true", help="compare memory, not speed; once, not in pairs")
     parser.add_argument("--peak-of", choices=FORMATS, help=argparse.SUPPRESS)  # this script calls itself
     parser.add_argument("--output", help="JSON file for settings, figures and machine")
     options = parser.parse_args()
@@ -75,6 +75,12 @@ def parse_arguments():
 def check_writable(parser, path):
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         parser.error(f"--output: {path}: cannot be written")
+
+
+def machine_of(provenance):
+    """What a figure needs to be told with of the machine."""
+    return {key: provenance["machine"][key]
+            for key in ("cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system")}
 
 
 def require_pytorch():
@@ -190,7 +196,7 @@ def tell_peak(torch, torchvision, options):
     print(peak_rss_bytes())
 
 
-def measure_memory(options):
+def measure_memory(torch, torchvision, options):
     """Largest resident sets of trainmark, of PyTorch in either memory format, and their ratios."""
     ours, theirs = bench(options), {}
     for name in FORMATS:
@@ -204,8 +210,10 @@ def measure_memory(options):
     report = {"what": "largest resident sets of trainmark bench resnet50 and of PyTorch, bytes",
               "settings": {name: getattr(options, name) for name in SETTINGS if name != "pairs"} | {"warmup": WARMUP},
               "trainmark": ours["peak_rss_bytes"], "pytorch": theirs,
+              "torch": torch.__version__, "torchvision": torchvision.__version__,
               "ratios": {name: ours["peak_rss_bytes"] / peak for name, peak in theirs.items()},
-              "build": ours["provenance"]["build"], "libraries": ours["provenance"]["libraries"]}
+              "machine": machine_of(ours["provenance"]), "build": ours["provenance"]["build"],
+              "libraries": ours["provenance"]["libraries"]}
     for name, peak in theirs.items():
         print(f"trainmark {ours['peak_rss_bytes'] / 1e9:.3f} GB, PyTorch {name} {peak / 1e9:.3f} GB, "
               f"ratio {report['ratios'][name]:.3f}")
@@ -221,8 +229,6 @@ def summarize(options, ours, theirs):
     speeds, limits = [result["samples_per_s"] for result in ours], [result["fraction_of_limit"] for result in ours]
     ratios = [a / b for a, b in zip(speeds, theirs)]
     provenance = ours[-1]["provenance"]
-    machine = {key: provenance["machine"][key]
-               for key in ("cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system")}
     return {"what": "training of resnet50 by trainmark beside PyTorch, samples/s by the median step of a measurement",
             "settings": {name: getattr(options, name) for name in SETTINGS} | {"warmup": WARMUP},
             "trainmark": side(speeds) | {"fraction_of_limit": limits,
@@ -230,7 +236,7 @@ def summarize(options, ours, theirs):
                                          "build": provenance["build"], "libraries": provenance["libraries"]},
             "pytorch": side(theirs),
             "ratio_of_medians": statistics.median(speeds) / statistics.median(theirs),
-            "ratios": ratios, "smallest_ratio": min(ratios), "largest_ratio": max(ratios), "machine": machine}
+            "ratios": ratios, "smallest_ratio": min(ratios), "largest_ratio": max(ratios), "machine": machine_of(provenance)}
 
 
 def show(report):
@@ -255,7 +261,7 @@ def main():
     # What this machine cannot do is said before PyTorch takes its minutes.
     bench(argparse.Namespace(**vars(options) | TINY))
     if options.memory:
-        return write_report(options, measure_memory(options))
+        return write_report(options, measure_memory(torch, torchvision, options))
     training, memory_format, by_format = fastest_training(torch, torchvision, options)
     report = summarize(options, *measure_pairs(options, training))
     report["pytorch"] |= {"torch": torch.__version__, "torchvision": torchvision.__version__,

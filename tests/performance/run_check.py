@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-from resnet50_peer import check_writable, whole_number
+from resnet50_peer import check_writable, machine_of, whole_number
 
 CLASSES = 8
 TARGET_MISSED = 6
@@ -113,11 +113,9 @@ def main():
     ratio = statistics.median(a / b for a, b in zip(runs, benches))
     print(f"median ratio {ratio:.3f}")
     if options.output:
-        machine = {key: provenance["machine"][key] for key in
-                   ("cpu_model", "cores", "memory_bytes", "instruction_set", "kernel", "operating_system")}
         report = {"what": "training of resnet50 on images that are read and decoded, beside trainmark bench: samples/s",
                   "settings": {name: getattr(options, name) for name in SETTINGS}, "run": runs, "bench": benches,
-                  "median_ratio": ratio, "machine": machine, "build": provenance["build"],
+                  "median_ratio": ratio, "machine": machine_of(provenance), "build": provenance["build"],
                   "libraries": provenance["libraries"]}
         pathlib.Path(options.output).write_text(json.dumps(report, indent=1) + "\n")
 

@@ -174,7 +174,7 @@ class Planner {
     return forward_moments() + pass_.of(operation).backward;
   }
   std::int64_t buffer_bytes(const dnnl::memory::desc& desc) const;
-  /// Of so much of a value as its slices at a time.
+  /// Of the part of a value that is there while one of `slices` is at hand.
   std::int64_t slice_bytes(const dnnl::memory::desc& desc, const Slices& slices) const;
   const Network& network_;
   Options options_;

@@ -242,15 +242,17 @@ void PassPlan::plan_forward(const Network& network, const PassOptions& options) 
 
 void PassPlan::plan_backward(const Network& network, const PassOptions& options) {
   const auto& operations = network.operations();
+  // The first operation that reads a value is the last one to give a part of its gradient.
+  std::vector<std::vector<std::size_t>> completed_by(operations.size());
+  for (std::size_t value = operations.size(); value-- > 1;) {
+    const std::vector<std::size_t> readers = network.readers(static_cast<ValueId>(value));
+    if (!readers.empty()) completed_by[readers.front()].push_back(value);
+  }
   BackwardBuilder builder(network, options, of_);
   builder.complete(operations.size() - 1);
   for (std::size_t i = operations.size(); i-- > 1;) {
     builder.run(i);
-    for (std::size_t value = i; value-- > 1;) {
-      // The first operation that reads a value is the last one to give a part of its gradient.
-      const std::vector<std::size_t> readers = network.readers(static_cast<ValueId>(value));
-      if (!readers.empty() && readers.front() == i) builder.complete(value);
-    }
+    for (const std::size_t value : completed_by[i]) builder.complete(value);
   }
   of_[0].backward = builder.segment();
   backward_ = builder.finish();

@@ -3,10 +3,12 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "runner/base/error.h"
 #include "runner/base/machine_files.h"
+#include "runner/base/random.h"
 #include "workloads/nn/accumulation.h"
 #include "workloads/nn/layer.h"
 
@@ -177,10 +179,8 @@ std::optional<CopyId> Planner::copy_weights(ParameterId id, const dnnl::memory::
 }
 
 std::uint64_t Planner::layouts_hash() const {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  const auto add = [&hash](std::int64_t number) {
-    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x100000001b3ULL;
-  };
+  std::string text;
+  const auto add = [&text](std::int64_t number) { text += std::to_string(number) + " "; };
   const auto add_layout = [&](const dnnl::memory::desc& desc) {
     const auto& blocking = desc.data.format_desc.blocking;
     add(desc.data.data_type);
@@ -198,7 +198,7 @@ std::uint64_t Planner::layouts_hash() const {
     add_layout(parameter_descs_[i]);
     for (const WeightCopy& copy : weight_copies_[i]) add_layout(copy.layout());
   }
-  return hash;
+  return base::hash_name(text);
 }
 
 void GradientTarget::plan(Planner& planner, std::int64_t bytes, int first_moment) {

@@ -2,6 +2,9 @@
 // Hides nothing.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 namespace nn {
 
 /// What is not kept from the forward pass, but made again, bit by bit, where the backward pass
@@ -13,16 +16,12 @@ enum class Recompute {
   kBlocks           ///< those of convolutions, too, but for values that several operations read
 };
 
+inline constexpr std::array kAllRecompute = {Recompute::kNone, Recompute::kNormalizations,
+                                             Recompute::kBlocks};
+
 constexpr const char* to_string(Recompute recompute) {
-  switch (recompute) {
-    case Recompute::kNone:
-      return "none";
-    case Recompute::kNormalizations:
-      return "normalizations";
-    case Recompute::kBlocks:
-      break;
-  }
-  return "blocks";
+  constexpr std::array kNames = {"none", "normalizations", "blocks"};
+  return kNames.at(static_cast<std::size_t>(recompute));
 }
 
 }  // namespace nn

@@ -76,12 +76,11 @@ std::optional<WeightCopy> WeightCopy::between(const memory::desc& from, const me
 }
 
 void WeightCopy::find_places(const memory::desc& from) {
-  const bool is_stem = blocks_of(from) == kStemTile;
   const auto ndims = static_cast<std::size_t>(from.data.ndims);
   // How many tiles there are along each axis.
   std::vector<std::int64_t> extents(from.data.padded_dims, from.data.padded_dims + ndims);
   extents[0] /= kColumns;
-  extents[1] = is_stem ? 1 : extents[1] / kColumns;
+  extents[1] /= rows_;
   std::int64_t tiles = 1;
   for (const std::int64_t extent : extents) tiles *= extent;
   places_.assign(static_cast<std::size_t>(tiles), 0);

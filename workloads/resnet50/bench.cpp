@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +27,7 @@ constexpr double kLearningRate = 0.1;
 
 /// The one of `all` that is called `name`.
 template <class Choice>
-Choice choice_of(const char* option, const std::string& name, std::initializer_list<Choice> all) {
+Choice choice_of(const char* option, const std::string& name, std::span<const Choice> all) {
   std::string names;
   for (const Choice one : all) {
     if (name == nn::to_string(one)) return one;
@@ -38,12 +38,12 @@ Choice choice_of(const char* option, const std::string& name, std::initializer_l
 }
 
 nn::Precision precision_of(const runner::BenchOptions& options) {
-  return choice_of("--precision", options.precision, {nn::Precision::kF32, nn::Precision::kBf16});
+  constexpr std::array kAll = {nn::Precision::kF32, nn::Precision::kBf16};
+  return choice_of<nn::Precision>("--precision", options.precision, kAll);
 }
 
 nn::Recompute recompute_of(const runner::BenchOptions& options) {
-  return choice_of("--recompute", options.recompute,
-                   {nn::Recompute::kNone, nn::Recompute::kNormalizations, nn::Recompute::kBlocks});
+  return choice_of<nn::Recompute>("--recompute", options.recompute, nn::kAllRecompute);
 }
 
 ModelConfig model_of(const runner::BenchOptions& options) {

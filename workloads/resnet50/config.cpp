@@ -103,13 +103,12 @@ TrainingConfig parse_training(const base::ObjectReader& in) {
   training.arithmetic.winograd_gradients = in.optional<bool>(
       "winograd_gradients", true,
       "f32: gradients of 3x3 convolutions by Winograd's transformation where that is faster");
+  std::vector<std::pair<std::string, nn::Recompute>> recompute;
+  for (const nn::Recompute one : nn::kAllRecompute) recompute.emplace_back(nn::to_string(one), one);
   training.recompute = in.choice<nn::Recompute>(
-      "recompute", training.recompute,
-      {{"none", nn::Recompute::kNone},
-       {"normalizations", nn::Recompute::kNormalizations},
-       {"blocks", nn::Recompute::kBlocks}},
+      "recompute", training.recompute, recompute,
       "what the backward pass makes again in place of keeping it: outputs of batch norms, which "
-      "costs next to nothing, or all within residual blocks, for the least memory");
+      "costs little, or all within residual blocks, for the least memory");
   if (!f32_layers.empty() && training.arithmetic.precision == nn::Precision::kF32) {
     throw base::ConfigError(in.where("f32_layers") + ": needs precision bf16");
   }

@@ -5,12 +5,29 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "workloads/nn/residual_network.h"
 
 namespace residual {
+
+/// What a training pass over `input` gives.
+struct PassResults {
+  std::vector<float> outputs, gradients;
+  bool operator==(const PassResults&) const = default;
+};
+inline PassResults training_pass(nn::Executor& executor, const Array& input,
+                                 bool accumulate = false) {
+  std::copy(input.begin(), input.end(), executor.input().begin());
+  executor.forward(nn::Mode::kTraining);
+  PassResults results;
+  results.outputs.assign(executor.outputs().begin(), executor.outputs().end());
+  std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
+  executor.backward(accumulate, nullptr);
+  const auto gradients = executor.parameters().all_gradients();
+  results.gradients.assign(gradients.begin(), gradients.end());
+  return results;
+}
 
 /// Gradients of two passes that are added are the sum of those of each.
 inline void expect_sum_of_passes(const std::vector<std::int64_t>& spatial, std::int64_t batch,
@@ -23,13 +40,8 @@ inline void expect_sum_of_passes(const std::vector<std::int64_t>& spatial, std::
   nn::Executor executor(net, options, device, nullptr);
   load(executor, net, test_parameters(net));
   const auto run = [&](std::uint64_t seed, bool accumulate) {
-    const Array input = noise(batch * net.shape(0).size(), 1.0, seed);
-    std::copy(input.begin(), input.end(), executor.input().begin());
-    executor.forward(nn::Mode::kTraining);
-    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
-    executor.backward(accumulate, nullptr);
-    return std::vector<float>(executor.parameters().all_gradients().begin(),
-                              executor.parameters().all_gradients().end());
+    return training_pass(executor, noise(batch * net.shape(0).size(), 1.0, seed), accumulate)
+        .gradients;
   };
   const std::vector<float> first = run(30, false);
   const std::vector<float> second = run(19, false);
@@ -64,28 +76,18 @@ inline void expect_same_bits_in_slices(const nn::Arithmetic& arithmetic) {
   const std::vector<Array> parameters = test_parameters(net);
   nn::Device device;
   const Array input = noise(10 * net.shape(0).size(), 1.0, 3);
-  std::vector<float> outputs, gradients;
+  PassResults reference;
   for (const std::int64_t slice : {10, 5, 3, 1}) {
     nn::ExecutorOptions options = options_for(10, 5);
     options.arithmetic = arithmetic;
     options.slice_samples = slice;
     nn::Executor executor(net, options, device, nullptr);
     load(executor, net, parameters);
-    std::copy_n(input.begin(), executor.input().size(), executor.input().begin());
-    executor.forward(nn::Mode::kTraining);
-    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
-    const std::vector<float> now(executor.outputs().begin(), executor.outputs().end());
-    executor.backward(false, nullptr);
-    if (outputs.empty()) {
-      outputs = now;
-      gradients.assign(executor.parameters().all_gradients().begin(),
-                       executor.parameters().all_gradients().end());
-    }
-    EXPECT_EQ(now, outputs) << slice;
-    const Array reference(gradients.begin(), gradients.end());
-    const auto all = executor.parameters().all_gradients();
-    EXPECT_LT(plain::relative_l2(std::vector<float>(all.begin(), all.end()), reference), 1e-5)
-        << slice;
+    const PassResults now = training_pass(executor, input);
+    if (reference.outputs.empty()) reference = now;
+    EXPECT_EQ(now.outputs, reference.outputs) << slice;
+    const Array gradients(reference.gradients.begin(), reference.gradients.end());
+    EXPECT_LT(plain::relative_l2(now.gradients, gradients), 1e-5) << slice;
   }
 }
 
@@ -99,34 +101,21 @@ inline void expect_copies_to_follow_updates(const nn::Arithmetic& arithmetic) {
   nn::Executor trained(net, options, device, nullptr), fresh(net, options, device, nullptr);
   load(trained, net, test_parameters(net));
   const Array input = noise(6 * net.shape(0).size(), 1.0, 3);
-  const auto pass = [&](nn::Executor& executor) {
-    std::copy(input.begin(), input.end(), executor.input().begin());
-    executor.forward(nn::Mode::kTraining);
-    std::vector<float> results(executor.outputs().begin(), executor.outputs().end());
-    std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
-    executor.backward(false, nullptr);
-    const auto gradients = executor.parameters().all_gradients();
-    results.insert(results.end(), gradients.begin(), gradients.end());
-    return results;
-  };
   if (base::usable_instruction_set() >= base::InstructionSet::kAvx512) {
     EXPECT_TRUE(trained.memory_bytes().contains("weights in other layouts"));
   }
-  const std::vector<float> before = pass(trained);
+  const PassResults before = training_pass(trained, input);
   for (const auto& optimizer : {nn::make_sgd({.momentum = 0.9}), nn::make_lars({})}) {
     optimizer->step(trained.parameters().views(), 0.1);
     for (std::size_t i = 0; i < net.parameters().size(); ++i) {
       const auto id = static_cast<nn::ParameterId>(i);
       fresh.parameters().write_weights(id, trained.parameters().read_weights(id));
     }
-    const std::vector<float> after = pass(trained);
-    EXPECT_NE(after, before);
-    EXPECT_EQ(after, pass(fresh));
+    const PassResults after = training_pass(trained, input);
+    EXPECT_FALSE(after == before);
+    EXPECT_TRUE(after == training_pass(fresh, input));
   }
 }
-
-constexpr std::array kAllRecompute = {nn::Recompute::kNone, nn::Recompute::kNormalizations,
-                                      nn::Recompute::kBlocks};
 
 /// What is made again has the bits of what was kept, and so have the gradients.
 inline void expect_same_bits_made_again(const nn::Arithmetic& arithmetic) {
@@ -135,27 +124,17 @@ inline void expect_same_bits_made_again(const nn::Arithmetic& arithmetic) {
   nn::Device device;
   const Array input = noise(10 * net.shape(0).size(), 1.0, 3);
   for (const std::int64_t slice : {10, 3}) {
-    std::vector<float> outputs, gradients;
-    for (const nn::Recompute recompute : kAllRecompute) {
+    PassResults kept;
+    for (const nn::Recompute recompute : nn::kAllRecompute) {
       nn::ExecutorOptions options = options_for(10, 5);
       options.arithmetic = arithmetic;
       options.slice_samples = slice;
       options.recompute = recompute;
       nn::Executor executor(net, options, device, nullptr);
       load(executor, net, parameters);
-      std::copy_n(input.begin(), executor.input().size(), executor.input().begin());
-      executor.forward(nn::Mode::kTraining);
-      const std::vector<float> now(executor.outputs().begin(), executor.outputs().end());
-      std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 0.5F);
-      executor.backward(false, nullptr);
-      const auto all = executor.parameters().all_gradients();
-      if (recompute == nn::Recompute::kNone) {
-        outputs = now;
-        gradients.assign(all.begin(), all.end());
-      }
-      EXPECT_EQ(now, outputs) << nn::to_string(recompute);
-      EXPECT_TRUE(std::equal(all.begin(), all.end(), gradients.begin()))
-          << nn::to_string(recompute);
+      const PassResults now = training_pass(executor, input);
+      if (recompute == nn::Recompute::kNone) kept = now;
+      EXPECT_TRUE(now == kept) << nn::to_string(recompute);
     }
   }
 }

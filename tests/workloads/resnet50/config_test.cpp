@@ -141,8 +141,7 @@ TEST(Resnet50Config, KnowsWhatIsMadeAgain) {
     return parse_config(base::ObjectReader(config, "small.json")).training.recompute;
   };
   EXPECT_EQ(recompute(), nn::Recompute::kNormalizations);
-  for (const nn::Recompute one :
-       {nn::Recompute::kNone, nn::Recompute::kNormalizations, nn::Recompute::kBlocks}) {
+  for (const nn::Recompute one : nn::kAllRecompute) {
     config["training"]["recompute"] = nn::to_string(one);
     EXPECT_EQ(recompute(), one);
   }
