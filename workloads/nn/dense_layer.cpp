@@ -162,7 +162,7 @@ DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
       rows_(batch_),
       src_stride_(direct() ? src_layout_.sample_stride : in_),
       dst_stride_(points_ * out_),
-      first_(operation.src == 0) {
+      first_(!planner.network().has_gradient(operation.src)) {
   if (direct() && src_layout_.sample_stride < in_) {
     throw base::ShapeError(operation.name + ": source samples overlap");
   }

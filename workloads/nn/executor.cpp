@@ -82,14 +82,15 @@ void Executor::plan(bool copies_weights) {
 void Executor::plan_forward(Planner& planner) {
   const auto& operations = network_.operations();
   layers_.resize(operations.size());
-  planner.at(0);
-  const auto dims = batch_dims(options_.batch, operations.front().dst);
-  planner.define_value(plain_desc(dims, planner.value_type()));
-  if (options_.arithmetic.precision != Precision::kF32) {
+  for (std::size_t i = 0; i < inputs(); ++i) {
+    planner.at(i);
+    const auto dims = batch_dims(options_.batch, operations[i].dst);
+    planner.define_value(plain_desc(dims, planner.value_type()));
+    if (i > 0 || options_.arithmetic.precision == Precision::kF32) continue;
     given_input_ = planner.temporary(static_cast<std::int64_t>(plain_desc(dims).get_size()), 0,
                                      "inputs as given");
   }
-  for (std::size_t i = 1; i < operations.size(); ++i) {
+  for (std::size_t i = inputs(); i < operations.size(); ++i) {
     planner.at(i);
     layers_[i] = make_layer(operations[i], planner);
   }
@@ -98,12 +99,21 @@ void Executor::plan_forward(Planner& planner) {
 void Executor::plan_backward(Planner& planner) {
   const auto& operations = network_.operations();
   output_gradient_ = planner.contribute_from_outside(last());
-  for (std::size_t i = operations.size(); i-- > 1;) {
+  for (std::size_t i = operations.size(); i-- > inputs();) {
     planner.at(i);
     if (planner.incoming().empty()) {
       throw base::ShapeError(operations[i].name + ": its value is used by nothing");
     }
     layers_[i]->plan_backward(planner);
+  }
+  input_gradients_.assign(inputs(), -1);
+  for (std::size_t i = 0; i < inputs(); ++i) {
+    if (!operations[i].wants_gradient) continue;
+    planner.at(i);
+    if (planner.incoming().size() != 1) {
+      throw base::ShapeError(operations[i].name + ": its gradient is wanted of one reader");
+    }
+    input_gradients_[i] = planner.incoming().front();
   }
 }
 
@@ -116,7 +126,7 @@ void Executor::bind(StatisticsExchange* exchange) {
                        options_.training ? &options_.groups : nullptr,
                        exchange};
   additions_.resize(operations.size());
-  for (std::size_t i = operations.size(); i-- > 1;) {
+  for (std::size_t i = operations.size(); i-- > inputs();) {
     layers_[i]->bind(arena);
     if (!options_.training) continue;
     planner_->at(i);
@@ -157,18 +167,15 @@ void Executor::add(const Addition& addition, const Samples& samples) const {
 }
 
 std::span<float> Executor::input() const {
-  return {at(given_input_ >= 0 ? given_input_ : planner_->value_place(0).buffer),
-          static_cast<std::size_t>(options_.batch * network_.shape(0).size())};
+  return {at(given_input_ >= 0 ? given_input_ : planner_->value_place(0).buffer), values(0)};
 }
 
 std::span<const float> Executor::outputs() const {
-  return {at(planner_->value_place(last()).buffer),
-          static_cast<std::size_t>(options_.batch * network_.shape(last()).size())};
+  return {at(planner_->value_place(last()).buffer), values(last())};
 }
 
 std::span<float> Executor::output_gradient() const {
-  return {at(output_gradient_),
-          static_cast<std::size_t>(options_.batch * network_.shape(last()).size())};
+  return {at(output_gradient_), values(last())};
 }
 
 std::vector<float> Executor::read_outputs() const {
@@ -187,7 +194,17 @@ void Executor::write_output_gradient(std::span<const float> plain) {
           planner_->value_desc(last()), at(output_gradient_));
 }
 
-void Executor::forward(Mode mode) {
+void Executor::announce_inputs(const PassSegment& segment, PassListener* listener) const {
+  for (const PassStep& step : segment.steps) {
+    const Operation& operation = network_.operations()[step.operation];
+    for (const ValueId value : {operation.src, operation.features.value_or(-1)}) {
+      if (value <= 0 || value >= static_cast<ValueId>(inputs())) continue;
+      if (network_.readers(value).front() == step.operation) listener->input_needed(value);
+    }
+  }
+}
+
+void Executor::forward(Mode mode, PassListener* listener) {
   if (mode != Mode::kInference && !options_.training) {
     throw base::Error(base::ExitCode::kInternal, "executor: built for inference alone");
   }
@@ -197,6 +214,7 @@ void Executor::forward(Mode mode) {
   }
   mode_ = mode;
   for (const PassSegment& segment : planner_->pass().forward()) {
+    if (listener != nullptr) announce_inputs(segment, listener);
     for_each_step(segment, &LayerSeconds::forward,
                   [&](const PassStep& step, const Samples& samples) {
                     Layer& layer = *layers_[step.operation];
@@ -208,7 +226,7 @@ void Executor::forward(Mode mode) {
   }
 }
 
-void Executor::backward(bool accumulate, BackwardListener* listener) {
+void Executor::backward(bool accumulate, PassListener* listener) {
   const auto& segments = planner_->pass().backward();
   for (std::size_t i = 0; i < segments.size(); ++i) {
     for_each_step(segments[i], &LayerSeconds::backward,
@@ -228,7 +246,16 @@ void Executor::backward(bool accumulate, BackwardListener* listener) {
         layers_[observed]->settle_gradient(accumulate);
       }
     }
-    if (listener != nullptr) listener->gradients_ready(ready_[i]);
+    if (listener == nullptr) continue;
+    for (std::size_t input = 0; input < inputs(); ++input) {
+      if (input_gradients_[input] < 0) continue;
+      const auto value = static_cast<ValueId>(input);
+      const std::size_t reader = network_.readers(value).front();
+      if (planner_->pass().of(reader).backward == static_cast<int>(i)) {
+        listener->input_gradient_ready(value);
+      }
+    }
+    listener->gradients_ready(ready_[i]);
   }
 }
 
@@ -256,21 +283,21 @@ std::int64_t Executor::forward_flops() const {
 std::int64_t Executor::training_flops() const {
   std::int64_t macs = 0;
   for (const Operation& operation : network_.operations()) {
-    // Forward, weights gradient and, but for the layer that reads the input, data gradient.
-    macs += network_.forward_macs(operation) * (operation.src == 0 ? 2 : 3);
+    macs += network_.training_macs(operation);
   }
   return 2 * options_.batch * macs;
 }
 
 std::int64_t Executor::reorders_per_step() const {
   std::int64_t reorders = 0;
-  for (std::size_t i = 1; i < layers_.size(); ++i) reorders += layers_[i]->reorders_per_step();
+  for (std::size_t i = inputs(); i < layers_.size(); ++i)
+    reorders += layers_[i]->reorders_per_step();
   return reorders;
 }
 
 std::vector<LayerFacts> Executor::layers() const {
   std::vector<LayerFacts> facts;
-  for (std::size_t i = 1; i < layers_.size(); ++i) {
+  for (std::size_t i = inputs(); i < layers_.size(); ++i) {
     const Operation& operation = network_.operations()[i];
     const LayerSeconds seconds = layer_seconds_.empty() ? LayerSeconds{} : layer_seconds_[i];
     facts.push_back({operation.name, layers_[i]->implementation(),
@@ -287,6 +314,7 @@ std::int64_t Executor::operand_bytes(const Operation& operation) const {
   const auto made = static_cast<ValueId>(&operation - network_.operations().data());
   std::int64_t bytes = bytes_of(operation.src) + bytes_of(made);
   if (operation.residual) bytes += bytes_of(*operation.residual);
+  if (operation.features) bytes += bytes_of(*operation.features);
   for (const ParameterId id : {operation.weights, operation.bias}) {
     if (id < 0) continue;
     bytes += static_cast<std::int64_t>(

@@ -19,12 +19,16 @@
 
 namespace nn {
 
-/// Told of the backward pass while it goes on, so that gradients can leave early.
-class BackwardListener {
+/// Told of passes while they go on, so that inputs can come late and gradients can leave early.
+class PassListener {
  public:
-  virtual ~BackwardListener() = default;
-  /// The first `floats` floats of Parameters::all_gradients() are final now. Called after each
-  /// segment of the pass.
+  virtual ~PassListener() = default;
+  /// Forward: the next operation is the first to read input `value`. Not called for the first.
+  virtual void input_needed(ValueId /*value*/) {}
+  /// Backward: input_gradient(value) is final.
+  virtual void input_gradient_ready(ValueId /*value*/) {}
+  /// Backward: the first `floats` floats of Parameters::all_gradients() are final now. Called after
+  /// each segment of the pass.
   virtual void gradients_ready(std::int64_t floats) = 0;
 };
 
@@ -59,10 +63,21 @@ class Executor {
            StatisticsExchange* exchange);
   ~Executor();
 
-  /// [batch, C, spatial...] plain row-major: fill before forward().
+  /// The first input [batch, C, spatial...] plain row-major: fill before forward().
   std::span<float> input() const;
-  /// The last value where it is a vector per sample: [batch, outputs]; valid until the next
-  /// forward().
+  /// Another one, of T as precision() says: fill before it is needed (PassListener).
+  template <class T>
+  std::span<T> input(ValueId value) const {
+    return {at<T>(planner_->value_place(value).buffer), values(value)};
+  }
+  /// d loss / d input of one that wants it, until the next forward(); T as precision() says.
+  template <class T>
+  std::span<const T> input_gradient(ValueId value) const {
+    return {at<T>(input_gradients_.at(static_cast<std::size_t>(value))), values(value)};
+  }
+  Precision precision() const { return options_.arithmetic.precision; }
+  /// The last value where it is a vector per sample: [batch, outputs]; valid until the next pass,
+  /// forward or backward.
   std::span<const float> outputs() const;
   /// d loss / d outputs of such: fill before backward(); keeps its content only until then.
   std::span<float> output_gradient() const;
@@ -70,10 +85,10 @@ class Executor {
   /// spatial...].
   std::vector<float> read_outputs() const;
   void write_output_gradient(std::span<const float> plain);
-  void forward(Mode mode);
+  void forward(Mode mode, PassListener* listener = nullptr);
   /// Fills the gradients of the last forward pass, which was not kInference; listener may be null.
   /// With `accumulate`, adds to them. Once for each forward pass, whose activations it overwrites.
-  void backward(bool accumulate, BackwardListener* listener);
+  void backward(bool accumulate, PassListener* listener);
 
   Parameters& parameters() { return *parameters_; }
   const Parameters& parameters() const { return *parameters_; }
@@ -120,6 +135,11 @@ class Executor {
   void plan_backward(Planner& planner);
   void bind(StatisticsExchange* exchange);
   std::int64_t operand_bytes(const Operation& operation) const;
+  std::size_t inputs() const { return static_cast<std::size_t>(network_.inputs()); }
+  std::size_t values(ValueId value) const {
+    return static_cast<std::size_t>(options_.batch * network_.shape(value).size());
+  }
+  void announce_inputs(const PassSegment& segment, PassListener* listener) const;
   ValueId last() const { return static_cast<ValueId>(network_.operations().size()) - 1; }
   template <class T = float>
   T* at(BufferId buffer) const {
@@ -132,7 +152,7 @@ class Executor {
   const Kernels& kernels_;
   Device& device_;
   std::unique_ptr<Planner> planner_;
-  std::vector<std::unique_ptr<Layer>> layers_;  ///< layers_[0] (the input) is null
+  std::vector<std::unique_ptr<Layer>> layers_;  ///< those of inputs are null
   std::unique_ptr<Parameters> parameters_;
   RunningStatistics statistics_;
   AlignedFloats block_;
@@ -140,6 +160,7 @@ class Executor {
   std::vector<std::int64_t> ready_;  ///< gradient floats final after a segment's backward
   Mode mode_ = Mode::kInference;     ///< of the last forward pass
   BufferId output_gradient_ = -1;
+  std::vector<BufferId> input_gradients_;    ///< of each input; -1: not wanted
   BufferId given_input_ = -1;                ///< floats, where the first value is none; else -1
   std::vector<LayerSeconds> layer_seconds_;  ///< empty: not timed
 };

@@ -83,6 +83,32 @@ struct ColumnKernels {
   void (*fill_rows)(T* dst, const Column& column, const float* value);
 };
 
+/// A sample's feature vectors: the first apart from the others, which stand side by side.
+struct FeatureShape {
+  std::int64_t count = 0, width = 0;
+  /// Floats that kernels work in.
+  std::int64_t scratch_floats() const {
+    const std::int64_t vectors = (count + 15) / 16 * 16, numbers = (width + 15) / 16 * 16;
+    return 2 * vectors * numbers + width + vectors * vectors + 16;
+  }
+};
+
+/// Kernels between the layers of perceptrons, on values of one type; arithmetic in float.
+template <class T>
+struct FeatureKernels {
+  /// dst [width + count (count - 1) / 2]: src, then products of pairs (1,0), (2,0), (2,1) ...
+  void (*interact)(const T* src, const T* features, const FeatureShape& shape, T* dst,
+                   float* scratch);
+  /// Writes the gradients of src and features.
+  void (*interact_backward)(const T* src, const T* features, const T* diff_dst,
+                            const FeatureShape& shape, T* diff_src, T* diff_features,
+                            float* scratch);
+  /// masked_diff = diff_dst where dst is above 0, else 0; with dst null all of it counts and
+  /// nothing is written. sums [columns] = sums over rows of what counts.
+  void (*mask_rows)(const T* dst, const T* diff_dst, T* masked_diff, std::int64_t rows,
+                    std::int64_t columns, float* sums);
+};
+
 /// A tile of weights [rows][16] in other orders.
 struct WeightTiles {
   /// 16 rows to [16][rows].
@@ -112,8 +138,18 @@ struct Kernels {
   /// dst [count] = src, rounded to the nearest, ties to even; what is no number stays none.
   void (*round_to_bf16)(const float* src, Bf16* dst, std::int64_t count);
   WeightTiles weight_tiles;
+  FeatureKernels<float> f32_features;
+  FeatureKernels<Bf16> bf16_features;
   Bf16Products bf16_products = {};
 
+  template <class T>
+  const FeatureKernels<T>& features() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return f32_features;
+    } else {
+      return bf16_features;
+    }
+  }
   template <class T>
   const ColumnKernels<T>& on() const {
     if constexpr (std::is_same_v<T, float>) {

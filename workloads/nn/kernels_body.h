@@ -5,6 +5,7 @@
 #pragma once
 
 #include "workloads/nn/kernels.h"
+#include "workloads/nn/kernels_interaction.h"
 #include "workloads/nn/kernels_lanes.h"
 #include "workloads/nn/kernels_tiles.h"
 
@@ -321,14 +322,6 @@ void gradient_frozen(const T* src, const GradientSource<T>& gradient, T* diff_sr
       FrozenBody<T>{src, gradient, diff_src, diff_residual, column, mean, slope, sum, product});
 }
 
-/// Calls use(place, width) for all of [0, count), 16 at a time.
-template <class Use>
-void for_each_piece(std::int64_t count, const Use& use) {
-  std::int64_t at = 0;
-  for (; at + kLanes <= count; at += kLanes) use(Full(), at, kLanes);
-  if (at < count) use(Partial(), at, static_cast<int>(count - at));
-}
-
 template <class T>
 void accumulate(T* dst, const T* src, std::int64_t count) {
   for_each_piece(count, [&](auto access, std::int64_t at, int width) {
@@ -389,10 +382,15 @@ constexpr ColumnKernels<T> kColumns = {moments<T>,        normalize<T>,       gr
                                        gradient_apply<T>, gradient_frozen<T>, accumulate<T>,
                                        row_mean<T>,       fill_rows<T>};
 
+template <class T>
+constexpr FeatureKernels<T> kFeatures = {interact<T>, interact_backward<T>, mask_rows<T>};
+
 constexpr Kernels kTable = {kColumns<float>,
                             kColumns<Bf16>,
                             round_to_bf16,
                             {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
+                            kFeatures<float>,
+                            kFeatures<Bf16>,
                             {}};
 
 }  // namespace

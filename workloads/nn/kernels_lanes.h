@@ -102,6 +102,14 @@ struct Partial {
   }
 };
 
+/// Calls use(place, width) for all of [0, count), 16 at a time.
+template <class Use>
+void for_each_piece(std::int64_t count, const Use& use) {
+  std::int64_t at = 0;
+  for (; at + kLanes <= count; at += kLanes) use(Full(), at, kLanes);
+  if (at < count) use(Partial(), at, static_cast<int>(count - at));
+}
+
 /// What a load would give where `value` was stored.
 inline Lanes as_stored(const float* /*where*/, const Lanes& value) { return value; }
 inline Lanes as_stored(const Bf16* /*where*/, const Lanes& value) {

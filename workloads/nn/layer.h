@@ -236,12 +236,16 @@ class Layer {
 };
 
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner);
-/// Whether it is made of matrix products over all samples of a pass.
+/// Whether it takes all samples of a pass at once: matrix products.
 bool is_dense(const Network& network, const Operation& operation, Precision precision);
 
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner);
-/// Convolutions that give few points per channel, and fully connected layers: matrix products.
+/// Convolutions that give few points per channel, and fully connected layers behind layers of
+/// points: matrix products, which give a sample the same bits in a batch of any size.
 std::unique_ptr<Layer> make_dense(const Operation& operation, Planner& planner);
+/// Fully connected layers of perceptrons: as fast as the library's layouts make them.
+std::unique_ptr<Layer> make_inner_product(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_interaction(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_global_average_pool(const Operation& operation, Planner& planner);

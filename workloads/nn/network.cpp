@@ -95,6 +95,7 @@ std::vector<std::size_t> Network::readers(ValueId value) const {
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     if (operations_[i].src == value) readers.push_back(i);
     if (operations_[i].residual == value) readers.push_back(i);
+    if (operations_[i].features == value) readers.push_back(i);
   }
   return readers;
 }
@@ -112,11 +113,25 @@ ParameterId Network::add_parameter(ParameterSpec spec) {
   return static_cast<ParameterId>(parameters_.size()) - 1;
 }
 
-ValueId Network::input(const SampleShape& shape) {
-  require(operations_.empty(), "input", "one input, first", "another");
+std::int64_t Network::inputs() const {
+  const auto is_input = [](const Operation& operation) {
+    return operation.kind == OperationKind::kInput;
+  };
+  return std::find_if_not(operations_.begin(), operations_.end(), is_input) - operations_.begin();
+}
+
+bool Network::has_gradient(ValueId value) const {
+  const Operation& maker = operations_.at(static_cast<std::size_t>(value));
+  return maker.kind != OperationKind::kInput || maker.wants_gradient;
+}
+
+ValueId Network::input(const SampleShape& shape, InputGradient gradient) {
+  require(inputs() == static_cast<std::int64_t>(operations_.size()), "input",
+          "inputs before other operations", "one behind " + std::to_string(operations_.size()));
   require(shape.size() > 0, "input", "positive extents", to_text(shape));
   Operation operation;
   operation.name = "input";
+  operation.wants_gradient = gradient == InputGradient::kWanted;
   operation.dst = shape;
   return append(std::move(operation));
 }
@@ -183,10 +198,26 @@ ValueId Network::fully_connected(ValueId src, const FullyConnectedSpec& spec) {
   operation.kind = OperationKind::kFullyConnected;
   operation.name = spec.name;
   operation.src = src;
+  operation.relu = spec.relu;
   operation.dst = {spec.outputs, {}};
   operation.weights =
       add_parameter({spec.name + ".weight", {spec.outputs, in.channels}, spec.weights, true});
   operation.bias = add_parameter({spec.name + ".bias", {spec.outputs}, spec.bias, false});
+  return append(std::move(operation));
+}
+
+ValueId Network::dot_interaction(ValueId src, ValueId features) {
+  const SampleShape in = shape(src), others = shape(features);
+  require(in.spatial.empty(), "dot_interaction", "a vector", to_text(in));
+  require(others.spatial.empty() && others.channels % in.channels == 0, "dot_interaction",
+          fmt::format("whole features of {} channels", in.channels), to_text(others));
+  Operation operation;
+  operation.kind = OperationKind::kDotInteraction;
+  operation.name = "dot_interaction";
+  operation.src = src;
+  operation.features = features;
+  const std::int64_t count = 1 + others.channels / in.channels;
+  operation.dst = {in.channels + count * (count - 1) / 2, {}};
   return append(std::move(operation));
 }
 
@@ -197,11 +228,20 @@ std::int64_t Network::parameter_count() const {
 }
 
 std::int64_t Network::forward_macs(const Operation& operation) const {
+  if (operation.kind == OperationKind::kDotInteraction) {
+    const std::int64_t channels = shape(operation.src).channels;
+    return (operation.dst.channels - channels) * channels;
+  }
   if (operation.kind != OperationKind::kConvolution &&
       operation.kind != OperationKind::kFullyConnected) {
     return 0;
   }
   return parameters_[static_cast<std::size_t>(operation.weights)].count() * operation.dst.points();
+}
+
+std::int64_t Network::training_macs(const Operation& operation) const {
+  // Of a product's two operands each has a gradient of as much work, if anybody wants it.
+  return forward_macs(operation) * (operation.src < 0 || has_gradient(operation.src) ? 3 : 2);
 }
 
 std::int64_t Network::forward_macs() const {

@@ -57,7 +57,8 @@ enum class OperationKind {
   kBatchNorm,
   kMaxPool,
   kGlobalAveragePool,
-  kFullyConnected
+  kFullyConnected,
+  kDotInteraction
 };
 
 /// One operation; only the members of its kind are set.
@@ -66,12 +67,14 @@ struct Operation {
   std::string name;
   ValueId src = -1;
   std::optional<ValueId> residual;  ///< batch norm: added before the ReLU
+  std::optional<ValueId> features;  ///< dot interaction: the features beside src, [count * src's]
   std::vector<std::int64_t> kernel, stride;
   Padding padding;
   ParameterId weights = -1, bias = -1;  ///< batch norm: gamma and beta
   int statistics = -1;                  ///< batch norm: index into Network::statistics()
   double epsilon = 0.0, momentum = 0.0;
   bool relu = false;
+  bool wants_gradient = false;  ///< input: the backward pass tells d loss / d input, too
   SampleShape dst;
 };
 
@@ -102,13 +105,17 @@ struct FullyConnectedSpec {
   std::string name;
   std::int64_t outputs = 0;
   Initializer weights, bias;
+  bool relu = false;  ///< needs a source that is an input, fully connected or an interaction
 };
+
+enum class InputGradient { kNone, kWanted };
 
 /// Builder and result. Every call appends one operation and returns its value; shapes are checked
 /// (ShapeError).
 class Network {
  public:
-  ValueId input(const SampleShape& shape);
+  /// All inputs come before the other operations.
+  ValueId input(const SampleShape& shape, InputGradient gradient = InputGradient::kNone);
   /// dst = src * weights; weights [C_out, C_in, K...]; dst extent (in + begin + end - K) / stride +
   /// 1 per axis.
   ValueId convolution(ValueId src, const ConvolutionSpec& spec);
@@ -118,13 +125,22 @@ class Network {
   ValueId max_pool(ValueId src, const PoolSpec& spec);
   /// Mean over the spatial extents: [C, ...] -> [C].
   ValueId global_average_pool(ValueId src);
-  /// dst = weights src + bias; weights [outputs, C].
+  /// dst = relu?(weights src + bias); weights [outputs, C].
   ValueId fully_connected(ValueId src, const FullyConnectedSpec& spec);
+  /// Products of pairs of vectors: with x_0 = src [C] and x_1 ... x_F-1 = features [(F-1) C], dst
+  /// is src, then x_i . x_j of all j < i, row by row: (1,0), (2,0), (2,1), (3,0) ...; [C +
+  /// F(F-1)/2]. Source: Naumov et al., arXiv:1906.00091, interaction "dot" without
+  /// self-interaction.
+  ValueId dot_interaction(ValueId src, ValueId features);
 
   const std::vector<Operation>& operations() const { return operations_; }
   const std::vector<ParameterSpec>& parameters() const { return parameters_; }
   const std::vector<StatisticsSpec>& statistics() const { return statistics_; }
   const SampleShape& shape(ValueId value) const;
+  /// The first values, which are given from outside.
+  std::int64_t inputs() const;
+  /// Whether the backward pass tells d loss / d value.
+  bool has_gradient(ValueId value) const;
   /// The operations that read `value`, in order; one that reads it twice is there twice.
   std::vector<std::size_t> readers(ValueId value) const;
   std::int64_t parameter_count() const;
@@ -132,6 +148,8 @@ class Network {
   std::int64_t forward_macs() const;
   /// Those of one operation.
   std::int64_t forward_macs(const Operation& operation) const;
+  /// Those of its forward and backward passes: gradients of weights, and of sources where wanted.
+  std::int64_t training_macs(const Operation& operation) const;
 
  private:
   ValueId append(Operation operation);

@@ -97,6 +97,8 @@ std::int64_t SegmentBuilder::slice_count() const {
     results.insert(static_cast<ValueId>(step.operation));
     if (backward) gradients.insert(operation.src);
     if (operation.residual) results.insert(*operation.residual);
+    if (operation.features) values.insert(*operation.features);
+    if (operation.features && backward) gradients.insert(*operation.features);
     if (backward && operation.weights >= 0) {
       const auto& weights = network_.parameters()[static_cast<std::size_t>(operation.weights)];
       weights_bytes =
@@ -160,8 +162,13 @@ class BackwardBuilder {
   void need_sources(std::size_t operation) {
     const Operation& what = network_.operations()[operation];
     if (what.kind == OperationKind::kConvolution || what.kind == OperationKind::kFullyConnected ||
-        what.kind == OperationKind::kBatchNorm) {
+        what.kind == OperationKind::kBatchNorm || what.kind == OperationKind::kDotInteraction) {
       need(what.src);
+    }
+    if (what.features) need(*what.features);
+    // Which of its values passed the ReLU.
+    if (what.kind == OperationKind::kFullyConnected && what.relu) {
+      need(static_cast<ValueId>(operation));
     }
   }
   void need(ValueId value);
@@ -226,7 +233,7 @@ void PassPlan::plan_forward(const Network& network, const PassOptions& options) 
   const auto& operations = network.operations();
   SegmentBuilder builder(network, options, Direction::kForward);
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (i > 0) {
+    if (operations[i].kind != OperationKind::kInput) {
       builder.begin_run(i);
       builder.add(Work::kRun, i);
     }
@@ -244,19 +251,21 @@ void PassPlan::plan_backward(const Network& network, const PassOptions& options)
   const auto& operations = network.operations();
   // The first operation that reads a value is the last one to give a part of its gradient.
   std::vector<std::vector<std::size_t>> completed_by(operations.size());
-  for (std::size_t value = operations.size(); value-- > 1;) {
+  const auto inputs = static_cast<std::size_t>(network.inputs());
+  for (std::size_t value = operations.size(); value-- > inputs;) {
     const std::vector<std::size_t> readers = network.readers(static_cast<ValueId>(value));
     if (!readers.empty()) completed_by[readers.front()].push_back(value);
   }
   BackwardBuilder builder(network, options, of_);
   builder.complete(operations.size() - 1);
-  for (std::size_t i = operations.size(); i-- > 1;) {
+  for (std::size_t i = operations.size(); i-- > inputs;) {
     builder.run(i);
     for (const std::size_t value : completed_by[i]) builder.complete(value);
   }
-  of_[0].backward = builder.segment();
+  // What is given and told from outside stays until the pass is over.
+  for (std::size_t i = 0; i < inputs; ++i) of_[i].backward = builder.segment();
   backward_ = builder.finish();
-  for (std::size_t i = 1; i + 1 < operations.size(); ++i) {
+  for (std::size_t i = inputs; i + 1 < operations.size(); ++i) {
     of_[i].passes = passes(network, i) && !(options.training && builder.is_kept(i));
   }
 }

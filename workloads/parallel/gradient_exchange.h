@@ -25,7 +25,7 @@ namespace parallel {
 /// on every node; what the other pieces hold means nothing. Accounts for its time.
 /// Source: bucketed exchange behind the backward pass, and updates shared out between those who own
 /// the sums: Sridharan et al., arXiv:1801.08030.
-class GradientExchange final : public nn::BackwardListener {
+class GradientExchange final : public nn::PassListener {
  public:
   /// Collective. gradients[r] is the block of rank r of `node` (the ranks that see each other's
   /// memory; maybe this one alone). All outlive this. piece_floats: 0 chooses; else a multiple of

@@ -352,7 +352,7 @@ runner::StepCost ResNet50::step_cost() const {
       split_.slices[static_cast<std::size_t>(around_.world.rank())].count * split_.accumulation;
   std::int64_t macs = 0;
   for (const nn::Operation& operation : network_.operations()) {
-    macs += network_.forward_macs(operation) * (operation.src == 0 ? 2 : 3);
+    macs += network_.training_macs(operation);
   }
   return {samples, 2 * macs * samples,
           network_.parameter_count() * static_cast<std::int64_t>(sizeof(float))};

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "workloads/nn/plain_interaction.h"
+
 namespace plain {
 namespace {
 
@@ -202,11 +204,17 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
   }
 }
 
-/// Rounds all of `values` where the options ask for it and `op` makes activations, not a vector.
-void store(const Operation& op, const Options& options, Array& values) {
-  const bool is_vector =
-      op.kind == OperationKind::kGlobalAveragePool || op.kind == OperationKind::kFullyConnected;
-  if (options.rounded == nullptr || is_vector) return;
+/// Whether what `op` makes is stored as floats at any precision: what a classifier or a loss reads.
+bool makes_floats(const Network& net, const Operation& op) {
+  if (op.kind == OperationKind::kGlobalAveragePool) return true;
+  if (op.kind != OperationKind::kFullyConnected) return false;
+  const Operation& maker = net.operations()[static_cast<std::size_t>(op.src)];
+  return maker.kind == OperationKind::kGlobalAveragePool || &op == &net.operations().back();
+}
+
+/// Rounds all of `values`, made by `op` or their gradient, where the options ask for it.
+void store(const Network& net, const Operation& op, const Options& options, Array& values) {
+  if (options.rounded == nullptr || makes_floats(net, op)) return;
   for (double& value : values) value = options.rounded(value);
 }
 
@@ -229,12 +237,15 @@ class Parts {
   Parts(const Network& net, const Operation& op, const Options& options, Pass& pass)
       : net_(net), options_(options), pass_(pass), src_(zeros(op.src)) {
     if (op.residual) residual_ = zeros(*op.residual);
+    if (op.features) features_ = zeros(*op.features);
   }
   Array& src() { return src_; }
   Array* residual() { return residual_.empty() ? nullptr : &residual_; }
+  Array& features() { return features_; }
   void add(const Operation& op) {
     add(op.src, src_);
     if (op.residual) add(*op.residual, residual_);
+    if (op.features) add(*op.features, features_);
   }
 
  private:
@@ -243,13 +254,13 @@ class Parts {
   }
   void add(nn::ValueId value, Array& part) {
     const auto maker = static_cast<std::size_t>(value);
-    store(net_.operations()[maker], options_, part);
+    store(net_, net_.operations()[maker], options_, part);
     for (std::size_t i = 0; i < part.size(); ++i) pass_.value_gradients[maker][i] += part[i];
   }
   const Network& net_;
   const Options& options_;
   Pass& pass_;
-  Array src_, residual_;
+  Array src_, residual_, features_;
 };
 
 }  // namespace
@@ -261,9 +272,12 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
     pass.running_mean.emplace_back(static_cast<std::size_t>(s.channels), 0.0);
     pass.running_variance.emplace_back(static_cast<std::size_t>(s.channels), 0.9);
   }
-  pass.values.push_back(input);
-  store(net.operations().front(), options, pass.values.back());
-  for (std::size_t i = 1; i < net.operations().size(); ++i) {
+  const auto inputs = static_cast<std::size_t>(net.inputs());
+  for (std::size_t i = 0; i < inputs; ++i) {
+    pass.values.push_back(i == 0 ? input : options.later_inputs.at(i - 1));
+    store(net, net.operations()[i], options, pass.values.back());
+  }
+  for (std::size_t i = inputs; i < net.operations().size(); ++i) {
     const Operation& op = net.operations()[i];
     const Array& src = pass.values[static_cast<std::size_t>(op.src)];
     Array dst(static_cast<std::size_t>(options.batch * op.dst.size()), 0.0);
@@ -275,6 +289,10 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
           at(dst, e) += at(parameter(parameters, op.bias), e % op.dst.channels);
         }
       }
+      for (double& value : dst) value = op.relu && value < 0.0 ? 0.0 : value;
+    } else if (op.kind == OperationKind::kDotInteraction) {
+      interaction(net, op, src, pass.values[static_cast<std::size_t>(*op.features)], options.batch,
+                  dst);
     } else if (op.kind == OperationKind::kMaxPool) {
       max_pool(net, op, src, options.batch, dst, winners);
     } else if (op.kind == OperationKind::kGlobalAveragePool) {
@@ -287,7 +305,7 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
           op.residual ? &pass.values[static_cast<std::size_t>(*op.residual)] : nullptr;
       batch_norm(op, parameters, options, src, residual, dst, pass);
     }
-    if (!is_made_where_added(net, i)) store(op, options, dst);
+    if (!is_made_where_added(net, i)) store(net, op, options, dst);
     pass.values.push_back(std::move(dst));
   }
   return pass;
@@ -301,11 +319,16 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
   pass.value_gradients.clear();
   for (const Array& value : pass.values) pass.value_gradients.emplace_back(value.size(), 0.0);
   pass.value_gradients.back() = upstream;
-  for (std::size_t i = net.operations().size(); i-- > 1;) {
+  for (std::size_t i = net.operations().size(); i-- > static_cast<std::size_t>(net.inputs());) {
     const Operation& op = net.operations()[i];
     const Array& src = pass.values[static_cast<std::size_t>(op.src)];
     // A batch norm adds up the parts of its gradient on the way; for others the sum is stored.
-    if (op.kind != OperationKind::kBatchNorm) store(op, options, pass.value_gradients[i]);
+    if (op.kind != OperationKind::kBatchNorm) store(net, op, options, pass.value_gradients[i]);
+    if (op.kind == OperationKind::kFullyConnected && op.relu) {
+      for (std::size_t e = 0; e < pass.values[i].size(); ++e) {
+        if (pass.values[i][e] <= 0.0) pass.value_gradients[i][e] = 0.0;
+      }
+    }
     const Array& diff_dst = pass.value_gradients[i];
     Parts parts(net, op, options, pass);
     Array& diff_src = parts.src();
@@ -320,6 +343,9 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
         at(pass.parameter_gradients[static_cast<std::size_t>(op.bias)], e % op.dst.channels) +=
             at(diff_dst, e);
       }
+    } else if (op.kind == OperationKind::kDotInteraction) {
+      interaction_backward(net, op, src, pass.values[static_cast<std::size_t>(*op.features)],
+                           options.batch, diff_dst, diff_src, parts.features());
     } else if (op.kind == OperationKind::kMaxPool) {
       Array dst(pass.values[i].size());
       std::vector<std::int64_t> winners;

@@ -30,6 +30,7 @@ struct Options {
   /// What activations of layers with points, and every part of their gradients, are rounded to when
   /// they are stored; null: not at all. Weights are rounded by the caller.
   double (*rounded)(double) = nullptr;
+  std::vector<Array> later_inputs = {};  ///< of the inputs behind the first
 };
 
 /// Forward pass.

@@ -1,0 +1,238 @@
+// Fully connected layers of perceptrons, by oneDNN's inner products, with the ReLU behind them.
+// Hides primitive descriptors, and how gradients pass the ReLU and become those of the bias.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runner/base/error.h"
+#include "workloads/nn/layer.h"
+#include "workloads/nn/sliced_primitive.h"
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+/// Rows whose gradients are added up in float, before the sums of all such are.
+constexpr std::int64_t kSumRows = 64;
+
+class InnerProductLayer final : public Layer {
+ public:
+  InnerProductLayer(const Operation& operation, Planner& planner);
+  void plan_backward(Planner& planner) override {
+    translated(what(), [&] { plan_gradients(planner); });
+  }
+  void bind(const Arena& arena) override;
+  void forward(Mode /*mode*/, const Samples& samples) override { forward_.run(samples); }
+  void backward(bool accumulate, const Samples& samples) override;
+  std::int64_t reorders_per_step() const override {
+    return forward_.reorders() + data_gradient_.reorders() + weights_gradient_.reorders();
+  }
+  std::string implementation() const override { return forward_.implementation(); }
+
+ private:
+  std::string what() const {
+    return fmt::format("fully connected {} ({} -> {}, batch {})", operation_.name, in_, out_,
+                       batch_);
+  }
+  memory::desc src_desc() const { return plain_desc({batch_, in_}, compute_); }
+  memory::desc any_weights(memory::data_type type) const { return any_desc({out_, in_}, type); }
+  memory::desc products_desc() const { return plain_desc({batch_, out_}, compute_); }
+  dnnl::inner_product_forward::primitive_desc forward_desc(const memory::desc& weights) const;
+  dnnl::inner_product_backward_data::primitive_desc data_desc() const;
+  dnnl::inner_product_backward_weights::primitive_desc weights_desc() const;
+  void plan_forward(Planner& planner);
+  void plan_gradients(Planner& planner);
+  template <class T>
+  void mask_and_sum(bool accumulate);
+  void sum_bias(bool accumulate);
+
+  const Operation operation_;
+  Device& device_;
+  const Kernels& kernels_;
+  const std::int64_t batch_, in_, out_;
+  const memory::data_type compute_, dst_type_;
+  const bool training_, has_data_gradient_;
+  memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
+  SlicedPrimitive forward_, data_gradient_, weights_gradient_;
+  GradientTarget weights_target_, bias_target_;
+  BufferId src_buffer_ = -1, dst_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1,
+           rounded_buffer_ = -1, sums_buffer_ = -1;
+  const void* dst_ = nullptr;
+  void* diff_dst_ = nullptr;
+  Bf16* rounded_ = nullptr;  ///< the gradient as products read it, where that is not diff_dst_
+  float* sums_ = nullptr;    ///< of rows, [pieces, out]
+};
+
+/// The last value is what a loss reads: floats.
+memory::data_type dst_type(const Planner& planner) {
+  const bool is_last =
+      planner.made() + 1 == static_cast<ValueId>(planner.network().operations().size());
+  return is_last ? memory::data_type::f32 : planner.value_type();
+}
+
+InnerProductLayer::InnerProductLayer(const Operation& operation, Planner& planner)
+    : operation_(operation),
+      device_(planner.device()),
+      kernels_(planner.kernels()),
+      batch_(planner.batch()),
+      in_(planner.network().shape(operation.src).channels),
+      out_(operation.dst.channels),
+      compute_(planner.value_type()),
+      dst_type_(dst_type(planner)),
+      training_(planner.training()),
+      has_data_gradient_(planner.network().has_gradient(operation.src)) {
+  translated(what(), [&] { plan_forward(planner); });
+}
+
+dnnl::inner_product_forward::primitive_desc InnerProductLayer::forward_desc(
+    const memory::desc& weights) const {
+  const auto kind =
+      training_ ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+  dnnl::primitive_attr attributes = user_scratchpad();
+  if (operation_.relu) {
+    dnnl::post_ops after;
+    after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+    attributes.set_post_ops(after);
+  }
+  return {{kind, src_desc(), weights, plain_desc({out_}), plain_desc({batch_, out_}, dst_type_)},
+          attributes,
+          device_.engine};
+}
+
+dnnl::inner_product_backward_data::primitive_desc InnerProductLayer::data_desc() const {
+  return {{src_desc(), any_weights(compute_), products_desc()},
+          user_scratchpad(),
+          device_.engine,
+          forward_desc(any_weights(compute_))};
+}
+
+dnnl::inner_product_backward_weights::primitive_desc InnerProductLayer::weights_desc() const {
+  return {{src_desc(), any_weights(memory::data_type::f32), products_desc()},
+          user_scratchpad(),
+          device_.engine,
+          forward_desc(any_weights(compute_))};
+}
+
+void InnerProductLayer::plan_forward(Planner& planner) {
+  if (planner.value_desc(operation_.src) != src_desc()) {
+    throw base::ShapeError(operation_.name + ": its source is not plain rows");
+  }
+  memory::desc wanted = any_weights(compute_);
+  if (!training_) {
+    weights_desc_ = compute_ == memory::data_type::f32 ? forward_desc(wanted).weights_desc()
+                                                       : plain_desc({out_, in_});
+  } else {
+    // In the layout that their gradient has; floats are read in it, too.
+    weights_desc_ = weights_desc().diff_weights_desc();
+    if (compute_ == memory::data_type::f32) wanted = weights_desc_;
+  }
+  planner.use_value(operation_.src, true);
+  planner.define_value(plain_desc({batch_, out_}, dst_type_));
+  if (training_ && operation_.relu) planner.use_value(planner.made(), true);
+  planner.set_parameter_desc(operation_.weights, weights_desc_);
+  planner.set_parameter_desc(operation_.bias, plain_desc({out_}));
+  src_buffer_ = planner.value_place(operation_.src).buffer;
+  dst_buffer_ = planner.value_place(planner.made()).buffer;
+  forward_.plan(planner, {batch_, 1}, planner.forward_moment(),
+                [&](std::int64_t /*samples*/) { return forward_desc(wanted); },
+                {{DNNL_ARG_SRC, src_desc()},
+                 {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
+                 {DNNL_ARG_BIAS, plain_desc({out_}), Extent::kWhole, false, operation_.bias},
+                 {DNNL_ARG_DST, plain_desc({batch_, out_}, dst_type_), Extent::kPass, true}});
+}
+
+void InnerProductLayer::plan_gradients(Planner& planner) {
+  const int moment = planner.backward_moment();
+  diff_dst_buffer_ = planner.incoming().front();
+  if (dst_type_ != compute_) {
+    rounded_buffer_ = planner.temporary(batch_ * out_ * static_cast<std::int64_t>(sizeof(Bf16)),
+                                        moment, "activation gradients");
+  }
+  sums_buffer_ = planner.temporary(
+      (batch_ + kSumRows - 1) / kSumRows * out_ * static_cast<std::int64_t>(sizeof(float)), moment,
+      "scratchpads");
+  weights_gradient_.plan(planner, {batch_, 1}, moment,
+                         [this](std::int64_t /*samples*/) { return weights_desc(); },
+                         {{DNNL_ARG_SRC, src_desc()},
+                          {DNNL_ARG_DIFF_DST, products_desc()},
+                          {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, Extent::kWhole, true}});
+  weights_target_.plan(planner, static_cast<std::int64_t>(weights_desc_.get_size()));
+  bias_target_.plan(planner, out_ * static_cast<std::int64_t>(sizeof(float)));
+  if (!has_data_gradient_) return;
+  data_gradient_.plan(planner, {batch_, 1}, moment,
+                      [this](std::int64_t /*samples*/) { return data_desc(); },
+                      {{DNNL_ARG_DIFF_DST, products_desc()},
+                       {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
+                       {DNNL_ARG_DIFF_SRC, src_desc(), Extent::kPass, true}});
+  diff_src_buffer_ = planner.contribute(operation_.src);
+}
+
+void InnerProductLayer::bind(const Arena& arena) {
+  void* const src = arena.at<void>(src_buffer_);
+  void* const weights = arena.parameters.weights(operation_.weights);
+  void* const dst = arena.at<void>(dst_buffer_);
+  forward_.bind(arena, device_, {src, weights, arena.parameters.weights(operation_.bias), dst});
+  if (diff_dst_buffer_ < 0) return;
+  dst_ = dst;
+  diff_dst_ = arena.at<void>(diff_dst_buffer_);
+  rounded_ = arena.at<Bf16>(rounded_buffer_);
+  sums_ = arena.at(sums_buffer_);
+  weights_target_.bind(arena, operation_.weights, kernels_);
+  bias_target_.bind(arena, operation_.bias, kernels_);
+  void* const gradient = rounded_ != nullptr ? rounded_ : diff_dst_;
+  weights_gradient_.bind(arena, device_, {src, gradient, weights_target_.begin(false)});
+  if (!has_data_gradient_) return;
+  data_gradient_.bind(arena, device_, {gradient, weights, arena.at<void>(diff_src_buffer_)});
+}
+
+/// The gradient in front of the ReLU, in place, and the bias's.
+template <class T>
+void InnerProductLayer::mask_and_sum(bool accumulate) {
+  const FeatureKernels<T>& kernels = kernels_.features<T>();
+  const T* const dst = operation_.relu ? static_cast<const T*>(dst_) : nullptr;
+  T* const gradient = static_cast<T*>(diff_dst_);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < batch_; row += kSumRows) {
+    const std::int64_t at = row * out_;
+    kernels.mask_rows(dst == nullptr ? nullptr : dst + at, gradient + at, gradient + at,
+                      std::min(kSumRows, batch_ - row), out_, sums_ + row / kSumRows * out_);
+  }
+  sum_bias(accumulate);
+}
+
+void InnerProductLayer::sum_bias(bool accumulate) {
+  float* const bias = bias_target_.begin(accumulate);
+  const std::int64_t pieces = (batch_ + kSumRows - 1) / kSumRows;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t column = 0; column < out_; ++column) {
+    double sum = 0.0;
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      sum += static_cast<double>(sums_[piece * out_ + column]);
+    }
+    bias[column] = static_cast<float>(sum);
+  }
+  bias_target_.finish(accumulate);
+}
+
+void InnerProductLayer::backward(bool accumulate, const Samples& samples) {
+  if (dst_type_ == memory::data_type::f32) {
+    mask_and_sum<float>(accumulate);
+  } else {
+    mask_and_sum<Bf16>(accumulate);
+  }
+  if (rounded_ != nullptr) {
+    kernels_.round_to_bf16(static_cast<const float*>(diff_dst_), rounded_, batch_ * out_);
+  }
+  if (data_gradient_.planned()) data_gradient_.run(samples);
+  weights_gradient_.run(samples, weights_target_.begin(accumulate));
+  weights_target_.finish(accumulate);
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> make_inner_product(const Operation& operation, Planner& planner) {
+  return std::make_unique<InnerProductLayer>(operation, planner);
+}
+
+}  // namespace nn
