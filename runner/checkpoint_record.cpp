@@ -43,7 +43,7 @@ RunPosition parse_position(const base::ObjectReader& in) {
   at.loss_sum = in.required<double>("loss_sum", "over samples");
   at.samples = in.required<std::int64_t>("samples", "of the epoch under way", base::at_least(0));
   at.elapsed_s = in.required<double>("elapsed_s", "since run_start", base::not_negative());
-  const auto epochs = in.required<std::vector<std::int64_t>>("evaluation_epochs", "epochs");
+  const auto epochs = in.required<std::vector<double>>("evaluation_epochs", "epochs");
   const auto qualities = in.required<std::vector<double>>("evaluation_qualities", "qualities");
   const auto times = in.required<std::vector<double>>("evaluation_times_s", "seconds");
   if (qualities.size() != epochs.size() || times.size() != epochs.size()) {

@@ -11,7 +11,7 @@
 namespace runner {
 
 struct EvaluationPoint {
-  std::int64_t epoch_num = 0;
+  double epoch_num = 0.0;  ///< as logged: whole but where epochs are cut
   double quality = 0.0;
   double since_run_start_s = 0.0;  ///< in a resumed run: with the time before the checkpoint
 };

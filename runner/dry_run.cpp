@@ -16,7 +16,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::int64_t evaluations(const RunConfig& config) {
+std::int64_t evaluations(const RunConfig& config, std::int64_t steps_per_epoch) {
+  const std::int64_t period = config.evaluation.period_steps(steps_per_epoch);
+  if (period > 0) return config.epochs * (steps_per_epoch / period);
   std::int64_t count = 0;
   for (std::int64_t epoch = config.evaluation.next_due(1); epoch <= config.epochs;
        epoch = config.evaluation.next_due(epoch + 1)) {
@@ -48,7 +50,7 @@ Json schedule_plan(const RunConfig& config, std::int64_t runs, const WorkloadInf
           {"epochs_at_most", config.epochs},
           {"steps_per_epoch", info.steps_per_epoch},
           {"steps_at_most", steps},
-          {"evaluations_at_most", evaluations(config)},
+          {"evaluations_at_most", evaluations(config, info.steps_per_epoch)},
           {"training_flops_at_most",
            static_cast<double>(cost.flops) * static_cast<double>(steps) * ranks},
           {"exchange_bytes_per_rank_at_most",

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -48,6 +49,13 @@ EvaluationConfig parse_evaluation(const base::ObjectReader& in, std::int64_t epo
   evaluation.offset_epochs = in.optional(
       "offset_epochs", evaluation.offset_epochs,
       "first evaluation after this many epochs; 0: after every_epochs", base::at_least(0));
+  evaluation.per_epoch = in.optional(
+      "per_epoch", evaluation.per_epoch,
+      "evaluations of each epoch, evenly apart; DLRM's rules want 20", base::within(1, 1000000));
+  if (evaluation.per_epoch > 1 && (evaluation.every_epochs > 1 || evaluation.offset_epochs > 0)) {
+    throw base::ConfigError(in.where("per_epoch") +
+                            ": stands beside every_epochs or offset_epochs; give one of them");
+  }
   if (evaluation.next_due(1) > epochs) {
     throw base::ConfigError(
         fmt::format("{}: the first evaluation would be after epoch {}, but /epochs is {}",
@@ -92,6 +100,10 @@ std::int64_t EvaluationConfig::next_due(std::int64_t epoch_num) const {
   if (epoch_num <= first) return first;
   const std::int64_t periods = (epoch_num - first + every_epochs - 1) / every_epochs;
   return first + periods * every_epochs;
+}
+
+std::int64_t EvaluationConfig::period_steps(std::int64_t steps_per_epoch) const {
+  return per_epoch > 1 ? std::max<std::int64_t>(1, steps_per_epoch / per_epoch) : 0;
 }
 
 RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file) {

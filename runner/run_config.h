@@ -28,9 +28,13 @@ struct SubmissionConfig {
 struct EvaluationConfig {
   std::int64_t every_epochs = 1;
   std::int64_t offset_epochs =
-      0;  ///< first evaluation after this many epochs (0: after every_epochs)
+      0;                       ///< first evaluation after this many epochs (0: after every_epochs)
+  std::int64_t per_epoch = 1;  ///< evaluations of each epoch; above 1, both others are the default
   /// The first epoch (1-based) not before `epoch_num` after which an evaluation is due.
   std::int64_t next_due(std::int64_t epoch_num) const;
+  /// Steps from one evaluation within an epoch to the next, rounded down as the MLPerf rules do;
+  /// 0: epochs are not cut.
+  std::int64_t period_steps(std::int64_t steps_per_epoch) const;
 };
 
 struct CheckpointConfig {

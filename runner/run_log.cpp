@@ -19,10 +19,18 @@ using Json = mllog::LogWriter::Json;
 /// The target of this run, which an open submission may choose. Not a key of MLPerf's.
 constexpr char kQualityTarget[] = "quality_target";
 
+/// Whole numbers as such: there are readers that want integers where epochs are not cut.
+Json epochs(double count) {
+  const auto whole = static_cast<std::int64_t>(count);
+  return static_cast<double>(whole) == count ? Json(whole) : Json(count);
+}
+
+Json epoch_metadata(double epoch_num) { return {{keys::kEpochNum, epochs(epoch_num)}}; }
 Json epoch_metadata(std::int64_t epoch_num) { return {{keys::kEpochNum, epoch_num}}; }
 
-Json block_metadata(std::int64_t first_epoch_num, std::int64_t epoch_count) {
-  return {{keys::kFirstEpochNum, first_epoch_num}, {keys::kEpochCount, epoch_count}};
+Json block_metadata(double first_epoch_num, double epoch_count) {
+  return {{keys::kFirstEpochNum, epochs(first_epoch_num)},
+          {keys::kEpochCount, epochs(epoch_count)}};
 }
 
 std::string platform_name(const RunConfig& config, int nodes) {
@@ -110,7 +118,7 @@ void RunLog::staging_stop(const nlohmann::json& facts) {
   end(keys::kStagingStop, {{"staging", Json(facts)}});
 }
 
-void RunLog::block_start(std::int64_t first_epoch_num, std::int64_t epoch_count) {
+void RunLog::block_start(double first_epoch_num, double epoch_count) {
   start(keys::kBlockStart, block_metadata(first_epoch_num, epoch_count));
 }
 
@@ -138,16 +146,14 @@ void RunLog::save_stop(std::int64_t steps_done) {
   end(keys::kSaveStop, {{keys::kStep, steps_done}});
 }
 
-void RunLog::eval_start(std::int64_t epoch_num) {
-  start(keys::kEvalStart, epoch_metadata(epoch_num));
-}
+void RunLog::eval_start(double epoch_num) { start(keys::kEvalStart, epoch_metadata(epoch_num)); }
 
-void RunLog::eval_stop(std::int64_t epoch_num, const QualityTarget& target, double quality) {
+void RunLog::eval_stop(double epoch_num, const QualityTarget& target, double quality) {
   end(keys::kEvalStop, epoch_metadata(epoch_num));
   event(target.log_key, quality, epoch_metadata(epoch_num));
 }
 
-void RunLog::block_stop(std::int64_t first_epoch_num, std::int64_t epoch_count) {
+void RunLog::block_stop(double first_epoch_num, double epoch_count) {
   end(keys::kBlockStop, block_metadata(first_epoch_num, epoch_count));
 }
 

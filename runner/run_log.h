@@ -43,14 +43,15 @@ class RunLog {
   void resumed(const std::string& checkpoint, const RunPosition& position);
   void staging_start();
   void staging_stop(const nlohmann::json& facts);
-  void block_start(std::int64_t first_epoch_num, std::int64_t epoch_count);
+  /// Epochs may be cut: first_epoch_num is 1 plus the epochs done.
+  void block_start(double first_epoch_num, double epoch_count);
   void epoch_start(std::int64_t epoch_num);
   void epoch_stop(const EpochFacts& facts);
   void save_start(std::int64_t steps_done);
   void save_stop(std::int64_t steps_done);
-  void eval_start(std::int64_t epoch_num);
-  void eval_stop(std::int64_t epoch_num, const QualityTarget& target, double quality);
-  void block_stop(std::int64_t first_epoch_num, std::int64_t epoch_count);
+  void eval_start(double epoch_num);
+  void eval_stop(double epoch_num, const QualityTarget& target, double quality);
+  void block_stop(double first_epoch_num, double epoch_count);
   /// `status`: "success" or "aborted", with the reason of the latter. Only after run_start, and
   /// only once: later calls do nothing, so that the handler of a failure may call it whenever, and
   /// from any thread. Nothing is logged after it. Whether this call wrote the record.

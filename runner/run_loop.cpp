@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <exception>
 #include <optional>
 
 #include "runner/agreed_error.h"
+#include "runner/drifted_ranks.h"
 #include "runner/run_log.h"
 
 namespace runner {
@@ -41,8 +41,15 @@ class Run {
   void train_and_evaluate();
   /// The blocks of epochs between evaluations; false when the run is over.
   bool run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num);
-  bool train_epoch(std::int64_t epoch_num);
-  bool evaluate(std::int64_t epoch_num);
+  /// An epoch that is evaluated on the way: each part is a block. False when the run is over.
+  bool run_cut_epoch(std::int64_t epoch_num, std::int64_t period_steps);
+  void begin_epoch(std::int64_t epoch_num);
+  /// Trains up to step `last` of the epoch; false when the run is over.
+  bool train_until(std::int64_t epoch_num, std::int64_t last);
+  void log_epoch(std::int64_t epoch_num);
+  void finish_epoch(std::int64_t epoch_num);
+  double epochs_done() const;
+  bool evaluate();
   bool reached_target();
   void stage();
   /// Goes on where a checkpoint was written, if there is one.
@@ -53,7 +60,7 @@ class Run {
   bool agree_to_go_on(bool finite, double ns_per_step);
   void compare_replicas(std::int64_t epoch_num);
   void show_progress(std::int64_t epoch_num, double mean_loss);
-  std::int64_t steps_to_next_cut() const;
+  std::int64_t steps_to_next_cut(std::int64_t last) const;
   double since_start_s() const;  ///< with the earlier parts of a resumed run
   void enter_phase(const char* name) { doors_.world.activity().enter_phase(name); }
   void log_stop(const std::string& reason) noexcept;
@@ -70,6 +77,9 @@ class Run {
   bool checkpoint_wanted_ = false;
   std::int64_t steps_at_once_ = 1;
   double samples_per_s_ = 0.0;
+  std::int64_t epoch_began_ns_ = 0;
+  std::int64_t earlier_samples_ = 0;  ///< of the epoch before the checkpoint, in a resumed run
+  double learning_rate_ = 0.0;        ///< of the last step
 };
 
 RunOutcome Run::go(const CacheClearing& caches) {
@@ -183,31 +193,64 @@ void Run::stage() {
 }
 
 bool Run::run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num) {
-  const std::int64_t count = last_epoch_num - first_epoch_num + 1;
-  log_.block_start(first_epoch_num, count);
+  const std::int64_t period = config_.evaluation.period_steps(workload_.info().steps_per_epoch);
+  if (period > 0) return run_cut_epoch(first_epoch_num, period);
+  const auto first = static_cast<double>(first_epoch_num);
+  const auto count = static_cast<double>(last_epoch_num - first_epoch_num + 1);
+  log_.block_start(first, count);
   for (std::int64_t epoch_num = first_epoch_num; epoch_num <= last_epoch_num; ++epoch_num) {
-    if (!train_epoch(epoch_num)) return false;
+    begin_epoch(epoch_num);
+    if (!train_until(epoch_num, workload_.info().steps_per_epoch)) return false;
+    finish_epoch(epoch_num);
     if (epoch_num < last_epoch_num) save_if_wanted();
   }
   // The last epochs may come after the last evaluation that is due.
   const bool due = config_.evaluation.next_due(last_epoch_num) == last_epoch_num;
-  const bool goes_on = !due || evaluate(last_epoch_num);
-  log_.block_stop(first_epoch_num, count);
+  const bool goes_on = !due || evaluate();
+  log_.block_stop(first, count);
   if (goes_on) save_if_wanted();
   return goes_on;
 }
 
-bool Run::train_epoch(std::int64_t epoch_num) {
+bool Run::run_cut_epoch(std::int64_t epoch_num, std::int64_t period_steps) {
+  const std::int64_t steps = workload_.info().steps_per_epoch;
+  begin_epoch(epoch_num);
+  while (at_.steps_in_epoch < steps) {
+    const std::int64_t due = (at_.steps_in_epoch / period_steps + 1) * period_steps;
+    const std::int64_t last = std::min(due, steps);
+    const double first_epoch_num = 1.0 + epochs_done();
+    const double count =
+        static_cast<double>(last - at_.steps_in_epoch) / static_cast<double>(steps);
+    log_.block_start(first_epoch_num, count);
+    if (!train_until(epoch_num, last)) return false;
+    compare_replicas(epoch_num);
+    const bool goes_on = last < due || evaluate();
+    log_.block_stop(first_epoch_num, count);
+    if (!goes_on) {
+      log_epoch(epoch_num);
+      return false;
+    }
+    if (at_.steps_in_epoch < steps) save_if_wanted();
+  }
+  finish_epoch(epoch_num);
+  save_if_wanted();
+  return true;
+}
+
+void Run::begin_epoch(std::int64_t epoch_num) {
   log_.epoch_start(epoch_num);
-  const std::int64_t began_ns = doors_.telemetry.now_ns();
-  const std::int64_t earlier_samples = at_.samples;  // before the checkpoint, in a resumed run
-  TrainResult result;
-  while (at_.steps_in_epoch < workload_.info().steps_per_epoch) {
+  epoch_began_ns_ = doors_.telemetry.now_ns();
+  earlier_samples_ = at_.samples;
+}
+
+bool Run::train_until(std::int64_t epoch_num, std::int64_t last) {
+  while (at_.steps_in_epoch < last) {
     enter_phase(base::kTrainingPhase);
-    const std::int64_t steps = steps_to_next_cut();
+    const std::int64_t steps = steps_to_next_cut(last);
     const std::int64_t cut_ns = doors_.telemetry.now_ns();
-    result = workload_.train(steps);
+    const TrainResult result = workload_.train(steps);
     const auto took_ns = static_cast<double>(doors_.telemetry.now_ns() - cut_ns);
+    learning_rate_ = result.learning_rate;
     at_.steps_in_epoch += steps;
     at_.steps_done += steps;
     doors_.world.activity().set_steps(at_.steps_done);
@@ -218,30 +261,37 @@ bool Run::train_epoch(std::int64_t epoch_num) {
       return false;
     }
     show_progress(epoch_num, result.mean_loss);
-    // At the end of an epoch after its evaluation, so that a resumed run need not repeat that.
-    if (at_.steps_in_epoch < workload_.info().steps_per_epoch) save_if_wanted();
+    // At the last step after the evaluation, so that a resumed run need not repeat that.
+    if (at_.steps_in_epoch < last) save_if_wanted();
   }
+  return true;
+}
+
+void Run::log_epoch(std::int64_t epoch_num) {
   const double epoch_s =
-      static_cast<double>(std::max<std::int64_t>(doors_.telemetry.now_ns() - began_ns, 1)) /
+      static_cast<double>(std::max<std::int64_t>(doors_.telemetry.now_ns() - epoch_began_ns_, 1)) /
       kNsPerS;
   const EpochFacts facts{epoch_num, at_.steps_done,
                          at_.loss_sum / static_cast<double>(std::max<std::int64_t>(at_.samples, 1)),
-                         result.learning_rate,
-                         static_cast<double>(at_.samples - earlier_samples) / epoch_s};
+                         learning_rate_,
+                         static_cast<double>(at_.samples - earlier_samples_) / epoch_s};
   log_.epoch_stop(facts);
+  doors_.console.info(
+      fmt::format("epoch {}/{}  loss {:.4f}  learning rate {:.5g}  {:.1f} samples/s", epoch_num,
+                  config_.epochs, facts.mean_loss, facts.learning_rate, facts.samples_per_s));
+}
+
+void Run::finish_epoch(std::int64_t epoch_num) {
+  log_epoch(epoch_num);
   outcome_.epochs = epoch_num;
   at_.epoch_num = epoch_num + 1;
   at_.steps_in_epoch = at_.samples = 0;
   at_.loss_sum = 0.0;
   compare_replicas(epoch_num);
-  doors_.console.info(
-      fmt::format("epoch {}/{}  loss {:.4f}  learning rate {:.5g}  {:.1f} samples/s", epoch_num,
-                  config_.epochs, facts.mean_loss, facts.learning_rate, facts.samples_per_s));
-  return true;
 }
 
-std::int64_t Run::steps_to_next_cut() const {
-  std::int64_t steps = workload_.info().steps_per_epoch - at_.steps_in_epoch;
+std::int64_t Run::steps_to_next_cut(std::int64_t last) const {
+  std::int64_t steps = last - at_.steps_in_epoch;
   if (doors_.checkpointer != nullptr) {
     steps = std::min(steps, doors_.checkpointer->steps_until_due(at_.steps_done));
   }
@@ -274,8 +324,15 @@ bool Run::agree_to_go_on(bool finite, double ns_per_step) {
   return true;
 }
 
-bool Run::evaluate(std::int64_t epoch_num) {
+double Run::epochs_done() const {
+  const auto whole = static_cast<double>(at_.epoch_num - 1);
+  return whole + static_cast<double>(at_.steps_in_epoch) /
+                     static_cast<double>(workload_.info().steps_per_epoch);
+}
+
+bool Run::evaluate() {
   enter_phase("evaluation");
+  const double epoch_num = epochs_done() + workload_.info().epoch_num_offset;
   log_.eval_start(epoch_num);
   double quality = 0.0;
   {
@@ -286,30 +343,22 @@ bool Run::evaluate(std::int64_t epoch_num) {
   }
   log_.eval_stop(epoch_num, outcome_.target, quality);
   outcome_.evaluations.push_back({epoch_num, quality, since_start_s()});
-  doors_.console.info(fmt::format("epoch {}/{}  quality {:.5g} (target {:.5g})", epoch_num,
-                                  config_.epochs, quality, outcome_.target.value));
+  const std::string when = fmt::format("epoch {:.6g}/{}", epochs_done(), config_.epochs);
+  doors_.console.info(
+      fmt::format("{}  quality {:.5g} (target {:.5g})", when, quality, outcome_.target.value));
   if (!std::isfinite(quality)) {
     outcome_.status = RunStatus::kDiverged;
-    outcome_.reason = fmt::format("the quality is not finite after epoch {}", epoch_num);
+    outcome_.reason = fmt::format("the quality is not finite after {}", when);
     return false;
   }
   return !reached_target();
 }
 
 void Run::compare_replicas(std::int64_t epoch_num) {
-  std::int64_t hash = 0;
-  const std::uint64_t bits = workload_.replica_hash();
-  std::memcpy(&hash, &bits, sizeof(hash));
-  if (doors_.world.allreduce_min(hash) == doors_.world.allreduce_max(hash)) return;
-  const auto hashes = doors_.world.gather(std::span<const std::int64_t>(&hash, 1), 0);
-  std::string differing;
-  for (std::size_t r = 1; r < hashes.size(); ++r) {
-    if (hashes[r] != hashes[0]) differing += fmt::format("{}{}", differing.empty() ? "" : ", ", r);
-  }
-  const std::string message = doors_.world.broadcast(
-      fmt::format("after epoch {} the parameters of ranks {} differ from rank 0's", epoch_num,
-                  differing),
-      0);
+  const std::string differing = drifted_ranks(doors_.world, workload_.replica_hash());
+  if (differing.empty()) return;
+  const std::string message = fmt::format(
+      "after epoch {} the parameters of ranks {} differ from rank 0's", epoch_num, differing);
   // All ranks throw, and any of them may end the job: rank 0 logs first.
   log_.run_stop("aborted", message);
   doors_.world.barrier();
@@ -341,33 +390,6 @@ void Run::finish() {
 }
 
 }  // namespace
-
-const char* to_string(RunStatus status) {
-  switch (status) {
-    case RunStatus::kSuccess:
-      return "success";
-    case RunStatus::kTargetMissed:
-      return "target_missed";
-    case RunStatus::kStopped:
-      return "stopped";
-    case RunStatus::kDiverged:
-      return "diverged";
-  }
-  return "unknown";
-}
-
-base::ExitCode exit_code(RunStatus status) {
-  switch (status) {
-    case RunStatus::kSuccess:
-      return base::ExitCode::kSuccess;
-    case RunStatus::kStopped:
-      return base::ExitCode::kStopped;
-    case RunStatus::kTargetMissed:
-    case RunStatus::kDiverged:
-      return base::ExitCode::kTargetMissed;
-  }
-  return base::ExitCode::kInternal;
-}
 
 RunOutcome run_once(const RunConfig& config, Workload& workload, const CacheClearing& caches,
                     const RunDoors& doors) {

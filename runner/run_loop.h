@@ -13,20 +13,12 @@
 #include "runner/mllog/log_writer.h"
 #include "runner/resume.h"
 #include "runner/run_config.h"
+#include "runner/run_status.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/watchdog.h"
 #include "runner/workload.h"
 
 namespace runner {
-
-enum class RunStatus {
-  kSuccess,
-  kTargetMissed,  ///< the epoch limit came first
-  kStopped,       ///< somebody asked for an end
-  kDiverged       ///< the loss or the quality is no number any more
-};
-const char* to_string(RunStatus status);
-base::ExitCode exit_code(RunStatus status);
 
 /// What a run gave; the same on every rank, but for the telemetry.
 struct RunOutcome {

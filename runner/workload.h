@@ -46,6 +46,8 @@ struct WorkloadInfo {
   std::int64_t gradient_accumulation_steps = 1;
   std::int64_t parameters = 0;
   QualityTarget target;
+  /// An evaluation is logged with the epochs done plus this as epoch_num.
+  double epoch_num_offset = 0.0;
 };
 
 /// What one training step costs a rank; for bench and reports.

@@ -152,6 +152,38 @@ TEST(RunOnce, GivesRecordsTheirMetadata) {
   EXPECT_EQ(bench.first("tracked_stats")["metadata"]["step"], 10);
 }
 
+TEST(RunOnce, EvaluatesWithinEpochs) {
+  Bench bench(json{{"evaluation", {{"per_epoch", 3}}}});
+  const RunOutcome outcome = bench.run();
+  EXPECT_EQ(outcome.status, RunStatus::kSuccess);
+  ASSERT_FALSE(outcome.evaluations.empty());
+  EXPECT_NEAR(outcome.evaluations.front().epoch_num, 0.3, 1e-12);
+  EXPECT_NEAR(outcome.evaluations.at(3).epoch_num, 1.3, 1e-12);
+  if (bench.world.rank() != 0) return;
+  std::vector<std::string> keys = bench.keys();
+  const auto began = std::find(keys.begin(), keys.end(), "epoch_start");
+  const std::vector<std::string> part = {"block_start", "eval_start", "eval_stop", "eval_accuracy",
+                                         "block_stop"};
+  std::vector<std::string> expected = {"epoch_start"};
+  for (int i = 0; i < 3; ++i) append(expected, part);
+  // The last step of an epoch is behind its last evaluation.
+  append(expected, {"block_start", "block_stop", "epoch_stop"});
+  ASSERT_GE(keys.end() - began, static_cast<std::ptrdiff_t>(expected.size()));
+  EXPECT_EQ(std::vector<std::string>(began, began + static_cast<std::ptrdiff_t>(expected.size())),
+            expected);
+  EXPECT_EQ(bench.first("block_start")["metadata"]["first_epoch_num"], 1);
+  EXPECT_NEAR(bench.first("block_start")["metadata"]["epoch_count"].get<double>(), 0.3, 1e-12);
+  EXPECT_NEAR(bench.first("eval_accuracy")["metadata"]["epoch_num"].get<double>(), 0.3, 1e-12);
+  EXPECT_EQ(keys.back(), "run_stop");
+  EXPECT_EQ(std::count(keys.begin(), keys.end(), "epoch_start"),
+            std::count(keys.begin(), keys.end(), "epoch_stop"));
+}
+
+TEST(RunOnce, RefusesTwoWaysToSayWhenToEvaluate) {
+  EXPECT_THROW(Bench(json{{"evaluation", {{"per_epoch", 3}, {"every_epochs", 2}}}}),
+               base::ConfigError);
+}
+
 TEST(RunOnce, GivesEveryRecordThatSpellsTheMetricAnEpoch) {
   // The reference convergence checker searches the text, not the key.
   Bench bench;

@@ -1,0 +1,34 @@
+// Words and exit codes.
+// Hides nothing.
+#include "runner/run_status.h"
+
+namespace runner {
+
+const char* to_string(RunStatus status) {
+  switch (status) {
+    case RunStatus::kSuccess:
+      return "success";
+    case RunStatus::kTargetMissed:
+      return "target_missed";
+    case RunStatus::kStopped:
+      return "stopped";
+    case RunStatus::kDiverged:
+      return "diverged";
+  }
+  return "unknown";
+}
+
+base::ExitCode exit_code(RunStatus status) {
+  switch (status) {
+    case RunStatus::kSuccess:
+      return base::ExitCode::kSuccess;
+    case RunStatus::kStopped:
+      return base::ExitCode::kStopped;
+    case RunStatus::kTargetMissed:
+    case RunStatus::kDiverged:
+      return base::ExitCode::kTargetMissed;
+  }
+  return base::ExitCode::kInternal;
+}
+
+}  // namespace runner
