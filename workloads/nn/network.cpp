@@ -120,6 +120,14 @@ std::int64_t Network::inputs() const {
   return std::find_if_not(operations_.begin(), operations_.end(), is_input) - operations_.begin();
 }
 
+bool Network::is_of_perceptron(const Operation& operation) const {
+  if (operation.kind != OperationKind::kFullyConnected) return false;
+  const Operation& maker = operations_.at(static_cast<std::size_t>(operation.src));
+  return maker.kind == OperationKind::kFullyConnected ||
+         maker.kind == OperationKind::kDotInteraction ||
+         (maker.kind == OperationKind::kInput && maker.dst.spatial.empty());
+}
+
 bool Network::has_gradient(ValueId value) const {
   const Operation& maker = operations_.at(static_cast<std::size_t>(value));
   return maker.kind != OperationKind::kInput || maker.wants_gradient;

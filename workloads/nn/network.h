@@ -139,6 +139,9 @@ class Network {
   const SampleShape& shape(ValueId value) const;
   /// The first values, which are given from outside.
   std::int64_t inputs() const;
+  /// Whether it is a fully connected layer behind vectors that are given, or that a layer of
+  /// vectors makes: not the head of a network of points.
+  bool is_of_perceptron(const Operation& operation) const;
   /// Whether the backward pass tells d loss / d value.
   bool has_gradient(ValueId value) const;
   /// The operations that read `value`, in order; one that reads it twice is there twice.

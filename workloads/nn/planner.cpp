@@ -233,17 +233,6 @@ void Layer::remake(const Samples& /*samples*/) {
   throw base::Error(base::ExitCode::kInternal, "a value to be made again by a layer that cannot");
 }
 
-namespace {
-
-bool is_of_perceptron(const Network& network, const Operation& operation) {
-  const Operation& maker = network.operations()[static_cast<std::size_t>(operation.src)];
-  return maker.kind == OperationKind::kFullyConnected ||
-         maker.kind == OperationKind::kDotInteraction ||
-         (maker.kind == OperationKind::kInput && maker.dst.spatial.empty());
-}
-
-}  // namespace
-
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) {
   switch (operation.kind) {
     case OperationKind::kInput:
@@ -253,8 +242,8 @@ std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) 
                  ? make_dense(operation, planner)
                  : make_convolution(operation, planner);
     case OperationKind::kFullyConnected:
-      return is_of_perceptron(planner.network(), operation) ? make_inner_product(operation, planner)
-                                                            : make_dense(operation, planner);
+      return planner.network().is_of_perceptron(operation) ? make_inner_product(operation, planner)
+                                                           : make_dense(operation, planner);
     case OperationKind::kDotInteraction:
       return make_interaction(operation, planner);
     case OperationKind::kBatchNorm:

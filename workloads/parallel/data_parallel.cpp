@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "runner/base/error.h"
 
 namespace parallel {
@@ -41,6 +43,29 @@ nn::ExecutorOptions executor_options(const DataParallelConfig& config, const Bat
 
 namespace {
 
+/// Tells two of the same.
+class BothListeners final : public nn::PassListener {
+ public:
+  BothListeners(nn::PassListener& first, nn::PassListener& second)
+      : first_(first), second_(second) {}
+  void input_needed(nn::ValueId value) override {
+    first_.input_needed(value);
+    second_.input_needed(value);
+  }
+  void input_gradient_ready(nn::ValueId value) override {
+    first_.input_gradient_ready(value);
+    second_.input_gradient_ready(value);
+  }
+  void gradients_ready(std::int64_t floats) override {
+    first_.gradients_ready(floats);
+    second_.gradients_ready(floats);
+  }
+
+ private:
+  nn::PassListener& first_;
+  nn::PassListener& second_;
+};
+
 /// On a node of its own a replica has large pages, which shared memory lacks on most systems.
 std::shared_ptr<nn::ParameterMemory> make_memory(const runner::Communicator& node) {
   if (node.size() == 1) return std::make_shared<nn::PrivateMemory>();
@@ -76,19 +101,23 @@ void DataParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
 }
 
 void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optimizer,
-                        double learning_rate) {
+                        double learning_rate, nn::PassListener* listener) {
+  std::optional<BothListeners> both;
+  if (listener != nullptr) both.emplace(*gradient_exchange_, *listener);
+  nn::PassListener* const told =
+      both ? static_cast<nn::PassListener*>(&*both) : gradient_exchange_.get();
   gradient_exchange_->begin();
   for (std::int64_t pass = 0; pass < config_.accumulation; ++pass) {
     load(pass);
     {
       const Scope scope(telemetry_, Subsystem::kForward);
-      executor_->forward(config_.mode);
+      executor_->forward(config_.mode, listener);
       loss(pass);
     }
     const Scope scope(telemetry_, Subsystem::kBackward);
     // Only the last pass makes gradients final.
     const bool last = pass + 1 == config_.accumulation;
-    executor_->backward(pass > 0, last ? gradient_exchange_.get() : nullptr);
+    executor_->backward(pass > 0, last ? told : nullptr);
     telemetry_.add(Counter::kFlops, executor_->training_flops());
   }
   gradient_exchange_->finish();

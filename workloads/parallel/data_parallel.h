@@ -67,8 +67,10 @@ class DataParallel {
   /// Collective. Draws the weights from (seed, name) and gives the optimizer its part of the update
   /// and its memory.
   void initialize(std::uint64_t seed, nn::Optimizer& optimizer);
-  /// Collective. One update with `learning_rate`; times itself by scopes.
-  void step(const Load& load, const Loss& loss, nn::Optimizer& optimizer, double learning_rate);
+  /// Collective. One update with `learning_rate`; times itself by scopes. `listener`, unless null,
+  /// is told of the passes: backward of the last one alone.
+  void step(const Load& load, const Loss& loss, nn::Optimizer& optimizer, double learning_rate,
+            nn::PassListener* listener = nullptr);
   /// The gradients of the last step, summed over all ranks, in block order; until the next backward
   /// pass of any rank.
   std::vector<float> summed_gradients() const { return gradient_exchange_->sums(); }

@@ -21,9 +21,9 @@ struct Alone {
   std::int64_t flops = 0;
 };
 
-std::map<std::string, Alone> by_layer(const std::vector<nn::ConvolutionTime>& times) {
+std::map<std::string, Alone> by_layer(const std::vector<nn::ProductTime>& times) {
   std::map<std::string, Alone> layers;
-  for (const nn::ConvolutionTime& time : times) {
+  for (const nn::ProductTime& time : times) {
     layers[time.layer].seconds += time.best_s;
     layers[time.layer].flops += time.flops;
   }
@@ -39,7 +39,7 @@ LayerBench::LayerBench(const nn::Network& network, std::int64_t batch, nn::Preci
 void LayerBench::measure() {
   if (options_.limit_repetitions == 0) return;
   if (!limit_) {
-    limit_ = std::make_unique<nn::ConvolutionLimit>(network_, batch_, precision_, device_);
+    limit_ = std::make_unique<nn::ProductLimit>(network_, batch_, precision_, device_);
   }
   world_.barrier();
   limit_->measure();

@@ -8,7 +8,7 @@
 
 #include "runner/communicator.h"
 #include "runner/workload.h"
-#include "workloads/nn/convolution_limit.h"
+#include "workloads/nn/product_limit.h"
 #include "workloads/nn/executor.h"
 
 namespace parallel {
@@ -36,7 +36,7 @@ class LayerBench {
   std::int64_t batch_;
   nn::Precision precision_;
   nn::Device device_;
-  std::unique_ptr<nn::ConvolutionLimit> limit_;  ///< null before it is measured
+  std::unique_ptr<nn::ProductLimit> limit_;  ///< null before it is measured
 };
 
 /// What the numbers mean, by their names in the result.

@@ -2,9 +2,6 @@
 // Hides ObjectReader's calls.
 #include "workloads/resnet50/config.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -63,24 +60,6 @@ DataConfig parse_data(const base::ObjectReader& in) {
   return data;
 }
 
-std::string default_directory() {
-  const char* temporary = std::getenv("TMPDIR");
-  return std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp") +
-         "/trainmark-staging-" + std::to_string(getuid());
-}
-
-StagingConfig parse_staging(const base::ObjectReader& in) {
-  StagingConfig config;
-  config.mode = in.choice<staging::StagingMode>(
-      "mode", config.mode,
-      {{"node", staging::StagingMode::kNode}, {"none", staging::StagingMode::kNone}},
-      "node: copy what a node's ranks need to its own storage; none: read in place");
-  config.directory = in.optional<std::string>("directory", default_directory(), "node-local folder",
-                                              base::not_empty());
-  config.keep = in.optional<bool>("keep", false, "leave the staged copy for later runs");
-  return config;
-}
-
 TrainingConfig parse_training(const base::ObjectReader& in) {
   TrainingConfig training;
   training.global_batch_size = in.required<std::int64_t>(
@@ -121,7 +100,7 @@ Config parse_config(const base::ObjectReader& root) {
   Config config;
   config.model = parse_model(root.object("model", "the network"));
   config.data = parse_data(root.object("dataset", "where samples come from"));
-  config.staging = parse_staging(root.object("staging", "node-local copies"));
+  config.staging = staging::parse_staging(root.object("staging", "node-local copies"));
   config.training = parse_training(root.object("training", "how an update is made"));
   config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
                                               base::at_least(1));

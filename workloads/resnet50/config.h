@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runner/base/object_reader.h"
-#include "staging/stage.h"
+#include "staging/staging_config.h"
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
 #include "workloads/resnet50/model.h"
@@ -36,12 +36,6 @@ struct DataConfig {
   bool counts_known() const { return train_samples > 0 && validation_samples > 0; }
 };
 
-struct StagingConfig {
-  staging::StagingMode mode = staging::StagingMode::kNode;
-  std::string directory;
-  bool keep = false;  ///< leave the staged copy for a later run
-};
-
 struct TrainingConfig {
   std::int64_t global_batch_size = 0;
   std::int64_t gradient_accumulation_steps = 1;
@@ -54,7 +48,7 @@ struct TrainingConfig {
 struct Config {
   ModelConfig model;
   DataConfig data;
-  StagingConfig staging;
+  staging::StagingConfig staging;
   TrainingConfig training;
   std::int64_t epochs = 0;
 };

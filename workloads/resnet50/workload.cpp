@@ -20,6 +20,7 @@
 #include "workloads/nn/optimizer.h"
 #include "workloads/nn/schedule.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/gather_outputs.h"
 #include "workloads/resnet50/config.h"
 #include "workloads/resnet50/image_data.h"
 #include "workloads/resnet50/log_fields.h"
@@ -226,32 +227,10 @@ double ResNet50::correct_share(std::int64_t correct) const {
 void ResNet50::send_outputs(runner::OutputSink* sink, std::int64_t batch,
                             const std::vector<std::int32_t>& labels) {
   const auto [first, last] = data_.validation_part(around_.world.rank());
-  const std::int64_t size = model_->local_batch();
-  const std::int64_t begin = std::min(first + batch * size, last);
-  const std::int64_t count = std::min(size, last - begin);
-  const std::int64_t width = config_.model.classes;
-  const std::vector<std::int64_t> range = {begin, count};
-  std::vector<std::int64_t> mine(labels.begin(),
-                                 labels.begin() + static_cast<std::ptrdiff_t>(count));
-  const auto outputs = model_->executor().outputs().first(static_cast<std::size_t>(count * width));
-  const auto ranges = around_.world.gather(std::span<const std::int64_t>(range), 0);
-  const auto all_labels = around_.world.gather(std::span<const std::int64_t>(mine), 0);
-  const auto all_outputs = around_.world.gather(outputs, 0);
-  std::size_t row = 0;
-  for (std::size_t rank = 0; 2 * rank < ranges.size(); ++rank) {
-    const auto rows = static_cast<std::size_t>(ranges[2 * rank + 1]);
-    const std::vector<std::int32_t> part(
-        all_labels.begin() + static_cast<std::ptrdiff_t>(row),
-        all_labels.begin() + static_cast<std::ptrdiff_t>(row + rows));
-    const std::span<const float> all(all_outputs);
-    if (rows > 0) {
-      sink->write(ranges[2 * rank], width,
-                  all.subspan(row * static_cast<std::size_t>(width),
-                              rows * static_cast<std::size_t>(width)),
-                  part);
-    }
-    row += rows;
-  }
+  const std::int64_t begin = std::min(first + batch * model_->local_batch(), last);
+  parallel::gather_outputs(around_.world, sink, begin,
+                           std::min(model_->local_batch(), last - begin), config_.model.classes,
+                           model_->executor().outputs(), labels);
 }
 
 std::unique_ptr<staging::Prefetcher> ResNet50::open_evaluation() {

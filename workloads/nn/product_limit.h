@@ -1,4 +1,5 @@
-// What the library's convolutions alone take, over a whole batch each: the yardstick of a step.
+// What the library's convolutions and inner products alone take, over a whole batch each: the
+// yardstick of a step.
 // Hides their primitives and memory.
 #pragma once
 
@@ -14,8 +15,8 @@
 
 namespace nn {
 
-/// One direction of one convolution, run alone in the layouts that the library likes best.
-struct ConvolutionTime {
+/// One direction of one product, run alone in the layouts that the library likes best.
+struct ProductTime {
   enum class Direction { kForward, kDataGradient, kWeightsGradient };
   std::string layer;
   Direction direction = Direction::kForward;
@@ -25,24 +26,25 @@ struct ConvolutionTime {
   std::string implementation;  ///< the library's name of it
 };
 
-const char* to_string(ConvolutionTime::Direction direction);
+const char* to_string(ProductTime::Direction direction);
 
-/// All convolutions of a network, forward and backward; no data gradient for those that read the
-/// network's input. Convolutions of the same shape are measured once and count each.
-class ConvolutionLimit {
+/// All convolutions of a network and all layers of its perceptrons, forward and backward; no data
+/// gradient for those that read the network's input. Those of the same shape are measured once and
+/// count each.
+class ProductLimit {
  public:
   /// Throws ShapeError for what the library cannot do, SystemError when memory is short. `device`
   /// outlives this.
-  ConvolutionLimit(const Network& network, std::int64_t batch, Precision precision, Device& device);
-  ~ConvolutionLimit();
+  ProductLimit(const Network& network, std::int64_t batch, Precision precision, Device& device);
+  ~ProductLimit();
 
   /// Runs each of them once more; the best time counts.
   void measure();
   int repetitions() const { return repetitions_; }
-  /// The sum of the best times: seconds of a step that is nothing but convolutions.
+  /// The sum of the best times: seconds of a step that is nothing but such products.
   double seconds() const;
   /// In the network's order, forward before backward.
-  std::vector<ConvolutionTime> times() const;
+  std::vector<ProductTime> times() const;
 
  private:
   struct Problem;
@@ -65,5 +67,9 @@ class ConvolutionLimit {
 /// Bytes a second that this process can copy between blocks beyond all caches, reads and writes
 /// both counted: the best of `repetitions`, on all its threads.
 double copy_bandwidth(int repetitions);
+
+/// The same of a = b + s c, the triad of the STREAM benchmark: two blocks read, one written.
+/// Source: McCalpin, "Memory bandwidth and machine balance", 1995.
+double triad_bandwidth(int repetitions);
 
 }  // namespace nn

@@ -1,6 +1,6 @@
 // The library's convolutions alone: which are run, and what they add up to.
 // Hides nothing.
-#include "workloads/nn/convolution_limit.h"
+#include "workloads/nn/product_limit.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 
 namespace {
 
-using nn::ConvolutionLimit;
-using nn::ConvolutionTime;
-using Direction = ConvolutionTime::Direction;
+using nn::ProductLimit;
+using nn::ProductTime;
+using Direction = ProductTime::Direction;
 
 /// Three convolutions: the first reads the input, the other two have one shape.
 nn::Network three_convolutions() {
@@ -29,13 +29,13 @@ class Limit : public testing::Test {
  protected:
   nn::Network network_ = three_convolutions();
   nn::Device device_;
-  ConvolutionLimit limit_{network_, 4, nn::Precision::kF32, device_};
+  ProductLimit limit_{network_, 4, nn::Precision::kF32, device_};
 };
 
 TEST_F(Limit, RunsEachDirectionButTheDataGradientOfTheInput) {
   std::vector<std::string> runs;
   std::int64_t flops = 0;
-  for (const ConvolutionTime& time : limit_.times()) {
+  for (const ProductTime& time : limit_.times()) {
     runs.push_back(time.layer + " " + to_string(time.direction));
     flops += time.flops;
     EXPECT_FALSE(time.implementation.empty());
@@ -55,7 +55,7 @@ TEST_F(Limit, AddsUpTheBestTimes) {
   const double first = limit_.seconds();
   EXPECT_GT(first, 0.0);
   double sum = 0.0;
-  for (const ConvolutionTime& time : limit_.times()) sum += time.best_s;
+  for (const ProductTime& time : limit_.times()) sum += time.best_s;
   EXPECT_EQ(limit_.seconds(), sum);
   for (int i = 0; i < 3; ++i) limit_.measure();
   EXPECT_EQ(limit_.repetitions(), 4);

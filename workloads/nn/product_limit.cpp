@@ -1,6 +1,6 @@
-// The library's convolutions alone.
+// The library's convolutions and inner products alone.
 // Hides their primitives and memory.
-#include "workloads/nn/convolution_limit.h"
+#include "workloads/nn/product_limit.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,7 +18,7 @@ namespace nn {
 namespace {
 
 using dnnl::memory;
-using Direction = ConvolutionTime::Direction;
+using Direction = ProductTime::Direction;
 constexpr std::array kDirections = {Direction::kForward, Direction::kDataGradient,
                                     Direction::kWeightsGradient};
 
@@ -67,7 +67,7 @@ struct Run {
 
 }  // namespace
 
-const char* to_string(ConvolutionTime::Direction direction) {
+const char* to_string(ProductTime::Direction direction) {
   switch (direction) {
     case Direction::kForward:
       return "forward";
@@ -79,10 +79,11 @@ const char* to_string(ConvolutionTime::Direction direction) {
 }
 
 /// A shape that the network has once or several times.
-struct ConvolutionLimit::Problem {
+struct ProductLimit::Problem {
   memory::dims src, weights, dst;
   memory::dims stride, begin, end;
   bool plain_input = false;
+  bool is_inner_product = false;
   bool data_gradient = false;  ///< some use needs it
   std::int64_t flops = 0, bytes = 0;
   std::array<std::optional<Run>, kDirections.size()> runs;
@@ -95,9 +96,48 @@ struct ConvolutionLimit::Problem {
   std::optional<Run>& run(Direction direction) { return runs[static_cast<std::size_t>(direction)]; }
 
   void prepare(const dnnl::engine& engine, Precision precision);
+
+ private:
+  void prepare_convolution(const dnnl::engine& engine, Precision precision);
+  void prepare_inner_product(const dnnl::engine& engine, Precision precision);
+  template <class Primitive, class Description>
+  void add_forward(const Description& what) {
+    run(Direction::kForward) =
+        Run{Direction::kForward, Primitive(what),        what.src_desc(), what.weights_desc(),
+            what.dst_desc(),     what.scratchpad_desc(), DNNL_ARG_SRC,    DNNL_ARG_WEIGHTS,
+            DNNL_ARG_DST,        what.impl_info_str()};
+  }
+  template <class Primitive, class Description>
+  void add_data(const Description& what) {
+    run(Direction::kDataGradient) = Run{
+        Direction::kDataGradient, Primitive(what),        what.diff_src_desc(), what.weights_desc(),
+        what.diff_dst_desc(),     what.scratchpad_desc(), DNNL_ARG_DIFF_SRC,    DNNL_ARG_WEIGHTS,
+        DNNL_ARG_DIFF_DST,        what.impl_info_str()};
+  }
+  template <class Primitive, class Description>
+  void add_weights(const Description& what) {
+    run(Direction::kWeightsGradient) = Run{Direction::kWeightsGradient,
+                                           Primitive(what),
+                                           what.src_desc(),
+                                           what.diff_weights_desc(),
+                                           what.diff_dst_desc(),
+                                           what.scratchpad_desc(),
+                                           DNNL_ARG_SRC,
+                                           DNNL_ARG_DIFF_WEIGHTS,
+                                           DNNL_ARG_DIFF_DST,
+                                           what.impl_info_str()};
+  }
 };
 
-void ConvolutionLimit::Problem::prepare(const dnnl::engine& engine, Precision precision) {
+void ProductLimit::Problem::prepare(const dnnl::engine& engine, Precision precision) {
+  if (is_inner_product) {
+    prepare_inner_product(engine, precision);
+  } else {
+    prepare_convolution(engine, precision);
+  }
+}
+
+void ProductLimit::Problem::prepare_convolution(const dnnl::engine& engine, Precision precision) {
   const memory::data_type type = data_type_of(precision);
   // The network's input comes as plain rows.
   const memory::desc in = plain_input ? plain_desc(src, type) : any_desc(src, type);
@@ -106,59 +146,59 @@ void ConvolutionLimit::Problem::prepare(const dnnl::engine& engine, Precision pr
       {dnnl::prop_kind::forward_training, algorithm, in, any_desc(weights, type),
        any_desc(dst, type), stride, begin, end},
       user_scratchpad(), engine);
-  run(Direction::kForward) = Run{Direction::kForward, dnnl::convolution_forward(forward),
-                                 forward.src_desc(),  forward.weights_desc(),
-                                 forward.dst_desc(),  forward.scratchpad_desc(),
-                                 DNNL_ARG_SRC,        DNNL_ARG_WEIGHTS,
-                                 DNNL_ARG_DST,        forward.impl_info_str()};
+  add_forward<dnnl::convolution_forward>(forward);
   if (data_gradient && !run(Direction::kDataGradient)) {
-    const dnnl::convolution_backward_data::primitive_desc data(
+    add_data<dnnl::convolution_backward_data>(dnnl::convolution_backward_data::primitive_desc(
         {algorithm, any_desc(src, type), any_desc(weights, type), any_desc(dst, type), stride,
          begin, end},
-        user_scratchpad(), engine, forward);
-    run(Direction::kDataGradient) =
-        Run{Direction::kDataGradient, dnnl::convolution_backward_data(data),
-            data.diff_src_desc(),     data.weights_desc(),
-            data.diff_dst_desc(),     data.scratchpad_desc(),
-            DNNL_ARG_DIFF_SRC,        DNNL_ARG_WEIGHTS,
-            DNNL_ARG_DIFF_DST,        data.impl_info_str()};
+        user_scratchpad(), engine, forward));
   }
-  const dnnl::convolution_backward_weights::primitive_desc gradient(
-      {algorithm, in, any_desc(weights), any_desc(dst, type), stride, begin, end},
-      user_scratchpad(), engine, forward);
-  run(Direction::kWeightsGradient) = Run{Direction::kWeightsGradient,
-                                         dnnl::convolution_backward_weights(gradient),
-                                         gradient.src_desc(),
-                                         gradient.diff_weights_desc(),
-                                         gradient.diff_dst_desc(),
-                                         gradient.scratchpad_desc(),
-                                         DNNL_ARG_SRC,
-                                         DNNL_ARG_DIFF_WEIGHTS,
-                                         DNNL_ARG_DIFF_DST,
-                                         gradient.impl_info_str()};
+  add_weights<dnnl::convolution_backward_weights>(
+      dnnl::convolution_backward_weights::primitive_desc(
+          {algorithm, in, any_desc(weights), any_desc(dst, type), stride, begin, end},
+          user_scratchpad(), engine, forward));
 }
 
-ConvolutionLimit::ConvolutionLimit(const Network& network, std::int64_t batch, Precision precision,
-                                   Device& device)
+void ProductLimit::Problem::prepare_inner_product(const dnnl::engine& engine, Precision precision) {
+  const memory::data_type type = data_type_of(precision);
+  const memory::desc in = plain_input ? plain_desc(src, type) : any_desc(src, type);
+  const dnnl::inner_product_forward::primitive_desc forward(
+      {dnnl::prop_kind::forward_training, in, any_desc(weights, type), any_desc(dst, type)},
+      user_scratchpad(), engine);
+  add_forward<dnnl::inner_product_forward>(forward);
+  if (data_gradient && !run(Direction::kDataGradient)) {
+    add_data<dnnl::inner_product_backward_data>(dnnl::inner_product_backward_data::primitive_desc(
+        {any_desc(src, type), any_desc(weights, type), any_desc(dst, type)}, user_scratchpad(),
+        engine, forward));
+  }
+  add_weights<dnnl::inner_product_backward_weights>(
+      dnnl::inner_product_backward_weights::primitive_desc(
+          {in, any_desc(weights), any_desc(dst, type)}, user_scratchpad(), engine, forward));
+}
+
+ProductLimit::ProductLimit(const Network& network, std::int64_t batch, Precision precision,
+                           Device& device)
     : device_(device) {
   for (const Operation& operation : network.operations()) {
-    if (operation.kind != OperationKind::kConvolution) continue;
+    if (operation.kind != OperationKind::kConvolution && !network.is_of_perceptron(operation)) {
+      continue;
+    }
     const std::size_t problem = problem_of(network, operation, batch, precision);
-    const bool reads_input = operation.src == 0;
-    if (!reads_input) problems_[problem]->data_gradient = true;
-    uses_.push_back({operation.name, problem, !reads_input});
+    const bool has_gradient = network.has_gradient(operation.src);
+    if (has_gradient) problems_[problem]->data_gradient = true;
+    uses_.push_back({operation.name, problem, has_gradient});
   }
   for (const auto& problem : problems_) {
-    translated(fmt::format("convolution of [{}] alone", fmt::join(problem->weights, ", ")),
+    translated(fmt::format("product of [{}] alone", fmt::join(problem->weights, ", ")),
                [&] { problem->prepare(device_.engine, precision); });
   }
   reserve_memory();
 }
 
-ConvolutionLimit::~ConvolutionLimit() = default;
+ProductLimit::~ProductLimit() = default;
 
-std::size_t ConvolutionLimit::problem_of(const Network& network, const Operation& operation,
-                                         std::int64_t batch, Precision precision) {
+std::size_t ProductLimit::problem_of(const Network& network, const Operation& operation,
+                                     std::int64_t batch, Precision precision) {
   auto problem = std::make_unique<Problem>();
   const ParameterSpec& weights = network.parameters()[static_cast<std::size_t>(operation.weights)];
   problem->src = batch_dims(batch, network.shape(operation.src));
@@ -167,6 +207,7 @@ std::size_t ConvolutionLimit::problem_of(const Network& network, const Operation
   problem->stride = operation.stride;
   problem->begin = operation.padding.begin;
   problem->end = operation.padding.end;
+  problem->is_inner_product = operation.kind == OperationKind::kFullyConnected;
   problem->plain_input = operation.src == 0;
   problem->flops = 2 * batch * network.forward_macs(operation);
   problem->bytes = bytes_of(precision) * (batch * network.shape(operation.src).size() +
@@ -180,7 +221,7 @@ std::size_t ConvolutionLimit::problem_of(const Network& network, const Operation
 
 /// All share one block, whose operands are numbers of usual size: zeros could be faster, as could
 /// what is none. Results go elsewhere, so that they stay so.
-void ConvolutionLimit::reserve_memory() {
+void ProductLimit::reserve_memory() {
   std::int64_t written = 0, read = 0;
   for (const auto& problem : problems_) {
     for (const auto& run : problem->runs) {
@@ -200,7 +241,7 @@ void ConvolutionLimit::reserve_memory() {
   }
 }
 
-void ConvolutionLimit::measure() {
+void ProductLimit::measure() {
   ++repetitions_;
   for (const auto& problem : problems_) {
     for (auto& run : problem->runs) {
@@ -213,14 +254,14 @@ void ConvolutionLimit::measure() {
   }
 }
 
-double ConvolutionLimit::seconds() const {
+double ProductLimit::seconds() const {
   double sum = 0.0;
-  for (const ConvolutionTime& time : times()) sum += time.best_s;
+  for (const ProductTime& time : times()) sum += time.best_s;
   return sum;
 }
 
-std::vector<ConvolutionTime> ConvolutionLimit::times() const {
-  std::vector<ConvolutionTime> all;
+std::vector<ProductTime> ProductLimit::times() const {
+  std::vector<ProductTime> all;
   for (const Use& use : uses_) {
     Problem& problem = *problems_[use.problem];
     for (const Direction direction : kDirections) {
@@ -233,20 +274,43 @@ std::vector<ConvolutionTime> ConvolutionLimit::times() const {
   return all;
 }
 
-double copy_bandwidth(int repetitions) {
-  constexpr std::int64_t kFloats = 64 << 20;  // 256 MiB each
+namespace {
+
+constexpr std::int64_t kBlockFloats = 64 << 20;  // 256 MiB
+
+/// The least seconds that `pass`, given pieces of a block, takes over the whole of it.
+template <class Pass>
+double best_pass(int repetitions, const Pass& pass) {
   constexpr std::int64_t kPiece = 1 << 16;
-  const AlignedFloats from(kFloats), to(kFloats);
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i <= repetitions; ++i) {  // the first one makes the pages
     const auto began = std::chrono::steady_clock::now();
 #pragma omp parallel for schedule(static)
-    for (std::int64_t at = 0; at < kFloats; at += kPiece) {
-      std::memcpy(to.data() + at, from.data() + at, kPiece * sizeof(float));
-    }
+    for (std::int64_t at = 0; at < kBlockFloats; at += kPiece) pass(at, kPiece);
     if (i > 0) best = std::min(best, seconds_since(began));
   }
-  return 2.0 * static_cast<double>(kFloats * sizeof(float)) / best;
+  return best;
+}
+
+}  // namespace
+
+double copy_bandwidth(int repetitions) {
+  const AlignedFloats from(kBlockFloats), to(kBlockFloats);
+  const double best = best_pass(repetitions, [&](std::int64_t at, std::int64_t count) {
+    std::memcpy(to.data() + at, from.data() + at, static_cast<std::size_t>(count) * sizeof(float));
+  });
+  return 2.0 * static_cast<double>(kBlockFloats * sizeof(float)) / best;
+}
+
+double triad_bandwidth(int repetitions) {
+  const AlignedFloats b(kBlockFloats), c(kBlockFloats), a(kBlockFloats);
+  const float scale = 3.0F;
+  const double best = best_pass(repetitions, [&](std::int64_t at, std::int64_t count) {
+    for (std::int64_t i = at; i < at + count; ++i) {
+      a.data()[i] = b.data()[i] + scale * c.data()[i];
+    }
+  });
+  return 3.0 * static_cast<double>(kBlockFloats * sizeof(float)) / best;
 }
 
 }  // namespace nn

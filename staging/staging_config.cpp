@@ -1,0 +1,31 @@
+// Reading of the section "staging".
+// Hides where node-local storage is by default.
+#include "staging/staging_config.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace staging {
+namespace {
+
+std::string default_directory() {
+  const char* temporary = std::getenv("TMPDIR");
+  return std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp") +
+         "/trainmark-staging-" + std::to_string(getuid());
+}
+
+}  // namespace
+
+StagingConfig parse_staging(const base::ObjectReader& section) {
+  StagingConfig config;
+  config.mode = section.choice<StagingMode>(
+      "mode", config.mode, {{"node", StagingMode::kNode}, {"none", StagingMode::kNone}},
+      "node: copy what a node's ranks need to its own storage; none: read in place");
+  config.directory = section.optional<std::string>("directory", default_directory(),
+                                                   "node-local folder", base::not_empty());
+  config.keep = section.optional<bool>("keep", false, "leave the staged copy for later runs");
+  return config;
+}
+
+}  // namespace staging

@@ -1,0 +1,20 @@
+// The section "staging" of a configuration, the same for every workload.
+// Hides its keys and the default folder.
+#pragma once
+
+#include <string>
+
+#include "runner/base/object_reader.h"
+#include "staging/stage.h"
+
+namespace staging {
+
+struct StagingConfig {
+  StagingMode mode = StagingMode::kNode;
+  std::string directory;
+  bool keep = false;  ///< leave the staged copy for a later run
+};
+
+StagingConfig parse_staging(const base::ObjectReader& section);
+
+}  // namespace staging
