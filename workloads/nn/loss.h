@@ -1,5 +1,5 @@
-// Softmax cross entropy with label smoothing, and what an evaluation counts.
-// Hides the stabilised logarithm of the sum.
+// Cross entropy of classes and of yes or no, and what an evaluation counts.
+// Hides the stabilised logarithms and the order of sums.
 #pragma once
 
 #include <cstdint>
@@ -20,5 +20,17 @@ struct LossSums {
 /// outside [-1, classes).
 LossSums softmax_cross_entropy(std::span<const float> logits, std::span<const std::int32_t> labels,
                                double smoothing, double scale, std::span<float> diff_logits);
+
+/// logits [N]; labels [N]: 0, 1, or -1 for a row that holds no sample. The loss of a row is
+///   -y max(log p, -100) - (1 - y) max(log(1 - p), -100),  p = 1 / (1 + e^-logit),
+/// taken from the logit, so that it is exact until the bound binds, at a logit of 100 on the wrong
+/// side; from there on loss and gradient are those of the bound, 100 and 0. (A p rounded to single
+/// precision is 1 from a logit of 17 on: there the reference has loss 100 and gradient 0 already.)
+/// A sample counts as correct when its logit is above 0 just if its label is 1. diff_logits, when
+/// not empty, receives scale times the gradient of the loss sum. Same bits on any number of
+/// threads. Throws DataError for another label, ShapeError for spans of unequal length.
+/// Source: the clamp is that of PyTorch's BCELoss, which the reference DLRM uses.
+LossSums binary_cross_entropy(std::span<const float> logits, std::span<const float> labels,
+                              double scale, std::span<float> diff_logits);
 
 }  // namespace nn
