@@ -1,23 +1,15 @@
 // SGD and LARS as one elementwise rule with different coefficients, run over blocks of all tensors.
-// Hides the work list and the rule's coefficients.
+// Hides the rule's coefficients.
 #include "workloads/nn/optimizer.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "runner/base/error.h"
+#include "workloads/nn/update_blocks.h"
 
 namespace nn {
 namespace {
-
-constexpr int kLanes = 8;
-
-struct Block {
-  std::size_t parameter;
-  std::int64_t begin, count;
-};
 
 /// One step of one tensor: u = g + decay w; v = keep_v v + into_v u;
 /// w = keep_w w - from_v v - from_u u.
@@ -49,26 +41,6 @@ void update(const Rule& rule, std::int64_t count, const float* __restrict gradie
   }
 }
 
-/// Squares of floats are exact in double and lanes are added in a fixed order, so that the sum is
-/// the same for every instruction set.
-double sum_of_squares(const float* values, std::int64_t count) {
-  std::array<double, kLanes> lanes{};
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const double value = values[i + lane];
-      lanes[static_cast<std::size_t>(lane)] += value * value;
-    }
-  }
-  for (int lane = 0; i < count; ++i, ++lane) {
-    const double value = values[i];
-    lanes[static_cast<std::size_t>(lane)] += value * value;
-  }
-  double sum = 0.0;
-  for (const double lane : lanes) sum += lane;
-  return sum;
-}
-
 struct Norms {
   double weights = 0.0, gradient = 0.0;
 };
@@ -81,119 +53,55 @@ class MomentumOptimizer : public Optimizer {
       : hyperparameters_(std::move(hyperparameters)) {}
 
   void prepare(std::span<const ParameterView> parameters, UpdateShare share) override {
-    share_ = std::move(share);
-    names_.clear();
-    counts_.clear();
-    blocks_.clear();
-    mine_.clear();
-    std::int64_t floats = 0;
-    std::vector<std::int64_t> places;
-    for (const ParameterView& parameter : parameters) {
-      names_.push_back(parameter.name);
-      counts_.push_back(parameter.count);
-      add_blocks(parameter);
-      places.push_back(floats);
-      floats += aligned_floats(parameter.count);
-    }
-    place_velocities(places, floats);
+    blocks_.prepare(
+        parameters, std::move(share),
+        has_momentum() ? std::vector<std::string>{"momentum"} : std::vector<std::string>());
   }
-
-  std::vector<StateView> state() override {
-    std::vector<StateView> views;
-    if (hyperparameters_.momentum == 0.0) return views;
-    for (std::size_t p = 0; p < names_.size(); ++p) {
-      views.push_back({"momentum/" + names_[p], static_cast<std::int64_t>(p), velocities_[p]});
-    }
-    return views;
-  }
-
+  std::vector<StateView> state() override { return blocks_.state(); }
+  int buffers() const override { return has_momentum() ? 1 : 0; }
   const Hyperparameters& hyperparameters() const override { return hyperparameters_; }
 
  protected:
   void prepare_or_check(std::span<const ParameterView> parameters) {
-    if (names_.empty()) prepare(parameters, {});
-    bool same = parameters.size() == names_.size();
-    for (std::size_t p = 0; same && p < names_.size(); ++p) {
-      same = parameters[p].name == names_[p] && parameters[p].count == counts_[p];
-    }
-    if (!same) throw base::ShapeError("optimizer: step() got other parameters than prepare()");
+    if (!blocks_.is_prepared()) prepare(parameters, {});
+    blocks_.require_same(parameters);
   }
 
   void apply(std::span<const ParameterView> parameters, const std::vector<Rule>& rules) {
-    const auto blocks = static_cast<std::int64_t>(mine_.size());
-#pragma omp parallel for schedule(static)
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      const auto [p, begin, count] = blocks_[mine_[static_cast<std::size_t>(b)]];
-      const float* gradient = parameters[p].gradient + begin;
-      float* weights = parameters[p].weights + begin;
-      if (velocities_[p].empty()) {
-        update(rules[p], count, gradient, weights);
+    blocks_.for_each([&](const UpdateBlock& block) {
+      const ParameterView& parameter = parameters[block.parameter];
+      const Rule& rule = rules[block.parameter];
+      const float* gradient = parameter.gradient + block.begin;
+      float* weights = parameter.weights + block.begin;
+      if (has_momentum()) {
+        update(rule, block.count, gradient, weights, blocks_.buffer(0, block));
       } else {
-        update(rules[p], count, gradient, weights, velocities_[p].data() + begin);
+        update(rule, block.count, gradient, weights);
       }
-      for (const KeptCopy& copy : parameters[p].copies) {
-        copy.rule.update(parameters[p].weights, begin, count, copy.place);
-      }
-    }
+      update_copies(parameter, block);
+    });
   }
 
   /// Norms of the tensors that decay; the others' stay 0.
   std::vector<Norms> norms(std::span<const ParameterView> parameters) {
-    // Of each block that of weights and that of the gradient; 0 for blocks of other replicas, so
-    // that their sum is exact.
-    std::vector<double> partial(2 * blocks_.size());
-    const auto blocks = static_cast<std::int64_t>(mine_.size());
-#pragma omp parallel for schedule(static)
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      const std::size_t block = mine_[static_cast<std::size_t>(b)];
-      const auto [p, begin, count] = blocks_[block];
-      if (!parameters[p].decays) continue;
-      partial[2 * block] = sum_of_squares(parameters[p].weights + begin, count);
-      partial[2 * block + 1] = sum_of_squares(parameters[p].gradient + begin, count);
+    const auto squares = blocks_.sums<2>([&](const UpdateBlock& block) -> std::array<double, 2> {
+      const ParameterView& parameter = parameters[block.parameter];
+      if (!parameter.decays) return {};
+      return {sum_of_squares(parameter.weights + block.begin, block.count),
+              sum_of_squares(parameter.gradient + block.begin, block.count)};
+    });
+    std::vector<Norms> result;
+    for (const auto& [weights, gradient] : squares) {
+      result.push_back({std::sqrt(weights), std::sqrt(gradient)});
     }
-    if (share_.is_mine) share_.sum(partial);
-    std::vector<Norms> result(parameters.size());
-    for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      result[blocks_[b].parameter].weights += partial[2 * b];
-      result[blocks_[b].parameter].gradient += partial[2 * b + 1];
-    }
-    for (Norms& norm : result) norm = {std::sqrt(norm.weights), std::sqrt(norm.gradient)};
     return result;
   }
 
  private:
-  /// Cut by offset, not by count: whoever owns a cell owns all blocks in it.
-  void add_blocks(const ParameterView& parameter) {
-    std::int64_t begin = 0;
-    while (begin < parameter.count) {
-      const std::int64_t into_cell = (parameter.offset + begin) % kUpdateCell;
-      const std::int64_t count = std::min(kUpdateCell - into_cell, parameter.count - begin);
-      if (!share_.is_mine || share_.is_mine(parameter.offset + begin)) {
-        mine_.push_back(blocks_.size());
-      }
-      blocks_.push_back({names_.size() - 1, begin, count});
-      begin += count;
-    }
-  }
-
-  void place_velocities(const std::vector<std::int64_t>& places, std::int64_t floats) {
-    velocities_.assign(places.size(), {});
-    if (hyperparameters_.momentum == 0.0) return;
-    if (!share_.memory) share_.memory = std::make_shared<PrivateMemory>();
-    const std::span<float> all = share_.memory->shared_block(floats);
-    for (std::size_t p = 0; p < places.size(); ++p) {
-      velocities_[p] =
-          all.subspan(static_cast<std::size_t>(places[p]), static_cast<std::size_t>(counts_[p]));
-    }
-  }
+  bool has_momentum() const { return hyperparameters_.momentum != 0.0; }
 
   Hyperparameters hyperparameters_;
-  UpdateShare share_;
-  std::vector<std::string> names_;
-  std::vector<std::int64_t> counts_;
-  std::vector<std::span<float>> velocities_;  ///< empty without momentum
-  std::vector<Block> blocks_;                 ///< of all replicas
-  std::vector<std::size_t> mine_;             ///< those of this one
+  UpdateBlocks blocks_;
 };
 
 class Sgd final : public MomentumOptimizer {

@@ -1,5 +1,5 @@
-// How gradients change weights: SGD with momentum, and LARS in its three variants.
-// Hides the split of work over threads and replicas, and the fixed order of norms.
+// How gradients change weights: the interface of all optimizers, SGD with momentum, and LARS in its
+// three variants. Hides the split of work over threads and replicas, and the fixed order of norms.
 #pragma once
 
 #include <cstdint>
@@ -71,15 +71,17 @@ struct LarsConfig {
 
 /// What a log tells of an optimizer.
 struct Hyperparameters {
-  std::string name;  ///< "sgd" or "lars"
+  std::string name;  ///< "sgd", "lars", "adagrad" or "lamb"
   double momentum = 0.0;
   double weight_decay = 0.0;
-  double epsilon = 0.0;  ///< LARS only
+  double epsilon = 0.0;             ///< all but SGD
+  double beta1 = 0.0, beta2 = 0.0;  ///< LAMB only
+  double max_gradient_norm = 0.0;   ///< LAMB only; 0: not bounded
 };
 
 /// A part of the optimizer's state, to be saved and restored bit for bit.
 struct StateView {
-  std::string name;                   ///< "momentum/<parameter>", "previous_learning_rate"
+  std::string name;                   ///< "momentum/<parameter>", "previous_learning_rate" ...
   std::int64_t parameter_index = -1;  ///< the parameter whose element order it has, or -1
   std::span<float> values;
 };
@@ -96,6 +98,8 @@ class Optimizer {
   virtual void step(std::span<const ParameterView> parameters, double learning_rate) = 0;
   /// Empty before prepare(). Views stay valid until the next prepare().
   virtual std::vector<StateView> state() = 0;
+  /// Floats of state that it keeps for every weight.
+  virtual int buffers() const = 0;
   virtual const Hyperparameters& hyperparameters() const = 0;
 };
 
@@ -105,7 +109,7 @@ std::unique_ptr<Optimizer> make_lars(const LarsConfig& config);
 /// Each reads its keys of an "optimizer" section and throws ConfigError for values out of range.
 SgdConfig parse_sgd(const base::ObjectReader& section);
 LarsConfig parse_lars(const base::ObjectReader& section);
-/// The optimizer that the section's "name" (sgd, lars) asks for.
+/// The optimizer that the section's "name" (sgd, lars, adagrad, lamb) asks for.
 std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section);
 
 }  // namespace nn

@@ -181,7 +181,7 @@ void restore_training_state(const base::StateSource& source, Executor& executor,
 
 std::int64_t training_state_bytes(const Network& network, const Optimizer& optimizer, int ranks) {
   constexpr std::int64_t kFloat = sizeof(float), kDouble = sizeof(double);
-  const std::int64_t copies = optimizer.hyperparameters().momentum != 0.0 ? 2 : 1;
+  const std::int64_t copies = 1 + optimizer.buffers();
   std::int64_t channels = 0;
   for (const StatisticsSpec& spec : network.statistics()) channels += spec.channels;
   const auto norms = static_cast<std::int64_t>(network.statistics().size());

@@ -361,7 +361,6 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
   const auto sample_bytes = network.shape(0).size() * static_cast<std::int64_t>(sizeof(float));
   const auto optimizer =
       nn::make_optimizer(run.reader.object("optimizer", "how gradients change weights"));
-  const bool has_momentum = optimizer->hyperparameters().momentum != 0.0;
   const std::int64_t weights = bytes.at("weights");
   const auto copies = bytes.find("weights in other layouts");
   return {{{"activations and scratch", bytes.at("activations and scratch")},
@@ -369,7 +368,7 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
            {"input batches", samples * sample_bytes}},
           {{"weights", weights},
            {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},
-           {"optimizer state", has_momentum ? weights : 0}},
+           {"optimizer state", optimizer->buffers() * weights}},
           peak.at,
           peak.bytes};
 }
