@@ -1,13 +1,22 @@
 // The keys of an "optimizer" section.
 // Hides their names, checks and help texts.
 #include "runner/base/error.h"
+#include "workloads/nn/adaptive_optimizers.h"
 #include "workloads/nn/optimizer.h"
 
 namespace nn {
 namespace {
 
-base::Check<double> momentum_range() {
+enum class Kind { kSgd, kLars, kAdagrad, kLamb };
+
+/// Of a share that is kept.
+base::Check<double> share_range() {
   return {"must be at least 0 and below 1", [](const double& m) { return m >= 0.0 && m < 1.0; }};
+}
+
+double parse_weight_decay(const base::ObjectReader& section, double fallback) {
+  return section.optional<double>("weight_decay", fallback, "wd, on all but batch norm and biases",
+                                  base::not_negative());
 }
 
 bool parse_nesterov(const base::ObjectReader& section, double momentum) {
@@ -24,10 +33,8 @@ bool parse_nesterov(const base::ObjectReader& section, double momentum) {
 SgdConfig parse_sgd(const base::ObjectReader& section) {
   SgdConfig sgd;
   sgd.momentum = section.optional<double>("momentum", sgd.momentum,
-                                          "share of the last step that is kept", momentum_range());
-  sgd.weight_decay =
-      section.optional<double>("weight_decay", sgd.weight_decay,
-                               "wd, on all but batch norm and biases", base::not_negative());
+                                          "share of the last step that is kept", share_range());
+  sgd.weight_decay = parse_weight_decay(section, sgd.weight_decay);
   sgd.decay_mode = section.choice<DecayMode>("weight_decay_mode", sgd.decay_mode,
                                              {{"l2", DecayMode::kL2},
                                               {"keras_l2", DecayMode::kKerasL2},
@@ -44,10 +51,8 @@ SgdConfig parse_sgd(const base::ObjectReader& section) {
 LarsConfig parse_lars(const base::ObjectReader& section) {
   LarsConfig lars;
   lars.momentum = section.optional<double>("momentum", lars.momentum,
-                                           "share of the last step that is kept", momentum_range());
-  lars.weight_decay =
-      section.optional<double>("weight_decay", lars.weight_decay,
-                               "wd, on all but batch norm and biases", base::not_negative());
+                                           "share of the last step that is kept", share_range());
+  lars.weight_decay = parse_weight_decay(section, lars.weight_decay);
   lars.eta = section.optional<double>("eta", lars.eta, "trust coefficient", base::positive());
   lars.epsilon = section.optional<double>(
       "epsilon", lars.epsilon, "added to the trust ratio's denominator", base::not_negative());
@@ -62,10 +67,52 @@ LarsConfig parse_lars(const base::ObjectReader& section) {
   return lars;
 }
 
+AdagradConfig parse_adagrad(const base::ObjectReader& section) {
+  AdagradConfig adagrad;
+  adagrad.weight_decay = parse_weight_decay(section, adagrad.weight_decay);
+  adagrad.epsilon = section.optional<double>(
+      "epsilon", adagrad.epsilon, "added to the root of the sum of squares", base::positive());
+  return adagrad;
+}
+
+LambConfig parse_lamb(const base::ObjectReader& section) {
+  LambConfig lamb;
+  lamb.beta1 = section.optional<double>("beta1", lamb.beta1,
+                                        "share of the first moment that is kept", share_range());
+  lamb.beta2 = section.optional<double>("beta2", lamb.beta2,
+                                        "share of the second moment that is kept", share_range());
+  lamb.epsilon = section.optional<double>(
+      "epsilon", lamb.epsilon, "added to the root of the second moment", base::positive());
+  lamb.weight_decay = section.optional<double>("weight_decay", lamb.weight_decay,
+                                               "wd, on the tensors of scope", base::not_negative());
+  lamb.max_gradient_norm = section.optional<double>(
+      "max_gradient_norm", lamb.max_gradient_norm,
+      "gradients are scaled down to this norm of all together; 0: never", base::not_negative());
+  lamb.scope = section.choice<LambScope>(
+      "scope", lamb.scope, {{"all", LambScope::kAll}, {"weights", LambScope::kWeights}},
+      "tensors that decay and have a trust ratio; weights: all but batch norm and biases");
+  lamb.trust = section.choice<LambTrust>(
+      "trust", lamb.trust, {{"decayed", LambTrust::kDecayed}, {"always", LambTrust::kAlways}},
+      "decayed: the trust ratio is 1 without weight_decay; always: it is not");
+  return lamb;
+}
+
 std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section) {
-  const bool lars = section.choice<bool>("name", false, {{"sgd", false}, {"lars", true}},
-                                         "how gradients change weights");
-  return lars ? make_lars(parse_lars(section)) : make_sgd(parse_sgd(section));
+  switch (section.choice<Kind>("name", Kind::kSgd,
+                               {{"sgd", Kind::kSgd},
+                                {"lars", Kind::kLars},
+                                {"adagrad", Kind::kAdagrad},
+                                {"lamb", Kind::kLamb}},
+                               "how gradients change weights")) {
+    case Kind::kLars:
+      return make_lars(parse_lars(section));
+    case Kind::kAdagrad:
+      return make_adagrad(parse_adagrad(section));
+    case Kind::kLamb:
+      return make_lamb(parse_lamb(section));
+    default:
+      return make_sgd(parse_sgd(section));
+  }
 }
 
 }  // namespace nn

@@ -7,44 +7,17 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
-#include "runner/base/random.h"
+#include "workloads/nn/optimizer_trial.h"
 
 namespace {
 
+using namespace optimizer_trial;
 using nn::DecayMode;
 using nn::LarsVariant;
 using nn::MomentumForm;
-using Vector = std::vector<double>;
-
-/// A tensor in both precisions, and the twin's momentum.
-struct Pair {
-  std::vector<float> weights, gradient;
-  Vector w, g, v;
-  bool decays;
-  Pair(Vector initial, bool decays_) : w(std::move(initial)), v(w.size()), decays(decays_) {
-    weights.assign(w.begin(), w.end());
-    gradient.resize(w.size());
-  }
-  void set_gradient(const Vector& values) {
-    gradient.assign(values.begin(), values.end());
-    g.assign(gradient.begin(), gradient.end());
-  }
-  nn::ParameterView view(const std::string& name) {
-    return {name, weights.data(), gradient.data(), static_cast<std::int64_t>(weights.size()),
-            decays};
-  }
-};
-
-double norm(const Vector& values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum);
-}
 
 /// SGD as torch.optim.SGD and keras.optimizers.SGD write it, in float64.
 void twin_sgd(Pair& p, const nn::SgdConfig& c, double lr) {
@@ -89,75 +62,6 @@ void twin_lars(Pair& p, const nn::LarsConfig& c, double lr, double previous) {
   }
 }
 
-Vector random_vector(std::size_t count, std::uint64_t index, double scale) {
-  base::RandomStream stream(11, base::Purpose::kWeights, 0, index);
-  Vector values(count);
-  for (double& value : values)
-    value = static_cast<double>(static_cast<float>(scale * stream.normal()));
-  return values;
-}
-
-/// Sizes around one lane, one block and several blocks; every second tensor does not decay.
-std::vector<Pair> random_tensors() {
-  std::vector<Pair> tensors;
-  std::uint64_t index = 0;
-  for (const std::size_t count : {1U, 7U, 8U, 64U, 4096U, 4097U, 20000U}) {
-    tensors.emplace_back(random_vector(count, index, 0.5), index % 2 == 0);
-    ++index;
-  }
-  return tensors;
-}
-
-std::vector<nn::ParameterView> views_of(std::vector<Pair>& tensors) {
-  std::vector<nn::ParameterView> views;
-  for (Pair& tensor : tensors) views.push_back(tensor.view("p" + std::to_string(views.size())));
-  return views;
-}
-
-const Vector kRates = {0.0, 0.3, 0.1, 0.1, 0.02};  // starts at 0, as a warm-up does
-
-/// Runs optimizer and twin side by side and compares the movement from the initial weights.
-/// Five float32 steps round about ten times at 6e-8 each; 1e-5 leaves a margin of ten.
-void expect_agreement(nn::Optimizer& optimizer,
-                      const std::function<void(Pair&, double lr, double previous)>& twin) {
-  std::vector<Pair> tensors = random_tensors();
-  double previous = 0.0;
-  for (std::size_t step = 0; step < kRates.size(); ++step) {
-    for (std::size_t t = 0; t < tensors.size(); ++t) {
-      tensors[t].set_gradient(random_vector(tensors[t].w.size(), 100 * (step + 1) + t, 0.2));
-    }
-    optimizer.step(views_of(tensors), kRates[step]);
-    for (Pair& tensor : tensors) twin(tensor, kRates[step], previous);
-    previous = kRates[step];
-  }
-  for (const Pair& tensor : tensors) {
-    double worst = 0.0;
-    for (std::size_t i = 0; i < tensor.w.size(); ++i) {
-      worst = std::max(worst, std::abs(static_cast<double>(tensor.weights[i]) - tensor.w[i]));
-    }
-    EXPECT_LT(worst, 1e-5) << "tensor of " << tensor.w.size();
-  }
-}
-
-/// Weights after steps with the given rates and gradients.
-std::vector<Vector> trajectory(nn::Optimizer& optimizer, Vector weights, const Vector& rates,
-                               const std::vector<Vector>& gradients) {
-  Pair pair(std::move(weights), true);
-  std::vector<Vector> path;
-  for (std::size_t step = 0; step < rates.size(); ++step) {
-    pair.set_gradient(gradients[step]);
-    const std::vector<nn::ParameterView> views{pair.view("w")};
-    optimizer.step(views, rates[step]);
-    path.emplace_back(pair.weights.begin(), pair.weights.end());
-  }
-  return path;
-}
-
-void expect_near(const Vector& found, const Vector& expected) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-6);
-}
-
 nn::LarsConfig lars_config(LarsVariant variant, double weight_decay) {
   nn::LarsConfig config;
   config.variant = variant;
@@ -186,7 +90,9 @@ TEST(Sgd, AgreesWithItsTwinInEveryCombination) {
                                           << " momentum " << momentum << nesterov);
           const nn::SgdConfig config{momentum, 0.01, mode, form, nesterov};
           const auto sgd = nn::make_sgd(config);
-          expect_agreement(*sgd, [&](Pair& p, double lr, double) { twin_sgd(p, config, lr); });
+          expect_agreement(*sgd, [&](std::vector<Pair>& tensors, double lr, double) {
+            for (Pair& p : tensors) twin_sgd(p, config, lr);
+          });
         }
       }
     }
@@ -234,8 +140,8 @@ TEST(Lars, AgreesWithItsTwinInEveryCombination) {
         // A large eta makes the trust ratio matter at these rates.
         const nn::LarsConfig config{momentum, 0.01, 0.2, 1e-3, variant, nesterov};
         const auto lars = nn::make_lars(config);
-        expect_agreement(*lars, [&](Pair& p, double lr, double previous) {
-          twin_lars(p, config, lr, previous);
+        expect_agreement(*lars, [&](std::vector<Pair>& tensors, double lr, double previous) {
+          for (Pair& p : tensors) twin_lars(p, config, lr, previous);
         });
       }
     }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "workloads/nn/adaptive_optimizers.h"
 #include "workloads/nn/residual_network.h"
 
 namespace residual {
@@ -105,7 +106,8 @@ inline void expect_copies_to_follow_updates(const nn::Arithmetic& arithmetic) {
     EXPECT_TRUE(trained.memory_bytes().contains("weights in other layouts"));
   }
   const PassResults before = training_pass(trained, input);
-  for (const auto& optimizer : {nn::make_sgd({.momentum = 0.9}), nn::make_lars({})}) {
+  for (const auto& optimizer : {nn::make_sgd({.momentum = 0.9}), nn::make_lars({}),
+                                nn::make_adagrad({}), nn::make_lamb({})}) {
     optimizer->step(trained.parameters().views(), 0.1);
     for (std::size_t i = 0; i < net.parameters().size(); ++i) {
       const auto id = static_cast<nn::ParameterId>(i);

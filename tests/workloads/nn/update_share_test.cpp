@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <barrier>
+#include <string>
 #include <thread>
 
 #include "runner/base/random.h"
+#include "workloads/nn/adaptive_optimizers.h"
 #include "workloads/nn/optimizer.h"
 
 namespace {
@@ -71,10 +73,18 @@ class Sum {
   std::array<std::vector<double>, kReplicas> parts_;
 };
 
-TEST(UpdateShare, GivesTheBitsOfAnUpdateByOne) {
-  const nn::LarsConfig config = {.weight_decay = 1e-3};
+/// Of each kind, as what sums and state differ by kind.
+std::unique_ptr<nn::Optimizer> make(const std::string& name) {
+  if (name == "lars") return nn::make_lars({.weight_decay = 1e-3});
+  if (name == "adagrad") return nn::make_adagrad({});
+  return nn::make_lamb({});
+}
+
+class UpdateShare : public testing::TestWithParam<const char*> {};
+
+TEST_P(UpdateShare, GivesTheBitsOfAnUpdateByOne) {
   TwoTensors whole;
-  const auto alone = nn::make_lars(config);
+  const auto alone = make(GetParam());
   for (int step = 0; step < kSteps; ++step) alone->step(whole.views(), kLearningRate);
 
   TwoTensors shared;
@@ -82,7 +92,7 @@ TEST(UpdateShare, GivesTheBitsOfAnUpdateByOne) {
   const auto memory = std::make_shared<CommonMemory>();
   std::vector<std::unique_ptr<nn::Optimizer>> replicas;
   for (int r = 0; r < kReplicas; ++r) {
-    replicas.push_back(nn::make_lars(config));
+    replicas.push_back(make(GetParam()));
     replicas.back()->prepare(
         shared.views(),
         {memory, [r](std::int64_t at) { return at / nn::kUpdateCell % kReplicas == r; },
@@ -109,5 +119,8 @@ TEST(UpdateShare, GivesTheBitsOfAnUpdateByOne) {
         << expected[v].name;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, UpdateShare, testing::Values("lars", "adagrad", "lamb"),
+                         [](const auto& optimizer) { return optimizer.param; });
 
 }  // namespace
