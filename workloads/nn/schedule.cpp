@@ -27,11 +27,28 @@ double one_cycle(const ScheduleConfig& c, double s) {
   return c.base_learning_rate + (c.end_learning_rate - c.base_learning_rate) * share;
 }
 
+/// Between warm-up and decay the rate stays at that of the last update of the warm-up, and after
+/// the decay at that of its last update: neither is quite the one that the ramp aims at.
+double delayed_polynomial(const ScheduleConfig& c, std::int64_t count) {
+  const bool decays = c.decay_steps > 0;
+  if (!decays || count < c.decay_start_step) {
+    const bool rises = c.warmup_steps > 1 && (decays || count < c.warmup_steps);
+    if (!rises) return c.base_learning_rate;
+    const auto done = static_cast<double>(std::min(count, c.warmup_steps - 1));
+    return c.base_learning_rate * done / static_cast<double>(c.warmup_steps);
+  }
+  const std::int64_t decayed = std::min(count - c.decay_start_step, c.decay_steps - 1);
+  const double left =
+      static_cast<double>(c.decay_steps - decayed) / static_cast<double>(c.decay_steps);
+  return std::max(c.end_learning_rate, c.base_learning_rate * std::pow(left, c.power));
+}
+
 }  // namespace
 
 double Schedule::learning_rate(std::int64_t updates_done) const {
   const ScheduleConfig& c = config_;
   const auto s = static_cast<double>(updates_done);
+  if (c.shape == ScheduleShape::kDelayedPolynomial) return delayed_polynomial(c, updates_done + 1);
   if (c.shape == ScheduleShape::kOneCycle) return one_cycle(c, s);
   if (c.warmup_steps > 0 && updates_done <= c.warmup_steps) {
     return c.warmup_start_learning_rate + (c.base_learning_rate - c.warmup_start_learning_rate) *

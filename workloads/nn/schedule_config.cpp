@@ -21,6 +21,7 @@ class Parser {
     c_.shape = in_.choice<ScheduleShape>("name", ScheduleShape::kConstant,
                                          {{"constant", ScheduleShape::kConstant},
                                           {"polynomial", ScheduleShape::kPolynomial},
+                                          {"delayed_polynomial", ScheduleShape::kDelayedPolynomial},
                                           {"step", ScheduleShape::kStep},
                                           {"cosine", ScheduleShape::kCosine},
                                           {"one_cycle", ScheduleShape::kOneCycle}},
@@ -34,6 +35,7 @@ class Parser {
       return c_;
     }
     parse_warmup();
+    if (c_.shape == ScheduleShape::kDelayedPolynomial) parse_delayed_polynomial();
     if (c_.shape == ScheduleShape::kPolynomial) parse_polynomial();
     if (c_.shape == ScheduleShape::kCosine) parse_cosine();
     if (c_.shape == ScheduleShape::kStep) parse_milestones();
@@ -82,7 +84,7 @@ class Parser {
       refuse(in_.has("warmup_steps") ? "warmup_steps" : "warmup_epochs",
              "is longer than the run's " + std::to_string(epochs_) + " epochs");
     }
-    if (c_.warmup_steps == 0) return;
+    if (c_.warmup_steps == 0 || c_.shape == ScheduleShape::kDelayedPolynomial) return;
     c_.warmup_start_learning_rate = in_.optional<double>(
         "warmup_start_learning_rate", 0.0, "rate of the first update", base::not_negative());
     check_below_base("warmup_start_learning_rate", c_.warmup_start_learning_rate);
@@ -116,6 +118,21 @@ class Parser {
     parse_end(1e-4);
     c_.power = in_.optional<double>("power", c_.power, "exponent of the decay", base::positive());
     parse_decay(1);
+  }
+
+  void parse_delayed_polynomial() {
+    parse_end(1e-7);
+    c_.power = in_.optional<double>("power", c_.power, "exponent of the decay", base::positive());
+    c_.decay_steps = in_.required<std::int64_t>(
+        "decay_steps", "updates that the decay takes; 0: none", base::at_least(0));
+    if (c_.decay_steps == 0) return;
+    c_.decay_start_step = in_.required<std::int64_t>(
+        "decay_start_step", "update that begins the decay, the first being 1", base::at_least(1));
+    if (c_.decay_start_step < c_.warmup_steps) {
+      refuse("decay_start_step", "must not lie within warm-up, which takes " +
+                                     std::to_string(c_.warmup_steps) + " updates, got " +
+                                     std::to_string(c_.decay_start_step));
+    }
   }
 
   void parse_cosine() {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
@@ -58,6 +59,90 @@ TEST(Polynomial, HoldsTheEndRateAfterTheDecay) {
   EXPECT_NEAR(schedule.learning_rate(200), 0.25 + 0.75 * (1.0 - 200.0 / 401.0), 1e-12);
   EXPECT_EQ(schedule.learning_rate(401), 0.25);
   EXPECT_EQ(schedule.learning_rate(100000), 0.25);
+}
+
+/// The rate of the update that is counted as `count`, the first being 1.
+double rate_at(const nn::Schedule& schedule, std::int64_t count) {
+  return schedule.learning_rate(count - 1);
+}
+
+/// As the reference goes from update to update, keeping the last rate where it computes none.
+std::vector<double> twin_delayed_polynomial(double base, std::int64_t warmup, std::int64_t start,
+                                            std::int64_t steps, std::int64_t updates) {
+  std::vector<double> rates;
+  double last = base;
+  for (std::int64_t count = 1; count <= updates; ++count) {
+    double rate = steps > 0 ? last : base;
+    if (count < warmup) {
+      rate = last =
+          base * (1.0 - static_cast<double>(warmup - count) / static_cast<double>(warmup));
+    } else if (start <= count && count < start + steps) {
+      const double left = static_cast<double>(steps - (count - start)) / static_cast<double>(steps);
+      rate = last = std::max(1e-7, base * left * left);
+    }
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
+TEST(DelayedPolynomial, FollowsTheReferenceOfDlrm) {
+  const auto schedule = parse(R"({"name": "delayed_polynomial", "learning_rate": 18,
+      "warmup_steps": 8000, "decay_start_step": 70000, "decay_steps": 30000})",
+                              {32768, 128027, 1});
+  EXPECT_NEAR(rate_at(schedule, 1), .00225, 1e-15);
+  EXPECT_NEAR(rate_at(schedule, 4000), 9.0, 1e-12);
+  EXPECT_NEAR(rate_at(schedule, 7999), 17.99775, 1e-12);
+  EXPECT_EQ(rate_at(schedule, 70000), 18.0);
+  EXPECT_NEAR(rate_at(schedule, 85000), 4.5, 1e-12);
+  EXPECT_EQ(rate_at(schedule, 99999), 1e-7);
+  EXPECT_EQ(rate_at(schedule, 120000), 1e-7);
+}
+
+TEST(DelayedPolynomial, TellsALogItsSteps) {
+  const nn::ScheduleConfig config = parse(R"({"name": "delayed_polynomial", "learning_rate": 24,
+      "warmup_steps": 275, "decay_start_step": 493, "decay_steps": 278})")
+                                        .config();
+  EXPECT_EQ(config.base_learning_rate, 24.0);
+  EXPECT_EQ(config.warmup_steps, 275);
+  EXPECT_EQ(config.decay_start_step, 493);
+  EXPECT_EQ(config.decay_steps, 278);
+  EXPECT_EQ(config.power, 2.0);
+}
+
+TEST(DelayedPolynomial, HoldsTheLastRateAsItsTwin) {
+  struct Case {
+    std::int64_t warmup, start, steps;
+  };
+  for (const Case& c : {Case{10, 30, 20}, Case{10, 10, 5}, Case{0, 7, 13}, Case{1, 1, 4},
+                        Case{2, 3, 1}, Case{10, 1, 0}, Case{0, 1, 0}}) {
+    SCOPED_TRACE(testing::Message() << c.warmup << ' ' << c.start << ' ' << c.steps);
+    nn::ScheduleConfig config;
+    config.shape = nn::ScheduleShape::kDelayedPolynomial;
+    config.base_learning_rate = 3.0;
+    config.end_learning_rate = 1e-7;
+    config.warmup_steps = c.warmup;
+    config.decay_start_step = c.start;
+    config.decay_steps = c.steps;
+    const nn::Schedule schedule(config);
+    const auto expected = twin_delayed_polynomial(3.0, c.warmup, c.start, c.steps, 70);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(schedule.learning_rate(static_cast<std::int64_t>(i)), expected[i], 1e-14) << i;
+    }
+  }
+}
+
+TEST(DelayedPolynomial, StaysAtTheBaseRateWithoutADecay) {
+  const auto schedule = parse(R"({"name": "delayed_polynomial", "learning_rate": 2,
+                                  "warmup_steps": 4, "decay_steps": 0})");
+  EXPECT_EQ(rate_at(schedule, 3), 1.5);
+  EXPECT_EQ(rate_at(schedule, 4), 2.0);
+  EXPECT_EQ(rate_at(schedule, 100000), 2.0);
+}
+
+TEST(DelayedPolynomial, CanFallByAnotherPowerToAnotherEnd) {
+  const auto schedule = parse(R"({"name": "delayed_polynomial", "learning_rate": 8, "power": 3,
+      "decay_start_step": 1, "decay_steps": 4, "end_learning_rate": 0.5})");
+  expect_points(schedule, {{0, 8}, {1, 8 * 27.0 / 64}, {2, 1}, {3, .5}, {9, .5}}, 1e-14);
 }
 
 TEST(Constant, RisesThroughWarmupAndStays) {
@@ -136,6 +221,19 @@ TEST(ScheduleConfig, RefusesWhatContradictsItself) {
            R"({"name": "polynomial", "learning_rate": 1, "end_learning_rate": 2})",
            R"({"name": "polynomial", "learning_rate": 1, "power": 0})",
            R"({"name": "polynomial", "learning_rate": 1, "decay_steps": 0})",
+           R"({"name": "delayed_polynomial", "learning_rate": 1})",  // no decay
+           R"({"name": "delayed_polynomial", "learning_rate": 1, "decay_steps": 5})",
+           R"({"name": "delayed_polynomial", "learning_rate": 1, "decay_start_step": 5})",
+           R"({"name": "delayed_polynomial", "learning_rate": 1, "decay_steps": -1})",
+           R"({"name": "delayed_polynomial", "learning_rate": 1, "decay_steps": 5,
+               "decay_start_step": 0})",
+           R"({"name": "delayed_polynomial", "learning_rate": 1, "decay_steps": 5,
+               "decay_start_step": 9, "warmup_steps": 10})",
+           R"({"name": "delayed_polynomial", "learning_rate": 1, "decay_steps": 5,
+               "decay_start_step": 10, "warmup_steps": 10, "warmup_start_learning_rate": 0.1})",
+           R"({"name": "delayed_polynomial", "learning_rate": 1, "decay_steps": 0,
+               "end_learning_rate": 2})",
+           R"({"name": "polynomial", "learning_rate": 1, "decay_start_step": 5})",
            R"({"name": "cosine", "learning_rate": 1, "warmup_epochs": 5, "decay_epochs": 5})",
            R"({"name": "cosine", "learning_rate": 1, "milestone_epochs": [3]})",
            R"({"name": "step", "learning_rate": 1})",
