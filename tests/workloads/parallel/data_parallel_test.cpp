@@ -10,6 +10,7 @@
 
 #include "runner/base/error.h"
 #include "telemetry_account.h"
+#include "workloads/nn/adaptive_optimizers.h"
 #include "workloads/nn/loss.h"
 
 namespace {
@@ -221,6 +222,31 @@ TEST_P(Nodes, ShareTheStepOfOneRank) {
       static_cast<std::int64_t>(many.model().executor().parameters().weights_hash() >> 1U);
   EXPECT_EQ(world.allreduce_min(hash), world.allreduce_max(hash));
   EXPECT_FALSE(std::equal(before.begin(), before.end(), many.weights().begin()));
+}
+
+/// Norms of gradients and of directions, and two buffers of state, are shared as momentum is.
+TEST_P(Nodes, ShareTheStepsOfLamb) {
+  const runner::Communicator world = runner::Communicator::world();
+  const runner::Communicator alone = world.split(-1, 0);
+  // A small epsilon would make much of the roundings of small gradients.
+  const nn::LambConfig config = {.epsilon = 0.1, .max_gradient_norm = 0.5};
+  Trial many(world, nodes_of(world), nn::make_lamb(config));
+  Trial one(alone, alone.split_node(), nn::make_lamb(config));
+  const std::vector<float> before(one.weights().begin(), one.weights().end());
+  for (int i = 0; i < 3; ++i) {
+    many.step(0.01);
+    one.step(0.01);
+  }
+  world.barrier();  // what is compared is shared
+  std::vector<float> update_of_many, update_of_one;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    update_of_many.push_back(many.weights()[i] - before[i]);
+    update_of_one.push_back(one.weights()[i] - before[i]);
+  }
+  EXPECT_LT(relative_l2(update_of_many, update_of_one), 1e-3);
+  const auto hash =
+      static_cast<std::int64_t>(many.model().executor().parameters().weights_hash() >> 1U);
+  EXPECT_EQ(world.allreduce_min(hash), world.allreduce_max(hash));
 }
 
 TEST_P(Nodes, GiveTheSameBitsAgain) {
