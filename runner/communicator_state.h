@@ -1,0 +1,107 @@
+// What the files behind Communicator share: MPI's handles, requests, and the account of a call.
+// Hides nothing from them; nobody else includes it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runner/base/unique_handle.h"
+#include "runner/communicator.h"
+#include "runner/mpi_calls.h"
+
+namespace runner {
+
+inline MPI_Datatype datatype(const float&) { return MPI_FLOAT; }
+inline MPI_Datatype datatype(const double&) { return MPI_DOUBLE; }
+inline MPI_Datatype datatype(const std::int64_t&) { return MPI_INT64_T; }
+inline MPI_Datatype datatype(const std::byte&) { return MPI_BYTE; }
+
+/// Elements that one gathering call collects in total.
+inline constexpr std::size_t kGatherPiece = std::size_t{1} << 22;
+
+/// MPI_Comm_free is collective: while an exception unwinds, the other ranks, if any, are elsewhere.
+struct CommTraits {
+  using Raw = MPI_Comm;
+  static Raw null() { return MPI_COMM_NULL; }
+  static void close(Raw comm) {
+    if (comm == MPI_COMM_WORLD || is_finalized()) return;
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    if (size == 1 || std::uncaught_exceptions() == 0) MPI_Comm_free(&comm);
+  }
+};
+
+/// Who is told of the calls; shared by all communicators that stem from one world.
+struct Accounting::Book {
+  telemetry::Telemetry* telemetry = nullptr;
+  base::Activity activity;
+};
+
+struct Pending::State {
+  std::shared_ptr<Accounting::Book> book;
+  std::vector<MPI_Request> requests;
+};
+
+/// A call that waits for other ranks: whoever watches this one sees it there, and the telemetry, if
+/// any, has its time and bytes.
+class BlockingCall {
+ public:
+  BlockingCall(Accounting::Book& book, const char* name) : waiting_(book.activity, name) {
+    if (book.telemetry != nullptr) scope_.emplace(*book.telemetry, telemetry::Subsystem::kExchange);
+  }
+
+ private:
+  base::Activity::Waiting waiting_;
+  std::optional<telemetry::Scope> scope_;
+};
+
+struct Communicator::State {
+  State(MPI_Comm handle, std::shared_ptr<Accounting::Book> book_in)
+      : owner(handle), comm(handle), book(std::move(book_in)) {
+    check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  }
+
+  /// Opens the account of a blocking call to which this rank gives `bytes`.
+  BlockingCall blocking_call(const char* name, std::size_t bytes = 0) const {
+    count_sent(bytes);
+    return {*book, name};
+  }
+  void count_sent(std::size_t bytes) const {
+    if (book->telemetry == nullptr || size == 1) return;
+    book->telemetry->add(telemetry::Counter::kBytesSent, static_cast<std::int64_t>(bytes));
+  }
+  /// A nonblocking operation without requests yet.
+  Pending pending() const {
+    Pending pending;
+    pending.state_ = std::make_unique<Pending::State>();
+    pending.state_->book = book;
+    return pending;
+  }
+
+  template <class T>
+  void allreduce_sum(std::span<T> data) const;
+  template <class T>
+  T allreduce(T value, MPI_Op operation) const;
+  /// The elements of every rank, in rank order, on root. Goes round by round, each rank sending at
+  /// most its part of kGatherPiece, so that no count and no displacement outgrows an int.
+  template <class T>
+  std::vector<std::vector<T>> gather(std::span<const T> mine, int root) const;
+
+  base::UniqueHandle<CommTraits> owner;
+  MPI_Comm comm;
+  std::shared_ptr<Accounting::Book> book;
+  int rank = 0;
+  int size = 1;
+};
+
+}  // namespace runner
