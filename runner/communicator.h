@@ -56,6 +56,14 @@ class [[nodiscard]] Accounting {
   telemetry::Telemetry* before_;
 };
 
+/// The parts of one buffer that go to ranks, or come from them: bytes, by rank.
+struct RankParts {
+  std::vector<std::int64_t> counts;
+  std::vector<std::int64_t> places;  ///< of the first byte; of no meaning where the count is 0
+};
+/// Parts of these sizes that follow each other.
+RankParts consecutive_parts(std::vector<std::int64_t> counts);
+
 /// A group of ranks. Every call but rank(), size(), activity(), account_to() and abort() is
 /// collective.
 class Communicator {
@@ -100,6 +108,24 @@ class Communicator {
   /// counts[r] elements from rank r, in rank order, on every rank.
   void allgather(std::span<const double> mine, std::span<double> all,
                  std::span<const int> counts) const;
+  /// mine of every rank, in rank order, on every rank; as many numbers on each.
+  std::vector<std::int64_t> allgather(std::span<const std::int64_t> mine) const;
+
+  // Nonblocking exchanges of parts. Collective: every rank starts the same ones in the same order,
+  // and both ends of a part agree on its size. A part may have more than 2^31 bytes, if all counts
+  // and places of its buffer are multiples of a power of two (their element's size) that makes them
+  // fit. Of the bytes sent only those count that go to other ranks.
+  /// Sends part r of `send` to rank r, whose part for this rank becomes part r of `receive`. This
+  /// rank's own part is copied at once.
+  Pending start_alltoall(std::span<const std::byte> send, const RankParts& sent,
+                         std::span<std::byte> receive, const RankParts& received) const;
+  /// Part r of root's `send` becomes `mine` of rank r; root's own part stays where it is. `send`
+  /// and `sent` have a meaning on root alone, `mine` elsewhere.
+  Pending start_scatter(std::span<const std::byte> send, const RankParts& sent,
+                        std::span<std::byte> mine, int root) const;
+  /// The reverse: `mine` of rank r becomes part r of root's `receive`, but for root's own.
+  Pending start_gather(std::span<const std::byte> mine, std::span<std::byte> receive,
+                       const RankParts& received, int root) const;
   /// The text of each rank, in rank order, on root (elsewhere empty).
   std::vector<std::string> gather(const std::string& text, int root) const;
   /// data of every rank in rank order on root (elsewhere empty); sizes may differ.

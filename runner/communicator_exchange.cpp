@@ -1,10 +1,14 @@
-// Calls to which each rank gives a part of its own size: gathering.
-// Hides the rounds in which long parts go.
+// Calls to which each rank gives a part of its own size: gathering, scattering, all to all.
+// Hides how sizes beyond MPI's int are told, and what MPI must be able to read until an exchange
+// ends.
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -108,6 +112,154 @@ std::vector<float> Communicator::gather(std::span<const float> mine, int root) c
 }
 std::vector<std::int64_t> Communicator::gather(std::span<const std::int64_t> mine, int root) const {
   return joined(state_->gather(mine, root));
+}
+
+std::vector<std::int64_t> Communicator::allgather(std::span<const std::int64_t> mine) const {
+  const auto call = state_->blocking_call("MPI_Allgather", mine.size_bytes());
+  std::vector<std::int64_t> all(mine.size() * static_cast<std::size_t>(state_->size));
+  const int count = base::narrow<int>(mine.size());
+  check(
+      MPI_Allgather(mine.data(), count, MPI_INT64_T, all.data(), count, MPI_INT64_T, state_->comm),
+      "MPI_Allgather");
+  return all;
+}
+
+RankParts consecutive_parts(std::vector<std::int64_t> counts) {
+  RankParts parts{std::move(counts), {}};
+  parts.places.resize(parts.counts.size());
+  std::exclusive_scan(parts.counts.begin(), parts.counts.end(), parts.places.begin(),
+                      std::int64_t{0});
+  return parts;
+}
+
+namespace {
+
+/// Bytes that MPI can count by an int without a datatype of ours.
+constexpr std::int64_t kMostOfABuffer = std::numeric_limits<int>::max();
+/// Of a unit, which an int counts, too.
+constexpr std::int64_t kLargestUnit = std::int64_t{1} << 30;
+
+void require_parts(const char* call, const RankParts& parts, std::size_t bytes, int ranks) {
+  const auto size = static_cast<std::size_t>(ranks);
+  bool fit = parts.counts.size() == size && parts.places.size() == size;
+  for (std::size_t r = 0; fit && r < size; ++r) {
+    const std::int64_t count = parts.counts[r], place = parts.places[r];
+    fit = count == 0 || (count > 0 && place >= 0 && std::cmp_less_equal(count, bytes) &&
+                         std::cmp_less_equal(place, bytes - static_cast<std::size_t>(count)));
+  }
+  if (!fit) {
+    throw base::Error(base::ExitCode::kInternal,
+                      fmt::format("{}: parts of {} ranks do not fit {} bytes for {} ranks", call,
+                                  parts.counts.size(), bytes, ranks));
+  }
+}
+
+/// The part of `own` is left out.
+MpiParts in_units(const RankParts& parts, int own) {
+  std::uint64_t bits = 0;
+  std::int64_t largest = 0;
+  for (std::size_t r = 0; r < parts.counts.size(); ++r) {
+    if (std::cmp_equal(r, own) || parts.counts[r] == 0) continue;
+    bits |= static_cast<std::uint64_t>(parts.counts[r] | parts.places[r]);
+    largest = std::max({largest, parts.counts[r], parts.places[r]});
+  }
+  MpiParts units;
+  std::int64_t unit = 1;
+  if (largest > kMostOfABuffer) {
+    unit = std::min(kLargestUnit, std::int64_t{1} << std::countr_zero(bits));
+    check(MPI_Type_contiguous(static_cast<int>(unit), MPI_BYTE, &units.type),
+          "MPI_Type_contiguous");
+    units.own_type = base::UniqueHandle<DatatypeTraits>(units.type);
+    check(MPI_Type_commit(&units.type), "MPI_Type_commit");
+  }
+  for (std::size_t r = 0; r < parts.counts.size(); ++r) {
+    const bool takes_part = !std::cmp_equal(r, own) && parts.counts[r] > 0;
+    units.counts.push_back(takes_part ? base::narrow<int>(parts.counts[r] / unit) : 0);
+    units.places.push_back(takes_part ? base::narrow<int>(parts.places[r] / unit) : 0);
+  }
+  return units;
+}
+
+/// One part of `bytes`, in units as above.
+MpiParts one_part(std::size_t bytes) {
+  return in_units({{static_cast<std::int64_t>(bytes)}, {0}}, -1);
+}
+
+std::size_t bytes_for_others(const RankParts& parts, int own) {
+  std::int64_t bytes = 0;
+  for (std::size_t r = 0; r < parts.counts.size(); ++r) {
+    if (!std::cmp_equal(r, own)) bytes += parts.counts[r];
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+}  // namespace
+
+Pending Communicator::start_alltoall(std::span<const std::byte> send, const RankParts& sent,
+                                     std::span<std::byte> receive,
+                                     const RankParts& received) const {
+  constexpr const char* kCall = "MPI_Ialltoallv";
+  const int own = state_->rank;
+  require_parts(kCall, sent, send.size(), state_->size);
+  require_parts(kCall, received, receive.size(), state_->size);
+  const auto self = static_cast<std::size_t>(own);
+  if (sent.counts[self] != received.counts[self]) {
+    throw base::Error(base::ExitCode::kInternal,
+                      fmt::format("{}: a rank gives itself {} bytes and takes {}", kCall,
+                                  sent.counts[self], received.counts[self]));
+  }
+  if (sent.counts[self] > 0) {
+    std::memcpy(receive.data() + received.places[self], send.data() + sent.places[self],
+                static_cast<std::size_t>(sent.counts[self]));
+  }
+  if (state_->size == 1) return {};
+  state_->count_sent(bytes_for_others(sent, own));
+  Pending pending = state_->pending();
+  const MpiParts& out = pending.state_->parts.emplace_back(in_units(sent, own));
+  const MpiParts& in = pending.state_->parts.emplace_back(in_units(received, own));
+  check(MPI_Ialltoallv(send.data(), out.counts.data(), out.places.data(), out.type, receive.data(),
+                       in.counts.data(), in.places.data(), in.type, state_->comm,
+                       &pending.state_->requests.emplace_back(MPI_REQUEST_NULL)),
+        kCall);
+  return pending;
+}
+
+Pending Communicator::start_scatter(std::span<const std::byte> send, const RankParts& sent,
+                                    std::span<std::byte> mine, int root) const {
+  constexpr const char* kCall = "MPI_Iscatterv";
+  const bool is_root = state_->rank == root;
+  if (is_root) require_parts(kCall, sent, send.size(), state_->size);
+  if (state_->size == 1) return {};
+  if (is_root) state_->count_sent(bytes_for_others(sent, root));
+  Pending pending = state_->pending();
+  const MpiParts& parts =
+      pending.state_->parts.emplace_back(is_root ? in_units(sent, root) : one_part(mine.size()));
+  MPI_Request* const request = &pending.state_->requests.emplace_back(MPI_REQUEST_NULL);
+  check(is_root ? MPI_Iscatterv(send.data(), parts.counts.data(), parts.places.data(), parts.type,
+                                MPI_IN_PLACE, 0, MPI_BYTE, root, state_->comm, request)
+                : MPI_Iscatterv(nullptr, nullptr, nullptr, MPI_BYTE, mine.data(),
+                                parts.counts.front(), parts.type, root, state_->comm, request),
+        kCall);
+  return pending;
+}
+
+Pending Communicator::start_gather(std::span<const std::byte> mine, std::span<std::byte> receive,
+                                   const RankParts& received, int root) const {
+  constexpr const char* kCall = "MPI_Igatherv";
+  const bool is_root = state_->rank == root;
+  if (is_root) require_parts(kCall, received, receive.size(), state_->size);
+  if (state_->size == 1) return {};
+  if (!is_root) state_->count_sent(mine.size());
+  Pending pending = state_->pending();
+  const MpiParts& parts = pending.state_->parts.emplace_back(is_root ? in_units(received, root)
+                                                                     : one_part(mine.size()));
+  MPI_Request* const request = &pending.state_->requests.emplace_back(MPI_REQUEST_NULL);
+  check(is_root ? MPI_Igatherv(MPI_IN_PLACE, 0, MPI_BYTE, receive.data(), parts.counts.data(),
+                               parts.places.data(), parts.type, root, state_->comm, request)
+                : MPI_Igatherv(mine.data(), parts.counts.front(), parts.type, nullptr, nullptr,
+                               nullptr, MPI_BYTE, root, state_->comm, request),
+        kCall);
+  return pending;
 }
 
 }  // namespace runner

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,15 +40,31 @@ struct CommTraits {
   }
 };
 
+struct DatatypeTraits {
+  using Raw = MPI_Datatype;
+  static Raw null() { return MPI_DATATYPE_NULL; }
+  static void close(Raw type) {
+    if (!is_finalized()) MPI_Type_free(&type);
+  }
+};
+
 /// Who is told of the calls; shared by all communicators that stem from one world.
 struct Accounting::Book {
   telemetry::Telemetry* telemetry = nullptr;
   base::Activity activity;
 };
 
+/// A buffer's parts in MPI's terms: ints in units of some bytes.
+struct MpiParts {
+  MPI_Datatype type = MPI_BYTE;
+  base::UniqueHandle<DatatypeTraits> own_type;  ///< where the unit is more than a byte
+  std::vector<int> counts, places;
+};
+
 struct Pending::State {
   std::shared_ptr<Accounting::Book> book;
   std::vector<MPI_Request> requests;
+  std::list<MpiParts> parts;  ///< MPI reads them until the end
 };
 
 /// A call that waits for other ranks: whoever watches this one sees it there, and the telemetry, if
