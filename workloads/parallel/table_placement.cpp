@@ -259,6 +259,38 @@ void require_meaning(std::span<const TableSpec> tables, const PlacementOptions& 
 
 }  // namespace
 
+void require_placement(std::span<const TableSpec> tables, const TablePlacement& placement,
+                       int ranks) {
+  std::vector<std::vector<int>> seen;
+  for (const TableSpec& table : tables) seen.emplace_back(static_cast<std::size_t>(table.width), 0);
+  for (const int table : placement.replicated) {
+    std::ranges::fill(seen.at(static_cast<std::size_t>(table)), 1);
+  }
+  const auto& shards = placement.shards;
+  if (!std::ranges::is_sorted(shards, {}, &TableShard::rank) ||
+      (!shards.empty() && (shards.front().rank < 0 || shards.back().rank >= ranks))) {
+    throw base::ShapeError(
+        fmt::format("table placement: expected shards of {} ranks in their order", ranks));
+  }
+  for (const TableShard& shard : shards) {
+    std::vector<int>& columns = seen.at(static_cast<std::size_t>(shard.table));
+    const std::int64_t end = shard.first_column + shard.columns;
+    if (shard.first_column < 0 || shard.columns < 1 || std::cmp_greater(end, columns.size())) {
+      throw base::ShapeError(fmt::format("table placement: table \"{}\": no columns [{}, {})",
+                                         tables[static_cast<std::size_t>(shard.table)].name,
+                                         shard.first_column, end));
+    }
+    for (std::int64_t i = shard.first_column; i < end; ++i) ++columns[static_cast<std::size_t>(i)];
+  }
+  for (std::size_t table = 0; table < seen.size(); ++table) {
+    if (std::ranges::count(seen[table], 1) == tables[table].width) continue;
+    throw base::ShapeError(fmt::format(
+        "table placement: table \"{}\": expected each of {} columns on one rank, or all on "
+        "every rank, found {}",
+        tables[table].name, tables[table].width, std::ranges::count(seen[table], 1)));
+  }
+}
+
 TablePlacement place_tables(std::span<const TableSpec> tables, const PlacementOptions& options) {
   require_meaning(tables, options);
   return Planner(tables, options).plan();

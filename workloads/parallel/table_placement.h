@@ -62,6 +62,11 @@ struct TablePlacement {
 /// ranks exceed tables: Kalamkar et al., arXiv:2005.04680, and Intel's MLPerf v1.0 submission.
 TablePlacement place_tables(std::span<const TableSpec> tables, const PlacementOptions& options);
 
+/// Throws ShapeError unless each column of a table is in one shard, or the table replicated, and
+/// the shards are of `ranks` ranks in their order.
+void require_placement(std::span<const TableSpec> tables, const TablePlacement& placement,
+                       int ranks);
+
 /// {"ranks": [{"rank", "bytes", "elements_read", "shards": [{"table", "first_column",
 /// "columns"}]}], "replicated": names, "replicated_bytes", "byte_balance", "read_balance",
 /// "balance"}.

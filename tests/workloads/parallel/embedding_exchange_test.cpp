@@ -1,0 +1,606 @@
+// Ids, outputs and gradients of tables on many ranks against what one rank would have; and how many
+// operations and bytes it took, counted where MPI is called. Hides the counting calls.
+#include "workloads/parallel/embedding_exchange.h"
+
+#include <gmock/gmock.h>
+#include <mpi.h>
+
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "runner/base/error.h"
+#include "runner/base/fake_clock.h"
+#include "telemetry_account.h"
+#include "workloads/parallel/gradient_exchange.h"
+#include "workloads/parallel/node_memory.h"
+#include "workloads/parallel/statistics_exchange.h"
+
+namespace {
+
+/// What went through MPI's door since the last reset.
+struct Traffic {
+  int operations = 0;
+  std::int64_t bytes_sent = 0;  ///< to other ranks
+};
+Traffic traffic;
+
+void count_operation(const int* counts, MPI_Datatype type, MPI_Comm comm) {
+  int rank = 0, size = 0, bytes = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Type_size(type, &bytes);
+  ++traffic.operations;
+  for (int r = 0; counts != nullptr && r < size; ++r) {
+    if (r != rank) traffic.bytes_sent += std::int64_t{counts[r]} * bytes;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+int MPI_Ialltoallv(const void* send, const int* counts, const int* places, MPI_Datatype type,
+                   void* receive, const int* receive_counts, const int* receive_places,
+                   MPI_Datatype receive_type, MPI_Comm comm, MPI_Request* request) {
+  count_operation(counts, type, comm);
+  return PMPI_Ialltoallv(send, counts, places, type, receive, receive_counts, receive_places,
+                         receive_type, comm, request);
+}
+
+int MPI_Iscatterv(const void* send, const int* counts, const int* places, MPI_Datatype type,
+                  void* receive, int count, MPI_Datatype receive_type, int root, MPI_Comm comm,
+                  MPI_Request* request) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  count_operation(rank == root ? counts : nullptr, type, comm);
+  return PMPI_Iscatterv(send, counts, places, type, receive, count, receive_type, root, comm,
+                        request);
+}
+
+int MPI_Igatherv(const void* send, int count, MPI_Datatype type, void* receive, const int* counts,
+                 const int* places, MPI_Datatype receive_type, int root, MPI_Comm comm,
+                 MPI_Request* request) {
+  int rank = 0, bytes = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Type_size(type, &bytes);
+  count_operation(nullptr, type, comm);
+  if (rank != root) traffic.bytes_sent += std::int64_t{count} * bytes;
+  return PMPI_Igatherv(send, count, type, receive, counts, places, receive_type, root, comm,
+                       request);
+}
+
+}  // extern "C"
+
+namespace parallel {
+namespace {
+
+using nn::Bf16;
+using nn::Precision;
+using testing::Each;
+
+constexpr AlltoallVariant kVariants[] = {AlltoallVariant::kScatterList, AlltoallVariant::kScatter,
+                                         AlltoallVariant::kAlltoall};
+
+/// To nearest, ties to even, by arithmetic on the bits.
+std::uint16_t rounded_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
+}
+float rounded(float value) {
+  return std::bit_cast<float>(std::uint32_t{rounded_bits(value)} << 16U);
+}
+
+float as_float(float value) { return value; }
+float as_float(Bf16 value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16U);
+}
+template <class T>
+T stored(float value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else {
+    return Bf16{rounded_bits(value)};
+  }
+}
+
+/// The serial twin's matrix: a value for each sample and column of the tables side by side.
+float value_at(std::int64_t sample, std::int64_t column, double phase) {
+  return static_cast<float>(
+      std::sin(0.7 * static_cast<double>(sample) + 1.3 * static_cast<double>(column) + phase));
+}
+
+struct Layout {
+  std::vector<TableSpec> tables;
+  TablePlacement placement;
+  std::vector<nn::PassSlice> slices;
+  std::string name;
+  std::int64_t first_of(int table) const {
+    std::int64_t first = 0;
+    for (int i = 0; i < table; ++i) first += tables[static_cast<std::size_t>(i)].width;
+    return first;
+  }
+  std::int64_t width() const { return first_of(static_cast<int>(tables.size())); }
+  bool is_replicated(int table) const {
+    return std::ranges::count(placement.replicated, table) > 0;
+  }
+  std::int64_t owned_columns(int rank) const {
+    std::int64_t columns = 0;
+    for (const TableShard& shard : placement.shards) {
+      if (shard.rank == rank) columns += shard.columns;
+    }
+    return columns;
+  }
+};
+
+std::vector<nn::PassSlice> slices_of(const std::vector<std::int64_t>& counts) {
+  std::vector<nn::PassSlice> slices;
+  std::int64_t first = 0;
+  for (const std::int64_t count : counts) {
+    slices.push_back({0, first, count});
+    first += count;
+  }
+  for (nn::PassSlice& slice : slices) slice.total = first;
+  return slices;
+}
+
+std::vector<TableSpec> many_tables() {
+  return {{"a", 900, 16}, {"b", 5, 32},   {"c", 7000, 48}, {"d", 40, 8},  {"e", 3000, 64},
+          {"f", 800, 16}, {"g", 200, 24}, {"h", 2000, 16}, {"i", 30, 40}, {"j", 600, 16}};
+}
+
+/// Tables and samples shared out in every way that is different.
+std::vector<Layout> layouts(int ranks) {
+  PlacementOptions options;
+  options.ranks = ranks;
+  options.column_alignment = 8;
+  const auto planned = [&](const std::vector<TableSpec>& tables) {
+    return place_tables(tables, options);
+  };
+  std::vector<std::int64_t> growing, but_first;
+  for (int r = 0; r < ranks; ++r) {
+    growing.push_back(1 + 2 * r);
+    but_first.push_back(r == 0 && ranks > 1 ? 0 : 3);
+  }
+  const std::vector<TableSpec> many = many_tables();
+  const std::vector<TableSpec> two = {{"wide", 500, 72}, {"wider", 400, 128}};
+  std::vector<Layout> all;
+  all.push_back({many, planned(many), slice_pass(5 * ranks + 1, ranks), "even"});
+  all.push_back({many, planned(many), slices_of(growing), "growing"});
+  all.push_back({two, planned(two), slices_of(but_first), "cut tables, a rank without samples"});
+  options.replicate_up_to_rows = 40;
+  all.push_back({many, planned(many), slices_of(growing), "replicated tables"});
+  TablePlacement last_has_all;
+  for (int table = 0; table < 2; ++table) {
+    last_has_all.shards.push_back(
+        {table, 0, two[static_cast<std::size_t>(table)].width, ranks - 1});
+  }
+  all.push_back({two, last_has_all, slices_of(growing), "one owner"});
+  return all;
+}
+
+class Exchange : public testing::Test {
+ protected:
+  Exchange() : telemetry_(clock_), accounting_(world_.account_to(telemetry_)) {}
+  ~Exchange() override {
+    telemetry::expect_whole_entry(telemetry::rank_entry({0, "here", 0, 1}, telemetry_));
+  }
+  std::int64_t counted() const { return telemetry_.count(telemetry::Counter::kBytesSent); }
+  const nn::PassSlice& slice(const Layout& layout) const {
+    return layout.slices[static_cast<std::size_t>(world_.rank())];
+  }
+  EmbeddingExchangeOptions options(AlltoallVariant variant, Precision values,
+                                   Precision payload) const {
+    return {variant, values, payload, {}, base::usable_instruction_set()};
+  }
+  EmbeddingExchange make(const Layout& layout, const EmbeddingExchangeOptions& options) {
+    return {world_, telemetry_, layout.tables, layout.placement, layout.slices, options};
+  }
+
+  /// [samples, owned columns] of the twin's matrix.
+  template <class T>
+  std::vector<T> owned_part(const Layout& layout, double phase, bool rounds) const {
+    std::vector<T> owned;
+    for (std::int64_t b = 0; b < slice(layout).total; ++b) {
+      for (const TableShard& shard : layout.placement.shards) {
+        if (shard.rank != world_.rank()) continue;
+        const std::int64_t first = layout.first_of(shard.table) + shard.first_column;
+        for (std::int64_t c = first; c < first + shard.columns; ++c) {
+          const float value = value_at(b, c, phase);
+          owned.push_back(stored<T>(rounds ? rounded(value) : value));
+        }
+      }
+    }
+    return owned;
+  }
+  /// [own samples, all columns]; `untouched` in columns of replicated tables.
+  template <class T>
+  std::vector<T> sample_part(const Layout& layout, double phase, bool rounds,
+                             std::optional<float> untouched) const {
+    std::vector<T> part;
+    const nn::PassSlice& own = slice(layout);
+    for (std::int64_t b = own.first; b < own.first + own.count; ++b) {
+      std::int64_t c = 0;
+      for (int table = 0; table < static_cast<int>(layout.tables.size()); ++table) {
+        const std::int64_t end = c + layout.tables[static_cast<std::size_t>(table)].width;
+        for (; c < end; ++c) {
+          const float value = value_at(b, c, phase);
+          part.push_back(stored<T>(untouched && layout.is_replicated(table) ? *untouched
+                                   : rounds                                 ? rounded(value)
+                                                                            : value));
+        }
+      }
+    }
+    return part;
+  }
+
+  template <class T>
+  static std::vector<float> floats(const std::vector<T>& values) {
+    std::vector<float> floats;
+    for (const T value : values) floats.push_back(as_float(value));
+    return floats;
+  }
+
+  template <class T>
+  void expect_twin(const Layout& layout, AlltoallVariant variant, Precision payload);
+
+  runner::Communicator world_ = runner::Communicator::world();
+  base::SystemClock clock_;
+  telemetry::Telemetry telemetry_;
+  runner::Accounting accounting_;
+};
+
+template <class T>
+void Exchange::expect_twin(const Layout& layout, AlltoallVariant variant, Precision payload) {
+  SCOPED_TRACE(layout.name + ", " + to_string(variant) + ", " + nn::to_string(payload));
+  constexpr bool kIsFloat = std::is_same_v<T, float>;
+  const bool rounds = kIsFloat && payload == Precision::kBf16;
+  constexpr float kUntouched = 0.75F;
+  EmbeddingExchange exchange =
+      make(layout, options(variant, kIsFloat ? Precision::kF32 : Precision::kBf16, payload));
+  EXPECT_EQ(exchange.owned_columns(), layout.owned_columns(world_.rank()));
+  EXPECT_EQ(exchange.value_columns(), layout.width());
+  for (const double step : {0.0, 0.5}) {  // buffers are used again
+    std::vector<T> owned = owned_part<T>(layout, step, false);
+    std::vector<T> value(static_cast<std::size_t>(slice(layout).count * layout.width()),
+                         stored<T>(kUntouched));
+    std::int64_t before = counted();
+    exchange.start_forward(owned.data());
+    exchange.progress();
+    exchange.finish_forward(value.data());
+    EXPECT_EQ(floats(value), floats(sample_part<T>(layout, step, rounds, kUntouched)));
+    EXPECT_EQ(counted() - before, exchange.forward_bytes_sent());
+
+    std::vector<T> gradient = sample_part<T>(layout, step + 0.1, false, {});
+    std::fill(owned.begin(), owned.end(), stored<T>(kUntouched));
+    before = counted();
+    exchange.start_backward(gradient.data(), owned.data());
+    std::fill(gradient.begin(), gradient.end(), stored<T>(kUntouched));  // may be used again
+    exchange.progress();
+    exchange.template finish_backward<T>();
+    EXPECT_EQ(floats(owned), floats(owned_part<T>(layout, step + 0.1, rounds)));
+    EXPECT_EQ(counted() - before, exchange.backward_bytes_sent());
+  }
+}
+
+TEST_F(Exchange, BringsOutputsToSamplesAndGradientsBackInEveryVariant) {
+  for (const Layout& layout : layouts(world_.size())) {
+    for (const AlltoallVariant variant : kVariants) {
+      expect_twin<float>(layout, variant, Precision::kF32);
+      expect_twin<float>(layout, variant, Precision::kBf16);
+      expect_twin<Bf16>(layout, variant, Precision::kBf16);
+      expect_twin<Bf16>(layout, variant, Precision::kF32);
+    }
+  }
+}
+
+TEST_F(Exchange, TakesOneOperationPerShardPerRankOrOneInAll) {
+  for (const Layout& layout : layouts(world_.size())) {
+    std::vector<std::int64_t> owners;
+    for (const TableShard& shard : layout.placement.shards) {
+      if (owners.empty() || owners.back() != shard.rank) owners.push_back(shard.rank);
+    }
+    const int expected[] = {static_cast<int>(layout.placement.shards.size()),
+                            static_cast<int>(owners.size()), 1};
+    std::vector<float> value(static_cast<std::size_t>(slice(layout).count * layout.width()));
+    for (const AlltoallVariant variant : kVariants) {
+      SCOPED_TRACE(layout.name + ", " + to_string(variant));
+      EmbeddingExchange exchange = make(layout, options(variant, Precision::kF32, Precision::kF32));
+      std::vector<float> owned = owned_part<float>(layout, 0.0, false);
+      const int operations = world_.size() == 1 ? 0 : expected[static_cast<int>(variant)];
+      EXPECT_EQ(exchange.operations(), expected[static_cast<int>(variant)]);
+      traffic = {};
+      exchange.start_forward(owned.data());
+      exchange.finish_forward(value.data());
+      EXPECT_EQ(traffic.operations, operations);
+      EXPECT_EQ(traffic.bytes_sent, exchange.forward_bytes_sent());
+      traffic = {};
+      exchange.start_backward(value.data(), owned.data());
+      exchange.finish_backward<float>();
+      EXPECT_EQ(traffic.operations, operations);
+      EXPECT_EQ(traffic.bytes_sent, exchange.backward_bytes_sent());
+    }
+  }
+}
+
+/// Bytes of the paper's configurations, scaled down in rows and batch: S tables of E columns and P
+/// lookups, each of R ranks sending S N E 4 / R * (R - 1) / R of a batch of N, both ways.
+TEST_F(Exchange, SendsTheBytesOfTheFormula) {
+  struct Configuration {
+    std::int64_t tables, columns, lookups;
+  };
+  const std::int64_t ranks = world_.size();
+  for (const auto& [tables, columns, lookups] :
+       {Configuration{8, 64, 50}, Configuration{64, 256, 100}, Configuration{26, 128, 1}}) {
+    if (tables % ranks != 0) continue;  // the formula is for even shares
+    const std::int64_t batch = 2 * ranks;
+    PlacementOptions placing;
+    placing.ranks = world_.size();
+    Layout layout;
+    layout.tables.assign(static_cast<std::size_t>(tables), {"t", 100, columns, 1.0});
+    layout.placement = place_tables(layout.tables, placing);
+    layout.slices = slice_pass(batch, world_.size());
+    EmbeddingExchangeOptions with = options(AlltoallVariant::kAlltoall, Precision::kF32, {});
+    with.bag_sizes.assign(layout.tables.size(), lookups);
+    EmbeddingExchange exchange = make(layout, with);
+    const std::int64_t expected = tables * batch * columns * 4 / ranks * (ranks - 1) / ranks;
+    std::vector<float> owned = owned_part<float>(layout, 0.0, false);
+    std::vector<float> value(static_cast<std::size_t>(slice(layout).count * layout.width()));
+    traffic = {};
+    exchange.start_forward(owned.data());
+    exchange.finish_forward(value.data());
+    EXPECT_EQ(traffic.bytes_sent, expected);
+    exchange.start_backward(value.data(), owned.data());
+    exchange.finish_backward<float>();
+    EXPECT_EQ(traffic.bytes_sent, 2 * expected);
+    const std::vector<std::int32_t> ids(
+        static_cast<std::size_t>(tables * lookups * slice(layout).count));
+    traffic = {};
+    exchange.start_ids(ids);
+    exchange.finish_ids();
+    EXPECT_EQ(traffic.bytes_sent, tables * batch * lookups * 4 / ranks * (ranks - 1) / ranks);
+    EXPECT_EQ(traffic.operations, ranks == 1 ? 0 : 1);
+  }
+}
+
+TEST_F(Exchange, SendsHalfOfTheBytesInBf16) {
+  const Layout layout = layouts(world_.size()).front();
+  const auto whole =
+      make(layout, options(AlltoallVariant::kAlltoall, Precision::kF32, Precision::kF32));
+  const auto half =
+      make(layout, options(AlltoallVariant::kAlltoall, Precision::kF32, Precision::kBf16));
+  EXPECT_EQ(2 * half.forward_bytes_sent(), whole.forward_bytes_sent());
+  EXPECT_EQ(2 * half.backward_bytes_sent(), whole.backward_bytes_sent());
+  EXPECT_EQ(whole.forward_bytes_sent() > 0, world_.size() > 1);
+}
+
+/// Bags of any sample of the batch, as every rank can make them.
+std::int64_t length_at(std::int64_t size, std::size_t table, std::int64_t sample) {
+  return size > 0 ? size : (static_cast<std::int64_t>(table) + 3 * sample) % 4;
+}
+std::int32_t id_at(std::size_t table, std::int64_t sample, std::int64_t i) {
+  return static_cast<std::int32_t>(1000 * static_cast<std::int64_t>(table) + 10 * sample + i);
+}
+
+struct OwnBags {
+  OwnBags(std::int64_t size, std::size_t table, std::int64_t first, std::int64_t count) {
+    ids.push_back(-1);  // of a bag before
+    offsets.push_back(1);
+    for (std::int64_t b = first; b < first + count; ++b) {
+      for (std::int64_t i = 0; i < length_at(size, table, b); ++i)
+        ids.push_back(id_at(table, b, i));
+      offsets.push_back(static_cast<std::int64_t>(ids.size()));
+    }
+    ids.push_back(-1);  // and of one behind
+  }
+  std::vector<std::int32_t> ids;
+  std::vector<std::int64_t> offsets;
+};
+
+void expect_bags(std::span<const nn::Bags> bags, const Layout& layout, int rank,
+                 const std::vector<std::int64_t>& sizes) {
+  std::size_t next = 0;
+  for (const TableShard& shard : layout.placement.shards) {
+    if (shard.rank != rank) continue;
+    const auto table = static_cast<std::size_t>(shard.table);
+    ASSERT_LT(next, bags.size());
+    const nn::Bags& found = bags[next++];
+    ASSERT_EQ(found.count(), layout.slices.front().total);
+    for (std::int64_t b = 0; b < found.count(); ++b) {
+      const std::int64_t begin = found.offsets[static_cast<std::size_t>(b)];
+      ASSERT_EQ(found.offsets[static_cast<std::size_t>(b) + 1] - begin,
+                length_at(sizes[table], table, b));
+      for (std::int64_t i = 0; i < length_at(sizes[table], table, b); ++i) {
+        ASSERT_EQ(found.ids[static_cast<std::size_t>(begin + i)], id_at(table, b, i));
+      }
+    }
+  }
+  EXPECT_EQ(next, bags.size());
+}
+
+TEST_F(Exchange, BringsBagsOfOneOfManyAndOfVaryingIdsToTheirTables) {
+  for (const Layout& layout : layouts(world_.size())) {
+    for (const std::vector<std::int64_t>& kinds :
+         {std::vector<std::int64_t>{1}, {50}, {0}, {1, 3, 0}, {2, 1}}) {
+      SCOPED_TRACE(layout.name + ", " + std::to_string(kinds.front()));
+      EmbeddingExchangeOptions with = options(AlltoallVariant::kAlltoall, Precision::kF32, {});
+      std::vector<OwnBags> own;
+      std::vector<nn::Bags> local;
+      for (std::size_t t = 0; t < layout.tables.size(); ++t) {
+        with.bag_sizes.push_back(kinds[t % kinds.size()]);
+        own.emplace_back(with.bag_sizes[t], t, slice(layout).first, slice(layout).count);
+      }
+      for (const OwnBags& bags : own) local.push_back({bags.ids, bags.offsets});
+      const bool vary = std::ranges::any_of(layout.placement.shards, [&](const TableShard& shard) {
+        return with.bag_sizes[static_cast<std::size_t>(shard.table)] == 0;
+      });
+      EmbeddingExchange exchange = make(layout, with);
+      for (int step = 0; step < 2; ++step) {
+        traffic = {};
+        const std::int64_t before = counted();
+        exchange.start_ids(local);
+        for (int i = 0; i < step * 20; ++i) exchange.progress();
+        expect_bags(exchange.finish_ids(), layout, world_.rank(), with.bag_sizes);
+        EXPECT_EQ(traffic.operations, world_.size() == 1 ? 0 : vary ? 2 : 1);
+        EXPECT_EQ(traffic.bytes_sent, exchange.ids_bytes_sent());
+        EXPECT_EQ(counted() - before, exchange.ids_bytes_sent());
+      }
+    }
+  }
+}
+
+TEST_F(Exchange, TakesPackedIdsWhereNoSizesVary) {
+  const Layout layout = layouts(world_.size()).front();
+  std::vector<std::int32_t> ids;
+  for (std::size_t table = 0; table < layout.tables.size(); ++table) {
+    for (std::int64_t b = 0; b < slice(layout).count; ++b) {
+      ids.push_back(id_at(table, slice(layout).first + b, 0));
+    }
+  }
+  EmbeddingExchange exchange = make(layout, options(AlltoallVariant::kAlltoall, {}, {}));
+  exchange.start_ids(ids);
+  expect_bags(exchange.finish_ids(), layout, world_.rank(),
+              std::vector<std::int64_t>(layout.tables.size(), 1));
+  EXPECT_THROW(exchange.start_ids(std::span(ids).first(ids.size() - 1)), base::Error);
+}
+
+TEST_F(Exchange, KeepsBagsWhileTheNextOnesAreUnderWay) {
+  const Layout layout = layouts(world_.size()).front();
+  EmbeddingExchange exchange = make(layout, options(AlltoallVariant::kAlltoall, {}, {}));
+  const auto ids = static_cast<std::size_t>(slice(layout).count) * layout.tables.size();
+  exchange.start_ids(std::vector<std::int32_t>(ids, 1));
+  const auto bags = exchange.finish_ids();
+  exchange.start_ids(std::vector<std::int32_t>(ids, 2));
+  for (const nn::Bags& one : bags) EXPECT_THAT(one.ids, Each(1));
+  for (const nn::Bags& one : exchange.finish_ids()) EXPECT_THAT(one.ids, Each(2));
+}
+
+TEST_F(Exchange, IsLocalOnOneRankThatRoundsAndReplicatesNothing) {
+  const auto variant = AlltoallVariant::kAlltoall;
+  std::vector<Layout> all = layouts(world_.size());
+  const bool alone = world_.size() == 1;
+  EXPECT_EQ(make(all[0], options(variant, Precision::kF32, Precision::kF32)).is_local(), alone);
+  EXPECT_EQ(make(all[0], options(variant, Precision::kBf16, Precision::kBf16)).is_local(), alone);
+  EXPECT_FALSE(make(all[0], options(variant, Precision::kF32, Precision::kBf16)).is_local());
+  EXPECT_FALSE(make(all[3], options(variant, Precision::kF32, Precision::kF32)).is_local());
+  std::ranges::reverse(all[4].placement.shards);
+  EXPECT_FALSE(make(all[4], options(variant, Precision::kF32, Precision::kF32)).is_local());
+}
+
+TEST_F(Exchange, FinishesInProgressWhatTheOthersHaveSent) {
+  const Layout layout = layouts(world_.size()).front();
+  for (const AlltoallVariant variant : kVariants) {
+    EmbeddingExchange exchange = make(layout, options(variant, Precision::kF32, Precision::kF32));
+    const std::vector<float> owned = owned_part<float>(layout, 0.0, false);
+    std::vector<float> value(static_cast<std::size_t>(slice(layout).count * layout.width()));
+    exchange.start_forward(owned.data());
+    while (exchange.is_under_way()) exchange.progress();
+    const std::uint64_t waits = world_.activity().look().count;
+    exchange.finish_forward(value.data());
+    EXPECT_EQ(world_.activity().look().count, waits);  // nothing was left to wait for
+    EXPECT_EQ(value, sample_part<float>(layout, 0.0, false, {}));
+  }
+}
+
+/// Whoever watches a rank sees it in a call while it waits for the others' values.
+TEST_F(Exchange, ShowsThatItWaits) {
+  if (world_.size() == 1) return;
+  const Layout layout = layouts(world_.size()).front();
+  EmbeddingExchange exchange = make(layout, options(AlltoallVariant::kAlltoall, {}, {}));
+  const std::vector<float> owned = owned_part<float>(layout, 0.0, false);
+  std::vector<float> value(static_cast<std::size_t>(slice(layout).count * layout.width()));
+  exchange.start_forward(owned.data());
+  const std::uint64_t before = world_.activity().look().count;
+  exchange.finish_forward(value.data());
+  EXPECT_GT(world_.activity().look().count, before);
+  EXPECT_EQ(world_.activity().look().call, nullptr);
+}
+
+TEST_F(Exchange, GoesOnBesideAnExchangeOfGradients) {
+  base::FakeClock clock;
+  telemetry::Telemetry telemetry(clock);
+  const Layout layout = layouts(world_.size()).front();
+  EmbeddingExchange exchange(world_, telemetry, layout.tables, layout.placement, layout.slices,
+                             options(AlltoallVariant::kScatter, Precision::kF32, {}));
+  const runner::Communicator node = world_.split(world_.rank(), 0);  // sums go through MPI
+  NodeMemory memory(node);
+  const std::span<float> gradients = memory.own_block(1000);
+  GradientExchange sums(world_, node, telemetry, memory.blocks_of_all(), 100);
+  std::ranges::fill(gradients, 1.0F);
+  const std::vector<float> values = sample_part<float>(layout, 0.0, false, {});
+  std::vector<float> owned(owned_part<float>(layout, 0.0, false).size());
+  const auto total = [&] { return telemetry.count(telemetry::Counter::kExchangeTotalNs); };
+
+  clock.nanoseconds += 3;  // nothing is under way
+  exchange.start_backward(values.data(), owned.data());
+  sums.begin();
+  sums.gradients_ready(500);
+  clock.nanoseconds += 5;  // both
+  EXPECT_EQ(total(), world_.size() > 1 ? 5 : 0);
+  sums.gradients_ready(1000);
+  sums.finish();
+  clock.nanoseconds += 7;  // the embeddings' alone
+  exchange.finish_backward<float>();
+  EXPECT_EQ(total(), world_.size() > 1 ? 12 : 0);
+  clock.nanoseconds += 9;
+  EXPECT_EQ(total(), world_.size() > 1 ? 12 : 0);
+  EXPECT_EQ(owned, owned_part<float>(layout, 0.0, false));
+  for (const float sum : sums.sums()) EXPECT_EQ(sum, static_cast<float>(world_.size()));
+}
+
+TEST_F(Exchange, RefusesCallsOutOfTurnAndOtherValues) {
+  const Layout layout = layouts(world_.size()).front();
+  EmbeddingExchange exchange = make(layout, options(AlltoallVariant::kAlltoall, {}, {}));
+  std::vector<float> owned = owned_part<float>(layout, 0.0, false);
+  std::vector<float> value(static_cast<std::size_t>(slice(layout).count * layout.width()));
+  EXPECT_THROW(exchange.finish_forward(value.data()), base::Error);
+  EXPECT_THROW(exchange.finish_ids(), base::Error);
+  EXPECT_THROW(exchange.start_forward(static_cast<const Bf16*>(nullptr)), base::Error);
+  exchange.start_forward(owned.data());
+  EXPECT_THROW(exchange.start_backward(value.data(), owned.data()), base::Error);
+  exchange.finish_forward(value.data());
+  EXPECT_EQ(value, sample_part<float>(layout, 0.0, false, {}));
+}
+
+TEST_F(Exchange, RefusesBagsOfOtherSizes) {
+  const Layout layout = layouts(world_.size()).front();
+  EmbeddingExchangeOptions with = options(AlltoallVariant::kAlltoall, {}, {});
+  with.bag_sizes.assign(layout.tables.size(), 2);
+  EmbeddingExchange exchange = make(layout, with);
+  std::vector<OwnBags> own;
+  std::vector<nn::Bags> local;
+  for (std::size_t t = 0; t < layout.tables.size(); ++t) {
+    own.emplace_back(t == 4 ? 3 : 2, t, slice(layout).first, slice(layout).count);
+  }
+  for (const OwnBags& bags : own) local.push_back({bags.ids, bags.offsets});
+  EXPECT_THROW(exchange.start_ids(local), base::Error);
+  with.bag_sizes.pop_back();
+  EXPECT_THROW(make(layout, with), base::Error);
+}
+
+TEST_F(Exchange, RefusesWhatDoesNotTile) {
+  const auto with = options(AlltoallVariant::kAlltoall, {}, {});
+  Layout layout = layouts(world_.size()).front();
+  layout.slices.back().count += 1;
+  EXPECT_THROW(make(layout, with), base::ShapeError);
+  layout = layouts(world_.size()).front();
+  layout.placement.shards.front().columns -= 8;
+  EXPECT_THROW(make(layout, with), base::ShapeError);
+  layout = layouts(world_.size()).front();
+  layout.placement.shards.back().rank = world_.size();
+  EXPECT_THROW(make(layout, with), base::ShapeError);
+}
+
+TEST(AlltoallVariants, HaveTheNamesOfThePaper) {
+  std::vector<std::string> names;
+  for (const auto& [name, variant] : alltoall_variants()) {
+    EXPECT_EQ(name, to_string(variant));
+    names.push_back(name);
+  }
+  EXPECT_THAT(names, testing::ElementsAre("scatter_list", "scatter", "alltoall"));
+}
+
+}  // namespace
+}  // namespace parallel
