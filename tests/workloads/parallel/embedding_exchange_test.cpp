@@ -1,9 +1,8 @@
-// Ids, outputs and gradients of tables on many ranks against what one rank would have; and how many
-// operations and bytes it took, counted where MPI is called. Hides the counting calls.
+// Outputs and gradients of tables on many ranks against what one rank would have; and how many
+// operations and bytes it took. Hides nothing.
 #include "workloads/parallel/embedding_exchange.h"
 
 #include <gmock/gmock.h>
-#include <mpi.h>
 
 #include <bit>
 #include <cmath>
@@ -13,73 +12,15 @@
 
 #include "runner/base/error.h"
 #include "runner/base/fake_clock.h"
-#include "telemetry_account.h"
+#include "workloads/parallel/embedding_layouts.h"
 #include "workloads/parallel/gradient_exchange.h"
 #include "workloads/parallel/node_memory.h"
-#include "workloads/parallel/statistics_exchange.h"
-
-namespace {
-
-/// What went through MPI's door since the last reset.
-struct Traffic {
-  int operations = 0;
-  std::int64_t bytes_sent = 0;  ///< to other ranks
-};
-Traffic traffic;
-
-void count_operation(const int* counts, MPI_Datatype type, MPI_Comm comm) {
-  int rank = 0, size = 0, bytes = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  MPI_Type_size(type, &bytes);
-  ++traffic.operations;
-  for (int r = 0; counts != nullptr && r < size; ++r) {
-    if (r != rank) traffic.bytes_sent += std::int64_t{counts[r]} * bytes;
-  }
-}
-
-}  // namespace
-
-extern "C" {
-
-int MPI_Ialltoallv(const void* send, const int* counts, const int* places, MPI_Datatype type,
-                   void* receive, const int* receive_counts, const int* receive_places,
-                   MPI_Datatype receive_type, MPI_Comm comm, MPI_Request* request) {
-  count_operation(counts, type, comm);
-  return PMPI_Ialltoallv(send, counts, places, type, receive, receive_counts, receive_places,
-                         receive_type, comm, request);
-}
-
-int MPI_Iscatterv(const void* send, const int* counts, const int* places, MPI_Datatype type,
-                  void* receive, int count, MPI_Datatype receive_type, int root, MPI_Comm comm,
-                  MPI_Request* request) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  count_operation(rank == root ? counts : nullptr, type, comm);
-  return PMPI_Iscatterv(send, counts, places, type, receive, count, receive_type, root, comm,
-                        request);
-}
-
-int MPI_Igatherv(const void* send, int count, MPI_Datatype type, void* receive, const int* counts,
-                 const int* places, MPI_Datatype receive_type, int root, MPI_Comm comm,
-                 MPI_Request* request) {
-  int rank = 0, bytes = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Type_size(type, &bytes);
-  count_operation(nullptr, type, comm);
-  if (rank != root) traffic.bytes_sent += std::int64_t{count} * bytes;
-  return PMPI_Igatherv(send, count, type, receive, counts, places, receive_type, root, comm,
-                       request);
-}
-
-}  // extern "C"
 
 namespace parallel {
 namespace {
 
 using nn::Bf16;
 using nn::Precision;
-using testing::Each;
 
 constexpr AlltoallVariant kVariants[] = {AlltoallVariant::kScatterList, AlltoallVariant::kScatter,
                                          AlltoallVariant::kAlltoall};
@@ -112,93 +53,8 @@ float value_at(std::int64_t sample, std::int64_t column, double phase) {
       std::sin(0.7 * static_cast<double>(sample) + 1.3 * static_cast<double>(column) + phase));
 }
 
-struct Layout {
-  std::vector<TableSpec> tables;
-  TablePlacement placement;
-  std::vector<nn::PassSlice> slices;
-  std::string name;
-  std::int64_t first_of(int table) const {
-    std::int64_t first = 0;
-    for (int i = 0; i < table; ++i) first += tables[static_cast<std::size_t>(i)].width;
-    return first;
-  }
-  std::int64_t width() const { return first_of(static_cast<int>(tables.size())); }
-  bool is_replicated(int table) const {
-    return std::ranges::count(placement.replicated, table) > 0;
-  }
-  std::int64_t owned_columns(int rank) const {
-    std::int64_t columns = 0;
-    for (const TableShard& shard : placement.shards) {
-      if (shard.rank == rank) columns += shard.columns;
-    }
-    return columns;
-  }
-};
-
-std::vector<nn::PassSlice> slices_of(const std::vector<std::int64_t>& counts) {
-  std::vector<nn::PassSlice> slices;
-  std::int64_t first = 0;
-  for (const std::int64_t count : counts) {
-    slices.push_back({0, first, count});
-    first += count;
-  }
-  for (nn::PassSlice& slice : slices) slice.total = first;
-  return slices;
-}
-
-std::vector<TableSpec> many_tables() {
-  return {{"a", 900, 16}, {"b", 5, 32},   {"c", 7000, 48}, {"d", 40, 8},  {"e", 3000, 64},
-          {"f", 800, 16}, {"g", 200, 24}, {"h", 2000, 16}, {"i", 30, 40}, {"j", 600, 16}};
-}
-
-/// Tables and samples shared out in every way that is different.
-std::vector<Layout> layouts(int ranks) {
-  PlacementOptions options;
-  options.ranks = ranks;
-  options.column_alignment = 8;
-  const auto planned = [&](const std::vector<TableSpec>& tables) {
-    return place_tables(tables, options);
-  };
-  std::vector<std::int64_t> growing, but_first;
-  for (int r = 0; r < ranks; ++r) {
-    growing.push_back(1 + 2 * r);
-    but_first.push_back(r == 0 && ranks > 1 ? 0 : 3);
-  }
-  const std::vector<TableSpec> many = many_tables();
-  const std::vector<TableSpec> two = {{"wide", 500, 72}, {"wider", 400, 128}};
-  std::vector<Layout> all;
-  all.push_back({many, planned(many), slice_pass(5 * ranks + 1, ranks), "even"});
-  all.push_back({many, planned(many), slices_of(growing), "growing"});
-  all.push_back({two, planned(two), slices_of(but_first), "cut tables, a rank without samples"});
-  options.replicate_up_to_rows = 40;
-  all.push_back({many, planned(many), slices_of(growing), "replicated tables"});
-  TablePlacement last_has_all;
-  for (int table = 0; table < 2; ++table) {
-    last_has_all.shards.push_back(
-        {table, 0, two[static_cast<std::size_t>(table)].width, ranks - 1});
-  }
-  all.push_back({two, last_has_all, slices_of(growing), "one owner"});
-  return all;
-}
-
-class Exchange : public testing::Test {
+class Exchange : public ExchangeTest {
  protected:
-  Exchange() : telemetry_(clock_), accounting_(world_.account_to(telemetry_)) {}
-  ~Exchange() override {
-    telemetry::expect_whole_entry(telemetry::rank_entry({0, "here", 0, 1}, telemetry_));
-  }
-  std::int64_t counted() const { return telemetry_.count(telemetry::Counter::kBytesSent); }
-  const nn::PassSlice& slice(const Layout& layout) const {
-    return layout.slices[static_cast<std::size_t>(world_.rank())];
-  }
-  EmbeddingExchangeOptions options(AlltoallVariant variant, Precision values,
-                                   Precision payload) const {
-    return {variant, values, payload, {}, base::usable_instruction_set()};
-  }
-  EmbeddingExchange make(const Layout& layout, const EmbeddingExchangeOptions& options) {
-    return {world_, telemetry_, layout.tables, layout.placement, layout.slices, options};
-  }
-
   /// [samples, owned columns] of the twin's matrix.
   template <class T>
   std::vector<T> owned_part(const Layout& layout, double phase, bool rounds) const {
@@ -245,11 +101,6 @@ class Exchange : public testing::Test {
 
   template <class T>
   void expect_twin(const Layout& layout, AlltoallVariant variant, Precision payload);
-
-  runner::Communicator world_ = runner::Communicator::world();
-  base::SystemClock clock_;
-  telemetry::Telemetry telemetry_;
-  runner::Accounting accounting_;
 };
 
 template <class T>
@@ -311,16 +162,16 @@ TEST_F(Exchange, TakesOneOperationPerShardPerRankOrOneInAll) {
       std::vector<float> owned = owned_part<float>(layout, 0.0, false);
       const int operations = world_.size() == 1 ? 0 : expected[static_cast<int>(variant)];
       EXPECT_EQ(exchange.operations(), expected[static_cast<int>(variant)]);
-      traffic = {};
+      traffic() = {};
       exchange.start_forward(owned.data());
       exchange.finish_forward(value.data());
-      EXPECT_EQ(traffic.operations, operations);
-      EXPECT_EQ(traffic.bytes_sent, exchange.forward_bytes_sent());
-      traffic = {};
+      EXPECT_EQ(traffic().operations, operations);
+      EXPECT_EQ(traffic().bytes_sent, exchange.forward_bytes_sent());
+      traffic() = {};
       exchange.start_backward(value.data(), owned.data());
       exchange.finish_backward<float>();
-      EXPECT_EQ(traffic.operations, operations);
-      EXPECT_EQ(traffic.bytes_sent, exchange.backward_bytes_sent());
+      EXPECT_EQ(traffic().operations, operations);
+      EXPECT_EQ(traffic().bytes_sent, exchange.backward_bytes_sent());
     }
   }
 }
@@ -348,20 +199,20 @@ TEST_F(Exchange, SendsTheBytesOfTheFormula) {
     const std::int64_t expected = tables * batch * columns * 4 / ranks * (ranks - 1) / ranks;
     std::vector<float> owned = owned_part<float>(layout, 0.0, false);
     std::vector<float> value(static_cast<std::size_t>(slice(layout).count * layout.width()));
-    traffic = {};
+    traffic() = {};
     exchange.start_forward(owned.data());
     exchange.finish_forward(value.data());
-    EXPECT_EQ(traffic.bytes_sent, expected);
+    EXPECT_EQ(traffic().bytes_sent, expected);
     exchange.start_backward(value.data(), owned.data());
     exchange.finish_backward<float>();
-    EXPECT_EQ(traffic.bytes_sent, 2 * expected);
+    EXPECT_EQ(traffic().bytes_sent, 2 * expected);
     const std::vector<std::int32_t> ids(
         static_cast<std::size_t>(tables * lookups * slice(layout).count));
-    traffic = {};
+    traffic() = {};
     exchange.start_ids(ids);
     exchange.finish_ids();
-    EXPECT_EQ(traffic.bytes_sent, tables * batch * lookups * 4 / ranks * (ranks - 1) / ranks);
-    EXPECT_EQ(traffic.operations, ranks == 1 ? 0 : 1);
+    EXPECT_EQ(traffic().bytes_sent, tables * batch * lookups * 4 / ranks * (ranks - 1) / ranks);
+    EXPECT_EQ(traffic().operations, ranks == 1 ? 0 : 1);
   }
 }
 
@@ -374,107 +225,6 @@ TEST_F(Exchange, SendsHalfOfTheBytesInBf16) {
   EXPECT_EQ(2 * half.forward_bytes_sent(), whole.forward_bytes_sent());
   EXPECT_EQ(2 * half.backward_bytes_sent(), whole.backward_bytes_sent());
   EXPECT_EQ(whole.forward_bytes_sent() > 0, world_.size() > 1);
-}
-
-/// Bags of any sample of the batch, as every rank can make them.
-std::int64_t length_at(std::int64_t size, std::size_t table, std::int64_t sample) {
-  return size > 0 ? size : (static_cast<std::int64_t>(table) + 3 * sample) % 4;
-}
-std::int32_t id_at(std::size_t table, std::int64_t sample, std::int64_t i) {
-  return static_cast<std::int32_t>(1000 * static_cast<std::int64_t>(table) + 10 * sample + i);
-}
-
-struct OwnBags {
-  OwnBags(std::int64_t size, std::size_t table, std::int64_t first, std::int64_t count) {
-    ids.push_back(-1);  // of a bag before
-    offsets.push_back(1);
-    for (std::int64_t b = first; b < first + count; ++b) {
-      for (std::int64_t i = 0; i < length_at(size, table, b); ++i)
-        ids.push_back(id_at(table, b, i));
-      offsets.push_back(static_cast<std::int64_t>(ids.size()));
-    }
-    ids.push_back(-1);  // and of one behind
-  }
-  std::vector<std::int32_t> ids;
-  std::vector<std::int64_t> offsets;
-};
-
-void expect_bags(std::span<const nn::Bags> bags, const Layout& layout, int rank,
-                 const std::vector<std::int64_t>& sizes) {
-  std::size_t next = 0;
-  for (const TableShard& shard : layout.placement.shards) {
-    if (shard.rank != rank) continue;
-    const auto table = static_cast<std::size_t>(shard.table);
-    ASSERT_LT(next, bags.size());
-    const nn::Bags& found = bags[next++];
-    ASSERT_EQ(found.count(), layout.slices.front().total);
-    for (std::int64_t b = 0; b < found.count(); ++b) {
-      const std::int64_t begin = found.offsets[static_cast<std::size_t>(b)];
-      ASSERT_EQ(found.offsets[static_cast<std::size_t>(b) + 1] - begin,
-                length_at(sizes[table], table, b));
-      for (std::int64_t i = 0; i < length_at(sizes[table], table, b); ++i) {
-        ASSERT_EQ(found.ids[static_cast<std::size_t>(begin + i)], id_at(table, b, i));
-      }
-    }
-  }
-  EXPECT_EQ(next, bags.size());
-}
-
-TEST_F(Exchange, BringsBagsOfOneOfManyAndOfVaryingIdsToTheirTables) {
-  for (const Layout& layout : layouts(world_.size())) {
-    for (const std::vector<std::int64_t>& kinds :
-         {std::vector<std::int64_t>{1}, {50}, {0}, {1, 3, 0}, {2, 1}}) {
-      SCOPED_TRACE(layout.name + ", " + std::to_string(kinds.front()));
-      EmbeddingExchangeOptions with = options(AlltoallVariant::kAlltoall, Precision::kF32, {});
-      std::vector<OwnBags> own;
-      std::vector<nn::Bags> local;
-      for (std::size_t t = 0; t < layout.tables.size(); ++t) {
-        with.bag_sizes.push_back(kinds[t % kinds.size()]);
-        own.emplace_back(with.bag_sizes[t], t, slice(layout).first, slice(layout).count);
-      }
-      for (const OwnBags& bags : own) local.push_back({bags.ids, bags.offsets});
-      const bool vary = std::ranges::any_of(layout.placement.shards, [&](const TableShard& shard) {
-        return with.bag_sizes[static_cast<std::size_t>(shard.table)] == 0;
-      });
-      EmbeddingExchange exchange = make(layout, with);
-      for (int step = 0; step < 2; ++step) {
-        traffic = {};
-        const std::int64_t before = counted();
-        exchange.start_ids(local);
-        for (int i = 0; i < step * 20; ++i) exchange.progress();
-        expect_bags(exchange.finish_ids(), layout, world_.rank(), with.bag_sizes);
-        EXPECT_EQ(traffic.operations, world_.size() == 1 ? 0 : vary ? 2 : 1);
-        EXPECT_EQ(traffic.bytes_sent, exchange.ids_bytes_sent());
-        EXPECT_EQ(counted() - before, exchange.ids_bytes_sent());
-      }
-    }
-  }
-}
-
-TEST_F(Exchange, TakesPackedIdsWhereNoSizesVary) {
-  const Layout layout = layouts(world_.size()).front();
-  std::vector<std::int32_t> ids;
-  for (std::size_t table = 0; table < layout.tables.size(); ++table) {
-    for (std::int64_t b = 0; b < slice(layout).count; ++b) {
-      ids.push_back(id_at(table, slice(layout).first + b, 0));
-    }
-  }
-  EmbeddingExchange exchange = make(layout, options(AlltoallVariant::kAlltoall, {}, {}));
-  exchange.start_ids(ids);
-  expect_bags(exchange.finish_ids(), layout, world_.rank(),
-              std::vector<std::int64_t>(layout.tables.size(), 1));
-  EXPECT_THROW(exchange.start_ids(std::span(ids).first(ids.size() - 1)), base::Error);
-}
-
-TEST_F(Exchange, KeepsBagsWhileTheNextOnesAreUnderWay) {
-  const Layout layout = layouts(world_.size()).front();
-  EmbeddingExchange exchange = make(layout, options(AlltoallVariant::kAlltoall, {}, {}));
-  const auto ids = static_cast<std::size_t>(slice(layout).count) * layout.tables.size();
-  exchange.start_ids(std::vector<std::int32_t>(ids, 1));
-  const auto bags = exchange.finish_ids();
-  exchange.start_ids(std::vector<std::int32_t>(ids, 2));
-  for (const nn::Bags& one : bags) EXPECT_THAT(one.ids, Each(1));
-  for (const nn::Bags& one : exchange.finish_ids()) EXPECT_THAT(one.ids, Each(2));
 }
 
 TEST_F(Exchange, IsLocalOnOneRankThatRoundsAndReplicatesNothing) {
@@ -562,22 +312,6 @@ TEST_F(Exchange, RefusesCallsOutOfTurnAndOtherValues) {
   EXPECT_THROW(exchange.start_backward(value.data(), owned.data()), base::Error);
   exchange.finish_forward(value.data());
   EXPECT_EQ(value, sample_part<float>(layout, 0.0, false, {}));
-}
-
-TEST_F(Exchange, RefusesBagsOfOtherSizes) {
-  const Layout layout = layouts(world_.size()).front();
-  EmbeddingExchangeOptions with = options(AlltoallVariant::kAlltoall, {}, {});
-  with.bag_sizes.assign(layout.tables.size(), 2);
-  EmbeddingExchange exchange = make(layout, with);
-  std::vector<OwnBags> own;
-  std::vector<nn::Bags> local;
-  for (std::size_t t = 0; t < layout.tables.size(); ++t) {
-    own.emplace_back(t == 4 ? 3 : 2, t, slice(layout).first, slice(layout).count);
-  }
-  for (const OwnBags& bags : own) local.push_back({bags.ids, bags.offsets});
-  EXPECT_THROW(exchange.start_ids(local), base::Error);
-  with.bag_sizes.pop_back();
-  EXPECT_THROW(make(layout, with), base::Error);
 }
 
 TEST_F(Exchange, RefusesWhatDoesNotTile) {
