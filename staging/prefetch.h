@@ -1,12 +1,13 @@
-// Batches prepared ahead of need by decoder threads, with a bounded queue.
-// Hides threads, locks and buffers.
+// Batches of samples and labels prepared ahead of need, with a bounded queue.
+// Hides the buffers.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <vector>
+
+#include "staging/prefetch_queue.h"
 
 namespace staging {
 
@@ -26,16 +27,13 @@ class Prefetcher {
                                   std::int32_t& label)>;
   Prefetcher(int threads, int depth, std::int64_t samples, std::int64_t sample_floats,
              std::int64_t first, std::int64_t last, Fill fill);
-  ~Prefetcher();
-  Prefetcher(const Prefetcher&) = delete;
-  Prefetcher& operator=(const Prefetcher&) = delete;
   /// The next batch in order; waits for it. Valid until the next call. Throws Error(kInternal) past
   /// the last.
   const Batch& next();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::vector<Batch> batches_;  ///< by place
+  PrefetchQueue queue_;         ///< last: its threads end before the batches do
 };
 
 }  // namespace staging
