@@ -1,0 +1,119 @@
+// Click logs in the Criteo Terabyte benchmark's binary form: files of records.
+// Hides positioned reads, and the pieces that a copy is made of.
+#include "staging/dataset/criteo.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "runner/base/error.h"
+
+namespace dataset {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "records are read as they lie");
+
+/// A flat file cut into pieces of equal size.
+class Pieces final : public Dataset {
+ public:
+  explicit Pieces(std::shared_ptr<const File> file) : file_(std::move(file)) {}
+  std::int64_t size() const override {
+    return (file_->size() + ClickFile::kPieceBytes - 1) / ClickFile::kPieceBytes;
+  }
+  const std::vector<std::string>& class_names() const override { return no_classes_; }
+  std::int32_t label(std::int64_t) const override { return 0; }
+  std::int64_t bytes(std::int64_t index) const override {
+    return std::min(ClickFile::kPieceBytes, file_->size() - index * ClickFile::kPieceBytes);
+  }
+  void read(std::int64_t index, std::vector<std::byte>& out) const override {
+    out.resize(static_cast<std::size_t>(bytes(index)));
+    file_->read(index * ClickFile::kPieceBytes, out);
+  }
+  std::string name(std::int64_t index) const override {
+    return fmt::format("{}: piece {}", file_->path(), index);
+  }
+  std::string source() const override { return file_->path(); }
+  Stamp stamp(std::int64_t index) const override { return {bytes(index), file_->mtime_ns()}; }
+
+ private:
+  std::shared_ptr<const File> file_;
+  std::vector<std::string> no_classes_;
+};
+
+/// Fills `out` from `offset` of the flat file that `pieces` make up.
+void read_pieces(const Dataset& pieces, std::int64_t offset, std::span<std::byte> out) {
+  std::vector<std::byte> piece;
+  while (!out.empty()) {
+    pieces.read(offset / ClickFile::kPieceBytes, piece);
+    const auto skipped = static_cast<std::size_t>(offset % ClickFile::kPieceBytes);
+    const auto usable = std::span(piece).subspan(skipped);
+    const std::size_t taken = std::min(usable.size(), out.size());
+    std::copy_n(usable.begin(), taken, out.begin());
+    out = out.subspan(taken);
+    offset += static_cast<std::int64_t>(taken);
+  }
+}
+
+void check_format(const ClickFormat& format) {
+  constexpr std::int64_t kMost = 1 << 16;
+  if (format.dense < 0 || format.tables < 0 || format.dense > kMost || format.tables > kMost) {
+    throw base::ConfigError(
+        fmt::format("click records: expected 0 to {} dense features and as many tables, got {} "
+                    "dense features and {} tables",
+                    kMost, format.dense, format.tables));
+  }
+}
+
+}  // namespace
+
+ClickFile::ClickFile(std::string path, ClickFormat format)
+    : format_(format), file_(std::make_shared<File>(std::move(path))) {
+  check_format(format_);
+  const std::int64_t size = file_->size(), record = format_.record_bytes();
+  if (size == 0)
+    throw base::DataError(fmt::format("{}: expected records, it is empty", file_->path()));
+  if (size % record != 0) {
+    throw base::DataError(fmt::format(
+        "{}: expected a whole number of {}-byte records (label, {} counts, {} ids), found {} "
+        "bytes: {} records and {} bytes",
+        file_->path(), record, format_.dense, format_.tables, size, size / record, size % record));
+  }
+  samples_ = size / record;
+}
+
+ClickFile::ClickFile(const ClickFile& original, std::shared_ptr<const Dataset> copy)
+    : format_(original.format_),
+      file_(original.file_),
+      copy_(std::move(copy)),
+      samples_(original.samples_) {}
+
+void ClickFile::read(std::int64_t first, std::int64_t count,
+                     std::span<std::int32_t> records) const {
+  if (first < 0 || count < 0 || first + count > samples_ ||
+      static_cast<std::int64_t>(records.size()) != count * format_.record_values()) {
+    throw base::Error(base::ExitCode::kInternal,
+                      fmt::format("{}: records {} to {} of {} were asked for, with room for {} "
+                                  "values",
+                                  path(), first, first + count, samples_, records.size()));
+  }
+  const std::int64_t offset = first * format_.record_bytes();
+  const auto out = std::as_writable_bytes(records);
+  if (copy_) {
+    read_pieces(*copy_, offset, out);
+  } else {
+    file_->read(offset, out);
+  }
+}
+
+std::shared_ptr<const Dataset> ClickFile::pieces() const { return std::make_shared<Pieces>(file_); }
+
+std::pair<std::int64_t, std::int64_t> ClickFile::pieces_of(std::int64_t first,
+                                                           std::int64_t last) const {
+  if (first >= last) return {0, 0};
+  return {first * format_.record_bytes() / kPieceBytes,
+          (last * format_.record_bytes() + kPieceBytes - 1) / kPieceBytes};
+}
+
+}  // namespace dataset
