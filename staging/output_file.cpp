@@ -24,6 +24,17 @@ OutputFile::OutputFile(std::string path)
   if (!descriptor_) throw base::system_error(path_ + ": cannot be created", errno);
 }
 
+OutputFile::OutputFile(std::string path, std::int64_t kept_bytes)
+    : path_(std::move(path)),
+      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)),
+      written_(kept_bytes) {
+  if (!descriptor_) throw base::system_error(path_ + ": cannot be opened for writing", errno);
+  if (::ftruncate(descriptor_.get(), kept_bytes) != 0 ||
+      ::lseek(descriptor_.get(), kept_bytes, SEEK_SET) != kept_bytes) {
+    throw base::system_error(fmt::format("{}: offset {}: cannot go on", path_, kept_bytes), errno);
+  }
+}
+
 void OutputFile::append(std::span<const std::byte> bytes) {
   if (buffer_.size() + bytes.size() > kBufferBytes) flush();
   buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());

@@ -16,6 +16,8 @@ namespace staging {
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
+  /// Goes on behind the first `kept_bytes` of the file, which need not exist if there are none.
+  OutputFile(std::string path, std::int64_t kept_bytes);
   const std::string& path() const { return path_; }
   std::int64_t size() const { return written_ + static_cast<std::int64_t>(buffer_.size()); }
   void append(std::span<const std::byte> bytes);

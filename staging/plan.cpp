@@ -90,14 +90,6 @@ void check_ranges(const dataset::Dataset& source, const Ranges& ranges) {
   }
 }
 
-/// The folder itself, or the nearest above it that exists: a plan makes none.
-std::string existing_folder(const std::string& directory) {
-  std::error_code error;
-  fs::path folder = fs::absolute(directory, error);
-  while (!fs::exists(folder, error) && folder != folder.root_path()) folder = folder.parent_path();
-  return folder.string();
-}
-
 /// The leader's findings, to be told to the node.
 void examine(const dataset::Dataset& source, const std::vector<std::int64_t>& stamps, int ranks,
              const std::string& directory, StagingPlan& plan) {
@@ -109,7 +101,7 @@ void examine(const dataset::Dataset& source, const std::vector<std::int64_t>& st
   const std::string name = fs::path(source.source()).lexically_normal().stem().string();
   plan.directory =
       fmt::format("{}/{}-{}", directory, name, plan.identity.substr(0, kIdentityDigits));
-  const Space space = space_at(existing_folder(directory));
+  const Space space = space_near(directory);
   plan.free_bytes = space.free_bytes;
   plan.is_in_memory = space.is_in_memory;
   plan.is_staged = holds_staged_set(plan.directory, plan.identity);

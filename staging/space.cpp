@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
@@ -53,6 +54,15 @@ Space space_at(const std::string& directory) {
   space.is_in_memory = kind.f_type == TMPFS_MAGIC || kind.f_type == RAMFS_MAGIC;
   if (space.is_in_memory) space.free_bytes = std::min(space.free_bytes, available_memory());
   return space;
+}
+
+Space space_near(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(path, error);
+  while (!std::filesystem::is_directory(folder, error) && folder != folder.root_path()) {
+    folder = folder.parent_path();
+  }
+  return space_at(folder.string());
 }
 
 }  // namespace staging

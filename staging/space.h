@@ -16,4 +16,7 @@ struct Space {
 /// too. Throws SystemError.
 Space space_at(const std::string& directory);
 
+/// For a path that may not exist yet: that of the nearest folder at or above it.
+Space space_near(const std::string& path);
+
 }  // namespace staging

@@ -19,6 +19,7 @@
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
 #include "staging/dataset/encode.h"
+#include "staging/generated_folder.h"
 #include "staging/space.h"
 #include "workloads/resnet50/draw.h"
 
@@ -180,85 +181,35 @@ std::int64_t write_tar(const GenerateOptions& options, const Split& split,
   return bytes;
 }
 
-/// The manifest in `folder`; null when there is none.
-json manifest_in(const std::string& folder) {
-  std::ifstream in(folder + "/" + kManifest);
-  return in ? json::parse(in, nullptr, false) : json();
+staging::GeneratedFolder folder_of(const GenerateOptions& options) {
+  return {options.output, kManifest, manifest_of(options)};
 }
 
-bool is_there(const GenerateOptions& options) {
-  if (!fs::exists(options.output)) return false;
-  json found = manifest_in(options.output);
-  if (found.is_object()) {
-    found.erase("files");
-    found.erase("bytes");
-    if (found == manifest_of(options)) return true;
-    throw base::ConfigError(fmt::format(
-        "{}: holds a dataset of other options ({}); remove it or choose another --output",
-        options.output, found.dump()));
-  }
-  if (fs::is_directory(options.output) && fs::is_empty(options.output)) return false;
-  throw base::ConfigError(
-      fmt::format("{}: is there already and is no generated dataset", options.output));
-}
-
-/// Keeps what an interrupted run with the same options left, and removes what it cannot use.
-void prepare_part(const GenerateOptions& options, const std::string& part) {
-  if (fs::exists(part) && manifest_in(part) != manifest_of(options)) {
-    if (!manifest_in(part).is_object() && !fs::is_empty(part)) {
-      throw base::ConfigError(part + ": is in the way and is no generated dataset");
-    }
-    fs::remove_all(part);
-  }
-  make_folder(part);
-  const std::string text = manifest_of(options).dump(1) + "\n";
-  write_file(part + "/" + kManifest, std::as_bytes(std::span(text)));
-}
-
-std::string without_slash(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
-GenerateResult write_all(const GenerateOptions& options) {
-  const std::string part = options.output + ".part";
-  prepare_part(options, part);
+GenerateResult write_all(const GenerateOptions& options, const staging::GeneratedFolder& folder) {
+  const std::string part = folder.begin();
   GenerateResult result;
   for (const Split& split : splits_of(options)) {
     result.bytes +=
         options.tar ? write_tar(options, split, part) : write_folders(options, split, part);
     result.files += options.classes * split.per_class;
   }
-  json manifest = manifest_of(options);
-  manifest["files"] = result.files;
-  manifest["bytes"] = result.bytes;
-  const std::string text = manifest.dump(1) + "\n";
-  write_file(part + "/" + kManifest, std::as_bytes(std::span(text)));
-  fs::remove(options.output);  // an empty folder, if anything
-  fs::rename(part, options.output);
+  folder.publish({{"files", result.files}, {"bytes", result.bytes}});
   return result;
 }
 
 }  // namespace
 
-GenerateResult generate_images(const GenerateOptions& given) {
-  check(given);
-  GenerateOptions options = given;
-  options.output = without_slash(options.output);
-  try {
-    if (!is_there(options)) return write_all(options);
-    const json manifest = manifest_in(options.output);
-    return {true, manifest.value("files", std::int64_t{0}),
-            manifest.value("bytes", std::int64_t{0})};
-  } catch (const fs::filesystem_error& e) {
-    throw base::SystemError(e.what());
-  }
+GenerateResult generate_images(const GenerateOptions& options) {
+  check(options);
+  const staging::GeneratedFolder folder = folder_of(options);
+  if (!folder.is_there()) return write_all(options, folder);
+  const json manifest = folder.manifest();
+  return {true, manifest.value("files", std::int64_t{0}), manifest.value("bytes", std::int64_t{0})};
 }
 
-json generate_plan(const GenerateOptions& given) {
-  check(given);
-  GenerateOptions options = given;
-  options.output = without_slash(options.output);
+json generate_plan(const GenerateOptions& options) {
+  check(options);
+  const staging::GeneratedFolder folder = folder_of(options);
   const Split train = splits_of(options).front();
   std::int64_t files = 0, sampled = 0;
   for (const Split& split : splits_of(options)) files += options.classes * split.per_class;
@@ -266,15 +217,12 @@ json generate_plan(const GenerateOptions& given) {
   for (std::int64_t label = 0; label < samples; ++label) {
     sampled += static_cast<std::int64_t>(draw_file(options, train, label, 0).size());
   }
-  fs::path existing = fs::absolute(options.output);
-  while (!fs::exists(existing)) existing = existing.parent_path();
-  if (!fs::is_directory(existing)) existing = existing.parent_path();
   json plan = manifest_of(options);
-  plan["output"] = options.output;
+  plan["output"] = folder.output();
   plan["files"] = files;
   plan["estimated_bytes"] = sampled / samples * files;
-  plan["free_bytes"] = staging::space_at(existing.string()).free_bytes;
-  plan["already_there"] = is_there(options);
+  plan["free_bytes"] = staging::space_near(folder.output()).free_bytes;
+  plan["already_there"] = folder.is_there();
   return plan;
 }
 
