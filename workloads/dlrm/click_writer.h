@@ -1,0 +1,42 @@
+// Writes drawn samples as click files.
+// Hides threads, and how a file that was interrupted is continued.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "staging/dataset/criteo.h"
+#include "workloads/dlrm/logit_histogram.h"
+#include "workloads/dlrm/planted_model.h"
+
+namespace dlrm {
+
+/// Draws a wave of records at a time on all threads, then writes it: memory stays bounded.
+class ClickWriter {
+ public:
+  /// `model` must outlive this. threads: 0 means as many as CPUs may be used.
+  ClickWriter(const PlantedModel& model, int threads);
+  /// Makes `path` hold the first `samples` samples of `split`, and returns how many of them are
+  /// clicks. Whole records that it holds already are kept, unless `judge` is given, which is told
+  /// of every logit. Throws SystemError, DataError.
+  std::int64_t write(const std::string& path, ClickSplit split, std::int64_t samples,
+                     LogitHistogram* judge) const;
+
+ private:
+  struct Wave {
+    std::vector<std::int32_t> records;
+    std::vector<double> logits;
+  };
+  std::int64_t wave_samples() const;
+  std::int64_t kept_samples(const std::string& path, std::int64_t samples) const;
+  std::int64_t clicks_in(const std::string& path) const;
+  std::int64_t count_clicks(const std::vector<std::int32_t>& records) const;
+  Wave draw(ClickSplit split, std::int64_t first, std::int64_t count) const;
+
+  const PlantedModel& model_;
+  int threads_;
+  dataset::ClickFormat format_;
+};
+
+}  // namespace dlrm

@@ -1,0 +1,138 @@
+// Learnable synthetic click logs in the Criteo Terabyte benchmark's binary form.
+// Hides which files there are, and the manifest.
+#include "workloads/dlrm/generate.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runner/base/narrow.h"
+#include "staging/generated_folder.h"
+#include "staging/space.h"
+#include "workloads/dlrm/click_writer.h"
+
+namespace dlrm {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kManifest = "manifest.json";
+/// Raised whenever the same options give other bytes.
+constexpr int kVersion = 1;
+
+struct File {
+  const char* name;  ///< and ".bin"
+  ClickSplit split;
+  std::int64_t samples;
+};
+
+/// The test file comes last, as it is always written from its start: what can be reached on it is
+/// found while it is drawn.
+std::vector<File> files_of(const GenerateOptions& options) {
+  std::vector<File> files = {{"train", ClickSplit::kTrain, options.samples}};
+  if (options.validation_samples > 0) {
+    files.push_back({"val", ClickSplit::kValidation, options.validation_samples});
+  }
+  files.push_back({"test", ClickSplit::kTest, options.test_samples});
+  return files;
+}
+
+PlantedShape shape_of(const GenerateOptions& options) {
+  return {options.dense, options.tables, options.positive_rate, options.seed};
+}
+
+json identity_of(const GenerateOptions& options) {
+  return {{"generator", "trainmark generate dlrm"},
+          {"version", kVersion},
+          {"samples", options.samples},
+          {"test_samples", options.test_samples},
+          {"validation_samples", options.validation_samples},
+          {"dense", options.dense},
+          {"tables", options.tables},
+          {"positive_rate", options.positive_rate},
+          {"seed", options.seed}};
+}
+
+/// With the tables that stand for none given. Throws ConfigError for what cannot be generated.
+GenerateOptions completed(GenerateOptions options) {
+  constexpr std::int64_t kMostSamples = 100'000'000'000;
+  const auto within = [](const char* name, std::int64_t value, std::int64_t low,
+                         std::int64_t high) {
+    if (value >= low && value <= high) return;
+    throw base::ConfigError(
+        fmt::format("generate: --{}: must be {} to {}, got {}", name, low, high, value));
+  };
+  within("samples", options.samples, 1, kMostSamples);
+  within("test-samples", options.test_samples, 2, kMostSamples);  // an AUC needs a pair
+  within("validation-samples", options.validation_samples, 0, kMostSamples);
+  within("threads", options.threads, 0, 4096);
+  if (options.output.empty()) throw base::ConfigError("generate: --output: must not be empty");
+  if (options.tables.empty()) options.tables = parse_tables("small");
+  check_planted_shape(shape_of(options));
+  return options;
+}
+
+std::int64_t samples_of(const GenerateOptions& options) {
+  return options.samples + options.test_samples + options.validation_samples;
+}
+
+std::int64_t bytes_of(const GenerateOptions& options) {
+  const dataset::ClickFormat format{options.dense,
+                                    static_cast<std::int64_t>(options.tables.size())};
+  return samples_of(options) * format.record_bytes();
+}
+
+staging::GeneratedFolder folder_of(const GenerateOptions& options) {
+  return {options.output, kManifest, identity_of(options)};
+}
+
+void write_all(const GenerateOptions& options, const staging::GeneratedFolder& folder) {
+  const std::string part = folder.begin();
+  const int threads = base::narrow<int>(options.threads);
+  const PlantedModel model(shape_of(options), threads);
+  const ClickWriter writer(model, threads);
+  LogitHistogram judge;
+  json clicks, rates;
+  for (const File& file : files_of(options)) {
+    const std::int64_t found =
+        writer.write(fmt::format("{}/{}.bin", part, file.name), file.split, file.samples,
+                     file.split == ClickSplit::kTest ? &judge : nullptr);
+    clicks[file.name] = found;
+    rates[file.name] = static_cast<double>(found) / static_cast<double>(file.samples);
+  }
+  folder.publish({{"bytes", bytes_of(options)},
+                  {"bias", model.bias()},
+                  {"clicks", clicks},
+                  {"click_rates", rates},
+                  {"bayes_auc", judge.bayes_auc()},
+                  {"entropy_floor", judge.entropy()}});
+}
+
+}  // namespace
+
+GenerateResult generate_clicks(const GenerateOptions& given) {
+  const GenerateOptions options = completed(given);
+  const staging::GeneratedFolder folder = folder_of(options);
+  GenerateResult result;
+  result.already_there = folder.is_there();
+  if (!result.already_there) write_all(options, folder);
+  const json manifest = folder.manifest();
+  result.samples = samples_of(options);
+  result.bytes = manifest.value("bytes", std::int64_t{0});
+  result.bayes_auc = manifest.value("bayes_auc", 0.0);
+  result.entropy_floor = manifest.value("entropy_floor", 0.0);
+  return result;
+}
+
+json generate_plan(const GenerateOptions& given) {
+  const GenerateOptions options = completed(given);
+  const staging::GeneratedFolder folder = folder_of(options);
+  json plan = identity_of(options);
+  plan["output"] = folder.output();
+  plan["bytes"] = bytes_of(options);
+  plan["free_bytes"] = staging::space_near(folder.output()).free_bytes;
+  plan["already_there"] = folder.is_there();
+  return plan;
+}
+
+}  // namespace dlrm
