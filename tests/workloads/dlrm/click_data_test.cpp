@@ -1,0 +1,176 @@
+// Tests of a run's click logs on several ranks: opened alike, staged, read from the copies.
+// Hides nothing.
+#include "workloads/dlrm/click_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "runner/agreed_error.h"
+#include "runner/base/thrown_message.h"
+#include "staging/dataset/clicks.h"
+#include "staging/sample_order.h"
+
+namespace dlrm {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr dataset::ClickFormat kFormat{2, 3};
+/// More than two pieces of training data.
+constexpr std::int64_t kTrain = 2 * dataset::ClickFile::kPieceBytes / 24 + 1001, kTest = 50'001;
+
+/// Pretends that the ranks are spread over `nodes` nodes.
+class ClickDataOnRanks : public testing::Test {
+ protected:
+  ClickDataOnRanks() : world_(runner::Communicator::world()) {
+    if (world_.rank() == 0) {
+      folder_ = std::make_unique<base::TemporaryDirectory>();
+      dataset::write_clicks(*folder_, "train.bin", kFormat, kTrain);
+      dataset::write_clicks(*folder_, "test.bin", kFormat, kTest);
+    }
+    root_ = world_.broadcast(folder_ ? folder_->path().string() : "", 0);
+  }
+  ~ClickDataOnRanks() override { world_.barrier(); }
+
+  runner::Topology nodes(int count) const {
+    count = std::min(count, world_.size());
+    const int mine = world_.rank() * count / world_.size();
+    runner::Topology topology{world_.split(mine, world_.rank()), mine, count, {}};
+    for (int r = 0; r < world_.size(); ++r) {
+      topology.node_of_rank.push_back(r * count / world_.size());
+    }
+    return topology;
+  }
+  ClickDataOptions options(const runner::Topology& topology, staging::StagingMode mode) const {
+    ClickDataOptions options;
+    options.train = root_ + "/train.bin";
+    options.test = root_ + "/test.bin";
+    options.format = kFormat;
+    options.ids = {{100'000'000, 100'000'000, 100'000'000}, 0};
+    options.global_batch = 30'000;
+    options.seed = 5;
+    options.staging = mode;
+    options.staging_directory = root_ + "/node" + std::to_string(topology.node_index);
+    return options;
+  }
+  nn::PassSlice slice() const {
+    const auto [first, last] = staging::split_evenly(30'000, world_.size(), world_.rank());
+    return {30'000, first, last - first};
+  }
+  /// All that this rank gets in an epoch and an evaluation.
+  std::vector<std::int32_t> everything(ClickData& data) const {
+    std::vector<std::int32_t> ids;
+    const auto add = [&](const dataset::ClickBatch& batch) {
+      ids.insert(ids.end(), batch.ids.begin(), batch.ids.end());
+    };
+    const auto training = data.training_batches(slice(), 0, data.steps_per_epoch());
+    for (std::int64_t step = 0; step < data.steps_per_epoch(); ++step) add(training->next());
+    const auto evaluation = data.evaluation_batches(4096);
+    for (std::int64_t step = 0; step < data.evaluation_steps(4096); ++step) add(evaluation->next());
+    return ids;
+  }
+
+  const runner::Communicator world_;
+  const base::SystemClock clock_;
+  std::unique_ptr<base::TemporaryDirectory> folder_;
+  std::string root_;
+};
+
+TEST_F(ClickDataOnRanks, KnowsItsStepsOnceCounted) {
+  const runner::Topology topology = nodes(1);
+  ClickData data(options(topology, staging::StagingMode::kNone), world_, topology, clock_);
+  EXPECT_EQ(data.steps_per_epoch(), 0);
+  data.open();
+  EXPECT_EQ(data.train_samples(), kTrain);
+  EXPECT_EQ(data.test_samples(), kTest);
+  EXPECT_EQ(data.steps_per_epoch(), 3);
+  EXPECT_EQ(data.batch_samples(0) + data.batch_samples(1) + data.batch_samples(2), kTrain);
+  std::vector<std::int64_t> parts = {data.evaluation_part(world_.rank()).count};
+  world_.allreduce_sum(std::span(parts));
+  EXPECT_EQ(parts[0], kTest);
+  EXPECT_EQ(data.staging_plan(), nullptr);
+}
+
+TEST_F(ClickDataOnRanks, KnowsItsStepsWithoutFilesWhenTheyAreConfigured) {
+  const runner::Topology topology = nodes(1);
+  ClickDataOptions absent = options(topology, staging::StagingMode::kNode);
+  absent.train = root_ + "/absent.bin";
+  absent.train_samples = kTrain;
+  ClickData data(absent, world_, topology, clock_);
+  EXPECT_EQ(data.steps_per_epoch(), 3);
+  EXPECT_THAT(data.staging_plan()["unknown"].get<std::string>(), HasSubstr("absent.bin"));
+}
+
+TEST_F(ClickDataOnRanks, FailsTogetherOverAFileThatDoesNotFit) {
+  const runner::Topology topology = nodes(1);
+  ClickDataOptions wrong = options(topology, staging::StagingMode::kNone);
+  wrong.test_samples = kTest + 1;
+  ClickData data(wrong, world_, topology, clock_);
+  EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] { data.open(); }),
+              AllOf(HasSubstr("test.bin: /dataset/test_samples"),
+                    HasSubstr("expected 50002 samples, found 50001")));
+}
+
+TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
+  const runner::Topology alone = nodes(1);
+  ClickData plain(options(alone, staging::StagingMode::kNone), world_, alone, clock_);
+  EXPECT_EQ(plain.stage()["train"]["mode"], "none");
+  const auto expected = everything(plain);
+  const ReadCounts in_place = plain.take_counts();
+  EXPECT_GT(in_place.bytes, 0);
+  EXPECT_EQ(in_place.staged, 0);
+  EXPECT_EQ(plain.take_counts().bytes, 0);
+  for (const int node_count : {1, 2}) {
+    const runner::Topology topology = nodes(node_count);
+    ClickData data(options(topology, staging::StagingMode::kNode), world_, topology, clock_);
+    const nlohmann::json plan = data.staging_plan();
+    EXPECT_EQ(plan["train"]["bytes"], kTrain * 24);
+    EXPECT_EQ(plan["fits"], true);
+    const nlohmann::json facts = data.stage();
+    EXPECT_EQ(facts["train"]["bytes"], kTrain * 24 * topology.node_count);
+    // The files are not needed any more: damage to them does not show.
+    const fs::path source = root_ + "/train.bin";
+    world_.barrier();
+    if (world_.rank() == 0) fs::rename(source, source.string() + ".away");
+    world_.barrier();
+    EXPECT_EQ(everything(data), expected);
+    const ReadCounts counts = data.take_counts();
+    EXPECT_EQ(counts.bytes, in_place.bytes);
+    std::vector<std::int64_t> staged = {counts.staged};
+    world_.allreduce_sum(std::span(staged));
+    EXPECT_EQ(staged[0], facts["train"]["bytes"].get<std::int64_t>() +
+                             facts["test"]["bytes"].get<std::int64_t>());
+    data.clean_up();
+    EXPECT_TRUE(fs::is_empty(options(topology, staging::StagingMode::kNode).staging_directory));
+    world_.barrier();
+    if (world_.rank() == 0) fs::rename(source.string() + ".away", source);
+    world_.barrier();
+  }
+}
+
+TEST_F(ClickDataOnRanks, NoticesACopyThatWasDamaged) {
+  const runner::Topology topology = nodes(1);
+  ClickData data(options(topology, staging::StagingMode::kNode), world_, topology, clock_);
+  data.stage();
+  if (topology.is_node_leader()) {
+    for (const auto& entry : fs::recursive_directory_iterator(root_ + "/node0")) {
+      if (entry.path().extension() != ".bin") continue;
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(1000);
+      file.put('\x7f');
+    }
+  }
+  world_.barrier();
+  const auto message = base::thrown_message<base::DataError>([&] { everything(data); });
+  EXPECT_THAT(message, HasSubstr("differ from what was staged"));
+  data.clean_up();
+}
+
+}  // namespace
+}  // namespace dlrm

@@ -1,0 +1,93 @@
+// Batches of click records: which block of the file is which step's, and one rank's part of it.
+// Hides the shuffle, reading ahead and padding.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "staging/dataset/criteo.h"
+#include "staging/prefetch_queue.h"
+#include "workloads/nn/batch_groups.h"
+
+namespace dlrm {
+
+enum class Shuffle {
+  kBatches,  ///< an epoch visits the blocks in an order of its own
+  kNone      ///< in the order of the file
+};
+
+/// Consecutive records of a file.
+struct RecordRange {
+  std::int64_t first = 0, count = 0;
+};
+
+/// Cuts a file into blocks of `global_batch` consecutive records; every block is one step of an
+/// epoch. The last block may be shorter; nothing is dropped. The order depends on (seed, epoch)
+/// alone.
+class ClickOrder {
+ public:
+  /// Throws ConfigError unless both numbers are positive.
+  ClickOrder(std::int64_t samples, std::int64_t global_batch, Shuffle shuffle, std::uint64_t seed);
+  std::int64_t steps_per_epoch() const { return blocks_; }
+  std::int64_t global_batch() const { return global_batch_; }
+  /// Records of `step`, counted from the start of the run over all epochs.
+  RecordRange block(std::int64_t step) const;
+  /// Those of them that stand in the places [slice.first, slice.first + slice.count) of the batch.
+  RecordRange part(std::int64_t step, const nn::PassSlice& slice) const;
+
+ private:
+  std::int64_t samples_, global_batch_, blocks_;
+  Shuffle shuffle_;
+  std::uint64_t seed_;
+};
+
+/// Batches of `places` samples each, read and decoded ahead of need on a thread of its own. What
+/// is wrong with a record or the file is thrown by the next() that would give it.
+class ClickBatches {
+ public:
+  struct Source {
+    std::shared_ptr<const dataset::ClickFile> file;
+    dataset::ClickIds ids;
+    int prefetch_batches = 4;
+    std::atomic<std::int64_t>* bytes_read = nullptr;  ///< counts up, if given; outlives the batches
+  };
+  /// Records of a batch, at most `places` of them; called on the other thread.
+  using RangeOf = std::function<RecordRange(std::int64_t batch)>;
+  /// Batches first, first+1, ..., last-1.
+  ClickBatches(Source source, std::int64_t places, std::int64_t first, std::int64_t last,
+               RangeOf range_of);
+  /// The next batch; waits for it. Valid until the next call. Places without a sample (of a short
+  /// block) have the label -1. Throws Error(kInternal) past the last.
+  const dataset::ClickBatch& next();
+
+ private:
+  void fill(std::int64_t batch, std::size_t place);
+
+  Source source_;
+  std::int64_t places_;
+  RangeOf range_of_;
+  std::vector<dataset::ClickBatch> batches_;        ///< by place
+  std::vector<std::vector<std::int32_t>> records_;  ///< by place: as read
+  staging::PrefetchQueue queue_;  ///< last: its thread ends before what it fills does
+};
+
+/// This rank's slice of the batches of steps [first_step, last_step) of a run.
+std::unique_ptr<ClickBatches> training_batches(const ClickBatches::Source& source,
+                                               const ClickOrder& order, const nn::PassSlice& slice,
+                                               std::int64_t first_step, std::int64_t last_step);
+
+/// Records that `rank` of `ranks` evaluates: contiguous, sizes differing by at most one.
+RecordRange evaluation_part(std::int64_t samples, int ranks, int rank);
+/// Batches of `batch` that the largest part fills: ranks that exchange something in each need
+/// equally many.
+std::int64_t evaluation_steps(std::int64_t samples, int ranks, std::int64_t batch);
+
+/// `part` in `steps` batches of `batch` (at least one); what the last ones lack has the label -1.
+std::unique_ptr<ClickBatches> evaluation_batches(const ClickBatches::Source& source,
+                                                 const RecordRange& part, std::int64_t batch,
+                                                 std::int64_t steps);
+
+}  // namespace dlrm

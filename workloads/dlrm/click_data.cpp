@@ -1,0 +1,135 @@
+// The click logs of a run: opened, staged, and made into batches.
+// Hides files, copies and counts.
+#include "workloads/dlrm/click_data.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/together.h"
+#include "staging/plan.h"
+
+namespace dlrm {
+
+ClickData::ClickData(ClickDataOptions options, const runner::Communicator& world,
+                     const runner::Topology& topology, const base::Clock& clock)
+    : options_(std::move(options)), world_(world), topology_(topology), clock_(clock) {
+  dataset::check_click_ids(options_.format, options_.ids);
+  if (options_.train_samples > 0) {
+    order_.emplace(options_.train_samples, options_.global_batch, options_.shuffle, options_.seed);
+  }
+}
+
+ClickData::File ClickData::open_file(const std::string& path, std::int64_t expected_samples,
+                                     const char* key) const {
+  auto file = std::make_shared<const dataset::ClickFile>(path, options_.format);
+  if (expected_samples > 0 && file->samples() != expected_samples) {
+    throw base::DataError(fmt::format("{}: /dataset/{}: expected {} samples, found {}", path, key,
+                                      expected_samples, file->samples()));
+  }
+  return file;
+}
+
+void ClickData::open() {
+  if (train_ && test_) return;
+  runner::together(world_, [this] {
+    train_ = open_file(options_.train, options_.train_samples, "train_samples");
+    test_ = open_file(options_.test, options_.test_samples, "test_samples");
+    if (!order_) {
+      order_.emplace(train_->samples(), options_.global_batch, options_.shuffle, options_.seed);
+    }
+  });
+}
+
+std::int64_t ClickData::train_samples() const {
+  return train_ ? train_->samples() : options_.train_samples;
+}
+
+std::int64_t ClickData::test_samples() const {
+  return test_ ? test_->samples() : options_.test_samples;
+}
+
+std::int64_t ClickData::steps_per_epoch() const { return order_ ? order_->steps_per_epoch() : 0; }
+
+std::int64_t ClickData::batch_samples(std::int64_t step) const { return order_->block(step).count; }
+
+RecordRange ClickData::evaluation_part(int rank) const {
+  return dlrm::evaluation_part(test_samples(), world_.size(), rank);
+}
+
+std::int64_t ClickData::evaluation_steps(std::int64_t batch) const {
+  return dlrm::evaluation_steps(test_samples(), world_.size(), batch);
+}
+
+std::vector<staging::Wanted> ClickData::wanted() const {
+  const RecordRange part = evaluation_part(world_.rank());
+  const auto train = train_->pieces();
+  return {{train, {{0, train->size()}}},
+          {test_->pieces(), {test_->pieces_of(part.first, part.first + part.count)}}};
+}
+
+nlohmann::json ClickData::staging_plan() {
+  if (options_.staging == staging::StagingMode::kNone) return nullptr;
+  try {
+    open();
+  } catch (const base::Error& error) {
+    // A plan may be wanted where the data is not; every rank learns of it alike.
+    return {{"unknown", error.what()}};
+  }
+  std::vector<staging::StagingPlan> plans;
+  for (const staging::Wanted& set : wanted()) {
+    plans.push_back(
+        staging::plan_staging(*set.source, set.ranges, topology_, options_.staging_directory));
+  }
+  return {{"train", staging::to_json(plans[0])},
+          {"test", staging::to_json(plans[1])},
+          {"fits", staging::fit_together(plans)}};
+}
+
+nlohmann::json ClickData::stage() {
+  open();
+  const std::vector<staging::Staged> sets = staging::stage(
+      wanted(), options_.staging, options_.staging_directory, world_, topology_, clock_);
+  if (options_.staging == staging::StagingMode::kNode) {
+    train_ = std::make_shared<const dataset::ClickFile>(*train_, sets[0].data);
+    test_ = std::make_shared<const dataset::ClickFile>(*test_, sets[1].data);
+  }
+  for (const staging::Staged& set : sets) {
+    bytes_staged_ += set.copied_bytes;
+    if (set.is_ours) staged_directories_.push_back(set.directory);
+  }
+  return {{"train", staging::to_json(sets[0].facts)}, {"test", staging::to_json(sets[1].facts)}};
+}
+
+void ClickData::clean_up() {
+  if (options_.keep_staged) return;
+  train_.reset();
+  test_.reset();
+  for (const std::string& directory : staged_directories_) {
+    staging::remove_staged(topology_, directory);
+  }
+  staged_directories_.clear();
+}
+
+ClickBatches::Source ClickData::source_of(const File& file) {
+  return {file, options_.ids, options_.prefetch_batches, &bytes_read_};
+}
+
+std::unique_ptr<ClickBatches> ClickData::training_batches(const nn::PassSlice& slice,
+                                                          std::int64_t first_step,
+                                                          std::int64_t last_step) {
+  return dlrm::training_batches(source_of(train_), *order_, slice, first_step, last_step);
+}
+
+std::unique_ptr<ClickBatches> ClickData::evaluation_batches(std::int64_t batch) {
+  return dlrm::evaluation_batches(source_of(test_), evaluation_part(world_.rank()), batch,
+                                  evaluation_steps(batch));
+}
+
+ReadCounts ClickData::take_counts() {
+  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0)};
+}
+
+}  // namespace dlrm

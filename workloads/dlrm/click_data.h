@@ -1,0 +1,96 @@
+// The click logs of a run: opened, staged, and made into batches.
+// Hides files, copies and counts.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runner/base/clock.h"
+#include "runner/communicator.h"
+#include "staging/stage.h"
+#include "workloads/dlrm/click_batches.h"
+
+namespace dlrm {
+
+struct ClickDataOptions {
+  std::string train, test;         ///< files of records
+  std::int64_t train_samples = 0;  ///< 0: counted when opened
+  std::int64_t test_samples = 0;   ///< 0: counted when opened
+  dataset::ClickFormat format;
+  dataset::ClickIds ids;
+  std::int64_t global_batch = 0;
+  Shuffle shuffle = Shuffle::kBatches;
+  std::uint64_t seed = 0;
+  int prefetch_batches = 4;
+  staging::StagingMode staging = staging::StagingMode::kNone;
+  std::string staging_directory;
+  bool keep_staged = false;  ///< leave the staged copy for a later run
+};
+
+/// What reading and staging have done on this rank since the last take_counts().
+struct ReadCounts {
+  std::int64_t bytes = 0, staged = 0;
+};
+
+/// Batches must not outlive it.
+class ClickData {
+ public:
+  /// Touches no file. world, topology and clock must outlive this. Throws ConfigError for options
+  /// that contradict each other.
+  ClickData(ClickDataOptions options, const runner::Communicator& world,
+            const runner::Topology& topology, const base::Clock& clock);
+
+  /// Collective. Opens both files, unless done already. Throws AgreedError when one cannot be used
+  /// or has not as many samples as configured.
+  void open();
+  /// 0 while they are neither configured nor counted.
+  std::int64_t train_samples() const;
+  std::int64_t test_samples() const;
+  /// ceil(samples / global_batch): the last, maybe shorter block of records is a step, too. 0 while
+  /// the samples are not known.
+  std::int64_t steps_per_epoch() const;
+  /// Samples of the global batch of `step`, counted from the start of the run.
+  std::int64_t batch_samples(std::int64_t step) const;
+
+  /// Collective. With StagingMode::kNode every node gets a copy of the whole training file, as any
+  /// block of it may become any step's, and of the part of the test file that its ranks evaluate.
+  nlohmann::json stage();
+  /// Collective. What stage() would copy to this node, by file; null when it would read in place.
+  nlohmann::json staging_plan();
+  /// Collective. Removes what stage() left, unless it shall be kept. There must be no batches.
+  void clean_up();
+
+  /// This rank's places of the global batches of steps [first_step, last_step).
+  std::unique_ptr<ClickBatches> training_batches(const nn::PassSlice& slice,
+                                                 std::int64_t first_step, std::int64_t last_step);
+  /// Records of the test file that `rank` evaluates.
+  RecordRange evaluation_part(int rank) const;
+  /// This rank's part in batches of `batch`, equally many on every rank (evaluation_steps()), what
+  /// the last ones lack with the label -1.
+  std::unique_ptr<ClickBatches> evaluation_batches(std::int64_t batch);
+  std::int64_t evaluation_steps(std::int64_t batch) const;
+  ReadCounts take_counts();
+
+ private:
+  using File = std::shared_ptr<const dataset::ClickFile>;
+  File open_file(const std::string& path, std::int64_t expected_samples, const char* key) const;
+  std::vector<staging::Wanted> wanted() const;
+  ClickBatches::Source source_of(const File& file);
+
+  const ClickDataOptions options_;
+  const runner::Communicator& world_;
+  const runner::Topology& topology_;
+  const base::Clock& clock_;
+  File train_, test_;
+  std::optional<ClickOrder> order_;
+  std::vector<std::string> staged_directories_;
+  std::atomic<std::int64_t> bytes_read_{0};
+  std::int64_t bytes_staged_ = 0;
+};
+
+}  // namespace dlrm
