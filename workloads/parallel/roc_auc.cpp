@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <cstring>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -137,22 +138,32 @@ struct PairCount {
   }
 };
 
+/// Collective. Sends `send`, counts[r] bytes of it to rank r, and returns what the ranks sent.
+std::vector<std::byte> exchange(std::span<const std::byte> send, std::vector<std::int64_t> counts,
+                                std::vector<std::int64_t> incoming,
+                                const runner::Communicator& ranks) {
+  std::vector<std::byte> received(static_cast<std::size_t>(
+      std::accumulate(incoming.begin(), incoming.end(), std::int64_t{0})));
+  ranks
+      .start_alltoall(send, runner::consecutive_parts(std::move(counts)), received,
+                      runner::consecutive_parts(std::move(incoming)))
+      .wait();
+  return received;
+}
+
 /// Collective. Sends the next counts[r] ties to rank r; returns what the ranks sent to this one.
 std::vector<Tie> exchange(const std::vector<Tie>& ties, std::span<const std::int64_t> counts,
                           const runner::Communicator& ranks) {
   const std::vector<std::int64_t> one_number(counts.size(), sizeof(std::int64_t));
-  std::vector<std::int64_t> incoming(counts.size());
-  ranks.alltoall(std::as_bytes(counts), one_number,
-                 std::as_writable_bytes(std::span<std::int64_t>(incoming)), one_number);
-  const std::int64_t all = std::accumulate(incoming.begin(), incoming.end(), std::int64_t{0});
-  std::vector<Tie> received(static_cast<std::size_t>(all));
-  std::vector<std::int64_t> send_bytes, receive_bytes;
+  const auto numbers = exchange(std::as_bytes(counts), one_number, one_number, ranks);
+  std::vector<std::int64_t> send_bytes, receive_bytes(counts.size());
+  std::memcpy(receive_bytes.data(), numbers.data(), numbers.size());
   for (const std::int64_t count : counts) send_bytes.push_back(count * std::int64_t{sizeof(Tie)});
-  for (const std::int64_t count : incoming) {
-    receive_bytes.push_back(count * std::int64_t{sizeof(Tie)});
-  }
-  ranks.alltoall(std::as_bytes(std::span<const Tie>(ties)), send_bytes,
-                 std::as_writable_bytes(std::span<Tie>(received)), receive_bytes);
+  for (std::int64_t& bytes : receive_bytes) bytes *= std::int64_t{sizeof(Tie)};
+  const auto all = exchange(std::as_bytes(std::span<const Tie>(ties)), std::move(send_bytes),
+                            std::move(receive_bytes), ranks);
+  std::vector<Tie> received(all.size() / sizeof(Tie));
+  std::memcpy(received.data(), all.data(), all.size());
   return received;
 }
 
