@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "runner/base/system_facts.h"
+#include "workloads/nn/sparse_kernels.h"
 
 namespace nn {
 
@@ -140,6 +141,7 @@ struct Kernels {
   WeightTiles weight_tiles;
   FeatureKernels<float> f32_features;
   FeatureKernels<Bf16> bf16_features;
+  SparseKernels sparse;
   Bf16Products bf16_products = {};
 
   template <class T>

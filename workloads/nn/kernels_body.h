@@ -8,6 +8,7 @@
 #include "workloads/nn/kernels_interaction.h"
 #include "workloads/nn/kernels_lanes.h"
 #include "workloads/nn/kernels_tiles.h"
+#include "workloads/nn/sparse_kernels_body.h"
 
 namespace nn {
 namespace {
@@ -391,6 +392,7 @@ constexpr Kernels kTable = {kColumns<float>,
                             {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
                             kFeatures<float>,
                             kFeatures<Bf16>,
+                            kSparse,
                             {}};
 
 }  // namespace

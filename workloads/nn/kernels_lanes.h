@@ -102,7 +102,7 @@ struct Partial {
   }
 };
 
-/// Calls use(place, width) for all of [0, count), 16 at a time.
+/// Calls use(access, place, width) for all of [0, count), 16 at a time.
 template <class Use>
 void for_each_piece(std::int64_t count, const Use& use) {
   std::int64_t at = 0;
