@@ -89,16 +89,17 @@ EmbeddingExchange::EmbeddingExchange(const runner::Communicator& world,
                                      const TablePlacement& placement,
                                      std::vector<nn::PassSlice> slices,
                                      const EmbeddingExchangeOptions& options)
-    : world_(require_fit(world, tables, placement).duplicate()),
+    : ids_(require_fit(world, tables, placement), telemetry, placement, tables.size(), slices,
+           options.bag_sizes),
+      world_(world.duplicate()),
       telemetry_(telemetry),
-      slices_(require_slices(std::move(slices), world.size())),
+      slices_(std::move(slices)),
       slice_(slices_[static_cast<std::size_t>(world.rank())]),
       variant_(options.variant),
       values_(options.values),
       rounds_(values_ == nn::Precision::kF32 && options.payload == nn::Precision::kBf16),
       payload_bytes_(nn::bytes_of(rounds_ ? nn::Precision::kBf16 : values_)),
       kernels_(nn::kernels(options.instruction_set)),
-      ids_(world, telemetry, placement, tables.size(), slices_, options.bag_sizes),
       transfer_(telemetry) {
   add_groups(tables, placement);
   const auto own_groups = std::ranges::count_if(groups_, [&](const Group& g) { return is_own(g); });

@@ -150,6 +150,8 @@ class EmbeddingExchange {
   void start_requests_forward(const std::byte* own);
   void start_requests_backward(std::byte* own);
 
+  IdExchange
+      ids_;  ///< first: it finds what is wrong with the arguments before a communicator is made
   runner::Communicator world_;
   telemetry::Telemetry& telemetry_;
   std::vector<nn::PassSlice> slices_;
@@ -167,8 +169,7 @@ class EmbeddingExchange {
   Phase phase_ = Phase::kNone;
   const void* from_ = nullptr;  ///< owned, while a forward exchange is under way
   void* to_ = nullptr;          ///< owned_gradient, likewise
-  IdExchange ids_;
-  Transfer transfer_;  ///< last: its requests end before their buffers
+  Transfer transfer_;           ///< last: its requests end before their buffers
 };
 
 }  // namespace parallel

@@ -32,6 +32,15 @@ std::size_t total(const std::vector<std::int64_t>& counts) {
   throw base::Error(base::ExitCode::kInternal, "exchange of ids: " + message);
 }
 
+std::vector<std::int64_t> require_sizes(std::vector<std::int64_t> bag_sizes, std::size_t tables) {
+  if (bag_sizes.empty()) bag_sizes.assign(tables, 1);
+  if (bag_sizes.size() != tables || std::ranges::any_of(bag_sizes, [](auto n) { return n < 0; })) {
+    fail(fmt::format("expected a size of bags for each of {} tables, got {}", tables,
+                     bag_sizes.size()));
+  }
+  return bag_sizes;
+}
+
 }  // namespace
 
 std::vector<nn::PassSlice> require_slices(std::vector<nn::PassSlice> slices, int ranks) {
@@ -53,17 +62,12 @@ std::vector<nn::PassSlice> require_slices(std::vector<nn::PassSlice> slices, int
 IdExchange::IdExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
                        const TablePlacement& placement, std::size_t tables,
                        std::vector<nn::PassSlice> slices, std::vector<std::int64_t> bag_sizes)
-    : world_(world.duplicate()),
-      rank_(static_cast<std::size_t>(world.rank())),
+    : rank_(static_cast<std::size_t>(world.rank())),
       slices_(require_slices(std::move(slices), world.size())),
-      bag_sizes_(std::move(bag_sizes)),
+      bag_sizes_(require_sizes(std::move(bag_sizes), tables)),
+      world_(world.duplicate()),
       tables_of_rank_(static_cast<std::size_t>(world.size())),
       transfer_(telemetry) {
-  if (bag_sizes_.empty()) bag_sizes_.assign(tables, 1);
-  if (bag_sizes_.size() != tables) {
-    fail(fmt::format("expected a size of bags for each of {} tables, got {}", tables,
-                     bag_sizes_.size()));
-  }
   for (const TableShard& shard : placement.shards) {
     const auto table = static_cast<std::size_t>(shard.table);
     tables_of_rank_.at(static_cast<std::size_t>(shard.rank)).push_back(table);

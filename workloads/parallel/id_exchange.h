@@ -57,10 +57,11 @@ class IdExchange {
   std::vector<std::int64_t> arriving() const;
   void unpack_lengths();
 
-  runner::Communicator world_;
   std::size_t rank_;
   std::vector<nn::PassSlice> slices_;
   std::vector<std::int64_t> bag_sizes_;
+  runner::Communicator
+      world_;  ///< made when all arguments were found good: to end it is collective
   std::vector<std::vector<std::size_t>> tables_of_rank_;  ///< of its shards, in order
   bool lengths_vary_ = false;
   bool is_started_ = false, ids_are_started_ = false;
