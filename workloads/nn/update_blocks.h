@@ -45,23 +45,24 @@ class UpdateBlocks {
     for (std::int64_t b = 0; b < blocks; ++b) work(blocks_[mine_[static_cast<std::size_t>(b)]]);
   }
 
-  /// Of each tensor, the sums over its blocks of the N numbers that work(block) gives. Calls it as
+  /// Of each tensor, the sums over its blocks of the numbers that work(block) gives. Calls it as
   /// for_each() does; every replica has the sums over all blocks. Collective among replicas.
-  template <std::size_t N, class Work>
-  std::vector<std::array<double, N>> sums(Work work) const {
+  template <std::size_t kNumbers, class Work>
+  std::vector<std::array<double, kNumbers>> sums(Work work) const {
     // 0 for blocks of other replicas, so that adding theirs is exact.
-    std::vector<double> partial(N * blocks_.size());
+    std::vector<double> partial(kNumbers * blocks_.size());
     const auto blocks = static_cast<std::int64_t>(mine_.size());
 #pragma omp parallel for schedule(static)
     for (std::int64_t b = 0; b < blocks; ++b) {
       const std::size_t block = mine_[static_cast<std::size_t>(b)];
-      const std::array<double, N> numbers = work(blocks_[block]);
-      for (std::size_t n = 0; n < N; ++n) partial[N * block + n] = numbers[n];
+      const std::array<double, kNumbers> numbers = work(blocks_[block]);
+      for (std::size_t n = 0; n < kNumbers; ++n) partial[kNumbers * block + n] = numbers[n];
     }
     if (share_.is_mine) share_.sum(partial);
-    std::vector<std::array<double, N>> result(names_.size());
+    std::vector<std::array<double, kNumbers>> result(names_.size());
     for (std::size_t b = 0; b < blocks_.size(); ++b) {
-      for (std::size_t n = 0; n < N; ++n) result[blocks_[b].parameter][n] += partial[N * b + n];
+      std::array<double, kNumbers>& sum = result[blocks_[b].parameter];
+      for (std::size_t n = 0; n < kNumbers; ++n) sum[n] += partial[kNumbers * b + n];
     }
     return result;
   }

@@ -67,8 +67,9 @@ Samples classify(std::span<const float> scores, std::span<const float> labels) {
   for (std::size_t chunk = 0; chunk < chunks.count; ++chunk) {
     ClassCounts counts{};
     const std::size_t end = chunks.begin(chunk + 1);
-    for (std::size_t i = chunks.begin(chunk); i < end; ++i)
+    for (std::size_t i = chunks.begin(chunk); i < end; ++i) {
       ++counts[class_of(scores[i], labels[i])];
+    }
     places[chunk] = counts;
   }
   ClassCounts totals{};
