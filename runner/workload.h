@@ -195,7 +195,7 @@ struct WorkloadEntry {
 
 /// Options of `trainmark bench WORKLOAD`.
 struct BenchOptions {
-  std::int64_t batch = 32;
+  std::int64_t batch = 0;  ///< per rank; 0: the workload's usual one
   std::string precision = "f32";
   std::int64_t steps = 10;
   std::int64_t warmup_steps = 2;
@@ -205,6 +205,11 @@ struct BenchOptions {
   std::int64_t limit_repetitions = 5;  ///< at least so many of each convolution alone; 0: none
   bool layers = false;                 ///< a table of all layers
   std::string recompute = "normalizations";
+  std::string config;  ///< which of the workload's models; empty: its usual one
+  // Of embedding tables.
+  std::string table_update = "sorted";
+  std::string table_storage;  ///< empty: as the precision has it
+  std::string alltoall = "alltoall";
 };
 
 }  // namespace runner

@@ -31,7 +31,9 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
                           const char* help) {
     app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();
   };
-  number("--batch", options.batch, 1, 65536, "samples per rank and step");
+  number("--batch", options.batch, 0, 65536,
+         "samples per rank and step; 0: the workload's usual number");
+  app.add_option("--config", options.config, "dlrm: small, or mlperf-mini, which is the usual one");
   number("--steps", options.steps, 1, 1000000, "timed steps");
   number("--image-size", options.image_size, 8, 4096, "height and width of the input");
   number("--classes", options.classes, 2, 1000000, "classes of the output");
@@ -43,13 +45,22 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
                  "what the backward pass makes again in place of keeping it")
       ->check(CLI::IsMember({"none", "normalizations", "blocks"}))
       ->capture_default_str();
+  app.add_option("--table-update", options.table_update,
+                 "dlrm: how threads share the update of a table")
+      ->check(CLI::IsMember({"reference", "locked", "atomic", "race_free", "sorted"}))
+      ->capture_default_str();
+  app.add_option("--table-storage", options.table_storage,
+                 "dlrm: f32 or split_bf16; without it as --precision has it")
+      ->check(CLI::IsMember({"f32", "split_bf16"}));
+  app.add_option("--alltoall", options.alltoall, "dlrm: how outputs go between ranks")
+      ->check(CLI::IsMember({"scatter_list", "scatter", "alltoall"}))
+      ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of weights and data")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  number(
-      "--limit", options.limit_repetitions, 0, 1000000,
-      "measure the library's convolutions alone, between the steps and at least so often; the best "
-      "time of each counts. 0: not at all");
+  number("--limit", options.limit_repetitions, 0, 1000000,
+         "measure the library's products alone, between the steps and at least so often; the best "
+         "time of each counts. 0: not at all");
   app.add_flag("--layers", options.layers,
                "a table of all layers: times, GFLOP/s, bytes, implementation, what bounds each");
   number("--threads", call.threads, 0, 4096,

@@ -2,6 +2,9 @@
 // Hides nothing: to add a workload, add its entry.
 #include "workloads/registry.h"
 
+#include "workloads/dlrm/config.h"
+#include "workloads/dlrm/generate.h"
+#include "workloads/dlrm/workload.h"
 #include "workloads/resnet50/config.h"
 #include "workloads/resnet50/generate.h"
 #include "workloads/resnet50/workload.h"
@@ -11,7 +14,10 @@ namespace workloads {
 std::vector<runner::WorkloadEntry> registry() {
   return {{"resnet50", "ResNet-50 v1.5, image classification", resnet50::make_workload,
            resnet50::check_config, resnet50::memory_needs, resnet50::run_bench,
-           resnet50::declare_generate}};
+           resnet50::declare_generate},
+          {"dlrm", "DLRM, click-through prediction from dense features and embedding tables",
+           dlrm::make_workload, dlrm::check_config, dlrm::memory_needs, dlrm::run_bench,
+           dlrm::declare_generate}};
 }
 
 }  // namespace workloads

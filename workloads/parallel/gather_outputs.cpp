@@ -6,9 +6,9 @@
 
 namespace parallel {
 
-void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink,
-                    std::int64_t first, std::int64_t count, std::int64_t width,
-                    std::span<const float> outputs, std::span<const std::int32_t> labels) {
+void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink, std::int64_t first,
+                    std::int64_t count, std::int64_t width, std::span<const float> outputs,
+                    std::span<const std::int32_t> labels) {
   const std::vector<std::int64_t> range = {first, count};
   const std::vector<std::int64_t> mine(labels.begin(),
                                        labels.begin() + static_cast<std::ptrdiff_t>(count));
@@ -24,10 +24,10 @@ void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink,
     for (std::size_t i = row; i < row + rows; ++i) {
       part.push_back(static_cast<std::int32_t>(all_labels[i]));
     }
-    sink->write(ranges[2 * rank], width,
-                all.subspan(row * static_cast<std::size_t>(width),
-                            rows * static_cast<std::size_t>(width)),
-                part);
+    sink->write(
+        ranges[2 * rank], width,
+        all.subspan(row * static_cast<std::size_t>(width), rows * static_cast<std::size_t>(width)),
+        part);
     row += rows;
   }
 }

@@ -12,8 +12,8 @@ namespace parallel {
 
 /// Collective. Rank 0 gives `sink` (null elsewhere) each rank's `count` samples, which begin with
 /// dataset index `first` there: the first rows of outputs [.., width] and labels.
-void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink,
-                    std::int64_t first, std::int64_t count, std::int64_t width,
-                    std::span<const float> outputs, std::span<const std::int32_t> labels);
+void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink, std::int64_t first,
+                    std::int64_t count, std::int64_t width, std::span<const float> outputs,
+                    std::span<const std::int32_t> labels);
 
 }  // namespace parallel

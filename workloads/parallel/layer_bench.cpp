@@ -48,7 +48,7 @@ void LayerBench::measure() {
 void LayerBench::finish(const nn::Executor& executor, double samples_per_s, json& result) {
   if (limit_) {
     while (limit_->repetitions() < options_.limit_repetitions) measure();
-    const auto mine = static_cast<std::int64_t>(limit_->seconds() * kNsPerS);
+    const auto mine = static_cast<std::int64_t>((limit_->seconds() + other_s_) * kNsPerS);
     const double slowest = static_cast<double>(world_.allreduce_max(mine)) / kNsPerS;
     const double limit = static_cast<double>(batch_ * world_.size()) / slowest;
     result["limit_samples_per_s"] = limit;

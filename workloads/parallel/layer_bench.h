@@ -8,8 +8,8 @@
 
 #include "runner/communicator.h"
 #include "runner/workload.h"
-#include "workloads/nn/product_limit.h"
 #include "workloads/nn/executor.h"
+#include "workloads/nn/product_limit.h"
 
 namespace parallel {
 
@@ -23,6 +23,8 @@ class LayerBench {
   /// Collective. Each convolution alone, once more; nothing where options ask for no limit. Takes
   /// its memory at the first call.
   void measure();
+  /// The limit takes so much longer, for what products do not do.
+  void add_seconds(double seconds) { other_s_ += seconds; }
   /// Collective. Measures as often as the options ask for, if that is not done yet, and adds
   /// limit_samples_per_s, fraction_of_limit and, if asked for, the layers to `result`.
   void finish(const nn::Executor& executor, double samples_per_s, nlohmann::json& result);
@@ -36,6 +38,7 @@ class LayerBench {
   std::int64_t batch_;
   nn::Precision precision_;
   nn::Device device_;
+  double other_s_ = 0.0;
   std::unique_ptr<nn::ProductLimit> limit_;  ///< null before it is measured
 };
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -143,8 +143,8 @@ struct PairCount {
 std::vector<std::byte> exchange(std::span<const std::byte> send, std::vector<std::int64_t> counts,
                                 std::vector<std::int64_t> incoming,
                                 const runner::Communicator& ranks) {
-  std::vector<std::byte> received(static_cast<std::size_t>(
-      std::accumulate(incoming.begin(), incoming.end(), std::int64_t{0})));
+  std::vector<std::byte> received(
+      static_cast<std::size_t>(std::accumulate(incoming.begin(), incoming.end(), std::int64_t{0})));
   ranks
       .start_alltoall(send, runner::consecutive_parts(std::move(counts)), received,
                       runner::consecutive_parts(std::move(incoming)))

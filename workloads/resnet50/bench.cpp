@@ -16,13 +16,14 @@
 #include "workloads/nn/loss.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/layer_bench.h"
+#include "workloads/parallel/step_times.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/workload.h"
 
 namespace resnet50 {
 namespace {
 
-constexpr double kNsPerS = 1e9;
+constexpr std::int64_t kUsualBatch = 32;
 constexpr double kLearningRate = 0.1;
 
 /// The one of `all` that is called `name`.
@@ -93,23 +94,15 @@ class Bench {
   }
 
   nlohmann::json run() {
-    start_s_ = base::process_age_s();
+    parallel::StepTimes times(around_);
     for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
-    around_.world.barrier();
-    around_.telemetry.restart();
+    times.begin();
     if (options_.layers) trainer_.executor().time_layers();
-    std::vector<double> seconds;
     for (std::int64_t i = 0; i < options_.steps; ++i) {
-      const std::int64_t began = around_.telemetry.now_ns();
-      step();
-      const std::int64_t took = around_.telemetry.now_ns() - began;
-      around_.telemetry.add_step(took);
-      // A step is over when the slowest rank's is.
-      seconds.push_back(static_cast<double>(around_.world.allreduce_max(took)) / kNsPerS);
-      if (i == 0) peak_rss_bytes_ = base::peak_rss_bytes();  // of a step, without the limit's
+      times.time([this] { step(); });
       layers_.measure();
     }
-    return report(seconds);
+    return report(times);
   }
 
  private:
@@ -129,20 +122,12 @@ class Bench {
         *optimizer_, kLearningRate);
   }
 
-  nlohmann::json report(std::vector<double> seconds) {
-    const std::vector<double> in_order = seconds;
-    std::sort(seconds.begin(), seconds.end());
-    const double median = seconds.size() % 2 == 1
-                              ? seconds[seconds.size() / 2]
-                              : (seconds[seconds.size() / 2 - 1] + seconds[seconds.size() / 2]) / 2;
-    double total = 0.0;
-    for (const double s : seconds) total += s;
+  nlohmann::json report(const parallel::StepTimes& times) {
     const double samples = static_cast<double>(options_.batch * around_.world.size());
+    const double samples_per_s = samples / times.median_s();
     const std::int64_t flops = trainer_.executor().training_flops() / options_.batch;
     nlohmann::json result = {{"workload", "resnet50"},
                              {"batch_per_rank", options_.batch},
-                             {"ranks", around_.world.size()},
-                             {"threads_per_rank", around_.threads},
                              {"precision", options_.precision},
                              {"recompute", options_.recompute},
                              {"image_size", options_.image_size},
@@ -151,49 +136,27 @@ class Bench {
                              {"steps", options_.steps},
                              {"warmup_steps", options_.warmup_steps},
                              {"parameters", network_.parameter_count()},
-                             {"samples_per_s", samples / median},
+                             {"samples_per_s", samples_per_s},
                              {"flops_per_sample", flops},
-                             {"gflops_per_s", static_cast<double>(flops) * samples / median / 1e9},
-                             {"step_s",
-                              {{"min", seconds.front()},
-                               {"median", median},
-                               {"mean", total / static_cast<double>(seconds.size())},
-                               {"max", seconds.back()},
-                               {"times", in_order}}},
+                             {"gflops_per_s", static_cast<double>(flops) * samples_per_s / 1e9},
                              {"reorders_per_step", trainer_.executor().reorders_per_step()},
                              {"mean_loss", loss_ / static_cast<double>(options_.batch)},
-                             {"start_s", start_s_},
-                             {"peak_rss_bytes", peak_rss_bytes_}};
-    const nlohmann::json account = around_.telemetry.to_json();
-    for (const auto& [name, value] : account.at("subsystems_s").items()) {
-      result["breakdown_s_per_step"][name] =
-          value.get<double>() / static_cast<double>(options_.steps);
-    }
+                             {"definitions", definitions()}};
+    times.add_to(result);
     for (const auto& [part, bytes] : trainer_.executor().memory_bytes())
       result["memory_bytes"][part] = bytes;
-    result["definitions"] = definitions();
-    layers_.finish(trainer_.executor(), samples / median, result);
+    layers_.finish(trainer_.executor(), samples_per_s, result);
     result["definitions"].update(parallel::layer_bench_definitions());
     return result;
   }
 
   static nlohmann::json definitions() {
-    return {
-        {"samples_per_s", "samples of one step on all ranks over the median step time"},
-        {"step_s",
-         "wall time of a training step on its slowest rank: forward, backward, exchange, update"},
-        {"flops_per_sample",
-         "2 x multiply-accumulates of convolutions and matrix products: forward, weights "
-         "gradients, and data "
-         "gradients of all but the first layer"},
-        {"gflops_per_s", "flops_per_sample x samples_per_s / 1e9, all ranks"},
-        {"breakdown_s_per_step", "rank 0's exclusive time by subsystem over the steps"},
-        {"start_s",
-         "from the start of rank 0's process to its first step: loading, start of MPI, planning, "
-         "first weights, random images"},
-        {"peak_rss_bytes",
-         "largest resident set of rank 0 (VmHWM) after the first timed step, with what it shares "
-         "with other ranks"}};
+    return {{"samples_per_s", "samples of one step on all ranks over the median step time"},
+            {"flops_per_sample",
+             "2 x multiply-accumulates of convolutions and matrix products: forward, weights "
+             "gradients, and data "
+             "gradients of all but the first layer"},
+            {"gflops_per_s", "flops_per_sample x samples_per_s / 1e9, all ranks"}};
   }
 
   const runner::BenchOptions options_;
@@ -202,16 +165,19 @@ class Bench {
   parallel::DataParallel trainer_;
   std::unique_ptr<nn::Optimizer> optimizer_;
   parallel::LayerBench layers_;
-  double start_s_ = 0.0;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
   double loss_ = 0.0;
-  std::int64_t peak_rss_bytes_ = 0;
 };
 
 }  // namespace
 
-nlohmann::json run_bench(const runner::BenchOptions& options, const runner::Surroundings& around) {
+nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
+  runner::BenchOptions options = given;
+  if (options.batch == 0) options.batch = kUsualBatch;
+  if (!options.config.empty()) {
+    throw base::ConfigError("bench resnet50: --config: there is one model alone");
+  }
   omp_set_dynamic(0);
   omp_set_num_threads(around.threads);
   return Bench(options, around).run();

@@ -1,0 +1,263 @@
+// Timed training steps on random samples in memory.
+// Hides the configurations by name, and what the tables' part of the limit is.
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "runner/base/random.h"
+#include "runner/base/system_facts.h"
+#include "workloads/dlrm/generate.h"
+#include "workloads/dlrm/model.h"
+#include "workloads/dlrm/workload.h"
+#include "workloads/nn/loss.h"
+#include "workloads/parallel/hybrid_parallel.h"
+#include "workloads/parallel/layer_bench.h"
+#include "workloads/parallel/step_times.h"
+
+namespace dlrm {
+namespace {
+
+constexpr std::int64_t kUsualBatch = 2048;
+constexpr double kLearningRate = 0.01;
+constexpr int kTriads = 3;
+/// So many batches of ids take turns, so that none finds its rows in a cache.
+constexpr std::size_t kIdBatches = 8;
+
+struct NamedModel {
+  const char* name;
+  const char* meaning;
+  ModelConfig model;
+};
+
+/// Source: Kalamkar et al., arXiv:2005.04680, tables I and II.
+std::vector<NamedModel> models() {
+  ModelConfig small;
+  small.dense_features = 512;
+  small.embedding_width = 64;
+  small.bottom = {512, 64};
+  small.top = {1024, 1024, 1024, 1};
+  small.tables.assign(8, 1'000'000);
+  small.lookups = 50;
+  ModelConfig mini;
+  mini.tables = parse_tables("capped:1000000");
+  return {{"small", "8 tables of a million rows, 50 lookups in each", small},
+          {"mlperf-mini", "the benchmark's, tables cut to a million rows", mini}};
+}
+
+ModelConfig model_of(const runner::BenchOptions& options) {
+  std::string names;
+  for (const NamedModel& one : models()) {
+    if (one.name == options.config) return one.model;
+    names += std::string(names.empty() ? "" : ", ") + one.name;
+  }
+  throw base::ConfigError("bench dlrm: --config: expected one of " + names + ", got \"" +
+                          options.config + "\"");
+}
+
+void refuse_others(const runner::BenchOptions& options) {
+  const runner::BenchOptions usual;
+  const auto refuse = [](const char* option) {
+    throw base::ConfigError(std::string("bench dlrm: ") + option + " means nothing here");
+  };
+  if (options.image_size != usual.image_size) refuse("--image-size");
+  if (options.classes != usual.classes) refuse("--classes");
+  if (options.recompute != usual.recompute) refuse("--recompute");
+}
+
+nn::Precision precision_of(const runner::BenchOptions& options) {
+  return options.precision == "bf16" ? nn::Precision::kBf16 : nn::Precision::kF32;
+}
+
+template <class Choices>
+auto choice_of(const char* option, const std::string& name, const Choices& choices) {
+  std::string names;
+  for (const auto& [known, choice] : choices) {
+    if (known == name) return choice;
+    names += (names.empty() ? "" : ", ") + known;
+  }
+  throw base::ConfigError(std::string("bench dlrm: ") + option + ": expected one of " + names +
+                          ", got " + name);
+}
+
+parallel::DataParallelConfig dense_config(const runner::BenchOptions& options, int ranks) {
+  parallel::DataParallelConfig config;
+  config.global_batch = options.batch * ranks;
+  config.instruction_set = base::usable_instruction_set();
+  config.arithmetic.precision = precision_of(options);
+  return config;
+}
+
+parallel::EmbeddingConfig embedding_config(const runner::BenchOptions& options,
+                                           const ModelConfig& model) {
+  parallel::EmbeddingConfig config;
+  config.tables = table_specs(model);
+  config.bag_sizes.assign(model.tables.size(), model.lookups);
+  config.update = choice_of("--table-update", options.table_update, nn::table_updates());
+  const bool is_bf16 = precision_of(options) == nn::Precision::kBf16;
+  const std::string storage =
+      options.table_storage.empty() ? (is_bf16 ? "split_bf16" : "f32") : options.table_storage;
+  config.storage = choice_of("--table-storage", storage, nn::table_storages());
+  config.alltoall = choice_of("--alltoall", options.alltoall, parallel::alltoall_variants());
+  return config;
+}
+
+/// Bytes of tables that a step moves at least on a rank: ids twice, rows read, and read and written
+/// again to be updated; sums written once, their gradients read once. A split table's rows are
+/// read by halves.
+std::int64_t table_bytes(const ModelConfig& model, std::int64_t batch, bool is_split,
+                         nn::Precision values) {
+  const std::int64_t tables = static_cast<std::int64_t>(model.tables.size());
+  const std::int64_t bags = batch * tables, lookups = bags * model.lookups;
+  const std::int64_t row = model.embedding_width * 4;
+  return lookups * (2 * 4 + (is_split ? row / 2 : row) + 2 * row) +
+         2 * bags * model.embedding_width * nn::bytes_of(values);
+}
+
+class Bench {
+ public:
+  Bench(const runner::BenchOptions& options, const runner::Surroundings& around)
+      : options_(options),
+        around_(around),
+        model_(model_of(options)),
+        network_(build_network(model_)),
+        embeddings_(embedding_config(options, model_)),
+        trainer_(network_, dense_config(options, around.world.size()), embeddings_, around.world,
+                 around.topology.node, around.telemetry),
+        optimizer_(nn::make_sgd({.momentum = 0.0})),
+        layers_(network_, options.batch, precision_of(options), options_, around.world) {
+    trainer_.initialize(options.seed, *optimizer_);
+    base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,
+                              static_cast<std::uint64_t>(around.world.rank()));
+    dense_.resize(trainer_.executor().input().size());
+    for (float& value : dense_) value = static_cast<float>(random.uniform());
+    labels_.resize(static_cast<std::size_t>(options.batch));
+    for (float& label : labels_) label = random.uniform() < 0.5 ? 0.0F : 1.0F;
+    for (std::vector<std::int32_t>& ids : ids_) {
+      for (const std::int64_t rows : model_.tables) {
+        for (std::int64_t i = 0; i < options.batch * model_.lookups; ++i) {
+          ids.push_back(static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(rows))));
+        }
+      }
+    }
+  }
+
+  nlohmann::json run() {
+    parallel::StepTimes times(around_);
+    for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
+    times.begin();
+    if (options_.layers) trainer_.executor().time_layers();
+    for (std::int64_t i = 0; i < options_.steps; ++i) {
+      times.time([this] { step(); });
+      layers_.measure();
+    }
+    return report(times);
+  }
+
+ private:
+  void step() {
+    const double scale = 1.0 / static_cast<double>(options_.batch * around_.world.size());
+    const std::vector<std::int32_t>& ids = ids_[static_cast<std::size_t>(steps_++) % kIdBatches];
+    trainer_.step(
+        ids,
+        [this](std::int64_t) {
+          const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
+          std::copy(dense_.begin(), dense_.end(), trainer_.executor().input().begin());
+        },
+        [this, scale](std::int64_t) {
+          nn::Executor& executor = trainer_.executor();
+          loss_ = nn::binary_cross_entropy(executor.outputs(), labels_, scale,
+                                           executor.output_gradient())
+                      .loss;
+        },
+        *optimizer_, kLearningRate);
+  }
+
+  nlohmann::json report(const parallel::StepTimes& times) {
+    const double samples = static_cast<double>(options_.batch * around_.world.size());
+    const double samples_per_s = samples / times.median_s();
+    const std::int64_t flops = trainer_.executor().training_flops() / options_.batch;
+    nlohmann::json result = {{"workload", "dlrm"},
+                             {"config", options_.config},
+                             {"batch_per_rank", options_.batch},
+                             {"precision", options_.precision},
+                             {"table_update", options_.table_update},
+                             {"table_storage", nn::to_string(embeddings_.storage)},
+                             {"steps", options_.steps},
+                             {"warmup_steps", options_.warmup_steps},
+                             {"parameters", model_.parameter_count()},
+                             {"samples_per_s", samples_per_s},
+                             {"flops_per_sample", flops},
+                             {"gflops_per_s", static_cast<double>(flops) * samples_per_s / 1e9},
+                             {"reorders_per_step", trainer_.executor().reorders_per_step()},
+                             {"mean_loss", loss_ / static_cast<double>(options_.batch)},
+                             {"definitions", definitions()}};
+    times.add_to(result);
+    for (const auto& [part, bytes] : trainer_.executor().memory_bytes())
+      result["memory_bytes"][part] = bytes;
+    result["memory_bytes"]["embedding tables"] = trainer_.tables().memory_bytes();
+    add_table_limit(result);
+    layers_.finish(trainer_.executor(), samples_per_s, result);
+    result["definitions"].update(parallel::layer_bench_definitions());
+    result["definitions"]["limit_samples_per_s"] =
+        "samples of a step over the sum of: the library's inner products alone (forward, gradients "
+        "of data and weights, no data gradient of the first layer; the best of limit_repetitions, "
+        "measured between the steps), and table_bytes at the bandwidth of a triad; of the slowest "
+        "rank";
+    return result;
+  }
+
+  void add_table_limit(nlohmann::json& result) {
+    if (options_.limit_repetitions == 0) return;
+    const bool is_split = embeddings_.storage == nn::TableStorage::kSplitBf16;
+    const auto bytes =
+        static_cast<double>(table_bytes(model_, options_.batch, is_split, precision_of(options_)));
+    const double bandwidth = nn::triad_bandwidth(kTriads);
+    result["table_bytes"] = bytes;
+    result["triad_gb_per_s"] = bandwidth / 1e9;
+    layers_.add_seconds(bytes / bandwidth);
+  }
+
+  static nlohmann::json definitions() {
+    return {{"samples_per_s", "samples of one step on all ranks over the median step time"},
+            {"flops_per_sample",
+             "2 x multiply-accumulates of layers and interaction: forward, gradients of weights, "
+             "and of data but for the first layer"},
+            {"gflops_per_s", "flops_per_sample x samples_per_s / 1e9, all ranks"},
+            {"table_bytes",
+             "per rank and step: ids twice, rows of all lookups read once, and read and written "
+             "again to be updated; sums of bags written, their gradients read"},
+            {"triad_gb_per_s", "a = b + s c over blocks of 256 MiB, all three counted"}};
+  }
+
+  const runner::BenchOptions options_;
+  const runner::Surroundings around_;
+  const ModelConfig model_;
+  const nn::Network network_;
+  const parallel::EmbeddingConfig embeddings_;
+  parallel::HybridParallel trainer_;
+  std::unique_ptr<nn::Optimizer> optimizer_;
+  parallel::LayerBench layers_;
+  std::vector<float> dense_, labels_;
+  std::array<std::vector<std::int32_t>, kIdBatches> ids_;
+  std::int64_t steps_ = 0;
+  double loss_ = 0.0;
+};
+
+}  // namespace
+
+nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(around.threads);
+  runner::BenchOptions options = given;
+  if (options.batch == 0) options.batch = kUsualBatch;
+  if (options.config.empty()) options.config = "mlperf-mini";
+  refuse_others(options);
+  return Bench(options, around).run();
+}
+
+}  // namespace dlrm

@@ -1,0 +1,110 @@
+// Reading of DLRM's sections.
+// Hides ObjectReader's calls.
+#include "workloads/dlrm/config.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "runner/base/error.h"
+#include "staging/staging_config.h"
+#include "workloads/nn/optimizer.h"
+#include "workloads/nn/schedule.h"
+
+namespace dlrm {
+namespace {
+
+/// Of the benchmark: days 0 to 22 of the Criteo Terabyte click logs.
+constexpr std::int64_t kCriteoTrainSamples = 4195197692;
+constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+
+ClickDataOptions parse_data(const base::ObjectReader& in, const ModelConfig& model) {
+  ClickDataOptions data;
+  data.train = in.required<std::string>("train", "file of training records", base::not_empty());
+  data.test = in.required<std::string>("test", "file of evaluation records", base::not_empty());
+  data.train_samples = in.optional<std::int64_t>(
+      "train_samples", 0, "records; when both counts are given no file is touched before run_start",
+      base::at_least(0));
+  data.test_samples = in.optional<std::int64_t>("test_samples", 0, "records", base::at_least(0));
+  data.shuffle = in.choice<Shuffle>(
+      "shuffle", data.shuffle, {{"batches", Shuffle::kBatches}, {"none", Shuffle::kNone}},
+      "batches: an epoch visits the batches of the file in an order of its own; none: in the "
+      "file's");
+  data.ids.max_ind_range = in.optional<std::int64_t>(
+      "max_ind_range", 0, "ids are taken modulo this; 0: as they are", base::at_least(0));
+  data.prefetch_batches = static_cast<int>(
+      in.optional<std::int64_t>("prefetch_batches", data.prefetch_batches,
+                                "batches ready ahead of need", base::within(1, 1024)));
+  data.ids.rows = model.tables;
+  data.format = {model.dense_features, static_cast<std::int64_t>(model.tables.size())};
+  return data;
+}
+
+parallel::EmbeddingConfig parse_embeddings(const base::ObjectReader& in, const ModelConfig& model) {
+  parallel::EmbeddingConfig config;
+  config.tables = table_specs(model);
+  config.storage = in.choice("storage", config.storage, nn::table_storages(),
+                             "of weights; split_bf16: sums are of the upper halves of floats, "
+                             "updates of the whole");
+  config.rule = in.choice("optimizer", config.rule, nn::sparse_rules(),
+                          "how gradients change rows; duplicates within a batch are added first "
+                          "where it matters");
+  config.update = in.choice("update", config.update, nn::table_updates(),
+                            "how threads share an update; sorted is deterministic and fast");
+  config.epsilon =
+      in.optional<double>("epsilon", config.epsilon, "of the Adagrad rules", base::positive());
+  config.alltoall = in.choice("alltoall", config.alltoall, parallel::alltoall_variants(),
+                              "in how many operations outputs go to their samples");
+  config.payload = in.choice<nn::Precision>(
+      "payload", config.payload, {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},
+      "of floats between ranks");
+  const double limit = in.optional<double>(
+      "memory_limit_gib", 0.0, "of a rank for its tables; 0: none", base::not_negative());
+  config.memory_limit_bytes = std::llround(limit * kGibibyte);
+  config.replicate_up_to_rows = in.optional<std::int64_t>(
+      "replicate_up_to_rows", 0, "tables of at most so many rows are on every rank",
+      base::at_least(0));
+  return config;
+}
+
+}  // namespace
+
+Config parse_config(const base::ObjectReader& root) {
+  Config config;
+  config.model = parse_model(root.object("model", "the network and its tables"));
+  config.data = parse_data(root.object("dataset", "where samples come from"), config.model);
+  const auto staging = staging::parse_staging(root.object("staging", "node-local copies"));
+  config.data.staging = staging.mode;
+  config.data.staging_directory = staging.directory;
+  config.data.keep_staged = staging.keep;
+  config.embeddings = parse_embeddings(root.object("embeddings", "the tables"), config.model);
+  const auto training = root.object("training", "how an update is made");
+  config.global_batch_size = training.required<std::int64_t>(
+      "global_batch_size", "samples of one update, on all ranks", base::at_least(1));
+  config.arithmetic.precision = training.choice<nn::Precision>(
+      "precision", nn::Precision::kF32,
+      {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},
+      "of activations and their gradients; bf16 needs a CPU with avx512_bf16");
+  config.data.global_batch = config.global_batch_size;
+  config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
+                                              base::at_least(1));
+  for (const nn::TableOptions& table :
+       parallel::shards_of(config.embeddings, parallel::place(config.embeddings, 1), 0)) {
+    nn::check_options(table);
+  }
+  return config;
+}
+
+void check_config(const base::ObjectReader& root) {
+  const Config config = parse_config(root);
+  (void)nn::make_optimizer(root.object("optimizer", "how gradients change the dense layers"));
+  // Without a count the steps of an epoch are not known here; the benchmark's stand in for the
+  // relations between keys.
+  const std::int64_t samples =
+      config.data.train_samples > 0 ? config.data.train_samples : kCriteoTrainSamples;
+  const std::int64_t steps = (samples + config.global_batch_size - 1) / config.global_batch_size;
+  (void)nn::parse_schedule(root.object("schedule", "learning rate by update"),
+                           config.global_batch_size, steps, config.epochs);
+}
+
+}  // namespace dlrm

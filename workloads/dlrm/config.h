@@ -1,0 +1,34 @@
+// The keys of a DLRM configuration beyond those of every workload.
+// Hides their names, defaults and checks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runner/base/object_reader.h"
+#include "workloads/dlrm/click_data.h"
+#include "workloads/dlrm/model.h"
+#include "workloads/nn/precision.h"
+#include "workloads/parallel/hybrid_parallel.h"
+
+namespace dlrm {
+
+struct Config {
+  ModelConfig model;
+  ClickDataOptions data;  ///< but for the seed
+  parallel::EmbeddingConfig embeddings;
+  std::int64_t global_batch_size = 0;
+  nn::Arithmetic arithmetic;
+  std::int64_t epochs = 0;
+  /// Both sample counts are given, so that files can stay untouched until run_start.
+  bool counts_known() const { return data.train_samples > 0 && data.test_samples > 0; }
+};
+
+/// Reads model, dataset, staging, embeddings and training. The sections optimizer and schedule are
+/// read by nn.
+Config parse_config(const base::ObjectReader& root);
+
+/// Reads all sections, optimizer and schedule too: what `config` and `--dry-run` check.
+void check_config(const base::ObjectReader& root);
+
+}  // namespace dlrm

@@ -1,0 +1,366 @@
+// The benchmark: training steps, evaluation, weights.
+// Hides how data, engine, tables and optimizers meet.
+#include "workloads/dlrm/workload.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/base/state.h"
+#include "runner/base/system_facts.h"
+#include "runner/mllog/keys.h"
+#include "workloads/dlrm/click_data.h"
+#include "workloads/dlrm/config.h"
+#include "workloads/dlrm/log_fields.h"
+#include "workloads/nn/loss.h"
+#include "workloads/nn/optimizer.h"
+#include "workloads/nn/schedule.h"
+#include "workloads/parallel/gather_outputs.h"
+#include "workloads/parallel/hybrid_parallel.h"
+#include "workloads/parallel/roc_auc.h"
+
+namespace dlrm {
+namespace {
+
+using telemetry::Counter;
+using telemetry::Scope;
+using telemetry::Subsystem;
+
+/// Area under the ROC curve.
+constexpr double kMlperfTarget = 0.8025;
+
+parallel::DataParallelConfig dense_config(const Config& config) {
+  parallel::DataParallelConfig dense;
+  dense.global_batch = config.global_batch_size;
+  dense.instruction_set = base::usable_instruction_set();
+  dense.arithmetic = config.arithmetic;
+  return dense;
+}
+
+ClickDataOptions data_options(const Config& config, std::uint64_t seed) {
+  ClickDataOptions options = config.data;
+  options.seed = seed;
+  return options;
+}
+
+class Dlrm final : public runner::Workload {
+ public:
+  Dlrm(const runner::RunConfig& run, const runner::Surroundings& around);
+
+  const runner::WorkloadInfo& info() const override { return info_; }
+  std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
+    return optimizer_log_fields(optimizer_->hyperparameters(), schedule_->config());
+  }
+  std::vector<std::string> log_tensor_names() const override {
+    return mlperf_tensor_names(config_.model);
+  }
+  void open_data() override;
+  void initialize() override;
+  nlohmann::json stage() override;
+  runner::TrainResult train(std::int64_t steps) override;
+  double evaluate(runner::OutputSink* outputs) override;
+  void save_weights(runner::StateWriter* writer) override;
+  void load_weights(const runner::StateReader& reader) override;
+  std::vector<base::StateArray> state() override { return model_->state(*optimizer_); }
+  void restore(const base::StateSource& source, std::int64_t steps_done) override;
+  std::int64_t state_bytes() const override {
+    return nn::training_state_bytes(network_, *optimizer_, around_.world.size()) +
+           parallel::HybridParallel::state_bytes(config_.embeddings);
+  }
+  std::vector<std::string> keys_without_effect() const override;
+  std::uint64_t replica_hash() const override { return model_->replica_hash(); }
+  runner::StepCost step_cost() const override;
+  nlohmann::json staging_plan() override { return data_.staging_plan(); }
+  void clean_up() override;
+
+ private:
+  void learn_counts();
+  void train_step(double learning_rate);
+  /// The next batch, or, past the last of this rank, places without samples.
+  const dataset::ClickBatch& next_evaluated(ClickBatches& batches, bool has_more);
+  void send_outputs(runner::OutputSink* sink, std::int64_t round, const dataset::ClickBatch& batch);
+  const nn::PassSlice& slice() const {
+    return split_.slices[static_cast<std::size_t>(around_.world.rank())];
+  }
+  void count_reads();
+
+  const Config config_;
+  const runner::Surroundings around_;
+  const std::uint64_t seed_;
+  const nn::Network network_;
+  const parallel::BatchSplit split_;
+  runner::WorkloadInfo info_;
+  ClickData data_;
+  base::ObjectReader schedule_section_;
+  std::unique_ptr<nn::Optimizer> optimizer_;
+  std::unique_ptr<nn::Schedule> schedule_;
+  std::unique_ptr<parallel::HybridParallel> model_;
+  std::unique_ptr<ClickBatches> batches_;
+  dataset::ClickBatch no_samples_;  ///< what a rank without evaluation samples left passes on
+  nn::LossSums sums_;
+  std::int64_t steps_done_ = 0;
+};
+
+Dlrm::Dlrm(const runner::RunConfig& run, const runner::Surroundings& around)
+    : config_(parse_config(run.reader)),
+      around_(around),
+      seed_(run.seed),
+      network_(build_network(config_.model)),
+      split_(parallel::split_batch(dense_config(config_), around.world.size())),
+      data_(data_options(config_, run.seed), around.world, around.topology,
+            around.telemetry.clock()),
+      schedule_section_(run.reader.object("schedule", "learning rate by update")),
+      optimizer_(nn::make_optimizer(
+          run.reader.object("optimizer", "how gradients change the dense layers"))) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(around.threads);
+  info_.name = "dlrm";
+  info_.benchmark = "dlrm";
+  info_.global_batch_size = config_.global_batch_size;
+  info_.parameters = config_.model.parameter_count();
+  info_.target = {mllog::keys::kEvalAccuracy, runner::Direction::kRises, kMlperfTarget};
+  info_.epoch_num_offset = 1.0;  // the rules count DLRM's epochs from 1.0 on
+  if (config_.counts_known()) learn_counts();
+}
+
+void Dlrm::learn_counts() {
+  info_.train_samples = data_.train_samples();
+  info_.eval_samples = data_.test_samples();
+  info_.steps_per_epoch = data_.steps_per_epoch();
+  schedule_ = std::make_unique<nn::Schedule>(nn::parse_schedule(
+      schedule_section_, info_.global_batch_size, info_.steps_per_epoch, config_.epochs));
+}
+
+void Dlrm::open_data() {
+  // With the counts in the configuration, no file is touched before run_start.
+  if (config_.counts_known()) return;
+  data_.open();
+  learn_counts();
+}
+
+void Dlrm::initialize() {
+  model_ = std::make_unique<parallel::HybridParallel>(network_, dense_config(config_),
+                                                      config_.embeddings, around_.world,
+                                                      around_.topology.node, around_.telemetry);
+  model_->initialize(seed_, *optimizer_);
+}
+
+nlohmann::json Dlrm::stage() {
+  nlohmann::json facts = data_.stage();
+  count_reads();
+  return facts;
+}
+
+void Dlrm::clean_up() {
+  batches_.reset();  // its thread reads what is about to go
+  data_.clean_up();
+}
+
+void Dlrm::count_reads() {
+  const ReadCounts counts = data_.take_counts();
+  around_.telemetry.add(Counter::kBytesRead, counts.bytes);
+  around_.telemetry.add(Counter::kBytesStaged, counts.staged);
+}
+
+void Dlrm::train_step(double learning_rate) {
+  const dataset::ClickBatch* batch = nullptr;
+  {
+    const Scope scope(around_.telemetry, Subsystem::kInput);
+    batch = &batches_->next();
+  }
+  const double scale = 1.0 / static_cast<double>(data_.batch_samples(steps_done_));
+  const auto load = [&](std::int64_t) {
+    std::copy(batch->dense.begin(), batch->dense.end(), model_->executor().input().begin());
+  };
+  const auto loss = [&](std::int64_t) {
+    nn::Executor& executor = model_->executor();
+    const nn::LossSums sums = nn::binary_cross_entropy(executor.outputs(), batch->labels, scale,
+                                                       executor.output_gradient());
+    sums_.loss += sums.loss;
+    sums_.samples += sums.samples;
+  };
+  model_->step(batch->ids, load, loss, *optimizer_, learning_rate);
+}
+
+runner::TrainResult Dlrm::train(std::int64_t steps) {
+  if (!batches_) {
+    const Scope scope(around_.telemetry, Subsystem::kInput);
+    data_.open();
+    batches_ = data_.training_batches(slice(), steps_done_, config_.epochs * info_.steps_per_epoch);
+  }
+  sums_ = {};
+  runner::TrainResult result;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const std::int64_t began = around_.telemetry.now_ns();
+    result.learning_rate = schedule_->learning_rate(steps_done_);
+    train_step(result.learning_rate);
+    ++steps_done_;
+    around_.telemetry.add_step(around_.telemetry.now_ns() - began);
+  }
+  around_.telemetry.add(Counter::kSteps, steps);
+  around_.telemetry.add(Counter::kTrainSamples, sums_.samples);
+  count_reads();
+  std::array<double, 2> sums = {sums_.loss, static_cast<double>(sums_.samples)};
+  around_.world.allreduce_sum(std::span<double>(sums));
+  result.samples = std::llround(sums[1]);
+  result.mean_loss = sums[0] / sums[1];
+  return result;
+}
+
+const dataset::ClickBatch& Dlrm::next_evaluated(ClickBatches& batches, bool has_more) {
+  const Scope scope(around_.telemetry, Subsystem::kInput);
+  if (has_more) return batches.next();
+  const auto places = static_cast<std::size_t>(model_->local_batch());
+  no_samples_.dense.assign(places * static_cast<std::size_t>(config_.model.dense_features), 0.0F);
+  no_samples_.labels.assign(places, -1.0F);
+  no_samples_.ids.assign(places * config_.model.tables.size(), 0);
+  return no_samples_;
+}
+
+double Dlrm::evaluate(runner::OutputSink* outputs) {
+  data_.open();
+  info_.eval_samples = data_.test_samples();
+  const std::int64_t size = model_->local_batch();
+  const auto batches = data_.evaluation_batches(size);
+  const std::int64_t mine = data_.evaluation_steps(size);
+  // Every round is collective, so that a rank with larger batches goes on without samples.
+  const std::int64_t rounds = around_.world.allreduce_max(mine);
+  const bool sends = around_.world.allreduce_max(std::int64_t{outputs != nullptr ? 1 : 0}) > 0;
+  std::vector<float> scores, labels;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const dataset::ClickBatch& batch = next_evaluated(*batches, round < mine);
+    model_->infer(batch.ids, [&] {
+      std::copy(batch.dense.begin(), batch.dense.end(), model_->executor().input().begin());
+    });
+    const std::span<const float> logits = model_->executor().outputs();
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      if (batch.labels[i] < 0.0F) continue;
+      scores.push_back(logits[i]);
+      labels.push_back(batch.labels[i]);
+    }
+    if (sends) send_outputs(outputs, round, batch);
+  }
+  around_.telemetry.add(Counter::kEvalSamples, static_cast<std::int64_t>(scores.size()));
+  count_reads();
+  return parallel::roc_auc(scores, labels, around_.world).area;
+}
+
+void Dlrm::send_outputs(runner::OutputSink* sink, std::int64_t round,
+                        const dataset::ClickBatch& batch) {
+  const RecordRange part = data_.evaluation_part(around_.world.rank());
+  const std::int64_t done = std::min(round * model_->local_batch(), part.count);
+  const std::int64_t count = std::min(model_->local_batch(), part.count - done);
+  std::vector<std::int32_t> labels;
+  for (const float label : batch.labels) labels.push_back(static_cast<std::int32_t>(label));
+  parallel::gather_outputs(around_.world, sink, part.first + done, count, 1,
+                           model_->executor().outputs(), labels);
+}
+
+void Dlrm::save_weights(runner::StateWriter* writer) {
+  const nn::Parameters& parameters = model_->executor().parameters();
+  for (std::size_t i = 0; writer != nullptr && i < network_.parameters().size(); ++i) {
+    const nn::ParameterSpec& spec = network_.parameters()[i];
+    writer->write(spec.name, spec.shape, parameters.read_weights(static_cast<int>(i)));
+  }
+  for (std::size_t i = 0; i < config_.embeddings.tables.size(); ++i) {
+    const parallel::TableSpec& spec = config_.embeddings.tables[i];
+    const std::vector<float> rows = model_->read_table(i);
+    if (writer != nullptr) writer->write(spec.name, {spec.rows, spec.width}, rows);
+  }
+}
+
+void Dlrm::load_weights(const runner::StateReader& reader) {
+  nn::Parameters& parameters = model_->executor().parameters();
+  std::set<std::string> known;
+  for (std::size_t i = 0; i < network_.parameters().size(); ++i) {
+    const nn::ParameterSpec& spec = network_.parameters()[i];
+    parameters.write_weights(static_cast<int>(i), reader.read(spec.name, spec.shape));
+    known.insert(spec.name);
+  }
+  parameters.publish();
+  for (std::size_t i = 0; i < config_.embeddings.tables.size(); ++i) {
+    const parallel::TableSpec& spec = config_.embeddings.tables[i];
+    if (model_->has_part_of(i)) {
+      model_->write_table(i, reader.read(spec.name, {spec.rows, spec.width}));
+    }
+    known.insert(spec.name);
+  }
+  for (const std::string& name : reader.names()) {
+    if (known.count(name) == 0 && !name.starts_with(base::kResumeGroup)) {
+      throw base::DataError(fmt::format("weights: {}: this model has no such array", name));
+    }
+  }
+}
+
+void Dlrm::restore(const base::StateSource& source, std::int64_t steps_done) {
+  model_->restore(source, *optimizer_);
+  // The order of batches is a function of (seed, epoch): the step is all it needs.
+  steps_done_ = steps_done;
+  batches_.reset();
+}
+
+std::vector<std::string> Dlrm::keys_without_effect() const {
+  return {"/staging", "/dataset/prefetch_batches", "/epochs", "/embeddings/alltoall",
+          "/embeddings/memory_limit_gib"};
+}
+
+runner::StepCost Dlrm::step_cost() const {
+  std::int64_t macs = 0;
+  for (const nn::Operation& operation : network_.operations()) {
+    macs += network_.training_macs(operation);
+  }
+  return {slice().count, 2 * macs * slice().count,
+          network_.parameter_count() * static_cast<std::int64_t>(sizeof(float))};
+}
+
+}  // namespace
+
+std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
+                                                const runner::Surroundings& around) {
+  return std::make_unique<Dlrm>(config, around);
+}
+
+runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::PlannedRank& place) {
+  const Config config = parse_config(run.reader);
+  const parallel::DataParallelConfig dense = dense_config(config);
+  const parallel::BatchSplit split = parallel::split_batch(dense, place.ranks);
+  omp_set_num_threads(place.threads);
+  nn::ExecutorOptions options = parallel::executor_options(dense, split, place.rank);
+  options.plan_only = true;
+  nn::Device device;
+  const nn::Executor executor(build_network(config.model), options, device, nullptr);
+  const std::map<std::string, std::int64_t> bytes = executor.memory_bytes();
+  const nn::Executor::MemoryPeak peak = executor.memory_peak();
+  const auto optimizer =
+      nn::make_optimizer(run.reader.object("optimizer", "how gradients change the dense layers"));
+  const parallel::TablePlacement placement = parallel::place(config.embeddings, place.ranks);
+  const auto shards = parallel::shards_of(config.embeddings, placement, place.rank);
+  std::int64_t columns = 0;
+  for (const nn::TableOptions& shard : shards) columns += shard.columns;
+  const std::int64_t exchanged = place.ranks > 1 ? 2 * config.global_batch_size * columns *
+                                                       bytes_of(dense.arithmetic.precision)
+                                                 : 0;
+  const auto copies = bytes.find("weights in other layouts");
+  return {{{"activations and scratch", bytes.at("activations and scratch")},
+           {"gradients", bytes.at("gradients")},
+           {"embedding tables",
+            parallel::table_bytes(config.embeddings, shards) +
+                parallel::table_bytes(config.embeddings,
+                                      parallel::replicated_tables(config.embeddings, placement))},
+           {"embeddings of all ranks' samples", exchanged},
+           {"input batches", (config.data.prefetch_batches + 1) * options.batch *
+                                 config.data.format.record_bytes() * 2}},
+          {{"weights", bytes.at("weights")},
+           {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},
+           {"optimizer state", optimizer->buffers() * bytes.at("weights")}},
+          peak.at,
+          peak.bytes};
+}
+
+}  // namespace dlrm

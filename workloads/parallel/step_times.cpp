@@ -1,0 +1,75 @@
+// Times of steps.
+// Hides their arithmetic.
+#include "workloads/parallel/step_times.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "runner/base/system_facts.h"
+
+namespace parallel {
+namespace {
+
+constexpr double kNsPerS = 1e9;
+
+double median_of(std::vector<double> sorted) {
+  const std::size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+std::vector<double> in_order(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+}  // namespace
+
+StepTimes::StepTimes(const runner::Surroundings& around)
+    : around_(around), start_s_(base::process_age_s()) {}
+
+void StepTimes::begin() {
+  around_.world.barrier();
+  around_.telemetry.restart();
+}
+
+void StepTimes::time(const std::function<void()>& step) {
+  const std::int64_t began = around_.telemetry.now_ns();
+  step();
+  const std::int64_t took = around_.telemetry.now_ns() - began;
+  around_.telemetry.add_step(took);
+  seconds_.push_back(static_cast<double>(around_.world.allreduce_max(took)) / kNsPerS);
+  if (seconds_.size() == 1) peak_rss_bytes_ = base::peak_rss_bytes();
+}
+
+double StepTimes::median_s() const { return median_of(in_order(seconds_)); }
+
+void StepTimes::add_to(nlohmann::json& result) const {
+  const std::vector<double> sorted = in_order(seconds_);
+  const auto count = static_cast<double>(sorted.size());
+  result["ranks"] = around_.world.size();
+  result["threads_per_rank"] = around_.threads;
+  result["step_s"] = {{"min", sorted.front()},
+                      {"median", median_s()},
+                      {"mean", std::accumulate(sorted.begin(), sorted.end(), 0.0) / count},
+                      {"max", sorted.back()},
+                      {"times", seconds_}};
+  const nlohmann::json account = around_.telemetry.to_json();
+  for (const auto& [name, value] : account.at("subsystems_s").items()) {
+    result["breakdown_s_per_step"][name] = value.get<double>() / count;
+  }
+  result["start_s"] = start_s_;
+  result["peak_rss_bytes"] = peak_rss_bytes_;
+  result["definitions"].update(nlohmann::json{
+      {"step_s",
+       "wall time of a training step on its slowest rank: forward, backward, exchange, update"},
+      {"breakdown_s_per_step", "rank 0's exclusive time by subsystem over the steps"},
+      {"start_s",
+       "from the start of rank 0's process to its first step: loading, start of MPI, planning, "
+       "first weights, random samples"},
+      {"peak_rss_bytes",
+       "largest resident set of rank 0 (VmHWM) after the first timed step, with what it shares "
+       "with other ranks"}});
+}
+
+}  // namespace parallel
