@@ -6,15 +6,13 @@
 
 #include "runner/base/error.h"
 #include "workloads/nn/layer.h"
+#include "workloads/nn/row_sums.h"
 #include "workloads/nn/sliced_primitive.h"
 
 namespace nn {
 namespace {
 
 using dnnl::memory;
-
-/// Rows whose gradients are added up in float, before the sums of all such are.
-constexpr std::int64_t kSumRows = 64;
 
 class InnerProductLayer final : public Layer {
  public:
@@ -45,7 +43,6 @@ class InnerProductLayer final : public Layer {
   void plan_gradients(Planner& planner);
   template <class T>
   void mask_and_sum(bool accumulate);
-  void sum_bias(bool accumulate);
 
   const Operation operation_;
   Device& device_;
@@ -192,26 +189,12 @@ void InnerProductLayer::mask_and_sum(bool accumulate) {
   const FeatureKernels<T>& kernels = kernels_.features<T>();
   const T* const dst = operation_.relu ? static_cast<const T*>(dst_) : nullptr;
   T* const gradient = static_cast<T*>(diff_dst_);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t row = 0; row < batch_; row += kSumRows) {
-    const std::int64_t at = row * out_;
-    kernels.mask_rows(dst == nullptr ? nullptr : dst + at, gradient + at, gradient + at,
-                      std::min(kSumRows, batch_ - row), out_, sums_ + row / kSumRows * out_);
-  }
-  sum_bias(accumulate);
-}
-
-void InnerProductLayer::sum_bias(bool accumulate) {
-  float* const bias = bias_target_.begin(accumulate);
-  const std::int64_t pieces = (batch_ + kSumRows - 1) / kSumRows;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t column = 0; column < out_; ++column) {
-    double sum = 0.0;
-    for (std::int64_t piece = 0; piece < pieces; ++piece) {
-      sum += static_cast<double>(sums_[piece * out_ + column]);
-    }
-    bias[column] = static_cast<float>(sum);
-  }
+  sum_over_rows(batch_, out_, sums_, bias_target_.begin(accumulate),
+                [&](std::int64_t first, std::int64_t rows, float* sums) {
+                  const std::int64_t at = first * out_;
+                  kernels.mask_rows(dst == nullptr ? nullptr : dst + at, gradient + at,
+                                    gradient + at, rows, out_, sums);
+                });
   bias_target_.finish(accumulate);
 }
 

@@ -108,6 +108,12 @@ struct FeatureKernels {
   /// nothing is written. sums [columns] = sums over rows of what counts.
   void (*mask_rows)(const T* dst, const T* diff_dst, T* masked_diff, std::int64_t rows,
                     std::int64_t columns, float* sums);
+  /// dst [rows] = products of rows [columns] and weights [columns].
+  void (*project_rows)(const T* src, const float* weights, std::int64_t rows, std::int64_t columns,
+                       float* dst);
+  /// diff_src = diff_dst weights, unless null; sums [columns] = sums over rows of diff_dst src.
+  void (*project_rows_backward)(const T* src, const float* weights, const float* diff_dst,
+                                std::int64_t rows, std::int64_t columns, T* diff_src, float* sums);
 };
 
 /// A tile of weights [rows][16] in other orders.

@@ -7,6 +7,7 @@
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/kernels_interaction.h"
 #include "workloads/nn/kernels_lanes.h"
+#include "workloads/nn/kernels_rows.h"
 #include "workloads/nn/kernels_tiles.h"
 #include "workloads/nn/sparse_kernels_body.h"
 
@@ -384,16 +385,14 @@ constexpr ColumnKernels<T> kColumns = {moments<T>,        normalize<T>,       gr
                                        row_mean<T>,       fill_rows<T>};
 
 template <class T>
-constexpr FeatureKernels<T> kFeatures = {interact<T>, interact_backward<T>, mask_rows<T>};
+constexpr FeatureKernels<T> kFeatures = {interact<T>, interact_backward<T>, mask_rows<T>,
+                                         project_rows<T>, project_rows_backward<T>};
 
-constexpr Kernels kTable = {kColumns<float>,
-                            kColumns<Bf16>,
-                            round_to_bf16,
-                            {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
-                            kFeatures<float>,
-                            kFeatures<Bf16>,
-                            kSparse,
-                            {}};
+constexpr Kernels kTable = {
+    kColumns<float>,  kColumns<Bf16>,
+    round_to_bf16,    {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
+    kFeatures<float>, kFeatures<Bf16>,
+    kSparse,          {}};
 
 }  // namespace
 }  // namespace nn

@@ -1,6 +1,6 @@
-// The dot interaction of one sample's features, and gradients behind ReLUs of rows. Hides blocks of
-// registers and padded copies. As kernels_body.h, whose part it is: compiled once per instruction
-// set, internal linkage, nothing of the standard library.
+// The dot interaction of one sample's features. Hides blocks of registers and padded copies. As
+// kernels_body.h, whose part it is: compiled once per instruction set, internal linkage, nothing of
+// the standard library.
 #pragma once
 
 #include "workloads/nn/kernels_tiles.h"
@@ -189,25 +189,6 @@ void interact_backward(const T* src, const T* features, const T* diff_dst,
   }
   for (; column < scratch.width; column += kLanes) {
     interact_backward_columns<T, 1>(diff_dst, shape, scratch, column, diff_src, diff_features);
-  }
-}
-
-template <class T>
-void mask_rows(const T* dst, const T* diff_dst, T* masked_diff, std::int64_t rows,
-               std::int64_t columns, float* sums) {
-  for_each_piece(columns, [&](auto access, std::int64_t at, int width) {
-    access.store(sums + at, zero(), width);
-  });
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t begin = row * columns;
-    for_each_piece(columns, [&](auto access, std::int64_t at, int width) {
-      Lanes gradient = access.load(diff_dst + begin + at, width);
-      if (dst != nullptr) {
-        gradient = masked(gradient, signs_of(access.load(dst + begin + at, width)));
-        access.store(masked_diff + begin + at, gradient, width);
-      }
-      access.store(sums + at, access.load(sums + at, width) + gradient, width);
-    });
   }
 }
 

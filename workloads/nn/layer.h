@@ -245,6 +245,8 @@ std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& pla
 std::unique_ptr<Layer> make_dense(const Operation& operation, Planner& planner);
 /// Fully connected layers of perceptrons: as fast as the library's layouts make them.
 std::unique_ptr<Layer> make_inner_product(const Operation& operation, Planner& planner);
+/// Of one output, which the library's products are slow at; the network's last.
+std::unique_ptr<Layer> make_projection(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_interaction(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planner);

@@ -233,6 +233,16 @@ void Layer::remake(const Samples& /*samples*/) {
   throw base::Error(base::ExitCode::kInternal, "a value to be made again by a layer that cannot");
 }
 
+namespace {
+
+/// Whether it gives one number, for a loss to read.
+bool is_projection(const Network& network, const Operation& operation) {
+  return operation.dst.channels == 1 && !operation.relu &&
+         &operation == &network.operations().back();
+}
+
+}  // namespace
+
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) {
   switch (operation.kind) {
     case OperationKind::kInput:
@@ -242,8 +252,9 @@ std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) 
                  ? make_dense(operation, planner)
                  : make_convolution(operation, planner);
     case OperationKind::kFullyConnected:
-      return planner.network().is_of_perceptron(operation) ? make_inner_product(operation, planner)
-                                                           : make_dense(operation, planner);
+      if (!planner.network().is_of_perceptron(operation)) return make_dense(operation, planner);
+      return is_projection(planner.network(), operation) ? make_projection(operation, planner)
+                                                         : make_inner_product(operation, planner);
     case OperationKind::kDotInteraction:
       return make_interaction(operation, planner);
     case OperationKind::kBatchNorm:
