@@ -120,8 +120,9 @@ struct FeatureKernels {
 struct WeightTiles {
   /// 16 rows to [16][rows].
   void (*transpose)(const float* tile, float* to);
-  /// To [(rows + 1) / 2][16][2]: rows 2 k and 2 k + 1 side by side, zeros beyond the last one.
-  void (*pair_rows)(const float* tile, std::int64_t rows, Bf16* to);
+  /// [rows][columns], a multiple of 16, to [(rows + 1) / 2][columns][2]: rows 2 k and 2 k + 1 side
+  /// by side, zeros beyond the last one.
+  void (*pair_rows)(const float* tile, std::int64_t rows, std::int64_t columns, Bf16* to);
   /// 16 rows to [8][rows][2]: columns 2 k and 2 k + 1 side by side.
   void (*pair_columns)(const float* tile, Bf16* to);
 };

@@ -59,13 +59,16 @@ void transpose_tile(const float* tile, float* to) {
   for (int row = 0; row < kLanes; ++row) Full::store(to + row * kLanes, rows[row], kLanes);
 }
 
-void pair_rows_of_tile(const float* tile, std::int64_t rows, Bf16* to) {
+void pair_rows_of_tile(const float* tile, std::int64_t rows, std::int64_t columns, Bf16* to) {
   for (std::int64_t row = 0; row < rows; row += 2) {
-    const Lanes lower = Full::load(tile + row * kLanes, kLanes);
-    const Lanes upper = row + 1 < rows ? Full::load(tile + (row + 1) * kLanes, kLanes) : zero();
-    const Words pairs = __builtin_convertvector(rounded(lower), Words) |
-                        __builtin_convertvector(rounded(upper), Words) << 16;
-    __builtin_memcpy(to + row * kLanes, &pairs, sizeof pairs);
+    const float* const from = tile + row * columns;
+    for (std::int64_t at = 0; at < columns; at += kLanes) {
+      const Lanes lower = Full::load(from + at, kLanes);
+      const Lanes upper = row + 1 < rows ? Full::load(from + columns + at, kLanes) : zero();
+      const Words pairs = __builtin_convertvector(rounded(lower), Words) |
+                          __builtin_convertvector(rounded(upper), Words) << 16;
+      __builtin_memcpy(to + row * columns + 2 * at, &pairs, sizeof pairs);
+    }
   }
 }
 

@@ -13,6 +13,7 @@ using dnnl::memory;
 
 /// The blocks within a layout, outermost first: axis and extent.
 using Blocks = std::vector<std::pair<std::int64_t, std::int64_t>>;
+constexpr std::int64_t kSide = 16;
 const Blocks kTile = {{1, 16}, {0, 16}};  // weights of blocked input channels
 const Blocks kStemTile = {{0, 16}};       // of few, which stand side by side
 const Blocks kTransposedTile = {{0, 16}, {1, 16}};
@@ -27,6 +28,13 @@ Blocks blocks_of(const memory::desc& desc) {
     blocks.emplace_back(blocking.inner_idxs[i], blocking.inner_blks[i]);
   }
   return blocks;
+}
+
+/// The output channels of a tile of 16 input channels of an inner product; 0: it is none.
+std::int64_t wide_tile(const Blocks& blocks) {
+  const bool is_tile = blocks.size() == 2 && blocks[0] == Blocks::value_type{1, kSide} &&
+                       blocks[1].first == 0 && blocks[1].second % kSide == 0;
+  return is_tile ? blocks[1].second : 0;
 }
 
 std::int64_t stride(const memory::desc& desc, int axis) {
@@ -50,10 +58,14 @@ std::optional<WeightCopy::Order> WeightCopy::order_of(const memory::desc& from,
     if (to_bf16 && want == kRowPairs) return Order::kPairedRows;
     if (to_bf16 && want == kColumnPairs) return Order::kPairedColumns;
   }
+  if (const std::int64_t columns = wide_tile(have); columns > 0 && to_bf16) {
+    const Blocks pairs = {{1, kSide / 2}, {0, columns}, {1, 2}};
+    if (want == pairs) return Order::kPairedRows;
+  }
   // All input channels of a kernel tap stand behind each other in both.
-  const bool is_stem = have == kStemTile && stride(from, 1) == kColumns &&
+  const bool is_stem = have == kStemTile && stride(from, 1) == kSide &&
                        from.data.padded_dims[0] == from.data.dims[0];
-  if (is_stem && to_bf16 && want == kStemRowPairs && stride(to, 1) == 2 * kColumns) {
+  if (is_stem && to_bf16 && want == kStemRowPairs && stride(to, 1) == 2 * kSide) {
     return Order::kPairedRows;
   }
   return std::nullopt;
@@ -70,7 +82,9 @@ std::optional<WeightCopy> WeightCopy::between(const memory::desc& from, const me
   copy.to_ = to;
   copy.order_ = *order;
   copy.kernels_ = &kernels;
-  copy.rows_ = blocks_of(from) == kTile ? kColumns : from.data.dims[1];
+  const std::int64_t wide = wide_tile(blocks_of(from));
+  copy.rows_ = wide > 0 ? kSide : from.data.dims[1];
+  copy.columns_ = wide > 0 ? wide : kSide;
   copy.find_places(from);
   return copy;
 }
@@ -79,7 +93,7 @@ void WeightCopy::find_places(const memory::desc& from) {
   const auto ndims = static_cast<std::size_t>(from.data.ndims);
   // How many tiles there are along each axis.
   std::vector<std::int64_t> extents(from.data.padded_dims, from.data.padded_dims + ndims);
-  extents[0] /= kColumns;
+  extents[0] /= columns_;
   extents[1] /= rows_;
   std::int64_t tiles = 1;
   for (const std::int64_t extent : extents) tiles *= extent;
@@ -105,7 +119,7 @@ void WeightCopy::copy_tile(const float* tile, std::int64_t place, void* copy) co
     case Order::kTransposed:
       return tiles.transpose(tile, static_cast<float*>(copy) + place);
     case Order::kPairedRows:
-      return tiles.pair_rows(tile, rows_, static_cast<Bf16*>(copy) + place);
+      return tiles.pair_rows(tile, rows_, columns_, static_cast<Bf16*>(copy) + place);
     case Order::kPairedColumns:
       return tiles.pair_columns(tile, static_cast<Bf16*>(copy) + place);
   }
@@ -113,12 +127,12 @@ void WeightCopy::copy_tile(const float* tile, std::int64_t place, void* copy) co
 
 void WeightCopy::copy_element(float value, std::int64_t in_tile, std::int64_t place,
                               void* copy) const {
-  const std::int64_t row = in_tile / kColumns, column = in_tile % kColumns;
-  const std::int64_t by_rows = row / 2 * 2 * kColumns + 2 * column + row % 2;
-  const std::int64_t by_columns = column / 2 * 2 * kColumns + 2 * row + column % 2;
+  const std::int64_t row = in_tile / columns_, column = in_tile % columns_;
+  const std::int64_t by_rows = row / 2 * 2 * columns_ + 2 * column + row % 2;
+  const std::int64_t by_columns = column / 2 * 2 * columns_ + 2 * row + column % 2;
   switch (order_) {
     case Order::kTransposed:
-      static_cast<float*>(copy)[place + column * kColumns + row] = value;
+      static_cast<float*>(copy)[place + column * columns_ + row] = value;
       return;
     case Order::kPairedRows:
       return kernels_->round_to_bf16(&value, static_cast<Bf16*>(copy) + place + by_rows, 1);

@@ -12,8 +12,9 @@
 
 namespace nn {
 
-/// From weights of floats [O, I, kernel...] in tiles of 16 output channels to another order of the
-/// same tiles, of floats or bfloat16. Each of a tile's elements has one place in the copy.
+/// From weights of floats [O, I, kernel...] in tiles of 16 output channels, or more, to another
+/// order of the same tiles, of floats or bfloat16. Each of a tile's elements has one place in the
+/// copy.
 class WeightCopy {
  public:
   /// Nothing for layouts that are not known; they have to be converted by the library.
@@ -29,22 +30,21 @@ class WeightCopy {
   /// What becomes of a tile [input channels][16 output channels].
   enum class Order {
     kTransposed,     ///< floats [16 output channels][16 input channels]
-    kPairedRows,     ///< bfloat16 [pairs of input channels][16 output channels][2]
+    kPairedRows,     ///< bfloat16 [pairs of input channels][output channels][2]
     kPairedColumns,  ///< bfloat16 [8 pairs of output channels][16 input channels][2]
   };
   WeightCopy() = default;
   static std::optional<Order> order_of(const dnnl::memory::desc& from,
                                        const dnnl::memory::desc& to);
   void find_places(const dnnl::memory::desc& from);
-  std::int64_t tile_floats() const { return rows_ * kColumns; }
+  std::int64_t tile_floats() const { return rows_ * columns_; }
   void copy_tile(const float* tile, std::int64_t place, void* copy) const;
   void copy_element(float value, std::int64_t in_tile, std::int64_t place, void* copy) const;
 
-  static constexpr std::int64_t kColumns = 16;
   dnnl::memory::desc to_;
   Order order_ = Order::kTransposed;
-  std::int64_t rows_ = kColumns;
-  std::vector<std::int64_t> places_;  ///< of each tile in the copy, in elements
+  std::int64_t rows_ = 16, columns_ = 16;  ///< of a tile
+  std::vector<std::int64_t> places_;       ///< of each tile in the copy, in elements
   const Kernels* kernels_ = nullptr;
 };
 

@@ -50,7 +50,7 @@ TEST(WeightTiles, ComeInEachOrder) {
     std::vector<float> transposed(256);
     kernels->weight_tiles.transpose(tile.data(), transposed.data());
     std::vector<Bf16> rows(256), columns(256);
-    kernels->weight_tiles.pair_rows(tile.data(), 16, rows.data());
+    kernels->weight_tiles.pair_rows(tile.data(), 16, 16, rows.data());
     kernels->weight_tiles.pair_columns(tile.data(), columns.data());
     for (int row = 0; row < 16; ++row) {
       for (int column = 0; column < 16; ++column) {
@@ -69,7 +69,7 @@ TEST(WeightTiles, PairAnOddRowWithZeros) {
   const std::vector<float> tile = noise(48);
   for (const nn::Kernels* kernels : usable_kernels()) {
     std::vector<Bf16> rows(64, Bf16{0xFFFF});
-    kernels->weight_tiles.pair_rows(tile.data(), 3, rows.data());
+    kernels->weight_tiles.pair_rows(tile.data(), 3, 16, rows.data());
     for (std::size_t column = 0; column < 16; ++column) {
       EXPECT_EQ(rows[32 + 2 * column].bits, rounded(*kernels, tile[32 + column]));
       EXPECT_EQ(rows[33 + 2 * column].bits, 0);
@@ -123,6 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Layouts{{64, 32, 1, 1}, Tag::OIhw16i16o, Type::bf16, Tag::IOhw8o16i2o},
                     Layouts{{32, 20, 3, 3}, Tag::OIhw16i16o, Type::bf16, Tag::OIhw8i16o2i},
                     Layouts{{32, 16, 3, 2, 3}, Tag::OIdhw16i16o, Type::bf16, Tag::OIdhw8o16i2o},
+                    Layouts{{128, 48}, Tag::OI16i64o, Type::bf16, Tag::OI8i64o2i},
+                    Layouts{{100, 13}, Tag::OI16i64o, Type::bf16, Tag::OI8i64o2i},
+                    Layouts{{32, 479}, Tag::OI16i32o, Type::bf16, Tag::OI8i32o2i},
                     Layouts{{64, 3, 7, 7}, Tag::Ohwi16o, Type::bf16, Tag::OhwI16o2i},
                     Layouts{{32, 4, 3, 3}, Tag::Ohwi16o, Type::bf16, Tag::OhwI16o2i}));
 
