@@ -140,6 +140,7 @@ Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workloa
             {"free_bytes", free_bytes(config.results_directory)}}},
           {"checkpoint", checkpoint_plan(config, plan, workload, around.world.rank())},
           {"staging", workload.staging_plan()},
+          {"placement", workload.placement_plan()},
           {"ranks",
            {{"ranks", around.world.size()},
             {"nodes", around.topology.node_count},

@@ -153,7 +153,7 @@ void Run::resume() {
   log_.resumed(doors_.resume->path, at_);
   const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
   workload_.restore(*doors_.resume->arrays, at_.steps_done);
-  outcome_.epochs = at_.epoch_num - 1;
+  outcome_.epochs = static_cast<double>(at_.epoch_num - 1);
   outcome_.earlier_s = at_.elapsed_s;
   outcome_.evaluations = at_.evaluations;
 }
@@ -223,6 +223,7 @@ bool Run::run_cut_epoch(std::int64_t epoch_num, std::int64_t period_steps) {
         static_cast<double>(last - at_.steps_in_epoch) / static_cast<double>(steps);
     log_.block_start(first_epoch_num, count);
     if (!train_until(epoch_num, last)) return false;
+    outcome_.epochs = epochs_done();
     compare_replicas(epoch_num);
     const bool goes_on = last < due || evaluate();
     log_.block_stop(first_epoch_num, count);
@@ -283,7 +284,7 @@ void Run::log_epoch(std::int64_t epoch_num) {
 
 void Run::finish_epoch(std::int64_t epoch_num) {
   log_epoch(epoch_num);
-  outcome_.epochs = epoch_num;
+  outcome_.epochs = static_cast<double>(epoch_num);
   at_.epoch_num = epoch_num + 1;
   at_.steps_in_epoch = at_.samples = 0;
   at_.loss_sum = 0.0;

@@ -239,7 +239,7 @@ void RunSet::tell(const RunOutcome& outcome, const RunConfig& config, const Work
                             resume_->record.position.steps_done, outcome.earlier_s + outcome.run_s)
               : "";
   doors_.out << fmt::format(
-      "RESULT benchmark={} metric=time_to_train value={} unit=s status={} quality={} epochs={} "
+      "RESULT benchmark={} metric=time_to_train value={} unit=s status={} quality={} epochs={:.6g} "
       "seed={}{}\n",
       benchmark, success && !resume_ ? fmt::format("{:.3f}", outcome.run_s) : "none",
       to_string(outcome.status), quality, outcome.epochs, config.seed, resumed);

@@ -152,6 +152,8 @@ class Workload {
   /// What stage() would copy to this rank's node, and whether it fits; null when it copies nothing.
   /// After open_data(); reads metadata and writes nothing.
   virtual nlohmann::json staging_plan() { return nullptr; }
+  /// Which rank has which part of the model; null where every rank has all of it.
+  virtual nlohmann::json placement_plan() { return nullptr; }
   /// Removes what the workload left on node-local storage. After the run, timed by nobody.
   virtual void clean_up() {}
 };

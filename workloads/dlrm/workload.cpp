@@ -77,6 +77,10 @@ class Dlrm final : public runner::Workload {
   std::uint64_t replica_hash() const override { return model_->replica_hash(); }
   runner::StepCost step_cost() const override;
   nlohmann::json staging_plan() override { return data_.staging_plan(); }
+  nlohmann::json placement_plan() override {
+    return parallel::to_json(parallel::place(config_.embeddings, around_.world.size()),
+                             config_.embeddings.tables);
+  }
   void clean_up() override;
 
  private:
