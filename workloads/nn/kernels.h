@@ -87,10 +87,11 @@ struct ColumnKernels {
 /// A sample's feature vectors: the first apart from the others, which stand side by side.
 struct FeatureShape {
   std::int64_t count = 0, width = 0;
-  /// Floats that kernels work in.
+  /// Floats that kernels work in: vectors, the same turned or factors of theirs, and products.
   std::int64_t scratch_floats() const {
     const std::int64_t vectors = (count + 15) / 16 * 16, numbers = (width + 15) / 16 * 16;
-    return 2 * vectors * numbers + width + vectors * vectors + 16;
+    const std::int64_t beside = vectors > numbers ? vectors : numbers;
+    return vectors * (numbers + beside) + vectors * vectors / 2 + 16;
   }
 };
 

@@ -1,6 +1,6 @@
-// The dot interaction of one sample's features. Hides blocks of registers and padded copies. As
-// kernels_body.h, whose part it is: compiled once per instruction set, internal linkage, nothing of
-// the standard library.
+// The dot interaction of one sample's features. Hides blocks of registers, and copies in other
+// orders. As kernels_body.h, whose part it is: compiled once per instruction set, internal linkage,
+// nothing of the standard library.
 #pragma once
 
 #include "workloads/nn/kernels_tiles.h"
@@ -8,92 +8,147 @@
 namespace nn {
 namespace {
 
-/// The parts of the scratch, in floats. Vectors are padded with zeros to whole lanes, and their
-/// number to a multiple of 16.
-struct InteractionScratch {
-  InteractionScratch(const FeatureShape& shape, float* scratch)
-      : width((shape.width + kLanes - 1) / kLanes * kLanes),
-        count((shape.count + kLanes - 1) / kLanes * kLanes),
-        vectors(scratch),
-        turned(vectors + count * width),
-        row(turned + count * width),
-        pairs(row) {}
-  std::int64_t width, count;
-  float* vectors;  ///< [count, width]
-  float* turned;   ///< [width, count]
-  float* row;      ///< forward: the result
-  float* pairs;    ///< backward: [count, count], symmetric
+/// Vectors whose products are made together, and those whose gradients are.
+constexpr int kProductRows = 8, kGradientRows = 4;
+
+inline std::int64_t whole_lanes(std::int64_t count) {
+  return (count + kLanes - 1) / kLanes * kLanes;
+}
+
+/// [rows][columns] of 32-bit numbers, both multiples of 16, as [columns][rows]; row(i) is where row
+/// i stands.
+template <class Number, class Vector, class RowOf>
+void turn(std::int64_t rows, std::int64_t columns, const RowOf& row, Number* to) {
+  for (std::int64_t i = 0; i < rows; i += kLanes) {
+    for (std::int64_t c = 0; c < columns; c += kLanes) {
+      Vector tile[kLanes];
+      for (int k = 0; k < kLanes; ++k) {
+        __builtin_memcpy(&tile[k], row(i + k) + c, sizeof(Vector));
+      }
+      swap_groups<8, kLanes>(tile);
+      swap_groups<4, kLanes>(tile);
+      swap_groups<2, kLanes>(tile);
+      swap_groups<1, kLanes>(tile);
+      for (int k = 0; k < kLanes; ++k) {
+        __builtin_memcpy(to + (c + k) * rows + i, &tile[k], sizeof(Vector));
+      }
+    }
+  }
+}
+
+/// Rows of a sample's vectors. Those beyond the last one are the last one again: what is made of
+/// them is not used.
+template <class Number>
+struct VectorRows {
+  const Number* first;
+  const Number* others;
+  std::int64_t stride;
+  std::int64_t count;
+  const Number* operator()(std::int64_t i) const {
+    if (i == 0) return first;
+    return others + ((i < count ? i : count - 1) - 1) * stride;
+  }
 };
 
-/// Copies the sample's vectors into the scratch.
-template <class T>
-void gather_vectors(const T* src, const T* features, const FeatureShape& shape,
-                    const InteractionScratch& scratch) {
-  for (std::int64_t i = 0; i < scratch.count; ++i) {
-    float* const to = scratch.vectors + i * scratch.width;
-    if (i >= shape.count) {
-      for_each_piece(scratch.width, [&](auto access, std::int64_t at, int width) {
-        access.store(to + at, zero(), width);
+/// Products of floats: vectors that are no floats of whole lanes are copied to such, padded with
+/// zeros.
+struct FloatProducts {
+  template <class T>
+  FloatProducts(const T* src, const T* features, const FeatureShape& shape, float* scratch)
+      : width(whole_lanes(shape.width)),
+        count(whole_lanes(shape.count)),
+        rows(rows_of(src, features, shape, scratch)),
+        turned(scratch + count * width),
+        factors(turned) {}
+
+  /// Before multiply().
+  void prepare() const { turn<float, Lanes>(count, width, rows, turned); }
+  /// Products of kProductRows vectors from `row` on with 16 others from `other` on.
+  void multiply(std::int64_t row, std::int64_t other, Lanes* sums) const {
+    const float* left[kProductRows];
+    for (int i = 0; i < kProductRows; ++i) {
+      sums[i] = zero();
+      left[i] = rows(row + i);
+    }
+    const float* right = turned + other;
+    for (std::int64_t c = 0; c < width; ++c, right += count) {
+      const Lanes lanes = Full::load(right, kLanes);
+      for (int i = 0; i < kProductRows; ++i) sums[i] += lanes * left[i][c];
+    }
+  }
+
+  /// Before combine(): gradients of the products, whose matrix is symmetric with zeros on its
+  /// diagonal.
+  template <class T>
+  void prepare_gradients(const T* diff_pairs) const {
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      factors[i * count + i] = 0.0F;
+      const T* const from = diff_pairs + i * (i - 1) / 2;
+      for_each_piece(i, [&](auto access, std::int64_t at, int lanes) {
+        const Lanes value = access.load(from + at, lanes);
+        access.store(factors + i * count + at, value, lanes);
+        for (int lane = 0; lane < lanes; ++lane) factors[(at + lane) * count + i] = value[lane];
       });
-      continue;
     }
-    const T* const from = i == 0 ? src : features + (i - 1) * shape.width;
-    for_each_piece(shape.width, [&](auto access, std::int64_t at, int width) {
-      Full::store(to + at, access.load(from + at, width), kLanes);
-    });
   }
-}
-
-void turn_vectors(const InteractionScratch& scratch) {
-  for (std::int64_t i = 0; i < scratch.count; i += kLanes) {
-    for (std::int64_t c = 0; c < scratch.width; c += kLanes) {
-      Lanes rows[kLanes];
-      for (int row = 0; row < kLanes; ++row) {
-        rows[row] = Full::load(scratch.vectors + (i + row) * scratch.width + c, kLanes);
+  /// Gradients of kGradientRows vectors from `row` on, 16 kColumns numbers of each from `column`.
+  template <int kColumns>
+  void combine(std::int64_t row, std::int64_t column, Lanes (*sums)[kColumns]) const {
+    for (int i = 0; i < kGradientRows; ++i) {
+      for (int part = 0; part < kColumns; ++part) sums[i][part] = zero();
+    }
+    for (std::int64_t j = 0; j < rows.count; ++j) {
+      const float* const from = rows(j) + column;
+      Lanes lanes[kColumns];
+      for (int part = 0; part < kColumns; ++part) {
+        lanes[part] = Full::load(from + part * kLanes, kLanes);
       }
-      swap_groups<8, kLanes>(rows);
-      swap_groups<4, kLanes>(rows);
-      swap_groups<2, kLanes>(rows);
-      swap_groups<1, kLanes>(rows);
-      for (int row = 0; row < kLanes; ++row) {
-        Full::store(scratch.turned + (c + row) * scratch.count + i, rows[row], kLanes);
+      for (int i = 0; i < kGradientRows; ++i) {
+        const float factor = factors[(row + i) * count + j];
+        for (int part = 0; part < kColumns; ++part) sums[i][part] += lanes[part] * factor;
       }
     }
   }
-}
 
-constexpr int kInteractionRows = 8;
-
-/// Products of 8 vectors from `first` on with 16 others from `other` on.
-inline void multiply_vectors(const InteractionScratch& scratch, std::int64_t src_width,
-                             std::int64_t first, std::int64_t other, Lanes* sums) {
-  for (int row = 0; row < kInteractionRows; ++row) sums[row] = zero();
-  const float* const left = scratch.vectors + first * scratch.width;
-  const float* right = scratch.turned + other;
-  for (std::int64_t c = 0; c < src_width; ++c, right += scratch.count) {
-    const Lanes lanes = Full::load(right, kLanes);
-    for (int row = 0; row < kInteractionRows; ++row) {
-      sums[row] += lanes * left[row * scratch.width + c];
+ private:
+  template <class T>
+  VectorRows<float> rows_of(const T* src, const T* features, const FeatureShape& shape,
+                            float* vectors) const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      if (shape.width == width) return {src, features, width, shape.count};
     }
+    for (std::int64_t i = 0; i < shape.count; ++i) {
+      const T* const from = i == 0 ? src : features + (i - 1) * shape.width;
+      for_each_piece(shape.width, [&](auto access, std::int64_t at, int lanes) {
+        Full::store(vectors + i * width + at, access.load(from + at, lanes), kLanes);
+      });
+    }
+    return {vectors, vectors + width, width, shape.count};
   }
-}
 
-template <class T>
-void interact(const T* src, const T* features, const FeatureShape& shape, T* dst, float* memory) {
-  const InteractionScratch scratch(shape, memory);
-  gather_vectors(src, features, shape, scratch);
-  turn_vectors(scratch);
+ public:
+  std::int64_t width, count;
+  VectorRows<float> rows;
+  float* turned;   ///< [width, count]
+  float* factors;  ///< [count, count], in its place
+};
+
+/// `pairs` has room for what is made of a sample.
+template <class T, class Products>
+void interact_by(const Products& products, const T* src, const FeatureShape& shape, T* dst,
+                 float* pairs) {
   for_each_piece(shape.width, [&](auto access, std::int64_t at, int width) {
-    access.store(scratch.row + at, access.load(scratch.vectors + at, width), width);
+    access.store(dst + at, access.load(src + at, width), width);
   });
-  Lanes sums[kInteractionRows];
-  for (std::int64_t first = 0; first < shape.count; first += kInteractionRows) {
+  products.prepare();
+  Lanes sums[kProductRows];
+  for (std::int64_t first = 0; first < shape.count; first += kProductRows) {
     const std::int64_t end =
-        first + kInteractionRows < shape.count ? first + kInteractionRows : shape.count;
+        first + kProductRows < shape.count ? first + kProductRows : shape.count;
     for (std::int64_t other = 0; other < end - 1; other += kLanes) {
-      multiply_vectors(scratch, shape.width, first, other, sums);
+      products.multiply(first, other, sums);
       for (std::int64_t i = first; i < end; ++i) {
-        float* const to = scratch.row + shape.width + i * (i - 1) / 2 + other;
+        float* const to = pairs + i * (i - 1) / 2 + other;
         const std::int64_t left = i - other;
         if (left <= 0) continue;
         if (left >= kLanes) {
@@ -104,59 +159,18 @@ void interact(const T* src, const T* features, const FeatureShape& shape, T* dst
       }
     }
   }
-  for_each_piece(shape.width + shape.count * (shape.count - 1) / 2,
-                 [&](auto access, std::int64_t at, int width) {
-                   access.store(dst + at, access.load(scratch.row + at, width), width);
-                 });
+  for_each_piece(shape.count * (shape.count - 1) / 2, [&](auto access, std::int64_t at, int width) {
+    access.store(dst + shape.width + at, access.load(pairs + at, width), width);
+  });
 }
 
-/// The gradients of the products as a symmetric matrix with zeros on its diagonal.
-template <class T>
-void spread_pairs(const T* diff_pairs, const FeatureShape& shape,
-                  const InteractionScratch& scratch) {
-  for (std::int64_t i = 0; i < shape.count; ++i) {
-    scratch.pairs[i * scratch.count + i] = 0.0F;
-    const T* const from = diff_pairs + i * (i - 1) / 2;
-    for_each_piece(i, [&](auto access, std::int64_t at, int width) {
-      const Lanes lanes = access.load(from + at, width);
-      access.store(scratch.pairs + i * scratch.count + at, lanes, width);
-      for (int lane = 0; lane < width; ++lane) {
-        scratch.pairs[(at + lane) * scratch.count + i] = lanes[lane];
-      }
-    });
-  }
-}
-
-/// Gradients of `kRows` vectors from `first` on, 16 kColumns numbers of each from `column` on.
-template <int kRows, int kColumns>
-inline void combine_vectors(const InteractionScratch& scratch, std::int64_t count,
-                            std::int64_t first, std::int64_t column, Lanes (*sums)[kColumns]) {
-  for (int row = 0; row < kRows; ++row) {
-    for (int part = 0; part < kColumns; ++part) sums[row][part] = zero();
-  }
-  const float* const factors = scratch.pairs + first * scratch.count;
-  for (std::int64_t j = 0; j < count; ++j) {
-    const float* const from = scratch.vectors + j * scratch.width + column;
-    Lanes lanes[kColumns];
-    for (int part = 0; part < kColumns; ++part) {
-      lanes[part] = Full::load(from + part * kLanes, kLanes);
-    }
-    for (int row = 0; row < kRows; ++row) {
-      const float factor = factors[row * scratch.count + j];
-      for (int part = 0; part < kColumns; ++part) sums[row][part] += lanes[part] * factor;
-    }
-  }
-}
-
-template <class T, int kColumns>
-void interact_backward_columns(const T* diff_dst, const FeatureShape& shape,
-                               const InteractionScratch& scratch, std::int64_t column, T* diff_src,
-                               T* diff_features) {
-  constexpr int kRows = 4;
-  Lanes sums[kRows][kColumns];
-  for (std::int64_t first = 0; first < shape.count; first += kRows) {
-    combine_vectors<kRows, kColumns>(scratch, shape.count, first, column, sums);
-    for (std::int64_t i = first; i < first + kRows && i < shape.count; ++i) {
+template <int kColumns, class T, class Products>
+void combine_columns(const Products& products, const T* diff_dst, const FeatureShape& shape,
+                     std::int64_t column, T* diff_src, T* diff_features) {
+  Lanes sums[kGradientRows][kColumns];
+  for (std::int64_t first = 0; first < shape.count; first += kGradientRows) {
+    products.template combine<kColumns>(first, column, sums);
+    for (std::int64_t i = first; i < first + kGradientRows && i < shape.count; ++i) {
       T* const to = i == 0 ? diff_src : diff_features + (i - 1) * shape.width;
       for (int part = 0; part < kColumns; ++part) {
         const std::int64_t at = column + part * kLanes;
@@ -175,21 +189,37 @@ void interact_backward_columns(const T* diff_dst, const FeatureShape& shape,
   }
 }
 
-template <class T>
-void interact_backward(const T* src, const T* features, const T* diff_dst,
-                       const FeatureShape& shape, T* diff_src, T* diff_features, float* memory) {
-  const InteractionScratch scratch(shape, memory);
-  gather_vectors(src, features, shape, scratch);
-  spread_pairs(diff_dst + shape.width, shape, scratch);
+template <class T, class Products>
+void interact_backward_by(const Products& products, const T* diff_dst, const FeatureShape& shape,
+                          T* diff_src, T* diff_features) {
+  products.prepare_gradients(diff_dst + shape.width);
   constexpr int kColumns = 4;
   std::int64_t column = 0;
-  for (; column + kColumns * kLanes <= scratch.width; column += kColumns * kLanes) {
-    interact_backward_columns<T, kColumns>(diff_dst, shape, scratch, column, diff_src,
-                                           diff_features);
+  for (; column + kColumns * kLanes <= whole_lanes(shape.width); column += kColumns * kLanes) {
+    combine_columns<kColumns>(products, diff_dst, shape, column, diff_src, diff_features);
   }
-  for (; column < scratch.width; column += kLanes) {
-    interact_backward_columns<T, 1>(diff_dst, shape, scratch, column, diff_src, diff_features);
+  for (; column < shape.width; column += kLanes) {
+    combine_columns<1>(products, diff_dst, shape, column, diff_src, diff_features);
   }
+}
+
+/// The part of the scratch that no products use: the last one.
+inline float* pairs_in(const FeatureShape& shape, float* scratch) {
+  const std::int64_t vectors = whole_lanes(shape.count), numbers = whole_lanes(shape.width);
+  return scratch + vectors * (numbers + (vectors > numbers ? vectors : numbers));
+}
+
+template <class T>
+void interact(const T* src, const T* features, const FeatureShape& shape, T* dst, float* scratch) {
+  const FloatProducts products(src, features, shape, scratch);
+  interact_by(products, src, shape, dst, pairs_in(shape, scratch));
+}
+
+template <class T>
+void interact_backward(const T* src, const T* features, const T* diff_dst,
+                       const FeatureShape& shape, T* diff_src, T* diff_features, float* scratch) {
+  const FloatProducts products(src, features, shape, scratch);
+  interact_backward_by(products, diff_dst, shape, diff_src, diff_features);
 }
 
 }  // namespace

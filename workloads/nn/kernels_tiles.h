@@ -49,7 +49,7 @@ void swap_groups(Vector* rows) {
   }
 }
 
-void transpose_tile(const float* tile, float* to) {
+inline void transpose_tile(const float* tile, float* to) {
   Lanes rows[kLanes];
   for (int row = 0; row < kLanes; ++row) rows[row] = Full::load(tile + row * kLanes, kLanes);
   swap_groups<8, kLanes>(rows);
@@ -59,7 +59,8 @@ void transpose_tile(const float* tile, float* to) {
   for (int row = 0; row < kLanes; ++row) Full::store(to + row * kLanes, rows[row], kLanes);
 }
 
-void pair_rows_of_tile(const float* tile, std::int64_t rows, std::int64_t columns, Bf16* to) {
+inline void pair_rows_of_tile(const float* tile, std::int64_t rows, std::int64_t columns,
+                              Bf16* to) {
   for (std::int64_t row = 0; row < rows; row += 2) {
     const float* const from = tile + row * columns;
     for (std::int64_t at = 0; at < columns; at += kLanes) {
@@ -73,7 +74,7 @@ void pair_rows_of_tile(const float* tile, std::int64_t rows, std::int64_t column
 }
 
 /// Rows k and k + 8 are the halves of one vector of pairs; those are transposed within the halves.
-void pair_columns_of_tile(const float* tile, Bf16* to) {
+inline void pair_columns_of_tile(const float* tile, Bf16* to) {
   constexpr int kHalf = kLanes / 2;
   Words pairs[kHalf];
   for (int row = 0; row < kHalf; ++row) {
