@@ -209,7 +209,7 @@ struct BenchOptions {
   std::string recompute = "normalizations";
   std::string config;  ///< which of the workload's models; empty: its usual one
   // Of embedding tables.
-  std::string table_update = "sorted";
+  std::string table_update;   ///< empty: the one that suits them best
   std::string table_storage;  ///< empty: as the precision has it
   std::string alltoall = "alltoall";
 };

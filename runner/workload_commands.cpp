@@ -46,9 +46,8 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
       ->check(CLI::IsMember({"none", "normalizations", "blocks"}))
       ->capture_default_str();
   app.add_option("--table-update", options.table_update,
-                 "dlrm: how threads share the update of a table")
-      ->check(CLI::IsMember({"reference", "locked", "atomic", "race_free", "sorted"}))
-      ->capture_default_str();
+                 "dlrm: how threads share the update of a table; without it the fastest")
+      ->check(CLI::IsMember({"reference", "locked", "atomic", "race_free", "sorted"}));
   app.add_option("--table-storage", options.table_storage,
                  "dlrm: f32 or split_bf16; without it as --precision has it")
       ->check(CLI::IsMember({"f32", "split_bf16"}));

@@ -147,29 +147,46 @@ void count(benchmark::State& state, const Setting& setting, std::int64_t bytes) 
   state.SetItemsProcessed(state.iterations() * setting.lookups());
 }
 
-using Line = std::int32_t __attribute__((vector_size(64), aligned(4)));
+using Line = std::uint32_t __attribute__((vector_size(64), aligned(4), may_alias));
 
-/// Reads rows of `bytes`, a multiple of 128, and does nothing with them but what keeps them from
-/// being left out.
-__attribute__((target_clones("avx512f", "avx2", "default"))) void read_rows(
-    const char* table, std::int64_t bytes, const std::int32_t* ids, std::int64_t lookups,
-    std::int64_t ahead, std::int32_t* sink) {
-  Line sums[2] = {};
-  for (std::int64_t i = 0; i < lookups; ++i) {
-    if (i + ahead < lookups) {
-      const char* later = table + ids[i + ahead] * bytes;
-      for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(later + at);
+/// What to read of rows that lie side by side, and how many lookups before its turn to fetch each.
+struct RowBlock {
+  const char* data = nullptr;
+  const std::int32_t* ids = nullptr;
+  std::int64_t lookups = 0;
+  std::int64_t ahead = 0;
+};
+
+/// Reads rows of so many cache lines.
+template <int kLines>
+[[gnu::always_inline]] inline void read_lines(const RowBlock& rows, std::uint32_t* sink) {
+  constexpr std::int64_t kLine = 64, kBytes = kLines * kLine;
+  Line sums[kLines] = {};
+  for (std::int64_t i = 0; i < rows.lookups; ++i) {
+    if (i + rows.ahead < rows.lookups) {
+      const char* later = rows.data + rows.ids[i + rows.ahead] * kBytes;
+#pragma GCC unroll 8
+      for (int line = 0; line < kLines; ++line) __builtin_prefetch(later + line * kLine);
     }
-    const char* row = table + ids[i] * bytes;
-    for (std::int64_t at = 0; at < bytes; at += 128) {
-      Line lines[2];
-      __builtin_memcpy(lines, row + at, sizeof lines);
-      sums[0] += lines[0];
-      sums[1] += lines[1];
+    const char* row = rows.data + rows.ids[i] * kBytes;
+#pragma GCC unroll 8
+    for (int line = 0; line < kLines; ++line) {
+      sums[line] += *reinterpret_cast<const Line*>(row + line * kLine);
     }
   }
-  const Line sum = sums[0] + sums[1];
-  for (int lane = 0; lane < 16; ++lane) *sink += sum[lane];
+  for (const Line& sum : sums) {
+    for (int lane = 0; lane < 16; ++lane) *sink += sum[lane];
+  }
+}
+
+/// Reads rows of 128, 256 or 512 bytes and does nothing with them but what keeps that from being
+/// left out.
+__attribute__((target_clones("avx512f", "avx2", "default"))) void read_rows(const RowBlock& rows,
+                                                                            std::int64_t bytes,
+                                                                            std::uint32_t* sink) {
+  if (bytes == 128) return read_lines<2>(rows, sink);
+  if (bytes == 256) return read_lines<4>(rows, sink);
+  read_lines<8>(rows, sink);
 }
 
 /// The ceiling of forward: blocks of the same size as the tables, the same rows of which are read.
@@ -187,20 +204,14 @@ void gather(benchmark::State& state, const std::shared_ptr<Setting>& setting, st
     }
     blocks_of = kind;
   }
-  constexpr std::int64_t kParts = 8;
   for ([[maybe_unused]] auto _ : state) {
     const auto& bags = setting->next();
-    std::int32_t all = 0;
-#pragma omp parallel for collapse(2) schedule(dynamic, 1) reduction(+ : all)
+    std::uint32_t all = 0;
+#pragma omp parallel for schedule(dynamic, 1) reduction(+ : all)
     for (std::size_t t = 0; t < rows.size(); ++t) {
-      for (std::int64_t part = 0; part < kParts; ++part) {
-        const std::int64_t first = bags[t].lookups() * part / kParts;
-        const std::int64_t last = bags[t].lookups() * (part + 1) / kParts;
-        std::int32_t sink = 0;
-        read_rows(reinterpret_cast<const char*>(blocks[t].data()), bytes,
-                  bags[t].ids.data() + first, last - first, ahead, &sink);
-        all += sink;
-      }
+      const RowBlock block = {reinterpret_cast<const char*>(blocks[t].data()), bags[t].ids.data(),
+                              bags[t].lookups(), ahead};
+      read_rows(block, bytes, &all);
     }
     benchmark::DoNotOptimize(all);
   }
@@ -288,7 +299,7 @@ void add(const std::string& name, const Shape& shape, TableStorage storage, Ids 
 
 void add_all(const Shape& shape, TableStorage storage, Ids ids) {
   const std::int64_t bytes = shape.width * (storage == TableStorage::kF32 ? 4 : 2);
-  for (const std::int64_t ahead : {8, 16, 32}) {
+  for (const std::int64_t ahead : {16, 64, 128}) {
     add("gather_ahead_" + std::to_string(ahead), shape, storage, ids, gather, bytes, ahead);
   }
   add("forward", shape, storage, ids, forward);

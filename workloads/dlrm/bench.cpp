@@ -97,7 +97,9 @@ parallel::EmbeddingConfig embedding_config(const runner::BenchOptions& options,
   parallel::EmbeddingConfig config;
   config.tables = table_specs(model);
   config.bag_sizes.assign(model.tables.size(), model.lookups);
-  config.update = choice_of("--table-update", options.table_update, nn::table_updates());
+  if (!options.table_update.empty()) {
+    config.update = choice_of("--table-update", options.table_update, nn::table_updates());
+  }
   const bool is_bf16 = precision_of(options) == nn::Precision::kBf16;
   const std::string storage =
       options.table_storage.empty() ? (is_bf16 ? "split_bf16" : "f32") : options.table_storage;
@@ -185,7 +187,7 @@ class Bench {
                              {"config", options_.config},
                              {"batch_per_rank", options_.batch},
                              {"precision", options_.precision},
-                             {"table_update", options_.table_update},
+                             {"table_update", nn::to_string(trainer_.tables()[0].options().update)},
                              {"table_storage", nn::to_string(embeddings_.storage)},
                              {"steps", options_.steps},
                              {"warmup_steps", options_.warmup_steps},

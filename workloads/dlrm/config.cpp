@@ -49,8 +49,11 @@ parallel::EmbeddingConfig parse_embeddings(const base::ObjectReader& in, const M
   config.rule = in.choice("optimizer", config.rule, nn::sparse_rules(),
                           "how gradients change rows; duplicates within a batch are added first "
                           "where it matters");
-  config.update = in.choice("update", config.update, nn::table_updates(),
-                            "how threads share an update; sorted is deterministic and fast");
+  std::vector<std::pair<std::string, std::optional<nn::TableUpdate>>> updates = {
+      {"auto", std::nullopt}};
+  for (const auto& [name, update] : nn::table_updates()) updates.emplace_back(name, update);
+  config.update = in.choice("update", config.update, updates,
+                            "how threads share an update; auto is deterministic and fast");
   config.epsilon =
       in.optional<double>("epsilon", config.epsilon, "of the Adagrad rules", base::positive());
   config.alltoall = in.choice("alltoall", config.alltoall, parallel::alltoall_variants(),

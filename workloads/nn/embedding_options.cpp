@@ -64,6 +64,11 @@ const std::string& to_string(TableUpdate update) { return name_of(table_updates(
 const std::string& to_string(TableStorage storage) { return name_of(table_storages(), storage); }
 const std::string& to_string(SparseRule rule) { return name_of(sparse_rules(), rule); }
 
+TableUpdate best_update(SparseRule rule, TableStorage storage, double ids_per_bag) {
+  const bool waits = storage == TableStorage::kSplitBf16 && ids_per_bag <= 1.0;
+  return rule == SparseRule::kSgd && !waits ? TableUpdate::kRaceFree : TableUpdate::kSorted;
+}
+
 void check_options(const TableOptions& options) {
   check_sizes(options);
   const bool sums =

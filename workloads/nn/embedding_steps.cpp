@@ -7,6 +7,7 @@
 #include "runner/base/narrow.h"
 #include "workloads/nn/embedding_table.h"
 #include "workloads/nn/embedding_work.h"
+#include "workloads/nn/fetch.h"
 #include "workloads/nn/row_sort.h"
 
 namespace nn {
@@ -18,7 +19,7 @@ constexpr std::int32_t kLocks = 4096;
 /// Lookups that are picked out at a time: what then stays in the first-level cache.
 constexpr std::int64_t kPicked = 2048;
 /// Lookups ahead of the one at work whose rows are fetched, where kernels do not see to it.
-constexpr std::int64_t kAhead = 8;
+constexpr std::int64_t kAhead = 16;
 
 float number(float value) { return value; }
 float number(Bf16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
@@ -33,9 +34,14 @@ RowShare rows_of(const WorkPart& part) {
   return {base::narrow<std::uint32_t>(part.count - 1), base::narrow<std::uint32_t>(part.index)};
 }
 
-void fetch(const float* row, std::int64_t columns) {
-  constexpr std::int64_t kFloatsOfLine = 16;
-  for (std::int64_t c = 0; c < columns; c += kFloatsOfLine) __builtin_prefetch(row + c);
+[[gnu::always_inline]] inline void fetch_row(const TableRows& rows, std::int32_t row) {
+  const std::int64_t at = row * rows.columns;
+  if (rows.upper == nullptr) {
+    fetch(rows.weights + at, rows.columns * static_cast<std::int64_t>(sizeof(float)));
+  } else {
+    fetch(rows.upper + at, rows.columns * static_cast<std::int64_t>(sizeof(Bf16)));
+    fetch(rows.lower + at, rows.columns * static_cast<std::int64_t>(sizeof(Bf16)));
+  }
 }
 
 void add_atomically(float& to, float value) {
@@ -60,9 +66,7 @@ void step_atomic(const TableRows& rows, const BagRange& range, const T* gradient
                  std::int64_t stride, float rate) {
   const std::int64_t end = range.offsets[range.last];
   for_each_lookup(range, [&](std::int64_t i, std::int32_t row, std::int64_t bag) {
-    if (i + kAhead < end) {
-      fetch(rows.weights + range.ids[i + kAhead] * rows.columns, rows.columns);
-    }
+    if (i + kAhead < end) fetch_row(rows, range.ids[i + kAhead]);
     float* weights = rows.weights + row * rows.columns;
     for (std::int64_t c = 0; c < rows.columns; ++c) {
       add_atomically(weights[c], -rate * number(gradient[bag * stride + c]));
@@ -87,9 +91,7 @@ void EmbeddingTable::step_locked(const BagRange& range, const T* gradient, std::
   const std::int64_t end = range.offsets[range.last];
   const auto step = kernels_->on<T>().step_one;
   for_each_lookup(range, [&](std::int64_t i, std::int32_t row, std::int64_t bag) {
-    if (i + kAhead < end && rows.weights != nullptr) {
-      fetch(rows.weights + range.ids[i + kAhead] * columns(), columns());
-    }
+    if (i + kAhead < end) fetch_row(rows, range.ids[i + kAhead]);
     const std::lock_guard lock(locks_[static_cast<std::size_t>(row % kLocks)]);
     step(rows, row, gradient + bag * stride, rate);
   });

@@ -62,6 +62,11 @@ void for_each_piece(const std::vector<Piece>& pieces, const Work& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
+/// Whether all threads work on one table after the other, as they do where nothing is planned.
+bool any_thread_any_row(TableUpdate update) {
+  return update == TableUpdate::kLocked || update == TableUpdate::kAtomic;
+}
+
 }  // namespace
 
 template <class T>
@@ -88,9 +93,17 @@ void run(std::span<const UpdateJob<T>> jobs, double learning_rate,
   };
   std::vector<Cost> costs;
   for (const auto& job : jobs) {
-    const bool alone = job.table->options().update == TableUpdate::kReference;
-    if (alone) step(job, {}, scratch.front());
-    costs.push_back({alone ? 0 : job.bags.lookups(), job.table->rows()});
+    if (job.table->options().update == TableUpdate::kReference) {
+      step(job, {}, scratch.front());
+    } else if (any_thread_any_row(job.table->options().update)) {
+      for_each_piece(
+          pieces_of({{job.bags.lookups(), job.bags.count()}}, threads),
+          [&](const Piece& piece, std::size_t thread) { step(job, piece.part, scratch[thread]); });
+    } else {
+      costs.push_back({job.bags.lookups(), job.table->rows()});
+      continue;
+    }
+    costs.push_back({});
   }
   for_each_piece(pieces_of(costs, threads), [&](const Piece& piece, std::size_t thread) {
     step(jobs[piece.job], piece.part, scratch[thread]);

@@ -10,18 +10,18 @@
 namespace nn {
 namespace {
 
-/// to [columns] = sum of the rows that row_of gives for [first, last), in order; calls ahead(i)
-/// once for each.
+/// to [columns] = sum of the rows that row_of gives for [first, last), in order; calls ahead(i,
+/// chunk, its first column) for each chunk of each.
 template <class T, class RowOf, class Ahead>
 inline void sum_rows(std::int64_t first, std::int64_t last, const RowOf& row_of, const Ahead& ahead,
                      std::int64_t columns, T* to) {
-  for_each_chunk(columns, [&](auto chunk, std::int64_t at, int width) {
+  for_each_chunk(columns, [=](auto chunk, std::int64_t at, int width) {
     using Chunk = decltype(chunk);
     Lanes sums[Chunk::kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < Chunk::kVectors; ++v) sums[v] = zero();
     for (std::int64_t i = first; i < last; ++i) {
-      if (at == 0) ahead(i);
+      ahead(i, chunk, at);
       const auto* row = row_of(i) + at;
 #pragma GCC unroll 8
       for (int v = 0; v < Chunk::kVectors; ++v) {
@@ -41,13 +41,19 @@ void forward_of(const Weight* weights, std::int64_t columns, const BagRange& bag
   const std::int64_t bytes = columns * static_cast<std::int64_t>(sizeof(Weight));
   const std::int64_t distance = lookups_ahead(bytes);
   const std::int64_t end = bags.offsets[bags.last];
-  const auto row_of = [&](std::int64_t i) { return weights + bags.ids[i] * columns; };
-  const auto ahead = [&](std::int64_t i) {
-    if (i + distance < end) fetch(row_of(i + distance), bytes);
+  const std::int32_t* ids = bags.ids;
+  const auto row_of = [=](std::int64_t i) { return weights + ids[i] * columns; };
+  const auto ahead = [=](std::int64_t i, auto chunk, std::int64_t at)
+      __attribute__((always_inline)) {
+    constexpr std::int64_t kBytes =
+        decltype(chunk)::kVectors * kLanes * static_cast<std::int64_t>(sizeof(Weight));
+    if (i + distance < end) fetch_lines<kBytes>(row_of(i + distance) + at);
   };
   const std::int64_t begin = bags.offsets[bags.first];
-  for (std::int64_t i = begin - distance; i < begin; ++i) ahead(i);
+  for (std::int64_t i = begin; i < end && i < begin + distance; ++i) fetch(row_of(i), bytes);
+  const std::int64_t out_bytes = columns * static_cast<std::int64_t>(sizeof(T));
   for (std::int64_t bag = bags.first; bag < bags.last; ++bag) {
+    if (bag + kBagsAhead < bags.last) fetch(out + (bag + kBagsAhead) * stride, out_bytes);
     sum_rows(bags.offsets[bag], bags.offsets[bag + 1], row_of, ahead, columns, out + bag * stride);
   }
 }
@@ -73,7 +79,11 @@ class LookupsAhead {
         distance_(lookups_ahead(table.rows.columns * static_cast<std::int64_t>(sizeof(float)))) {
     for (std::int64_t i = -distance_; i < 0; ++i) (*this)(i);
   }
-  void operator()(std::int64_t i) const {
+  template <class Chunk>
+  [[gnu::always_inline]] void operator()(std::int64_t i, Chunk /*chunk*/, std::int64_t at) const {
+    if (at == 0) (*this)(i);
+  }
+  [[gnu::always_inline]] void operator()(std::int64_t i) const {
     const std::int64_t next = i + distance_;
     if (next >= count_) return;
     const Lookup lookup = lookups_[next];
@@ -121,7 +131,7 @@ template <SparseRule kRule, class Table, class T>
 void step_groups_of(const Table& table, const Lookup* lookups, std::int64_t count,
                     const T* gradient, std::int64_t stride, const SparseStep& step, float* sum) {
   const LookupsAhead<Table, T> ahead(table, lookups, count, gradient, stride);
-  const auto row_of = [&](std::int64_t i) { return gradient + lookups[i].bag * stride; };
+  const auto row_of = [=](std::int64_t i) { return gradient + lookups[i].bag * stride; };
   for (std::int64_t first = 0; first < count;) {
     const std::int32_t row = lookups[first].row;
     std::int64_t last = first + 1;

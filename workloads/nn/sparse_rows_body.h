@@ -3,6 +3,7 @@
 // nothing of the standard library.
 #pragma once
 
+#include "workloads/nn/fetch.h"
 #include "workloads/nn/kernels_lanes.h"
 
 namespace nn {
@@ -43,19 +44,16 @@ inline void for_each_chunk(std::int64_t columns, const Use& use) {
   for_chunks_below<kMostVectors>(columns, 0, use);
 }
 
-constexpr std::int64_t kCacheLine = 64;
 /// Bytes of rows that are on their way from memory at a time.
-constexpr std::int64_t kBytesAhead = 4096;
+constexpr std::int64_t kBytesAhead = 16384;
 constexpr std::int64_t kMostLookupsAhead = 64;
+
+/// Bags ahead of the one at work whose place of output is fetched.
+constexpr std::int64_t kBagsAhead = 4;
 
 inline std::int64_t lookups_ahead(std::int64_t row_bytes) {
   const std::int64_t lookups = kBytesAhead / row_bytes + 1;
   return lookups < kMostLookupsAhead ? lookups : kMostLookupsAhead;
-}
-
-inline void fetch(const void* from, std::int64_t bytes) {
-  const char* line = static_cast<const char*>(from);
-  for (std::int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(line + at);
 }
 
 inline Lanes root_of(const Lanes& value) {
@@ -115,7 +113,7 @@ struct SplitRow {
 /// Rows of floats.
 struct WholeTable {
   WholeRow row(std::int64_t row) const { return {rows.weights + row * rows.columns}; }
-  void fetch_row(std::int64_t row) const {
+  [[gnu::always_inline]] void fetch_row(std::int64_t row) const {
     fetch(rows.weights + row * rows.columns,
           rows.columns * static_cast<std::int64_t>(sizeof(float)));
   }
@@ -127,7 +125,7 @@ struct SplitTable {
   SplitRow row(std::int64_t row) const {
     return {rows.upper + row * rows.columns, rows.lower + row * rows.columns};
   }
-  void fetch_row(std::int64_t row) const {
+  [[gnu::always_inline]] void fetch_row(std::int64_t row) const {
     const std::int64_t bytes = rows.columns * static_cast<std::int64_t>(sizeof(Bf16));
     fetch(rows.upper + row * rows.columns, bytes);
     fetch(rows.lower + row * rows.columns, bytes);

@@ -23,7 +23,8 @@ nn::TableOptions table_options(const EmbeddingConfig& config, int table) {
   options.rows = spec.rows;
   options.table_width = options.columns = spec.width;
   options.storage = config.storage;
-  options.update = config.update;
+  options.update =
+      config.update.value_or(nn::best_update(config.rule, config.storage, spec.lookups));
   options.rule = config.rule;
   options.epsilon = config.epsilon;
   return options;

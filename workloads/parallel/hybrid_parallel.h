@@ -21,7 +21,7 @@ struct EmbeddingConfig {
   std::vector<TableSpec> tables;
   std::vector<std::int64_t> bag_sizes;  ///< ids of every bag, by table; none: one everywhere
   nn::TableStorage storage = nn::TableStorage::kF32;
-  nn::TableUpdate update = nn::TableUpdate::kSorted;
+  std::optional<nn::TableUpdate> update;  ///< nothing: the one that suits the tables best
   nn::SparseRule rule = nn::SparseRule::kSgd;
   double epsilon = 1e-8;  ///< of the Adagrad rules
   AlltoallVariant alltoall = AlltoallVariant::kAlltoall;

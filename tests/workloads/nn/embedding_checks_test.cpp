@@ -92,6 +92,20 @@ TEST(EmbeddingChecks, RefuseChoicesThatDoNotGoTogether) {
   EXPECT_THAT(refusal_of(atomic), HasSubstr("needs the storage f32"));
 }
 
+TEST(EmbeddingChecks, AcceptTheBestUpdateOfEveryRule) {
+  for (const auto& [name, rule] : nn::sparse_rules()) {
+    TableOptions options = whole_table(10, 4);
+    options.rule = rule;
+    for (const auto storage : {TableStorage::kF32, TableStorage::kSplitBf16}) {
+      for (const double ids : {1.0, 50.0}) {
+        options.storage = storage;
+        options.update = nn::best_update(rule, storage, ids);
+        EXPECT_NO_THROW(nn::check_options(options)) << name;
+      }
+    }
+  }
+}
+
 TEST(EmbeddingChecks, RefuseSizesThatCannotBe) {
   EXPECT_THAT(refusal_of(whole_table(0, 4)), HasSubstr("rows must be 1.."));
   EXPECT_THAT(refusal_of(whole_table(std::int64_t{1} << 31, 4)), HasSubstr("rows must be 1.."));

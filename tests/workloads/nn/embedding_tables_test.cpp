@@ -27,7 +27,7 @@ std::vector<TableOptions> varied_tables() {
   const std::int64_t columns[] = {16, 64, 3, 17, 32};
   const TableUpdate updates[] = {TableUpdate::kSorted, TableUpdate::kRaceFree, TableUpdate::kSorted,
                                  TableUpdate::kReference, TableUpdate::kSorted};
-  for (std::size_t t = 0; t < 5; ++t) {
+  for (std::size_t t = 0; t < std::size(rows); ++t) {
     TableOptions options = plain::whole_table(rows[t], columns[t]);
     options.name = "table " + std::to_string(t);
     options.update = updates[t];
