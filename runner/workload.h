@@ -65,7 +65,7 @@ struct TrainResult {
   std::int64_t samples = 0;    ///< of all ranks
 };
 
-/// Receives every evaluation sample's outputs, in dataset order, on rank 0 alone.
+/// Receives every evaluation sample's outputs once, in any order, on rank 0 alone.
 class OutputSink {
  public:
   virtual ~OutputSink() = default;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <numeric>
 
 #include "runner/base/error.h"
@@ -25,13 +26,14 @@ bool has_class(const H5Dataset& dataset, H5T_class_t wanted) {
 }
 
 /// Makes `dataset` hold `rows` rows more than `first` and writes them there.
-void append(const H5File& file, const std::string& name, hid_t type, std::int64_t first,
-            const std::vector<std::int64_t>& shape, const void* data) {
+/// Writes rows from `first` on into a dataset that has `rows` then.
+void put_rows(const H5File& file, const std::string& name, hid_t type, std::int64_t rows,
+              std::int64_t first, const std::vector<std::int64_t>& shape, const void* data) {
   const H5Dataset dataset = file.open(name);
   std::vector<hsize_t> extent = to_dims(shape), offset(shape.size(), 0);
   const std::vector<hsize_t> count = extent;
   offset[0] = static_cast<hsize_t>(first);
-  extent[0] += offset[0];
+  extent[0] = static_cast<hsize_t>(rows);
   file.check(H5Dset_extent(dataset.get(), extent.data()), name, "cannot grow");
   const H5Space place(H5Dget_space(dataset.get()));
   file.check(H5Sselect_hyperslab(place.get(), H5S_SELECT_SET, offset.data(), nullptr, count.data(),
@@ -132,12 +134,12 @@ void H5OutputSink::write(std::int64_t first, std::int64_t width, std::span<const
                          std::span<const std::int32_t> labels) {
   const auto rows = static_cast<std::int64_t>(labels.size());
   const bool fits = width > 0 && static_cast<std::int64_t>(outputs.size()) == rows * width;
-  if (!fits || first != rows_ || (width_ != 0 && width != width_)) {
+  if (!fits || (width_ != 0 && width != width_)) {
     throw base::ShapeError(
-        fmt::format("{}: expected row {} and rows of {} outputs, got row {}, width {}, {} outputs "
-                    "for {} labels",
-                    file_->path(), rows_, width_, first, width, outputs.size(), rows));
+        fmt::format("{}: expected rows of {} outputs, got width {}, {} outputs for {} labels",
+                    file_->path(), width_, width, outputs.size(), rows));
   }
+  note_rows(first, first + rows);
   const H5Quiet quiet;
   if (width_ == 0) {
     constexpr std::int64_t kChunkFloats = 1 << 16;
@@ -149,11 +151,37 @@ void H5OutputSink::write(std::int64_t first, std::int64_t width, std::span<const
     width_ = width;
   }
   if (rows == 0) return;
-  append(*file_, "outputs", H5T_NATIVE_FLOAT, first, {rows, width}, outputs.data());
-  append(*file_, "labels", H5T_NATIVE_INT32, first, {rows}, labels.data());
-  rows_ += rows;
+  const std::int64_t end = written_.rbegin()->second;
+  put_rows(*file_, "outputs", H5T_NATIVE_FLOAT, end, first, {rows, width}, outputs.data());
+  put_rows(*file_, "labels", H5T_NATIVE_INT32, end, first, {rows}, labels.data());
 }
 
-void H5OutputSink::finish() { file_->finish(); }
+void H5OutputSink::note_rows(std::int64_t first, std::int64_t last) {
+  if (first == last) return;
+  auto next = written_.lower_bound(first);
+  const auto before = next == written_.begin() ? written_.end() : std::prev(next);
+  if (first < 0 || (next != written_.end() && next->first < last) ||
+      (before != written_.end() && before->second > first)) {
+    throw base::ShapeError(fmt::format("{}: expected every row once, got rows {} to {} again",
+                                       file_->path(), first, last - 1));
+  }
+  if (next != written_.end() && next->first == last) {
+    last = next->second;
+    written_.erase(next);
+  }
+  if (before != written_.end() && before->second == first) {
+    before->second = last;
+  } else {
+    written_[first] = last;
+  }
+}
+
+void H5OutputSink::finish() {
+  if (written_.size() > 1 || (!written_.empty() && written_.begin()->first != 0)) {
+    throw base::ShapeError(fmt::format("{}: expected all rows below {}, some never came",
+                                       file_->path(), written_.rbegin()->second));
+  }
+  file_->finish();
+}
 
 }  // namespace staging

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,7 +51,8 @@ class H5StateReader final : public runner::StateReader {
 };
 
 /// Writes datasets `outputs` [N, width] float32 and `labels` [N] int32 that grow by what arrives,
-/// which must be in order and without gaps. As for H5StateWriter the file appears with finish().
+/// in any order, as ranks evaluate parts of their own; in the end every row must have come once. As
+/// for H5StateWriter the file appears with finish(). Throws ShapeError for rows that do not fit.
 class H5OutputSink final : public runner::OutputSink {
  public:
   explicit H5OutputSink(const std::string& path);
@@ -60,8 +62,11 @@ class H5OutputSink final : public runner::OutputSink {
   void finish() override;
 
  private:
+  void note_rows(std::int64_t first, std::int64_t last);
+
   std::unique_ptr<H5File> file_;
-  std::int64_t rows_ = 0, width_ = 0;
+  std::int64_t width_ = 0;
+  std::map<std::int64_t, std::int64_t> written_;  ///< ranges of rows, first to behind the last
 };
 
 }  // namespace staging
