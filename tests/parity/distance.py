@@ -1,6 +1,7 @@
 """How far the arrays of two results lie apart, against how far those of a third do.
 
 Hides norms and means. An error is three squared lengths: that of the distance, of what the step changed, of rounding.
+A trial has PyTorch's errors in fp32 as `theirs`.
 """
 
 import math
@@ -60,3 +61,33 @@ def geometric_mean(values):
 
 def quotient(a, b):
     return a / b if b > 0 else (float("inf") if a > 0 else 0.0)
+
+
+def whole_ratio(trial, found, kind):
+    return ratio([whole(found, kind)], [whole(trial.theirs, kind)])
+
+
+def tensor_ratios(trials, found, kind):
+    """By tensor, over all trials."""
+    theirs = [per_tensor(trial.theirs, kind) for trial in trials]
+    mine = [per_tensor(errors, kind) for errors in found]
+    return {name: ratio([each[name] for each in mine], [each[name] for each in theirs]) for name in mine[0]}
+
+
+def worst_ratio(trial, found, kinds):
+    """Over all kinds and tensors of one trial."""
+    return max(max(tensor_ratios([trial], [found], kind).values()) for kind in kinds)
+
+
+def judge(what, trials, found, kinds, bound):
+    """Whether the whole of every trial, and each tensor over all trials, is within the bound."""
+    passed = True
+    for kind in kinds:
+        entire = max(whole_ratio(trial, mine, kind) for trial, mine in zip(trials, found))
+        by_name = tensor_ratios(trials, found, kind)
+        worst = max(by_name, key=by_name.get)
+        size = root_mean_square(relative(whole(mine, kind)) for mine in found)
+        print(f"{what}, {kind}: error {size:.1e}; ratio to PyTorch's fp32 {entire:.2f} as a whole, "
+              f"{by_name[worst]:.2f} at worst in {worst}", flush=True)
+        passed = passed and max(entire, by_name[worst]) <= bound
+    return passed

@@ -3,6 +3,7 @@
 Hides how a missing peer is told to ctest, and where files lie meanwhile.
 """
 
+import importlib
 import json
 import pathlib
 import subprocess
@@ -17,14 +18,18 @@ def skip(reason):
     sys.exit(SKIPPED)
 
 
-def require_peer():
-    """PyTorch, torchvision and h5py, or the end of the script as a skipped test."""
+def require(*names):
+    """These modules, or the end of the script as a skipped test."""
     try:
-        import h5py
-        import torch
-        import torchvision
+        return [importlib.import_module(name) for name in names]
     except ImportError as error:
-        skip(f"python3-torch, python3-torchvision and python3-h5py are needed: {error}")
+        packages = ", ".join(f"python3-{name}" for name in names)
+        skip(f"needed for {sys.executable}: {packages}: {error}")
+
+
+def require_peer():
+    """PyTorch, torchvision and h5py, likewise."""
+    torch, torchvision, h5py = require("torch", "torchvision", "h5py")
     torch.manual_seed(7)
     return torch, torchvision, h5py
 
@@ -54,11 +59,11 @@ def read_arrays(h5py, path):
     return found
 
 
-def run_on(ranks, launcher, program, *arguments):
+def run_on(ranks, launcher, program, *arguments, allowed=(0,)):
     """As run(), on several ranks."""
     if ranks == 1:
-        return run(program, *arguments)
-    return run(launcher, "--oversubscribe", "--bind-to", "none", "-n", ranks, program, *arguments)
+        return run(program, *arguments, allowed=allowed)
+    return run(launcher, "--oversubscribe", "--bind-to", "none", "-n", ranks, program, *arguments, allowed=allowed)
 
 
 def write_config(path, config):

@@ -64,34 +64,12 @@ class Trial:
         return program.train(self.start, self.images, self.labels, self.recipe, ranks, **overrides)
 
 
-def whole_ratio(trial, found, kind):
-    return distance.ratio([distance.whole(found, kind)], [distance.whole(trial.theirs, kind)])
-
-
-def tensor_ratios(trials, found, kind):
-    """By tensor, over all trials."""
-    theirs = [distance.per_tensor(trial.theirs, kind) for trial in trials]
-    mine = [distance.per_tensor(errors, kind) for errors in found]
-    return {name: distance.ratio([each[name] for each in mine], [each[name] for each in theirs]) for name in mine[0]}
-
-
-def judge(what, trials, found):
-    """Whether the whole of every trial, and each tensor over all trials, is within the bound."""
-    passed = True
-    for kind in KINDS:
-        whole = max(whole_ratio(trial, mine, kind) for trial, mine in zip(trials, found))
-        by_name = tensor_ratios(trials, found, kind)
-        worst = max(by_name, key=by_name.get)
-        size = distance.root_mean_square(distance.relative(distance.whole(mine, kind)) for mine in found)
-        print(f"{what}, {kind}: error {size:.1e}; ratio to PyTorch's fp32 {whole:.2f} as a whole, "
-              f"{by_name[worst]:.2f} at worst in {worst}", flush=True)
-        passed = passed and max(whole, by_name[worst]) <= BOUND
-    return passed
-
-
 def compare_clear(program, trials):
-    return all([judge(f"clear, {ranks} ranks", some, [trial.errors(trial.of(program, ranks)) for trial in some])
-                for ranks, some in ((1, trials), (2, trials[1:]))])
+    def judge(ranks, some):
+        found = [trial.errors(trial.of(program, ranks)) for trial in some]
+        return distance.judge(f"clear, {ranks} ranks", some, found, KINDS, BOUND)
+
+    return all([judge(1, trials), judge(2, trials[1:])])
 
 
 def compare_plain(program):
@@ -101,8 +79,8 @@ def compare_plain(program):
         trial = Trial(draw_plain(seed, *size))
         mine = trial.errors(trial.of(program))
         for kind in KINDS:
-            ratios[kind].append(whole_ratio(trial, mine, kind))
-            each = sorted(tensor_ratios([trial], [mine], kind).values())
+            ratios[kind].append(distance.whole_ratio(trial, mine, kind))
+            each = sorted(distance.tensor_ratios([trial], [mine], kind).values())
             medians[kind].append(each[len(each) // 2])
     passed = True
     for kind in KINDS:
@@ -131,12 +109,6 @@ def with_biased_variance(trial):
             for name, value in trial.exact.items()}
 
 
-def worst_ratio(trial, result, exact):
-    """Over all kinds and tensors of one trial."""
-    found = distance.errors(trial.start, result, exact)
-    return max(max(tensor_ratios([trial], [found], kind).values()) for kind in KINDS)
-
-
 def controls_fail(program, trial):
     right, exact = trial.of(program), trial.exact
     everything_decays = trial.in_torch(torch.float64, lambda *a: reference.make_sgd(*a, decays=lambda _: True))
@@ -150,7 +122,7 @@ def controls_fail(program, trial):
     }
     passed = True
     for what, (result, oracle) in cases.items():
-        ratio = worst_ratio(trial, result, oracle)
+        ratio = distance.worst_ratio(trial, distance.errors(trial.start, result, oracle), KINDS)
         print(f"control, {what}: ratio {ratio:.0f} at worst", flush=True)
         passed = passed and ratio > 10 * BOUND
     return passed

@@ -1,0 +1,181 @@
+"""DLRM in PyTorch: click records, outputs, training steps in either precision, and the exact ROC AUC.
+
+Hides sparse gradients and optimizers: a result is a dictionary of float64 arrays by name. The architecture is that of
+Naumov et al., arXiv:1906.00091, with the dot interaction; parameters have the names that the published one gives them.
+"""
+
+import numpy
+import torch
+from torch.nn import functional
+
+#: A model as the section "model" of a configuration has it, and its tables.
+MODEL = {"dense_features": 13, "embedding_width": 16, "bottom": [64, 32, 16], "top": [64, 32, 1]}
+TABLES = [2000, 200, 150, 100, 120, 3, 80, 40, 20, 1800, 900, 400, 10, 100, 150, 60, 4, 50, 14, 2000, 1500, 1800, 450,
+          110, 50, 30]
+FIRST_ID = 1 + MODEL["dense_features"]  # in a record, behind label and counts
+#: Of Adagrad. As large as gradients are here: with a small one, those near zero decide on a step by rounding alone.
+EPSILON = 1e-3
+
+
+def perceptron(widths, last_relu):
+    layers = []
+    for inputs, outputs in zip(widths, widths[1:]):
+        layers += [torch.nn.Linear(inputs, outputs), torch.nn.ReLU()]
+    return torch.nn.Sequential(*(layers if last_relu else layers[:-1]))
+
+
+class Dlrm(torch.nn.Module):
+    """Logits [N] of dense features [N, dense] and ids [tables, N, lookups]."""
+
+    def __init__(self, model, tables, triangle="lower"):
+        super().__init__()
+        width, vectors = model["embedding_width"], len(tables) + 1
+        self.emb_l = torch.nn.ModuleList(
+            torch.nn.EmbeddingBag(rows, width, mode="sum", sparse=True) for rows in tables)
+        self.bot_l = perceptron([model["dense_features"], *model["bottom"]], last_relu=True)
+        self.top_l = perceptron([width + vectors * (vectors - 1) // 2, *model["top"]], last_relu=False)
+        indices = torch.tril_indices if triangle == "lower" else torch.triu_indices
+        self.register_buffer("pairs", indices(vectors, vectors, -1 if triangle == "lower" else 1), persistent=False)
+
+    def interact(self, bottom, rows):
+        vectors = torch.stack([bottom, *rows], dim=1)
+        products = torch.bmm(vectors, vectors.transpose(1, 2))
+        return torch.cat([bottom, products[:, self.pairs[0], self.pairs[1]]], dim=1)
+
+    def forward(self, dense, ids):
+        rows = [table(bags) for table, bags in zip(self.emb_l, ids)]
+        return self.top_l(self.interact(self.bot_l(dense), rows)).squeeze(1)
+
+    def tables(self):
+        return [table.weight for table in self.emb_l]
+
+    def layers(self):
+        return [*self.bot_l.parameters(), *self.top_l.parameters()]
+
+
+def random_model(model=MODEL, tables=TABLES):
+    """Random weights, with logits that are spread about 0."""
+    made = Dlrm(model, tables)
+    for table in made.tables():
+        torch.nn.init.uniform_(table, -0.7, 0.7)
+    for layer in made.layers():
+        torch.nn.init.normal_(layer, 0.0, (2.0 / sum(layer.shape)) ** 0.5)
+    return made
+
+
+def model_of(state, dtype, model=MODEL, tables=TABLES, triangle="lower"):
+    """The model with these arrays, which must be all that it has."""
+    made = Dlrm(model, tables, triangle).to(dtype)
+    made.load_state_dict({name: torch.from_numpy(values) for name, values in state.items()})
+    return made
+
+
+def state_of(model):
+    return {name: tensor.detach().double().numpy().copy() for name, tensor in model.state_dict().items()}
+
+
+def read_records(path):
+    """Records [N, 40]: label, counts, ids."""
+    return numpy.fromfile(path, dtype="<i4").reshape(-1, FIRST_ID + len(TABLES))
+
+
+def inputs_of(records, dtype, max_ind_range=0):
+    """Dense features, ids and labels of such records."""
+    features = torch.log(torch.from_numpy(records[:, 1:FIRST_ID].copy()).to(dtype) + 1)
+    ids = torch.from_numpy(records[:, FIRST_ID:].astype("int64").T.copy())
+    if max_ind_range > 0:
+        ids %= max_ind_range
+    return features, ids.unsqueeze(2), torch.from_numpy(records[:, 0].copy()).to(dtype)
+
+
+def roc_auc(scores, labels):
+    """Exactly: pairs of which the positive one has the higher score, equal ones by half."""
+    negatives, positives = numpy.sort(scores[labels == 0]), scores[labels == 1]
+    twice = sum(int(numpy.searchsorted(negatives, positives, side).sum()) for side in ("left", "right"))
+    return twice / (2 * len(positives) * len(negatives))
+
+
+def mean_loss(model, records, dtype, mixed=False):
+    """`mixed`: layers and interaction in bfloat16, as PyTorch's automatic mixed precision does it."""
+    features, ids, labels = inputs_of(records, dtype)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed):
+        logits = model(features, ids)
+    return functional.binary_cross_entropy_with_logits(logits.to(dtype), labels)
+
+
+class RowwiseAdagrad:
+    """One number of state for each row: the sum of its gradients' mean squares. PyTorch has none of its own."""
+
+    def __init__(self, tables, lr, eps):
+        self.tables, self.lr, self.eps = tables, lr, eps
+        self.states = [torch.zeros(len(table), 1, dtype=table.dtype) for table in tables]
+
+    def step(self):
+        with torch.no_grad():
+            for table, state in zip(self.tables, self.states):
+                gradient = table.grad.coalesce()
+                rows, values = gradient.indices()[0], gradient.values()
+                state[rows] += values.square().mean(dim=1, keepdim=True)
+                table[rows] -= self.lr * values / (state[rows].sqrt() + self.eps)
+
+
+class HastyAdagrad(RowwiseAdagrad):
+    """Wrong on purpose: squares the gradient of every lookup, where those of a row should be added first."""
+
+    def __init__(self, tables, lr, eps):
+        super().__init__(tables, lr, eps)
+        self.states = [torch.zeros_like(table) for table in tables]
+
+    def step(self):
+        with torch.no_grad():
+            for table, state in zip(self.tables, self.states):
+                for row, value in zip(table.grad._indices()[0], table.grad._values()):
+                    state[row] += value.square()
+                gradient = table.grad.coalesce()
+                rows = gradient.indices()[0]
+                table[rows] -= self.lr * gradient.values() / (state[rows].sqrt() + self.eps)
+
+
+def make_optimizer(rule, tables, rate):
+    if rule == "sgd":
+        return torch.optim.SGD(tables, lr=rate)
+    made = {"adagrad": torch.optim.Adagrad, "rowwise_adagrad": RowwiseAdagrad, "hasty_adagrad": HastyAdagrad}[rule]
+    return made(tables, lr=rate, eps=EPSILON)
+
+
+class Training:
+    """Steps from the arrays `start`, tables by `rule`, layers by SGD."""
+
+    def __init__(self, start, rule, rate, dtype, triangle="lower", table_rate=None, mixed=False):
+        self.model, self.dtype, self.mixed = model_of(start, dtype, triangle=triangle), dtype, mixed
+        self.optimizers = [make_optimizer(rule, self.model.tables(), table_rate or rate),
+                           torch.optim.SGD(self.model.layers(), lr=rate)]
+
+    def step(self, records):
+        """One update; its mean loss before."""
+        self.model.zero_grad(set_to_none=True)
+        loss = mean_loss(self.model, records, self.dtype, self.mixed)
+        loss.backward()
+        for optimizer in self.optimizers:
+            optimizer.step()
+        return loss.item()
+
+    def least_lead(self, records):
+        """How near zero what goes into a ReLU comes, as a part of the deviation of its layer's values."""
+        leads, handles = [], []
+        for module in self.model.modules():
+            if isinstance(module, torch.nn.ReLU):
+                handles.append(module.register_forward_pre_hook(
+                    lambda _, inputs: leads.append((inputs[0].abs().min() / inputs[0].std()).item())))
+        with torch.no_grad():
+            mean_loss(self.model, records, self.dtype)
+        for handle in handles:
+            handle.remove()
+        return min(leads)
+
+
+def train(start, blocks, rule, rate, dtype, epochs=1, kind=Training, **options):
+    """Weights after steps on these blocks of records, `epochs` times over, and the mean loss of each time."""
+    training = kind(start, rule, rate, dtype, **options)
+    losses = [numpy.mean([training.step(block) for block in blocks]) for _ in range(epochs)]
+    return state_of(training.model) | {"losses": numpy.array(losses)}
