@@ -23,6 +23,7 @@
 #include "workloads/nn/schedule.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/hybrid_parallel.h"
+#include "workloads/parallel/replica.h"
 #include "workloads/parallel/roc_auc.h"
 
 namespace dlrm {
@@ -75,7 +76,9 @@ class Dlrm final : public runner::Workload {
   }
   std::vector<std::string> keys_without_effect() const override;
   std::uint64_t replica_hash() const override { return model_->replica_hash(); }
-  runner::StepCost step_cost() const override;
+  runner::StepCost step_cost() const override {
+    return parallel::step_cost(network_, slice().count);
+  }
   nlohmann::json staging_plan() override { return data_.staging_plan(); }
   nlohmann::json placement_plan() override {
     return parallel::to_json(parallel::place(config_.embeddings, around_.world.size()),
@@ -267,11 +270,7 @@ void Dlrm::send_outputs(runner::OutputSink* sink, std::int64_t round,
 }
 
 void Dlrm::save_weights(runner::StateWriter* writer) {
-  const nn::Parameters& parameters = model_->executor().parameters();
-  for (std::size_t i = 0; writer != nullptr && i < network_.parameters().size(); ++i) {
-    const nn::ParameterSpec& spec = network_.parameters()[i];
-    writer->write(spec.name, spec.shape, parameters.read_weights(static_cast<int>(i)));
-  }
+  parallel::write_parameters(writer, model_->executor());
   for (std::size_t i = 0; i < config_.embeddings.tables.size(); ++i) {
     const parallel::TableSpec& spec = config_.embeddings.tables[i];
     const std::vector<float> rows = model_->read_table(i);
@@ -280,14 +279,8 @@ void Dlrm::save_weights(runner::StateWriter* writer) {
 }
 
 void Dlrm::load_weights(const runner::StateReader& reader) {
-  nn::Parameters& parameters = model_->executor().parameters();
   std::set<std::string> known;
-  for (std::size_t i = 0; i < network_.parameters().size(); ++i) {
-    const nn::ParameterSpec& spec = network_.parameters()[i];
-    parameters.write_weights(static_cast<int>(i), reader.read(spec.name, spec.shape));
-    known.insert(spec.name);
-  }
-  parameters.publish();
+  parallel::read_parameters(reader, model_->executor(), known);
   for (std::size_t i = 0; i < config_.embeddings.tables.size(); ++i) {
     const parallel::TableSpec& spec = config_.embeddings.tables[i];
     if (model_->has_part_of(i)) {
@@ -295,11 +288,7 @@ void Dlrm::load_weights(const runner::StateReader& reader) {
     }
     known.insert(spec.name);
   }
-  for (const std::string& name : reader.names()) {
-    if (known.count(name) == 0 && !name.starts_with(base::kResumeGroup)) {
-      throw base::DataError(fmt::format("weights: {}: this model has no such array", name));
-    }
-  }
+  parallel::refuse_unknown(reader, known);
 }
 
 void Dlrm::restore(const base::StateSource& source, std::int64_t steps_done) {
@@ -314,15 +303,6 @@ std::vector<std::string> Dlrm::keys_without_effect() const {
           "/embeddings/memory_limit_gib"};
 }
 
-runner::StepCost Dlrm::step_cost() const {
-  std::int64_t macs = 0;
-  for (const nn::Operation& operation : network_.operations()) {
-    macs += network_.training_macs(operation);
-  }
-  return {slice().count, 2 * macs * slice().count,
-          network_.parameter_count() * static_cast<std::int64_t>(sizeof(float))};
-}
-
 }  // namespace
 
 std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
@@ -333,38 +313,26 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
 runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::PlannedRank& place) {
   const Config config = parse_config(run.reader);
   const parallel::DataParallelConfig dense = dense_config(config);
-  const parallel::BatchSplit split = parallel::split_batch(dense, place.ranks);
-  omp_set_num_threads(place.threads);
-  nn::ExecutorOptions options = parallel::executor_options(dense, split, place.rank);
-  options.plan_only = true;
-  nn::Device device;
-  const nn::Executor executor(build_network(config.model), options, device, nullptr);
-  const std::map<std::string, std::int64_t> bytes = executor.memory_bytes();
-  const nn::Executor::MemoryPeak peak = executor.memory_peak();
   const auto optimizer =
       nn::make_optimizer(run.reader.object("optimizer", "how gradients change the dense layers"));
+  runner::MemoryNeeds needs =
+      parallel::memory_needs(build_network(config.model), dense, place, *optimizer);
   const parallel::TablePlacement placement = parallel::place(config.embeddings, place.ranks);
   const auto shards = parallel::shards_of(config.embeddings, placement, place.rank);
+  const auto replicated = parallel::replicated_tables(config.embeddings, placement);
   std::int64_t columns = 0;
   for (const nn::TableOptions& shard : shards) columns += shard.columns;
-  const std::int64_t exchanged = place.ranks > 1 ? 2 * config.global_batch_size * columns *
-                                                       bytes_of(dense.arithmetic.precision)
-                                                 : 0;
-  const auto copies = bytes.find("weights in other layouts");
-  return {{{"activations and scratch", bytes.at("activations and scratch")},
-           {"gradients", bytes.at("gradients")},
-           {"embedding tables",
-            parallel::table_bytes(config.embeddings, shards) +
-                parallel::table_bytes(config.embeddings,
-                                      parallel::replicated_tables(config.embeddings, placement))},
-           {"embeddings of all ranks' samples", exchanged},
-           {"input batches", (config.data.prefetch_batches + 1) * options.batch *
-                                 config.data.format.record_bytes() * 2}},
-          {{"weights", bytes.at("weights")},
-           {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},
-           {"optimizer state", optimizer->buffers() * bytes.at("weights")}},
-          peak.at,
-          peak.bytes};
+  const std::int64_t exchanged =
+      2 * config.global_batch_size * columns * bytes_of(dense.arithmetic.precision);
+  const std::int64_t samples =
+      parallel::split_batch(dense, place.ranks).slices[static_cast<std::size_t>(place.rank)].count;
+  needs.rank["embedding tables"] = parallel::table_bytes(config.embeddings, shards) +
+                                   parallel::table_bytes(config.embeddings, replicated);
+  needs.rank["embeddings of all ranks' samples"] = place.ranks > 1 ? exchanged : 0;
+  // As read, and decoded, which takes as much.
+  needs.rank["input batches"] =
+      2 * (config.data.prefetch_batches + 1) * samples * config.data.format.record_bytes();
+  return needs;
 }
 
 }  // namespace dlrm

@@ -3,6 +3,7 @@
 #include "workloads/parallel/hybrid_parallel.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "runner/base/error.h"

@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "runner/base/state.h"
-#include "runner/workload.h"
 #include "workloads/nn/embedding_tables.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/embedding_exchange.h"

@@ -21,6 +21,7 @@
 #include "workloads/nn/schedule.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/gather_outputs.h"
+#include "workloads/parallel/replica.h"
 #include "workloads/resnet50/config.h"
 #include "workloads/resnet50/image_data.h"
 #include "workloads/resnet50/log_fields.h"
@@ -274,10 +275,7 @@ void ResNet50::save_weights(runner::StateWriter* writer) {
   model_->synchronize_statistics();
   if (writer == nullptr) return;
   nn::Executor& executor = model_->executor();
-  for (std::size_t i = 0; i < network_.parameters().size(); ++i) {
-    const nn::ParameterSpec& spec = network_.parameters()[i];
-    writer->write(spec.name, spec.shape, executor.parameters().read_weights(static_cast<int>(i)));
-  }
+  parallel::write_parameters(writer, executor);
   for (std::size_t i = 0; i < network_.statistics().size(); ++i) {
     const nn::StatisticsSpec& spec = network_.statistics()[i];
     const auto mean = executor.statistics().mean(static_cast<int>(i));
@@ -292,12 +290,7 @@ void ResNet50::save_weights(runner::StateWriter* writer) {
 void ResNet50::load_weights(const runner::StateReader& reader) {
   nn::Executor& executor = model_->executor();
   std::set<std::string> known;
-  for (std::size_t i = 0; i < network_.parameters().size(); ++i) {
-    const nn::ParameterSpec& spec = network_.parameters()[i];
-    executor.parameters().write_weights(static_cast<int>(i), reader.read(spec.name, spec.shape));
-    known.insert(spec.name);
-  }
-  executor.parameters().publish();
+  parallel::read_parameters(reader, executor, known);
   for (std::size_t i = 0; i < network_.statistics().size(); ++i) {
     const nn::StatisticsSpec& spec = network_.statistics()[i];
     executor.statistics().set(static_cast<int>(i),
@@ -307,11 +300,7 @@ void ResNet50::load_weights(const runner::StateReader& reader) {
     for (const char* member : {".running_mean", ".running_var", ".num_batches_tracked"})
       known.insert(spec.name + member);
   }
-  for (const std::string& name : reader.names()) {
-    if (known.count(name) == 0 && !name.starts_with(base::kResumeGroup)) {
-      throw base::DataError(fmt::format("weights: {}: this model has no such array", name));
-    }
-  }
+  parallel::refuse_unknown(reader, known);
 }
 
 void ResNet50::restore(const base::StateSource& source, std::int64_t steps_done) {
@@ -327,14 +316,8 @@ std::vector<std::string> ResNet50::keys_without_effect() const {
 }
 
 runner::StepCost ResNet50::step_cost() const {
-  const std::int64_t samples =
-      split_.slices[static_cast<std::size_t>(around_.world.rank())].count * split_.accumulation;
-  std::int64_t macs = 0;
-  for (const nn::Operation& operation : network_.operations()) {
-    macs += network_.training_macs(operation);
-  }
-  return {samples, 2 * macs * samples,
-          network_.parameter_count() * static_cast<std::int64_t>(sizeof(float))};
+  const auto rank = static_cast<std::size_t>(around_.world.rank());
+  return parallel::step_cost(network_, split_.slices[rank].count * split_.accumulation);
 }
 
 }  // namespace
@@ -347,30 +330,18 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
 runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::PlannedRank& place) {
   const Config config = parse_config(run.reader);
   const parallel::DataParallelConfig training = data_parallel_config(config);
-  const parallel::BatchSplit split = parallel::split_batch(training, place.ranks);
-  omp_set_num_threads(place.threads);
-  nn::ExecutorOptions options = parallel::executor_options(training, split, place.rank);
-  options.plan_only = true;
-  nn::Device device;
   const nn::Network network = build_network(config.model);
-  const nn::Executor executor(network, options, device, nullptr);
-  const std::map<std::string, std::int64_t> bytes = executor.memory_bytes();
-  const nn::Executor::MemoryPeak peak = executor.memory_peak();
-  // Batches ahead, and the one that is being read.
-  const std::int64_t samples = (config.data.prefetch_batches + 1) * options.batch;
-  const auto sample_bytes = network.shape(0).size() * static_cast<std::int64_t>(sizeof(float));
   const auto optimizer =
       nn::make_optimizer(run.reader.object("optimizer", "how gradients change weights"));
-  const std::int64_t weights = bytes.at("weights");
-  const auto copies = bytes.find("weights in other layouts");
-  return {{{"activations and scratch", bytes.at("activations and scratch")},
-           {"gradients", bytes.at("gradients")},
-           {"input batches", samples * sample_bytes}},
-          {{"weights", weights},
-           {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},
-           {"optimizer state", optimizer->buffers() * weights}},
-          peak.at,
-          peak.bytes};
+  runner::MemoryNeeds needs = parallel::memory_needs(network, training, place, *optimizer);
+  // Batches ahead, and the one that is being read.
+  const std::int64_t samples =
+      (config.data.prefetch_batches + 1) * parallel::split_batch(training, place.ranks)
+                                               .slices[static_cast<std::size_t>(place.rank)]
+                                               .count;
+  needs.rank["input batches"] =
+      samples * network.shape(0).size() * static_cast<std::int64_t>(sizeof(float));
+  return needs;
 }
 
 }  // namespace resnet50

@@ -1,0 +1,73 @@
+// Weights, costs and memory of a replica.
+// Hides a plan without memory.
+#include "workloads/parallel/replica.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <map>
+
+#include "runner/base/error.h"
+#include "runner/base/state.h"
+
+namespace parallel {
+
+void write_parameters(runner::StateWriter* writer, const nn::Executor& executor) {
+  if (writer == nullptr) return;
+  const auto& specs = executor.network().parameters();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    writer->write(specs[i].name, specs[i].shape,
+                  executor.parameters().read_weights(static_cast<int>(i)));
+  }
+}
+
+void read_parameters(const runner::StateReader& reader, nn::Executor& executor,
+                     std::set<std::string>& known) {
+  const auto& specs = executor.network().parameters();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    executor.parameters().write_weights(static_cast<int>(i),
+                                        reader.read(specs[i].name, specs[i].shape));
+    known.insert(specs[i].name);
+  }
+  executor.parameters().publish();
+}
+
+void refuse_unknown(const runner::StateReader& reader, const std::set<std::string>& known) {
+  for (const std::string& name : reader.names()) {
+    if (known.count(name) == 0 && !name.starts_with(base::kResumeGroup)) {
+      throw base::DataError(fmt::format("weights: {}: this model has no such array", name));
+    }
+  }
+}
+
+runner::StepCost step_cost(const nn::Network& network, std::int64_t samples) {
+  std::int64_t macs = 0;
+  for (const nn::Operation& operation : network.operations()) {
+    macs += network.training_macs(operation);
+  }
+  return {samples, 2 * macs * samples,
+          network.parameter_count() * static_cast<std::int64_t>(sizeof(float))};
+}
+
+runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelConfig& training,
+                                 const runner::PlannedRank& place, const nn::Optimizer& optimizer) {
+  omp_set_num_threads(place.threads);
+  nn::ExecutorOptions options =
+      executor_options(training, split_batch(training, place.ranks), place.rank);
+  options.plan_only = true;
+  nn::Device device;
+  const nn::Executor executor(network, options, device, nullptr);
+  const std::map<std::string, std::int64_t> bytes = executor.memory_bytes();
+  const nn::Executor::MemoryPeak peak = executor.memory_peak();
+  const std::int64_t weights = bytes.at("weights");
+  const auto copies = bytes.find("weights in other layouts");
+  return {{{"activations and scratch", bytes.at("activations and scratch")},
+           {"gradients", bytes.at("gradients")}},
+          {{"weights", weights},
+           {"weights in other layouts", copies == bytes.end() ? 0 : copies->second},
+           {"optimizer state", optimizer.buffers() * weights}},
+          peak.at,
+          peak.bytes};
+}
+
+}  // namespace parallel
