@@ -93,13 +93,13 @@ def require_pytorch():
     return torch, torchvision
 
 
-def bench(options):
+def run_bench(program, workload, **settings):
     """What `trainmark bench` measures; ends the script with its message and exit code when it fails."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "bench.json"
-        command = [os.path.abspath(options.program), "bench", "resnet50", "--warmup", WARMUP, "--json", path]
-        for name in ("precision", "batch", "image_size", "classes", "threads", "steps"):
-            command += ["--" + name.replace("_", "-"), getattr(options, name)]
+        command = [os.path.abspath(program), "bench", workload, "--warmup", WARMUP, "--json", path]
+        for name, value in settings.items():
+            command += ["--" + name.replace("_", "-"), value]
         environment = dict(os.environ)
         if os.getuid() == 0:
             environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -111,7 +111,26 @@ def bench(options):
         return json.loads(path.read_text())
 
 
-class Training:
+def bench(options):
+    names = ("precision", "batch", "image_size", "classes", "threads", "steps")
+    return run_bench(options.program, "resnet50", **{name: getattr(options, name) for name in names})
+
+
+class TimedSteps:
+    """What has step() and is timed by it."""
+
+    def timed_step(self):
+        """Seconds of a step."""
+        began = time.perf_counter()
+        self.step()
+        return time.perf_counter() - began
+
+    def warm_up(self):
+        for _ in range(WARMUP):
+            self.step()
+
+
+class Training(TimedSteps):
     """PyTorch's training of resnet50 in one memory format."""
 
     def __init__(self, torch, torchvision, options, memory_format):
@@ -135,28 +154,17 @@ class Training:
         self.criterion(outputs.float(), self.labels).backward()
         self.optimizer.step()
 
-    def timed_step(self):
-        """Seconds of a step."""
-        began = time.perf_counter()
-        self.step()
-        return time.perf_counter() - began
-
-    def warm_up(self):
-        for _ in range(WARMUP):
-            self.step()
-
 
 def samples_per_s(batch, seconds):
     """By the median of these steps."""
     return batch / statistics.median(seconds)
 
 
-def fastest_training(torch, torchvision, options):
-    """PyTorch in the memory format that suits it best; that format's name; samples/s by format."""
-    trainings = {name: Training(torch, torchvision, options, name) for name in FORMATS}
+def fastest(torch, trainings, options):
+    """Which of the trainings, that go by their names, is; samples/s by name."""
     for training in trainings.values():
         training.warm_up()
-    seconds = {name: [] for name in FORMATS}
+    seconds = {name: [] for name in trainings}
     for _ in range(options.steps):  # in turns here, too
         for name, training in trainings.items():
             seconds[name].append(training.timed_step())
@@ -164,10 +172,10 @@ def fastest_training(torch, torchvision, options):
     best = max(speeds, key=speeds.get)
     print(f"PyTorch {torch.__version__}: " + ", ".join(f"{name} {speed:.4g}" for name, speed in speeds.items()) +
           f" samples/s; {best} is used", flush=True)
-    return trainings[best], best, speeds
+    return best, speeds
 
 
-def measure_pairs(options, training):
+def measure_pairs(options, bench, training):
     """trainmark's results and PyTorch's samples/s, taken in turns."""
     ours, theirs = [], []
     for pair in range(1, options.pairs + 1):
@@ -224,13 +232,13 @@ def side(speeds):
     return {"samples_per_s": speeds, "median_samples_per_s": statistics.median(speeds)}
 
 
-def summarize(options, ours, theirs):
+def summarize(what, settings, ours, theirs):
     """All that was measured, as --output holds it; what PyTorch was is added by the caller."""
     speeds, limits = [result["samples_per_s"] for result in ours], [result["fraction_of_limit"] for result in ours]
     ratios = [a / b for a, b in zip(speeds, theirs)]
     provenance = ours[-1]["provenance"]
-    return {"what": "training of resnet50 by trainmark beside PyTorch, samples/s by the median step of a measurement",
-            "settings": {name: getattr(options, name) for name in SETTINGS} | {"warmup": WARMUP},
+    return {"what": f"training of {what} by trainmark beside PyTorch, samples/s by the median step of a measurement",
+            "settings": settings | {"warmup": WARMUP},
             "trainmark": side(speeds) | {"fraction_of_limit": limits,
                                          "median_fraction_of_limit": statistics.median(limits),
                                          "build": provenance["build"], "libraries": provenance["libraries"]},
@@ -262,8 +270,10 @@ def main():
     bench(argparse.Namespace(**vars(options) | TINY))
     if options.memory:
         return write_report(options, measure_memory(torch, torchvision, options))
-    training, memory_format, by_format = fastest_training(torch, torchvision, options)
-    report = summarize(options, *measure_pairs(options, training))
+    trainings = {name: Training(torch, torchvision, options, name) for name in FORMATS}
+    memory_format, by_format = fastest(torch, trainings, options)
+    settings = {name: getattr(options, name) for name in SETTINGS}
+    report = summarize("resnet50", settings, *measure_pairs(options, bench, trainings[memory_format]))
     report["pytorch"] |= {"torch": torch.__version__, "torchvision": torchvision.__version__,
                           "memory_format": memory_format, "samples_per_s_by_format": by_format}
     show(report)
