@@ -74,7 +74,8 @@ class HybridParallel final : private nn::PassListener {
 
   /// Collective. All that a resume needs, each table on the ranks that have it.
   std::vector<base::StateArray> state(nn::Optimizer& optimizer);
-  /// Collective. Goes on from there, on any number of ranks.
+  /// Collective. Goes on from there, on any number of ranks. Throws DataError on every rank when
+  /// tables are of another shape.
   void restore(const base::StateSource& source, nn::Optimizer& optimizer);
   /// Bytes of state() on all ranks together, the dense layers' apart.
   static std::int64_t state_bytes(const EmbeddingConfig& config);

@@ -1,6 +1,7 @@
 // The state of embedding tables that lie on several ranks: as arrays of a checkpoint, and whole.
 // Hides that a table that is cut is kept by columns, so that each rank has rows of the array.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -106,6 +107,17 @@ StateArray cut_array(const Part& part, std::int64_t rows) {
           part.first_column,
           part.columns,
           bytes};
+}
+
+/// Rows are read by those that have the table, but what is wrong with it is found by all ranks.
+void require_table(const base::StateSource& source, const TableSpec& spec, bool by_columns) {
+  std::vector<std::int64_t> expected = {spec.rows, spec.width};
+  if (by_columns) std::swap(expected[0], expected[1]);
+  const std::string name = by_columns ? array_name("columns", spec.name) : spec.name;
+  const std::vector<std::int64_t> found = source.shape(name);
+  if (found == expected) return;
+  throw base::DataError(fmt::format("{}: is of shape [{}], expected [{}]", name,
+                                    fmt::join(found, ", "), fmt::join(expected, ", ")));
 }
 
 /// This rank's columns out of an array that has whole rows.
@@ -216,13 +228,17 @@ std::int64_t HybridParallel::state_bytes(const EmbeddingConfig& config) {
     whole.back().rows = spec.rows;
     whole.back().columns = spec.width;
   }
-  return table_bytes(config, whole);
+  const auto flags = static_cast<std::int64_t>(config.tables.size() * sizeof(std::int64_t));
+  return table_bytes(config, whole) + flags;
 }
 
 void HybridParallel::restore(const base::StateSource& source, nn::Optimizer& optimizer) {
   dense_.restore(source, optimizer);
   const auto by_columns = base::read_array<std::int64_t>(
       source, kByColumns, {static_cast<std::int64_t>(config_.tables.size())});
+  for (std::size_t i = 0; i < config_.tables.size(); ++i) {
+    require_table(source, config_.tables[i], by_columns[i] != 0);
+  }
   for (std::size_t i = 0; i < config_.tables.size(); ++i) {
     EmbeddingTable* const mine = part_of(i);
     if (mine == nullptr) continue;
