@@ -282,11 +282,8 @@ void Dlrm::load_weights(const runner::StateReader& reader) {
   std::set<std::string> known;
   parallel::read_parameters(reader, model_->executor(), known);
   for (std::size_t i = 0; i < config_.embeddings.tables.size(); ++i) {
-    const parallel::TableSpec& spec = config_.embeddings.tables[i];
-    if (model_->has_part_of(i)) {
-      model_->write_table(i, reader.read(spec.name, {spec.rows, spec.width}));
-    }
-    known.insert(spec.name);
+    model_->load_table(i, reader);
+    known.insert(config_.embeddings.tables[i].name);
   }
   parallel::refuse_unknown(reader, known);
 }

@@ -85,6 +85,8 @@ class HybridParallel final : private nn::PassListener {
   bool has_part_of(std::size_t table) const;
   /// Takes this rank's part of a whole table.
   void write_table(std::size_t table, std::span<const float> rows);
+  /// Takes it from a file of weights, or from a checkpoint, which may have the table by columns.
+  void load_table(std::size_t table, const runner::StateReader& reader);
 
  private:
   void input_needed(nn::ValueId value) override;

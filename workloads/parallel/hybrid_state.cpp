@@ -297,4 +297,23 @@ void HybridParallel::write_table(std::size_t table, std::span<const float> rows)
   });
 }
 
+void HybridParallel::load_table(std::size_t table, const runner::StateReader& reader) {
+  if (!has_part_of(table)) return;
+  const TableSpec& spec = config_.tables.at(table);
+  const std::string by_columns = array_name("columns", spec.name);
+  if (reader.has(spec.name) || !reader.has(by_columns)) {
+    write_table(table, reader.read(spec.name, {spec.rows, spec.width}));
+    return;
+  }
+  const std::vector<float> turned = reader.read(by_columns, {spec.width, spec.rows});
+  std::vector<float> rows(turned.size());
+  for (std::int64_t row = 0; row < spec.rows; ++row) {
+    for (std::int64_t c = 0; c < spec.width; ++c) {
+      rows[static_cast<std::size_t>(row * spec.width + c)] =
+          turned[static_cast<std::size_t>(c * spec.rows + row)];
+    }
+  }
+  write_table(table, rows);
+}
+
 }  // namespace parallel

@@ -1,0 +1,230 @@
+// The benchmark on real click files: any number of ranks does what one rank does.
+#include "workloads/dlrm/workload.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "runner/base/error.h"
+#include "runner/base/thrown_message.h"
+#include "staging/dataset/criteo.h"
+#include "workloads/dlrm/trial.h"
+#include "workloads/ordered_sink.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using dlrm::config_of;
+using dlrm::kBatch;
+using dlrm::kTestSamples;
+using dlrm::MemoryState;
+using dlrm::SharedClicks;
+using dlrm::Trial;
+using nlohmann::json;
+using testing::HasSubstr;
+
+/// ||a - b|| / ||b - start|| over all arrays.
+double update_error(MemoryState& start, MemoryState& a, MemoryState& b) {
+  double distance = 0.0, norm = 0.0;
+  for (const auto& [name, values] : b.arrays()) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto goal = static_cast<double>(values[i]);
+      norm += std::pow(goal - static_cast<double>(start.arrays().at(name).at(i)), 2);
+      distance += std::pow(static_cast<double>(a.arrays().at(name).at(i)) - goal, 2);
+    }
+  }
+  return norm > 0.0 ? std::sqrt(distance / norm) : std::numeric_limits<double>::infinity();
+}
+
+class DlrmWorkload : public testing::Test {
+ protected:
+  /// The blocks of the training file as steps, in its order: the fifth is short.
+  json in_order(const std::string& staging = "none") const {
+    json config = config_of(clicks_, staging);
+    config["dataset"]["shuffle"] = "none";
+    return config;
+  }
+  const runner::Communicator world_ = runner::Communicator::world();
+  const runner::Communicator alone_ = world_.split(-1, 0);
+  const SharedClicks clicks_{world_};
+};
+
+TEST_F(DlrmWorkload, DoesTheMathematicsOfOneRank) {
+  Trial many(world_, in_order("node")), one(alone_, in_order());
+  EXPECT_EQ(many.workload().info().train_samples, 300);
+  EXPECT_EQ(many.workload().info().eval_samples, kTestSamples);
+  EXPECT_EQ(many.workload().info().steps_per_epoch, 5);
+  MemoryState start = one.weights();
+  EXPECT_NEAR(many.workload().evaluate(nullptr), one.workload().evaluate(nullptr), 1e-12);
+  for (int step = 1; step <= 6; ++step) {
+    const runner::TrainResult of_many = many.workload().train(1), of_one = one.workload().train(1);
+    EXPECT_EQ(of_many.samples, step == 5 ? 300 % kBatch : kBatch) << "step " << step;
+    EXPECT_EQ(of_one.samples, of_many.samples);
+    EXPECT_NEAR(of_many.mean_loss, of_one.mean_loss, 1e-6 * of_one.mean_loss) << "step " << step;
+  }
+  EXPECT_NEAR(many.workload().evaluate(nullptr), one.workload().evaluate(nullptr), 1e-12);
+  MemoryState weights_many = many.weights(), weights_one = one.weights();
+  if (world_.rank() == 0) {
+    EXPECT_LT(update_error(start, weights_many, weights_one), 1e-5);
+  }
+  const auto hash = static_cast<std::int64_t>(many.workload().replica_hash() >> 1U);
+  EXPECT_EQ(world_.allreduce_min(hash), world_.allreduce_max(hash));
+  many.workload().clean_up();
+  EXPECT_TRUE(!fs::exists(clicks_.path() + "/staged") || fs::is_empty(clicks_.path() + "/staged"));
+}
+
+/// 44 samples are a step of the mean over 44, in a batch of 64 as in one of 44.
+TEST_F(DlrmWorkload, TakesTheMeanOfAShortBatchOverItsOwnSamples) {
+  const SharedClicks few(world_, 44);
+  json fitting = config_of(few, "none");
+  fitting["training"]["global_batch_size"] = 44;
+  Trial shorter(world_, config_of(few, "none")), exact(world_, fitting);
+  EXPECT_EQ(shorter.workload().info().steps_per_epoch, 1);
+  MemoryState start = exact.weights();
+  const runner::TrainResult of_short = shorter.workload().train(1),
+                            of_exact = exact.workload().train(1);
+  EXPECT_EQ(of_short.samples, 44);
+  EXPECT_NEAR(of_short.mean_loss, of_exact.mean_loss, 1e-6 * of_exact.mean_loss);
+  MemoryState weights_short = shorter.weights(), weights_exact = exact.weights();
+  if (world_.rank() != 0) return;
+  EXPECT_LT(update_error(start, weights_short, weights_exact), 1e-5);
+}
+
+double plain_auc(const runner::OrderedSink& sink) {
+  double wins = 0.0, pairs = 0.0;
+  for (std::size_t i = 0; i < sink.labels.size(); ++i) {
+    for (std::size_t j = 0; j < sink.labels.size(); ++j) {
+      if (sink.labels[i] != 1 || sink.labels[j] != 0) continue;
+      pairs += 1.0;
+      wins += sink.outputs[i] > sink.outputs[j]    ? 1.0
+              : sink.outputs[i] == sink.outputs[j] ? 0.5
+                                                   : 0.0;
+    }
+  }
+  return wins / pairs;
+}
+
+/// Parts of 101 samples are uneven, and so are the ranks' shares of a batch of 13.
+TEST_F(DlrmWorkload, EvaluatesEverySampleOnceAndTellsOutputsInTheOrderOfTheFile) {
+  for (const std::int64_t batch : {13, 64, 1000}) {
+    json config = in_order();
+    config["training"]["global_batch_size"] = batch;
+    Trial trial(world_, config), one(alone_, config);
+    trial.workload().train(1);
+    one.workload().train(1);
+    const std::int64_t before = trial.count(telemetry::Counter::kEvalSamples);
+    runner::OrderedSink sink, sink_of_one;
+    const double area = trial.workload().evaluate(world_.rank() == 0 ? &sink : nullptr);
+    std::int64_t samples = trial.count(telemetry::Counter::kEvalSamples) - before;
+    world_.allreduce_sum(std::span<std::int64_t>(&samples, 1));
+    EXPECT_EQ(samples, kTestSamples);
+    EXPECT_NEAR(one.workload().evaluate(&sink_of_one), area, 1e-12);
+    if (world_.rank() != 0) continue;
+    ASSERT_EQ(sink.labels.size(), static_cast<std::size_t>(kTestSamples));
+    const dataset::ClickFile file(clicks_.path() + "/data/test.bin", {5, 5});
+    std::vector<std::int32_t> record(11);
+    for (std::int64_t i = 0; i < kTestSamples; ++i) {
+      file.read(i, 1, record);
+      EXPECT_EQ(sink.labels[static_cast<std::size_t>(i)], record[0]) << i;
+    }
+    for (std::size_t i = 0; i < sink.outputs.size(); ++i) {
+      EXPECT_NEAR(sink.outputs[i], sink_of_one.outputs[i], 1e-5F) << i;
+    }
+    EXPECT_NEAR(area, plain_auc(sink), 1e-12) << "batch " << batch;
+  }
+}
+
+TEST_F(DlrmWorkload, GivesTheSameBitsAgain) {
+  std::optional<MemoryState> weights;
+  for (int i = 0; i < 2; ++i) {
+    Trial trial(world_, config_of(clicks_, "none"));
+    trial.workload().train(7);
+    MemoryState now = trial.weights();
+    if (weights) {
+      EXPECT_EQ(now.arrays(), weights->arrays());
+    }
+    weights = std::move(now);
+  }
+}
+
+/// Everywhere, as from a file.
+MemoryState on_every_rank(const runner::Communicator& world, const MemoryState& state) {
+  MemoryState all;
+  std::string names;
+  for (const std::string& name : state.names()) names += name + "\n";
+  std::istringstream list(world.broadcast(names, 0));
+  for (std::string name; std::getline(list, name);) {
+    const bool is_mine = world.rank() == 0;
+    std::vector<std::int64_t> shape = is_mine ? state.shape(name) : std::vector<std::int64_t>(2);
+    std::int64_t extents = static_cast<std::int64_t>(shape.size());
+    world.broadcast(std::as_writable_bytes(std::span(&extents, 1)), 0);
+    shape.resize(static_cast<std::size_t>(extents));
+    world.broadcast(std::as_writable_bytes(std::span(shape)), 0);
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    std::vector<float> values =
+        is_mine ? state.read(name, shape) : std::vector<float>(static_cast<std::size_t>(count));
+    world.broadcast(std::as_writable_bytes(std::span(values)), 0);
+    all.write(name, shape, values);
+  }
+  return all;
+}
+
+TEST_F(DlrmWorkload, LoadsWhatItSaved) {
+  Trial trained(world_, config_of(clicks_, "none"));
+  trained.workload().train(2);
+  MemoryState saved = trained.weights();
+  const MemoryState state = on_every_rank(world_, saved);
+  json config = config_of(clicks_, "none");
+  config["seed"] = 12;
+  config["embeddings"] = {{"replicate_up_to_rows", 10}};
+  Trial loaded(world_, config);
+  world_.barrier();  // the ranks of a node have one copy of the weights
+  loaded.workload().load_weights(state);
+  EXPECT_EQ(loaded.weights().arrays(), saved.arrays());
+  EXPECT_EQ(loaded.workload().evaluate(nullptr), trained.workload().evaluate(nullptr));
+}
+
+TEST_F(DlrmWorkload, RefusesWeightsOfAnotherModel) {
+  Trial trial(world_, config_of(clicks_, "none"));
+  MemoryState saved = trial.weights();
+  MemoryState state = on_every_rank(world_, saved);
+  state.write("emb_l.9.weight", {1}, std::vector<float>{1.0F});
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { trial.workload().load_weights(state); }),
+              HasSubstr("emb_l.9.weight: this model has no such array"));
+  state.arrays().erase("emb_l.9.weight");
+  state.write("top_l.0.weight", {1}, std::vector<float>{1.0F});
+  EXPECT_THROW(trial.workload().load_weights(state), base::DataError);
+}
+
+TEST_F(DlrmWorkload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
+  json config = config_of(SharedClicks(world_), "none");  // gone already
+  config["dataset"]["train_samples"] = 300;
+  config["dataset"]["test_samples"] = kTestSamples;
+  const base::ObjectReader reader(config, "test.json");
+  const base::SystemClock clock;
+  telemetry::Telemetry telemetry(clock);
+  const runner::Topology topology = runner::discover_topology(world_);
+  const auto workload = dlrm::make_workload(runner::parse_run_config(reader, "test.json"),
+                                            {world_, topology, telemetry, 1});
+  workload->open_data();
+  workload->initialize();
+  EXPECT_EQ(workload->info().train_samples, 300);
+  EXPECT_EQ(workload->info().steps_per_epoch, 5);
+  EXPECT_THROW(workload->stage(), base::Error);
+}
+
+TEST_F(DlrmWorkload, CleansUpInTheMiddleOfARun) {
+  json config = config_of(clicks_, "node");
+  config["epochs"] = 50;  // the reader has far to go
+  config["dataset"]["test"] = config["dataset"]["train"];
+  Trial trial(world_, config);
+  trial.workload().train(1);
+  trial.workload().clean_up();
+  EXPECT_TRUE(fs::is_empty(clicks_.path() + "/staged"));
+}
+
+}  // namespace
