@@ -70,6 +70,14 @@ parallel::EmbeddingConfig parse_embeddings(const base::ObjectReader& in, const M
   return config;
 }
 
+/// Of each table as a whole: what fits a rank is known when the number of ranks is.
+void check_tables(parallel::EmbeddingConfig config) {
+  config.memory_limit_bytes = 0;
+  for (const nn::TableOptions& table : parallel::shards_of(config, parallel::place(config, 1), 0)) {
+    nn::check_options(table);
+  }
+}
+
 }  // namespace
 
 Config parse_config(const base::ObjectReader& root) {
@@ -91,10 +99,7 @@ Config parse_config(const base::ObjectReader& root) {
   config.data.global_batch = config.global_batch_size;
   config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
                                               base::at_least(1));
-  for (const nn::TableOptions& table :
-       parallel::shards_of(config.embeddings, parallel::place(config.embeddings, 1), 0)) {
-    nn::check_options(table);
-  }
+  check_tables(config.embeddings);
   return config;
 }
 

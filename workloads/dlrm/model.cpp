@@ -60,10 +60,11 @@ ModelConfig parse_model(const base::ObjectReader& in) {
   model.bottom =
       widths("bottom", model.bottom, "outputs of the layers that dense features go through");
   model.top = widths("top", model.top, "outputs of the layers behind the interaction");
-  model.tables = parse_tables(in.optional<std::string>(
-      "tables", "criteo",
-      "rows of the embedding tables: criteo (the benchmark's), capped:N (those cut to N rows), "
-      "small, or a list as 1000,20,3"));
+  model.tables = parse_tables(
+      in.optional<std::string>("tables", "criteo",
+                               "rows of the embedding tables: criteo (the benchmark's), capped:N "
+                               "(those cut to N rows), small, or a list as 1000,20,3"),
+      in.where("tables"));
   if (model.bottom.back() != model.embedding_width) {
     throw base::ConfigError(
         fmt::format("{}: the last layer must have the {} outputs of an embedding, got {}",

@@ -28,25 +28,26 @@ const Sizes& small() {
   return sizes;
 }
 
-std::int64_t parse_number(std::string_view text, const std::string& whole) {
+std::int64_t parse_number(std::string_view text, const std::string& whole,
+                          const std::string& where) {
   std::int64_t value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < 1) {
     throw base::ConfigError(fmt::format(
-        "generate: --tables: expected criteo, small, capped:ROWS, or sizes such as 3,5,2; got '{}'",
-        whole));
+        "{}: expected criteo, small, capped:ROWS, or sizes such as 3,5,2; got '{}'", where, whole));
   }
   return value;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> parse_tables(const std::string& text) {
+std::vector<std::int64_t> parse_tables(const std::string& text, const std::string& where) {
   constexpr std::string_view kCapped = "capped:";
   if (text == "criteo") return criteo();
   if (text == "small") return small();
   if (text.starts_with(kCapped)) {
-    const std::int64_t cap = parse_number(std::string_view(text).substr(kCapped.size()), text);
+    const std::int64_t cap =
+        parse_number(std::string_view(text).substr(kCapped.size()), text, where);
     Sizes sizes = criteo();
     for (std::int64_t& size : sizes) size = std::min(size, cap);
     return sizes;
@@ -55,7 +56,7 @@ std::vector<std::int64_t> parse_tables(const std::string& text) {
   std::string_view rest = text;
   for (;;) {
     const std::size_t comma = rest.find(',');
-    sizes.push_back(parse_number(rest.substr(0, comma), text));
+    sizes.push_back(parse_number(rest.substr(0, comma), text, where));
     if (comma == std::string_view::npos) return sizes;
     rest.remove_prefix(comma + 1);
   }

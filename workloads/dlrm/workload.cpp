@@ -128,6 +128,7 @@ Dlrm::Dlrm(const runner::RunConfig& run, const runner::Surroundings& around)
   omp_set_dynamic(0);
   omp_set_num_threads(around.threads);
   info_.name = "dlrm";
+  (void)parallel::place(config_.embeddings, around.world.size());  // refuses, on all ranks alike
   info_.benchmark = "dlrm";
   info_.global_batch_size = config_.global_batch_size;
   info_.parameters = config_.model.parameter_count();

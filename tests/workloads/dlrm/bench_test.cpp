@@ -1,0 +1,117 @@
+// What the bench tells of models that need gigabytes, at a batch of two samples.
+// Hides nothing.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "runner/base/error.h"
+#include "runner/base/system_facts.h"
+#include "runner/base/thrown_message.h"
+#include "runner/communicator.h"
+#include "runner/telemetry/telemetry.h"
+#include "workloads/dlrm/workload.h"
+
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class DlrmBench : public testing::Test {
+ protected:
+  DlrmBench() {
+    options_.batch = 2;
+    options_.steps = 2;
+    options_.warmup_steps = 1;
+    options_.limit_repetitions = 0;
+  }
+  json run() { return dlrm::run_bench(options_, {world_, topology_, telemetry_, 1}); }
+  std::string refusal() {
+    return base::thrown_message<base::ConfigError>([this] { run(); });
+  }
+  /// Of weights that know nothing yet.
+  static void expect_guess(const json& result) {
+    EXPECT_GT(result["mean_loss"], 0.3);
+    EXPECT_LT(result["mean_loss"], 1.5);
+  }
+
+  runner::BenchOptions options_;
+  runner::Communicator world_ = runner::Communicator::world();
+  runner::Topology topology_ = runner::discover_topology(world_);
+  base::SystemClock clock_;
+  telemetry::Telemetry telemetry_{clock_};
+};
+
+TEST_F(DlrmBench, RefusesWhatItDoesNotKnow) {
+  options_.config = "large";
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("--config: expected one of small, mlperf-mini"),
+                               HasSubstr("\"large\"")));
+  options_.config = "small";
+  options_.table_update = "unsorted";
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("--table-update: expected one of reference, "),
+                               HasSubstr("got unsorted")));
+  options_.table_update = "sorted";
+  options_.table_storage = "f16";
+  EXPECT_THAT(refusal(), HasSubstr("--table-storage: expected one of f32, split_bf16, got f16"));
+  options_.table_storage = "f32";
+  options_.alltoall = "ring";
+  EXPECT_THAT(refusal(), HasSubstr("--alltoall: expected one of scatter_list, scatter, alltoall"));
+  options_.alltoall = "alltoall";
+  options_.image_size = 32;
+  EXPECT_THAT(refusal(), HasSubstr("--image-size means nothing here"));
+}
+
+TEST_F(DlrmBench, TrainsTheSmallModelOfThePaper) {
+  options_.config = "small";
+  options_.limit_repetitions = 1;
+  const json result = run();
+  EXPECT_EQ(result["batch_per_rank"], 2);
+  EXPECT_EQ(result["table_storage"], "f32");
+  // 512-512-64, and 36 products of 8 tables and the features beside 64 of these.
+  const std::int64_t layers = 513 * 512 + 513 * 64 + 101 * 1024 + 2 * 1025 * 1024 + 1025;
+  EXPECT_EQ(result["parameters"], 8 * 1'000'000 * 64LL + layers);
+  EXPECT_EQ(result["memory_bytes"]["embedding tables"], 8 * 1'000'000 * 64LL * 4);
+  EXPECT_EQ(result["step_s"]["times"].size(), 2U);
+  EXPECT_GT(result["start_s"], 0.0);
+  // Ids twice, rows read, and read and written: of 50 rows of each table for each sample.
+  EXPECT_EQ(result["table_bytes"], 2 * 8 * 50 * (2 * 4 + 3 * 256) + 2 * 2 * 8 * 64 * 4);
+  EXPECT_GT(result["triad_gb_per_s"], 0.0);
+  EXPECT_DOUBLE_EQ(
+      result["fraction_of_limit"].get<double>(),
+      result["samples_per_s"].get<double>() / result["limit_samples_per_s"].get<double>());
+  for (const auto& [name, definition] : result["definitions"].items()) {
+    EXPECT_TRUE(name.starts_with("layers.") || result.contains(name)) << name;
+  }
+  expect_guess(result);
+}
+
+TEST_F(DlrmBench, TrainsTheBenchmarksModelWithSmallerTables) {
+  const json result = run();
+  EXPECT_EQ(result["config"], "mlperf-mini");
+  // Six tables hold more than a million rows.
+  const std::int64_t rows = 6 * 1'000'000LL + 403'346 + 585'935 + 39'043 + 17'289 + 7'420 + 20'263 +
+                            3 + 7'120 + 1'543 + 63 + 10 + 2'208 + 11'938 + 155 + 4 + 976 + 14 +
+                            12'972 + 108 + 36;
+  EXPECT_EQ(result["parameters"], rows * 128 + 171'392 + 2'197'505);
+  EXPECT_EQ(result["memory_bytes"]["embedding tables"], rows * 128 * 4);
+  // Forward, and twice that backward but for the first layer's gradient of data.
+  EXPECT_EQ(result["flops_per_sample"], 2 * (3 * 2'410'112 - 13 * 512));
+  EXPECT_FALSE(result.contains("limit_samples_per_s"));
+  expect_guess(result);
+}
+
+TEST_F(DlrmBench, KeepsWeightsInHalvesForBf16) {
+  if (base::usable_instruction_set() != base::InstructionSet::kAvx512Bf16) {
+    GTEST_SKIP() << "needs avx512_bf16";
+  }
+  options_.config = "small";
+  options_.precision = "bf16";
+  const json result = run();
+  EXPECT_EQ(result["table_storage"], "split_bf16");
+  EXPECT_EQ(result["memory_bytes"]["embedding tables"], 8 * 1'000'000 * 64LL * 4);
+  expect_guess(result);
+}
+
+}  // namespace

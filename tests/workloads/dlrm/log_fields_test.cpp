@@ -1,0 +1,68 @@
+// What DLRM adds to a log, against the keys that the rules ask for.
+#include "workloads/dlrm/log_fields.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "runner/base/error.h"
+#include "runner/base/object_reader.h"
+#include "workloads/nn/optimizer.h"
+#include "workloads/nn/schedule.h"
+
+namespace dlrm {
+namespace {
+
+using nlohmann::json;
+
+std::map<std::string, json> fields_of(const json& optimizer, const json& schedule) {
+  const base::ObjectReader optimizer_section(optimizer, "test.json");
+  const base::ObjectReader schedule_section(schedule, "test.json");
+  std::map<std::string, json> fields;
+  for (const auto& [key, value] :
+       optimizer_log_fields(nn::make_optimizer(optimizer_section)->hyperparameters(),
+                            nn::parse_schedule(schedule_section, 32768, 128028, 1).config())) {
+    EXPECT_TRUE(fields.emplace(key, json(value)).second) << key << " stands there twice";
+  }
+  return fields;
+}
+
+/// Of the published runs with a batch of 32,768.
+const json kMlperfSchedule = {{"name", "delayed_polynomial"}, {"learning_rate", 18.0},
+                              {"warmup_steps", 8000},         {"decay_start_step", 70000},
+                              {"decay_steps", 30000},         {"power", 2}};
+const json kSgd = {{"name", "sgd"}, {"momentum", 0}};
+
+TEST(DlrmLogFields, AreAllThatTheRulesAskFor) {
+  const auto fields = fields_of(kSgd, kMlperfSchedule);
+  EXPECT_EQ(fields, (std::map<std::string, json>{{"opt_name", "sgd"},
+                                                 {"opt_base_learning_rate", 18.0},
+                                                 {"opt_learning_rate_warmup_steps", 8000},
+                                                 {"lr_decay_start_steps", 70000},
+                                                 {"sgd_opt_base_learning_rate", 18.0},
+                                                 {"sgd_opt_learning_rate_decay_poly_power", 2},
+                                                 {"sgd_opt_learning_rate_decay_steps", 30000}}));
+  // There are readers that want whole numbers as such.
+  EXPECT_EQ(fields.at("sgd_opt_learning_rate_decay_poly_power").dump(), "2");
+}
+
+TEST(DlrmLogFields, TellAPowerThatIsNoWholeNumberAsItIs) {
+  json schedule = kMlperfSchedule;
+  schedule["power"] = 1.5;
+  EXPECT_EQ(fields_of(kSgd, schedule).at("sgd_opt_learning_rate_decay_poly_power"), 1.5);
+}
+
+TEST(DlrmLogFields, LeaveOutADecayThatIsNotThere) {
+  const auto fields = fields_of(kSgd, {{"name", "constant"}, {"learning_rate", 0.5}});
+  EXPECT_EQ(fields, (std::map<std::string, json>{{"opt_name", "sgd"},
+                                                 {"opt_base_learning_rate", 0.5},
+                                                 {"opt_learning_rate_warmup_steps", 0},
+                                                 {"sgd_opt_base_learning_rate", 0.5}}));
+}
+
+TEST(DlrmLogFields, NameTheOptimizer) {
+  EXPECT_EQ(fields_of({{"name", "adagrad"}}, kMlperfSchedule).at("opt_name"), "adagrad");
+}
+
+}  // namespace
+}  // namespace dlrm
