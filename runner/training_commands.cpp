@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "runner/agreed_error.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
@@ -152,6 +154,10 @@ ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
   if (world.rank() == 0 && !options.outputs.empty()) sink = parts.make_output_sink(options.outputs);
   world.activity().enter_phase("evaluation");
   const double quality = workload->evaluate(sink.get());
+  if (!std::isfinite(quality)) {
+    throw AgreedError(base::ExitCode::kData,
+                      options.weights + ": with these weights the quality is not finite");
+  }
   if (sink != nullptr) sink->finish();
   if (world.rank() == 0) tell_quality(quality, workload->info(), telemetry.wall_s(), options);
   // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "runner/agreed_error.h"
 #include "runner/base/error.h"
 #include "runner/base/state.h"
 #include "runner/base/system_facts.h"
@@ -95,6 +96,8 @@ class Dlrm final : public runner::Workload {
   const nn::PassSlice& slice() const {
     return split_.slices[static_cast<std::size_t>(around_.world.rank())];
   }
+  /// An area needs pairs; all ranks know the same.
+  void require_both_classes(const parallel::RocAuc& auc) const;
   void count_reads();
 
   const Config config_;
@@ -125,10 +128,10 @@ Dlrm::Dlrm(const runner::RunConfig& run, const runner::Surroundings& around)
       schedule_section_(run.reader.object("schedule", "learning rate by update")),
       optimizer_(nn::make_optimizer(
           run.reader.object("optimizer", "how gradients change the dense layers"))) {
+  (void)parallel::place(config_.embeddings, around.world.size());  // refuses, on all ranks alike
   omp_set_dynamic(0);
   omp_set_num_threads(around.threads);
   info_.name = "dlrm";
-  (void)parallel::place(config_.embeddings, around.world.size());  // refuses, on all ranks alike
   info_.benchmark = "dlrm";
   info_.global_batch_size = config_.global_batch_size;
   info_.parameters = config_.model.parameter_count();
@@ -256,7 +259,17 @@ double Dlrm::evaluate(runner::OutputSink* outputs) {
   }
   around_.telemetry.add(Counter::kEvalSamples, static_cast<std::int64_t>(scores.size()));
   count_reads();
-  return parallel::roc_auc(scores, labels, around_.world).area;
+  const parallel::RocAuc auc = parallel::roc_auc(scores, labels, around_.world);
+  if (auc.not_numbers == 0) require_both_classes(auc);
+  return auc.area;
+}
+
+void Dlrm::require_both_classes(const parallel::RocAuc& auc) const {
+  if (auc.positives > 0 && auc.negatives > 0) return;
+  throw runner::AgreedError(
+      base::ExitCode::kData,
+      fmt::format("{}: expected samples with and without a click, found {} with and {} without",
+                  config_.data.test, auc.positives, auc.negatives));
 }
 
 void Dlrm::send_outputs(runner::OutputSink* sink, std::int64_t round,

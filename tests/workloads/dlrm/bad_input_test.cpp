@@ -1,0 +1,217 @@
+// What users get wrong with click logs, each case with its message and exit code, given to the
+// program itself, on one rank and on two. Hides how a record is damaged.
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "staging/h5.h"
+#include "workloads/dlrm/click_run.h"
+#include "workloads/dlrm/model.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using outside::content;
+using outside::Ended;
+using outside::mpirun;
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int kUsage = 2, kData = 3, kTargetMissed = 6;
+
+class BadClicks : public outside::ClickRun {
+ protected:
+  /// The run with `change`, alone and on two ranks: nothing is left but the log of how it ended.
+  template <class Change>
+  void expect_everywhere(Change change, int status, const testing::Matcher<std::string>& message) {
+    for (const std::string& before : {std::string(), mpirun(2)}) {
+      SCOPED_TRACE(before.empty() ? "alone" : "on two ranks");
+      expect(run(change, before), status, message);
+      EXPECT_TRUE(processes().empty());
+      if (!fs::exists(folder_ / "results")) continue;
+      for (const auto& entry : fs::recursive_directory_iterator(folder_ / "results")) {
+        EXPECT_FALSE(entry.path().string().ends_with(".part")) << entry.path();
+        EXPECT_FALSE(entry.path().string().ends_with("weights.h5")) << entry.path();
+      }
+      // A run that had begun says how it ended.
+      EXPECT_THAT(content(result("1.txt")),
+                  AnyOf(Not(HasSubstr("\"run_start\"")), HasSubstr("\"status\": \"aborted\"")));
+      fs::remove_all(folder_ / "results");
+    }
+  }
+  void expect_everywhere(int status, const testing::Matcher<std::string>& message) {
+    expect_everywhere([](json&) {}, status, message);
+  }
+};
+
+TEST_F(BadClicks, IdBeyondItsTable) {
+  put(file("train"), 41, kFirstId + 2, 200);
+  expect_everywhere(kData, AllOf(HasSubstr("data/train.bin: record 41"), HasSubstr("200")));
+}
+
+TEST_F(BadClicks, NegativeIdInTheTestFile) {
+  put(file("test"), 20, kFirstId + 4, -1);
+  expect_everywhere(kData, AllOf(HasSubstr("data/test.bin: record 20"), HasSubstr("-1")));
+}
+
+TEST_F(BadClicks, IdsWithinTheirTablesByARange) {
+  put(file("train"), 41, kFirstId + 2, 203);
+  const Ended ended = run([](json& c) { c["dataset"]["max_ind_range"] = 3; });
+  expect(ended, kTargetMissed, HasSubstr("the target 1.5 was not reached"));
+}
+
+TEST_F(BadClicks, LabelThatIsNeitherZeroNorOne) {
+  put(file("train"), 0, 0, 2);
+  expect_everywhere(
+      kData, AllOf(HasSubstr("data/train.bin: record 0"), HasSubstr("label"), HasSubstr("2")));
+}
+
+TEST_F(BadClicks, NegativeCount) {
+  put(file("train"), 59, 1, -3);
+  expect_everywhere(kData, AllOf(HasSubstr("data/train.bin: record 59"), HasSubstr("-3")));
+}
+
+TEST_F(BadClicks, FileThatEndsWithinARecord) {
+  fs::resize_file(file("train"), fs::file_size(file("train")) - 4);
+  expect_everywhere(kData, AllOf(HasSubstr("data/train.bin: "), HasSubstr("44-byte records")));
+}
+
+TEST_F(BadClicks, RecordsOfAnotherSize) {
+  const auto more = [](json& c) { c["model"]["tables"] = "50,7,200,3,31,9"; };
+  expect_everywhere(more, kData, AllOf(HasSubstr("data/test.bin: "), HasSubstr("48-byte records")));
+}
+
+TEST_F(BadClicks, EmptyFile) {
+  fs::resize_file(file("test"), 0);
+  expect_everywhere(kData, HasSubstr("data/test.bin: "));
+}
+
+TEST_F(BadClicks, MissingFile) {
+  const auto nowhere = [](json& c) { c["dataset"]["test"] = "/nothing/test.bin"; };
+  expect_everywhere(nowhere, kData, HasSubstr("/nothing/test.bin: "));
+}
+
+TEST_F(BadClicks, FewerSamplesThanConfigured) {
+  const auto counted = [](json& c) {
+    c["dataset"]["train_samples"] = 61;
+    c["dataset"]["test_samples"] = kTestSamples;
+  };
+  expect_everywhere(
+      counted, kData,
+      HasSubstr("data/train.bin: /dataset/train_samples: expected 61 samples, found 60"));
+}
+
+TEST_F(BadClicks, FileThatLosesItsEndAfterTheStart) {
+  // Counts that are given keep files closed until they are needed.
+  const auto counted = [](json& c) {
+    c["dataset"]["train_samples"] = kTrainSamples;
+    c["dataset"]["test_samples"] = kTestSamples;
+  };
+  fs::resize_file(file("test"), fs::file_size(file("test")) - 44);
+  expect_everywhere(
+      counted, kData,
+      HasSubstr("data/test.bin: /dataset/test_samples: expected 21 samples, found 20"));
+}
+
+TEST_F(BadClicks, TestFileWithoutAClick) {
+  for (int record = 0; record < kTestSamples; ++record) put(file("test"), record, 0, 0);
+  expect_everywhere(kData, AllOf(HasSubstr("data/test.bin: expected samples with and without a "
+                                           "click, found 0 with and 21 without"),
+                                 Not(HasSubstr("rank 1: "))));
+}
+
+TEST_F(BadClicks, TableThatFitsNoRank) {
+  // 200 rows of 40 floats are 32,000 bytes, which cannot be cut finer than into 16 columns.
+  const auto little = [](json& c) { c["embeddings"]["memory_limit_gib"] = 0.00001; };  // 10,737
+  expect_everywhere(
+      little, kUsage,
+      AllOf(HasSubstr("table placement: table \"emb_l.2.weight\" [200, 40]: "),
+            HasSubstr("of 10737 bytes each"), HasSubstr(" lacks "), Not(HasSubstr("rank 1: "))));
+}
+
+TEST_F(BadClicks, MoreRanksThanSamplesOfABatch) {
+  const Ended ended = run([](json& c) { c["training"]["global_batch_size"] = 2; }, mpirun(3));
+  expect(ended, kUsage, AllOf(HasSubstr("got 2 samples for 3 ranks"), Not(HasSubstr("rank 1: "))));
+}
+
+/// Of two tables with 16 columns there is nothing for most ranks.
+TEST_F(BadClicks, MoreRanksThanColumnsIsNoFault) {
+  const auto narrow = [](json& c) {
+    c["model"]["embedding_width"] = 1;
+    c["model"]["bottom"] = {24, 1};
+  };
+  const Ended ended = run(narrow, mpirun(8));
+  expect(ended, kTargetMissed, HasSubstr("the target 1.5 was not reached"));
+  const auto losses = logged("train_loss");
+  ASSERT_EQ(run(narrow).status, kTargetMissed);
+  const auto of_one = logged("train_loss", 2);
+  ASSERT_EQ(losses.size(), 2U);
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    EXPECT_NEAR(losses[i].second, of_one.at(i).second, 1e-5);
+  }
+}
+
+TEST_F(BadClicks, RateThatDiverges) {
+  for (const std::string& before : {std::string(), mpirun(2)}) {
+    const Ended ended = run([](json& c) { c["schedule"]["learning_rate"] = 1e300; }, before);
+    expect(ended, kTargetMissed, HasSubstr("the loss is not finite at step "));
+    EXPECT_TRUE(processes().empty());
+  }
+  EXPECT_THAT(content(result("1.txt")), HasSubstr("\"status\": \"aborted\""));
+}
+
+/// A file of weights for the configuration's model with `value` in place of each.
+std::string write_weights(const json& config, const fs::path& path, float value) {
+  const base::ObjectReader reader(config["model"], "test.json");
+  const dlrm::ModelConfig model = dlrm::parse_model(reader);
+  staging::H5StateWriter writer(path.string());
+  const auto write = [&](const std::string& name, const std::vector<std::int64_t>& shape) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    writer.write(name, shape, std::vector<float>(static_cast<std::size_t>(count), value));
+  };
+  const nn::Network network = dlrm::build_network(model);
+  for (const nn::ParameterSpec& spec : network.parameters()) {
+    write(spec.name, spec.shape);
+  }
+  for (const parallel::TableSpec& spec : dlrm::table_specs(model)) {
+    write(spec.name, {spec.rows, spec.width});
+  }
+  writer.finish();
+  return path.string();
+}
+
+TEST_F(BadClicks, WeightsThatAreNotNumbers) {
+  const std::string weights =
+      write_weights(config(), folder_ / "nan.h5", std::numeric_limits<float>::quiet_NaN());
+  const std::string outputs = (folder_ / "outputs.h5").string();
+  for (const std::string& before : {std::string(), mpirun(2)}) {
+    const Ended ended = shell(before + TRAINMARK " evaluate " + saved(config()) + " --weights " +
+                              weights + " --outputs " + outputs);
+    expect(ended, kData,
+           AllOf(HasSubstr("nan.h5: with these weights the quality is not finite"),
+                 Not(HasSubstr("rank 1: "))));
+    EXPECT_FALSE(fs::exists(outputs));
+    EXPECT_FALSE(fs::exists(outputs + ".part"));
+    EXPECT_TRUE(processes().empty());
+  }
+}
+
+TEST_F(BadClicks, WeightsOfOtherTables) {
+  json other = config();
+  other["model"]["tables"] = "50,7,199,3,31";
+  const std::string weights = write_weights(other, folder_ / "other.h5", 0.5F);
+  for (const std::string& before : {std::string(), mpirun(2)}) {
+    const Ended ended =
+        shell(before + TRAINMARK " evaluate " + saved(config()) + " --weights " + weights);
+    expect(ended, kData,
+           HasSubstr("other.h5: emb_l.2.weight: expected floating point of shape [200, 40], found "
+                     "[199, 40]"));
+    EXPECT_TRUE(processes().empty());
+  }
+}
+
+}  // namespace

@@ -1,0 +1,195 @@
+// Whole runs of the program: outputs, resumed runs, what the rules say of its logs, and tables that
+// one rank has no memory for. Hides where a run's files lie.
+#include <gmock/gmock.h>
+
+#include "staging/h5.h"
+#include "workloads/dlrm/click_run.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using outside::content;
+using outside::Ended;
+using outside::mpirun;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int kUsage = 2, kSystem = 4, kNotCompliant = 5, kTargetMissed = 6;
+
+using Dlrm = outside::ClickRun;
+
+TEST_F(Dlrm, WritesOutputsInTheOrderOfTheFileOnAnyNumberOfRanks) {
+  ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
+  std::vector<std::vector<float>> outputs;
+  for (const int ranks : {1, 3}) {
+    const std::string path = (folder_ / ("outputs" + std::to_string(ranks) + ".h5")).string();
+    const Ended ended =
+        shell(mpirun(ranks) + TRAINMARK " evaluate " + saved(config()) + " --weights " +
+              result("1.weights.h5").string() + " --outputs " + path);
+    ASSERT_EQ(ended.status, 0) << ended.err;
+    EXPECT_THAT(ended.out, HasSubstr("RESULT benchmark=dlrm metric=eval_accuracy value=0."));
+    outputs.push_back(staging::H5StateReader(path).read("outputs", {kTestSamples, 1}));
+  }
+  for (std::size_t i = 0; i < outputs[0].size(); ++i) {
+    EXPECT_NEAR(outputs[0][i], outputs[1][i], 1e-5F) << "sample " << i;
+  }
+}
+
+/// Evaluated after the second and the fourth step of an epoch, saved between.
+void save_and_evaluate(json& c) {
+  c["evaluation"]["per_epoch"] = 2;
+  c["checkpoint"] = {{"every_steps", 3}, {"keep_last", 9}};
+}
+
+TEST_F(Dlrm, EndsInTheSameBitsWhenResumed) {
+  ASSERT_EQ(run(save_and_evaluate, mpirun(2)).status, kTargetMissed);
+  const auto evaluations = logged("eval_accuracy");
+  ASSERT_EQ(evaluations.size(), 4U);
+  int number = 1;
+  for (const char* name : {"checkpoint_0001_step_3.h5", "checkpoint_0002_step_6.h5"}) {
+    json object = config();
+    save_and_evaluate(object);
+    const Ended resumed = shell(mpirun(2) + TRAINMARK " run " + saved(object) + " --resume " +
+                                result("1.checkpoints/").string() + name);
+    ASSERT_EQ(resumed.status, kTargetMissed) << resumed.err;
+    EXPECT_EQ(content(result(std::to_string(++number) + ".weights.h5")),
+              content(result("1.weights.h5")));
+    const auto later = logged("eval_accuracy", number);
+    const auto last = static_cast<std::ptrdiff_t>(later.size());
+    EXPECT_EQ(later, std::vector(evaluations.end() - last, evaluations.end()));
+    EXPECT_EQ(last, number == 2 ? 3 : 1);
+  }
+}
+
+TEST_F(Dlrm, GoesOnOnAnotherNumberOfRanks) {
+  ASSERT_EQ(run(save_and_evaluate, mpirun(3)).status, kTargetMissed);
+  json object = config();
+  save_and_evaluate(object);
+  int number = 1;
+  for (const int ranks : {1, 4}) {
+    const Ended resumed = shell(mpirun(ranks) + TRAINMARK " run " + saved(object) + " --resume " +
+                                result("1.checkpoints/checkpoint_0001_step_3.h5").string());
+    ASSERT_EQ(resumed.status, kTargetMissed) << resumed.err;
+    EXPECT_THAT(resumed.err, HasSubstr("the last bits will differ"));
+    const auto expected = logged("train_loss"), found = logged("train_loss", ++number);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_NEAR(found[i].second, expected[i].second, 1e-5);
+    }
+  }
+}
+
+TEST_F(Dlrm, EvaluatesACheckpointOfTablesThatWereCut) {
+  ASSERT_EQ(run(save_and_evaluate, mpirun(3)).status, kTargetMissed);
+  const Ended ended =
+      shell(std::string(TRAINMARK) + " evaluate " + saved(config()) + " --weights " +
+            result("1.checkpoints/checkpoint_0002_step_6.h5").string() + " --json -");
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_NEAR(json::parse(ended.out)["value"], logged("eval_accuracy")[2].second, 1e-9);
+}
+
+TEST_F(Dlrm, RefusesToResumeWithOtherMathematics) {
+  ASSERT_EQ(run(save_and_evaluate).status, kTargetMissed);
+  json object = config();
+  save_and_evaluate(object);
+  object["embeddings"]["storage"] = "split_bf16";
+  const Ended refused = shell(std::string(TRAINMARK) + " run " + saved(object) + " --resume");
+  expect(refused, 3, HasSubstr("/embeddings/storage: expected \"f32\", found \"split_bf16\""));
+  object = config();
+  save_and_evaluate(object);
+  object["embeddings"] = {{"alltoall", "scatter"}, {"memory_limit_gib", 1}};
+  expect(shell(std::string(TRAINMARK) + " run " + saved(object) + " --resume"), kTargetMissed,
+         Not(HasSubstr("found")));
+}
+
+/// As the rules want it, but for a target that this model does not reach.
+void as_submitted(json& c) {
+  c["epochs"] = 1;
+  c.erase("target");
+  c["submission"] = {{"division", "closed"}, {"org", "someone"}, {"platform", "some machine"}};
+  c["evaluation"]["per_epoch"] = 20;
+  c["training"]["global_batch_size"] = 3;
+  c["model"]["bottom"] = {24, 32, 40};
+  c["model"]["top"] = {32, 32, 16, 16, 1};
+  c["schedule"] = {{"name", "delayed_polynomial"},
+                   {"learning_rate", 0.01},
+                   {"warmup_steps", 4},
+                   {"decay_start_step", 8},
+                   {"decay_steps", 8}};
+}
+
+TEST_F(Dlrm, BreaksNoRuleButThatOfTheTarget) {
+  ASSERT_EQ(run(as_submitted, mpirun(2)).status, kTargetMissed);
+  const auto evaluations = logged("eval_accuracy");
+  ASSERT_EQ(evaluations.size(), 20U);
+  EXPECT_DOUBLE_EQ(evaluations.front().first, 1.05);
+  EXPECT_EQ(evaluations.back().first, 2.0);
+  for (const char* round : {"training-1.0", "training-1.1", "training-2.0", "training-2.1"}) {
+    const Ended checked = shell(std::string(TRAINMARK) + " check --round " + round + " --json - " +
+                                result("1.txt").string());
+    EXPECT_EQ(checked.status, kNotCompliant) << checked.err;
+    std::vector<std::string> errors;
+    const json verdicts = json::parse(checked.out);
+    for (const json& finding : verdicts["files"]["result_1.txt"]["findings"]) {
+      if (finding["severity"] == "error") errors.push_back(finding["rule"]);
+    }
+    EXPECT_THAT(errors, ElementsAre("closed_dlrm/eval_accuracy/once")) << checked.out;
+  }
+}
+
+TEST_F(Dlrm, IsValidInTheOpenDivision) {
+  const auto open = [](json& c) {
+    as_submitted(c);
+    c["submission"]["division"] = "open";
+    c["target"] = {{"quality", 0.01}};
+  };
+  ASSERT_EQ(run(open).status, 0);
+  const Ended checked =
+      shell(std::string(TRAINMARK) + " check --round training-2.1 " + result("1.txt").string());
+  EXPECT_EQ(checked.status, 0) << checked.out;
+  EXPECT_THAT(checked.out, HasSubstr("1 SUCCESS, 0 FAIL\n"));
+}
+
+TEST_F(Dlrm, TrainsOnTwoRanksWhatOneHasNoRoomFor) {
+  const auto limited = [](json& c) {
+    c["embeddings"]["memory_limit_gib"] = 30000.0 / (1024.0 * 1024.0 * 1024.0);
+  };
+  // 291 rows of 40 floats are 46,560 bytes.
+  expect(run(limited), kUsage,
+         AllOf(HasSubstr("table placement: table \"emb_l."), HasSubstr(" lacks ")));
+  EXPECT_FALSE(fs::exists(result("1.txt")));
+  expect(run(limited, mpirun(2)), kTargetMissed, HasSubstr("the target 1.5 was not reached"));
+}
+
+#ifndef __SANITIZE_ADDRESS__  // which reserves more than any limit
+/// 32 tables of 32 MB, a gigabyte together, and address space for two thirds of it beside what the
+/// program itself reserves (0.6 GB).
+TEST_F(Dlrm, TrainsOnTwoRanksWhatTheMemoryOfOneRefuses) {
+  constexpr int kLargeTables = 32;
+  std::string rows = "125000";
+  for (int i = 1; i < kLargeTables; ++i) rows += ",125000";
+  const Ended made = shell(std::string(TRAINMARK) +
+                           " generate dlrm --samples 32 --test-samples 16 --validation-samples 0 "
+                           "--threads 1 --dense 5 --tables " +
+                           rows + " --output " + (folder_ / "large").string());
+  ASSERT_EQ(made.status, 0) << made.err;
+  json object = config();
+  object["dataset"] = {{"train", (folder_ / "large/train.bin").string()},
+                       {"test", (folder_ / "large/test.bin").string()}};
+  object["model"]["tables"] = rows;
+  object["model"]["embedding_width"] = 64;
+  object["model"]["bottom"] = {24, 64};
+  const std::string limited =
+      "sh -c 'ulimit -v 1200000; exec " TRAINMARK " run " + saved(object) + "'";
+  expect(shell(mpirun(1) + limited), kSystem,
+         AllOf(HasSubstr("table emb_l."), HasSubstr("125000 rows of 64 columns need 32000000"),
+               HasSubstr("memory")));
+  EXPECT_TRUE(processes().empty());
+  expect(shell(mpirun(2) + limited), kTargetMissed, HasSubstr("the target 1.5 was not reached"));
+}
+#endif
+
+}  // namespace
