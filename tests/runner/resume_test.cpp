@@ -148,6 +148,71 @@ TEST(Resume, GoesOnBehindAnEvaluationWithoutRepeatingIt) {
   EXPECT_TRUE(bench.epochs_of("eval_accuracy").empty());
 }
 
+/// Epochs of ten steps, evaluated after the third, sixth and ninth.
+class CutEpochs : public testing::TestWithParam<std::int64_t> {
+ protected:
+  static json saved_at(std::int64_t steps) {
+    return {{"evaluation", {{"per_epoch", 3}}},
+            {"checkpoint", {{"every_steps", steps}, {"keep_last", 1}}}};
+  }
+  /// Of a key's records: where they stand, and what they tell.
+  static std::vector<std::string> told(const Bench& from, const std::string& key) {
+    std::vector<std::string> all;
+    for (const json& record : from.lines.records) {
+      if (record["key"] != key) continue;
+      json metadata = record["metadata"];
+      metadata.erase("lineno");
+      all.push_back(metadata.dump() + record["value"].dump());
+    }
+    return all;
+  }
+  static std::vector<std::string> last_of(const std::vector<std::string>& all, std::size_t count) {
+    EXPECT_LE(count, all.size());
+    return {all.end() - static_cast<std::ptrdiff_t>(std::min(count, all.size())), all.end()};
+  }
+};
+
+TEST_P(CutEpochs, GoOnWithTheSameEvaluations) {
+  Bench plain(json{{"evaluation", {{"per_epoch", 3}}}}), bench(saved_at(GetParam()));
+  const RunOutcome undisturbed = plain.run();
+  ASSERT_EQ(undisturbed.evaluations.size(), 8U * 3U);
+  EXPECT_EQ(evaluations_text(bench.run()), evaluations_text(undisturbed));
+  EXPECT_EQ(bench.values, plain.values);  // saving changed nothing
+  ASSERT_THAT(bench.saved_steps(), ElementsAre(GetParam()));
+
+  const ResumePoint point = bench.open();
+  const std::int64_t steps = GetParam();
+  EXPECT_EQ(point.record.position.epoch_num, 1 + steps / 10);
+  EXPECT_EQ(point.record.position.steps_in_epoch, steps % 10);
+  // Those of whole epochs, and of this one.
+  const std::int64_t before = steps / 10 * 3 + steps % 10 / 3;
+  EXPECT_EQ(point.record.position.evaluations.size(), static_cast<std::size_t>(before));
+  const RunOutcome resumed = bench.run(&point);
+  EXPECT_EQ(bench.values, plain.values);
+  EXPECT_EQ(resumed.epochs, 8);
+  EXPECT_EQ(evaluations_text(resumed), evaluations_text(undisturbed));
+  if (bench.world.rank() != 0) return;
+  const auto later = static_cast<std::size_t>(24 - before);
+  for (const char* key : {"eval_start", "eval_stop", "eval_accuracy"}) {
+    EXPECT_EQ(told(bench, key), last_of(told(plain, key), later)) << key;
+  }
+  // Of the blocks only the one under way begins elsewhere.
+  const auto blocks = told(bench, "block_start"), all_blocks = told(plain, "block_start");
+  if (steps == 80) {
+    EXPECT_TRUE(blocks.empty());
+    return;
+  }
+  ASSERT_FALSE(blocks.empty());
+  EXPECT_EQ(last_of(blocks, blocks.size() - 1), last_of(all_blocks, blocks.size() - 1));
+  EXPECT_EQ(told(bench, "block_stop").size(), blocks.size());
+  const json first = json::parse(blocks.front().substr(0, blocks.front().rfind('}') + 1));
+  EXPECT_DOUBLE_EQ(first["first_epoch_num"], 1.0 + static_cast<double>(steps) / 10.0);
+}
+
+// In the first part of an epoch, at its end, within the second, at the last evaluation, and at the
+// end of an epoch, which is none.
+INSTANTIATE_TEST_SUITE_P(Steps, CutEpochs, testing::Values(71, 73, 74, 76, 79, 70, 80));
+
 TEST(Resume, SavesWhenOneRankAsksForItOnce) {
   Bench bench;
   bool asked = false;
