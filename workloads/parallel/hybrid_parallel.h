@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runner/base/state.h"
+#include "runner/workload.h"
 #include "workloads/nn/embedding_tables.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/embedding_exchange.h"
