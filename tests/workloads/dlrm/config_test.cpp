@@ -152,7 +152,7 @@ TEST(DlrmConfig, IsTheBenchmarksWhereNothingIsSaid) {
   EXPECT_EQ(config.data.format.record_bytes(), 160);
   EXPECT_EQ(config.data.shuffle, Shuffle::kBatches);
   EXPECT_EQ(config.arithmetic.precision, nn::Precision::kF32);
-  EXPECT_EQ(config.embeddings.update, nn::TableUpdate::kSorted);
+  EXPECT_EQ(config.embeddings.update, std::nullopt);
   EXPECT_EQ(config.embeddings.rule, nn::SparseRule::kSgd);
   EXPECT_EQ(config.embeddings.memory_limit_bytes, 0);
   EXPECT_FALSE(config.counts_known());

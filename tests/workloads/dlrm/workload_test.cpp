@@ -12,7 +12,7 @@
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/criteo.h"
 #include "workloads/dlrm/trial.h"
-#include "workloads/ordered_sink.h"
+#include "workloads/whole_sink.h"
 
 namespace {
 
@@ -93,7 +93,7 @@ TEST_F(DlrmWorkload, TakesTheMeanOfAShortBatchOverItsOwnSamples) {
   EXPECT_LT(update_error(start, weights_short, weights_exact), 1e-5);
 }
 
-double plain_auc(const runner::OrderedSink& sink) {
+double plain_auc(const runner::WholeSink& sink) {
   double wins = 0.0, pairs = 0.0;
   for (std::size_t i = 0; i < sink.labels.size(); ++i) {
     for (std::size_t j = 0; j < sink.labels.size(); ++j) {
@@ -116,7 +116,7 @@ TEST_F(DlrmWorkload, EvaluatesEverySampleOnceAndTellsOutputsInTheOrderOfTheFile)
     trial.workload().train(1);
     one.workload().train(1);
     const std::int64_t before = trial.count(telemetry::Counter::kEvalSamples);
-    runner::OrderedSink sink, sink_of_one;
+    runner::WholeSink sink, sink_of_one;
     const double area = trial.workload().evaluate(world_.rank() == 0 ? &sink : nullptr);
     std::int64_t samples = trial.count(telemetry::Counter::kEvalSamples) - before;
     world_.allreduce_sum(std::span<std::int64_t>(&samples, 1));
