@@ -85,8 +85,8 @@ def compare_steps(program, draws):
         errors = draws.errors(results.get)
         losses = [(result["losses"][0], draws.exact[seed]["losses"][0]) for seed, result in results.items()]
         loss_error = max(abs(a - b) / b for a, b in losses)
-        print(f"{draws.what}, {ranks} rank(s): {described(errors)} (PyTorch's: {described(draws.theirs)}); losses off by "
-              f"{loss_error:.1e} (bound {LOSS_BOUND:.0e})", flush=True)
+        print(f"{draws.what}, {ranks} rank(s): {described(errors)} (PyTorch's: {described(draws.theirs)}); losses off "
+              f"by {loss_error:.1e} (bound {LOSS_BOUND:.0e})", flush=True)
         passed = passed and within(errors, draws.theirs) and loss_error <= LOSS_BOUND
     return passed
 

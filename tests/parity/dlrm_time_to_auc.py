@@ -1,4 +1,4 @@
-"""Seconds to an AUC: DLRM trained by trainmark on 1 and 4 ranks, in f32 and bf16, beside PyTorch, from the same weights.
+"""Seconds to an AUC: DLRM by trainmark on 1 and 4 ranks, in f32 and bf16, beside PyTorch, all from the same weights.
 
 Hides the runs' files and PyTorch's loop. All train on the same generated clicks (400,000, a quarter of them positive,
 100,000 more to evaluate; see `trainmark generate dlrm`), in the order of the file, in batches of 256, with the same
@@ -8,7 +8,7 @@ run_start, PyTorch's with its first step, and PyTorch has all batches ready in m
 tries its ways to train for a moment, and the fastest is used: sparse or dense gradients of tables, the interaction
 through autograd or with a gradient made by hand, one thread or two.
 
-Programs take turns, seed by seed. Nothing is asserted. Run it in the project's folder; it takes ten minutes on two cores:
+Programs take turns, seed by seed. Nothing is asserted. It takes five to ten minutes on two cores:
 
     python3 tests/parity/dlrm_time_to_auc.py build/release/trainmark --output /tmp/time_to_auc.json
 
