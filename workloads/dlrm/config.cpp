@@ -110,7 +110,7 @@ void check_config(const base::ObjectReader& root) {
   // relations between keys.
   const std::int64_t samples =
       config.data.train_samples > 0 ? config.data.train_samples : kCriteoTrainSamples;
-  const std::int64_t steps = (samples + config.global_batch_size - 1) / config.global_batch_size;
+  const std::int64_t steps = 1 + (samples - 1) / config.global_batch_size;
   (void)nn::parse_schedule(root.object("schedule", "learning rate by update"),
                            config.global_batch_size, steps, config.epochs);
 }
