@@ -17,7 +17,7 @@ ClickOrder::ClickOrder(std::int64_t samples, std::int64_t global_batch, Shuffle 
                        std::uint64_t seed)
     : samples_(samples),
       global_batch_(global_batch),
-      blocks_(global_batch > 0 ? (samples + global_batch - 1) / global_batch : 0),
+      blocks_(samples > 0 && global_batch > 0 ? 1 + (samples - 1) / global_batch : 0),
       shuffle_(shuffle),
       seed_(seed) {
   if (samples < 1 || global_batch < 1) {
