@@ -161,11 +161,7 @@ struct WordProducts {
   }
 
   /// Numbers of a vector as words whose upper halves are 0.
-  static Words half_words(const Bf16* from) {
-    Halves halves;
-    __builtin_memcpy(&halves, from, sizeof halves);
-    return __builtin_convertvector(halves, Words);
-  }
+  static Words half_words(const Bf16* from) { return words_of(Full::halves(from, kLanes)); }
 
   std::int64_t width, count;
   VectorRows<Bf16> rows;

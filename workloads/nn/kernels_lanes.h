@@ -19,8 +19,29 @@ using Halves = std::uint16_t __attribute__((vector_size(32), aligned(2)));
 
 inline Lanes zero() { return Lanes{}; }
 
+/// GCC 12 makes four instructions of a conversion of such vectors, where there is one. With masks
+/// of all, as it warns of the undefined value that the plain forms begin with.
+inline Words words_of(const Halves& halves) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Words>(
+      _mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(halves)));
+#else
+  return __builtin_convertvector(halves, Words);
+#endif
+}
+
+/// The lower half of each word.
+inline Halves halves_of(const Words& words) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Halves>(
+      _mm512_maskz_cvtepi32_epi16(0xFFFF, reinterpret_cast<__m512i>(words)));
+#else
+  return __builtin_convertvector(words, Halves);
+#endif
+}
+
 inline Lanes widened(const Halves& halves) {
-  return reinterpret_cast<Lanes>(__builtin_convertvector(halves, Words) << 16);
+  return reinterpret_cast<Lanes>(words_of(halves) << 16);
 }
 
 /// To the nearest, ties to even; what is no number becomes a quiet one of the same sign.
@@ -29,7 +50,7 @@ inline Halves rounded(const Lanes& value) {
   const Words nearest = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
   const Mask is_number = value == value;
   const Words words = is_number ? nearest : (bits >> 16) | 0x40u;
-  return __builtin_convertvector(words, Halves);
+  return halves_of(words);
 }
 
 /// Bit c: value[c] > 0.
@@ -67,18 +88,19 @@ struct Full {
     __builtin_memcpy(&value, from, sizeof value);
     return value;
   }
-  static Lanes load(const Bf16* from, int /*width*/) {
+  static Halves halves(const Bf16* from, int /*width*/) {
     Halves halves;
     __builtin_memcpy(&halves, from, sizeof halves);
-    return widened(halves);
+    return halves;
   }
+  static Lanes load(const Bf16* from, int width) { return widened(halves(from, width)); }
   static void store(float* to, const Lanes& value, int /*width*/) {
     __builtin_memcpy(to, &value, sizeof value);
   }
-  static void store(Bf16* to, const Lanes& value, int /*width*/) {
-    const Halves halves = rounded(value);
+  static void store(Bf16* to, const Halves& halves, int /*width*/) {
     __builtin_memcpy(to, &halves, sizeof halves);
   }
+  static void store(Bf16* to, const Lanes& value, int width) { store(to, rounded(value), width); }
 };
 
 /// Column access for fewer.
@@ -88,18 +110,19 @@ struct Partial {
     for (int lane = 0; lane < width; ++lane) value[lane] = from[lane];
     return value;
   }
-  static Lanes load(const Bf16* from, int width) {
+  static Halves halves(const Bf16* from, int width) {
     Halves halves = {};
     for (int lane = 0; lane < width; ++lane) halves[lane] = from[lane].bits;
-    return widened(halves);
+    return halves;
   }
+  static Lanes load(const Bf16* from, int width) { return widened(halves(from, width)); }
   static void store(float* to, const Lanes& value, int width) {
     for (int lane = 0; lane < width; ++lane) to[lane] = value[lane];
   }
-  static void store(Bf16* to, const Lanes& value, int width) {
-    const Halves halves = rounded(value);
+  static void store(Bf16* to, const Halves& halves, int width) {
     for (int lane = 0; lane < width; ++lane) to[lane].bits = halves[lane];
   }
+  static void store(Bf16* to, const Lanes& value, int width) { store(to, rounded(value), width); }
 };
 
 /// Calls use(access, place, width) for all of [0, count), 16 at a time.

@@ -66,8 +66,7 @@ inline void pair_rows_of_tile(const float* tile, std::int64_t rows, std::int64_t
     for (std::int64_t at = 0; at < columns; at += kLanes) {
       const Lanes lower = Full::load(from + at, kLanes);
       const Lanes upper = row + 1 < rows ? Full::load(from + columns + at, kLanes) : zero();
-      const Words pairs = __builtin_convertvector(rounded(lower), Words) |
-                          __builtin_convertvector(rounded(upper), Words) << 16;
+      const Words pairs = words_of(rounded(lower)) | words_of(rounded(upper)) << 16;
       __builtin_memcpy(to + row * columns + 2 * at, &pairs, sizeof pairs);
     }
   }

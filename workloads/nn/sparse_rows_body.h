@@ -72,39 +72,88 @@ inline Lanes root_of(const Lanes& value) {
 #endif
 }
 
-inline void store_halves(Full /*access*/, Bf16* to, const Halves& halves, int /*width*/) {
-  __builtin_memcpy(to, &halves, sizeof halves);
-}
-inline void store_halves(Partial /*access*/, Bf16* to, const Halves& halves, int width) {
-  for (int lane = 0; lane < width; ++lane) to[lane].bits = halves[lane];
-}
-
 /// A row of floats.
 struct WholeRow {
-  template <class Access>
-  Lanes load(std::int64_t at, int width) const {
-    return Access::load(weights + at, width);
+  /// Neighbouring vectors from column `at` on.
+  template <class Access, int kVectors>
+  void load(std::int64_t at, int width, Lanes (&values)[kVectors]) const {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) values[v] = Access::load(weights + at + v * kLanes, width);
   }
-  template <class Access>
-  void store(std::int64_t at, const Lanes& value, int width) const {
-    Access::store(weights + at, value, width);
+  template <class Access, int kVectors>
+  void store(std::int64_t at, int width, const Lanes (&values)[kVectors]) const {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) Access::store(weights + at + v * kLanes, values[v], width);
   }
   float* weights;
 };
 
+#if defined(__AVX512BW__)
+using HalfPairs = std::uint16_t __attribute__((vector_size(64), aligned(2)));
+
+/// Two vectors from 32 upper and 32 lower halves, and back: two instructions each way.
+inline void load_pair(const Bf16* upper, const Bf16* lower, Lanes& first, Lanes& second) {
+  HalfPairs high, low;
+  __builtin_memcpy(&high, upper, sizeof high);
+  __builtin_memcpy(&low, lower, sizeof low);
+  first = reinterpret_cast<Lanes>(
+      __builtin_shufflevector(low, high, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8,
+                              40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47));
+  second = reinterpret_cast<Lanes>(
+      __builtin_shufflevector(low, high, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23,
+                              55, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63));
+}
+inline void store_pair(Bf16* upper, Bf16* lower, const Lanes& first, const Lanes& second) {
+  const HalfPairs a = reinterpret_cast<HalfPairs>(first), b = reinterpret_cast<HalfPairs>(second);
+  const HalfPairs low =
+      __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32,
+                              34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62);
+  const HalfPairs high =
+      __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33,
+                              35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63);
+  __builtin_memcpy(upper, &high, sizeof high);
+  __builtin_memcpy(lower, &low, sizeof low);
+}
+constexpr bool kHasPairs = true;
+#else
+inline void load_pair(const Bf16*, const Bf16*, Lanes&, Lanes&) {}
+inline void store_pair(Bf16*, Bf16*, const Lanes&, const Lanes&) {}
+constexpr bool kHasPairs = false;
+#endif
+
 /// A row of floats whose upper and lower halves lie apart.
 struct SplitRow {
-  template <class Access>
-  Lanes load(std::int64_t at, int width) const {
-    const Words high = reinterpret_cast<Words>(Access::load(upper + at, width));
-    const Words low = reinterpret_cast<Words>(Access::load(lower + at, width));
-    return reinterpret_cast<Lanes>(high | low >> 16);
+  template <class Access, int kVectors>
+  void load(std::int64_t at, int width, Lanes (&values)[kVectors]) const {
+    if constexpr (kHasPairs && kVectors % 2 == 0) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; v += 2, at += 2 * kLanes) {
+        load_pair(upper + at, lower + at, values[v], values[v + 1]);
+      }
+    } else {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v, at += kLanes) {
+        const Words high = words_of(Access::halves(upper + at, width));
+        const Words low = words_of(Access::halves(lower + at, width));
+        values[v] = reinterpret_cast<Lanes>(high << 16 | low);
+      }
+    }
   }
-  template <class Access>
-  void store(std::int64_t at, const Lanes& value, int width) const {
-    const Words bits = reinterpret_cast<Words>(value);
-    store_halves(Access(), upper + at, __builtin_convertvector(bits >> 16, Halves), width);
-    store_halves(Access(), lower + at, __builtin_convertvector(bits, Halves), width);
+  template <class Access, int kVectors>
+  void store(std::int64_t at, int width, const Lanes (&values)[kVectors]) const {
+    if constexpr (kHasPairs && kVectors % 2 == 0) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; v += 2, at += 2 * kLanes) {
+        store_pair(upper + at, lower + at, values[v], values[v + 1]);
+      }
+    } else {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v, at += kLanes) {
+        const Words bits = reinterpret_cast<Words>(values[v]);
+        Access::store(upper + at, halves_of(bits >> 16), width);
+        Access::store(lower + at, halves_of(bits), width);
+      }
+    }
   }
   Bf16* upper;
   Bf16* lower;
@@ -172,9 +221,9 @@ inline void step_row(const Table& table, std::int64_t id, const T* gradient,
     using Access = typename decltype(chunk)::Access;
     constexpr int kVectors = decltype(chunk)::kVectors;
     Lanes w[kVectors], g[kVectors];
+    row.template load<Access>(first, width, w);
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      w[v] = row.template load<Access>(first + v * kLanes, width);
       g[v] = Access::load(gradient + first + v * kLanes, width);
     }
 #pragma GCC unroll 8
@@ -190,10 +239,7 @@ inline void step_row(const Table& table, std::int64_t id, const T* gradient,
         w[v] = w[v] - rate * g[v] / divisor;
       }
     }
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      row.template store<Access>(first + v * kLanes, w[v], width);
-    }
+    row.template store<Access>(first, width, w);
   });
 }
 

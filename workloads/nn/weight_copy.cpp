@@ -14,6 +14,8 @@ using dnnl::memory;
 /// The blocks within a layout, outermost first: axis and extent.
 using Blocks = std::vector<std::pair<std::int64_t, std::int64_t>>;
 constexpr std::int64_t kSide = 16;
+/// Numbers of a part of a tile that are rounded at a time.
+constexpr std::int64_t kPart = 256;
 const Blocks kTile = {{1, 16}, {0, 16}};  // weights of blocked input channels
 const Blocks kStemTile = {{0, 16}};       // of few, which stand side by side
 const Blocks kTransposedTile = {{0, 16}, {1, 16}};
@@ -125,19 +127,28 @@ void WeightCopy::copy_tile(const float* tile, std::int64_t place, void* copy) co
   }
 }
 
-void WeightCopy::copy_element(float value, std::int64_t in_tile, std::int64_t place,
-                              void* copy) const {
-  const std::int64_t row = in_tile / columns_, column = in_tile % columns_;
-  const std::int64_t by_rows = row / 2 * 2 * columns_ + 2 * column + row % 2;
-  const std::int64_t by_columns = column / 2 * 2 * columns_ + 2 * row + column % 2;
-  switch (order_) {
-    case Order::kTransposed:
-      static_cast<float*>(copy)[place + column * columns_ + row] = value;
-      return;
-    case Order::kPairedRows:
-      return kernels_->round_to_bf16(&value, static_cast<Bf16*>(copy) + place + by_rows, 1);
-    case Order::kPairedColumns:
-      return kernels_->round_to_bf16(&value, static_cast<Bf16*>(copy) + place + by_columns, 1);
+void WeightCopy::copy_part(const float* values, std::int64_t first, std::int64_t count,
+                           std::int64_t place, void* copy) const {
+  if (order_ == Order::kTransposed) {
+    float* const to = static_cast<float*>(copy) + place;
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[(first + i) % columns_ * columns_ + (first + i) / columns_] = values[i];
+    }
+    return;
+  }
+  Bf16* const to = static_cast<Bf16*>(copy) + place;
+  std::array<Bf16, kPart> rounded;
+  for (std::int64_t done = 0; done < count; done += kPart) {
+    const std::int64_t part = std::min(kPart, count - done);
+    kernels_->round_to_bf16(values + done, rounded.data(), part);
+    for (std::int64_t i = 0; i < part; ++i) {
+      const std::int64_t row = (first + done + i) / columns_,
+                         column = (first + done + i) % columns_;
+      const std::int64_t at = order_ == Order::kPairedRows
+                                  ? row / 2 * 2 * columns_ + 2 * column + row % 2
+                                  : column / 2 * 2 * columns_ + 2 * row + column % 2;
+      to[at] = rounded[static_cast<std::size_t>(i)];
+    }
   }
 }
 
@@ -151,9 +162,7 @@ void WeightCopy::update(const float* weights, std::int64_t begin, std::int64_t c
     if (in_tile == 0 && tile_end == (index + 1) * tile) {
       copy_tile(weights + at, place, copy);
     } else {
-      for (std::int64_t i = at; i < tile_end; ++i) {
-        copy_element(weights[i], i - index * tile, place, copy);
-      }
+      copy_part(weights + at, in_tile, tile_end - at, place, copy);
     }
     at = tile_end;
   }

@@ -39,7 +39,9 @@ class WeightCopy {
   void find_places(const dnnl::memory::desc& from);
   std::int64_t tile_floats() const { return rows_ * columns_; }
   void copy_tile(const float* tile, std::int64_t place, void* copy) const;
-  void copy_element(float value, std::int64_t in_tile, std::int64_t place, void* copy) const;
+  /// Elements [first, first + count) of a tile.
+  void copy_part(const float* values, std::int64_t first, std::int64_t count, std::int64_t place,
+                 void* copy) const;
 
   dnnl::memory::desc to_;
   Order order_ = Order::kTransposed;
