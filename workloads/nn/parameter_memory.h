@@ -11,8 +11,8 @@
 namespace nn {
 
 /// Tensors in a block begin at multiples of so many floats: at cache lines, and so that the tiles
-/// of blocked weights do not lie across the cells of an update.
-inline constexpr std::int64_t kTensorAlignment = 256;
+/// of blocked weights, the widest of 16 x 64 floats, do not lie across the cells of an update.
+inline constexpr std::int64_t kTensorAlignment = 1024;
 constexpr std::int64_t aligned_floats(std::int64_t floats) {
   return (floats + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
