@@ -6,6 +6,7 @@
 
 #include "runner/base/error.h"
 #include "workloads/nn/layer.h"
+#include "workloads/nn/pointwise_gradient.h"
 #include "workloads/nn/row_sums.h"
 #include "workloads/nn/sliced_primitive.h"
 
@@ -26,7 +27,7 @@ class InnerProductLayer final : public Layer {
   std::int64_t reorders_per_step() const override {
     return forward_.reorders() + data_gradient_.reorders() + weights_gradient_.reorders();
   }
-  std::string implementation() const override { return forward_.implementation(); }
+  std::string implementation() const override;
 
  private:
   std::string what() const {
@@ -41,6 +42,7 @@ class InnerProductLayer final : public Layer {
   dnnl::inner_product_backward_weights::primitive_desc weights_desc() const;
   void plan_forward(Planner& planner);
   void plan_gradients(Planner& planner);
+  void plan_weights_gradient(Planner& planner);
   template <class T>
   void mask_and_sum(bool accumulate);
 
@@ -52,14 +54,22 @@ class InnerProductLayer final : public Layer {
   const bool training_, has_data_gradient_;
   memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
   SlicedPrimitive forward_, data_gradient_, weights_gradient_;
+  std::optional<PointwiseGradient> product_;  ///< in place of weights_gradient_, where it fits
   GradientTarget weights_target_, bias_target_;
   BufferId src_buffer_ = -1, dst_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1,
-           rounded_buffer_ = -1, sums_buffer_ = -1;
+           rounded_buffer_ = -1, sums_buffer_ = -1, scratch_buffer_ = -1;
   const void* dst_ = nullptr;
   void* diff_dst_ = nullptr;
   Bf16* rounded_ = nullptr;  ///< the gradient as products read it, where that is not diff_dst_
   float* sums_ = nullptr;    ///< of rows, [pieces, out]
+  const Bf16* src_ = nullptr;
+  std::uint32_t* scratch_ = nullptr;  ///< of product_
 };
+
+/// Weights as PointwiseGradient writes the gradient of rows.
+memory::desc rows_gradient_desc(std::int64_t out, std::int64_t in) {
+  return {{out, in}, memory::data_type::f32, memory::format_tag::AB16b64a};
+}
 
 /// The last value is what a loss reads: floats.
 memory::data_type dst_type(const Planner& planner) {
@@ -149,12 +159,10 @@ void InnerProductLayer::plan_gradients(Planner& planner) {
   sums_buffer_ = planner.temporary(
       (batch_ + kSumRows - 1) / kSumRows * out_ * static_cast<std::int64_t>(sizeof(float)), moment,
       "scratchpads");
-  weights_gradient_.plan(planner, {batch_, 1}, moment,
-                         [this](std::int64_t /*samples*/) { return weights_desc(); },
-                         {{DNNL_ARG_SRC, src_desc()},
-                          {DNNL_ARG_DIFF_DST, products_desc()},
-                          {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, Extent::kWhole, true}});
-  weights_target_.plan(planner, static_cast<std::int64_t>(weights_desc_.get_size()));
+  plan_weights_gradient(planner);
+  if (!product_) {
+    weights_target_.plan(planner, static_cast<std::int64_t>(weights_desc_.get_size()));
+  }
   bias_target_.plan(planner, out_ * static_cast<std::int64_t>(sizeof(float)));
   if (!has_data_gradient_) return;
   data_gradient_.plan(planner, {batch_, 1}, moment,
@@ -163,6 +171,26 @@ void InnerProductLayer::plan_gradients(Planner& planner) {
                        {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
                        {DNNL_ARG_DIFF_SRC, src_desc(), Extent::kPass, true}});
   diff_src_buffer_ = planner.contribute(operation_.src);
+}
+
+void InnerProductLayer::plan_weights_gradient(Planner& planner) {
+  const PointwiseGradient::Shape shape = {1, in_, out_, PointwiseGradient::Layout::kRows};
+  if (compute_ == memory::data_type::bf16 && weights_desc_ == rows_gradient_desc(out_, in_) &&
+      PointwiseGradient::fits(shape, planner.threads(), kernels_)) {
+    product_.emplace(shape, planner.threads(), kernels_);
+    scratch_buffer_ =
+        planner.temporary(product_->scratch_bytes(), planner.backward_moment(), "scratchpads");
+    return;
+  }
+  weights_gradient_.plan(planner, {batch_, 1}, planner.backward_moment(),
+                         [this](std::int64_t /*samples*/) { return weights_desc(); },
+                         {{DNNL_ARG_SRC, src_desc()},
+                          {DNNL_ARG_DIFF_DST, products_desc()},
+                          {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, Extent::kWhole, true}});
+}
+
+std::string InnerProductLayer::implementation() const {
+  return forward_.implementation() + (product_ ? ", own" : "");
 }
 
 void InnerProductLayer::bind(const Arena& arena) {
@@ -178,7 +206,11 @@ void InnerProductLayer::bind(const Arena& arena) {
   weights_target_.bind(arena, operation_.weights, kernels_);
   bias_target_.bind(arena, operation_.bias, kernels_);
   void* const gradient = rounded_ != nullptr ? rounded_ : diff_dst_;
-  weights_gradient_.bind(arena, device_, {src, gradient, weights_target_.begin(false)});
+  src_ = static_cast<const Bf16*>(src);
+  scratch_ = arena.at<std::uint32_t>(scratch_buffer_);
+  if (!product_) {
+    weights_gradient_.bind(arena, device_, {src, gradient, weights_target_.begin(false)});
+  }
   if (!has_data_gradient_) return;
   data_gradient_.bind(arena, device_, {gradient, weights, arena.at<void>(diff_src_buffer_)});
 }
@@ -208,6 +240,11 @@ void InnerProductLayer::backward(bool accumulate, const Samples& samples) {
     kernels_.round_to_bf16(static_cast<const float*>(diff_dst_), rounded_, batch_ * out_);
   }
   if (data_gradient_.planned()) data_gradient_.run(samples);
+  if (product_) {
+    const Bf16* const gradient = rounded_ != nullptr ? rounded_ : static_cast<Bf16*>(diff_dst_);
+    product_->run(src_, gradient, batch_, weights_target_.begin(false), accumulate, scratch_);
+    return;
+  }
   weights_gradient_.run(samples, weights_target_.begin(accumulate));
   weights_target_.finish(accumulate);
 }

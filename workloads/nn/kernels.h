@@ -132,13 +132,24 @@ struct WeightTiles {
 /// avx512_bf16.
 struct Bf16Products {
   static constexpr int kPanels = 4;
-  /// Rows [count, 16] become pairs [(count + 1) / 2, 16]: of rows 2 k and 2 k + 1, the lower and
-  /// upper half of a word; zeros beyond the last row.
-  void (*pack)(const Bf16* rows, std::int64_t count, std::uint32_t* pairs) = nullptr;
-  /// c [kPanels][16 of b][16 of a] = sum over pairs of a b, or += with `add`; panel i of `a` starts
-  /// at i * a_stride, of `c` at i * c_stride.
+  /// `columns` neighbouring numbers of each of `count` rows, the first of which stands at `first`.
+  struct Rows {
+    const Bf16* first;
+    std::int64_t stride, count, columns;
+  };
+  /// Rows become panels of pairs [(count + 1) / 2, 16], one for every 16 columns, panel i at
+  /// i * stride: of rows 2 k and 2 k + 1, the lower and upper half of a word; zeros beyond the last
+  /// row and column.
+  void (*pack)(const Rows& rows, std::uint32_t* pairs, std::int64_t stride) = nullptr;
+  /// Panels [kPanels][16 of b][16 of a]: panel i starts at i * panel_stride, its rows stand
+  /// row_stride apart.
+  struct Sums {
+    float* first;
+    std::int64_t panel_stride, row_stride;
+  };
+  /// c = sum over pairs of a b, or += with `add`; panel i of `a` starts at i * a_stride.
   void (*multiply)(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t* b,
-                   std::int64_t pairs, float* c, std::int64_t c_stride, bool add) = nullptr;
+                   std::int64_t pairs, const Sums& c, bool add) = nullptr;
 };
 
 struct Kernels {

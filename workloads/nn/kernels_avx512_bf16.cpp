@@ -13,33 +13,50 @@ constexpr int kPanels = Bf16Products::kPanels;
 constexpr int kColumns = 4;
 
 /// Words (a0 .. a15, b0 .. b15) become (a0, b0, a1, b1 ...).
-inline __m512i interleaved(__m512i rows) {
+inline __m512i interleaved(__m256i lower, __m256i upper) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
                                          8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-  return _mm512_permutexvar_epi16(order, rows);
+  // With masks of all: GCC 12 warns of the undefined values that the plain forms begin with.
+  const __m512i first = _mm512_maskz_inserti64x4(0xFF, _mm512_setzero_si512(), lower, 0);
+  const __m512i both = _mm512_maskz_inserti64x4(0xFF, first, upper, 1);
+  return _mm512_maskz_permutexvar_epi16(~__mmask32{0}, order, both);
 }
 
-void pack_rows(const Bf16* rows, std::int64_t count, std::uint32_t* pairs) {
+/// One panel, of the columns that the mask has.
+inline void pack_panel(const Bf16Products::Rows& rows, __mmask16 columns, std::uint32_t* pairs) {
+  const Bf16* from = rows.first;
   std::int64_t row = 0;
-  for (; row + 2 <= count; row += 2, pairs += kLanes) {
-    _mm512_storeu_si512(pairs, interleaved(_mm512_loadu_si512(rows + row * kLanes)));
+  for (; row + 2 <= rows.count; row += 2, from += 2 * rows.stride, pairs += kLanes) {
+    const __m256i lower = _mm256_maskz_loadu_epi16(columns, from);
+    const __m256i upper = _mm256_maskz_loadu_epi16(columns, from + rows.stride);
+    _mm512_storeu_si512(pairs, interleaved(lower, upper));
   }
-  if (row == count) return;
-  const __m512i last = _mm512_maskz_loadu_epi16(0xFFFF, rows + row * kLanes);
-  _mm512_storeu_si512(pairs, interleaved(last));
+  if (row == rows.count) return;
+  const __m256i last = _mm256_maskz_loadu_epi16(columns, from);
+  _mm512_storeu_si512(pairs, interleaved(last, _mm256_setzero_si256()));
+}
+
+void pack_rows(const Bf16Products::Rows& rows, std::uint32_t* pairs, std::int64_t stride) {
+  Bf16Products::Rows panel = rows;
+  for (std::int64_t column = 0; column < rows.columns; column += kLanes, pairs += stride) {
+    const std::int64_t left = rows.columns - column;
+    panel.first = rows.first + column;
+    pack_panel(panel, static_cast<__mmask16>(left < kLanes ? (1 << left) - 1 : 0xFFFF), pairs);
+  }
 }
 
 /// 4 of the panel's 16 columns from `column` on.
 inline void multiply_columns(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t* b,
-                             std::int64_t pairs, float* c, std::int64_t c_stride, bool add,
+                             std::int64_t pairs, const Bf16Products::Sums& c, bool add,
                              int column) {
+  float* const to = c.first + column * c.row_stride;
   __m512 sums[kColumns][kPanels];
 #pragma GCC unroll 4
   for (int j = 0; j < kColumns; ++j) {
 #pragma GCC unroll 4
     for (int i = 0; i < kPanels; ++i) {
       sums[j][i] =
-          add ? _mm512_loadu_ps(c + i * c_stride + (column + j) * kLanes) : _mm512_setzero_ps();
+          add ? _mm512_loadu_ps(to + i * c.panel_stride + j * c.row_stride) : _mm512_setzero_ps();
     }
   }
   for (std::int64_t k = 0; k < pairs; ++k) {
@@ -62,15 +79,15 @@ inline void multiply_columns(const std::uint32_t* a, std::int64_t a_stride, cons
   for (int j = 0; j < kColumns; ++j) {
 #pragma GCC unroll 4
     for (int i = 0; i < kPanels; ++i) {
-      _mm512_storeu_ps(c + i * c_stride + (column + j) * kLanes, sums[j][i]);
+      _mm512_storeu_ps(to + i * c.panel_stride + j * c.row_stride, sums[j][i]);
     }
   }
 }
 
 void multiply(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t* b,
-              std::int64_t pairs, float* c, std::int64_t c_stride, bool add) {
+              std::int64_t pairs, const Bf16Products::Sums& c, bool add) {
   for (int column = 0; column < kLanes; column += kColumns) {
-    multiply_columns(a, a_stride, b, pairs, c, c_stride, add, column);
+    multiply_columns(a, a_stride, b, pairs, c, add, column);
   }
 }
 

@@ -19,24 +19,39 @@ struct PointwiseGradient::Part {
   std::int64_t first_panel = 0, end_panel = 0, first_block = 0, end_block = 0;
 };
 
+/// Pairs of rows of neighbouring blocks of 16 channels. Pairs are counted through all samples.
+struct PointwiseGradient::Piece {
+  std::int64_t block = 0, blocks = 0, first_pair = 0, pairs = 0, samples = 0;
+};
+
 bool PointwiseGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
   if (kernels.bf16_products.multiply == nullptr) return false;
-  if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
-  return shape.out / (kPanels * kLanes) % threads == 0 || shape.in / kLanes % threads == 0;
+  const bool is_rows = shape.layout == Layout::kRows;
+  if (is_rows ? shape.points != 1 : shape.in % kLanes != 0) return false;
+  if (shape.out % (kPanels * kLanes) != 0) return false;
+  return shape.out / (kPanels * kLanes) % threads == 0 ||
+         (shape.in + kLanes - 1) / kLanes % threads == 0;
 }
 
 PointwiseGradient::PointwiseGradient(const Shape& shape, int threads, const Kernels& kernels)
     : shape_(shape), threads_(threads), kernels_(&kernels) {}
 
+std::int64_t PointwiseGradient::blocks() const { return (shape_.in + kLanes - 1) / kLanes; }
+
+/// Rows are paired within a sample, or, where each has one, two samples make a pair.
+std::int64_t PointwiseGradient::pairs_of(std::int64_t samples) const {
+  return is_rows() ? (samples + 1) / 2 : samples * pairs_of_sample();
+}
+
 /// What is packed of the source should stay in the second cache while all panels meet it.
 std::int64_t PointwiseGradient::piece() const {
   constexpr std::int64_t kPacked = 512 << 10;
-  const std::int64_t bytes_of_pair = shape_.in / kLanes * 64;
+  const std::int64_t bytes_of_pair = blocks() * 64;
   return std::clamp<std::int64_t>(kPacked / bytes_of_pair, 32, 128);
 }
 
 std::int64_t PointwiseGradient::scratch_words() const {
-  return (shape_.in / kLanes + kPanels) * piece() * kLanes;
+  return (blocks() + kPanels) * piece() * kLanes;
 }
 
 std::int64_t PointwiseGradient::scratch_bytes() const {
@@ -44,54 +59,74 @@ std::int64_t PointwiseGradient::scratch_bytes() const {
 }
 
 PointwiseGradient::Part PointwiseGradient::part_of(int thread) const {
-  const std::int64_t panels = shape_.out / (kPanels * kLanes), blocks = shape_.in / kLanes;
-  Part part = {0, panels, 0, blocks};
+  const std::int64_t panels = shape_.out / (kPanels * kLanes);
+  Part part = {0, panels, 0, blocks()};
   if (panels % threads_ == 0) {
     part.first_panel = panels / threads_ * thread;
     part.end_panel = part.first_panel + panels / threads_;
   } else {
-    part.first_block = blocks / threads_ * thread;
-    part.end_block = part.first_block + blocks / threads_;
+    part.first_block = blocks() / threads_ * thread;
+    part.end_block = part.first_block + blocks() / threads_;
   }
   return part;
 }
 
-/// Pairs are counted through all samples; a sample's last one may lack its second row.
-void PointwiseGradient::pack(const Bf16* activations, std::int64_t channels, std::int64_t block,
-                             std::int64_t first_pair, std::int64_t pairs, std::uint32_t* to) const {
-  while (pairs > 0) {
-    const std::int64_t sample = first_pair / pairs_of_sample();
-    const std::int64_t pair = first_pair % pairs_of_sample();
-    const std::int64_t count = std::min(pairs, pairs_of_sample() - pair);
-    const Bf16* const rows =
-        activations + ((sample * (channels / kLanes) + block) * shape_.points + 2 * pair) * kLanes;
-    kernels_->bf16_products.pack(rows, std::min(2 * count, shape_.points - 2 * pair), to);
-    to += count * kLanes;
-    first_pair += count;
-    pairs -= count;
+/// A sample's last pair may lack its second row.
+void PointwiseGradient::pack(const Bf16* activations, std::int64_t channels, const Piece& piece,
+                             std::uint32_t* to) const {
+  const auto& products = kernels_->bf16_products;
+  const std::int64_t stride = this->piece() * kLanes;
+  if (is_rows()) {
+    const std::int64_t column = piece.block * kLanes, row = 2 * piece.first_pair;
+    return products.pack({activations + row * channels + column, channels,
+                          std::min(2 * piece.pairs, piece.samples - row),
+                          std::min(piece.blocks * kLanes, channels - column)},
+                         to, stride);
   }
+  for (std::int64_t block = piece.block; block < piece.block + piece.blocks; ++block) {
+    std::uint32_t* next = to + (block - piece.block) * stride;
+    std::int64_t first = piece.first_pair;
+    for (std::int64_t left = piece.pairs; left > 0;) {
+      const std::int64_t sample = first / pairs_of_sample(), pair = first % pairs_of_sample();
+      const std::int64_t count = std::min(left, pairs_of_sample() - pair);
+      const std::int64_t point = (sample * (channels / kLanes) + block) * shape_.points + 2 * pair;
+      products.pack({activations + point * kLanes, kLanes,
+                     std::min(2 * count, shape_.points - 2 * pair), kLanes},
+                    next, stride);
+      next += count * kLanes;
+      first += count;
+      left -= count;
+    }
+  }
+}
+
+Bf16Products::Sums PointwiseGradient::target(float* diff_weights, std::int64_t panel,
+                                             std::int64_t block) const {
+  if (is_rows()) {
+    constexpr std::int64_t kTile = kLanes * kPanels * kLanes;
+    return {diff_weights + (panel * blocks() + block) * kTile, kLanes, kPanels * kLanes};
+  }
+  constexpr std::int64_t kTile = kLanes * kLanes;
+  return {diff_weights + (panel * kPanels * blocks() + block) * kTile, blocks() * kTile, kLanes};
 }
 
 void PointwiseGradient::run_part(const Part& part, const Bf16* src, const Bf16* diff_dst,
                                  std::int64_t samples, float* diff_weights, bool add,
                                  std::uint32_t* scratch) const {
-  const std::int64_t blocks = shape_.in / kLanes;
   const std::int64_t stride = piece() * kLanes;
-  std::uint32_t* const panel_pairs = scratch + blocks * stride;
-  const std::int64_t pairs = samples * pairs_of_sample();
+  std::uint32_t* const panel_pairs = scratch + blocks() * stride;
+  const std::int64_t pairs = pairs_of(samples);
   for (std::int64_t first = 0; first < pairs; first += piece()) {
     const std::int64_t count = std::min(piece(), pairs - first);
-    for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
-      pack(src, shape_.in, block, first, count, scratch + block * stride);
+    for (std::int64_t block = part.first_block; block < part.end_block; block += kPanels) {
+      const std::int64_t together = std::min(kPanels, part.end_block - block);
+      pack(src, shape_.in, {block, together, first, count, samples}, scratch + block * stride);
     }
     for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
-      for (std::int64_t i = 0; i < kPanels; ++i) {
-        pack(diff_dst, shape_.out, panel * kPanels + i, first, count, panel_pairs + i * stride);
-      }
+      pack(diff_dst, shape_.out, {panel * kPanels, kPanels, first, count, samples}, panel_pairs);
       for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
-        float* const target = diff_weights + (panel * kPanels * blocks + block) * kLanes * kLanes;
         kernels_->bf16_products.multiply(panel_pairs, stride, scratch + block * stride, count,
-                                         target, blocks * kLanes * kLanes, add || first > 0);
+                                         target(diff_weights, panel, block), add || first > 0);
       }
     }
   }

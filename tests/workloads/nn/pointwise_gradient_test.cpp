@@ -1,4 +1,5 @@
-// The gradient of pointwise weights in bfloat16 against plain sums in double precision.
+// The gradient of pointwise and fully connected weights in bfloat16 against plain sums in double
+// precision.
 #include "workloads/nn/pointwise_gradient.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@ namespace {
 
 using nn::Bf16;
 using nn::PointwiseGradient;
+constexpr auto kRows = PointwiseGradient::Layout::kRows;
 
 bool has_bf16() { return base::usable_instruction_set() >= base::InstructionSet::kAvx512Bf16; }
 const nn::Kernels& kernels() { return nn::kernels(base::usable_instruction_set()); }
@@ -47,6 +49,9 @@ struct Activations {
 
   double at(const std::vector<Bf16>& all, std::int64_t channels, std::int64_t sample,
             std::int64_t channel, std::int64_t point) const {
+    if (c.shape.layout == kRows) {
+      return number(all[static_cast<std::size_t>(sample * channels + channel)]);
+    }
     const std::int64_t column = sample * (channels / 16) + channel / 16;
     const std::int64_t row = column * c.shape.points + point;
     return number(all[static_cast<std::size_t>(row * 16 + channel % 16)]);
@@ -65,11 +70,20 @@ struct Activations {
   }
 };
 
+std::int64_t blocks(const Case& c) { return (c.shape.in + 15) / 16; }
+
+/// Where a weight stands.
+std::size_t place(const Case& c, std::int64_t out, std::int64_t in) {
+  const std::int64_t width = c.shape.layout == kRows ? 64 : 16;
+  const std::int64_t tile = out / width * blocks(c) + in / 16;
+  return static_cast<std::size_t>((tile * 16 + in % 16) * width + out % width);
+}
+
 void expect_gradient(const Case& c) {
   const Activations given = {c};
   const PointwiseGradient gradient(c.shape, c.threads, kernels());
   std::vector<std::uint32_t> scratch(static_cast<std::size_t>(gradient.scratch_bytes() / 4));
-  std::vector<float> once(static_cast<std::size_t>(c.shape.in * c.shape.out), 7.0F);
+  std::vector<float> once(static_cast<std::size_t>(blocks(c) * 16 * c.shape.out), 7.0F);
   const auto run = [&](std::vector<float>& weights, bool add) {
     gradient.run(given.src.data(), given.diff_dst.data(), c.samples, weights.data(), add,
                  scratch.data());
@@ -79,11 +93,13 @@ void expect_gradient(const Case& c) {
   run(twice, true);
   for (std::int64_t out = 0; out < c.shape.out; ++out) {
     for (std::int64_t in = 0; in < c.shape.in; ++in) {
-      const std::int64_t block = out / 16 * (c.shape.in / 16) + in / 16;
-      const auto at = static_cast<std::size_t>((block * 16 + in % 16) * 16 + out % 16);
+      const std::size_t at = place(c, out, in);
       const auto [expected, size] = given.sums(out, in);
       ASSERT_NEAR(static_cast<double>(once[at]), expected, 1e-6 * size) << out << ", " << in;
       ASSERT_NEAR(static_cast<double>(twice[at]), 2.0 * expected, 3e-6 * size);
+    }
+    for (std::int64_t in = c.shape.in; in < blocks(c) * 16; ++in) {
+      ASSERT_EQ(twice[place(c, out, in)], 0.0F) << "what pads the weights";
     }
   }
 }
@@ -92,6 +108,15 @@ TEST(PointwiseGradient, IsThePlainSum) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   for (const Case& c : {Case{{9, 16, 64}, 1, 1}, Case{{1, 32, 64}, 5, 2}, Case{{49, 48, 128}, 3, 2},
                         Case{{300, 16, 64}, 2, 1}, Case{{14, 64, 64}, 40, 4}}) {
+    expect_gradient(c);
+  }
+}
+
+TEST(PointwiseGradient, IsThePlainSumOfRows) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  for (const Case& c : {Case{{1, 16, 64, kRows}, 2, 1}, Case{{1, 13, 128, kRows}, 33, 2},
+                        Case{{1, 79, 64, kRows}, 1, 1}, Case{{1, 96, 192, kRows}, 515, 3},
+                        Case{{1, 130, 64, kRows}, 300, 3}, Case{{1, 100, 256, kRows}, 257, 4}}) {
     expect_gradient(c);
   }
 }
@@ -107,6 +132,8 @@ TEST(PointwiseGradient, RefusesWhatItCannotShareOut) {
   EXPECT_FALSE(PointwiseGradient::fits({9, 64, 64}, 3, kernels()));
   EXPECT_FALSE(PointwiseGradient::fits({9, 64, 80}, 1, kernels()));
   EXPECT_FALSE(PointwiseGradient::fits({9, 24, 64}, 1, kernels()));
+  EXPECT_TRUE(PointwiseGradient::fits({1, 24, 64, kRows}, 1, kernels()));
+  EXPECT_FALSE(PointwiseGradient::fits({9, 64, 64, kRows}, 1, kernels()));
   EXPECT_FALSE(
       PointwiseGradient::fits({9, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
 }
