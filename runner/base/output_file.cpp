@@ -11,59 +11,61 @@
 #include <filesystem>
 
 #include "runner/base/error.h"
-#include "runner/base/unique_handle.h"
 
 namespace base {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct DescriptorTraits {
-  using Raw = int;
-  static Raw null() { return -1; }
-  static void close(Raw raw) { ::close(raw); }
-};
-using Descriptor = UniqueHandle<DescriptorTraits>;
-
 /// Messages name `shown`, the path that the caller knows.
-Descriptor open_to_write(const std::string& path, int flags, const std::string& shown) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666));
-  if (file.get() < 0) throw system_error(shown + ": cannot be opened for writing", errno);
+int open_to_write(const std::string& path, int flags, const std::string& shown) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
+  if (file < 0) throw system_error(shown + ": cannot be opened for writing", errno);
   return file;
 }
 
-void write_all(const Descriptor& file, const std::string& shown, std::string_view text) {
+void write_all(int file, const std::string& shown, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t wrote = ::write(file.get(), text.data(), text.size());
+    const ssize_t wrote = ::write(file, text.data(), text.size());
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) throw system_error(shown + ": cannot be written", errno);
     text.remove_prefix(static_cast<std::size_t>(wrote));
   }
 }
 
-void replace(const std::string& path, std::string_view text) {
-  const std::string partial = fmt::format("{}.partial.{}", path, ::getpid());
-  try {
-    const Descriptor file = open_to_write(partial, O_CREAT | O_TRUNC, path);
-    write_all(file, path, text);
-    if (::fsync(file.get()) != 0) throw system_error(path + ": cannot be written", errno);
-    if (std::rename(partial.c_str(), path.c_str()) != 0) {
-      throw system_error(path + ": cannot be put in place", errno);
-    }
-  } catch (...) {
-    ::unlink(partial.c_str());
-    throw;
-  }
+}  // namespace
+
+void DescriptorTraits::close(Raw raw) { ::close(raw); }
+
+OutputFile::OutputFile(const std::string& path)
+    : path_(path),
+      partial_(fmt::format("{}.partial.{}", path, ::getpid())),
+      file_(open_to_write(partial_, O_CREAT | O_TRUNC, path)) {}
+
+OutputFile::~OutputFile() {
+  if (!partial_.empty()) ::unlink(partial_.c_str());
 }
 
-}  // namespace
+void OutputFile::write(std::string_view text) { write_all(file_.get(), path_, text); }
+
+void OutputFile::finish() {
+  if (::fsync(file_.get()) != 0) throw system_error(path_ + ": cannot be written", errno);
+  if (std::rename(partial_.c_str(), path_.c_str()) != 0) {
+    throw system_error(path_ + ": cannot be put in place", errno);
+  }
+  partial_.clear();
+}
 
 void write_file(const std::string& path, std::string_view text) {
   std::error_code error;
   const fs::file_status found = fs::status(path, error);
-  if (!fs::exists(found)) return replace(path, text);
-  if (fs::is_regular_file(found)) return replace(fs::canonical(path).string(), text);
-  write_all(open_to_write(path, 0, path), path, text);
+  if (fs::exists(found) && !fs::is_regular_file(found)) {
+    const UniqueHandle<DescriptorTraits> file(open_to_write(path, 0, path));
+    return write_all(file.get(), path, text);
+  }
+  OutputFile file(fs::exists(found) ? fs::canonical(path).string() : path);
+  file.write(text);
+  file.finish();
 }
 
 }  // namespace base

@@ -5,7 +5,31 @@
 #include <string>
 #include <string_view>
 
+#include "runner/base/unique_handle.h"
+
 namespace base {
+
+struct DescriptorTraits {
+  using Raw = int;
+  static Raw null() { return -1; }
+  static void close(Raw raw);
+};
+
+/// A regular file that is written piece by piece: it replaces what is at `path` with finish(), or
+/// leaves it as it was. Each call throws SystemError with path and reason.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  void write(std::string_view text);
+  void finish();
+
+ private:
+  std::string path_, partial_;
+  UniqueHandle<DescriptorTraits> file_;
+};
 
 /// Replaces the file at `path`: writes beside it, syncs, renames. A symbolic link is followed. What
 /// is there and no regular file (a device, a pipe) is written to and stays. Throws SystemError with
