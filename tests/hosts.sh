@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Hosts of their own names on one machine, joined by a switch whose links may be limited.
+# Hides network and UTS namespaces; all of it goes with the command that was run.
+#
+#   hosts.sh COUNT RATE COMMAND...   runs COMMAND on host1; RATE of each link, to and from its host, as tc takes it, or
+#                                    "unlimited"
+#   hosts.sh --probe                 whether this machine can do that, and why not
+#
+# On host1, Open MPI finds its way to the others: mpirun --host host1:1,host2:1
+set -euo pipefail
+
+self=$(realpath "$0")
+readonly self network=10.77.0
+
+namespaces() { readlink "/proc/$1/ns/net" "/proc/$1/ns/uts"; }
+
+# A process with namespaces of its own, which live as long as it does; its id is added to `holders`.
+hold_namespaces() {
+  unshare --net --uts sleep infinity &
+  holders+=($!)
+  # Until unshare has made its namespaces, they are still ours.
+  until [[ $(namespaces $!) != "$(namespaces self)" ]]; do sleep 0.02; done
+}
+
+# HOST PROCESS: lays the link between that host, whose namespaces the process has, and the switch.
+lay_link() {
+  local host=$1 inside="nsenter -t $2 --net --uts" in_switch="nsenter -t ${holders[0]} --net" end
+  $inside hostname "host$host"
+  $inside ip link add name net0 type veth peer name "port$host" netns "${holders[0]}"
+  $in_switch ip link set "port$host" master switch up
+  $inside ip address add "$network.$host/24" dev net0
+  $inside ip link set net0 up
+  $inside ip link set lo up
+  [[ $rate == unlimited ]] && return
+  for end in "$inside tc qdisc add dev net0" "$in_switch tc qdisc add dev port$host"; do
+    $end root tbf rate "$rate" burst 256kb latency 100ms
+  done
+}
+
+# Inside of host1's namespaces: makes the switch, the other hosts and the links.
+lay_network() {
+  local host
+  holders=()
+  trap 'kill "${holders[@]}" 2>/dev/null || true' EXIT
+  hold_namespaces
+  nsenter -t "${holders[0]}" --net ip link add switch type bridge
+  nsenter -t "${holders[0]}" --net ip link set switch up
+  lay_link 1 $$
+  for ((host = 2; host <= count; ++host)); do
+    hold_namespaces
+    lay_link "$host" "${holders[-1]}"
+  done
+}
+
+# What Open MPI calls in place of ssh: PROCESSES HOST COMMAND LINE, with the processes of host2 and so on, joined by "+".
+on_host() {
+  local processes number=${2#host}
+  IFS=+ read -ra processes <<<"$1"
+  shift 2
+  exec nsenter -t "${processes[number - 2]}" --net --uts sh -c "$*"
+}
+
+case ${1-} in
+  --probe) exec "$self" 2 1mbit true ;;
+  --on-host)
+    shift
+    on_host "$@"
+    ;;
+  --inside)
+    readonly count=$2 rate=$3
+    shift 3
+    lay_network
+    others=$(IFS=+ && echo "${holders[*]:1}")
+    export OMPI_MCA_plm_rsh_agent="$self --on-host $others" OMPI_MCA_plm_rsh_no_tree_spawn=1 OMPI_MCA_btl=tcp,self \
+      OMPI_MCA_btl_tcp_if_include="$network.0/24" OMPI_MCA_oob_tcp_if_include="$network.0/24"
+    "$@"
+    ;;
+  *)
+    if ! [[ ${1-} =~ ^[0-9]+$ && $1 -ge 1 && $1 -le 200 && $# -ge 3 ]]; then
+      echo "hosts.sh: expected COUNT RATE COMMAND..., COUNT from 1 to 200" >&2
+      exit 2
+    fi
+    exec unshare --net --uts "$self" --inside "$@"
+    ;;
+esac
