@@ -26,6 +26,10 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 /// Elements per nonblocking call: callers cut their own buckets, so only the int limit matters.
 constexpr std::size_t kLargestPiece = std::size_t{1} << 30;
 
+constexpr std::size_t kPieceBytes = kPiece * sizeof(float);
+/// Messages from one rank to another come in the order in which they were sent.
+constexpr int kTag = 0;
+
 constexpr const char* kWaitall = "MPI_Waitall";
 
 /// Calls use(first, count) for consecutive pieces of `size` elements, which is the same on every
@@ -79,6 +83,10 @@ void Pending::wait() {
                     MPI_STATUSES_IGNORE),
         kWaitall);
   state_.reset();
+}
+
+std::int64_t Pending::bytes_sent() const noexcept {
+  return state_ == nullptr ? 0 : state_->bytes_sent;
 }
 
 template <class T>
@@ -149,7 +157,7 @@ void Communicator::barrier() const {
 
 void Communicator::broadcast(std::span<std::byte> data, int root) const {
   const auto call = state_->blocking_call("MPI_Bcast", state_->rank == root ? data.size() : 0);
-  in_pieces(data.size(), kPiece * sizeof(float), [&](std::size_t first, int count) {
+  in_pieces(data.size(), kPieceBytes, [&](std::size_t first, int count) {
     check(MPI_Bcast(data.data() + first, count, MPI_BYTE, root, state_->comm), "MPI_Bcast");
   });
 }
@@ -179,8 +187,7 @@ std::int64_t Communicator::allreduce_min(std::int64_t value) const {
 double Communicator::allreduce_max(double value) const { return state_->allreduce(value, MPI_MAX); }
 
 Pending Communicator::start_allreduce_sum(std::span<float> data) const {
-  state_->count_sent(data.size_bytes());
-  Pending pending = state_->pending();
+  Pending pending = state_->pending(data.size_bytes());
   in_pieces(data.size(), kLargestPiece, [&](std::size_t first, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Iallreduce(MPI_IN_PLACE, data.data() + first, count, MPI_FLOAT, MPI_SUM, state_->comm,
@@ -189,6 +196,36 @@ Pending Communicator::start_allreduce_sum(std::span<float> data) const {
     pending.state_->requests.push_back(request);
   });
   return pending;
+}
+
+void Communicator::send(std::span<const std::byte> data, int to) const {
+  const auto call = state_->blocking_call("MPI_Send", data.size());
+  in_pieces(data.size(), kPieceBytes, [&](std::size_t first, int count) {
+    check(MPI_Send(data.data() + first, count, MPI_BYTE, to, kTag, state_->comm), "MPI_Send");
+  });
+}
+
+void Communicator::receive(std::span<std::byte> data, int from) const {
+  const auto call = state_->blocking_call("MPI_Recv");
+  in_pieces(data.size(), kPieceBytes, [&](std::size_t first, int count) {
+    check(
+        MPI_Recv(data.data() + first, count, MPI_BYTE, from, kTag, state_->comm, MPI_STATUS_IGNORE),
+        "MPI_Recv");
+  });
+}
+
+void Communicator::send_text(const std::string& text, int to) const {
+  const auto size = static_cast<std::int64_t>(text.size());
+  send(std::as_bytes(std::span(&size, 1)), to);
+  send(std::as_bytes(std::span(text)), to);
+}
+
+std::string Communicator::receive_text(int from) const {
+  std::int64_t size = 0;
+  receive(std::as_writable_bytes(std::span(&size, 1)), from);
+  std::string text(base::narrow<std::size_t>(size), '\0');
+  receive(std::as_writable_bytes(std::span(text)), from);
+  return text;
 }
 
 void Communicator::abort(base::ExitCode code, const std::string& message) const {

@@ -35,6 +35,10 @@ class Pending {
   ~Pending();  ///< waits, unless an exception is unwinding
   bool test();
   void wait();
+  /// Whether wait() was not called, test() was not true, and there are other ranks.
+  bool is_under_way() const noexcept { return state_ != nullptr; }
+  /// What this rank gives to it for others; 0 once it is over.
+  std::int64_t bytes_sent() const noexcept;
 
  private:
   friend class Communicator;
@@ -64,8 +68,8 @@ struct RankParts {
 /// Parts of these sizes that follow each other.
 RankParts consecutive_parts(std::vector<std::int64_t> counts);
 
-/// A group of ranks. Every call but rank(), size(), activity(), account_to() and abort() is
-/// collective.
+/// A group of ranks. Every call but rank(), size(), activity(), account_to(), send(), receive() and
+/// abort() is collective.
 class Communicator {
  public:
   /// All ranks of the job; needs a living MpiEnvironment.
@@ -90,7 +94,8 @@ class Communicator {
 
   /// While the result lives, the time of every blocking call, on this communicator and on all that
   /// stem from the same world(), is exchange time of `telemetry`, which also counts the bytes given
-  /// to blocking and nonblocking ones. Whoever starts nonblocking calls accounts for their time.
+  /// to blocking and nonblocking ones; where it is traced, each blocking call with other ranks is a
+  /// transfer named as MPI names it. Whoever starts nonblocking calls accounts for their time.
   Accounting account_to(telemetry::Telemetry& telemetry) const;
 
   void barrier() const;
@@ -131,6 +136,13 @@ class Communicator {
   /// data of every rank in rank order on root (elsewhere empty); sizes may differ.
   std::vector<float> gather(std::span<const float> mine, int root) const;
   std::vector<std::int64_t> gather(std::span<const std::int64_t> mine, int root) const;
+
+  /// From one rank to another, which expects as many bytes. For measuring and for output; training
+  /// has no use for them.
+  void send(std::span<const std::byte> data, int to) const;
+  void receive(std::span<std::byte> data, int from) const;
+  std::string receive_text(int from) const;  ///< of send_text()
+  void send_text(const std::string& text, int to) const;
 
   /// "rank 3: message" on stderr, then the whole job ends with `code`. Not collective: one rank is
   /// enough.

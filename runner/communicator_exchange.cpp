@@ -213,8 +213,7 @@ Pending Communicator::start_alltoall(std::span<const std::byte> send, const Rank
                 static_cast<std::size_t>(sent.counts[self]));
   }
   if (state_->size == 1) return {};
-  state_->count_sent(bytes_for_others(sent, own));
-  Pending pending = state_->pending();
+  Pending pending = state_->pending(bytes_for_others(sent, own));
   const MpiParts& out = pending.state_->parts.emplace_back(in_units(sent, own));
   const MpiParts& in = pending.state_->parts.emplace_back(in_units(received, own));
   check(MPI_Ialltoallv(send.data(), out.counts.data(), out.places.data(), out.type, receive.data(),
@@ -230,8 +229,7 @@ Pending Communicator::start_scatter(std::span<const std::byte> send, const RankP
   const bool is_root = state_->rank == root;
   if (is_root) require_parts(kCall, sent, send.size(), state_->size);
   if (state_->size == 1) return {};
-  if (is_root) state_->count_sent(bytes_for_others(sent, root));
-  Pending pending = state_->pending();
+  Pending pending = state_->pending(is_root ? bytes_for_others(sent, root) : 0);
   const MpiParts& parts =
       pending.state_->parts.emplace_back(is_root ? in_units(sent, root) : one_part(mine.size()));
   MPI_Request* const request = &pending.state_->requests.emplace_back(MPI_REQUEST_NULL);
@@ -249,8 +247,7 @@ Pending Communicator::start_gather(std::span<const std::byte> mine, std::span<st
   const bool is_root = state_->rank == root;
   if (is_root) require_parts(kCall, received, receive.size(), state_->size);
   if (state_->size == 1) return {};
-  if (!is_root) state_->count_sent(mine.size());
-  Pending pending = state_->pending();
+  Pending pending = state_->pending(is_root ? 0 : mine.size());
   const MpiParts& parts = pending.state_->parts.emplace_back(is_root ? in_units(received, root)
                                                                      : one_part(mine.size()));
   MPI_Request* const request = &pending.state_->requests.emplace_back(MPI_REQUEST_NULL);

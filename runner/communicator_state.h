@@ -65,19 +65,32 @@ struct Pending::State {
   std::shared_ptr<Accounting::Book> book;
   std::vector<MPI_Request> requests;
   std::list<MpiParts> parts;  ///< MPI reads them until the end
+  std::int64_t bytes_sent = 0;
 };
 
 /// A call that waits for other ranks: whoever watches this one sees it there, and the telemetry, if
 /// any, has its time and bytes.
 class BlockingCall {
  public:
-  BlockingCall(Accounting::Book& book, const char* name) : waiting_(book.activity, name) {
-    if (book.telemetry != nullptr) scope_.emplace(*book.telemetry, telemetry::Subsystem::kExchange);
+  /// Between `ranks`, to which this one gives `bytes`.
+  BlockingCall(Accounting::Book& book, const char* name, std::int64_t bytes, int ranks)
+      : waiting_(book.activity, name), telemetry_(book.telemetry), is_transfer_(ranks > 1) {
+    if (telemetry_ == nullptr) return;
+    scope_.emplace(*telemetry_, telemetry::Subsystem::kExchange);
+    if (is_transfer_) transfer_ = telemetry_->begin_exchange(name, bytes);
   }
+  ~BlockingCall() {
+    if (telemetry_ != nullptr && is_transfer_) telemetry_->end_exchange(transfer_);
+  }
+  BlockingCall(const BlockingCall&) = delete;
+  BlockingCall& operator=(const BlockingCall&) = delete;
 
  private:
   base::Activity::Waiting waiting_;
+  telemetry::Telemetry* telemetry_;
+  bool is_transfer_;
   std::optional<telemetry::Scope> scope_;
+  telemetry::TracedTransfer transfer_;
 };
 
 struct Communicator::State {
@@ -91,17 +104,19 @@ struct Communicator::State {
   /// Opens the account of a blocking call to which this rank gives `bytes`.
   BlockingCall blocking_call(const char* name, std::size_t bytes = 0) const {
     count_sent(bytes);
-    return {*book, name};
+    return {*book, name, static_cast<std::int64_t>(bytes), size};
   }
   void count_sent(std::size_t bytes) const {
     if (book->telemetry == nullptr || size == 1) return;
     book->telemetry->add(telemetry::Counter::kBytesSent, static_cast<std::int64_t>(bytes));
   }
-  /// A nonblocking operation without requests yet.
-  Pending pending() const {
+  /// A nonblocking operation, to which this rank gives `bytes`, without requests yet.
+  Pending pending(std::size_t bytes) const {
+    count_sent(bytes);
     Pending pending;
     pending.state_ = std::make_unique<Pending::State>();
     pending.state_->book = book;
+    pending.state_->bytes_sent = size == 1 ? 0 : static_cast<std::int64_t>(bytes);
     return pending;
   }
 

@@ -23,6 +23,7 @@ class ResultFiles {
   std::string log_path() const { return path(".txt"); }
   std::string config_path() const { return path(".config.json"); }
   std::string telemetry_path() const { return path(".telemetry.json"); }
+  std::string trace_path() const { return path(".trace.json"); }
   std::string weights_path() const { return path(".weights.h5"); }
 
  private:

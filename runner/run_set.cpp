@@ -17,6 +17,7 @@
 #include "runner/result_files.h"
 #include "runner/resume.h"
 #include "runner/run_loop.h"
+#include "runner/run_trace.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/together.h"
 
@@ -60,6 +61,7 @@ class RunSet {
   telemetry::RankIdentity identity() const;
   void tell(const RunOutcome& outcome, const RunConfig& config, const WorkloadInfo& info,
             const ResultFiles& files) const;
+  void tell(const TraceSummary& trace, const ResultFiles& files) const;
 
   const RunConfig& config_;
   const RunSetPlan& plan_;
@@ -159,7 +161,10 @@ std::string RunSet::checkpoint_folder(const ResultFiles* files) const {
 RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
   RunConfig config = config_;
   config.seed = seed;
+  std::optional<RunTrace> trace;
+  if (plan_.trace) trace.emplace(*plan_.trace, doors_.world, doors_.topology, doors_.clock);
   telemetry::Telemetry telemetry(doors_.clock, &doors_.world.activity());
+  if (trace) telemetry.trace_to(trace->trace());
   const Surroundings around{doors_.world, doors_.topology, telemetry, threads_.threads};
   std::unique_ptr<Workload> workload;
   together(doors_.world, [&] { workload = make_(config, around); });
@@ -198,7 +203,12 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
   doors_.world.activity().enter_phase("saving of the results");
   if (files) files->log().sync();
   save(outcome, *workload, files ? &*files : nullptr);
+  TraceSummary traced;
+  if (trace) {
+    traced = trace->write(files ? files->trace_path() : "", workload->info().name, identity());
+  }
   if (files) tell(outcome, config, workload->info(), *files);
+  if (files && trace) tell(traced, *files);
   doors_.world.activity().enter_phase("clean-up");
   workload->clean_up();
   // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
@@ -248,6 +258,21 @@ void RunSet::tell(const RunOutcome& outcome, const RunConfig& config, const Work
   if (outcome.status != RunStatus::kDiverged)
     doors_.out << "weights:   " << files.weights_path() << '\n';
   doors_.out << std::flush;
+}
+
+void RunSet::tell(const TraceSummary& trace, const ResultFiles& files) const {
+  doors_.out << "trace:     " << files.trace_path() << '\n' << trace.transfers << std::flush;
+  const std::int64_t asked = plan_.trace->last - plan_.trace->first + 1;
+  if (trace.steps < asked) {
+    doors_.console.warn(fmt::format("--trace {}:{}: the run had {} of these {} steps",
+                                    plan_.trace->first, plan_.trace->last, trace.steps, asked));
+  }
+  if (trace.dropped + trace.dropped_layers > 0) {
+    doors_.console.warn(
+        fmt::format("--trace: {} scopes and transfers and {} layers of all ranks are not in the "
+                    "file, which keeps {} of each on a rank",
+                    trace.dropped, trace.dropped_layers, telemetry::Trace::kMostEvents));
+  }
 }
 
 }  // namespace

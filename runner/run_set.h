@@ -40,6 +40,7 @@ struct RunSetPlan {
   std::int64_t runs = 1;
   /// Goes on from this checkpoint, or the newest of this folder, then runs is 1.
   std::optional<std::string> resume;
+  std::optional<telemetry::StepRange> trace;  ///< of each run
 };
 
 /// Collective. With one run, its seed is the configuration's, else seeds derive from it. A seed of

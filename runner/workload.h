@@ -125,7 +125,7 @@ class Workload {
   /// Brings this node's samples near; the runner times it. Returns facts for log and report (bytes,
   /// files, seconds).
   virtual nlohmann::json stage() = 0;
-  /// `steps` training steps. Calls telemetry().add_step for each.
+  /// `steps` training steps, each between begin_step() and end_step() of the telemetry.
   virtual TrainResult train(std::int64_t steps) = 0;
   /// Quality on the whole validation set, equal on every rank.
   virtual double evaluate(OutputSink* outputs) = 0;

@@ -51,6 +51,7 @@ void Telemetry::restart() {
   spent_ns_ = {};
   counters_.fill(0);
   steps_ = Histogram();
+  if (trace_ != nullptr) trace_->restart();
 }
 
 void Telemetry::account() {
@@ -66,6 +67,9 @@ void Telemetry::enter(Subsystem subsystem) {
   stack_.push_back({keeps_all(outer) ? outer : subsystem, subsystem});
   ++scopes_;
   if (subsystem == Subsystem::kExchange && exchanges_++ == 0) exchange_began_ns_ = last_ns_;
+  if (trace_ != nullptr) {
+    trace_->enter(to_string(subsystem), subsystem == Subsystem::kExchange, last_ns_);
+  }
   show();
 }
 
@@ -76,6 +80,7 @@ void Telemetry::leave() {
   if (was_exchange && --exchanges_ == 0) {
     add(Counter::kExchangeTotalNs, last_ns_ - exchange_began_ns_);
   }
+  if (trace_ != nullptr) trace_->leave(last_ns_);
   show();
 }
 
@@ -86,19 +91,39 @@ void Telemetry::show() const {
   watched_->set_work(activity == Subsystem::kOther ? nullptr : to_string(activity));
 }
 
-void Telemetry::begin_exchange() {
+TracedTransfer Telemetry::begin_exchange(const char* name, std::int64_t bytes) {
   if (exchanges_++ == 0) exchange_began_ns_ = now_ns();
+  return trace_ == nullptr ? TracedTransfer() : trace_->begin_transfer(name, bytes, now_ns());
 }
 
-void Telemetry::end_exchange() {
+void Telemetry::end_exchange(const TracedTransfer& transfer) {
   if (--exchanges_ == 0) add(Counter::kExchangeTotalNs, now_ns() - exchange_began_ns_);
+  if (trace_ != nullptr) trace_->end_transfer(transfer, now_ns());
+}
+
+void Telemetry::enter_layer(const char* name) {
+  if (trace_ != nullptr) trace_->enter_layer(name, now_ns());
+}
+
+void Telemetry::leave_layer() {
+  if (trace_ != nullptr) trace_->leave(now_ns());
 }
 
 void Telemetry::add(Counter counter, std::int64_t amount) { counters_[index(counter)] += amount; }
 
-void Telemetry::add_step(std::int64_t nanoseconds) {
-  steps_.add(nanoseconds);
+void Telemetry::begin_step() {
+  step_began_ns_ = now_ns();
+  if (trace_ == nullptr) return;
+  trace_->begin_step(watched_ == nullptr ? steps_.count() + 1 : watched_->look().steps + 1,
+                     step_began_ns_);
+}
+
+std::int64_t Telemetry::end_step() {
+  const std::int64_t now = now_ns();
+  if (trace_ != nullptr) trace_->end_step(now);
+  steps_.add(now - step_began_ns_);
   if (watched_ != nullptr) watched_->finish_step();
+  return now - step_began_ns_;
 }
 
 double Telemetry::wall_s() const { return seconds_of(now_ns() - started_ns_); }

@@ -11,6 +11,7 @@
 
 #include "runner/base/activity.h"
 #include "runner/base/clock.h"
+#include "runner/telemetry/trace.h"
 
 namespace telemetry {
 
@@ -91,12 +92,21 @@ class Telemetry {
   /// Forgets everything and begins anew: called at run_start.
   void restart();
   void add(Counter counter, std::int64_t amount);
-  /// An exchange starts, or its end was noticed, while other work goes on; several may be under
-  /// way. Scopes of kExchange say so by themselves. What they cover is kExchangeTotalNs.
-  void begin_exchange();
-  void end_exchange();
-  /// One training step took this long, wall time.
-  void add_step(std::int64_t nanoseconds);
+  /// A transfer starts, or its end was noticed, while other work goes on; several may be under way.
+  /// `name` says what goes (a literal), `bytes` how much of it this rank gives. Scopes of kExchange
+  /// are exchanges without that. What all cover is kExchangeTotalNs.
+  TracedTransfer begin_exchange(const char* name, std::int64_t bytes);
+  void end_exchange(const TracedTransfer& transfer);
+  /// A training step, from begin to end; returns its wall time in nanoseconds.
+  void begin_step();
+  std::int64_t end_step();
+  /// Which outlives this, is told of all that follows; its steps are numbered as `watched` counts
+  /// them.
+  void trace_to(Trace& trace) { trace_ = &trace; }
+  bool is_traced() const { return trace_ != nullptr; }
+  /// A part of the scope that lives, for the trace alone; `name` outlives that.
+  void enter_layer(const char* name);
+  void leave_layer();
   std::int64_t now_ns() const { return clock_.steady_ns(); }
   const base::Clock& clock() const { return clock_; }
 
@@ -128,6 +138,8 @@ class Telemetry {
   nlohmann::json within_json(const Spent& spent) const;
   const base::Clock& clock_;
   base::Activity* watched_;
+  Trace* trace_ = nullptr;
+  std::int64_t step_began_ns_ = 0;
   std::int64_t started_ns_ = 0, last_ns_ = 0, scopes_ = 0;
   std::vector<Charge> stack_;
   Spent spent_ns_{};

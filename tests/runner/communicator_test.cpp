@@ -238,6 +238,52 @@ TEST(Communicator, CountsTheBytesThatItGivesToOtherRanks) {
   EXPECT_EQ(telemetry.count(telemetry::Counter::kBytesSent), expected);
 }
 
+TEST(Communicator, TracesBlockingCallsAsTransfersAndLeavesOthersToWhoStartsThem) {
+  const Communicator world = Communicator::world();
+  const base::SystemClock clock;
+  telemetry::Trace trace({1, 1});
+  telemetry::Telemetry telemetry(clock);
+  telemetry.trace_to(trace);
+  const Accounting accounting = world.account_to(telemetry);
+  std::vector<float> floats(100);
+  telemetry.begin_step();
+  world.allreduce_sum(std::span<float>(floats));
+  world.barrier();
+  Pending pending = world.start_allreduce_sum(std::span<float>(floats));
+  EXPECT_EQ(pending.bytes_sent(), world.size() == 1 ? 0 : 400);
+  pending.wait();
+  EXPECT_EQ(pending.bytes_sent(), 0);
+  telemetry.end_step();
+  if (world.size() == 1) {
+    EXPECT_TRUE(trace.transfers().empty());  // nothing goes anywhere
+    return;
+  }
+  ASSERT_EQ(trace.transfers().size(), 2U);
+  const telemetry::TransferTimes& sum = trace.transfers()[0];
+  EXPECT_EQ(sum.name, "MPI_Allreduce");
+  EXPECT_EQ(sum.count, 1);
+  EXPECT_EQ(sum.bytes, 400);
+  EXPECT_EQ(sum.hidden_ns(), 0);
+  EXPECT_EQ(trace.transfers()[1].name, "MPI_Barrier");
+  EXPECT_LE(trace.all_transfers().in_flight_ns, trace.exchange_ns());
+}
+
+TEST(Communicator, SendsTextsFromRankToRankInTheirOrder) {
+  const Communicator world = Communicator::world();
+  const std::string large(9'000'001, 'x');  // more than one piece
+  if (world.rank() > 0) {
+    world.send_text("rank " + std::to_string(world.rank()), 0);
+    world.send_text("", 0);
+    world.send_text(large, 0);
+    return;
+  }
+  for (int rank = world.size() - 1; rank > 0; --rank) {
+    EXPECT_EQ(world.receive_text(rank), "rank " + std::to_string(rank));
+    EXPECT_EQ(world.receive_text(rank), "");
+    EXPECT_TRUE(world.receive_text(rank) == large);
+  }
+}
+
 TEST(Communicator, TurnsAnMpiErrorIntoASystemErrorNamingTheCall) {
   const Communicator world = Communicator::world();
   try {

@@ -56,6 +56,7 @@ class ToyWorkload final : public Workload {
     const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kForward);
     TrainResult result;
     for (std::int64_t i = 0; i < steps; ++i) {
+      around_.telemetry.begin_step();
       ++step_;
       value_ = 0.875 * value_ + static_cast<double>(step_);
       part_ = 0.5 * part_ + static_cast<double>(around_.world.rank());
@@ -63,7 +64,7 @@ class ToyWorkload final : public Workload {
       if (step_ == script_.throw_at_step && around_.world.rank() == script_.throwing_rank) {
         throw base::DataError("toy.tar: sample 5 is damaged");
       }
-      around_.telemetry.add_step(1000);
+      around_.telemetry.end_step();
       result.mean_loss += 1.0 / static_cast<double>(step_) / static_cast<double>(steps);
       if (step_ == script_.not_finite_at_step) {
         result.mean_loss = std::numeric_limits<double>::quiet_NaN();

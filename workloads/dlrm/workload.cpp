@@ -208,11 +208,11 @@ runner::TrainResult Dlrm::train(std::int64_t steps) {
   sums_ = {};
   runner::TrainResult result;
   for (std::int64_t step = 0; step < steps; ++step) {
-    const std::int64_t began = around_.telemetry.now_ns();
+    around_.telemetry.begin_step();
     result.learning_rate = schedule_->learning_rate(steps_done_);
     train_step(result.learning_rate);
     ++steps_done_;
-    around_.telemetry.add_step(around_.telemetry.now_ns() - began);
+    around_.telemetry.end_step();
   }
   around_.telemetry.add(Counter::kSteps, steps);
   around_.telemetry.add(Counter::kTrainSamples, sums_.samples);

@@ -265,13 +265,17 @@ void Executor::for_each_step(const PassSegment& segment, double LayerSeconds::*d
   for (std::int64_t slice = 0; slice < segment.slices.count; ++slice) {
     const Samples samples = segment.slices.at(slice);
     for (const PassStep& step : segment.steps) {
+      if (layer_listener_ != nullptr) {
+        layer_listener_->layer_begins(network_.operations()[step.operation].name.c_str());
+      }
       if (layer_seconds_.empty()) {
         body(step, samples);
-        continue;
+      } else {
+        const double began = seconds_now();
+        body(step, samples);
+        layer_seconds_[step.operation].*direction += seconds_now() - began;
       }
-      const double began = seconds_now();
-      body(step, samples);
-      layer_seconds_[step.operation].*direction += seconds_now() - began;
+      if (layer_listener_ != nullptr) layer_listener_->layer_ends();
     }
   }
 }

@@ -32,6 +32,16 @@ class PassListener {
   virtual void gradients_ready(std::int64_t floats) = 0;
 };
 
+/// Told of each piece of an operation's work, which it encloses: an operation may come slice by
+/// slice, and again where its value is remade.
+class LayerListener {
+ public:
+  virtual ~LayerListener() = default;
+  /// `name` lives as long as the executor.
+  virtual void layer_begins(const char* name) = 0;
+  virtual void layer_ends() = 0;
+};
+
 struct ExecutorOptions {
   std::int64_t batch = 1;  ///< samples of one pass on this rank
   bool training = true;
@@ -104,6 +114,8 @@ class Executor {
   std::vector<LayerFacts> layers() const;
   /// From now on each layer's passes are timed, which takes two looks at the clock each.
   void time_layers();
+  /// From now on tells of all layers' work; `listener` outlives this.
+  void tell_layers(LayerListener& listener) { layer_listener_ = &listener; }
   /// Bytes by part: weights, their copies in other layouts, gradients, activations and scratch
   /// (shared block), and the block's content unshared.
   std::map<std::string, std::int64_t> memory_bytes() const;
@@ -127,7 +139,8 @@ class Executor {
     bool is_f32;
   };
   void add(const Addition& addition, const Samples& samples) const;
-  /// Calls body(step, samples), slice by slice, and counts the seconds where layers are timed.
+  /// Calls body(step, samples), slice by slice, counts the seconds where layers are timed, and
+  /// tells who listens.
   template <class Body>
   void for_each_step(const PassSegment& segment, double LayerSeconds::*direction, const Body& body);
   void plan(bool copies_weights);
@@ -163,6 +176,7 @@ class Executor {
   std::vector<BufferId> input_gradients_;    ///< of each input; -1: not wanted
   BufferId given_input_ = -1;                ///< floats, where the first value is none; else -1
   std::vector<LayerSeconds> layer_seconds_;  ///< empty: not timed
+  LayerListener* layer_listener_ = nullptr;
 };
 
 }  // namespace nn

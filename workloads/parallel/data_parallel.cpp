@@ -66,6 +66,17 @@ class BothListeners final : public nn::PassListener {
   nn::PassListener& second_;
 };
 
+/// Layers as the trace wants them.
+class TracedLayers final : public nn::LayerListener {
+ public:
+  explicit TracedLayers(telemetry::Telemetry& telemetry) : telemetry_(telemetry) {}
+  void layer_begins(const char* name) override { telemetry_.enter_layer(name); }
+  void layer_ends() override { telemetry_.leave_layer(); }
+
+ private:
+  telemetry::Telemetry& telemetry_;
+};
+
 /// On a node of its own a replica has large pages, which shared memory lacks on most systems.
 std::shared_ptr<nn::ParameterMemory> make_memory(const runner::Communicator& node) {
   if (node.size() == 1) return std::make_shared<nn::PrivateMemory>();
@@ -88,6 +99,10 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
   memory_ = make_memory(node);
   options.memory = memory_;
   executor_ = std::make_unique<nn::Executor>(network, options, device_, group_exchange_.get());
+  if (telemetry.is_traced()) {
+    traced_layers_ = std::make_unique<TracedLayers>(telemetry);
+    executor_->tell_layers(*traced_layers_);
+  }
   gradient_exchange_ =
       std::make_unique<GradientExchange>(world, node, telemetry, memory_->blocks_of_all());
 }

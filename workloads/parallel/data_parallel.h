@@ -98,6 +98,7 @@ class DataParallel {
   nn::Device device_;
   std::shared_ptr<nn::ParameterMemory> memory_;
   std::unique_ptr<GroupExchange> group_exchange_;
+  std::unique_ptr<nn::LayerListener> traced_layers_;  ///< null: nothing is traced
   std::unique_ptr<nn::Executor> executor_;
   std::unique_ptr<GradientExchange> gradient_exchange_;
 };

@@ -18,6 +18,10 @@ using nn::Bf16;
 using telemetry::Scope;
 using telemetry::Subsystem;
 
+/// What goes, for the trace.
+constexpr const char* kEmbeddings = "embeddings";
+constexpr const char* kGradients = "gradients of embeddings";
+
 /// Upper halves of floats.
 constexpr unsigned kBf16Shift = 16;
 
@@ -215,12 +219,13 @@ runner::RankParts EmbeddingExchange::parts_at_samples() const {
 void EmbeddingExchange::start_requests_forward(const std::byte* own) {
   if (variant_ == AlltoallVariant::kAlltoall) {
     const auto all = span_of(own, slice_.total * owned_columns_ * payload_bytes_);
-    transfer_.add(world_.start_alltoall(all, parts_at_owner(owned_columns_), bytes_at_samples(),
-                                        parts_at_samples()));
+    transfer_.add(kEmbeddings, world_.start_alltoall(all, parts_at_owner(owned_columns_),
+                                                     bytes_at_samples(), parts_at_samples()));
     return;
   }
   for (const Group& group : groups_) {
-    transfer_.add(world_.start_scatter(bytes_at_owner(own, group), parts_at_owner(group.columns),
+    transfer_.add(kEmbeddings,
+                  world_.start_scatter(bytes_at_owner(own, group), parts_at_owner(group.columns),
                                        bytes_at_samples(group), group.owner));
   }
 }
@@ -228,12 +233,13 @@ void EmbeddingExchange::start_requests_forward(const std::byte* own) {
 void EmbeddingExchange::start_requests_backward(std::byte* own) {
   if (variant_ == AlltoallVariant::kAlltoall) {
     const auto all = span_of(own, slice_.total * owned_columns_ * payload_bytes_);
-    transfer_.add(world_.start_alltoall(bytes_at_samples(), parts_at_samples(), all,
-                                        parts_at_owner(owned_columns_)));
+    transfer_.add(kGradients, world_.start_alltoall(bytes_at_samples(), parts_at_samples(), all,
+                                                    parts_at_owner(owned_columns_)));
     return;
   }
   for (const Group& group : groups_) {
-    transfer_.add(world_.start_gather(bytes_at_samples(group), bytes_at_owner(own, group),
+    transfer_.add(kGradients,
+                  world_.start_gather(bytes_at_samples(group), bytes_at_owner(own, group),
                                       parts_at_owner(group.columns), group.owner));
   }
 }

@@ -50,7 +50,8 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
       floats_(static_cast<std::int64_t>(gradients_.front().size())),
       node_rank_(node.rank()),
       // As many on every node, so that each has its counterparts.
-      owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))) {
+      owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))),
+      across_nodes_(telemetry) {
   piece_floats_ = piece_floats > 0 ? piece_floats : choose_piece(floats_, owners_);
   across_.emplace(world.split(node_rank_ < owners_ ? node_rank_ : -1, world.rank()));
   static_assert(Progress::is_always_lock_free, "other processes see it");
@@ -95,23 +96,27 @@ void GradientExchange::add_up(std::int64_t begin, std::int64_t end) {
   }
 }
 
+void GradientExchange::begin_on_node() {
+  if (gradients_.size() == 1 || on_node_) return;
+  const std::int64_t bytes = floats_ * static_cast<std::int64_t>(sizeof(float));
+  on_node_ = telemetry_.begin_exchange("gradients on the node", bytes);
+  telemetry_.add(Counter::kBytesSent, bytes);
+}
+
 void GradientExchange::start_ready() {
   while (next_ < floats_) {
     const std::int64_t end = std::min(next_ + piece_floats_, floats_);
     if (!all_have(end)) return;
-    if (!std::exchange(is_under_way_, true)) telemetry_.begin_exchange();
+    begin_on_node();
     add_up(next_, end);
     if (across_->size() > 1) {
       const auto own = gradients_[static_cast<std::size_t>(node_rank_)];
-      under_way_.push_back(across_->start_allreduce_sum(
-          own.subspan(static_cast<std::size_t>(next_), static_cast<std::size_t>(end - next_))));
+      across_nodes_.add("gradients between nodes", across_->start_allreduce_sum(own.subspan(
+                                                       static_cast<std::size_t>(next_),
+                                                       static_cast<std::size_t>(end - next_))));
     }
     next_ += piece_floats_ * owners_;
   }
-}
-
-void GradientExchange::test_pending() {
-  while (!under_way_.empty() && under_way_.front().test()) under_way_.pop_front();
 }
 
 void GradientExchange::gradients_ready(std::int64_t floats) {
@@ -119,19 +124,19 @@ void GradientExchange::gradients_ready(std::int64_t floats) {
   const Scope scope(telemetry_, Subsystem::kExchange);
   announce(floats);
   start_ready();
-  test_pending();
+  across_nodes_.test();
 }
 
 void GradientExchange::finish() {
   if (gradients_.size() == 1 && across_->size() == 1) return;
   const Scope scope(telemetry_, Subsystem::kExchange);
-  if (!std::exchange(is_under_way_, true)) telemetry_.begin_exchange();
+  begin_on_node();
   announce(floats_);
   {
     const base::Activity::Waiting waiting(across_->activity(), "gradients of the node's ranks");
     int looks = 0;
     for (start_ready(); next_ < floats_; start_ready()) {
-      test_pending();
+      across_nodes_.test();
       if (++looks < kLooksWithoutPause) {
         std::this_thread::yield();
       } else {
@@ -139,13 +144,12 @@ void GradientExchange::finish() {
       }
     }
   }
-  for (; !under_way_.empty(); under_way_.pop_front()) under_way_.front().wait();
-  earlier_ += floats_;
-  if (gradients_.size() > 1) {
-    telemetry_.add(Counter::kBytesSent, floats_ * static_cast<std::int64_t>(sizeof(float)));
+  if (on_node_) {
+    telemetry_.end_exchange(*on_node_);
+    on_node_.reset();
   }
-  telemetry_.end_exchange();
-  is_under_way_ = false;
+  across_nodes_.wait_all();
+  earlier_ += floats_;
 }
 
 std::vector<float> GradientExchange::sums() const {

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "runner/shared_memory.h"
 #include "runner/telemetry/telemetry.h"
 #include "workloads/nn/executor.h"
+#include "workloads/parallel/transfer.h"
 
 namespace parallel {
 
@@ -51,9 +51,9 @@ class GradientExchange final : public nn::PassListener {
   }
   void announce(std::int64_t floats);
   bool all_have(std::int64_t floats) const;
+  void begin_on_node();
   void start_ready();
   void add_up(std::int64_t begin, std::int64_t end);
-  void test_pending();
 
   telemetry::Telemetry& telemetry_;
   std::vector<std::span<float>> gradients_;
@@ -65,8 +65,10 @@ class GradientExchange final : public nn::PassListener {
   std::vector<Progress*> progress_;  ///< floats of all steps that each rank of the node announced
   std::int64_t earlier_ = 0;         ///< floats that all have announced in the steps before
   std::int64_t next_ = 0;            ///< the first own piece that was not added up yet
-  std::deque<runner::Pending> under_way_;
-  bool is_under_way_ = false;
+  /// The sums within the node, from the first piece that is added up until all are; nothing where
+  /// the rank is alone there.
+  std::optional<telemetry::TracedTransfer> on_node_;
+  Transfer across_nodes_;  ///< of pieces; last: its requests end before their buffers
 };
 
 }  // namespace parallel

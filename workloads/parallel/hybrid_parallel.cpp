@@ -16,6 +16,8 @@ using telemetry::Subsystem;
 
 /// Of HybridParallel's networks: dense features come first.
 constexpr nn::ValueId kEmbeddings = 1;
+/// In the trace.
+constexpr const char* kTables = "embedding tables";
 
 nn::TableOptions table_options(const EmbeddingConfig& config, int table) {
   const TableSpec& spec = config.tables.at(static_cast<std::size_t>(table));
@@ -178,7 +180,9 @@ void HybridParallel::look_up() {
   T* const owned = exchange_.is_local() ? value : reinterpret_cast<T*>(owned_.data());
   {
     const Scope scope(telemetry_, Subsystem::kForward);
+    telemetry_.enter_layer(kTables);
     tables_.forward(owned_bags_, owned, exchange_.owned_columns());
+    telemetry_.leave_layer();
   }
   if (!exchange_.is_local()) exchange_.start_forward(owned);
 }
@@ -237,7 +241,9 @@ void HybridParallel::update_tables(double learning_rate) {
   }
   if (replicated_.size() > 0) update_replicated<T>(learning_rate);
   const Scope scope(telemetry_, Subsystem::kOptimizer);
+  telemetry_.enter_layer(kTables);
   tables_.update(owned_bags_, gradient, exchange_.owned_columns(), learning_rate);
+  telemetry_.leave_layer();
 }
 
 /// Every rank adds up its samples' gradients by row, all sum those, and each takes the same step.

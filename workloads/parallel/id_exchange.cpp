@@ -168,9 +168,10 @@ void IdExchange::pack_lengths(std::span<const nn::Bags> local) {
     }
   }
   lengths_in_.resize(total(from));
-  transfer_.add(world_.start_alltoall(std::as_bytes(std::span(lengths_out_)), parts_of_ids(to),
-                                      std::as_writable_bytes(std::span(lengths_in_)),
-                                      parts_of_ids(from)));
+  transfer_.add(
+      "lengths of bags",
+      world_.start_alltoall(std::as_bytes(std::span(lengths_out_)), parts_of_ids(to),
+                            std::as_writable_bytes(std::span(lengths_in_)), parts_of_ids(from)));
 }
 
 void IdExchange::start(std::span<const nn::Bags> local) {
@@ -205,7 +206,8 @@ void IdExchange::start_ids() {
   for (std::size_t i = 0; i < counts.size(); ++i) from[i / shards_.size()] += counts[i];
   ids_in_.resize(total(from));
   ids_are_started_ = true;
-  transfer_.add(world_.start_alltoall(std::as_bytes(std::span(ids_out_)), parts_of_ids(ids_to_),
+  transfer_.add("ids",
+                world_.start_alltoall(std::as_bytes(std::span(ids_out_)), parts_of_ids(ids_to_),
                                       std::as_writable_bytes(std::span(ids_in_)),
                                       parts_of_ids(std::move(from))));
 }

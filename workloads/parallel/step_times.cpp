@@ -34,10 +34,9 @@ void StepTimes::begin() {
 }
 
 void StepTimes::time(const std::function<void()>& step) {
-  const std::int64_t began = around_.telemetry.now_ns();
+  around_.telemetry.begin_step();
   step();
-  const std::int64_t took = around_.telemetry.now_ns() - began;
-  around_.telemetry.add_step(took);
+  const std::int64_t took = around_.telemetry.end_step();
   seconds_.push_back(static_cast<double>(around_.world.allreduce_max(took)) / kNsPerS);
   if (seconds_.size() == 1) peak_rss_bytes_ = base::peak_rss_bytes();
 }

@@ -1,5 +1,5 @@
 // The requests of one exchange that goes on beside other work.
-// Hides when the telemetry is told of its begin and end.
+// Hides when the telemetry is told of their begin and end.
 #pragma once
 
 #include <cstddef>
@@ -11,44 +11,64 @@
 
 namespace parallel {
 
-/// Begins with the first request that is added, and ends when all were found to be done.
+/// Under way from the first request that is added until all were found to be done.
 class Transfer {
  public:
   explicit Transfer(telemetry::Telemetry& telemetry) : telemetry_(telemetry) {}
-  ~Transfer() { end(); }
+  ~Transfer() {
+    for (Request& request : requests_) end(request);
+  }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  void add(runner::Pending request) {
-    if (!std::exchange(is_under_way_, true)) telemetry_.begin_exchange();
-    requests_.push_back(std::move(request));
+  /// `name` says what goes: a literal.
+  void add(const char* name, runner::Pending pending) {
+    Request& request = requests_.emplace_back();
+    request.is_under_way = pending.is_under_way();  // not where a rank is alone
+    if (request.is_under_way) {
+      request.traced = telemetry_.begin_exchange(name, pending.bytes_sent());
+    }
+    request.pending = std::move(pending);
   }
   telemetry::Telemetry& telemetry() const { return telemetry_; }
-  bool is_under_way() const { return is_under_way_; }
+  bool is_under_way() const { return !requests_.empty(); }
   /// Looks at every request, so that none waits for another; true when nothing is under way.
   bool test() {
     bool done = true;
-    for (runner::Pending& request : requests_) done = request.test() && done;
-    if (done) end();
+    for (Request& request : requests_) {
+      if (request.pending.test()) {
+        end(request);
+      } else {
+        done = false;
+      }
+    }
+    if (done) requests_.clear();
     return done;
   }
   /// Waits for one; they count from 0 in the order in which they were added.
   void wait(std::size_t request) {
-    if (request < requests_.size()) requests_[request].wait();
+    if (request < requests_.size()) wait(requests_[request]);
   }
   void wait_all() {
-    for (runner::Pending& request : requests_) request.wait();
-    end();
+    for (Request& request : requests_) wait(request);
+    requests_.clear();
   }
 
  private:
-  void end() {
-    requests_.clear();
-    if (std::exchange(is_under_way_, false)) telemetry_.end_exchange();
+  struct Request {
+    runner::Pending pending;
+    telemetry::TracedTransfer traced;
+    bool is_under_way = false;
+  };
+  void wait(Request& request) {
+    request.pending.wait();
+    end(request);
+  }
+  void end(Request& request) {
+    if (std::exchange(request.is_under_way, false)) telemetry_.end_exchange(request.traced);
   }
   telemetry::Telemetry& telemetry_;
-  std::vector<runner::Pending> requests_;
-  bool is_under_way_ = false;
+  std::vector<Request> requests_;
 };
 
 }  // namespace parallel

@@ -26,11 +26,12 @@ std::string entry_of(int rank, int forward_s) {
   base::FakeClock clock;
   Telemetry telemetry(clock);
   telemetry.add(Counter::kTrainSamples, 10 * (rank + 1));
-  telemetry.add_step(kSecond / 4);
+  telemetry.begin_step();
   {
     const Scope forward(telemetry, Subsystem::kForward);
     clock.nanoseconds += forward_s * kSecond;
   }
+  telemetry.end_step();
   {
     const Scope evaluation(telemetry, Subsystem::kEvaluation);
     const Scope input(telemetry, Subsystem::kInput);
@@ -74,7 +75,7 @@ TEST(ReportFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(last.within_s[evaluation][static_cast<std::size_t>(Subsystem::kInput)], 1.0);
   EXPECT_EQ(last.counters[static_cast<std::size_t>(Counter::kTrainSamples)], 30);
   EXPECT_EQ(last.step_s.count, 1);
-  EXPECT_EQ(last.step_s.p50, 0.25);
+  EXPECT_EQ(last.step_s.p50, 7.0);
   EXPECT_GT(last.peak_rss_bytes, 0);
   EXPECT_EQ(last.scopes, 3);
   EXPECT_EQ(Json::parse(report.provenance)["build"]["revision"], "unknown");

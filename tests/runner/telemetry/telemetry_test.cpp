@@ -99,17 +99,16 @@ TEST_F(Account, TellsWhatInnerScopesTookOfTheWhole) {
 }
 
 TEST_F(Account, CountsEachMomentOfExchangesOnceInTheirTotal) {
-  telemetry_.begin_exchange();
+  const TracedTransfer first = telemetry_.begin_exchange("ids", 8);
   pass(1);  // beside other work
   {
     const Scope evaluation(telemetry_, Subsystem::kEvaluation);
     const Scope exchange(telemetry_, Subsystem::kExchange);
     pass(2);  // both
   }
-  telemetry_.begin_exchange();
-  telemetry_.end_exchange();
+  telemetry_.end_exchange(telemetry_.begin_exchange("ids", 8));
   pass(4);  // the first still
-  telemetry_.end_exchange();
+  telemetry_.end_exchange(first);
   pass(8);  // none
   {
     const Scope exchange(telemetry_, Subsystem::kExchange);
@@ -121,11 +120,11 @@ TEST_F(Account, CountsEachMomentOfExchangesOnceInTheirTotal) {
 }
 
 TEST_F(Account, ForgetsWhatAnExchangeTookBeforeARestart) {
-  telemetry_.begin_exchange();
+  const TracedTransfer transfer = telemetry_.begin_exchange("ids", 8);
   pass(5);
   telemetry_.restart();
   pass(1);
-  telemetry_.end_exchange();
+  telemetry_.end_exchange(transfer);
   EXPECT_EQ(telemetry_.to_json()["counters"]["exchange_total_ns"], kSecond);
 }
 
@@ -138,7 +137,8 @@ TEST_F(Account, CountsTheScopeThatIsRunning) {
 
 TEST_F(Account, ForgetsEverythingAtARestartButTheLivingScope) {
   telemetry_.add(Counter::kSteps, 5);
-  telemetry_.add_step(kSecond);
+  telemetry_.begin_step();
+  EXPECT_EQ(telemetry_.end_step(), 0);
   std::optional<Scope> scope;
   scope.emplace(telemetry_, Subsystem::kStaging);
   pass(9);

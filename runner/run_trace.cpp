@@ -1,0 +1,66 @@
+// Collects the trace of a run from all ranks.
+// Hides how they hand over their parts.
+#include "runner/run_trace.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "runner/clock_offsets.h"
+
+namespace runner {
+namespace {
+
+using Json = nlohmann::json;
+
+/// When the first event began, on rank 0's clock; the largest number without any.
+std::int64_t first_begin(const telemetry::RankTrace& rank) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const telemetry::TraceEvent& event : rank.trace.events()) {
+    first = std::min(first, rank.clock.to_own(event.begin_ns));
+  }
+  return first;
+}
+
+}  // namespace
+
+RunTrace::RunTrace(const telemetry::StepRange& steps, const Communicator& world,
+                   const Topology& topology, const base::Clock& clock)
+    : world_(world),
+      topology_(topology),
+      clock_(clock),
+      trace_(steps),
+      start_(measure_clock_offset(world, topology, clock)) {}
+
+TraceSummary RunTrace::write(const std::string& path, const std::string& workload,
+                             const telemetry::RankIdentity& identity) {
+  const telemetry::ClockOffset end = measure_clock_offset(world_, topology_, clock_);
+  const telemetry::RankTrace mine{identity, trace_, {start_, end}};
+  const std::int64_t origin_ns = world_.allreduce_min(first_begin(mine));
+  if (world_.rank() != 0) {
+    telemetry::trace_texts(mine, origin_ns,
+                           [&](const std::string& text) { world_.send_text(text, 0); });
+    world_.send_text("", 0);  // that was all
+    world_.send_text(telemetry::trace_entry(mine).dump(), 0);
+    return {};
+  }
+  telemetry::TraceFile file(path);
+  telemetry::trace_texts(mine, origin_ns, [&](const std::string& text) { file.add(text); });
+  std::vector<Json> entries = {telemetry::trace_entry(mine)};
+  for (int rank = 1; rank < world_.size(); ++rank) {
+    for (std::string text = world_.receive_text(rank); !text.empty();
+         text = world_.receive_text(rank)) {
+      file.add(text);
+    }
+    entries.push_back(Json::parse(world_.receive_text(rank)));
+  }
+  file.finish(workload, trace_.steps(), entries);
+  TraceSummary summary{trace_.traced_steps(), 0, 0, telemetry::transfers_text(entries)};
+  for (const Json& entry : entries) {
+    summary.dropped += entry.at("dropped").get<std::int64_t>();
+    summary.dropped_layers += entry.at("dropped_layers").get<std::int64_t>();
+  }
+  return summary;
+}
+
+}  // namespace runner
