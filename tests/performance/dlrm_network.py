@@ -1,0 +1,219 @@
+"""Which way of exchanging embeddings is fastest between hosts, and how much of it `trainmark run` hides behind work.
+
+Hides the hosts: network namespaces of this machine, joined by a switch whose links have a limited rate in either
+direction (tests/hosts.sh). A small DLRM trains on them, one rank on each, with every variant of `embeddings.alltoall`
+and every `embeddings.payload` in turns, so that a slow minute of the machine meets all. Figures come from the traces
+of all steps but the first: a step takes as long as on its slowest rank; exposed is what training spent in
+communication while something was in flight, hidden is the rest of that, both as means over the ranks. The bytes that
+were sent are held against what they must be; another difference is an error. Nothing is asserted of a time. All hosts
+share this machine's cores, so computing is slower than on real ones, and hides more. Needs root. At the default size
+it takes about two minutes on two cores:
+
+    python3 tests/performance/dlrm_network.py build/release/trainmark --hosts 2 --rate 1gbit --output /tmp/network.json
+
+Exit code 1 where bytes are not those of the formula, 2 for wrong arguments, 77 where network namespaces cannot be made,
+trainmark's own where it fails.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from resnet50_peer import check_writable, machine_of, whole_number, write_report
+from run_check import call
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "parity"))
+import peer
+
+HOSTS = TESTS / "hosts.sh"
+VARIANTS = ("alltoall", "scatter", "scatter_list")
+VALUE_BYTES = {"f32": 4, "bf16": 2}
+ID_BYTES = 4
+EXCHANGED = ("embeddings", "gradients of embeddings")
+SETTINGS = ("hosts", "rate", "batch", "width", "steps", "repetitions", "threads")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", help="path of trainmark")
+    parser.add_argument("--hosts", type=int, choices=(2, 3, 4), default=2)
+    parser.add_argument("--rate", default="1gbit", help="of each link, as tc takes it, or unlimited")
+    parser.add_argument("--batch", type=whole_number(2), default=2048, help="samples of a step on all hosts")
+    parser.add_argument("--width", type=whole_number(1), default=64, help="numbers in a row of a table")
+    parser.add_argument("--steps", type=whole_number(2), default=12, help="of a run; the first one is not counted")
+    parser.add_argument("--repetitions", type=whole_number(1), default=5, help="runs of each variant and payload")
+    parser.add_argument("--threads", type=whole_number(1), default=1, help="of a rank")
+    parser.add_argument("--output", help="JSON file for settings, figures and machine")
+    options = parser.parse_args()
+    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
+        parser.error(f"{options.program}: expected the program trainmark")
+    if options.batch % options.hosts != 0:
+        parser.error(f"--batch: must divide by {options.hosts} hosts, got {options.batch}")
+    if not re.fullmatch(r"unlimited|[0-9.]+([kmgt]?bit|[kmgt]?bps)", options.rate):
+        parser.error(f"--rate: expected unlimited or a rate such as 1gbit, got '{options.rate}'")
+    if options.output:
+        check_writable(parser, pathlib.Path(options.output))
+    options.program = os.path.abspath(options.program)
+    return options
+
+
+def require_namespaces():
+    done = subprocess.run([HOSTS, "--probe"], capture_output=True, text=True)
+    if done.returncode != 0:
+        peer.skip(f"network namespaces cannot be made here: {done.stderr.strip()}")
+
+
+def generate(options, folder):
+    call([options.program, "generate", "dlrm", "--samples", options.batch * options.steps, "--test-samples", 64,
+          "--validation-samples", 0, "--threads", 1, "--seed", 1, "--tables", "small", "--output", folder / "data"])
+
+
+def write_config(options, folder, variant, payload):
+    config = {"workload": "dlrm", "epochs": 1, "seed": 1, "threads": options.threads, "clear_caches": "never",
+              # Reached, since Open MPI takes seconds to end a job with another exit code on several hosts.
+              "target": {"quality": 0.01}, "results": {"directory": str(folder / "results"), "system": "here"},
+              "dataset": {"train": str(folder / "data/train.bin"), "test": str(folder / "data/test.bin")},
+              "staging": {"mode": "none"},
+              "model": {"embedding_width": options.width, "bottom": [128, options.width], "top": [256, 128, 1],
+                        "tables": "small"},
+              "embeddings": {"alltoall": variant, "payload": payload},
+              "training": {"global_batch_size": options.batch}, "optimizer": {"name": "sgd", "momentum": 0},
+              "schedule": {"name": "constant", "learning_rate": 0.001}}
+    path = folder / f"{variant}_{payload}.json"
+    path.write_text(json.dumps(config))
+    return path
+
+
+def on_hosts(options, *arguments):
+    """`trainmark` with a rank on each host."""
+    hosts = ",".join(f"host{number}:1" for number in range(1, options.hosts + 1))
+    # Where hosts share cores, one that waits must not keep another from its work.
+    shared = ["--mca", "mpi_yield_when_idle", 1] if options.hosts * options.threads > len(os.sched_getaffinity(0)) else []
+    call([HOSTS, options.hosts, options.rate, "mpirun", "-n", options.hosts, "--host", hosts, "--bind-to", "none",
+          *shared, options.program, *arguments])
+
+
+def expected_bytes(options, folder, config, payload):
+    """What all ranks together send in a step, by name: each keeps its own share of the samples' values and ids."""
+    plan = folder / "plan.json"
+    on_hosts(options, "run", config, "--dry-run", "--json", plan)
+    shards = [shard for rank in json.loads(plan.read_text())["placement"]["ranks"] for shard in rank["shards"]]
+    elsewhere = options.batch * (options.hosts - 1) // options.hosts
+    values = VALUE_BYTES[payload] * elsewhere * sum(shard["columns"] for shard in shards)
+    return {**dict.fromkeys(EXCHANGED, values), "ids": ID_BYTES * elsewhere * len(shards)}
+
+
+def run(options, config):
+    """Trains; returns the trace."""
+    on_hosts(options, "run", config, "--trace", f"2:{options.steps}")
+    results = pathlib.Path(json.loads(config.read_text())["results"]["directory"]) / "here/dlrm"
+    return json.loads(max(results.glob("*.trace.json"), key=lambda path: path.stat().st_mtime_ns).read_text())
+
+
+def step_s(trace):
+    """Seconds of each step on its slowest rank."""
+    slowest = {}
+    for event in trace["traceEvents"]:
+        if event.get("cat") == "step":
+            step = event["args"]["step"]
+            slowest[step] = max(slowest.get(step, 0.0), event["dur"] * 1e-6)
+    return list(slowest.values())
+
+
+def times_of(trace, names):
+    """Of transfers with these names, added up, or of all together: exposed and hidden seconds in a step, mean over the
+    ranks."""
+    ranks = trace["otherData"]["ranks"]
+    sums = {"exposed_s": 0.0, "hidden_s": 0.0}
+    for rank in ranks:
+        for times in rank["transfers"] if names else [rank["all_transfers"]]:
+            if not names or times["name"] in names:
+                for key in sums:
+                    sums[key] += times[key] / rank["steps"] / len(ranks)
+    return sums
+
+
+def bytes_of(trace):
+    """What all ranks together sent in a step, by name."""
+    sent = {}
+    for rank in trace["otherData"]["ranks"]:
+        for times in rank["transfers"]:
+            sent[times["name"]] = sent.get(times["name"], 0) + times["bytes"] / rank["steps"]
+    return sent
+
+
+def summary(traces, expected):
+    def median(values):
+        return statistics.median(list(values))
+
+    steps = [median(step_s(trace)) for trace in traces]
+    sent = bytes_of(traces[0])
+    result = {"step_s": {"median": median(steps), "min": min(steps), "max": max(steps), "repetitions": steps}}
+    for key, names in (("all_transfers", ()), ("embeddings", EXCHANGED)):
+        times = [times_of(trace, names) for trace in traces]
+        result[key] = {part: median(one[part] for one in times) for part in ("exposed_s", "hidden_s")}
+    result["bytes_sent"] = sent
+    result["bytes_expected"] = expected
+    return result
+
+
+def check_bytes(name, traces, expected):
+    for trace in traces:
+        sent = bytes_of(trace)
+        for what, count in expected.items():
+            if sent.get(what) != count:
+                sys.exit(f"{name}: expected {count} bytes of {what} in a step, sent {sent.get(what)}")
+
+
+def show(ranked):
+    print(f"{'rank':>4} {'variant':<13}{'payload':<8}{'step ms':>9}{'(range)':>18}{'exposed ms':>12}{'hidden ms':>11}"
+          f"{'embeddings: exp.':>18}{'hidden':>9}{'MB sent':>9}{'formula':>9}")
+    for number, (name, figures) in enumerate(ranked, 1):
+        variant, payload = name.split(", ")
+        step, every, embeddings = (figures[key] for key in ("step_s", "all_transfers", "embeddings"))
+        sent, expected = (sum(figures[key][what] for what in EXCHANGED) for key in ("bytes_sent", "bytes_expected"))
+        spread = f"({step['min'] * 1e3:.1f} to {step['max'] * 1e3:.1f})"
+        print(f"{number:>4} {variant:<13}{payload:<8}{step['median'] * 1e3:>9.1f}{spread:>18}"
+              f"{every['exposed_s'] * 1e3:>12.1f}{every['hidden_s'] * 1e3:>11.1f}{embeddings['exposed_s'] * 1e3:>18.1f}"
+              f"{embeddings['hidden_s'] * 1e3:>9.1f}{sent / 1e6:>9.3f}{expected / 1e6:>9.3f}")
+
+
+def main():
+    options = parse_arguments()
+    require_namespaces()
+    busy = os.getloadavg()[0]
+    traces, expected = {}, {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        generate(options, folder)
+        configs = {f"{variant}, {payload}": (write_config(options, folder, variant, payload), payload)
+                   for variant, payload in itertools.product(VARIANTS, VALUE_BYTES)}
+        for what, (config, payload) in configs.items():
+            expected[what] = expected_bytes(options, folder, config, payload)
+        for _ in range(options.repetitions):
+            for what, (config, _) in configs.items():
+                traces.setdefault(what, []).append(run(options, config))
+        telemetry = next((folder / "results/here/dlrm").glob("*.telemetry.json"))
+        provenance = json.loads(telemetry.read_text())["provenance"]
+    for what in configs:
+        check_bytes(what, traces[what], expected[what])
+    figures = {what: summary(traces[what], expected[what]) for what in configs}
+    ranked = sorted(figures.items(), key=lambda item: item[1]["step_s"]["median"])
+    show(ranked)
+    write_report(options, {
+        "what": "training steps of a small DLRM on hosts of one machine, by variant of alltoall and payload",
+        "settings": {name: getattr(options, name) for name in SETTINGS}, "fastest_first": [name for name, _ in ranked],
+        "figures": figures, "load_before": busy, "machine": machine_of(provenance), "build": provenance["build"],
+        "libraries": provenance["libraries"]})
+
+
+if __name__ == "__main__":
+    main()
