@@ -5,13 +5,13 @@ direction (tests/hosts.sh). A small DLRM trains on them, one rank on each, with 
 and every `embeddings.payload` in turns, so that a slow minute of the machine meets all. Figures come from the traces
 of all steps but the first: a step takes as long as on its slowest rank; exposed is what training spent in
 communication while something was in flight, hidden is the rest of that, both as means over the ranks. The bytes that
-were sent are held against what they must be; another difference is an error. Nothing is asserted of a time. All hosts
-share this machine's cores, so computing is slower than on real ones, and hides more. Needs root. At the default size
-it takes about two minutes on two cores:
+were sent are held against what they must be, and the hosts' clocks against being one. Nothing else is asserted. All
+hosts share this machine's cores, so computing is slower than on real ones, and hides more. Needs root. At the default
+size it takes about two minutes on two cores:
 
     python3 tests/performance/dlrm_network.py build/release/trainmark --hosts 2 --rate 1gbit --output /tmp/network.json
 
-Exit code 1 where bytes are not those of the formula, 2 for wrong arguments, 77 where network namespaces cannot be made,
+Exit code 1 where bytes are not those of the formula or clocks are not one, 2 for wrong arguments, 77 where network namespaces cannot be made,
 trainmark's own where it fails.
 """
 
@@ -173,6 +173,17 @@ def check_bytes(name, traces, expected):
                 sys.exit(f"{name}: expected {count} bytes of {what} in a step, sent {sent.get(what)}")
 
 
+def check_clocks(name, traces):
+    """Hosts that are namespaces have one clock: what was found between them must be nothing, within what is said."""
+    for trace in traces:
+        for rank in trace["otherData"]["ranks"]:
+            for when in ("start", "end"):
+                clock = rank["clock"][when]
+                if abs(clock["offset_s"]) > clock["uncertainty_s"]:
+                    sys.exit(f"{name}: rank {rank['rank']}: expected a clock that is no more than "
+                             f"{clock['uncertainty_s']} s off, found {clock['offset_s']} s")
+
+
 def show(ranked):
     print(f"{'rank':>4} {'variant':<13}{'payload':<8}{'step ms':>9}{'(range)':>18}{'exposed ms':>12}{'hidden ms':>11}"
           f"{'embeddings: exp.':>18}{'hidden':>9}{'MB sent':>9}{'formula':>9}")
@@ -205,6 +216,7 @@ def main():
         provenance = json.loads(telemetry.read_text())["provenance"]
     for what in configs:
         check_bytes(what, traces[what], expected[what])
+        check_clocks(what, traces[what])
     figures = {what: summary(traces[what], expected[what]) for what in configs}
     ranked = sorted(figures.items(), key=lambda item: item[1]["step_s"]["median"])
     show(ranked)
