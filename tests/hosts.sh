@@ -52,7 +52,8 @@ lay_network() {
   done
 }
 
-# What Open MPI calls in place of ssh: PROCESSES HOST COMMAND LINE, with the processes of host2 and so on, joined by "+".
+# What Open MPI calls in place of ssh: PROCESSES HOST COMMAND LINE, with the processes of host2 and so on, joined by
+# "+".
 on_host() {
   local processes number=${2#host}
   IFS=+ read -ra processes <<<"$1"

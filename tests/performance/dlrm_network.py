@@ -11,8 +11,8 @@ size it takes about two minutes on two cores:
 
     python3 tests/performance/dlrm_network.py build/release/trainmark --hosts 2 --rate 1gbit --output /tmp/network.json
 
-Exit code 1 where bytes are not those of the formula or clocks are not one, 2 for wrong arguments, 77 where network namespaces cannot be made,
-trainmark's own where it fails.
+Exit code 1 where bytes are not those of the formula or clocks are not one, 2 for wrong arguments, 77 where network
+namespaces cannot be made, trainmark's own where it fails.
 """
 
 import argparse
@@ -96,7 +96,8 @@ def on_hosts(options, *arguments):
     """`trainmark` with a rank on each host."""
     hosts = ",".join(f"host{number}:1" for number in range(1, options.hosts + 1))
     # Where hosts share cores, one that waits must not keep another from its work.
-    shared = ["--mca", "mpi_yield_when_idle", 1] if options.hosts * options.threads > len(os.sched_getaffinity(0)) else []
+    is_shared = options.hosts * options.threads > len(os.sched_getaffinity(0))
+    shared = ["--mca", "mpi_yield_when_idle", 1] if is_shared else []
     call([HOSTS, options.hosts, options.rate, "mpirun", "-n", options.hosts, "--host", hosts, "--bind-to", "none",
           *shared, options.program, *arguments])
 
