@@ -3,6 +3,7 @@
 // has internal linkage and calls nothing from the standard library.
 #include <immintrin.h>
 
+#include "workloads/nn/fetch.h"
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/kernels_interaction.h"
 
@@ -22,27 +23,34 @@ inline __m512i interleaved(__m256i lower, __m256i upper) {
   return _mm512_maskz_permutexvar_epi16(~__mmask32{0}, order, both);
 }
 
-/// One panel, of the columns that the mask has.
-inline void pack_panel(const Bf16Products::Rows& rows, __mmask16 columns, std::uint32_t* pairs) {
+/// Two rows, 16 columns at a time, of which the last ones may be fewer; or one row beside zeros.
+template <bool kBoth>
+inline void pack_pair(const Bf16* lower, const Bf16* upper, std::int64_t columns,
+                      std::uint32_t* pairs, std::int64_t stride) {
+  for (std::int64_t column = 0; column < columns; column += kLanes, pairs += stride) {
+    const std::int64_t left = columns - column;
+    const auto mask = static_cast<__mmask16>(left < kLanes ? (1 << left) - 1 : 0xFFFF);
+    const __m256i first = _mm256_maskz_loadu_epi16(mask, lower + column);
+    const __m256i second =
+        kBoth ? _mm256_maskz_loadu_epi16(mask, upper + column) : _mm256_setzero_si256();
+    _mm512_storeu_si512(pairs, interleaved(first, second));
+  }
+}
+
+/// Row by row, as all panels of a row stand in the same lines.
+void pack_rows(const Bf16Products::Rows& rows, std::uint32_t* pairs, std::int64_t stride) {
+  constexpr std::int64_t kRowsAhead = 16;
+  const std::int64_t bytes = rows.columns * static_cast<std::int64_t>(sizeof(Bf16));
   const Bf16* from = rows.first;
   std::int64_t row = 0;
   for (; row + 2 <= rows.count; row += 2, from += 2 * rows.stride, pairs += kLanes) {
-    const __m256i lower = _mm256_maskz_loadu_epi16(columns, from);
-    const __m256i upper = _mm256_maskz_loadu_epi16(columns, from + rows.stride);
-    _mm512_storeu_si512(pairs, interleaved(lower, upper));
+    if (row + kRowsAhead + 2 <= rows.count) {
+      fetch(from + kRowsAhead * rows.stride, bytes);
+      fetch(from + (kRowsAhead + 1) * rows.stride, bytes);
+    }
+    pack_pair<true>(from, from + rows.stride, rows.columns, pairs, stride);
   }
-  if (row == rows.count) return;
-  const __m256i last = _mm256_maskz_loadu_epi16(columns, from);
-  _mm512_storeu_si512(pairs, interleaved(last, _mm256_setzero_si256()));
-}
-
-void pack_rows(const Bf16Products::Rows& rows, std::uint32_t* pairs, std::int64_t stride) {
-  Bf16Products::Rows panel = rows;
-  for (std::int64_t column = 0; column < rows.columns; column += kLanes, pairs += stride) {
-    const std::int64_t left = rows.columns - column;
-    panel.first = rows.first + column;
-    pack_panel(panel, static_cast<__mmask16>(left < kLanes ? (1 << left) - 1 : 0xFFFF), pairs);
-  }
+  if (row < rows.count) pack_pair<false>(from, nullptr, rows.columns, pairs, stride);
 }
 
 /// 4 of the panel's 16 columns from `column` on.
