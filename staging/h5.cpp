@@ -25,8 +25,7 @@ bool has_class(const H5Dataset& dataset, H5T_class_t wanted) {
   return H5Tget_class(type.get()) == wanted;
 }
 
-/// Makes `dataset` hold `rows` rows more than `first` and writes them there.
-/// Writes rows from `first` on into a dataset that has `rows` then.
+/// Writes rows, as many as `shape` has, from `first` on into a dataset that has `rows` then.
 void put_rows(const H5File& file, const std::string& name, hid_t type, std::int64_t rows,
               std::int64_t first, const std::vector<std::int64_t>& shape, const void* data) {
   const H5Dataset dataset = file.open(name);
