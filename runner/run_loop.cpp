@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <exception>
-#include <optional>
 
 #include "runner/agreed_error.h"
 #include "runner/drifted_ranks.h"
@@ -44,11 +43,11 @@ class Run {
   /// An epoch that is evaluated on the way: each part is a block. False when the run is over.
   bool run_cut_epoch(std::int64_t epoch_num, std::int64_t period_steps);
   void begin_epoch(std::int64_t epoch_num);
-  /// Trains up to step `last` of the epoch; false when the run is over.
+  /// Trains up to step `last` of the epoch and compares replicas; false when the run is over.
   bool train_until(std::int64_t epoch_num, std::int64_t last);
   void log_epoch(std::int64_t epoch_num);
   void finish_epoch(std::int64_t epoch_num);
-  double epochs_done() const;
+  double epochs_done(std::int64_t unfinished = 0) const;  ///< but for steps of an unfinished part
   bool evaluate();
   bool reached_target();
   void stage();
@@ -153,7 +152,8 @@ void Run::resume() {
   log_.resumed(doors_.resume->path, at_);
   const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
   workload_.restore(*doors_.resume->arrays, at_.steps_done);
-  outcome_.epochs = static_cast<double>(at_.epoch_num - 1);
+  const std::int64_t period = config_.evaluation.period_steps(workload_.info().steps_per_epoch);
+  outcome_.epochs = epochs_done(period > 0 ? at_.steps_in_epoch % period : at_.steps_in_epoch);
   outcome_.earlier_s = at_.elapsed_s;
   outcome_.evaluations = at_.evaluations;
 }
@@ -224,7 +224,6 @@ bool Run::run_cut_epoch(std::int64_t epoch_num, std::int64_t period_steps) {
     log_.block_start(first_epoch_num, count);
     if (!train_until(epoch_num, last)) return false;
     outcome_.epochs = epochs_done();
-    compare_replicas(epoch_num);
     const bool goes_on = last < due || evaluate();
     log_.block_stop(first_epoch_num, count);
     if (!goes_on) {
@@ -265,6 +264,7 @@ bool Run::train_until(std::int64_t epoch_num, std::int64_t last) {
     // At the last step after the evaluation, so that a resumed run need not repeat that.
     if (at_.steps_in_epoch < last) save_if_wanted();
   }
+  compare_replicas(epoch_num);
   return true;
 }
 
@@ -288,7 +288,6 @@ void Run::finish_epoch(std::int64_t epoch_num) {
   at_.epoch_num = epoch_num + 1;
   at_.steps_in_epoch = at_.samples = 0;
   at_.loss_sum = 0.0;
-  compare_replicas(epoch_num);
 }
 
 std::int64_t Run::steps_to_next_cut(std::int64_t last) const {
@@ -325,10 +324,10 @@ bool Run::agree_to_go_on(bool finite, double ns_per_step) {
   return true;
 }
 
-double Run::epochs_done() const {
-  const auto whole = static_cast<double>(at_.epoch_num - 1);
-  return whole + static_cast<double>(at_.steps_in_epoch) /
-                     static_cast<double>(workload_.info().steps_per_epoch);
+double Run::epochs_done(std::int64_t unfinished) const {
+  return static_cast<double>(at_.epoch_num - 1) +
+         static_cast<double>(at_.steps_in_epoch - unfinished) /
+             static_cast<double>(workload_.info().steps_per_epoch);
 }
 
 bool Run::evaluate() {
@@ -358,8 +357,9 @@ bool Run::evaluate() {
 void Run::compare_replicas(std::int64_t epoch_num) {
   const std::string differing = drifted_ranks(doors_.world, workload_.replica_hash());
   if (differing.empty()) return;
-  const std::string message = fmt::format(
-      "after epoch {} the parameters of ranks {} differ from rank 0's", epoch_num, differing);
+  const std::string message =
+      fmt::format("after step {} of epoch {} the parameters of ranks {} differ from rank 0's",
+                  at_.steps_in_epoch, epoch_num, differing);
   // All ranks throw, and any of them may end the job: rank 0 logs first.
   log_.run_stop("aborted", message);
   doors_.world.barrier();

@@ -39,7 +39,7 @@ struct Bench {
     config.emplace(parse_run_config(base::ObjectReader(object, "toy.json"), "toy.json"));
   }
 
-  RunOutcome run(const ResumePoint* resume = nullptr) {
+  RunOutcome run(const ResumePoint* resume = nullptr, bool stops = false) {
     telemetry::Telemetry telemetry(clock);
     lines.records.clear();
     mllog::LogWriter log(world.rank() == 0 ? &lines : nullptr, clock);
@@ -53,7 +53,7 @@ struct Bench {
                              log,
                              {world.rank(), "here", 0, 1},
                              console,
-                             [] { return false; },
+                             [stops] { return stops; },
                              &checkpointer,
                              resume};
     const RunOutcome outcome = run_once(*config, workload, {false, "a test"}, run_doors);
@@ -212,6 +212,27 @@ TEST_P(CutEpochs, GoOnWithTheSameEvaluations) {
 // In the first part of an epoch, at its end, within the second, at the last evaluation, and at the
 // end of an epoch, which is none.
 INSTANTIATE_TEST_SUITE_P(Steps, CutEpochs, testing::Values(71, 73, 74, 76, 79, 70, 80));
+
+TEST(Resume, CountsWhatWasTrainedWhereItStopsAtOnce) {
+  struct Case {
+    std::int64_t per_epoch, steps;
+    double epochs;
+  };
+  for (const auto& [per_epoch, steps, epochs] :
+       {Case{1, 4, 0.0}, Case{1, 74, 7.0}, Case{3, 2, 0.0}, Case{3, 74, 7.3}, Case{3, 76, 7.6},
+        Case{3, 70, 7.0}}) {
+    Bench bench(json{{"evaluation", {{"per_epoch", per_epoch}}},
+                     {"checkpoint", {{"every_steps", steps}, {"keep_last", 99}}}});
+    bench.run();
+    const ResumePoint point =
+        open_resume_point(list_checkpoints(bench.folder.path() + "/saved").front().path,
+                          bench.format, bench.world, bench.console);
+    const RunOutcome resumed = bench.run(&point, true);
+    EXPECT_EQ(resumed.status, RunStatus::kStopped);
+    EXPECT_DOUBLE_EQ(resumed.epochs, epochs) << steps << " steps, " << per_epoch;
+    bench.world.barrier();
+  }
+}
 
 TEST(Resume, SavesWhenOneRankAsksForItOnce) {
   Bench bench;

@@ -281,6 +281,31 @@ TEST(RunOnce, NamesTheRanksWhoseParametersDrifted) {
   }
 }
 
+TEST(RunOnce, ComparesReplicasOnceForEachPartOfAnEpoch) {
+  for (const std::int64_t per_epoch : {1, 2, 3}) {
+    std::vector<std::string> calls;
+    ToyScript script;
+    script.calls = &calls;
+    Bench bench(json{{"epochs", 2},
+                     {"target", {{"quality", 2.0}}},
+                     {"evaluation", {{"per_epoch", per_epoch}}}},
+                script);
+    bench.run();
+    // Three parts of three steps leave one more.
+    EXPECT_EQ(std::ranges::count(calls, "replica_hash"), 2 * (per_epoch == 3 ? 4 : per_epoch));
+  }
+}
+
+TEST(RunOnce, TellsADriftWithinAnEpochByItsSteps) {
+  ToyScript script;
+  script.drifting_rank = Communicator::world().size() - 1;
+  if (script.drifting_rank == 0) return;  // a rank alone agrees with itself
+  Bench bench(json{{"evaluation", {{"per_epoch", 2}}}}, script);
+  EXPECT_THAT(base::thrown_message<AgreedError>([&] { bench.run(); }),
+              testing::HasSubstr("after step 5 of epoch 1 the parameters of ranks " +
+                                 std::to_string(script.drifting_rank) + " differ from rank 0's"));
+}
+
 TEST(RunOnce, LogsRankZerosOwnFailureBeforeItThrows) {
   // On one rank alone: elsewhere the others would wait for the job's end, as they should.
   if (Communicator::world().size() > 1) return;

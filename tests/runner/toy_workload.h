@@ -121,6 +121,7 @@ class ToyWorkload final : public Workload {
   /// All that steps have done to this rank's state.
   std::pair<double, double> values() const { return {value_, part_}; }
   std::uint64_t replica_hash() const override {
+    if (script_.calls != nullptr) script_.calls->emplace_back("replica_hash");
     return around_.world.rank() == script_.drifting_rank ? ~0ULL : 42 + seed_;
   }
   StepCost step_cost() const override { return {4, 100, 12}; }
