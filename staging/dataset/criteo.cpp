@@ -42,18 +42,31 @@ class Pieces final : public Dataset {
   std::vector<std::string> no_classes_;
 };
 
-/// Fills `out` from `offset` of the flat file that `pieces` make up.
-void read_pieces(const Dataset& pieces, std::int64_t offset, std::span<std::byte> out) {
-  std::vector<std::byte> piece;
+/// Fills `out` from `offset` of the flat file that `pieces` make up; returns the bytes read.
+std::int64_t read_pieces(const Dataset& pieces, std::int64_t offset, std::span<std::byte> out,
+                         ClickFile::LastPiece& last) {
+  std::int64_t read = 0;
   while (!out.empty()) {
-    pieces.read(offset / ClickFile::kPieceBytes, piece);
-    const auto skipped = static_cast<std::size_t>(offset % ClickFile::kPieceBytes);
-    const auto usable = std::span(piece).subspan(skipped);
+    const std::int64_t index = offset / ClickFile::kPieceBytes;
+    if (index != last.index) {
+      last.index = -1;  // should the read fail
+      pieces.read(index, last.bytes);
+      if (std::cmp_not_equal(last.bytes.size(), pieces.bytes(index))) {
+        throw base::DataError(fmt::format("{}: expected {} bytes, the copy has {}",
+                                          pieces.name(index), pieces.bytes(index),
+                                          last.bytes.size()));
+      }
+      last.index = index;
+      read += std::ssize(last.bytes);
+    }
+    const auto usable =
+        std::span(last.bytes).subspan(static_cast<std::size_t>(offset % ClickFile::kPieceBytes));
     const std::size_t taken = std::min(usable.size(), out.size());
     std::copy_n(usable.begin(), taken, out.begin());
     out = out.subspan(taken);
     offset += static_cast<std::int64_t>(taken);
   }
+  return read;
 }
 
 void check_format(const ClickFormat& format) {
@@ -89,8 +102,8 @@ ClickFile::ClickFile(const ClickFile& original, std::shared_ptr<const Dataset> c
       copy_(std::move(copy)),
       samples_(original.samples_) {}
 
-void ClickFile::read(std::int64_t first, std::int64_t count,
-                     std::span<std::int32_t> records) const {
+std::int64_t ClickFile::read(std::int64_t first, std::int64_t count,
+                             std::span<std::int32_t> records, LastPiece& last) const {
   if (first < 0 || count < 0 || first + count > samples_ ||
       static_cast<std::int64_t>(records.size()) != count * format_.record_values()) {
     throw base::Error(base::ExitCode::kInternal,
@@ -100,11 +113,9 @@ void ClickFile::read(std::int64_t first, std::int64_t count,
   }
   const std::int64_t offset = first * format_.record_bytes();
   const auto out = std::as_writable_bytes(records);
-  if (copy_) {
-    read_pieces(*copy_, offset, out);
-  } else {
-    file_->read(offset, out);
-  }
+  if (copy_) return read_pieces(*copy_, offset, out, last);
+  file_->read(offset, out);
+  return std::ssize(out);
 }
 
 std::shared_ptr<const Dataset> ClickFile::pieces() const { return std::make_shared<Pieces>(file_); }

@@ -30,15 +30,27 @@ class ClickFile {
   /// Throws DataError when it cannot be opened, is empty, or no whole number of records long.
   explicit ClickFile(std::string path, ClickFormat format = {});
   /// The same records, read from `copy`, which holds pieces() or the part of them that is asked
-  /// for. A read then takes in whole pieces, so that the copy can check what it gives.
+  /// for. A read then takes in whole pieces, so that the copy can check what it gives; who goes on
+  /// where the last one ended has it in its LastPiece.
   ClickFile(const ClickFile& original, std::shared_ptr<const Dataset> copy);
 
   const std::string& path() const { return file_->path(); }
   const ClickFormat& format() const { return format_; }
   std::int64_t samples() const { return samples_; }
-  /// Records [first, first + count) into `records`, [count, record_values]. Throws DataError naming
-  /// path and offset when the file became shorter or cannot be read.
-  void read(std::int64_t first, std::int64_t count, std::span<std::int32_t> records) const;
+  /// What a reader took in last from a copy; of one thread.
+  struct LastPiece {
+    std::int64_t index = -1;
+    std::vector<std::byte> bytes;
+  };
+  /// Records [first, first + count) into `records`, [count, record_values]; returns the bytes that
+  /// were read for it. Throws DataError naming path and offset when the file became shorter or
+  /// cannot be read, or when a piece of the copy has another size than the file's.
+  std::int64_t read(std::int64_t first, std::int64_t count, std::span<std::int32_t> records,
+                    LastPiece& last) const;
+  std::int64_t read(std::int64_t first, std::int64_t count, std::span<std::int32_t> records) const {
+    LastPiece none;
+    return read(first, count, records, none);
+  }
 
   static constexpr std::int64_t kPieceBytes = 1 << 20;
   /// The file as a dataset of pieces of kPieceBytes (the last one shorter): what can be copied.

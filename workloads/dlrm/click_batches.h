@@ -32,7 +32,6 @@ class ClickOrder {
   /// Throws ConfigError unless both numbers are positive.
   ClickOrder(std::int64_t samples, std::int64_t global_batch, Shuffle shuffle, std::uint64_t seed);
   std::int64_t steps_per_epoch() const { return blocks_; }
-  std::int64_t global_batch() const { return global_batch_; }
   /// Records of `step`, counted from the start of the run over all epochs.
   RecordRange block(std::int64_t step) const;
   /// Those of them that stand in the places [slice.first, slice.first + slice.count) of the batch.
@@ -71,6 +70,7 @@ class ClickBatches {
   RangeOf range_of_;
   std::vector<dataset::ClickBatch> batches_;        ///< by place
   std::vector<std::vector<std::int32_t>> records_;  ///< by place: as read
+  dataset::ClickFile::LastPiece last_piece_;        ///< of the other thread
   staging::PrefetchQueue queue_;  ///< last: its thread ends before what it fills does
 };
 

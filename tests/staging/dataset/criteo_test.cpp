@@ -128,6 +128,52 @@ TEST_F(Clicks, AreTheSameRecordsFromPieces) {
   EXPECT_EQ(file.pieces_of(5, 5), std::pair(std::int64_t{0}, std::int64_t{0}));
 }
 
+TEST_F(Clicks, TakeInAPieceOfACopyOnceInARow) {
+  const std::int64_t samples = 2 * ClickFile::kPieceBytes / 24 + 1000;
+  const ClickFile file(write_clicks(folder_, "a.bin", kSmall, samples), kSmall);
+  const ClickFile copy(file, file.pieces());
+  ClickFile::LastPiece last;
+  std::vector<std::int32_t> records(static_cast<std::size_t>(6));
+  const auto bytes = [&](std::int64_t first) { return copy.read(first, 1, records, last); };
+  const std::int64_t straddling = ClickFile::kPieceBytes / 24;
+  EXPECT_EQ(bytes(0), ClickFile::kPieceBytes);
+  EXPECT_EQ(bytes(7), 0);
+  EXPECT_EQ(bytes(straddling), ClickFile::kPieceBytes) << "the second piece alone";
+  EXPECT_EQ(records, made_record(kSmall, straddling));
+  EXPECT_EQ(bytes(straddling), 2 * ClickFile::kPieceBytes) << "and back";
+  EXPECT_EQ(bytes(samples - 1), samples * 24 - 2 * ClickFile::kPieceBytes);
+  EXPECT_EQ(file.read(3, 1, records, last), 24) << "in place";
+}
+
+/// Says that its pieces are longer than they are.
+class ShortPieces final : public Dataset {
+ public:
+  explicit ShortPieces(std::shared_ptr<const Dataset> whole) : whole_(std::move(whole)) {}
+  std::int64_t size() const override { return whole_->size(); }
+  const std::vector<std::string>& class_names() const override { return whole_->class_names(); }
+  std::int32_t label(std::int64_t index) const override { return whole_->label(index); }
+  std::int64_t bytes(std::int64_t index) const override { return whole_->bytes(index); }
+  void read(std::int64_t index, std::vector<std::byte>& out) const override {
+    whole_->read(index, out);
+    out.resize(100);
+  }
+  std::string name(std::int64_t index) const override { return whole_->name(index); }
+
+ private:
+  std::shared_ptr<const Dataset> whole_;
+};
+
+TEST_F(Clicks, RefuseAPieceOfAnotherSize) {
+  const std::int64_t samples = ClickFile::kPieceBytes / 24 + 1000;
+  const ClickFile file(write_clicks(folder_, "a.bin", kSmall, samples), kSmall);
+  const ClickFile copy(file, std::make_shared<ShortPieces>(file.pieces()));
+  std::vector<std::int32_t> record(6);
+  for (const std::int64_t index : {std::int64_t{1}, std::int64_t{20}}) {
+    EXPECT_THAT(data_error([&] { copy.read(index, 1, record); }),
+                HasSubstr("a.bin: piece 0: expected 1048576 bytes, the copy has 100"));
+  }
+}
+
 TEST(DecodeClicks, GivesLogarithmsLabelsAndIdsByTable) {
   const std::vector<std::int32_t> records = {1, 0, 7, 11, 12, 13,  //
                                              0, 1, 9, 21, 22, 23};
