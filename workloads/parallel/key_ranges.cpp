@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kKeyBits = 32, kDigitBits = 8;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
+static_assert(kKeyRangeBytes == kDigits * sizeof(std::int64_t));
 
 /// The last key of a range: the least one up to which there are as many keys as wanted.
 struct End {

@@ -10,6 +10,9 @@
 
 namespace parallel {
 
+/// Memory that even_key_ranges() takes for each rank.
+inline constexpr std::int64_t kKeyRangeBytes = 256 * sizeof(std::int64_t);
+
 /// Collective. Cuts the 32-bit keys into one range for each rank, rising with the rank; equal keys
 /// are in one range. A range has at most its even share of all ranks' keys, rounded up, and the
 /// copies of its last key but one. Returns how many of this rank's keys, sorted, lie in each range.

@@ -8,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -139,33 +138,33 @@ struct PairCount {
   }
 };
 
-/// Collective. Sends `send`, counts[r] bytes of it to rank r, and returns what the ranks sent.
-std::vector<std::byte> exchange(std::span<const std::byte> send, std::vector<std::int64_t> counts,
-                                std::vector<std::int64_t> incoming,
-                                const runner::Communicator& ranks) {
-  std::vector<std::byte> received(
+std::vector<std::int64_t> times(std::span<const std::int64_t> counts, std::size_t bytes) {
+  std::vector<std::int64_t> all(counts.begin(), counts.end());
+  for (std::int64_t& one : all) one *= static_cast<std::int64_t>(bytes);
+  return all;
+}
+
+/// Collective. Sends the next counts[r] items to rank r; returns what the ranks sent to this one,
+/// incoming[r] of rank r.
+template <class T>
+std::vector<T> exchange(std::span<const T> items, std::span<const std::int64_t> counts,
+                        std::span<const std::int64_t> incoming, const runner::Communicator& ranks) {
+  std::vector<T> received(
       static_cast<std::size_t>(std::accumulate(incoming.begin(), incoming.end(), std::int64_t{0})));
   ranks
-      .start_alltoall(send, runner::consecutive_parts(std::move(counts)), received,
-                      runner::consecutive_parts(std::move(incoming)))
+      .start_alltoall(std::as_bytes(items), runner::consecutive_parts(times(counts, sizeof(T))),
+                      std::as_writable_bytes(std::span(received)),
+                      runner::consecutive_parts(times(incoming, sizeof(T))))
       .wait();
   return received;
 }
 
-/// Collective. Sends the next counts[r] ties to rank r; returns what the ranks sent to this one.
+/// The same where nobody knows yet how many come.
 std::vector<Tie> exchange(const std::vector<Tie>& ties, std::span<const std::int64_t> counts,
                           const runner::Communicator& ranks) {
-  const std::vector<std::int64_t> one_number(counts.size(), sizeof(std::int64_t));
-  const auto numbers = exchange(std::as_bytes(counts), one_number, one_number, ranks);
-  std::vector<std::int64_t> send_bytes, receive_bytes(counts.size());
-  std::memcpy(receive_bytes.data(), numbers.data(), numbers.size());
-  for (const std::int64_t count : counts) send_bytes.push_back(count * std::int64_t{sizeof(Tie)});
-  for (std::int64_t& bytes : receive_bytes) bytes *= std::int64_t{sizeof(Tie)};
-  const auto all = exchange(std::as_bytes(std::span<const Tie>(ties)), std::move(send_bytes),
-                            std::move(receive_bytes), ranks);
-  std::vector<Tie> received(all.size() / sizeof(Tie));
-  std::memcpy(received.data(), all.data(), all.size());
-  return received;
+  const std::vector<std::int64_t> one_each(counts.size(), 1);
+  const auto incoming = exchange<std::int64_t>(counts, one_each, one_each, ranks);
+  return exchange<Tie>(ties, counts, incoming, ranks);
 }
 
 /// Collective. The pairs among the samples of a range of scores, rising with the rank; together the
@@ -203,18 +202,15 @@ PairCount count_range(Samples samples, const runner::Communicator& ranks) {
 
 /// Collective. Joins the counts of all ranks' ranges.
 PairCount join(const PairCount& mine, const runner::Communicator& ranks) {
-  // A 128-bit number travels in pieces that an addition of zeros leaves alone.
+  // A 128-bit number travels in pieces.
   constexpr std::size_t kNumbers = 6, kPieces = 4;
   constexpr unsigned kPieceBits = 32;
-  std::vector<std::int64_t> all(kNumbers * static_cast<std::size_t>(ranks.size()));
-  std::int64_t* own = all.data() + kNumbers * static_cast<std::size_t>(ranks.rank());
-  own[0] = mine.negatives;
-  own[1] = mine.positives;
+  std::array<std::int64_t, kNumbers> own = {mine.negatives, mine.positives};
   for (unsigned p = 0; p < kPieces; ++p) {
     own[2 + p] =
         static_cast<std::int64_t>(static_cast<std::uint32_t>(mine.twice_won >> (kPieceBits * p)));
   }
-  ranks.allreduce_sum(std::span<std::int64_t>(all));
+  const std::vector<std::int64_t> all = ranks.allgather(own);
   PairCount sum;
   for (std::size_t at = 0; at < all.size(); at += kNumbers) {
     PairCount next{all[at], all[at + 1]};
@@ -227,6 +223,11 @@ PairCount join(const PairCount& mine, const runner::Communicator& ranks) {
 }
 
 }  // namespace
+
+std::int64_t roc_auc_bytes(std::int64_t samples, int ranks) {
+  // Ties as they go out and as they come in, then in turn while they are sorted.
+  return samples * 2 * std::int64_t{sizeof(Tie)} + ranks * kKeyRangeBytes;
+}
 
 RocAuc roc_auc(std::span<const float> scores, std::span<const float> labels,
                const runner::Communicator& ranks) {

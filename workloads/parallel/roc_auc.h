@@ -22,11 +22,14 @@ struct RocAuc {
 /// Collective. scores[i] and labels[i] (0, 1, or -1 for no sample) are those of this rank, which
 /// may have none. Pairs are counted in integers: the result has the same bits on every rank, and
 /// for every order and distribution of the samples. Scores may be logits or probabilities,
-/// infinite or denormal; 0 and -0 are equal. Memory: 24 bytes per sample of this rank or of the
-/// mean rank, whichever has more; however many scores are equal. Throws DataError for another
-/// label, ShapeError for spans of unequal length. Source: Hanley & McNeil, Radiology 143 (1982):
-/// the area is the Mann-Whitney statistic.
+/// infinite or denormal; 0 and -0 are equal. Memory: roc_auc_bytes() for the samples of this rank
+/// or of the mean rank, whichever has more; however many scores are equal. Throws DataError for
+/// another label, ShapeError for spans of unequal length. Source: Hanley & McNeil, Radiology 143
+/// (1982): the area is the Mann-Whitney statistic.
 RocAuc roc_auc(std::span<const float> scores, std::span<const float> labels,
                const runner::Communicator& ranks);
+
+/// Bytes at most beside the arguments: 24 for each sample, 2 KiB for each rank.
+std::int64_t roc_auc_bytes(std::int64_t samples, int ranks);
 
 }  // namespace parallel
