@@ -208,7 +208,8 @@ std::size_t ProductLimit::problem_of(const Network& network, const Operation& op
   problem->begin = operation.padding.begin;
   problem->end = operation.padding.end;
   problem->is_inner_product = operation.kind == OperationKind::kFullyConnected;
-  problem->plain_input = operation.src == 0;
+  problem->plain_input =
+      network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
   problem->flops = 2 * batch * network.forward_macs(operation);
   problem->bytes = bytes_of(precision) * (batch * network.shape(operation.src).size() +
                                           batch * operation.dst.size() + weights.count());
@@ -272,45 +273,6 @@ std::vector<ProductTime> ProductLimit::times() const {
     }
   }
   return all;
-}
-
-namespace {
-
-constexpr std::int64_t kBlockFloats = 64 << 20;  // 256 MiB
-
-/// The least seconds that `pass`, given pieces of a block, takes over the whole of it.
-template <class Pass>
-double best_pass(int repetitions, const Pass& pass) {
-  constexpr std::int64_t kPiece = 1 << 16;
-  double best = std::numeric_limits<double>::infinity();
-  for (int i = 0; i <= repetitions; ++i) {  // the first one makes the pages
-    const auto began = std::chrono::steady_clock::now();
-#pragma omp parallel for schedule(static)
-    for (std::int64_t at = 0; at < kBlockFloats; at += kPiece) pass(at, kPiece);
-    if (i > 0) best = std::min(best, seconds_since(began));
-  }
-  return best;
-}
-
-}  // namespace
-
-double copy_bandwidth(int repetitions) {
-  const AlignedFloats from(kBlockFloats), to(kBlockFloats);
-  const double best = best_pass(repetitions, [&](std::int64_t at, std::int64_t count) {
-    std::memcpy(to.data() + at, from.data() + at, static_cast<std::size_t>(count) * sizeof(float));
-  });
-  return 2.0 * static_cast<double>(kBlockFloats * sizeof(float)) / best;
-}
-
-double triad_bandwidth(int repetitions) {
-  const AlignedFloats b(kBlockFloats), c(kBlockFloats), a(kBlockFloats);
-  const float scale = 3.0F;
-  const double best = best_pass(repetitions, [&](std::int64_t at, std::int64_t count) {
-    for (std::int64_t i = at; i < at + count; ++i) {
-      a.data()[i] = b.data()[i] + scale * c.data()[i];
-    }
-  });
-  return 3.0 * static_cast<double>(kBlockFloats * sizeof(float)) / best;
 }
 
 }  // namespace nn

@@ -64,12 +64,4 @@ class ProductLimit {
   int repetitions_ = 0;
 };
 
-/// Bytes a second that this process can copy between blocks beyond all caches, reads and writes
-/// both counted: the best of `repetitions`, on all its threads.
-double copy_bandwidth(int repetitions);
-
-/// The same of a = b + s c, the triad of the STREAM benchmark: two blocks read, one written.
-/// Source: McCalpin, "Memory bandwidth and machine balance", 1995.
-double triad_bandwidth(int repetitions);
-
 }  // namespace nn

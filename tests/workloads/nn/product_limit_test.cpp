@@ -1,4 +1,4 @@
-// The library's convolutions alone: which are run, and what they add up to.
+// The library's products alone: which are run, and what they add up to.
 // Hides nothing.
 #include "workloads/nn/product_limit.h"
 
@@ -70,6 +70,49 @@ TEST_F(Limit, MeasuresEqualShapesOnce) {
   }
 }
 
-TEST(CopyBandwidth, IsPositive) { EXPECT_GT(nn::copy_bandwidth(1), 1e8); }
+/// Two inputs, the second of which wants its gradient and has a layer of its own; the two meet in
+/// an interaction.
+nn::Network perceptron() {
+  nn::Network network;
+  const nn::ValueId dense = network.input({24, {}});
+  const nn::ValueId features = network.input({48, {}}, nn::InputGradient::kWanted);
+  const auto layer = [&](nn::ValueId src, const char* name, std::int64_t outputs) {
+    nn::FullyConnectedSpec spec;
+    spec.name = name;
+    spec.outputs = outputs;
+    spec.relu = true;
+    return network.fully_connected(src, spec);
+  };
+  const nn::ValueId bottom = layer(dense, "bottom", 16);
+  layer(network.dot_interaction(bottom, layer(features, "beside", 32)), "top", 8);
+  return network;
+}
+
+TEST(LimitOfPerceptrons, RunsLayersOfBothInputsInBothPrecisions) {
+  const nn::Network network = perceptron();
+  std::vector<nn::Precision> precisions = {nn::Precision::kF32};
+  if (base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16) {
+    precisions.push_back(nn::Precision::kBf16);
+  }
+  for (const nn::Precision precision : precisions) {
+    nn::Device device;
+    ProductLimit limit(network, 7, precision, device);
+    std::vector<std::string> runs;
+    std::int64_t flops = 0;
+    for (const ProductTime& time : limit.times()) {
+      runs.push_back(time.layer + " " + to_string(time.direction));
+      flops += time.flops;
+    }
+    EXPECT_EQ(runs, (std::vector<std::string>{"bottom forward", "bottom weights", "beside forward",
+                                              "beside data", "beside weights", "top forward",
+                                              "top data", "top weights"}))
+        << to_string(precision);
+    const std::int64_t macs = 2 * 24 * 16 + 3 * 48 * 32 + 3 * (16 + 3) * 8;
+    EXPECT_EQ(flops, 2 * 7 * macs);
+    limit.measure();
+    EXPECT_GT(limit.seconds(), 0.0);
+    EXPECT_TRUE(std::isfinite(limit.seconds()));
+  }
+}
 
 }  // namespace
