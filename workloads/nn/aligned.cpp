@@ -26,4 +26,9 @@ AlignedFloats::AlignedFloats(std::int64_t count) : count_(count) {
   block_ = std::unique_ptr<void, Unmap>(block, Unmap{bytes});
 }
 
+AlignedFloats aligned_bytes(std::int64_t bytes) {
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  return AlignedFloats((bytes + kFloat - 1) / kFloat);
+}
+
 }  // namespace nn

@@ -30,4 +30,7 @@ class AlignedFloats {
   std::int64_t count_ = 0;
 };
 
+/// A block of at least so many bytes.
+AlignedFloats aligned_bytes(std::int64_t bytes);
+
 }  // namespace nn

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "runner/base/error.h"
+#include "workloads/nn/divisor_range.h"
 
 namespace nn {
 
@@ -64,6 +65,18 @@ const std::string& to_string(TableUpdate update) { return name_of(table_updates(
 const std::string& to_string(TableStorage storage) { return name_of(table_storages(), storage); }
 const std::string& to_string(SparseRule rule) { return name_of(sparse_rules(), rule); }
 
+RuleState state_of(SparseRule rule) {
+  switch (rule) {
+    case SparseRule::kSgd:
+      return {};
+    case SparseRule::kAdagrad:
+      return {.per_weight = 1};
+    case SparseRule::kRowwiseAdagrad:
+      return {.per_row = 1};
+  }
+  return {};
+}
+
 TableUpdate best_update(SparseRule rule, TableStorage storage, double ids_per_bag) {
   const bool waits = storage == TableStorage::kSplitBf16 && ids_per_bag <= 1.0;
   return rule == SparseRule::kSgd && !waits ? TableUpdate::kRaceFree : TableUpdate::kSorted;
@@ -86,8 +99,9 @@ void check_options(const TableOptions& options) {
     refuse(options, fmt::format("the atomic update needs the storage f32, got {}",
                                 to_string(options.storage)));
   }
-  if (!(options.epsilon >= 0.0)) {
-    refuse(options, fmt::format("epsilon must be 0 or more, got {}", options.epsilon));
+  const base::Check<double> range = divisor_range();
+  if (!range.holds(options.epsilon)) {
+    refuse(options, fmt::format("epsilon {}, got {}", range.expectation, options.epsilon));
   }
 }
 

@@ -54,6 +54,13 @@ struct TableOptions {
   base::InstructionSet instruction_set = base::usable_instruction_set();
 };
 
+/// Floats of state that a rule keeps for each weight, and for each row of a table or shard beside.
+struct RuleState {
+  std::int64_t per_weight = 0, per_row = 0;
+  std::int64_t of_row(std::int64_t columns) const { return per_weight * columns + per_row; }
+};
+RuleState state_of(SparseRule rule);
+
 /// The fastest update that a rule allows, for bags of so many ids on average, as measured by
 /// tests/performance/embedding_benchmark. SGD on whole floats: kRaceFree, which took between half
 /// and all of the time of kSorted. On halves the same for bags of several ids; for single ids
@@ -62,7 +69,7 @@ TableUpdate best_update(SparseRule rule, TableStorage storage, double ids_per_ba
 
 /// Throws ConfigError for sizes that cannot be, and for choices that do not go together: the
 /// Adagrad rules need the sum of a row's gradients, so kSorted or kReference; the row-wise one
-/// needs all columns; kAtomic needs whole floats.
+/// needs all columns; kAtomic needs whole floats; an epsilon must be in divisor_range().
 void check_options(const TableOptions& options);
 
 }  // namespace nn

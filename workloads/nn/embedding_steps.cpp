@@ -21,8 +21,7 @@ constexpr std::int64_t kPicked = 2048;
 /// Lookups ahead of the one at work whose rows are fetched, where kernels do not see to it.
 constexpr std::int64_t kAhead = 16;
 
-float number(float value) { return value; }
-float number(Bf16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
+float as_float(float value) { return value; }
 
 /// The bags of a part: even numbers of them.
 BagRange bags_of(const Bags& bags, const WorkPart& part) {
@@ -69,7 +68,7 @@ void step_atomic(const TableRows& rows, const BagRange& range, const T* gradient
     if (i + kAhead < end) fetch_row(rows, range.ids[i + kAhead]);
     float* weights = rows.weights + row * rows.columns;
     for (std::int64_t c = 0; c < rows.columns; ++c) {
-      add_atomically(weights[c], -rate * number(gradient[bag * stride + c]));
+      add_atomically(weights[c], -rate * as_float(gradient[bag * stride + c]));
     }
   });
 }

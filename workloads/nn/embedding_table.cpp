@@ -46,18 +46,6 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-std::int64_t state_columns_of(const TableOptions& options) {
-  switch (options.rule) {
-    case SparseRule::kSgd:
-      return 0;
-    case SparseRule::kAdagrad:
-      return options.columns;
-    case SparseRule::kRowwiseAdagrad:
-      return 1;
-  }
-  return 0;
-}
-
 }  // namespace
 
 EmbeddingTable::EmbeddingTable(const TableOptions& options)
@@ -86,7 +74,9 @@ std::int64_t EmbeddingTable::memory_bytes() const {
          static_cast<std::int64_t>(sizeof(float));
 }
 
-std::int64_t EmbeddingTable::state_columns() const { return state_columns_of(options_); }
+std::int64_t EmbeddingTable::state_columns() const {
+  return state_of(options_.rule).of_row(columns());
+}
 
 TableRows EmbeddingTable::view() const {
   return {weights_.data(), as_halves(upper_), as_halves(lower_), state_.data(), columns()};

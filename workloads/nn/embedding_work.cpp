@@ -69,6 +69,10 @@ bool any_thread_any_row(TableUpdate update) {
 
 }  // namespace
 
+std::int64_t pieces_of_update(const Bags& bags, int threads) {
+  return std::ssize(pieces_of({{bags.lookups(), bags.count()}}, threads));
+}
+
 template <class T>
 void run(std::span<const ForwardJob<T>> jobs) {
   std::vector<Cost> costs;

@@ -29,6 +29,10 @@ struct UpdateJob {
   std::int64_t stride = 0;
 };
 
+/// Pieces of the update of one table where any thread may take any row, as `threads` threads share
+/// them.
+std::int64_t pieces_of_update(const Bags& bags, int threads);
+
 /// All jobs, by all threads; no two of them write to the same place.
 template <class T>
 void run(std::span<const ForwardJob<T>> jobs);

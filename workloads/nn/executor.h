@@ -23,7 +23,8 @@ namespace nn {
 class PassListener {
  public:
   virtual ~PassListener() = default;
-  /// Forward: the next operation is the first to read input `value`. Not called for the first.
+  /// Forward: among the operations of the segment that comes next is the first one to read input
+  /// `value`. Not called for the first input, which is there from the start.
   virtual void input_needed(ValueId /*value*/) {}
   /// Backward: input_gradient(value) is final.
   virtual void input_gradient_ready(ValueId /*value*/) {}

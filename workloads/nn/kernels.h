@@ -2,6 +2,7 @@
 // set. Hides vector code; the choice is made once, at start.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -22,6 +23,11 @@ struct Column {
 struct Bf16 {
   std::uint16_t bits;
 };
+/// Exact.
+constexpr float as_float(Bf16 value) {
+  constexpr unsigned kBits = 16;  // of the lower half
+  return std::bit_cast<float>(std::uint32_t{value.bits} << kBits);
+}
 
 /// Which channels of each row passed the ReLU: bit c of entry `row`.
 using PassedBits = std::uint16_t;

@@ -207,6 +207,9 @@ ValueId Network::fully_connected(ValueId src, const FullyConnectedSpec& spec) {
   operation.name = spec.name;
   operation.src = src;
   operation.relu = spec.relu;
+  require(!spec.relu || is_of_perceptron(operation), spec.name,
+          "a source that is an input, fully connected or an interaction before its ReLU",
+          operations_[static_cast<std::size_t>(src)].name);
   operation.dst = {spec.outputs, {}};
   operation.weights =
       add_parameter({spec.name + ".weight", {spec.outputs, in.channels}, spec.weights, true});

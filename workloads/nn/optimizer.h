@@ -27,10 +27,10 @@ struct ParameterView {
   std::span<const KeptCopy> copies = {};  ///< of the weights, to be brought up to date with them
 };
 
-/// How replicas that share weights and momentum share their update.
+/// How replicas that share weights and the optimizer's state share their update.
 /// Source: the distributed weight update of Sridharan et al., arXiv:1801.08030.
 struct UpdateShare {
-  /// Momentum lies there; null: in memory of the optimizer's own.
+  /// The state lies there; null: in memory of the optimizer's own.
   std::shared_ptr<ParameterMemory> memory;
   /// Whether this replica updates the block of weights that begins at `offset`; empty: all of them.
   std::function<bool(std::int64_t offset)> is_mine;
@@ -107,9 +107,11 @@ std::unique_ptr<Optimizer> make_sgd(const SgdConfig& config);
 std::unique_ptr<Optimizer> make_lars(const LarsConfig& config);
 
 /// Each reads its keys of an "optimizer" section and throws ConfigError for values out of range.
-SgdConfig parse_sgd(const base::ObjectReader& section);
+/// `usual` stands in for what the section leaves out.
+SgdConfig parse_sgd(const base::ObjectReader& section, const SgdConfig& usual = {});
 LarsConfig parse_lars(const base::ObjectReader& section);
 /// The optimizer that the section's "name" (sgd, lars, adagrad, lamb) asks for.
-std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section);
+std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section,
+                                          const SgdConfig& usual_sgd = {});
 
 }  // namespace nn

@@ -2,6 +2,7 @@
 // Hides their names, checks and help texts.
 #include "runner/base/error.h"
 #include "workloads/nn/adaptive_optimizers.h"
+#include "workloads/nn/divisor_range.h"
 #include "workloads/nn/optimizer.h"
 
 namespace nn {
@@ -30,8 +31,8 @@ bool parse_nesterov(const base::ObjectReader& section, double momentum) {
 
 }  // namespace
 
-SgdConfig parse_sgd(const base::ObjectReader& section) {
-  SgdConfig sgd;
+SgdConfig parse_sgd(const base::ObjectReader& section, const SgdConfig& usual) {
+  SgdConfig sgd = usual;
   sgd.momentum = section.optional<double>("momentum", sgd.momentum,
                                           "share of the last step that is kept", share_range());
   sgd.weight_decay = parse_weight_decay(section, sgd.weight_decay);
@@ -71,7 +72,7 @@ AdagradConfig parse_adagrad(const base::ObjectReader& section) {
   AdagradConfig adagrad;
   adagrad.weight_decay = parse_weight_decay(section, adagrad.weight_decay);
   adagrad.epsilon = section.optional<double>(
-      "epsilon", adagrad.epsilon, "added to the root of the sum of squares", base::positive());
+      "epsilon", adagrad.epsilon, "added to the root of the sum of squares", divisor_range());
   return adagrad;
 }
 
@@ -82,7 +83,7 @@ LambConfig parse_lamb(const base::ObjectReader& section) {
   lamb.beta2 = section.optional<double>("beta2", lamb.beta2,
                                         "share of the second moment that is kept", share_range());
   lamb.epsilon = section.optional<double>(
-      "epsilon", lamb.epsilon, "added to the root of the second moment", base::positive());
+      "epsilon", lamb.epsilon, "added to the root of the second moment", divisor_range());
   lamb.weight_decay = section.optional<double>("weight_decay", lamb.weight_decay,
                                                "wd, on the tensors of scope", base::not_negative());
   lamb.max_gradient_norm = section.optional<double>(
@@ -97,7 +98,8 @@ LambConfig parse_lamb(const base::ObjectReader& section) {
   return lamb;
 }
 
-std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section) {
+std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section,
+                                          const SgdConfig& usual_sgd) {
   switch (section.choice<Kind>("name", Kind::kSgd,
                                {{"sgd", Kind::kSgd},
                                 {"lars", Kind::kLars},
@@ -111,7 +113,7 @@ std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section) {
     case Kind::kLamb:
       return make_lamb(parse_lamb(section));
     default:
-      return make_sgd(parse_sgd(section));
+      return make_sgd(parse_sgd(section, usual_sgd));
   }
 }
 

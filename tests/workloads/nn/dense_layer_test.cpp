@@ -1,12 +1,15 @@
 // What the matrix-product layers rely on in the library.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <dnnl.hpp>
 #include <tuple>
 #include <vector>
 
+#include "runner/base/error.h"
+#include "runner/base/thrown_message.h"
 #include "workloads/nn/layer.h"
+#include "workloads/nn/network.h"
 
 namespace {
 
@@ -53,5 +56,21 @@ INSTANTIATE_TEST_SUITE_P(Layers, MatrixProducts,
                                          std::tuple(512, 2048, 1), std::tuple(2048, 512, 1),
                                          std::tuple(1024, 2048, 1), std::tuple(2048, 10, 1),
                                          std::tuple(2048, 1000, 1)));
+
+TEST(FullyConnected, RefusesAReluBehindPoints) {
+  nn::Network network;
+  const nn::ValueId mean = network.global_average_pool(network.input({8, {4, 4}}));
+  const auto with_relu = [&](bool relu) {
+    nn::FullyConnectedSpec spec;
+    spec.name = "fc";
+    spec.outputs = 3;
+    spec.relu = relu;
+    return network.fully_connected(mean, spec);
+  };
+  EXPECT_THAT(base::thrown_message<base::ShapeError>([&] { with_relu(true); }),
+              testing::HasSubstr("fc: expected a source that is an input, fully connected or an "
+                                 "interaction before its ReLU, got global_average_pool"));
+  EXPECT_NO_THROW(with_relu(false));
+}
 
 }  // namespace

@@ -114,8 +114,10 @@ TEST(EmbeddingChecks, RefuseSizesThatCannotBe) {
   beyond.first_column = 1;
   EXPECT_THAT(refusal_of(beyond), HasSubstr("columns 1..5 must lie within the table's 4"));
   TableOptions epsilon = whole_table(1, 4);
-  epsilon.epsilon = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(refusal_of(epsilon), HasSubstr("epsilon must be 0 or more"));
+  for (const double value : {std::numeric_limits<double>::quiet_NaN(), 0.0, -1.0, 1e-39, 1e39}) {
+    epsilon.epsilon = value;
+    EXPECT_THAT(refusal_of(epsilon), HasSubstr("epsilon must be between 1.17")) << value;
+  }
 }
 
 TEST(EmbeddingChecks, TellTheBytesOfATableThatNoMachineHas) {

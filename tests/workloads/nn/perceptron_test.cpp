@@ -101,8 +101,7 @@ Array feature_gradient(const nn::Executor& executor) {
     if constexpr (std::is_same_v<T, float>) {
       gradient.push_back(static_cast<double>(value));
     } else {
-      const std::uint32_t bits = static_cast<std::uint32_t>(value.bits) << 16;
-      gradient.push_back(static_cast<double>(std::bit_cast<float>(bits)));
+      gradient.push_back(static_cast<double>(as_float(value)));
     }
   }
   return gradient;
@@ -175,19 +174,29 @@ TEST_P(Perceptrons, AgreeWithTheirPlainTwinInBf16) {
 }
 
 TEST_P(Perceptrons, GiveTheSameBitsOnAnyNumberOfThreads) {
-  std::vector<std::vector<float>> gradients;
+  const int usual = omp_get_max_threads();
+  std::vector<std::vector<std::vector<float>>> results;  // by run, then tensor
   for (const int threads : {1, 2, 3}) {
     omp_set_num_threads(threads);
     nn::Device device;
     nn::Executor executor(net_, options_for(GetParam(), nn::Precision::kF32), device, nullptr);
     load(executor, net_, parameters_);
-    run<float>(executor);
-    const auto bias = static_cast<nn::ParameterId>(net_.parameters().size()) - 1;
-    gradients.push_back(executor.parameters().read_gradient(bias));
+    std::vector<std::vector<float>>& all = results.emplace_back();
+    all.push_back(run<float>(executor));
+    const auto features = executor.input_gradient<float>(kFeatures);
+    all.emplace_back(features.begin(), features.end());
+    for (std::size_t i = 0; i < net_.parameters().size(); ++i) {
+      all.push_back(executor.parameters().read_gradient(static_cast<int>(i)));
+    }
   }
-  omp_set_num_threads(2);
-  EXPECT_EQ(gradients[0], gradients[1]);
-  EXPECT_EQ(gradients[0], gradients[2]);
+  omp_set_num_threads(usual);
+  for (std::size_t i = 0; i < results[0].size(); ++i) {
+    const std::string name = i == 0   ? "outputs"
+                             : i == 1 ? "gradient of features"
+                                      : net_.parameters()[i - 2].name;
+    EXPECT_EQ(results[0][i], results[1][i]) << name;
+    EXPECT_EQ(results[0][i], results[2][i]) << name;
+  }
 }
 
 TEST_P(Perceptrons, AddTheGradientsOfSeveralPasses) {
@@ -214,6 +223,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Shape{"one_sample", 3, 2, 1, {16}, {8, 1}},
                     Shape{"odd_widths", 13, 5, 67, {30, 19}, {33, 17, 3}},
                     Shape{"one_table", 7, 1, 20, {32, 20}, {16, 1}},
+                    Shape{"sixteen_vectors", 13, 15, 35, {40, 32}, {32, 1}},
+                    Shape{"thirty_two_vectors", 13, 31, 35, {64, 48}, {32, 1}},
                     Shape{"as_mlperf", 13, 26, 70, {512, 256, 128}, {256, 64, 1}},
                     Shape{"many_tables", 16, 40, 33, {64, 48}, {64, 1}}),
     [](const auto& named) { return named.param.name; });
