@@ -13,8 +13,8 @@ namespace {
 
 void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
   const base::ObjectReader reader(base::load_config(source.path, source.overrides), source.path);
-  source.config.emplace(parse_run_config(reader, source.path));
-  source.entry = &find_workload(workloads, source.config->workload, reader.where("workload"));
+  source.entry = &find_workload(workloads, workload_name(reader), reader.where("workload"));
+  source.config.emplace(parse_run_config(reader, source.path, source.entry->evaluations_per_epoch));
   source.entry->check(reader);
   reader.reject_unknown();
 }

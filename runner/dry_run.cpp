@@ -96,12 +96,16 @@ Json log_plan(const Workload& workload) {
 
 }  // namespace
 
-std::vector<std::string> known_rule_breaks(const RunConfig& config, const WorkloadInfo& info) {
+std::vector<std::string> known_rule_breaks(const RunConfig& config, const Workload& workload) {
   std::vector<std::string> breaks;
-  if (config.submission.division == "closed" && config.has_target &&
-      config.target_quality != info.target.value) {
-    breaks.push_back(fmt::format("/target/quality: the closed division's target is {}, got {}",
-                                 info.target.value, config.target_quality));
+  if (config.submission.division == "closed") {
+    const double target = workload.info().target.value;
+    if (config.has_target && config.target_quality != target) {
+      breaks.push_back(fmt::format("/target/quality: the closed division's target is {}, got {}",
+                                   target, config.target_quality));
+    }
+    const std::vector<std::string> own = workload.closed_rule_breaks();
+    breaks.insert(breaks.end(), own.begin(), own.end());
   }
   if (config.clear_caches == "never") {
     breaks.emplace_back("/clear_caches: the rules want caches cleared before a run, got never");
@@ -149,7 +153,7 @@ Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workloa
             {"node_cpus", threads.node_cpus},
             {"oversubscribed", threads.oversubscribed()}}},
           {"log", log_plan(workload)},
-          {"rules", {{"known_breaks", known_rule_breaks(config, info)}}}};
+          {"rules", {{"known_breaks", known_rule_breaks(config, workload)}}}};
 }
 
 }  // namespace runner

@@ -14,7 +14,7 @@
 namespace runner {
 
 /// What is known before a run to break the rules of its division; empty when nothing is.
-std::vector<std::string> known_rule_breaks(const RunConfig& config, const WorkloadInfo& info);
+std::vector<std::string> known_rule_breaks(const RunConfig& config, const Workload& workload);
 
 /// This rank, as plans see it.
 PlannedRank planned_rank(const Surroundings& around);

@@ -42,8 +42,11 @@ SubmissionConfig parse_submission(const base::ObjectReader& in) {
   return submission;
 }
 
-EvaluationConfig parse_evaluation(const base::ObjectReader& in, std::int64_t epochs) {
+EvaluationConfig parse_evaluation(const base::ObjectReader& in, std::int64_t epochs,
+                                  std::int64_t evaluations_per_epoch) {
   EvaluationConfig evaluation;
+  const bool says_when = in.has("every_epochs") || in.has("offset_epochs");
+  if (!says_when) evaluation.per_epoch = evaluations_per_epoch;
   evaluation.every_epochs = in.optional("every_epochs", evaluation.every_epochs,
                                         "epochs between evaluations", base::at_least(1));
   evaluation.offset_epochs = in.optional(
@@ -106,7 +109,12 @@ std::int64_t EvaluationConfig::period_steps(std::int64_t steps_per_epoch) const 
   return per_epoch > 1 ? std::max<std::int64_t>(1, steps_per_epoch / per_epoch) : 0;
 }
 
-RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file) {
+std::string workload_name(const base::ObjectReader& reader) {
+  return reader.required<std::string>("workload", "name of the workload", base::not_empty());
+}
+
+RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file,
+                           std::int64_t evaluations_per_epoch) {
   RunConfig config{.file = file,
                    .workload = {},
                    .submission = {},
@@ -115,8 +123,7 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                    .system_name = {},
                    .watch = {},
                    .reader = reader};
-  config.workload =
-      reader.required<std::string>("workload", "name of the workload", base::not_empty());
+  config.workload = workload_name(reader);
   config.seed = reader.optional("seed", config.seed,
                                 "seed of weights, shuffling and augmentation; 0: drawn from the "
                                 "operating system");
@@ -129,8 +136,8 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
   config.has_target = config.target_quality != 0.0;
   config.submission =
       parse_submission(reader.object("submission", "what the MLPerf log says of the submission"));
-  config.evaluation =
-      parse_evaluation(reader.object("evaluation", "when quality is measured"), config.epochs);
+  config.evaluation = parse_evaluation(reader.object("evaluation", "when quality is measured"),
+                                       config.epochs, evaluations_per_epoch);
   config.checkpoint = parse_checkpoint(
       reader.object("checkpoint", "when the state of a run is saved, so that --resume can go on"));
   const auto results = reader.object("results", "where results go");

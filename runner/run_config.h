@@ -62,9 +62,14 @@ struct RunConfig {
   base::ObjectReader reader;  ///< the whole file, for the workload's own keys
 };
 
-/// Reads the keys that belong to every workload. The caller lets the workload read its own, then
-/// reject_unknown(). Throws ConfigError.
-RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file);
+/// The key that says whose configuration it is.
+std::string workload_name(const base::ObjectReader& reader);
+
+/// Reads the keys that belong to every workload; evaluations_per_epoch is that workload's, where
+/// the configuration says nothing of when to evaluate. The caller lets the workload read its own,
+/// then reject_unknown(). Throws ConfigError.
+RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& file,
+                           std::int64_t evaluations_per_epoch = 1);
 
 /// results/<system>/<workload>: where a run's files go.
 std::string results_folder(const RunConfig& config);

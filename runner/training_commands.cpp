@@ -163,7 +163,7 @@ ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
   std::unique_ptr<Workload> workload;
   together(world, [&] { workload = options.source->entry->make(config, around); });
   world.activity().enter_phase("initialisation");
-  workload->open_data();
+  workload->open_evaluation_data();
   workload->initialize();
   workload->load_weights(*parts.make_state_reader(options.weights));
 
@@ -171,11 +171,13 @@ ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
   if (world.rank() == 0 && !options.outputs.empty()) sink = parts.make_output_sink(options.outputs);
   world.activity().enter_phase("evaluation");
   const double quality = workload->evaluate(sink.get());
+  if (sink != nullptr) sink->finish();  // first: outputs tell why a quality is not finite
   if (!std::isfinite(quality)) {
-    throw AgreedError(base::ExitCode::kData,
-                      options.weights + ": with these weights the quality is not finite");
+    throw AgreedError(
+        base::ExitCode::kData,
+        options.weights + ": with these weights the quality is not finite" +
+            (options.outputs.empty() ? "" : "; the outputs are in " + options.outputs));
   }
-  if (sink != nullptr) sink->finish();
   if (world.rank() == 0) tell_quality(quality, workload->info(), telemetry.wall_s(), options);
   // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
   world.barrier();

@@ -55,7 +55,8 @@ struct StepCost {
   std::int64_t samples = 0;  ///< on this rank
   std::int64_t flops =
       0;  ///< 2 x multiply-accumulates of convolutions and matrix products, this rank
-  std::int64_t exchange_bytes = 0;  ///< gradient bytes that each rank contributes
+  std::int64_t exchange_bytes = 0;  ///< bytes that this rank gives to exchanges: its gradients
+                                    ///< of what all have, and what it sends of what few have
 };
 
 /// What a step did, the same on every rank.
@@ -120,6 +121,8 @@ class Workload {
   /// Learns sample counts and classes (metadata only; training data stays untouched). Before
   /// initialize().
   virtual void open_data() = 0;
+  /// In its place where nothing but evaluate() follows: learns what that needs.
+  virtual void open_evaluation_data() { open_data(); }
   /// Builds model and optimizer and seeds the weights.
   virtual void initialize() = 0;
   /// Brings this node's samples near; the runner times it. Returns facts for log and report (bytes,
@@ -149,6 +152,8 @@ class Workload {
   /// A hash of the parameters' bits on this rank: equal on all ranks unless replicas drifted.
   virtual std::uint64_t replica_hash() const = 0;
   virtual StepCost step_cost() const = 0;
+  /// What the closed division forbids in the workload's own keys: "/optimizer/name: ...".
+  virtual std::vector<std::string> closed_rule_breaks() const { return {}; }
   /// What stage() would copy to this rank's node, and whether it fits; null when it copies nothing.
   /// After open_data(); reads metadata and writes nothing.
   virtual nlohmann::json staging_plan() { return nullptr; }
@@ -193,6 +198,10 @@ struct WorkloadEntry {
   nlohmann::json (*bench)(const struct BenchOptions& options, const Surroundings& around);
   /// Declares options and writes the synthetic dataset: the `generate WORKLOAD` command.
   std::function<base::ExitCode()> (*generate)(CLI::App& app);
+  /// Options of `bench` that mean something here and not for every workload: "--image-size".
+  std::vector<std::string> bench_options = {};
+  /// Evaluations of each epoch where a configuration says nothing of when.
+  std::int64_t evaluations_per_epoch = 1;
 };
 
 /// Options of `trainmark bench WORKLOAD`.
@@ -204,7 +213,7 @@ struct BenchOptions {
   std::int64_t image_size = 224;
   std::int64_t classes = 1000;
   std::uint64_t seed = 1;
-  std::int64_t limit_repetitions = 5;  ///< at least so many of each convolution alone; 0: none
+  std::int64_t limit_repetitions = 5;  ///< at least so many of each product alone; 0: none
   bool layers = false;                 ///< a table of all layers
   std::string recompute = "normalizations";
   std::string config;  ///< which of the workload's models; empty: its usual one

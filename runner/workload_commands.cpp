@@ -1,6 +1,9 @@
 // bench and generate: what a workload offers beside training.
 // Hides their options.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -25,15 +28,44 @@ struct BenchCall {
   std::string json;
 };
 
-void declare_bench_options(CLI::App& app, BenchCall& call) {
+/// "dlrm: " before the help of an option that only some workloads have.
+std::string for_whom(const std::vector<WorkloadEntry>& workloads, const std::string& option) {
+  std::string names;
+  for (const WorkloadEntry& entry : workloads) {
+    if (std::ranges::count(entry.bench_options, option) == 0) continue;
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return names.empty() ? names : names + ": ";
+}
+
+/// An option that means nothing to the workload is refused, whatever its value.
+void refuse_others(const CLI::App& app, const WorkloadEntry& chosen,
+                   const std::vector<WorkloadEntry>& workloads) {
+  for (const WorkloadEntry& entry : workloads) {
+    for (const std::string& option : entry.bench_options) {
+      if (std::ranges::count(chosen.bench_options, option) > 0) continue;
+      if (app.get_option(option)->count() == 0) continue;
+      throw base::ConfigError(fmt::format("bench {}: {} means nothing here, only to {}",
+                                          chosen.name, option, entry.name));
+    }
+  }
+}
+
+void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& workloads,
+                           BenchCall& call) {
   BenchOptions& options = call.options;
   const auto number = [&](const char* name, std::int64_t& value, int least, int most,
                           const char* help) {
-    app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();
+    app.add_option(name, value, for_whom(workloads, name) + help)
+        ->check(CLI::Range(least, most))
+        ->capture_default_str();
   };
   number("--batch", options.batch, 0, 65536,
          "samples per rank and step; 0: the workload's usual number");
-  app.add_option("--config", options.config, "dlrm: small, or mlperf-mini, which is the usual one");
+  const auto choice = [&](const char* name, std::string& value, const char* help) {
+    return app.add_option(name, value, for_whom(workloads, name) + help);
+  };
+  choice("--config", options.config, "the model: small, or mlperf-mini, which is the usual one");
   number("--steps", options.steps, 1, 1000000, "timed steps");
   number("--image-size", options.image_size, 8, 4096, "height and width of the input");
   number("--classes", options.classes, 2, 1000000, "classes of the output");
@@ -41,17 +73,18 @@ void declare_bench_options(CLI::App& app, BenchCall& call) {
   app.add_option("--precision", options.precision, "arithmetic of the layers")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
-  app.add_option("--recompute", options.recompute,
-                 "what the backward pass makes again in place of keeping it")
+  choice("--recompute", options.recompute,
+         "what the backward pass makes again in place of keeping it")
       ->check(CLI::IsMember({"none", "normalizations", "blocks"}))
       ->capture_default_str();
-  app.add_option("--table-update", options.table_update,
-                 "dlrm: how threads share the update of a table; without it the fastest")
+  choice("--table-update", options.table_update,
+         "how threads share the update of a table; without it as update rule, storage and ids per "
+         "bag have it. With locked and atomic no two runs have the same bits")
       ->check(CLI::IsMember({"reference", "locked", "atomic", "race_free", "sorted"}));
-  app.add_option("--table-storage", options.table_storage,
-                 "dlrm: f32 or split_bf16; without it as --precision has it")
+  choice("--table-storage", options.table_storage,
+         "f32 or split_bf16; without it as --precision has it")
       ->check(CLI::IsMember({"f32", "split_bf16"}));
-  app.add_option("--alltoall", options.alltoall, "dlrm: how outputs go between ranks")
+  choice("--alltoall", options.alltoall, "how outputs go between ranks")
       ->check(CLI::IsMember({"scatter_list", "scatter", "alltoall"}))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of weights and data")
@@ -100,12 +133,13 @@ base::Command bench_command(const std::shared_ptr<const CommandParts>& parts) {
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto call = std::make_shared<BenchCall>();
     app.add_option("WORKLOAD", call->workload, "name of the workload")->required();
-    declare_bench_options(app, *call);
-    app.callback([call, parts] {
+    declare_bench_options(app, parts->workloads, *call);
+    app.callback([&app, call, parts] {
       call->entry = &find_workload(parts->workloads, call->workload, "WORKLOAD");
       if (call->entry->bench == nullptr) {
         throw base::ConfigError("WORKLOAD: " + call->workload + " has no bench");
       }
+      refuse_others(app, *call->entry, parts->workloads);
     });
     return [call, parts](Communicator* world) { return bench(*call, *parts, *world); };
   };
