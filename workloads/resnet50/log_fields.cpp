@@ -16,29 +16,37 @@ nlohmann::ordered_json warmup_epochs(const nn::ScheduleConfig& schedule,
   return static_cast<double>(schedule.warmup_steps) / static_cast<double>(steps_per_epoch);
 }
 
+/// A key of the rules for each of the two optimizers that they know.
+struct OptimizerKey {
+  const char* lars;
+  const char* sgd;
+};
+
 }  // namespace
 
 LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
                                const nn::ScheduleConfig& schedule, std::int64_t steps_per_epoch,
                                std::int64_t bn_group_size) {
-  const bool lars = optimizer.name == "lars";
-  const bool polynomial = schedule.shape == nn::ScheduleShape::kPolynomial;
-  const auto warmup = warmup_epochs(schedule, steps_per_epoch);
+  using Shape = nn::ScheduleShape;
+  const bool lars = optimizer.name == "lars", sgd = optimizer.name == "sgd";
+  const bool delayed = schedule.shape == Shape::kDelayedPolynomial;
+  const bool polynomial = delayed || schedule.shape == Shape::kPolynomial;
   LogFields fields = {{keys::kOptName, optimizer.name}};
-  const auto add = [&](const char* lars_key, const char* sgd_key,
-                       const nlohmann::ordered_json& value) {
-    fields.emplace_back(lars ? lars_key : sgd_key, value);
+  const auto add = [&](const OptimizerKey& key, const nlohmann::ordered_json& value) {
+    if (lars || sgd) fields.emplace_back(lars ? key.lars : key.sgd, value);
   };
-  add(keys::kLarsBaseLearningRate, keys::kSgdBaseLearningRate, schedule.base_learning_rate);
-  add(keys::kLarsWarmupEpochs, keys::kWarmupEpochs, warmup);
-  add(keys::kLarsMomentum, keys::kSgdMomentum, optimizer.momentum);
-  add(keys::kLarsWeightDecay, keys::kSgdWeightDecay, optimizer.weight_decay);
-  if (schedule.shape != nn::ScheduleShape::kConstant &&
-      schedule.shape != nn::ScheduleShape::kStep) {
-    add(keys::kLarsEndLearningRate, keys::kSgdEndLearningRate, schedule.end_learning_rate);
-    add(keys::kLarsDecaySteps, keys::kSgdDecaySteps, schedule.decay_steps);
+  if (!lars && !sgd) fields.emplace_back(keys::kBaseLearningRate, schedule.base_learning_rate);
+  add({keys::kLarsBaseLearningRate, keys::kSgdBaseLearningRate}, schedule.base_learning_rate);
+  fields.emplace_back(lars ? keys::kLarsWarmupEpochs : keys::kWarmupEpochs,
+                      warmup_epochs(schedule, steps_per_epoch));
+  add({keys::kLarsMomentum, keys::kSgdMomentum}, optimizer.momentum);
+  add({keys::kLarsWeightDecay, keys::kSgdWeightDecay}, optimizer.weight_decay);
+  if (schedule.shape != Shape::kConstant && schedule.shape != Shape::kStep) {
+    add({keys::kLarsEndLearningRate, keys::kSgdEndLearningRate}, schedule.end_learning_rate);
+    add({keys::kLarsDecaySteps, keys::kSgdDecaySteps}, schedule.decay_steps);
   }
-  if (polynomial) add(keys::kLarsPolyPower, keys::kSgdPolyPower, schedule.power);
+  if (delayed) fields.emplace_back(keys::kDecayStartSteps, schedule.decay_start_step);
+  if (polynomial) add({keys::kLarsPolyPower, keys::kSgdPolyPower}, schedule.power);
   if (lars) fields.emplace_back(keys::kLarsEpsilon, optimizer.epsilon);
   fields.emplace_back(keys::kModelBnSpan, bn_group_size);
   return fields;
