@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "workloads/nn/memory_bandwidth.h"
+
 namespace parallel {
 namespace {
 
@@ -15,7 +17,7 @@ using nlohmann::json;
 constexpr double kNsPerS = 1e9;
 constexpr int kCopies = 3;
 
-/// The times of one convolution together.
+/// The times of one product together.
 struct Alone {
   double seconds = 0.0;
   std::int64_t flops = 0;
@@ -28,6 +30,28 @@ std::map<std::string, Alone> by_layer(const std::vector<nn::ProductTime>& times)
     layers[time.layer].flops += time.flops;
   }
   return layers;
+}
+
+json limit_definitions(const std::string& other) {
+  return {{"limit_samples_per_s",
+           "samples of a step over the time of the library's products alone (convolutions, matrix "
+           "products): forward, gradients of data and weights, no data gradient of the first "
+           "layer, each in the layouts that the library chooses, the best of limit_repetitions, "
+           "measured between the steps" +
+               (other.empty() ? "" : "; and of " + other) + "; of the slowest rank"},
+          {"fraction_of_limit", "samples_per_s over limit_samples_per_s"},
+          {"limit_repetitions", "how often each product was measured alone"}};
+}
+
+json layer_definitions() {
+  return {{"layers.forward_ms", "mean over the steps, of rank 0; backward_ms likewise"},
+          {"layers.megabytes", "operands of a forward pass, each once: what is read and written"},
+          {"layers.gflops_per_s", "of all passes of a product in the step"},
+          {"layers.limit_ms", "all passes of the product alone, best times"},
+          {"layers.bound",
+           "compute where the product's FLOPs at the highest rate of any product take longer than "
+           "its operands, once per pass, at the bandwidth of a copy; else memory. Null for "
+           "products that were not measured alone"}};
 }
 
 }  // namespace
@@ -45,6 +69,11 @@ void LayerBench::measure() {
   limit_->measure();
 }
 
+void LayerBench::add_seconds(double seconds, const std::string& what) {
+  other_s_ += seconds;
+  other_ += (other_.empty() ? "" : " and ") + what;
+}
+
 void LayerBench::finish(const nn::Executor& executor, double samples_per_s, json& result) {
   if (limit_) {
     while (limit_->repetitions() < options_.limit_repetitions) measure();
@@ -54,8 +83,11 @@ void LayerBench::finish(const nn::Executor& executor, double samples_per_s, json
     result["limit_samples_per_s"] = limit;
     result["fraction_of_limit"] = samples_per_s / limit;
     result["limit_repetitions"] = limit_->repetitions();
+    result["definitions"].update(limit_definitions(other_));
   }
-  if (options_.layers) result["layers"] = layers(executor);
+  if (!options_.layers) return;
+  result["layers"] = layers(executor);
+  result["definitions"].update(layer_definitions());
 }
 
 json LayerBench::layers(const nn::Executor& executor) const {
@@ -80,7 +112,7 @@ json LayerBench::layers(const nn::Executor& executor) const {
                 {"bound", layer.forward_flops > 0 ? json() : json("memory")}};
     if (const auto found = alone.find(layer.name); found != alone.end()) {
       const auto flops = static_cast<double>(found->second.flops);
-      // Each direction of a convolution moves the operands once.
+      // Each direction of a product moves the operands once.
       const double moved = 3.0 * static_cast<double>(layer.operand_bytes);
       row["gflops_per_s"] = flops / (forward + backward) / 1e9;
       row["limit_ms"] = 1e3 * found->second.seconds;
@@ -91,23 +123,29 @@ json LayerBench::layers(const nn::Executor& executor) const {
   return rows;
 }
 
-json layer_bench_definitions() {
-  return {
-      {"limit_samples_per_s",
-       "samples of a step over the time of the library's convolutions alone: forward, gradients of "
-       "data and weights, no data gradient of the first layer, each in the layouts that the "
-       "library "
-       "chooses, the best of limit_repetitions, measured between the steps; of the slowest rank"},
-      {"fraction_of_limit", "samples_per_s over limit_samples_per_s"},
-      {"layers.forward_ms", "mean over the steps, of rank 0; backward_ms likewise"},
-      {"layers.megabytes", "operands of a forward pass, each once: what is read and written"},
-      {"layers.gflops_per_s", "of all passes of a convolution in the step"},
-      {"layers.limit_ms", "all passes of the convolution alone, best times"},
-      {"layers.bound",
-       "compute where the convolution's FLOPs at the highest rate of any convolution take longer "
-       "than its operands, once per pass, at the bandwidth of a copy; else memory. Null for "
-       "products "
-       "that were not measured alone"}};
+void add_training_facts(const nn::Executor& executor, std::int64_t parameters, double samples_per_s,
+                        double loss, json& result) {
+  const std::int64_t flops = executor.training_flops() / executor.batch();
+  result.update(json{{"parameters", parameters},
+                     {"samples_per_s", samples_per_s},
+                     {"flops_per_sample", flops},
+                     {"gflops_per_s", static_cast<double>(flops) * samples_per_s / 1e9},
+                     {"reorders_per_step", executor.reorders_per_step()},
+                     {"mean_loss", loss / static_cast<double>(executor.batch())},
+                     {"memory_bytes", executor.memory_bytes()}});
+  result["definitions"].update(json{
+      {"parameters", "numbers that are trained, of the whole model"},
+      {"samples_per_s", "samples of one step on all ranks over the median step time"},
+      {"flops_per_sample",
+       "2 x multiply-accumulates of convolutions, matrix products and interactions: forward, "
+       "gradients of weights, and of data but for the first layer"},
+      {"gflops_per_s", "flops_per_sample x samples_per_s / 1e9, all ranks"},
+      {"reorders_per_step",
+       "copies of a tensor into another layout that rank 0 makes in a step between its layers"},
+      {"mean_loss", "of rank 0's samples, before the update of the last step"},
+      {"memory_bytes",
+       "of rank 0's model by purpose, as planned; weights, their copies and the "
+       "optimizer's state are there once for all ranks of a node"}});
 }
 
 }  // namespace parallel

@@ -1,10 +1,11 @@
-// What a bench says of layers and of the limit that the library's convolutions set.
+// What a bench says of layers and of the limit that the library's products set.
 // Hides their arithmetic.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "runner/communicator.h"
 #include "runner/workload.h"
@@ -20,13 +21,14 @@ class LayerBench {
   LayerBench(const nn::Network& network, std::int64_t batch, nn::Precision precision,
              const runner::BenchOptions& options, const runner::Communicator& world);
 
-  /// Collective. Each convolution alone, once more; nothing where options ask for no limit. Takes
+  /// Collective. Each product alone, once more; nothing where options ask for no limit. Takes
   /// its memory at the first call.
   void measure();
-  /// The limit takes so much longer, for what products do not do.
-  void add_seconds(double seconds) { other_s_ += seconds; }
+  /// The limit takes so much longer, for `what` products do not do.
+  void add_seconds(double seconds, const std::string& what);
   /// Collective. Measures as often as the options ask for, if that is not done yet, and adds
-  /// limit_samples_per_s, fraction_of_limit and, if asked for, the layers to `result`.
+  /// limit_samples_per_s, fraction_of_limit and, if asked for, the layers to `result`, with their
+  /// definitions.
   void finish(const nn::Executor& executor, double samples_per_s, nlohmann::json& result);
 
  private:
@@ -39,10 +41,13 @@ class LayerBench {
   nn::Precision precision_;
   nn::Device device_;
   double other_s_ = 0.0;
+  std::string other_;                        ///< what takes that time
   std::unique_ptr<nn::ProductLimit> limit_;  ///< null before it is measured
 };
 
-/// What the numbers mean, by their names in the result.
-nlohmann::json layer_bench_definitions();
+/// Adds to `result` what every bench tells of training with `executor`, samples_per_s to mean_loss,
+/// and what it means. loss: the sum over this rank's samples in the last step.
+void add_training_facts(const nn::Executor& executor, std::int64_t parameters, double samples_per_s,
+                        double loss, nlohmann::json& result);
 
 }  // namespace parallel

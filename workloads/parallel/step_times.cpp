@@ -34,9 +34,17 @@ void StepTimes::begin() {
 }
 
 void StepTimes::time(const std::function<void()>& step) {
+  const auto add_parts = [this](double sign) {
+    for (int part = 0; part < telemetry::kSubsystemCount; ++part) {
+      parts_s_[static_cast<std::size_t>(part)] +=
+          sign * around_.telemetry.seconds(static_cast<telemetry::Subsystem>(part));
+    }
+  };
+  add_parts(-1.0);
   around_.telemetry.begin_step();
   step();
   const std::int64_t took = around_.telemetry.end_step();
+  add_parts(1.0);
   seconds_.push_back(static_cast<double>(around_.world.allreduce_max(took)) / kNsPerS);
   if (seconds_.size() == 1) peak_rss_bytes_ = base::peak_rss_bytes();
 }
@@ -53,16 +61,17 @@ void StepTimes::add_to(nlohmann::json& result) const {
                       {"mean", std::accumulate(sorted.begin(), sorted.end(), 0.0) / count},
                       {"max", sorted.back()},
                       {"times", seconds_}};
-  const nlohmann::json account = around_.telemetry.to_json();
-  for (const auto& [name, value] : account.at("subsystems_s").items()) {
-    result["breakdown_s_per_step"][name] = value.get<double>() / count;
+  for (std::size_t part = 0; part < parts_s_.size(); ++part) {
+    const char* const name = telemetry::to_string(static_cast<telemetry::Subsystem>(part));
+    result["breakdown_s_per_step"][name] = parts_s_[part] / count;
   }
   result["start_s"] = start_s_;
   result["peak_rss_bytes"] = peak_rss_bytes_;
   result["definitions"].update(nlohmann::json{
       {"step_s",
        "wall time of a training step on its slowest rank: forward, backward, exchange, update"},
-      {"breakdown_s_per_step", "rank 0's exclusive time by subsystem over the steps"},
+      {"breakdown_s_per_step",
+       "rank 0's exclusive time by subsystem within the steps, mean: together its mean step time"},
       {"start_s",
        "from the start of rank 0's process to its first step: loading, start of MPI, planning, "
        "first weights, random samples"},

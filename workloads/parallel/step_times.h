@@ -2,6 +2,7 @@
 // Hides warm-up's end and medians.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -28,6 +29,7 @@ class StepTimes {
   const runner::Surroundings& around_;
   double start_s_;
   std::vector<double> seconds_;
+  std::array<double, telemetry::kSubsystemCount> parts_s_{};  ///< of all steps, this rank's
   std::int64_t peak_rss_bytes_ = 0;  ///< of a step, without what is measured beside it
 };
 

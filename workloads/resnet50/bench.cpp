@@ -125,7 +125,6 @@ class Bench {
   nlohmann::json report(const parallel::StepTimes& times) {
     const double samples = static_cast<double>(options_.batch * around_.world.size());
     const double samples_per_s = samples / times.median_s();
-    const std::int64_t flops = trainer_.executor().training_flops() / options_.batch;
     nlohmann::json result = {{"workload", "resnet50"},
                              {"batch_per_rank", options_.batch},
                              {"precision", options_.precision},
@@ -135,28 +134,12 @@ class Bench {
                              {"bn_group_size", group_size(options_.batch)},
                              {"steps", options_.steps},
                              {"warmup_steps", options_.warmup_steps},
-                             {"parameters", network_.parameter_count()},
-                             {"samples_per_s", samples_per_s},
-                             {"flops_per_sample", flops},
-                             {"gflops_per_s", static_cast<double>(flops) * samples_per_s / 1e9},
-                             {"reorders_per_step", trainer_.executor().reorders_per_step()},
-                             {"mean_loss", loss_ / static_cast<double>(options_.batch)},
-                             {"definitions", definitions()}};
+                             {"definitions", nlohmann::json::object()}};
+    parallel::add_training_facts(trainer_.executor(), network_.parameter_count(), samples_per_s,
+                                 loss_, result);
     times.add_to(result);
-    for (const auto& [part, bytes] : trainer_.executor().memory_bytes())
-      result["memory_bytes"][part] = bytes;
     layers_.finish(trainer_.executor(), samples_per_s, result);
-    result["definitions"].update(parallel::layer_bench_definitions());
     return result;
-  }
-
-  static nlohmann::json definitions() {
-    return {{"samples_per_s", "samples of one step on all ranks over the median step time"},
-            {"flops_per_sample",
-             "2 x multiply-accumulates of convolutions and matrix products: forward, weights "
-             "gradients, and data "
-             "gradients of all but the first layer"},
-            {"gflops_per_s", "flops_per_sample x samples_per_s / 1e9, all ranks"}};
   }
 
   const runner::BenchOptions options_;
@@ -175,9 +158,6 @@ class Bench {
 nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
   runner::BenchOptions options = given;
   if (options.batch == 0) options.batch = kUsualBatch;
-  if (!options.config.empty()) {
-    throw base::ConfigError("bench resnet50: --config: there is one model alone");
-  }
   omp_set_dynamic(0);
   omp_set_num_threads(around.threads);
   return Bench(options, around).run();

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,21 @@ class Bench : public testing::Test {
   }
   json run() { return resnet50::run_bench(options_, {world_, topology_, telemetry_, 1}); }
 
+  /// Of every figure, and of none that is not there; layers are told column by column.
+  static void expect_definitions(const json& result) {
+    const std::set<std::string> settings = {
+        "workload", "batch_per_rank", "precision",    "recompute", "image_size",
+        "classes",  "steps",          "warmup_steps", "ranks",     "threads_per_rank",
+        "layers",   "bn_group_size",  "definitions"};
+    for (const auto& [name, value] : result.items()) {
+      EXPECT_EQ(result["definitions"].contains(name), settings.count(name) == 0) << name;
+    }
+    for (const auto& [name, definition] : result["definitions"].items()) {
+      const bool is_of_layers = name.starts_with("layers.");
+      EXPECT_TRUE(result.contains(is_of_layers ? "layers" : name)) << name;
+    }
+  }
+
   runner::BenchOptions options_;
   runner::Communicator world_ = runner::Communicator::world();
   runner::Topology topology_ = runner::discover_topology(world_);
@@ -45,9 +61,7 @@ TEST_F(Bench, TellsTheLimitAndItsFraction) {
       result["fraction_of_limit"].get<double>(),
       result["samples_per_s"].get<double>() / result["limit_samples_per_s"].get<double>());
   EXPECT_FALSE(result.contains("layers"));
-  for (const char* const name : {"limit_samples_per_s", "fraction_of_limit"}) {
-    EXPECT_TRUE(result["definitions"].contains(name)) << name;
-  }
+  expect_definitions(result);
 }
 
 TEST_F(Bench, TrainsAnyNumberOfImagesOfAnySize) {
@@ -87,6 +101,7 @@ TEST_F(Bench, MeasuresNoLimitWhereNobodyAsks) {
   const json result = run();
   EXPECT_FALSE(result.contains("limit_samples_per_s"));
   EXPECT_FALSE(result.contains("fraction_of_limit"));
+  expect_definitions(result);
   EXPECT_EQ(result["layers"][0]["name"], "conv1");
   EXPECT_EQ(result["layers"][0]["bound"], nullptr) << "not measured alone";
   EXPECT_EQ(result["layers"][1]["bound"], "memory");
