@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -22,9 +21,6 @@ using telemetry::Subsystem;
 constexpr const char* kEmbeddings = "embeddings";
 constexpr const char* kGradients = "gradients of embeddings";
 
-/// Upper halves of floats.
-constexpr unsigned kBf16Shift = 16;
-
 template <class T>
 void move_values(const nn::Kernels& /*kernels*/, const T* from, T* to, std::int64_t count) {
   std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
@@ -33,14 +29,7 @@ void move_values(const nn::Kernels& kernels, const float* from, Bf16* to, std::i
   kernels.round_to_bf16(from, to, count);
 }
 void move_values(const nn::Kernels& /*kernels*/, const Bf16* from, float* to, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    to[i] = std::bit_cast<float>(static_cast<std::uint32_t>(from[i].bits) << kBf16Shift);
-  }
-}
-
-nn::AlignedFloats bytes_as_floats(std::int64_t bytes) {
-  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
-  return nn::AlignedFloats((bytes + kFloat - 1) / kFloat);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = as_float(from[i]);
 }
 
 template <class Byte>
@@ -62,6 +51,10 @@ const runner::Communicator& require_fit(const runner::Communicator& world,
                                         const TablePlacement& placement) {
   require_placement(tables, placement, world.size());
   return world;
+}
+
+bool rounds(const EmbeddingExchangeOptions& options) {
+  return options.values == nn::Precision::kF32 && options.payload == nn::Precision::kBf16;
 }
 
 }  // namespace
@@ -87,46 +80,67 @@ std::vector<std::pair<std::string, AlltoallVariant>> alltoall_variants() {
   return names;
 }
 
+ExchangeNeeds exchange_needs(std::span<const TableSpec> tables, const TablePlacement& placement,
+                             std::span<const nn::PassSlice> slices, int rank,
+                             const EmbeddingExchangeOptions& options) {
+  const nn::PassSlice& own = slices[static_cast<std::size_t>(rank)];
+  ExchangeNeeds needs;
+  needs.payload_bytes = nn::bytes_of(rounds(options) ? nn::Precision::kBf16 : options.values);
+  for (const TableSpec& table : tables) needs.value_columns += table.width;
+  std::int64_t own_shards = 0;
+  for (const TableShard& shard : placement.shards) {
+    needs.shard_columns += shard.columns;
+    if (shard.rank != rank) continue;
+    needs.owned_columns += shard.columns;
+    ++own_shards;
+  }
+  const std::int64_t owned = needs.payload_bytes * needs.owned_columns;
+  const std::int64_t shared = needs.payload_bytes * needs.shard_columns;
+  needs.forward_bytes = (own.total - own.count) * owned;
+  needs.backward_bytes = own.count * (shared - owned);
+  // What goes out as it lies needs no place to be packed in.
+  const bool is_cut = options.variant == AlltoallVariant::kScatterList && own_shards > 1;
+  if (slices.size() > 1 && (rounds(options) || is_cut)) needs.at_owner_bytes = own.total * owned;
+  if (slices.size() > 1 || rounds(options)) needs.at_samples_bytes = own.count * shared;
+  return needs;
+}
+
 EmbeddingExchange::EmbeddingExchange(const runner::Communicator& world,
                                      telemetry::Telemetry& telemetry,
                                      std::span<const TableSpec> tables,
                                      const TablePlacement& placement,
                                      std::vector<nn::PassSlice> slices,
                                      const EmbeddingExchangeOptions& options)
-    : ids_(require_fit(world, tables, placement), telemetry, placement, tables.size(), slices,
-           options.bag_sizes),
+    : ids_(require_fit(world, tables, placement), telemetry, tables, placement, slices),
       world_(world.duplicate()),
       telemetry_(telemetry),
       slices_(std::move(slices)),
       slice_(slices_[static_cast<std::size_t>(world.rank())]),
       variant_(options.variant),
       values_(options.values),
-      rounds_(values_ == nn::Precision::kF32 && options.payload == nn::Precision::kBf16),
-      payload_bytes_(nn::bytes_of(rounds_ ? nn::Precision::kBf16 : values_)),
+      rounds_(rounds(options)),
+      needs_(exchange_needs(tables, placement, slices_, world.rank(), options)),
       kernels_(nn::kernels(options.instruction_set)),
+      is_staged_(needs_.at_owner_bytes > 0),
+      at_owner_(nn::aligned_bytes(needs_.at_owner_bytes)),
+      at_samples_(nn::aligned_bytes(needs_.at_samples_bytes)),
       transfer_(telemetry) {
   add_groups(tables, placement);
-  const auto own_groups = std::ranges::count_if(groups_, [&](const Group& g) { return is_own(g); });
-  is_staged_ = world_.size() > 1 && (rounds_ || own_groups > 1);
-  if (is_staged_) at_owner_ = bytes_as_floats(slice_.total * owned_columns_ * payload_bytes_);
-  if (world_.size() > 1 || rounds_) {
-    at_samples_ = bytes_as_floats(slice_.count * shard_columns_ * payload_bytes_);
-  }
 }
 
 void EmbeddingExchange::add_groups(std::span<const TableSpec> tables,
                                    const TablePlacement& placement) {
   std::vector<std::int64_t> first_of_table;
+  std::int64_t width = 0, on_owner = 0, before = 0;
   for (const TableSpec& table : tables) {
-    first_of_table.push_back(value_columns_);
-    value_columns_ += table.width;
+    first_of_table.push_back(width);
+    width += table.width;
   }
-  std::int64_t on_owner = 0;
   for (const TableShard& shard : placement.shards) {
     const bool same_owner = !groups_.empty() && groups_.back().owner == shard.rank;
     if (!same_owner) on_owner = 0;
     if (!same_owner || variant_ == AlltoallVariant::kScatterList) {
-      groups_.push_back({shard.rank, 0, shard_columns_, on_owner, {}});
+      groups_.push_back({shard.rank, 0, before, on_owner, {}});
     }
     Group& group = groups_.back();
     const std::int64_t in_value =
@@ -135,25 +149,16 @@ void EmbeddingExchange::add_groups(std::span<const TableSpec> tables,
     is_whole_ = is_whole_ && on_owner == in_value;
     group.columns += shard.columns;
     on_owner += shard.columns;
-    shard_columns_ += shard.columns;
-    if (shard.rank == world_.rank()) owned_columns_ = on_owner;
+    before += shard.columns;
   }
 }
 
 bool EmbeddingExchange::is_local() const {
-  return world_.size() == 1 && is_whole_ && owned_columns_ == value_columns_ && !rounds_;
+  return world_.size() == 1 && is_whole_ && owned_columns() == value_columns() && !rounds_;
 }
 
 int EmbeddingExchange::operations() const {
   return variant_ == AlltoallVariant::kAlltoall ? 1 : static_cast<int>(groups_.size());
-}
-
-std::int64_t EmbeddingExchange::forward_bytes_sent() const {
-  return payload_bytes_ * (slice_.total - slice_.count) * owned_columns_;
-}
-
-std::int64_t EmbeddingExchange::backward_bytes_sent() const {
-  return payload_bytes_ * slice_.count * (shard_columns_ - owned_columns_);
 }
 
 template <class From, class To>
@@ -179,11 +184,11 @@ P* EmbeddingExchange::at_samples(const Group& group) const {
 }
 
 std::span<std::byte> EmbeddingExchange::bytes_at_samples() const {
-  return span_of(bytes_in(at_samples_), slice_.count * shard_columns_ * payload_bytes_);
+  return span_of(bytes_in(at_samples_), slice_.count * needs_.shard_columns * needs_.payload_bytes);
 }
 
 std::span<std::byte> EmbeddingExchange::bytes_at_samples(const Group& group) const {
-  const std::int64_t row = slice_.count * payload_bytes_;
+  const std::int64_t row = slice_.count * needs_.payload_bytes;
   return bytes_at_samples().subspan(static_cast<std::size_t>(row * group.before_it),
                                     static_cast<std::size_t>(row * group.columns));
 }
@@ -192,14 +197,14 @@ std::span<std::byte> EmbeddingExchange::bytes_at_samples(const Group& group) con
 template <class Byte>
 std::span<Byte> EmbeddingExchange::bytes_at_owner(Byte* own, const Group& group) const {
   if (!is_own(group)) return {};
-  const std::int64_t row = slice_.total * payload_bytes_;
+  const std::int64_t row = slice_.total * needs_.payload_bytes;
   return span_of(own + row * group.before_it_on_owner, row * group.columns);
 }
 
 runner::RankParts EmbeddingExchange::parts_at_owner(std::int64_t columns) const {
   std::vector<std::int64_t> counts;
   for (const nn::PassSlice& slice : slices_) {
-    counts.push_back(slice.count * columns * payload_bytes_);
+    counts.push_back(slice.count * columns * needs_.payload_bytes);
   }
   runner::RankParts parts = runner::consecutive_parts(std::move(counts));
   parts.counts[static_cast<std::size_t>(world_.rank())] = 0;  // what stays is moved without MPI
@@ -209,7 +214,8 @@ runner::RankParts EmbeddingExchange::parts_at_owner(std::int64_t columns) const 
 runner::RankParts EmbeddingExchange::parts_at_samples() const {
   std::vector<std::int64_t> counts(slices_.size(), 0);
   for (const Group& group : groups_) {
-    counts[static_cast<std::size_t>(group.owner)] += slice_.count * group.columns * payload_bytes_;
+    counts[static_cast<std::size_t>(group.owner)] +=
+        slice_.count * group.columns * needs_.payload_bytes;
   }
   runner::RankParts parts = runner::consecutive_parts(std::move(counts));
   parts.counts[static_cast<std::size_t>(world_.rank())] = 0;
@@ -218,8 +224,8 @@ runner::RankParts EmbeddingExchange::parts_at_samples() const {
 
 void EmbeddingExchange::start_requests_forward(const std::byte* own) {
   if (variant_ == AlltoallVariant::kAlltoall) {
-    const auto all = span_of(own, slice_.total * owned_columns_ * payload_bytes_);
-    transfer_.add(kEmbeddings, world_.start_alltoall(all, parts_at_owner(owned_columns_),
+    const auto all = span_of(own, slice_.total * needs_.owned_columns * needs_.payload_bytes);
+    transfer_.add(kEmbeddings, world_.start_alltoall(all, parts_at_owner(needs_.owned_columns),
                                                      bytes_at_samples(), parts_at_samples()));
     return;
   }
@@ -232,9 +238,9 @@ void EmbeddingExchange::start_requests_forward(const std::byte* own) {
 
 void EmbeddingExchange::start_requests_backward(std::byte* own) {
   if (variant_ == AlltoallVariant::kAlltoall) {
-    const auto all = span_of(own, slice_.total * owned_columns_ * payload_bytes_);
+    const auto all = span_of(own, slice_.total * needs_.owned_columns * needs_.payload_bytes);
     transfer_.add(kGradients, world_.start_alltoall(bytes_at_samples(), parts_at_samples(), all,
-                                                    parts_at_owner(owned_columns_)));
+                                                    parts_at_owner(needs_.owned_columns)));
     return;
   }
   for (const Group& group : groups_) {
@@ -258,7 +264,7 @@ void EmbeddingExchange::forward_from(const T* owned) {
   for (const Group& group : groups_) {
     if (!is_staged_ || !is_own(group)) continue;
     for_rows_of_others([&](std::int64_t first, std::int64_t rows) {
-      move_rows(group, rows, owned + first * owned_columns_, owned_side(),
+      move_rows(group, rows, owned + first * needs_.owned_columns, owned_side(),
                 at_owner<P>(group) + first * group.columns, packed_side(group));
     });
   }
@@ -268,7 +274,7 @@ void EmbeddingExchange::forward_from(const T* owned) {
 
 template <class T, class P>
 void EmbeddingExchange::forward_to(const T* owned, T* value) {
-  const T* const own_rows = owned + slice_.first * owned_columns_;
+  const T* const own_rows = owned + slice_.first * needs_.owned_columns;
   for (const Group& group : groups_) {
     if (!is_own(group)) continue;
     if constexpr (std::is_same_v<T, P>) {
@@ -299,7 +305,7 @@ void EmbeddingExchange::backward_from(const T* gradient, T* owned_gradient) {
     start_requests_backward(is_staged_ ? bytes_in(at_owner_)
                                        : reinterpret_cast<std::byte*>(owned_gradient));
   }
-  T* const own_rows = owned_gradient + slice_.first * owned_columns_;
+  T* const own_rows = owned_gradient + slice_.first * needs_.owned_columns;
   for (const Group& group : groups_) {
     if (!is_own(group)) continue;
     if constexpr (std::is_same_v<T, P>) {
@@ -318,7 +324,7 @@ void EmbeddingExchange::backward_to(T* owned_gradient) {
     if (!is_staged_ || !is_own(group)) continue;
     for_rows_of_others([&](std::int64_t first, std::int64_t rows) {
       move_rows(group, rows, at_owner<P>(group) + first * group.columns, packed_side(group),
-                owned_gradient + first * owned_columns_, owned_side());
+                owned_gradient + first * needs_.owned_columns, owned_side());
     });
   }
 }

@@ -40,10 +40,23 @@ struct EmbeddingExchangeOptions {
   /// Of floats on the way. With kBf16 each is rounded, also what stays on its rank, so that the
   /// numbers do not depend on who has which table. Values that are Bf16 go as they are.
   nn::Precision payload = nn::Precision::kF32;
-  /// Ids of every bag of a table, by table; 0 where they vary; none at all: one id everywhere.
-  std::vector<std::int64_t> bag_sizes;
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
 };
+
+/// What an exchange is and takes on a rank, of placement, slices and options alone.
+struct ExchangeNeeds {
+  std::int64_t owned_columns = 0;  ///< W_r: of this rank's shards
+  std::int64_t shard_columns = 0;  ///< W': of the shards of all ranks
+  std::int64_t value_columns = 0;  ///< W: of all tables
+  std::int64_t payload_bytes = 0;  ///< of one value on the way
+  /// Sent to other ranks in a step: payload (B - n) W_r, and payload n (W' - W_r).
+  std::int64_t forward_bytes = 0, backward_bytes = 0;
+  /// Where values are packed: on their owner [B, W_r], and on the samples' rank [n, W'].
+  std::int64_t at_owner_bytes = 0, at_samples_bytes = 0;
+};
+ExchangeNeeds exchange_needs(std::span<const TableSpec> tables, const TablePlacement& placement,
+                             std::span<const nn::PassSlice> slices, int rank,
+                             const EmbeddingExchangeOptions& options);
 
 /// With n samples of a batch of B here, and W_r columns on rank r: an owner's matrices are [B,
 /// W_r], its shards side by side in their order; the samples' are [n, W], all tables side by side,
@@ -59,8 +72,8 @@ class EmbeddingExchange {
                     std::span<const TableSpec> tables, const TablePlacement& placement,
                     std::vector<nn::PassSlice> slices, const EmbeddingExchangeOptions& options);
 
-  std::int64_t owned_columns() const { return owned_columns_; }  ///< W_r
-  std::int64_t value_columns() const { return value_columns_; }  ///< W
+  std::int64_t owned_columns() const { return needs_.owned_columns; }  ///< W_r
+  std::int64_t value_columns() const { return needs_.value_columns; }  ///< W
   /// Whether both matrices are the same, so that the caller may use one memory for both and leave
   /// out forward and backward: one rank that has all tables whole and in order, and rounds nothing.
   bool is_local() const;
@@ -88,10 +101,9 @@ class EmbeddingExchange {
   /// Of outputs or gradients, as far as progress() has noticed.
   bool is_under_way() const { return transfer_.is_under_way(); }
 
-  /// Bytes that this rank sends to others: payload (B - n) W_r; payload n (W' - W_r) with W' the
-  /// columns of all shards; and for ids see IdExchange.
-  std::int64_t forward_bytes_sent() const;
-  std::int64_t backward_bytes_sent() const;
+  /// Bytes that this rank sends to others: see ExchangeNeeds, and for ids IdExchange.
+  std::int64_t forward_bytes_sent() const { return needs_.forward_bytes; }
+  std::int64_t backward_bytes_sent() const { return needs_.backward_bytes; }
   std::int64_t ids_bytes_sent() const { return ids_.bytes_sent(); }
   /// Operations of one direction: as many as shards, ranks with shards, or one.
   int operations() const;
@@ -119,8 +131,8 @@ class EmbeddingExchange {
   /// Throws Error(kInternal) unless it is `from`, and values are so large.
   void change(Phase from, Phase to, std::size_t value_bytes);
   bool is_own(const Group& group) const { return group.owner == world_.rank(); }
-  Side owned_side() const { return {owned_columns_, &Piece::in_owned}; }
-  Side value_side() const { return {value_columns_, &Piece::in_value}; }
+  Side owned_side() const { return {needs_.owned_columns, &Piece::in_owned}; }
+  Side value_side() const { return {needs_.value_columns, &Piece::in_value}; }
   static Side packed_side(const Group& group) { return {group.columns, &Piece::in_group}; }
   template <class From, class To>
   void move_rows(const Group& group, std::int64_t rows, const From* from, const Side& from_side,
@@ -158,12 +170,11 @@ class EmbeddingExchange {
   nn::PassSlice slice_;
   AlltoallVariant variant_;
   nn::Precision values_;
-  bool rounds_;                 ///< floats go as Bf16
-  std::int64_t payload_bytes_;  ///< of one value
+  bool rounds_;  ///< floats go as Bf16
+  ExchangeNeeds needs_;
   const nn::Kernels& kernels_;
-  std::int64_t owned_columns_ = 0, value_columns_ = 0, shard_columns_ = 0;
-  bool is_whole_ = true;    ///< pieces stand where the tables do
-  bool is_staged_ = false;  ///< the owner's matrix is packed first
+  bool is_whole_ = true;  ///< pieces stand where the tables do
+  bool is_staged_;        ///< the owner's matrix is packed first
   std::vector<Group> groups_;
   nn::AlignedFloats at_owner_, at_samples_;
   Phase phase_ = Phase::kNone;

@@ -2,8 +2,9 @@
 // Hides buffers, and what stays on a rank that has all tables.
 #include "workloads/parallel/hybrid_parallel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "runner/base/error.h"
@@ -26,8 +27,8 @@ nn::TableOptions table_options(const EmbeddingConfig& config, int table) {
   options.rows = spec.rows;
   options.table_width = options.columns = spec.width;
   options.storage = config.storage;
-  options.update =
-      config.update.value_or(nn::best_update(config.rule, config.storage, spec.lookups));
+  options.update = config.update.value_or(
+      nn::best_update(config.rule, config.storage, static_cast<double>(spec.bag_size)));
   options.rule = config.rule;
   options.epsilon = config.epsilon;
   return options;
@@ -39,14 +40,23 @@ EmbeddingExchangeOptions exchange_options(const EmbeddingConfig& config,
   options.variant = config.alltoall;
   options.values = dense.arithmetic.precision;
   options.payload = config.payload;
-  options.bag_sizes = config.bag_sizes;
   options.instruction_set = dense.instruction_set;
   return options;
 }
 
 float as_float(float value) { return value; }
-float as_float(nn::Bf16 value) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
+
+std::int64_t replicated_values(const EmbeddingConfig& config, const TablePlacement& placement) {
+  std::int64_t values = 0;
+  for (const int table : placement.replicated) {
+    const TableSpec& spec = config.tables[static_cast<std::size_t>(table)];
+    values += spec.rows * spec.width;
+  }
+  return values;
+}
+
+std::int64_t owned_bytes(const DataParallelConfig& dense, std::int64_t columns) {
+  return dense.global_batch * columns * nn::bytes_of(dense.arithmetic.precision);
 }
 
 /// sums [rows, width] += the gradient of each bag's sum, on the rows of the bag.
@@ -70,11 +80,10 @@ TablePlacement place(const EmbeddingConfig& config, int ranks) {
   options.memory_limit_bytes = config.memory_limit_bytes;
   options.replicate_up_to_rows = ranks > 1 ? config.replicate_up_to_rows : 0;
   const auto float_bytes = static_cast<std::int64_t>(sizeof(float));
-  if (config.rule == nn::SparseRule::kAdagrad) options.bytes_per_element = 2 * float_bytes;
-  if (config.rule == nn::SparseRule::kRowwiseAdagrad) {
-    options.state_bytes_per_row = float_bytes;
-    options.may_split = false;
-  }
+  const nn::RuleState state = nn::state_of(config.rule);
+  options.bytes_per_element = (1 + state.per_weight) * float_bytes;
+  options.state_bytes_per_row = state.per_row * float_bytes;
+  options.may_split = state.per_row == 0;  // a row's state is for all of its columns
   return place_tables(config.tables, options);
 }
 
@@ -101,10 +110,71 @@ std::int64_t table_bytes(const EmbeddingConfig& config,
                          const std::vector<nn::TableOptions>& tables) {
   std::int64_t floats = 0;
   for (const nn::TableOptions& table : tables) {
-    floats += table.rows * table.columns * (config.rule == nn::SparseRule::kAdagrad ? 2 : 1);
-    if (config.rule == nn::SparseRule::kRowwiseAdagrad) floats += table.rows;
+    floats += table.rows * (table.columns + nn::state_of(config.rule).of_row(table.columns));
   }
   return floats * static_cast<std::int64_t>(sizeof(float));
+}
+
+const EmbeddingConfig& require_fit(const nn::Network& network, const DataParallelConfig& dense,
+                                   const EmbeddingConfig& embeddings) {
+  if (dense.accumulation != 1) {
+    throw base::ConfigError(fmt::format(
+        "/training/gradient_accumulation_steps: expected 1 where there are embedding tables, got "
+        "{}",
+        dense.accumulation));
+  }
+  std::int64_t columns = 0;
+  for (const TableSpec& table : embeddings.tables) {
+    if (table.bag_size < 1) {
+      throw base::ConfigError(
+          fmt::format("table {}: expected bags of one id or more, all of one size, got size {}",
+                      table.name, table.bag_size));
+    }
+    columns += table.width;
+  }
+  const bool has_two = network.inputs() == 2;
+  const std::int64_t found = has_two ? network.shape(kEmbeddings).size() : 0;
+  if (!has_two || !network.has_gradient(kEmbeddings) || found != columns) {
+    throw base::ShapeError(fmt::format(
+        "network beside embedding tables: expected two inputs, the second of {} columns that "
+        "wants its gradient, got {} inputs, {} columns, a gradient that is {}",
+        columns, network.inputs(), found,
+        has_two && network.has_gradient(kEmbeddings) ? "wanted" : "not wanted"));
+  }
+  return embeddings;
+}
+
+std::int64_t table_exchange_bytes(const EmbeddingConfig& embeddings,
+                                  const DataParallelConfig& dense, const TablePlacement& placement,
+                                  int rank) {
+  const BatchSplit split = split_batch(dense, static_cast<int>(placement.ranks.size()));
+  const ExchangeNeeds values = exchange_needs(embeddings.tables, placement, split.slices, rank,
+                                              exchange_options(embeddings, dense));
+  return id_needs(embeddings.tables, placement, split.slices, rank).bytes_sent +
+         values.forward_bytes + values.backward_bytes +
+         replicated_values(embeddings, placement) * static_cast<std::int64_t>(sizeof(float));
+}
+
+runner::MemoryNeeds::Parts HybridParallel::memory_bytes(const EmbeddingConfig& embeddings,
+                                                        const DataParallelConfig& dense,
+                                                        const TablePlacement& placement, int rank) {
+  constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
+  const auto ranks = static_cast<int>(placement.ranks.size());
+  const BatchSplit split = split_batch(dense, ranks);
+  const auto shards = shards_of(embeddings, placement, rank);
+  const ExchangeNeeds values = exchange_needs(embeddings.tables, placement, split.slices, rank,
+                                              exchange_options(embeddings, dense));
+  // One rank that has all tables gives them their places in the network's input.
+  const bool is_sent = ranks > 1 || values.at_samples_bytes > 0;
+  return {
+      {"embedding tables", table_bytes(embeddings, shards) +
+                               table_bytes(embeddings, replicated_tables(embeddings, placement))},
+      {"embeddings of all ranks' samples",
+       is_sent ? 2 * owned_bytes(dense, values.owned_columns) : 0},
+      {"embeddings on their way", values.at_owner_bytes + values.at_samples_bytes},
+      {"ids", id_needs(embeddings.tables, placement, split.slices, rank).buffer_bytes},
+      {"gradients of replicated tables", kFloat * replicated_values(embeddings, placement)},
+      {"tables on their way to files", writing_bytes(embeddings, shards, rank)}};
 }
 
 HybridParallel::HybridParallel(const nn::Network& network, const DataParallelConfig& dense,
@@ -112,36 +182,37 @@ HybridParallel::HybridParallel(const nn::Network& network, const DataParallelCon
                                const runner::Communicator& node, telemetry::Telemetry& telemetry)
     : world_(world),
       telemetry_(telemetry),
-      config_(embeddings),
+      config_(require_fit(network, dense, embeddings)),
       placement_(place(embeddings, world.size())),
       dense_(network, dense, world, node, telemetry),
       tables_(shards_of(embeddings, placement_, world.rank())),
       replicated_(replicated_tables(embeddings, placement_)),
       exchange_(world, telemetry, config_.tables, placement_, dense_.split().slices,
                 exchange_options(embeddings, dense)) {
-  if (dense.accumulation != 1) {
-    throw base::ConfigError(
-        "/training/gradient_accumulation_steps: expected 1 where there are embedding tables");
-  }
   std::int64_t column = 0;
   for (const TableSpec& table : config_.tables) {
     columns_.push_back(column);
     column += table.width;
   }
   if (!exchange_.is_local()) {
-    owned_ = nn::AlignedFloats(dense.global_batch * exchange_.owned_columns());
-    owned_gradient_ = nn::AlignedFloats(dense.global_batch * exchange_.owned_columns());
+    owned_ = nn::aligned_bytes(owned_bytes(dense, exchange_.owned_columns()));
+    owned_gradient_ = nn::aligned_bytes(owned_bytes(dense, exchange_.owned_columns()));
   }
-  std::int64_t values = 0, rows = 0;
+  std::int64_t rows = 0;
   for (std::size_t i = 0; i < replicated_.size(); ++i) {
     rows = std::max(rows, replicated_[i].rows());
-    values += replicated_[i].rows() * replicated_[i].columns();
     const auto table = static_cast<std::size_t>(placement_.replicated[i]);
-    const std::int64_t size = config_.bag_sizes.empty() ? 1 : config_.bag_sizes[table];
+    std::int64_t ids_before = 0;
+    for (std::size_t before = 0; before < table; ++before) {
+      ids_before += config_.tables[before].bag_size * local_batch();
+    }
+    first_id_.push_back(static_cast<std::size_t>(ids_before));
     local_offsets_.emplace_back();
-    for (std::int64_t n = 0; n <= local_batch(); ++n) local_offsets_.back().push_back(n * size);
+    for (std::int64_t n = 0; n <= local_batch(); ++n) {
+      local_offsets_.back().push_back(n * config_.tables[table].bag_size);
+    }
   }
-  row_gradients_.resize(static_cast<std::size_t>(values));
+  row_gradients_.resize(static_cast<std::size_t>(replicated_values(config_, placement_)));
   each_row_.resize(static_cast<std::size_t>(rows));
   each_offset_.resize(static_cast<std::size_t>(rows) + 1);
   std::iota(each_row_.begin(), each_row_.end(), 0);
@@ -158,13 +229,8 @@ void HybridParallel::begin(Ids ids) {
   exchange_.start_ids(ids);
   local_bags_.clear();
   for (std::size_t i = 0; i < replicated_.size(); ++i) {
-    const auto table = static_cast<std::size_t>(placement_.replicated[i]);
-    std::size_t first = 0, count = static_cast<std::size_t>(local_offsets_[i].back());
-    for (std::size_t before = 0; before < table; ++before) {
-      const std::int64_t size = config_.bag_sizes.empty() ? 1 : config_.bag_sizes[before];
-      first += static_cast<std::size_t>(size * local_batch());
-    }
-    local_bags_.push_back({ids.subspan(first, count), local_offsets_[i]});
+    const auto count = static_cast<std::size_t>(local_offsets_[i].back());
+    local_bags_.push_back({ids.subspan(first_id_[i], count), local_offsets_[i]});
   }
   owned_bags_ = exchange_.finish_ids();
   if (is_bf16()) {

@@ -18,7 +18,6 @@ namespace parallel {
 
 struct EmbeddingConfig {
   std::vector<TableSpec> tables;
-  std::vector<std::int64_t> bag_sizes;  ///< ids of every bag, by table; none: one everywhere
   nn::TableStorage storage = nn::TableStorage::kF32;
   std::optional<nn::TableUpdate> update;  ///< nothing: the one that suits the tables best
   nn::SparseRule rule = nn::SparseRule::kSgd;
@@ -40,6 +39,17 @@ std::vector<nn::TableOptions> replicated_tables(const EmbeddingConfig& config,
 std::int64_t table_bytes(const EmbeddingConfig& config,
                          const std::vector<nn::TableOptions>& tables);
 
+/// `embeddings`. Throws ShapeError unless the network has two inputs, the second as wide as all
+/// tables side by side and wanting its gradient; ConfigError for accumulation, and for bags whose
+/// sizes vary.
+const EmbeddingConfig& require_fit(const nn::Network& network, const DataParallelConfig& dense,
+                                   const EmbeddingConfig& embeddings);
+/// Bytes that a rank gives to the exchanges of a step for the tables' sake: ids, sums of rows and
+/// their gradients to other ranks, and gradients of the rows of replicated tables.
+std::int64_t table_exchange_bytes(const EmbeddingConfig& embeddings,
+                                  const DataParallelConfig& dense, const TablePlacement& placement,
+                                  int rank);
+
 /// A network with two inputs, dense features and embeddings of all tables side by side, and the
 /// tables. On any number of ranks a step does the mathematics of one rank with the whole batch:
 /// gradients are those of the mean loss over the global batch, for tables, too, so that these take
@@ -47,12 +57,19 @@ std::int64_t table_bytes(const EmbeddingConfig& config,
 /// Source: Kalamkar et al., arXiv:2005.04680, hybrid parallelism and the order of its exchanges.
 class HybridParallel final : private nn::PassListener {
  public:
-  using Ids = std::span<const std::int32_t>;  ///< [table][sample][id], as many as bag_sizes say
+  using Ids = std::span<const std::int32_t>;  ///< [table][sample][id], as many as its bag_size says
 
-  /// Collective. `dense` has no accumulation. All outlive this.
+  /// Collective. All outlive this. Throws as require_fit(), place() and DataParallel do, before
+  /// tables are allocated.
   HybridParallel(const nn::Network& network, const DataParallelConfig& dense,
                  const EmbeddingConfig& embeddings, const runner::Communicator& world,
                  const runner::Communicator& node, telemetry::Telemetry& telemetry);
+
+  /// Of training beside the dense layers, by part, as this would allocate on `rank`; what it takes
+  /// to write tables to files included.
+  static runner::MemoryNeeds::Parts memory_bytes(const EmbeddingConfig& embeddings,
+                                                 const DataParallelConfig& dense,
+                                                 const TablePlacement& placement, int rank);
 
   /// Collective. Weights are functions of (seed, name) alone.
   void initialize(std::uint64_t seed, nn::Optimizer& optimizer);
@@ -106,6 +123,10 @@ class HybridParallel final : private nn::PassListener {
   void update_tables(double learning_rate);
   template <class T>
   void update_replicated(double learning_rate);
+  /// Most bytes that a rank takes to copy tables when they are written: a shard to a checkpoint,
+  /// and on rank 0 a whole table and pieces of it to a file of weights.
+  static std::int64_t writing_bytes(const EmbeddingConfig& config,
+                                    const std::vector<nn::TableOptions>& shards, int rank);
   /// The shards of a table, those of all ranks.
   std::vector<TableShard> shards_of_table(std::size_t table) const;
   bool is_replicated(std::size_t table) const;
@@ -119,14 +140,15 @@ class HybridParallel final : private nn::PassListener {
   const EmbeddingConfig config_;
   const TablePlacement placement_;
   DataParallel dense_;
-  nn::EmbeddingTables tables_;      ///< this rank's shards
-  nn::EmbeddingTables replicated_;  ///< maybe none
-  EmbeddingExchange exchange_;
+  nn::EmbeddingTables tables_;                ///< this rank's shards
+  nn::EmbeddingTables replicated_;            ///< maybe none
+  nn::AlignedFloats owned_, owned_gradient_;  ///< [global batch, W]; none where nothing is sent
+  EmbeddingExchange exchange_;                ///< its requests end before those buffers
   std::vector<std::int64_t> columns_;         ///< where each table begins in the value
   std::span<const nn::Bags> owned_bags_;      ///< of the shards, all samples; until the next step
-  nn::AlignedFloats owned_, owned_gradient_;  ///< [global batch, W]; none where nothing is sent
-  /// Of the replicated tables: bags of this rank's samples, sums of gradients by row, and bags that
-  /// name each row once.
+  /// Of the replicated tables: where their ids begin in a step's, bags of this rank's samples, sums
+  /// of gradients by row, and bags that name each row once.
+  std::vector<std::size_t> first_id_;
   std::vector<std::vector<std::int64_t>> local_offsets_;
   std::vector<nn::Bags> local_bags_;
   std::vector<float> row_gradients_;

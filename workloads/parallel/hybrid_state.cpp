@@ -46,7 +46,7 @@ Part weights_of(EmbeddingTable& table) {
 
 /// Of the optimizer, whose state for a row is a number for each column, or one for all.
 Part state_of(EmbeddingTable& table) {
-  const bool by_row = table.state_columns() == 1 && table.columns() != 1;
+  const bool by_row = nn::state_of(table.options().rule).per_row > 0;
   return {array_name("state", table.options().name),
           table.state_columns(),
           by_row ? 1 : table.options().table_width,
@@ -201,8 +201,7 @@ std::vector<base::StateArray> HybridParallel::state(nn::Optimizer& optimizer) {
     EmbeddingTable* const mine = part_of(i);
     std::vector<Part> parts = {mine != nullptr ? weights_of(*mine)
                                                : nothing_of(spec.name, spec.width)};
-    if (config_.rule != nn::SparseRule::kSgd) {
-      const std::int64_t width = config_.rule == nn::SparseRule::kAdagrad ? spec.width : 1;
+    if (const std::int64_t width = nn::state_of(config_.rule).of_row(spec.width); width > 0) {
       parts.push_back(mine != nullptr ? state_of(*mine)
                                       : nothing_of(array_name("state", spec.name), width));
     }
@@ -219,6 +218,17 @@ std::vector<base::StateArray> HybridParallel::state(nn::Optimizer& optimizer) {
                                                   {static_cast<std::int64_t>(by_columns.size())},
                                                   [by_columns] { return by_columns; }));
   return arrays;
+}
+
+std::int64_t HybridParallel::writing_bytes(const EmbeddingConfig& config,
+                                           const std::vector<nn::TableOptions>& shards, int rank) {
+  std::int64_t most = 0;
+  for (const nn::TableOptions& shard : shards) most = std::max(most, shard.rows * shard.columns);
+  for (std::size_t i = 0; i < config.tables.size() && rank == 0; ++i) {
+    const std::int64_t whole = config.tables[i].rows * config.tables[i].width;
+    most = std::max(most, whole + 2 * std::min(whole, kPieceFloats));  // its own, and all gathered
+  }
+  return most * static_cast<std::int64_t>(sizeof(float));
 }
 
 std::int64_t HybridParallel::state_bytes(const EmbeddingConfig& config) {
@@ -243,7 +253,7 @@ void HybridParallel::restore(const base::StateSource& source, nn::Optimizer& opt
     EmbeddingTable* const mine = part_of(i);
     if (mine == nullptr) continue;
     std::vector<Part> parts = {weights_of(*mine)};
-    if (config_.rule != nn::SparseRule::kSgd) parts.push_back(state_of(*mine));
+    if (mine->state_columns() > 0) parts.push_back(state_of(*mine));
     for (const Part& part : parts) {
       if (by_columns[i] != 0) {
         restore_cut(source, part, mine->rows());

@@ -32,13 +32,10 @@ std::size_t total(const std::vector<std::int64_t>& counts) {
   throw base::Error(base::ExitCode::kInternal, "exchange of ids: " + message);
 }
 
-std::vector<std::int64_t> require_sizes(std::vector<std::int64_t> bag_sizes, std::size_t tables) {
-  if (bag_sizes.empty()) bag_sizes.assign(tables, 1);
-  if (bag_sizes.size() != tables || std::ranges::any_of(bag_sizes, [](auto n) { return n < 0; })) {
-    fail(fmt::format("expected a size of bags for each of {} tables, got {}", tables,
-                     bag_sizes.size()));
-  }
-  return bag_sizes;
+std::vector<std::int64_t> sizes_of(std::span<const TableSpec> tables) {
+  std::vector<std::int64_t> sizes;
+  for (const TableSpec& table : tables) sizes.push_back(table.bag_size);
+  return sizes;
 }
 
 }  // namespace
@@ -59,12 +56,29 @@ std::vector<nn::PassSlice> require_slices(std::vector<nn::PassSlice> slices, int
   return slices;
 }
 
+IdNeeds id_needs(std::span<const TableSpec> tables, const TablePlacement& placement,
+                 std::span<const nn::PassSlice> slices, int rank) {
+  const nn::PassSlice& own = slices[static_cast<std::size_t>(rank)];
+  IdNeeds needs;
+  for (const TableShard& shard : placement.shards) {
+    const std::int64_t bag = kIdBytes * tables[static_cast<std::size_t>(shard.table)].bag_size;
+    needs.buffer_bytes += own.count * bag;
+    if (shard.rank != rank) {
+      needs.bytes_sent += own.count * bag;
+    } else {  // as they come in, and by shard
+      const auto offset_bytes = static_cast<std::int64_t>(sizeof(std::int64_t));
+      needs.buffer_bytes += 2 * own.total * bag + (own.total + 1) * offset_bytes;
+    }
+  }
+  return needs;
+}
+
 IdExchange::IdExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
-                       const TablePlacement& placement, std::size_t tables,
-                       std::vector<nn::PassSlice> slices, std::vector<std::int64_t> bag_sizes)
+                       std::span<const TableSpec> tables, const TablePlacement& placement,
+                       std::vector<nn::PassSlice> slices)
     : rank_(static_cast<std::size_t>(world.rank())),
       slices_(require_slices(std::move(slices), world.size())),
-      bag_sizes_(require_sizes(std::move(bag_sizes), tables)),
+      bag_sizes_(sizes_of(tables)),
       world_(world.duplicate()),
       tables_of_rank_(static_cast<std::size_t>(world.size())),
       transfer_(telemetry) {
@@ -86,7 +100,11 @@ IdExchange::IdExchange(const runner::Communicator& world, telemetry::Telemetry& 
     for (const std::size_t table : tables_of_rank_[r]) {
       ids_to_.back() += own_slice().count * bag_sizes_[table];
     }
-    if (r != rank_) bytes_sent_ += kIdBytes * ids_to_.back();
+  }
+  if (!lengths_vary_) bytes_sent_ = id_needs(tables, placement, slices_, world.rank()).bytes_sent;
+  for (const std::int64_t size : bag_sizes_) {
+    std::vector<std::int64_t>& offsets = offsets_of_size_[size];
+    for (auto i = std::ssize(offsets); i <= own_slice().count; ++i) offsets.push_back(i * size);
   }
 }
 
@@ -120,12 +138,8 @@ void IdExchange::start(std::span<const std::int32_t> local) {
   }
   std::vector<nn::Bags> bags;
   for (const std::int64_t size : bag_sizes_) {
-    std::vector<std::int64_t>& offsets = offsets_of_size_[size];
-    for (auto i = static_cast<std::int64_t>(offsets.size()); i <= count; ++i) {
-      offsets.push_back(i * size);
-    }
     const auto ids = static_cast<std::size_t>(count * size);
-    bags.push_back({local.first(ids), offsets});
+    bags.push_back({local.first(ids), offsets_of_size_.at(size)});
     local = local.subspan(ids);
   }
   start(bags);

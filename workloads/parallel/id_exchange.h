@@ -21,14 +21,21 @@ namespace parallel {
 /// ShapeError. A rank may have no samples.
 std::vector<nn::PassSlice> require_slices(std::vector<nn::PassSlice> slices, int ranks);
 
+/// What an exchange of ids takes on a rank, but for those of bags whose sizes vary.
+struct IdNeeds {
+  std::int64_t bytes_sent = 0;    ///< to other ranks, in each exchange
+  std::int64_t buffer_bytes = 0;  ///< of ids and of where bags begin
+};
+IdNeeds id_needs(std::span<const TableSpec> tables, const TablePlacement& placement,
+                 std::span<const nn::PassSlice> slices, int rank);
+
 /// start(), maybe progress(), finish(), once for each batch.
 class IdExchange {
  public:
-  /// Collective. slices: of the global batch, by rank. bag_sizes: ids of every bag of a table, by
-  /// table; 0 where they vary; none at all: one id everywhere. `telemetry` outlives this.
+  /// Collective. slices: of the global batch, by rank. `telemetry` outlives this.
   IdExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
-             const TablePlacement& placement, std::size_t tables, std::vector<nn::PassSlice> slices,
-             std::vector<std::int64_t> bag_sizes);
+             std::span<const TableSpec> tables, const TablePlacement& placement,
+             std::vector<nn::PassSlice> slices);
 
   /// Collective. The bags of this rank's samples, by table; they may change when this returns.
   void start(std::span<const nn::Bags> local);
@@ -68,7 +75,7 @@ class IdExchange {
   std::vector<std::int32_t> lengths_out_, lengths_in_;  ///< [rank][shard whose sizes vary][sample]
   std::vector<std::int32_t> ids_out_, ids_in_;          ///< [rank][shard][sample][id]
   std::vector<std::int64_t> ids_to_;                    ///< by rank
-  std::map<std::int64_t, std::vector<std::int64_t>> offsets_of_size_;  ///< of own samples
+  std::map<std::int64_t, std::vector<std::int64_t>> offsets_of_size_;  ///< of own samples' bags
   std::vector<Shard> shards_;
   std::vector<nn::Bags> bags_;
   std::int64_t bytes_sent_ = 0;

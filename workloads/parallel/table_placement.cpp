@@ -90,7 +90,7 @@ class Planner {
   Part part(int table, std::int64_t columns) const {
     Part part{table, columns, bytes_of(table, columns), 0.0, 0.0};
     part.elements_read =
-        tables_[static_cast<std::size_t>(table)].lookups * static_cast<double>(columns);
+        static_cast<double>(tables_[static_cast<std::size_t>(table)].bag_size * columns);
     part.load = totals_.load(static_cast<double>(part.bytes), part.elements_read);
     return part;
   }
@@ -239,11 +239,11 @@ class Planner {
 
 void require_meaning(std::span<const TableSpec> tables, const PlacementOptions& options) {
   for (const TableSpec& table : tables) {
-    if (table.rows < 1 || table.width < 1 || !(table.lookups >= 0.0)) {
-      throw base::ConfigError(
-          fmt::format("table placement: table \"{}\": expected rows, columns and lookups, got {}, "
-                      "{} and {}",
-                      table.name, table.rows, table.width, table.lookups));
+    if (table.rows < 1 || table.width < 1 || table.bag_size < 0) {
+      throw base::ConfigError(fmt::format(
+          "table placement: table \"{}\": expected rows, columns and a size of bags, got {}, "
+          "{} and {}",
+          table.name, table.rows, table.width, table.bag_size));
     }
   }
   if (options.ranks < 1 || options.bytes_per_element < 1 || options.column_alignment < 1 ||

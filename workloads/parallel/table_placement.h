@@ -14,7 +14,7 @@ namespace parallel {
 struct TableSpec {
   std::string name;
   std::int64_t rows = 0, width = 0;
-  double lookups = 1.0;  ///< rows that a sample adds up, on average
+  std::int64_t bag_size = 1;  ///< rows that every sample adds up; 0: they vary
 };
 
 /// Columns [first_column, first_column + columns) of a table, on one rank.
@@ -38,7 +38,7 @@ struct PlacementOptions {
 /// What one rank has.
 struct RankTables {
   std::int64_t bytes = 0;    ///< of its shards and of the replicated tables
-  double elements_read = 0;  ///< per sample, of its shards: lookups * columns
+  double elements_read = 0;  ///< per sample, of its shards: bag_size * columns
 };
 
 struct TablePlacement {

@@ -190,11 +190,10 @@ TEST_F(Exchange, SendsTheBytesOfTheFormula) {
     PlacementOptions placing;
     placing.ranks = world_.size();
     Layout layout;
-    layout.tables.assign(static_cast<std::size_t>(tables), {"t", 100, columns, 1.0});
+    layout.tables.assign(static_cast<std::size_t>(tables), {"t", 100, columns, lookups});
     layout.placement = place_tables(layout.tables, placing);
     layout.slices = slice_pass(batch, world_.size());
-    EmbeddingExchangeOptions with = options(AlltoallVariant::kAlltoall, Precision::kF32, {});
-    with.bag_sizes.assign(layout.tables.size(), lookups);
+    const EmbeddingExchangeOptions with = options(AlltoallVariant::kAlltoall, Precision::kF32, {});
     EmbeddingExchange exchange = make(layout, with);
     const std::int64_t expected = tables * batch * columns * 4 / ranks * (ranks - 1) / ranks;
     std::vector<float> owned = owned_part<float>(layout, 0.0, false);

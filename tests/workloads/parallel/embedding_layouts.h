@@ -97,7 +97,7 @@ class ExchangeTest : public testing::Test {
   }
   EmbeddingExchangeOptions options(AlltoallVariant variant, nn::Precision values,
                                    nn::Precision payload) const {
-    return {variant, values, payload, {}, base::usable_instruction_set()};
+    return {variant, values, payload, base::usable_instruction_set()};
   }
   EmbeddingExchange make(const Layout& layout, const EmbeddingExchangeOptions& options) {
     return {world_, telemetry_, layout.tables, layout.placement, layout.slices, options};

@@ -36,7 +36,10 @@ std::vector<HybridCase> cases() {
   const auto add = [&](const char* name, const EmbeddingConfig& config, const auto& change) {
     all.push_back(changed(name, config, change));
   };
-  const auto several_ids = [](HybridCase& c) { c.embeddings.bag_sizes = {2, 1, 5, 1, 3}; };
+  const auto several_ids = [](HybridCase& c) {
+    std::int64_t sizes[] = {2, 1, 5, 1, 3};
+    for (std::size_t i = 0; i < 5; ++i) c.embeddings.tables.at(i).bag_size = sizes[i];
+  };
   const auto adagrad = [](HybridCase& c) {
     c.embeddings.rule = SparseRule::kAdagrad;
     c.learning_rate = 0.1;
@@ -297,6 +300,42 @@ TEST(HybridParallel, RefusesAccumulation) {
   EXPECT_THAT(base::thrown_message<base::ConfigError>(
                   [&] { HybridParallel(net, dense, uneven(), world, world, telemetry); }),
               HasSubstr("gradient_accumulation_steps: expected 1"));
+}
+
+TEST(RequireFit, NamesWhatANetworkLacksForTables) {
+  const EmbeddingConfig tables = uneven();
+  const nn::Network right = hybrid_network(tables);
+  EXPECT_EQ(&require_fit(right, {}, tables), &tables);
+  const auto refusal = [&](const nn::Network& network) {
+    return base::thrown_message<base::ShapeError>([&] { require_fit(network, {}, tables); });
+  };
+  std::int64_t columns = 0;
+  for (const TableSpec& table : tables.tables) columns += table.width;
+  const auto network_of = [](std::int64_t width, nn::InputGradient gradient) {
+    nn::Network network;
+    (void)network.input({3, {}});
+    (void)network.input({width, {}}, gradient);
+    return network;
+  };
+  nn::Network one;
+  (void)one.input({3, {}});
+  EXPECT_THAT(refusal(one), HasSubstr("expected two inputs, the second of " +
+                                      std::to_string(columns) + " columns"));
+  EXPECT_THAT(refusal(one), HasSubstr("got 1 inputs"));
+  EXPECT_THAT(refusal(network_of(columns, nn::InputGradient::kNone)),
+              HasSubstr("a gradient that is not wanted"));
+  EXPECT_THAT(refusal(network_of(columns - 1, nn::InputGradient::kWanted)),
+              HasSubstr("got 2 inputs, " + std::to_string(columns - 1) + " columns"));
+
+  DataParallelConfig twice;
+  twice.accumulation = 2;
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { require_fit(right, twice, tables); }),
+              HasSubstr("/training/gradient_accumulation_steps: expected 1"));
+  EmbeddingConfig varying = tables;
+  varying.tables[1].bag_size = 0;
+  EXPECT_THAT(
+      base::thrown_message<base::ConfigError>([&] { require_fit(right, {}, varying); }),
+      HasSubstr("table table1: expected bags of one id or more, all of one size, got size 0"));
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ HybridCase case_of(nn::SparseRule rule, nn::TableStorage storage) {
   one.embeddings.rule = rule;
   one.embeddings.storage = storage;
   one.embeddings.replicate_up_to_rows = 9;
-  one.embeddings.bag_sizes = {1, 2, 3, 1};
+  one.embeddings.tables[1].bag_size = 2;
+  one.embeddings.tables[2].bag_size = 3;
   one.momentum = 0.9;
   one.learning_rate = rule == nn::SparseRule::kSgd ? 0.2 : 0.05;
   one.name = nn::to_string(rule) + "_" + nn::to_string(storage);

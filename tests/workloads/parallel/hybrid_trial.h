@@ -67,10 +67,6 @@ inline nn::Network hybrid_network(const EmbeddingConfig& config) {
   return net;
 }
 
-inline std::int64_t bag_size(const EmbeddingConfig& config, std::size_t table) {
-  return config.bag_sizes.empty() ? 1 : config.bag_sizes[table];
-}
-
 /// The sample in `place` of the batch of `step`.
 struct HybridSample {
   std::vector<float> dense;
@@ -86,7 +82,7 @@ struct HybridSample {
     for (std::size_t table = 0; table < config.tables.size(); ++table) {
       ids.emplace_back();
       const auto rows = static_cast<std::uint64_t>(config.tables[table].rows);
-      for (std::int64_t i = 0; i < bag_size(config, table); ++i) {
+      for (std::int64_t i = 0; i < config.tables[table].bag_size; ++i) {
         ids.back().push_back(static_cast<std::int32_t>(random.below(rows)));
       }
     }

@@ -38,7 +38,7 @@ double balance_of_round_robin(const std::vector<TableSpec>& tables, int ranks) {
   double all_bytes = 0.0, all_reads = 0.0;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const auto elements = static_cast<double>(tables[i].rows * tables[i].width);
-    const double read = tables[i].lookups * static_cast<double>(tables[i].width);
+    const auto read = static_cast<double>(tables[i].bag_size * tables[i].width);
     bytes[i % bytes.size()] += elements;
     reads[i % bytes.size()] += read;
     all_bytes += elements;
@@ -63,7 +63,7 @@ void expect_whole(const TablePlacement& placement, const std::vector<TableSpec>&
     RankTables& rank = ranks.at(static_cast<std::size_t>(shard.rank));
     rank.bytes +=
         table.rows * (shard.columns * options.bytes_per_element + options.state_bytes_per_row);
-    rank.elements_read += table.lookups * static_cast<double>(shard.columns);
+    rank.elements_read += static_cast<double>(table.bag_size * shard.columns);
   }
   std::int64_t replicated_bytes = 0;
   for (std::size_t i = 0; i < tables.size(); ++i) {
@@ -157,7 +157,7 @@ TEST(TablePlacement, CutsATableThatIsHeavierThanTheRest) {
 
 TEST(TablePlacement, WeighsLookupsOfTablesOfEqualSize) {
   std::vector<TableSpec> tables = tables_of({1000, 1000, 1000, 1000}, 64);
-  tables[0].lookups = tables[1].lookups = 50.0;
+  tables[0].bag_size = tables[1].bag_size = 50;
   PlacementOptions options;
   options.ranks = 2;
   const TablePlacement placement = place_tables(tables, options);
@@ -178,7 +178,7 @@ TEST(TablePlacement, PutsSmallTablesOnEveryRank) {
 TEST(TablePlacement, FillsMemoryRatherThanBalancingReads) {
   // All reads are of the small table, all bytes of the large one: no rank holds half of the latter.
   std::vector<TableSpec> tables = tables_of({3000, 10}, 64);
-  tables[0].lookups = 0.0;
+  tables[0].bag_size = 0;
   PlacementOptions options;
   options.ranks = 4;
   options.memory_limit_bytes = 3000 * 16 * 4 + 10 * 64 * 4;
