@@ -12,12 +12,23 @@
 namespace workloads {
 
 std::vector<runner::WorkloadEntry> registry() {
-  return {{"resnet50", "ResNet-50 v1.5, image classification", resnet50::make_workload,
-           resnet50::check_config, resnet50::memory_needs, resnet50::run_bench,
-           resnet50::declare_generate},
-          {"dlrm", "DLRM, click-through prediction from dense features and embedding tables",
-           dlrm::make_workload, dlrm::check_config, dlrm::memory_needs, dlrm::run_bench,
-           dlrm::declare_generate}};
+  return {{"resnet50",
+           "ResNet-50 v1.5, image classification",
+           resnet50::make_workload,
+           resnet50::check_config,
+           resnet50::memory_needs,
+           resnet50::run_bench,
+           resnet50::declare_generate,
+           {"--image-size", "--classes", "--recompute"}},
+          {"dlrm",
+           "DLRM, click-through prediction from dense features and embedding tables",
+           dlrm::make_workload,
+           dlrm::check_config,
+           dlrm::memory_needs,
+           dlrm::run_bench,
+           dlrm::declare_generate,
+           {"--config", "--table-update", "--table-storage", "--alltoall"},
+           dlrm::kEvaluationsPerEpoch}};
 }
 
 }  // namespace workloads

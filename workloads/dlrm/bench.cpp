@@ -11,10 +11,11 @@
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
-#include "workloads/dlrm/generate.h"
 #include "workloads/dlrm/model.h"
+#include "workloads/dlrm/tables.h"
 #include "workloads/dlrm/workload.h"
 #include "workloads/nn/loss.h"
+#include "workloads/nn/memory_bandwidth.h"
 #include "workloads/parallel/hybrid_parallel.h"
 #include "workloads/parallel/layer_bench.h"
 #include "workloads/parallel/step_times.h"
@@ -59,16 +60,6 @@ ModelConfig model_of(const runner::BenchOptions& options) {
                           options.config + "\"");
 }
 
-void refuse_others(const runner::BenchOptions& options) {
-  const runner::BenchOptions usual;
-  const auto refuse = [](const char* option) {
-    throw base::ConfigError(std::string("bench dlrm: ") + option + " means nothing here");
-  };
-  if (options.image_size != usual.image_size) refuse("--image-size");
-  if (options.classes != usual.classes) refuse("--classes");
-  if (options.recompute != usual.recompute) refuse("--recompute");
-}
-
 nn::Precision precision_of(const runner::BenchOptions& options) {
   return options.precision == "bf16" ? nn::Precision::kBf16 : nn::Precision::kF32;
 }
@@ -96,7 +87,6 @@ parallel::EmbeddingConfig embedding_config(const runner::BenchOptions& options,
                                            const ModelConfig& model) {
   parallel::EmbeddingConfig config;
   config.tables = table_specs(model);
-  config.bag_sizes.assign(model.tables.size(), model.lookups);
   if (!options.table_update.empty()) {
     config.update = choice_of("--table-update", options.table_update, nn::table_updates());
   }
@@ -182,35 +172,28 @@ class Bench {
   nlohmann::json report(const parallel::StepTimes& times) {
     const double samples = static_cast<double>(options_.batch * around_.world.size());
     const double samples_per_s = samples / times.median_s();
-    const std::int64_t flops = trainer_.executor().training_flops() / options_.batch;
     nlohmann::json result = {{"workload", "dlrm"},
                              {"config", options_.config},
                              {"batch_per_rank", options_.batch},
                              {"precision", options_.precision},
-                             {"table_update", nn::to_string(trainer_.tables()[0].options().update)},
+                             {"table_update", nn::to_string(table_update())},
                              {"table_storage", nn::to_string(embeddings_.storage)},
                              {"steps", options_.steps},
                              {"warmup_steps", options_.warmup_steps},
-                             {"parameters", model_.parameter_count()},
-                             {"samples_per_s", samples_per_s},
-                             {"flops_per_sample", flops},
-                             {"gflops_per_s", static_cast<double>(flops) * samples_per_s / 1e9},
-                             {"reorders_per_step", trainer_.executor().reorders_per_step()},
-                             {"mean_loss", loss_ / static_cast<double>(options_.batch)},
                              {"definitions", definitions()}};
-    times.add_to(result);
-    for (const auto& [part, bytes] : trainer_.executor().memory_bytes())
-      result["memory_bytes"][part] = bytes;
+    parallel::add_training_facts(trainer_.executor(), model_.parameter_count(), samples_per_s,
+                                 loss_, result);
     result["memory_bytes"]["embedding tables"] = trainer_.tables().memory_bytes();
+    times.add_to(result);
     add_table_limit(result);
     layers_.finish(trainer_.executor(), samples_per_s, result);
-    result["definitions"].update(parallel::layer_bench_definitions());
-    result["definitions"]["limit_samples_per_s"] =
-        "samples of a step over the sum of: the library's inner products alone (forward, gradients "
-        "of data and weights, no data gradient of the first layer; the best of limit_repetitions, "
-        "measured between the steps), and table_bytes at the bandwidth of a triad; of the slowest "
-        "rank";
     return result;
+  }
+
+  /// The same on every rank, also on one without tables.
+  nn::TableUpdate table_update() const {
+    return embeddings_.update.value_or(nn::best_update(embeddings_.rule, embeddings_.storage,
+                                                       static_cast<double>(model_.lookups)));
   }
 
   void add_table_limit(nlohmann::json& result) {
@@ -221,19 +204,22 @@ class Bench {
     const double bandwidth = nn::triad_bandwidth(kTriads);
     result["table_bytes"] = bytes;
     result["triad_gb_per_s"] = bandwidth / 1e9;
-    layers_.add_seconds(bytes / bandwidth);
+    layers_.add_seconds(bytes / bandwidth, "table_bytes at the bandwidth of a triad");
+    result["definitions"].update(nlohmann::json{
+        {"table_bytes",
+         "per rank and step: ids twice, rows of all lookups read once, and read and written again "
+         "to be updated; sums of bags written, their gradients read"},
+        {"triad_gb_per_s",
+         "a = b + s c over blocks of 256 MiB, three of them on each rank, all counted"}});
   }
 
   static nlohmann::json definitions() {
-    return {{"samples_per_s", "samples of one step on all ranks over the median step time"},
-            {"flops_per_sample",
-             "2 x multiply-accumulates of layers and interaction: forward, gradients of weights, "
-             "and of data but for the first layer"},
-            {"gflops_per_s", "flops_per_sample x samples_per_s / 1e9, all ranks"},
-            {"table_bytes",
-             "per rank and step: ids twice, rows of all lookups read once, and read and written "
-             "again to be updated; sums of bags written, their gradients read"},
-            {"triad_gb_per_s", "a = b + s c over blocks of 256 MiB, all three counted"}};
+    return {{"table_update",
+             "how threads share the update of a table; locked and atomic add in an order that "
+             "varies, so that a run is not repeated bit for bit"},
+            {"table_storage",
+             "where bits of weights lie: whole floats, or their upper halves, which are what sums "
+             "read, apart from the lower ones"}};
   }
 
   const runner::BenchOptions options_;
@@ -258,7 +244,6 @@ nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surrou
   runner::BenchOptions options = given;
   if (options.batch == 0) options.batch = kUsualBatch;
   if (options.config.empty()) options.config = "mlperf-mini";
-  refuse_others(options);
   return Bench(options, around).run();
 }
 

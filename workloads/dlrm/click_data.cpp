@@ -34,13 +34,24 @@ ClickData::File ClickData::open_file(const std::string& path, std::int64_t expec
 
 void ClickData::open() {
   if (train_ && test_) return;
-  runner::together(world_, [this] {
-    train_ = open_file(options_.train, options_.train_samples, "train_samples");
-    test_ = open_file(options_.test, options_.test_samples, "test_samples");
-    if (!order_) {
-      order_.emplace(train_->samples(), options_.global_batch, options_.shuffle, options_.seed);
-    }
+  File train, test = test_;
+  runner::together(world_, [&] {
+    train = open_file(options_.train, options_.train_samples, "train_samples");
+    if (!test) test = open_file(options_.test, options_.test_samples, "test_samples");
   });
+  train_ = std::move(train);
+  test_ = std::move(test);
+  if (!order_) {
+    order_.emplace(train_->samples(), options_.global_batch, options_.shuffle, options_.seed);
+  }
+}
+
+void ClickData::open_test() {
+  if (test_) return;
+  File test;
+  runner::together(world_,
+                   [&] { test = open_file(options_.test, options_.test_samples, "test_samples"); });
+  test_ = std::move(test);
 }
 
 std::int64_t ClickData::train_samples() const {

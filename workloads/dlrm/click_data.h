@@ -45,9 +45,11 @@ class ClickData {
   ClickData(ClickDataOptions options, const runner::Communicator& world,
             const runner::Topology& topology, const base::Clock& clock);
 
-  /// Collective. Opens both files, unless done already. Throws AgreedError when one cannot be used
-  /// or has not as many samples as configured.
+  /// Collective, both. Opens both files, or the test file alone, unless done already. Throws
+  /// AgreedError when one cannot be used or has not as many samples as configured; then none of
+  /// them counts as opened.
   void open();
+  void open_test();
   /// 0 while they are neither configured nor counted.
   std::int64_t train_samples() const;
   std::int64_t test_samples() const;

@@ -12,9 +12,7 @@
 namespace dlrm {
 
 ClickWriter::ClickWriter(const PlantedModel& model, int threads)
-    : model_(model),
-      threads_(threads),
-      format_{model.shape().dense, static_cast<std::int64_t>(model.shape().tables.size())} {}
+    : model_(model), threads_(threads), format_(model.format()) {}
 
 std::int64_t ClickWriter::wave_samples() const {
   constexpr std::int64_t kWaveBytes = 32 << 20;

@@ -8,7 +8,7 @@
 
 #include "runner/base/error.h"
 #include "staging/staging_config.h"
-#include "workloads/nn/optimizer.h"
+#include "workloads/nn/divisor_range.h"
 #include "workloads/nn/schedule.h"
 
 namespace dlrm {
@@ -17,6 +17,12 @@ namespace {
 /// Of the benchmark: days 0 to 22 of the Criteo Terabyte click logs.
 constexpr std::int64_t kCriteoTrainSamples = 4195197692;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+
+base::Check<double> limit_range() {
+  return {"must be 0, or from 1 byte to below 2^62 bytes", [](const double& gib) {
+            return gib == 0.0 || (gib * kGibibyte >= 1.0 && gib * kGibibyte < 0x1p62);
+          }};
+}
 
 ClickDataOptions parse_data(const base::ObjectReader& in, const ModelConfig& model) {
   ClickDataOptions data;
@@ -55,14 +61,14 @@ parallel::EmbeddingConfig parse_embeddings(const base::ObjectReader& in, const M
   config.update = in.choice("update", config.update, updates,
                             "how threads share an update; auto is deterministic and fast");
   config.epsilon =
-      in.optional<double>("epsilon", config.epsilon, "of the Adagrad rules", base::positive());
+      in.optional<double>("epsilon", config.epsilon, "of the Adagrad rules", nn::divisor_range());
   config.alltoall = in.choice("alltoall", config.alltoall, parallel::alltoall_variants(),
                               "in how many operations outputs go to their samples");
   config.payload = in.choice<nn::Precision>(
       "payload", config.payload, {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},
       "of floats between ranks");
-  const double limit = in.optional<double>(
-      "memory_limit_gib", 0.0, "of a rank for its tables; 0: none", base::not_negative());
+  const double limit = in.optional<double>("memory_limit_gib", 0.0,
+                                           "of a rank for its tables; 0: none", limit_range());
   config.memory_limit_bytes = std::llround(limit * kGibibyte);
   config.replicate_up_to_rows = in.optional<std::int64_t>(
       "replicate_up_to_rows", 0, "tables of at most so many rows are on every rank",
@@ -103,9 +109,16 @@ Config parse_config(const base::ObjectReader& root) {
   return config;
 }
 
+std::unique_ptr<nn::Optimizer> make_dense_optimizer(const base::ObjectReader& root) {
+  nn::SgdConfig plain;
+  plain.momentum = 0.0;
+  return nn::make_optimizer(root.object("optimizer", "how gradients change the dense layers"),
+                            plain);
+}
+
 void check_config(const base::ObjectReader& root) {
   const Config config = parse_config(root);
-  (void)nn::make_optimizer(root.object("optimizer", "how gradients change the dense layers"));
+  (void)make_dense_optimizer(root);
   // Without a count the steps of an epoch are not known here; the benchmark's stand in for the
   // relations between keys.
   const std::int64_t samples =

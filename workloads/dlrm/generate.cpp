@@ -10,6 +10,7 @@
 #include "staging/generated_folder.h"
 #include "staging/space.h"
 #include "workloads/dlrm/click_writer.h"
+#include "workloads/dlrm/tables.h"
 
 namespace dlrm {
 namespace {

@@ -47,12 +47,6 @@ GenerateResult generate_clicks(const GenerateOptions& options);
 /// What generate_clicks would do: samples, bytes, free bytes, whether it is there already.
 nlohmann::json generate_plan(const GenerateOptions& options);
 
-/// Table sizes from text: "3,5,2"; "criteo", those of the benchmark; "capped:2000", those cut;
-/// "small", 26 tables of at most 2000 rows that the figures of the planted model are known for.
-/// Throws ConfigError, which says `where` the text stands.
-std::vector<std::int64_t> parse_tables(const std::string& text,
-                                       const std::string& where = "generate: --tables");
-
 /// Declares the options of `generate dlrm` and gives the action.
 std::function<base::ExitCode()> declare_generate(CLI::App& app);
 

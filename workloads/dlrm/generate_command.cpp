@@ -9,6 +9,7 @@
 
 #include "runner/documents.h"
 #include "workloads/dlrm/generate.h"
+#include "workloads/dlrm/tables.h"
 
 namespace dlrm {
 namespace {

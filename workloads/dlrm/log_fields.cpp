@@ -8,20 +8,24 @@ namespace dlrm {
 
 namespace keys = mllog::keys;
 
-LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
+LogFields optimizer_log_fields(const nn::Hyperparameters& layers, nn::SparseRule tables,
                                const nn::ScheduleConfig& schedule) {
-  LogFields fields = {{keys::kOptName, optimizer.name},
-                      {keys::kBaseLearningRate, schedule.base_learning_rate},
-                      {keys::kSgdBaseLearningRate, schedule.base_learning_rate},
-                      {keys::kWarmupSteps, schedule.warmup_steps}};
-  if (schedule.shape == nn::ScheduleShape::kDelayedPolynomial) {
-    const auto power = static_cast<std::int64_t>(schedule.power);
-    const bool is_whole = static_cast<double>(power) == schedule.power;
-    fields.emplace_back(keys::kDecayStartSteps, schedule.decay_start_step);
-    fields.emplace_back(keys::kSgdDecaySteps, schedule.decay_steps);
-    fields.emplace_back(keys::kSgdPolyPower, is_whole ? nlohmann::ordered_json(power)
-                                                      : nlohmann::ordered_json(schedule.power));
-  }
+  const std::string& of_tables = nn::to_string(tables);
+  const bool is_one = layers.name == of_tables;
+  const bool is_sgd = is_one && tables == nn::SparseRule::kSgd;
+  LogFields fields = {
+      {keys::kOptName, is_one ? layers.name : "layers: " + layers.name + ", tables: " + of_tables},
+      {keys::kBaseLearningRate, schedule.base_learning_rate},
+      {keys::kWarmupSteps, schedule.warmup_steps}};
+  if (is_sgd) fields.emplace_back(keys::kSgdBaseLearningRate, schedule.base_learning_rate);
+  if (schedule.shape != nn::ScheduleShape::kDelayedPolynomial) return fields;
+  fields.emplace_back(keys::kDecayStartSteps, schedule.decay_start_step);
+  if (!is_sgd) return fields;
+  const auto power = static_cast<std::int64_t>(schedule.power);
+  const bool is_whole = static_cast<double>(power) == schedule.power;
+  fields.emplace_back(keys::kSgdDecaySteps, schedule.decay_steps);
+  fields.emplace_back(keys::kSgdPolyPower, is_whole ? nlohmann::ordered_json(power)
+                                                    : nlohmann::ordered_json(schedule.power));
   return fields;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/nn/embedding_options.h"
 #include "workloads/nn/optimizer.h"
 #include "workloads/nn/schedule.h"
 
@@ -14,7 +15,9 @@ namespace dlrm {
 
 using LogFields = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 
-LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
+/// opt_name names what trains layers and tables, both where they differ. The sgd_* keys of the
+/// rules are there where both are trained by SGD.
+LogFields optimizer_log_fields(const nn::Hyperparameters& layers, nn::SparseRule tables,
                                const nn::ScheduleConfig& schedule);
 
 }  // namespace dlrm

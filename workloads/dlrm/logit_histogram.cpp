@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "workloads/dlrm/planted_model.h"
-
 namespace dlrm {
 namespace {
 
@@ -22,6 +20,8 @@ double centre_of(std::size_t bin) { return (static_cast<double>(bin) + 0.5) * kW
 double softplus(double z) { return std::max(z, 0.0) + std::log1p(std::exp(-std::abs(z))); }
 
 }  // namespace
+
+double sigmoid(double z) { return 1.0 / (1.0 + std::exp(-z)); }
 
 LogitHistogram::LogitHistogram() : bins_(kBins) {}
 

@@ -7,6 +7,9 @@
 
 namespace dlrm {
 
+/// 1 / (1 + e^-z).
+double sigmoid(double z);
+
 /// Counts logits in bins so narrow that their width does not show in any of the figures (below
 /// 1e-6), in memory that does not grow; the order of adding does not enter.
 class LogitHistogram {

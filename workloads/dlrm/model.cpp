@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "runner/base/error.h"
-#include "workloads/dlrm/generate.h"
+#include "workloads/dlrm/tables.h"
 
 namespace dlrm {
 namespace {
@@ -97,8 +97,8 @@ nn::Network build_network(const ModelConfig& model) {
 std::vector<parallel::TableSpec> table_specs(const ModelConfig& model) {
   std::vector<parallel::TableSpec> specs;
   for (std::size_t i = 0; i < model.tables.size(); ++i) {
-    specs.push_back({fmt::format("emb_l.{}.weight", i), model.tables[i], model.embedding_width,
-                     static_cast<double>(model.lookups)});
+    specs.push_back(
+        {fmt::format("emb_l.{}.weight", i), model.tables[i], model.embedding_width, model.lookups});
   }
   return specs;
 }

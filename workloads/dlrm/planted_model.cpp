@@ -13,6 +13,7 @@
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
 #include "workloads/dlrm/hash_chain.h"
+#include "workloads/dlrm/logit_histogram.h"
 
 namespace dlrm {
 namespace {
@@ -60,9 +61,9 @@ void check_planted_shape(const PlantedShape& shape) {
   }
 }
 
-double sigmoid(double z) { return 1.0 / (1.0 + std::exp(-z)); }
-
-PlantedModel::PlantedModel(PlantedShape shape, int threads) : shape_(std::move(shape)) {
+PlantedModel::PlantedModel(PlantedShape shape, int threads)
+    : shape_(std::move(shape)),
+      format_{shape_.dense, static_cast<std::int64_t>(shape_.tables.size())} {
   check_planted_shape(shape_);
   const std::int64_t dense = shape_.dense;
   for (std::int64_t i = 0; i < dense; ++i) {
@@ -83,10 +84,6 @@ PlantedModel::PlantedModel(PlantedShape shape, int threads) : shape_(std::move(s
     for (std::size_t id = 0; id < head.size(); ++id) head[id] = make_row(j, id);
   });
   fit_bias(threads);
-}
-
-std::int64_t PlantedModel::record_values() const {
-  return 1 + shape_.dense + static_cast<std::int64_t>(tables_.size());
 }
 
 PlantedModel::Row PlantedModel::make_row(std::uint64_t table, std::uint64_t id) {
@@ -169,7 +166,7 @@ void PlantedModel::fit_bias(int threads) {
   constexpr double kFurthest = 64.0;
   std::vector<double> logits(kBlocks * kBlockSamples);
   base::for_each_index(kBlocks, threads, [&](std::size_t block) {
-    std::vector<std::int32_t> record(static_cast<std::size_t>(record_values()));
+    std::vector<std::int32_t> record(static_cast<std::size_t>(format_.record_values()));
     for (std::size_t i = block * kBlockSamples; i < (block + 1) * kBlockSamples; ++i) {
       const auto sample = hash_of(ClickSplit::kCalibration, static_cast<std::int64_t>(i));
       logits[i] = logit_without_bias(sample, record);

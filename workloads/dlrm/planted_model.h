@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "staging/dataset/criteo.h"
 #include "workloads/dlrm/zipf.h"
 
 namespace dlrm {
@@ -35,7 +36,8 @@ class PlantedModel {
   PlantedModel(PlantedShape shape, int threads);
   const PlantedShape& shape() const { return shape_; }
   double bias() const { return bias_; }
-  std::int64_t record_values() const;
+  /// Of the records that it draws.
+  const dataset::ClickFormat& format() const { return format_; }
   /// Fills `record` (label, counts, ids) and returns the logit that its label was drawn from.
   double draw(ClickSplit split, std::int64_t index, std::span<std::int32_t> record) const;
 
@@ -60,13 +62,11 @@ class PlantedModel {
   void fit_bias(int threads);
 
   PlantedShape shape_;
+  dataset::ClickFormat format_;
   std::vector<Feature> features_;
   std::vector<Table> tables_;
   std::int64_t pairs_ = 0;
   double bias_ = 0.0;
 };
-
-/// 1 / (1 + e^-z).
-double sigmoid(double z);
 
 }  // namespace dlrm

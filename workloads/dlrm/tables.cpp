@@ -1,17 +1,23 @@
-// Table sizes of synthetic click logs.
+// Table sizes by name and by number.
 // Hides their notation.
+#include "workloads/dlrm/tables.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string_view>
 
-#include "workloads/dlrm/generate.h"
+#include "runner/base/error.h"
 
 namespace dlrm {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
+
+/// Ids are int32.
+constexpr std::int64_t kMostRows = std::numeric_limits<std::int32_t>::max();
 
 /// Distinct ids of the Criteo Terabyte logs when raw ones are taken modulo 40,000,000.
 const Sizes& criteo() {
@@ -32,9 +38,12 @@ std::int64_t parse_number(std::string_view text, const std::string& whole,
                           const std::string& where) {
   std::int64_t value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < 1) {
-    throw base::ConfigError(fmt::format(
-        "{}: expected criteo, small, capped:ROWS, or sizes such as 3,5,2; got '{}'", where, whole));
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < 1 ||
+      value > kMostRows) {
+    throw base::ConfigError(
+        fmt::format("{}: expected criteo, small, capped:ROWS, or sizes such as 3,5,2, of 1 to {} "
+                    "rows; got '{}'",
+                    where, kMostRows, whole));
   }
   return value;
 }

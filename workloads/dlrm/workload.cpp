@@ -19,6 +19,7 @@
 #include "workloads/dlrm/click_data.h"
 #include "workloads/dlrm/config.h"
 #include "workloads/dlrm/log_fields.h"
+#include "workloads/dlrm/rule_breaks.h"
 #include "workloads/nn/loss.h"
 #include "workloads/nn/optimizer.h"
 #include "workloads/nn/schedule.h"
@@ -57,12 +58,14 @@ class Dlrm final : public runner::Workload {
 
   const runner::WorkloadInfo& info() const override { return info_; }
   std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
-    return optimizer_log_fields(optimizer_->hyperparameters(), schedule_->config());
+    return optimizer_log_fields(optimizer_->hyperparameters(), config_.embeddings.rule,
+                                schedule_->config());
   }
   std::vector<std::string> log_tensor_names() const override {
     return mlperf_tensor_names(config_.model);
   }
   void open_data() override;
+  void open_evaluation_data() override { data_.open_test(); }
   void initialize() override;
   nlohmann::json stage() override;
   runner::TrainResult train(std::int64_t steps) override;
@@ -77,8 +80,9 @@ class Dlrm final : public runner::Workload {
   }
   std::vector<std::string> keys_without_effect() const override;
   std::uint64_t replica_hash() const override { return model_->replica_hash(); }
-  runner::StepCost step_cost() const override {
-    return parallel::step_cost(network_, slice().count);
+  runner::StepCost step_cost() const override;
+  std::vector<std::string> closed_rule_breaks() const override {
+    return dlrm::closed_rule_breaks(config_, optimizer_->hyperparameters());
   }
   nlohmann::json staging_plan() override { return data_.staging_plan(); }
   nlohmann::json placement_plan() override {
@@ -126,8 +130,7 @@ Dlrm::Dlrm(const runner::RunConfig& run, const runner::Surroundings& around)
       data_(data_options(config_, run.seed), around.world, around.topology,
             around.telemetry.clock()),
       schedule_section_(run.reader.object("schedule", "learning rate by update")),
-      optimizer_(nn::make_optimizer(
-          run.reader.object("optimizer", "how gradients change the dense layers"))) {
+      optimizer_(make_dense_optimizer(run.reader)) {
   (void)parallel::place(config_.embeddings, around.world.size());  // refuses, on all ranks alike
   omp_set_dynamic(0);
   omp_set_num_threads(around.threads);
@@ -235,7 +238,7 @@ const dataset::ClickBatch& Dlrm::next_evaluated(ClickBatches& batches, bool has_
 }
 
 double Dlrm::evaluate(runner::OutputSink* outputs) {
-  data_.open();
+  data_.open_test();
   info_.eval_samples = data_.test_samples();
   const std::int64_t size = model_->local_batch();
   const auto batches = data_.evaluation_batches(size);
@@ -244,6 +247,8 @@ double Dlrm::evaluate(runner::OutputSink* outputs) {
   const std::int64_t rounds = around_.world.allreduce_max(mine);
   const bool sends = around_.world.allreduce_max(std::int64_t{outputs != nullptr ? 1 : 0}) > 0;
   std::vector<float> scores, labels;
+  const auto samples = static_cast<std::size_t>(data_.evaluation_part(around_.world.rank()).count);
+  for (std::vector<float>* const all : {&scores, &labels}) all->reserve(samples);
   for (std::int64_t round = 0; round < rounds; ++round) {
     const dataset::ClickBatch& batch = next_evaluated(*batches, round < mine);
     model_->infer(batch.ids, [&] {
@@ -302,6 +307,14 @@ void Dlrm::load_weights(const runner::StateReader& reader) {
   parallel::refuse_unknown(reader, known);
 }
 
+runner::StepCost Dlrm::step_cost() const {
+  runner::StepCost cost = parallel::step_cost(network_, slice().count);
+  cost.exchange_bytes += parallel::table_exchange_bytes(
+      config_.embeddings, dense_config(config_),
+      parallel::place(config_.embeddings, around_.world.size()), around_.world.rank());
+  return cost;
+}
+
 void Dlrm::restore(const base::StateSource& source, std::int64_t steps_done) {
   model_->restore(source, *optimizer_);
   // The order of batches is a function of (seed, epoch): the step is all it needs.
@@ -321,28 +334,34 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
   return std::make_unique<Dlrm>(config, around);
 }
 
+namespace {
+
+/// Of a score and a label for each of a rank's samples, and of what their area takes.
+std::int64_t evaluation_bytes(std::int64_t samples, int ranks) {
+  return samples * 2 * static_cast<std::int64_t>(sizeof(float)) +
+         parallel::roc_auc_bytes(samples, ranks);
+}
+
+}  // namespace
+
 runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::PlannedRank& place) {
   const Config config = parse_config(run.reader);
   const parallel::DataParallelConfig dense = dense_config(config);
-  const auto optimizer =
-      nn::make_optimizer(run.reader.object("optimizer", "how gradients change the dense layers"));
+  const auto optimizer = make_dense_optimizer(run.reader);
   runner::MemoryNeeds needs =
       parallel::memory_needs(build_network(config.model), dense, place, *optimizer);
   const parallel::TablePlacement placement = parallel::place(config.embeddings, place.ranks);
-  const auto shards = parallel::shards_of(config.embeddings, placement, place.rank);
-  const auto replicated = parallel::replicated_tables(config.embeddings, placement);
-  std::int64_t columns = 0;
-  for (const nn::TableOptions& shard : shards) columns += shard.columns;
-  const std::int64_t exchanged =
-      2 * config.global_batch_size * columns * bytes_of(dense.arithmetic.precision);
+  needs.rank.merge(
+      parallel::HybridParallel::memory_bytes(config.embeddings, dense, placement, place.rank));
   const std::int64_t samples =
       parallel::split_batch(dense, place.ranks).slices[static_cast<std::size_t>(place.rank)].count;
-  needs.rank["embedding tables"] = parallel::table_bytes(config.embeddings, shards) +
-                                   parallel::table_bytes(config.embeddings, replicated);
-  needs.rank["embeddings of all ranks' samples"] = place.ranks > 1 ? exchanged : 0;
-  // As read, and decoded, which takes as much.
+  // As read, and decoded, which takes as much; evaluation has its own beside those of training.
   needs.rank["input batches"] =
-      2 * (config.data.prefetch_batches + 1) * samples * config.data.format.record_bytes();
+      2 * 2 * (config.data.prefetch_batches + 1) * samples * config.data.format.record_bytes();
+  if (config.data.test_samples > 0) {
+    needs.rank["scores of the evaluation"] = evaluation_bytes(
+        evaluation_part(config.data.test_samples, place.ranks, place.rank).count, place.ranks);
+  }
   return needs;
 }
 

@@ -192,10 +192,13 @@ TEST_F(BadClicks, WeightsThatAreNotNumbers) {
     const Ended ended = shell(before + TRAINMARK " evaluate " + saved(config()) + " --weights " +
                               weights + " --outputs " + outputs);
     expect(ended, kData,
-           AllOf(HasSubstr("nan.h5: with these weights the quality is not finite"),
+           AllOf(HasSubstr("nan.h5: with these weights the quality is not finite; the outputs are "
+                           "in " +
+                           outputs),
                  Not(HasSubstr("rank 1: "))));
-    EXPECT_FALSE(fs::exists(outputs));
-    EXPECT_FALSE(fs::exists(outputs + ".part"));
+    const auto values = staging::H5StateReader(outputs).read("outputs", {kTestSamples, 1});
+    EXPECT_TRUE(std::ranges::all_of(values, [](float value) { return std::isnan(value); }));
+    fs::remove(outputs);
     EXPECT_TRUE(processes().empty());
   }
 }

@@ -42,6 +42,7 @@ class ClickRun : public ProgramTest {
             {"threads", 1},
             {"clear_caches", "never"},
             {"target", {{"quality", 1.5}}},
+            {"evaluation", {{"per_epoch", 1}}},
             {"dataset", {{"train", file("train").string()}, {"test", file("test").string()}}},
             {"staging", {{"directory", (folder_ / "near").string()}}},
             {"model",

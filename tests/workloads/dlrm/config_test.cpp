@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
@@ -38,7 +40,7 @@ json small() {
 /// The configuration as `trainmark config` would print it.
 json resolved(const json& object) {
   const base::ObjectReader reader(object, "small.json");
-  runner::parse_run_config(reader, "small.json");
+  runner::parse_run_config(reader, "small.json", kEvaluationsPerEpoch);
   check_config(reader);
   reader.reject_unknown();
   return reader.resolved();
@@ -86,7 +88,8 @@ json every_schedule_and_optimizer() {
   return configs;
 }
 
-TEST(DlrmConfig, TakesOrRefusesEveryNumberAtItsExtremes) {
+/// What numbers may be at their extremes, by the places of the resolved configurations.
+std::map<std::string, std::set<std::string>> taken_extremes() {
   const std::vector<json> extremes = {0,
                                       1,
                                       -1,
@@ -96,22 +99,47 @@ TEST(DlrmConfig, TakesOrRefusesEveryNumberAtItsExtremes) {
                                       std::numeric_limits<std::uint64_t>::max(),
                                       1e-308,
                                       1e308,
+                                      1.5,
                                       -0.5};
-  int taken = 0, tried = 0;
+  std::map<std::string, std::set<std::string>> taken;
   for (const json& config : every_schedule_and_optimizer()) {
     const json leaves = config.flatten();
     for (const auto& [path, value] : leaves.items()) {
       if (!value.is_number()) continue;
+      std::set<std::string>& here = taken[path];
       for (const json& extreme : extremes) {
         json changed = config;
         changed[json::json_pointer(path)] = extreme;
-        taken += is_taken(changed, path + " = " + extreme.dump()) ? 1 : 0;
-        ++tried;
+        if (is_taken(changed, path + " = " + extreme.dump())) here.insert(extreme.dump());
       }
     }
   }
-  EXPECT_GT(taken, 0);
-  EXPECT_LT(taken, tried / 2);
+  return taken;
+}
+
+/// Each place with its extremes that are taken, in the order of text.
+constexpr char kTakenExtremes[] = R"(@@)";
+
+TEST(DlrmConfig, TakesOrRefusesEveryNumberAtItsExtremes) {
+  std::string all;
+  for (const auto& [path, taken] : taken_extremes()) {
+    all += path + ":";
+    for (const std::string& one : taken) all += " " + one;
+    all += "\n";
+  }
+  EXPECT_EQ(all, kTakenExtremes);
+}
+
+TEST(DlrmConfig, RefusesNamesThatItDoesNotKnow) {
+  for (const char* pointer :
+       {"/embeddings/storage", "/embeddings/optimizer", "/embeddings/update",
+        "/embeddings/alltoall", "/embeddings/payload", "/dataset/shuffle", "/staging/mode",
+        "/training/precision", "/optimizer/name", "/schedule/name"}) {
+    const std::string message = refusal(pointer, "none such");
+    EXPECT_THAT(message,
+                AllOf(HasSubstr(std::string("small.json: ") + pointer), HasSubstr("none such")))
+        << pointer;
+  }
 }
 
 TEST(DlrmConfig, RefusesEveryValueOfAnotherType) {
@@ -146,7 +174,13 @@ TEST(DlrmConfig, RefusesEveryMisspeltKey) {
 
 TEST(DlrmConfig, IsTheBenchmarksWhereNothingIsSaid) {
   json object = small();
-  object.erase("model");
+  for (const char* section : {"model", "optimizer"}) object.erase(section);
+  const json all = resolved(object);
+  EXPECT_EQ(all["evaluation"],
+            (json{{"every_epochs", 1}, {"offset_epochs", 0}, {"per_epoch", 20}}));
+  EXPECT_EQ(all["optimizer"]["name"], "sgd");
+  EXPECT_EQ(all["optimizer"]["momentum"], 0.0);
+  EXPECT_EQ(all["optimizer"]["weight_decay"], 0.0);
   const Config config = parsed(object);
   EXPECT_EQ(config.model.parameter_count(), 24'036'595'969);
   EXPECT_EQ(config.data.format.record_bytes(), 160);
@@ -156,6 +190,14 @@ TEST(DlrmConfig, IsTheBenchmarksWhereNothingIsSaid) {
   EXPECT_EQ(config.embeddings.rule, nn::SparseRule::kSgd);
   EXPECT_EQ(config.embeddings.memory_limit_bytes, 0);
   EXPECT_FALSE(config.counts_known());
+}
+
+TEST(DlrmConfig, EvaluatesWhenItIsToldTo) {
+  json object = small();
+  object["evaluation"]["every_epochs"] = 2;
+  EXPECT_EQ(resolved(object)["evaluation"]["per_epoch"], 1);
+  object["evaluation"] = {{"per_epoch", 3}};
+  EXPECT_EQ(resolved(object)["evaluation"]["per_epoch"], 3);
 }
 
 TEST(DlrmConfig, WantsLastLayersThatFit) {
@@ -171,7 +213,9 @@ TEST(DlrmConfig, WantsLastLayersThatFit) {
 }
 
 TEST(DlrmConfig, KnowsTablesByText) {
-  for (const char* text : {"", "criteos", "capped:", "capped:0", "3,,5", "3,x", "3,-1", "3,5,"}) {
+  for (const char* text :
+       {"", "criteos", "capped:", "capped:0", "3,,5", "3,x", "3,-1", "3,5,", "3,2147483648",
+        "9223372036854775807", "99999999999999999999", "capped:2147483648"}) {
     EXPECT_THAT(refusal("/model/tables", text),
                 AllOf(HasSubstr("/model/tables: expected criteo, small, capped:ROWS, or sizes"),
                       HasSubstr("got '" + std::string(text) + "'")));
@@ -180,8 +224,11 @@ TEST(DlrmConfig, KnowsTablesByText) {
   object["model"]["tables"] = "capped:100";
   EXPECT_EQ(parsed(object).model.tables.size(), 26U);
   EXPECT_EQ(parsed(object).data.format.tables, 26);
-  EXPECT_THAT(refusal("/model/tables", "3000000000,3"),
-              HasSubstr("table emb_l.0.weight: rows must be 1..2147483647, got 3000000000"));
+  EXPECT_THAT(refusal("/model/tables", "3000000000,3"), HasSubstr("of 1 to 2147483647 rows"));
+  EXPECT_EQ(parsed(json::parse(R"({"epochs": 1, "model": {"tables": "2147483647"},
+      "dataset": {"train": "a", "test": "b"}, "training": {"global_batch_size": 1}})"))
+                .model.tables,
+            std::vector<std::int64_t>{2147483647});
 }
 
 TEST(DlrmConfig, RefusesUpdatesThatDoNotGoWithTheRule) {
@@ -205,6 +252,27 @@ TEST(DlrmConfig, RefusesUpdatesThatDoNotGoWithTheRule) {
   EXPECT_EQ(embeddings.payload, nn::Precision::kBf16);
   EXPECT_EQ(embeddings.alltoall, parallel::AlltoallVariant::kScatterList);
   EXPECT_EQ(embeddings.epsilon, 1e-6);
+}
+
+TEST(DlrmConfig, TakesNumbersThatMeanSomething) {
+  const auto limit = [](double gib) { return refusal("/embeddings/memory_limit_gib", gib); };
+  for (const double gib : {1e308, 1e-12, -1.0, 0x1p32}) {
+    EXPECT_THAT(limit(gib), HasSubstr("/embeddings/memory_limit_gib: must be 0, or from 1 byte"))
+        << gib;
+  }
+  for (const double gib : {0.0, 1e-9, 0x1p31}) EXPECT_EQ(limit(gib), "") << gib;
+  for (const char* key : {"/embeddings/epsilon", "/optimizer/epsilon"}) {
+    for (const double epsilon : {0.0, 1e-39, 1e-308, 1e39, -1.0}) {
+      json object = small();
+      object["optimizer"] = {{"name", "adagrad"}};
+      object[json::json_pointer(key)] = epsilon;
+      EXPECT_FALSE(is_taken(object, key)) << key << " = " << epsilon;
+    }
+    json object = small();
+    object["optimizer"] = {{"name", "adagrad"}};
+    object[json::json_pointer(key)] = 1.2e-38;
+    EXPECT_TRUE(is_taken(object, key)) << key;
+  }
 }
 
 /// 200 rows of 16 floats are 12,800 bytes, which the limit is short of by a half.

@@ -15,6 +15,7 @@
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/criteo.h"
 #include "workloads/dlrm/planted_model.h"
+#include "workloads/dlrm/tables.h"
 
 namespace dlrm {
 namespace {

@@ -15,12 +15,13 @@ namespace {
 
 using nlohmann::json;
 
-std::map<std::string, json> fields_of(const json& optimizer, const json& schedule) {
+std::map<std::string, json> fields_of(const json& optimizer, const json& schedule,
+                                      nn::SparseRule tables = nn::SparseRule::kSgd) {
   const base::ObjectReader optimizer_section(optimizer, "test.json");
   const base::ObjectReader schedule_section(schedule, "test.json");
   std::map<std::string, json> fields;
   for (const auto& [key, value] :
-       optimizer_log_fields(nn::make_optimizer(optimizer_section)->hyperparameters(),
+       optimizer_log_fields(nn::make_optimizer(optimizer_section)->hyperparameters(), tables,
                             nn::parse_schedule(schedule_section, 32768, 128028, 1).config())) {
     EXPECT_TRUE(fields.emplace(key, json(value)).second) << key << " stands there twice";
   }
@@ -60,8 +61,29 @@ TEST(DlrmLogFields, LeaveOutADecayThatIsNotThere) {
                                                  {"sgd_opt_base_learning_rate", 0.5}}));
 }
 
-TEST(DlrmLogFields, NameTheOptimizer) {
-  EXPECT_EQ(fields_of({{"name", "adagrad"}}, kMlperfSchedule).at("opt_name"), "adagrad");
+TEST(DlrmLogFields, NameWhatTrainsLayersAndTables) {
+  const json adagrad = {{"name", "adagrad"}};
+  const auto name = [&](const json& optimizer, nn::SparseRule tables) {
+    return fields_of(optimizer, kMlperfSchedule, tables).at("opt_name");
+  };
+  EXPECT_EQ(name(adagrad, nn::SparseRule::kAdagrad), "adagrad");
+  EXPECT_EQ(name(kSgd, nn::SparseRule::kAdagrad), "layers: sgd, tables: adagrad");
+  EXPECT_EQ(name(adagrad, nn::SparseRule::kSgd), "layers: adagrad, tables: sgd");
+  EXPECT_EQ(name(adagrad, nn::SparseRule::kRowwiseAdagrad),
+            "layers: adagrad, tables: rowwise_adagrad");
+}
+
+TEST(DlrmLogFields, HaveKeysOfSgdWhereItTrainsAll) {
+  const json adagrad = {{"name", "adagrad"}};
+  for (const auto& [optimizer, tables] :
+       {std::pair(adagrad, nn::SparseRule::kAdagrad), std::pair(kSgd, nn::SparseRule::kAdagrad),
+        std::pair(adagrad, nn::SparseRule::kSgd)}) {
+    auto fields = fields_of(optimizer, kMlperfSchedule, tables);
+    fields.erase("opt_name");
+    EXPECT_EQ(fields, (std::map<std::string, json>{{"opt_base_learning_rate", 18.0},
+                                                   {"opt_learning_rate_warmup_steps", 8000},
+                                                   {"lr_decay_start_steps", 70000}}));
+  }
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "workloads/dlrm/generate.h"
+#include "workloads/dlrm/tables.h"
 #include "workloads/nn/embedding_tables.h"
 #include "workloads/nn/executor.h"
 #include "workloads/parallel/hybrid_parallel.h"
@@ -89,7 +89,7 @@ TEST(Dlrm, HasTablesUnderTheReferencesNames) {
   EXPECT_EQ(tables[0].rows, 39'884'406);
   EXPECT_EQ(tables[25].rows, 36);
   EXPECT_EQ(tables[5].width, 128);
-  EXPECT_EQ(tables[5].lookups, 3.0);
+  EXPECT_EQ(tables[5].bag_size, 3);
 }
 
 TEST(Dlrm, NamesTensorsAsMlperfDoes) {

@@ -10,9 +10,9 @@
 #include <numeric>
 
 #include "runner/base/error.h"
-#include "workloads/dlrm/generate.h"
 #include "workloads/dlrm/hash_chain.h"
 #include "workloads/dlrm/logit_histogram.h"
+#include "workloads/dlrm/tables.h"
 #include "workloads/dlrm/zipf.h"
 
 namespace dlrm {
@@ -106,7 +106,7 @@ struct Drawn {
 
 Drawn draw(const PlantedModel& model, std::int64_t samples) {
   Drawn drawn;
-  std::vector<std::int32_t> record(static_cast<std::size_t>(model.record_values()));
+  std::vector<std::int32_t> record(static_cast<std::size_t>(model.format().record_values()));
   for (std::int64_t i = 0; i < samples; ++i) {
     drawn.logits.push_back(model.draw(ClickSplit::kTest, i, record));
     drawn.histogram.add(drawn.logits.back());

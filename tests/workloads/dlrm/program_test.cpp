@@ -38,6 +38,46 @@ TEST_F(Dlrm, WritesOutputsInTheOrderOfTheFileOnAnyNumberOfRanks) {
   }
 }
 
+TEST_F(Dlrm, RefusesOptionsOfABenchThatAreAnothersWhateverTheirValue) {
+  const auto bench = [this](const std::string& rest) {
+    return shell(std::string(TRAINMARK) + " bench " + rest);
+  };
+  expect(bench("resnet50 --alltoall alltoall"), kUsage,
+         HasSubstr("bench resnet50: --alltoall means nothing here, only to dlrm"));
+  expect(bench("resnet50 --config small"), kUsage, HasSubstr("--config means nothing here"));
+  expect(bench("dlrm --image-size 224"), kUsage,
+         HasSubstr("bench dlrm: --image-size means nothing here, only to resnet50"));
+  const std::string help = bench("--help").out;
+  EXPECT_THAT(help, HasSubstr("resnet50: height and width of the input"));
+  EXPECT_THAT(help, HasSubstr("dlrm: how outputs go between ranks"));
+}
+
+TEST_F(Dlrm, TellsWhatAClosedSubmissionMustNotChoose) {
+  json closed = config();
+  closed["submission"]["division"] = "closed";
+  const auto breaks = [&](const json& object) {
+    const Ended plan = shell(std::string(TRAINMARK) + " run --dry-run --json - " + saved(object));
+    EXPECT_EQ(plan.status, 0) << plan.err;
+    return json::parse(plan.out)["rules"]["known_breaks"].dump();
+  };
+  EXPECT_THAT(breaks(closed), HasSubstr("/model/tables: the closed division"));
+  closed["submission"]["division"] = "open";
+  EXPECT_THAT(breaks(closed), Not(HasSubstr("/model/tables")));
+}
+
+TEST_F(Dlrm, EvaluatesWithoutTheTrainingFile) {
+  ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
+  const std::string evaluate = std::string(TRAINMARK) + " evaluate " + saved(config()) +
+                               " --weights " + result("1.weights.h5").string() + " --json -";
+  const Ended before = shell(evaluate);
+  ASSERT_EQ(before.status, 0) << before.err;
+  fs::remove(file("train"));
+  const Ended after = shell(evaluate);
+  ASSERT_EQ(after.status, 0) << after.err;
+  EXPECT_EQ(json::parse(after.out)["value"], json::parse(before.out)["value"]);
+  EXPECT_EQ(json::parse(after.out)["samples"], kTestSamples);
+}
+
 /// Evaluated after the second and the fourth step of an epoch, saved between.
 void save_and_evaluate(json& c) {
   c["evaluation"]["per_epoch"] = 2;

@@ -13,6 +13,7 @@
 #include "telemetry_account.h"
 #include "workloads/dlrm/config.h"
 #include "workloads/dlrm/generate.h"
+#include "workloads/dlrm/tables.h"
 #include "workloads/dlrm/workload.h"
 
 namespace dlrm {

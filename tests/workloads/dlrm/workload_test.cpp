@@ -12,6 +12,7 @@
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/criteo.h"
 #include "workloads/dlrm/trial.h"
+#include "workloads/parallel/statistics_exchange.h"
 #include "workloads/whole_sink.h"
 
 namespace {
@@ -215,6 +216,37 @@ TEST_F(DlrmWorkload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
   EXPECT_EQ(workload->info().train_samples, 300);
   EXPECT_EQ(workload->info().steps_per_epoch, 5);
   EXPECT_THROW(workload->stage(), base::Error);
+}
+
+/// Between the ranks of a plan, in a step: an id, and a shard's part of a row there and back, for
+/// each sample of other ranks than the shard's.
+std::int64_t bytes_between_ranks(const json& plan) {
+  const auto slices = parallel::slice_pass(kBatch, static_cast<int>(plan["ranks"].size()));
+  std::int64_t bytes = 0;
+  for (const json& rank : plan["ranks"]) {
+    const std::int64_t others = kBatch - slices[rank["rank"].get<std::size_t>()].count;
+    for (const json& shard : rank["shards"]) {
+      bytes += others * 4 * (1 + 2 * shard["columns"].get<std::int64_t>());
+    }
+  }
+  return bytes;
+}
+
+TEST_F(DlrmWorkload, CountsWhatTablesSendToOtherRanks) {
+  Trial trial(world_, config_of(clicks_, "none"));
+  const std::int64_t rows = 50 + 7 + 200 + 3 + 31;
+  const std::int64_t layers = trial.workload().info().parameters - rows * 40;
+  std::vector<std::int64_t> tables = {trial.workload().step_cost().exchange_bytes - 4 * layers};
+  world_.allreduce_sum(std::span(tables));
+  EXPECT_EQ(tables[0], bytes_between_ranks(trial.workload().placement_plan()));
+  EXPECT_EQ(tables[0] > 0, world_.size() > 1);
+
+  json replicated = config_of(clicks_, "none");
+  replicated["embeddings"]["replicate_up_to_rows"] = 1000;
+  Trial everywhere(world_, replicated);
+  EXPECT_EQ(everywhere.workload().step_cost().exchange_bytes - 4 * layers,
+            world_.size() > 1 ? 4 * rows * 40 : 0)
+      << "gradients of all rows";
 }
 
 TEST_F(DlrmWorkload, CleansUpInTheMiddleOfARun) {

@@ -1,0 +1,19 @@
+// What a closed submission of DLRM must not choose.
+// Hides what the rules say.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/dlrm/config.h"
+#include "workloads/nn/optimizer.h"
+
+namespace dlrm {
+
+/// Each names its key, what the closed division wants, and what stands there.
+/// Source: MLPerf Training rules, section 9: model, optimizer and hyperparameters of a closed
+/// submission are the reference's, which trains all tables and layers by plain SGD.
+std::vector<std::string> closed_rule_breaks(const Config& config,
+                                            const nn::Hyperparameters& layers);
+
+}  // namespace dlrm
