@@ -1,0 +1,98 @@
+// The configurations that come with the program: each is taken, and those of the benchmarks have
+// the hyperparameters of the reference convergence points. Hides nothing.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "runner/base/object_reader.h"
+#include "runner/run_config.h"
+#include "workloads/registry.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// As `trainmark config` prints it; a ConfigError fails the test.
+json resolved(const runner::WorkloadEntry& entry, const std::string& path) {
+  const base::ObjectReader reader(base::load_config(path, {}), path);
+  EXPECT_EQ(runner::workload_name(reader), entry.name) << path;
+  runner::parse_run_config(reader, path, entry.evaluations_per_epoch);
+  entry.check(reader);
+  reader.reject_unknown();
+  return reader.resolved();
+}
+
+std::set<std::string> files_of(const std::string& workload) {
+  std::set<std::string> files;
+  for (const auto& file : fs::directory_iterator("configs/" + workload)) files.insert(file.path());
+  return files;
+}
+
+/// By global batch size: values by their place.
+using Points = std::map<std::int64_t, std::map<std::string, double>>;
+
+void expect_points(const char* workload, const Points& points) {
+  std::set<std::int64_t> found;
+  for (const runner::WorkloadEntry& entry : workloads::registry()) {
+    if (entry.name != std::string(workload)) continue;
+    for (const std::string& path : files_of(workload)) {
+      const json config = resolved(entry, path);
+      if (config["submission"]["division"] != "closed") continue;
+      const std::int64_t batch = config["training"]["global_batch_size"];
+      ASSERT_TRUE(points.contains(batch)) << path;
+      EXPECT_TRUE(found.insert(batch).second) << path;
+      for (const auto& [pointer, value] : points.at(batch)) {
+        EXPECT_EQ(config.at(json::json_pointer(pointer)).get<double>(), value) << path << pointer;
+      }
+    }
+  }
+  EXPECT_EQ(found.size(), points.size());
+}
+
+TEST(Configurations, AreTakenByTheirWorkloads) {
+  for (const runner::WorkloadEntry& entry : workloads::registry()) {
+    const auto files = files_of(entry.name);
+    EXPECT_GE(files.size(), 2U) << entry.name;
+    for (const std::string& path : files) EXPECT_NO_THROW(resolved(entry, path)) << path;
+  }
+}
+
+// Source: MLCommons' reference convergence points of dlrm, rounds 1.0 to 2.1.
+TEST(Configurations, OfDlrmHaveItsReferencePoints) {
+  const auto point = [](double rate, double warmup, double start, double decay) {
+    return std::map<std::string, double>{{"/schedule/learning_rate", rate},
+                                         {"/schedule/warmup_steps", warmup},
+                                         {"/schedule/decay_start_step", start},
+                                         {"/schedule/decay_steps", decay},
+                                         {"/schedule/power", 2},
+                                         {"/optimizer/momentum", 0},
+                                         {"/evaluation/per_epoch", 20},
+                                         {"/epochs", 1}};
+  };
+  expect_points("dlrm", {{32768, point(18, 8000, 70000, 30000)},
+                         {55296, point(24, 2750, 49315, 27772)},
+                         {71680, point(26, 2500, 46821, 15406)}});
+}
+
+// Source: MLCommons' reference convergence points of resnet, rounds 1.0 to 3.0.
+TEST(Configurations, OfResNet50HaveItsReferencePoints) {
+  const auto point = [](double rate, double warmup, double decay, double wd, double momentum) {
+    return std::map<std::string, double>{
+        {"/schedule/learning_rate", rate},       {"/schedule/warmup_epochs", warmup},
+        {"/schedule/decay_steps", decay},        {"/schedule/power", 2},
+        {"/schedule/end_learning_rate", 0.0001}, {"/optimizer/weight_decay", wd},
+        {"/optimizer/momentum", momentum},       {"/evaluation/every_epochs", 4}};
+  };
+  expect_points("resnet50", {{1632, point(7.4, 2, 27476, 5e-5, 0.9)},
+                             {3264, point(10.5, 2, 14523, 5e-5, 0.9)},
+                             {4096, point(10, 5, 13137, 2e-4, 0.9)},
+                             {8192, point(17, 5, 6095, 2e-4, 0.9)},
+                             {32768, point(21.2, 16, 2267, 2.5e-5, 0.94)}});
+}
+
+}  // namespace
