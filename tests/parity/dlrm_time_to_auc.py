@@ -1,7 +1,7 @@
 """Seconds to an AUC: DLRM by trainmark on 1 and 4 ranks, in f32 and bf16, beside PyTorch, all from the same weights.
 
 Hides the runs' files and PyTorch's loop. All train on the same generated clicks (400,000, a quarter of them positive,
-100,000 more to evaluate; see `trainmark generate dlrm`), in the order of the file, in batches of 256, with the same
+and a quarter as many more to evaluate; see `trainmark generate dlrm`), in the order of the file, in batches of 256, with the same
 learning rate, and evaluate 20 times an epoch until the target is met. There are two recipes: SGD at 0.1 and Adagrad at
 0.02, for layers and tables. In bf16, tables are split. Start-up does not count: trainmark's seconds begin with
 run_start, PyTorch's with its first step, and PyTorch has all batches ready in memory as tensors. PyTorch, in f32, first
@@ -32,7 +32,7 @@ import accuracy
 import dlrm_ours
 import dlrm_reference as reference
 
-BATCH, SAMPLES, TEST_SAMPLES, EVALUATIONS = 256, 400_000, 100_000, 20
+BATCH, EVALUATIONS = 256, 20
 EVALUATED = 4096  # samples that PyTorch evaluates at a time
 EPSILON = 1e-8
 #: By name: rate and most epochs.
@@ -187,23 +187,28 @@ def parse_arguments():
     parser.add_argument("--ranks", nargs="+", type=int, default=[1, 4])
     parser.add_argument("--precisions", nargs="+", choices=("f32", "bf16"), default=["f32", "bf16"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    parser.add_argument("--samples", type=int, default=400_000, help="clicks to train on, at least "
+                        f"{BATCH * EVALUATIONS}: fewer show that this works, and nothing more")
     parser.add_argument("--target", type=float, default=0.78, help="AUC")
     parser.add_argument("--output", required=True, help="JSON file for curves, figures and machine")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.samples < BATCH * EVALUATIONS:
+        parser.error(f"--samples: expected {BATCH * EVALUATIONS} or more, got {options.samples}")
+    return options
 
 
 def main():
     options = parse_arguments()
     with tempfile.TemporaryDirectory() as data:
-        peer.run(options.program, "generate", "dlrm", f"{data}/clicks", "--samples", SAMPLES, "--test-samples",
-                 TEST_SAMPLES, "--validation-samples", 0, "--tables", dlrm_ours.listed(reference.TABLES))
+        peer.run(options.program, "generate", "dlrm", f"{data}/clicks", "--samples", options.samples, "--test-samples",
+                 options.samples // 4, "--validation-samples", 0, "--tables", dlrm_ours.listed(reference.TABLES))
         measure(options, f"{data}/clicks")
 
 
 def measure(options, data):
     program, ours, batches = dlrm_ours.Program(options.program, "mpirun"), Ours(options, data), Batches(data)
     block = reference.read_records(f"{data}/train.bin")[:BATCH]
-    report = {"what": "seconds to an AUC, of trainmark and PyTorch, without start-up", "target": options.target,
+    report = {"what": "seconds to an AUC, of trainmark and PyTorch, without start-up", "target": options.target, "samples": options.samples,
               "recipes": {name: RECIPES[name] for name in options.recipes}, "batch": BATCH, "torch": torch.__version__,
               "runs": []}
 
