@@ -5,14 +5,17 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "runner/base/random.h"
+#include "workloads/dlrm/tables.h"
 #include "workloads/nn/embedding_tables.h"
 #include "workloads/nn/embedding_work.h"
 
@@ -39,12 +42,7 @@ struct Shape {
   std::vector<std::int64_t> rows;
 };
 Shape pooled_shape() { return {"8x50x64", 64, 50, std::vector<std::int64_t>(8, 1000000)}; }
-Shape single_shape() {
-  return {
-      "26x1x128", 128, 1, {39884406, 39043,    17289,    7420,     20263,  3,     7120, 1543, 63,
-                           38532951, 2953546,  403346,   10,       2208,   11938, 155,  4,    976,
-                           14,       39979771, 25641295, 39664984, 585935, 12972, 108,  36}};
-}
+Shape single_shape() { return {"26x1x128", 128, 1, dlrm::parse_tables("criteo")}; }
 enum class Ids { kUniform, kZipf };
 
 /// Ids where P(id) is proportional to (id + 1)^-kExponent, or the same for all.
@@ -311,11 +309,20 @@ void add_all(const Shape& shape, TableStorage storage, Ids ids) {
   add("unfused_sorted", shape, storage, ids, unfused, TableUpdate::kSorted);
 }
 
+/// Takes the most rows of a table; false for what is no such number.
+bool parse_rows(std::string_view text) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), most_rows);
+  return error == std::errc() && end == text.data() + text.size() && most_rows >= 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  if (argc > 1) most_rows = std::max(std::atol(argv[1]), 1L);
+  if (argc > 1 && !parse_rows(argv[1])) {
+    std::cerr << "embedding_benchmark: ROWS: expected a number from 1 on, got " << argv[1] << '\n';
+    return 2;
+  }
   for (const Shape& shape : {pooled_shape(), single_shape()}) {
     for (const auto ids : {Ids::kZipf, Ids::kUniform}) {
       for (const auto storage : {TableStorage::kF32, TableStorage::kSplitBf16}) {
