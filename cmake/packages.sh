@@ -19,8 +19,8 @@ groups[build]="${groups[analysis]}
   libjpeg62-turbo-dev libpng-dev libxxhash-dev libhwloc-dev"
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev libbenchmark-dev iproute2"
-# To compare with the reference framework; tests that need it are skipped where it is absent.
-groups[parity]="python3-torch python3-torchvision python3-h5py libopenblas0-pthread"
+# To compare with the reference framework and scikit-learn; tests that need them are skipped where they are absent.
+groups[parity]="python3-torch python3-torchvision python3-h5py python3-sklearn libopenblas0-pthread"
 # For ./check --all.
 groups[thorough]="valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format shellcheck"
 
