@@ -1,4 +1,4 @@
-// Sums of long arrays by all threads.
+// Sums and roundings of long arrays by all threads.
 // Hides how they share the work.
 #pragma once
 
@@ -9,14 +9,26 @@
 
 namespace nn {
 
+template <class Work>
+void for_each_piece_of(std::int64_t count, const Work& work) {
+  constexpr std::int64_t kPiece = 1 << 14;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t at = 0; at < count; at += kPiece) work(at, std::min(kPiece, count - at));
+}
+
 /// dst [count] += src, each element once: the same bits on any number of threads.
 template <class T>
 void add_all(const ColumnKernels<T>& kernels, T* dst, const T* src, std::int64_t count) {
-  constexpr std::int64_t kPiece = 1 << 14;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t at = 0; at < count; at += kPiece) {
-    kernels.accumulate(dst + at, src + at, std::min(kPiece, count - at));
-  }
+  for_each_piece_of(count, [&](std::int64_t at, std::int64_t piece) {
+    kernels.accumulate(dst + at, src + at, piece);
+  });
+}
+
+/// dst [count] = src, rounded.
+inline void round_all(const Kernels& kernels, const float* src, Bf16* dst, std::int64_t count) {
+  for_each_piece_of(count, [&](std::int64_t at, std::int64_t piece) {
+    kernels.round_to_bf16(src + at, dst + at, piece);
+  });
 }
 
 }  // namespace nn

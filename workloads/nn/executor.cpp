@@ -209,8 +209,8 @@ void Executor::forward(Mode mode, PassListener* listener) {
     throw base::Error(base::ExitCode::kInternal, "executor: built for inference alone");
   }
   if (given_input_ >= 0) {
-    kernels_.round_to_bf16(at(given_input_), at<Bf16>(planner_->value_place(0).buffer),
-                           static_cast<std::int64_t>(input().size()));
+    round_all(kernels_, at(given_input_), at<Bf16>(planner_->value_place(0).buffer),
+              static_cast<std::int64_t>(input().size()));
   }
   mode_ = mode;
   for (const PassSegment& segment : planner_->pass().forward()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runner/base/error.h"
+#include "workloads/nn/accumulation.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/pointwise_gradient.h"
 #include "workloads/nn/row_sums.h"
@@ -237,7 +238,7 @@ void InnerProductLayer::backward(bool accumulate, const Samples& samples) {
     mask_and_sum<Bf16>(accumulate);
   }
   if (rounded_ != nullptr) {
-    kernels_.round_to_bf16(static_cast<const float*>(diff_dst_), rounded_, batch_ * out_);
+    round_all(kernels_, static_cast<const float*>(diff_dst_), rounded_, batch_ * out_);
   }
   if (data_gradient_.planned()) data_gradient_.run(samples);
   if (product_) {

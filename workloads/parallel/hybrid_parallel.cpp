@@ -172,7 +172,8 @@ runner::MemoryNeeds::Parts HybridParallel::memory_bytes(const EmbeddingConfig& e
       {"embeddings of all ranks' samples",
        is_sent ? 2 * owned_bytes(dense, values.owned_columns) : 0},
       {"embeddings on their way", values.at_owner_bytes + values.at_samples_bytes},
-      {"ids", id_needs(embeddings.tables, placement, split.slices, rank).buffer_bytes},
+      {"ids",
+       is_sent ? id_needs(embeddings.tables, placement, split.slices, rank).buffer_bytes : 0},
       {"gradients of replicated tables", kFloat * replicated_values(embeddings, placement)},
       {"tables on their way to files", writing_bytes(embeddings, shards, rank)}};
 }
@@ -201,17 +202,19 @@ HybridParallel::HybridParallel(const nn::Network& network, const DataParallelCon
   std::int64_t rows = 0;
   for (std::size_t i = 0; i < replicated_.size(); ++i) {
     rows = std::max(rows, replicated_[i].rows());
-    const auto table = static_cast<std::size_t>(placement_.replicated[i]);
-    std::int64_t ids_before = 0;
-    for (std::size_t before = 0; before < table; ++before) {
-      ids_before += config_.tables[before].bag_size * local_batch();
-    }
-    first_id_.push_back(static_cast<std::size_t>(ids_before));
-    local_offsets_.emplace_back();
-    for (std::int64_t n = 0; n <= local_batch(); ++n) {
-      local_offsets_.back().push_back(n * config_.tables[table].bag_size);
-    }
   }
+  std::int64_t ids = 0;
+  for (std::size_t table = 0; table < config_.tables.size(); ++table) {
+    if (exchange_.is_local() || is_replicated(table)) {
+      first_id_.push_back(static_cast<std::size_t>(ids));
+      local_offsets_.emplace_back();
+      for (std::int64_t n = 0; n <= local_batch(); ++n) {
+        local_offsets_.back().push_back(n * config_.tables[table].bag_size);
+      }
+    }
+    ids += config_.tables[table].bag_size * local_batch();
+  }
+  ids_of_step_ = static_cast<std::size_t>(ids);
   row_gradients_.resize(static_cast<std::size_t>(replicated_values(config_, placement_)));
   each_row_.resize(static_cast<std::size_t>(rows));
   each_offset_.resize(static_cast<std::size_t>(rows) + 1);
@@ -226,13 +229,17 @@ void HybridParallel::initialize(std::uint64_t seed, nn::Optimizer& optimizer) {
 }
 
 void HybridParallel::begin(Ids ids) {
-  exchange_.start_ids(ids);
+  if (ids.size() != ids_of_step_) {
+    throw base::ShapeError(fmt::format("step: expected {} ids for {} samples, got {}", ids_of_step_,
+                                       local_batch(), ids.size()));
+  }
+  if (!exchange_.is_local()) exchange_.start_ids(ids);
   local_bags_.clear();
-  for (std::size_t i = 0; i < replicated_.size(); ++i) {
+  for (std::size_t i = 0; i < local_offsets_.size(); ++i) {
     const auto count = static_cast<std::size_t>(local_offsets_[i].back());
     local_bags_.push_back({ids.subspan(first_id_[i], count), local_offsets_[i]});
   }
-  owned_bags_ = exchange_.finish_ids();
+  owned_bags_ = exchange_.is_local() ? local_bags_ : exchange_.finish_ids();
   if (is_bf16()) {
     look_up<nn::Bf16>();
   } else {

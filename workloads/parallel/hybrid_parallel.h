@@ -146,11 +146,13 @@ class HybridParallel final : private nn::PassListener {
   EmbeddingExchange exchange_;                ///< its requests end before those buffers
   std::vector<std::int64_t> columns_;         ///< where each table begins in the value
   std::span<const nn::Bags> owned_bags_;      ///< of the shards, all samples; until the next step
-  /// Of the replicated tables: where their ids begin in a step's, bags of this rank's samples, sums
-  /// of gradients by row, and bags that name each row once.
+  std::size_t ids_of_step_ = 0;
+  /// Of the tables whose ids stay here, the replicated ones or, where nothing is sent, all: where
+  /// their ids begin in a step's, and bags of this rank's samples.
   std::vector<std::size_t> first_id_;
   std::vector<std::vector<std::int64_t>> local_offsets_;
   std::vector<nn::Bags> local_bags_;
+  /// Of the replicated tables: sums of gradients by row, and bags that name each row once.
   std::vector<float> row_gradients_;
   std::vector<std::int32_t> each_row_;
   std::vector<std::int64_t> each_offset_;
