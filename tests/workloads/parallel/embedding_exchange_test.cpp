@@ -35,9 +35,6 @@ float rounded(float value) {
 }
 
 float as_float(float value) { return value; }
-float as_float(Bf16 value) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16U);
-}
 template <class T>
 T stored(float value) {
   if constexpr (std::is_same_v<T, float>) {

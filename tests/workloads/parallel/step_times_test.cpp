@@ -67,7 +67,10 @@ TEST_F(StepTimesOnRanks, CountWhatIsWithinTheStepsAlone) {
 
 TEST_F(StepTimesOnRanks, AddUpToAStepBesideAMeasuredLimit) {
   nn::Network network;
-  (void)network.fully_connected(network.input({64, {}}), {"fc", 64});
+  nn::FullyConnectedSpec spec;
+  spec.name = "fc";
+  spec.outputs = 64;
+  (void)network.fully_connected(network.input({64, {}}), spec);
   DataParallelConfig config;
   config.global_batch = 8 * world_.size();
   config.instruction_set = base::usable_instruction_set();
