@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runner/base/random.h"
+#include "workloads/nn/aligned.h"
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/plain_embedding.h"
 
@@ -60,7 +61,7 @@ TYPED_TEST(FeatureKernels, InteractAsPlainLoopsDo) {
       const Vectors<TypeParam> x(shape);
       const std::int64_t outputs = shape.width + shape.count * (shape.count - 1) / 2;
       std::vector<TypeParam> dst(static_cast<std::size_t>(outputs), plain::of<TypeParam>(99.0));
-      std::vector<float> scratch(static_cast<std::size_t>(shape.scratch_floats()));
+      const nn::AlignedFloats scratch(shape.scratch_floats());
       nn::kernels(set).features<TypeParam>().interact(x.first.data(), x.others.data(), shape,
                                                       dst.data(), scratch.data());
       std::int64_t next = shape.width;
