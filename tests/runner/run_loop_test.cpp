@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "runner/agreed_error.h"
+#include "runner/base/thrown_message.h"
 #include "runner/stop_signals.h"
 #include "telemetry_account.h"
 #include "toy_workload.h"

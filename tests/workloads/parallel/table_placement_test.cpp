@@ -19,7 +19,7 @@ using testing::HasSubstr;
 std::vector<TableSpec> tables_of(const std::vector<std::int64_t>& rows, std::int64_t width) {
   std::vector<TableSpec> tables;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    tables.push_back({"t" + std::to_string(i), rows[i], width, 1.0});
+    tables.push_back({"t" + std::to_string(i), rows[i], width, 1});
   }
   return tables;
 }
@@ -205,9 +205,9 @@ TEST(TablePlacement, RefusesWhatDoesNotFitAndSaysWhatIsMissing) {
 }
 
 TEST(TablePlacement, RefusesTablesAndOptionsWithoutMeaning) {
-  EXPECT_THAT(refusal({{"none", 0, 16, 1.0}}, {}), HasSubstr("\"none\""));
-  EXPECT_NE(refusal({{"thin", 5, 0, 1.0}}, {}), "");
-  EXPECT_NE(refusal({{"odd", 5, 16, -1.0}}, {}), "");
+  EXPECT_THAT(refusal({{"none", 0, 16, 1}}, {}), HasSubstr("\"none\""));
+  EXPECT_NE(refusal({{"thin", 5, 0, 1}}, {}), "");
+  EXPECT_NE(refusal({{"odd", 5, 16, -1}}, {}), "");
   PlacementOptions options;
   options.ranks = 0;
   EXPECT_NE(refusal(mlperf_tables(), options), "");
@@ -231,7 +231,7 @@ TEST(TablePlacement, HoldsForAnyTables) {
     options.may_split = draw(0, 3) > 0;
     for (std::size_t i = 0; i < tables.size(); ++i) {
       const std::int64_t rows = std::int64_t{1} << draw(0, 20);
-      tables[i] = {"t" + std::to_string(i), rows, draw(1, 100), 0.5 * draw(0, 20)};
+      tables[i] = {"t" + std::to_string(i), rows, draw(1, 100), draw(0, 20)};
       bytes += rows * (tables[i].width * options.bytes_per_element + options.state_bytes_per_row);
     }
     if (draw(0, 1) == 1) options.memory_limit_bytes = 3 * bytes / (2 * options.ranks) + 1;
