@@ -1,4 +1,4 @@
-// Learnable synthetic click logs in the Criteo Terabyte benchmark's binary form.
+// Learnable synthetic click logs in the Criteo Terabyte benchmark's binary form, and as text.
 // Hides which files there are, and the manifest.
 #include "workloads/dlrm/generate.h"
 
@@ -9,6 +9,7 @@
 #include "runner/base/narrow.h"
 #include "staging/generated_folder.h"
 #include "staging/space.h"
+#include "workloads/dlrm/click_text.h"
 #include "workloads/dlrm/click_writer.h"
 #include "workloads/dlrm/tables.h"
 
@@ -27,14 +28,17 @@ struct File {
   std::int64_t samples;
 };
 
+SplitSizes sizes_of(const GenerateOptions& options) {
+  return {options.samples, options.test_samples, options.validation_samples.value()};
+}
+
 /// The test file comes last, as it is always written from its start: what can be reached on it is
 /// found while it is drawn.
 std::vector<File> files_of(const GenerateOptions& options) {
-  std::vector<File> files = {{"train", ClickSplit::kTrain, options.samples}};
-  if (options.validation_samples > 0) {
-    files.push_back({"val", ClickSplit::kValidation, options.validation_samples});
-  }
-  files.push_back({"test", ClickSplit::kTest, options.test_samples});
+  const SplitSizes sizes = sizes_of(options);
+  std::vector<File> files = {{"train", ClickSplit::kTrain, sizes.train}};
+  if (sizes.validation > 0) files.push_back({"val", ClickSplit::kValidation, sizes.validation});
+  files.push_back({"test", ClickSplit::kTest, sizes.test});
   return files;
 }
 
@@ -47,16 +51,17 @@ json identity_of(const GenerateOptions& options) {
           {"version", kVersion},
           {"samples", options.samples},
           {"test_samples", options.test_samples},
-          {"validation_samples", options.validation_samples},
+          {"validation_samples", options.validation_samples.value()},
+          {"tsv", options.tsv},
           {"dense", options.dense},
           {"tables", options.tables},
           {"positive_rate", options.positive_rate},
           {"seed", options.seed}};
 }
 
-/// With the tables that stand for none given. Throws ConfigError for what cannot be generated.
+/// With what stands for options not given. Throws ConfigError for what cannot be generated.
 GenerateOptions completed(GenerateOptions options) {
-  constexpr std::int64_t kMostSamples = 100'000'000'000;
+  constexpr std::int64_t kMostSamples = 100'000'000'000, kValidationSamples = 50'000;
   const auto within = [](const char* name, std::int64_t value, std::int64_t low,
                          std::int64_t high) {
     if (value >= low && value <= high) return;
@@ -65,7 +70,17 @@ GenerateOptions completed(GenerateOptions options) {
   };
   within("samples", options.samples, 1, kMostSamples);
   within("test-samples", options.test_samples, 2, kMostSamples);  // an AUC needs a pair
-  within("validation-samples", options.validation_samples, 0, kMostSamples);
+  if (!options.validation_samples) {
+    options.validation_samples = options.tsv ? options.test_samples : kValidationSamples;
+  }
+  within("validation-samples", *options.validation_samples, 0, kMostSamples);
+  if (options.tsv && !are_halves(sizes_of(options))) {
+    throw base::ConfigError(fmt::format(
+        "generate: --validation-samples: with --tsv, whose last day is cut in halves, must be {} "
+        "or {} for {} test samples, got {}",
+        options.test_samples, options.test_samples - 1, options.test_samples,
+        *options.validation_samples));
+  }
   within("threads", options.threads, 0, 4096);
   if (options.output.empty()) throw base::ConfigError("generate: --output: must not be empty");
   if (options.tables.empty()) options.tables = parse_tables("small");
@@ -74,13 +89,17 @@ GenerateOptions completed(GenerateOptions options) {
 }
 
 std::int64_t samples_of(const GenerateOptions& options) {
-  return options.samples + options.test_samples + options.validation_samples;
+  const SplitSizes sizes = sizes_of(options);
+  return sizes.train + sizes.test + sizes.validation;
 }
 
+dataset::ClickFormat format_of(const GenerateOptions& options) {
+  return {options.dense, static_cast<std::int64_t>(options.tables.size())};
+}
+
+/// Of the files of records.
 std::int64_t bytes_of(const GenerateOptions& options) {
-  const dataset::ClickFormat format{options.dense,
-                                    static_cast<std::int64_t>(options.tables.size())};
-  return samples_of(options) * format.record_bytes();
+  return samples_of(options) * format_of(options).record_bytes();
 }
 
 staging::GeneratedFolder folder_of(const GenerateOptions& options) {
@@ -101,7 +120,9 @@ void write_all(const GenerateOptions& options, const staging::GeneratedFolder& f
     clicks[file.name] = found;
     rates[file.name] = static_cast<double>(found) / static_cast<double>(file.samples);
   }
-  folder.publish({{"bytes", bytes_of(options)},
+  const std::int64_t text_bytes =
+      options.tsv ? ClickText(model, threads).write(part, sizes_of(options)) : 0;
+  folder.publish({{"bytes", bytes_of(options) + text_bytes},
                   {"bias", model.bias()},
                   {"clicks", clicks},
                   {"click_rates", rates},
@@ -131,6 +152,9 @@ json generate_plan(const GenerateOptions& given) {
   json plan = identity_of(options);
   plan["output"] = folder.output();
   plan["bytes"] = bytes_of(options);
+  if (options.tsv) {
+    plan["text_bytes_at_most"] = samples_of(options) * most_line_bytes(format_of(options));
+  }
   plan["free_bytes"] = staging::space_near(folder.output()).free_bytes;
   plan["already_there"] = folder.is_there();
   return plan;

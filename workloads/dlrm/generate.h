@@ -1,10 +1,11 @@
-// Learnable synthetic click logs in the Criteo Terabyte benchmark's binary form.
+// Learnable synthetic click logs in the Criteo Terabyte benchmark's binary form, and as text.
 // Hides drawing, threads, and how an interrupted run goes on.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,11 @@ namespace dlrm {
 
 struct GenerateOptions {
   std::string output;
-  std::int64_t samples = 400'000;            ///< of train.bin
-  std::int64_t test_samples = 100'000;       ///< of test.bin
-  std::int64_t validation_samples = 50'000;  ///< of val.bin; 0: there is none
+  std::int64_t samples = 400'000;       ///< of train.bin
+  std::int64_t test_samples = 100'000;  ///< of test.bin
+  /// Of val.bin; 0: there is none. Not given: 50,000, or with `tsv` as many as test_samples.
+  std::optional<std::int64_t> validation_samples;
+  bool tsv = false;  ///< write the samples as text, too
   std::int64_t dense = 13;
   std::vector<std::int64_t> tables;  ///< rows of each; empty: parse_tables("small")
   double positive_rate = 0.25;       ///< that the labels are drawn for
@@ -37,11 +40,12 @@ struct GenerateResult {
 
 /// Writes output/train.bin, test.bin and val.bin, records of int32 (label, counts clamped at 0,
 /// ids), and output/manifest.json: options, clicks of each file, bias, and what can be reached on
-/// the test file. A sample depends on (seed, file, index) alone, never on threads or on how many
-/// there are. All is written to `output`.part and renamed when whole; a part that an interrupted
-/// run with the same options left is continued. A whole dataset of the same options is left as it
-/// is. Throws ConfigError for bad options and when something else is in the way, SystemError when
-/// writing fails.
+/// the test file. With `tsv` also the same samples as text, output/day_0 to day_23 (ClickText);
+/// test and validation samples must then be halves of a day. A sample depends on (seed, file,
+/// index) alone, never on threads or on how many there are. All is written to `output`.part and
+/// renamed when whole; a part that an interrupted run with the same options left is continued. A
+/// whole dataset of the same options is left as it is. Throws ConfigError for bad options and when
+/// something else is in the way, SystemError when writing fails.
 GenerateResult generate_clicks(const GenerateOptions& options);
 
 /// What generate_clicks would do: samples, bytes, free bytes, whether it is there already.

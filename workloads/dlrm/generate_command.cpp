@@ -55,7 +55,11 @@ std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   };
   add("--samples", options.samples, "samples of train.bin");
   add("--test-samples", options.test_samples, "samples of test.bin");
-  add("--validation-samples", options.validation_samples, "samples of val.bin; 0: no such file");
+  app.add_option("--validation-samples", options.validation_samples,
+                 "samples of val.bin; 0: no such file [50000, with --tsv as --test-samples]");
+  app.add_flag("--tsv", options.tsv,
+               "write the samples as Criteo's text, too: day_0 to day_22 for training, day_23 for "
+               "test and validation; lines of label, counts and hexadecimal ids");
   add("--dense", options.dense, "dense features of a sample");
   add("--tables", call->tables,
       "rows of the tables: small (26 of at most 2000), criteo, capped:ROWS (criteo, cut), or sizes "

@@ -34,6 +34,9 @@ double evenly(double low, double high, std::int64_t i, std::int64_t count) {
                    : low;
 }
 
+/// What becomes of a count of the logs.
+std::int32_t count_in_record(std::int32_t raw) { return std::max(raw, 0); }
+
 double exponent_of(std::int64_t table) { return 1.05 + 0.01 * static_cast<double>(table % 10); }
 
 }  // namespace
@@ -104,15 +107,14 @@ double PlantedModel::draw_counts(std::uint64_t sample, std::span<std::int32_t> c
   double sum = 0.0;
   for (std::size_t i = 0; i < features_.size(); ++i) {
     const Feature& feature = features_[i];
-    double count = 0.0;  // of what is missing, too
+    counts[i] = kMissingCount;
     if (uniform_of(chain({i}, missing)) >= feature.missing) {
       const double normal = kSharedPart * shared + kOwnPart * normal_of(chain({i}, own));
       const double raw = std::floor(std::exp(feature.mean + feature.deviation * normal)) - 1.0;
-      count = std::clamp(raw, 0.0, kMost);  // the raw logs hold -1, this form of them does not
+      counts[i] = static_cast<std::int32_t>(std::min(raw, kMost));
     }
-    counts[i] = static_cast<std::int32_t>(count);
     const double centre = feature.mean * (1.0 - feature.missing);
-    sum += feature.weight * (std::log1p(count) - centre) / feature.deviation;
+    sum += feature.weight * (std::log1p(count_in_record(counts[i])) - centre) / feature.deviation;
   }
   return kDenseScale / std::sqrt(static_cast<double>(features_.size())) * sum;
 }
@@ -154,6 +156,13 @@ std::uint64_t PlantedModel::hash_of(ClickSplit split, std::int64_t index) const 
 
 double PlantedModel::draw(ClickSplit split, std::int64_t index,
                           std::span<std::int32_t> record) const {
+  const double logit = draw_raw(split, index, record);
+  for (std::int32_t& count : record.subspan(1, features_.size())) count = count_in_record(count);
+  return logit;
+}
+
+double PlantedModel::draw_raw(ClickSplit split, std::int64_t index,
+                              std::span<std::int32_t> record) const {
   const std::uint64_t sample = hash_of(split, index);
   const double logit = bias_ + logit_without_bias(sample, record);
   record[0] = uniform_of(chain({kLabel}, sample)) < sigmoid(logit) ? 1 : 0;

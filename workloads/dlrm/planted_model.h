@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace dlrm {
 
 /// Files of a dataset: the values enter the hash.
 enum class ClickSplit : std::uint64_t { kTrain, kTest, kValidation, kCalibration };
+
+/// Stands for a count that is missing in PlantedModel::draw_raw().
+inline constexpr std::int32_t kMissingCount = std::numeric_limits<std::int32_t>::min();
 
 struct PlantedShape {
   std::int64_t dense = 13;
@@ -40,6 +44,8 @@ class PlantedModel {
   const dataset::ClickFormat& format() const { return format_; }
   /// Fills `record` (label, counts, ids) and returns the logit that its label was drawn from.
   double draw(ClickSplit split, std::int64_t index, std::span<std::int32_t> record) const;
+  /// The same with counts as the logs have them, where records have 0: -1, or kMissingCount.
+  double draw_raw(ClickSplit split, std::int64_t index, std::span<std::int32_t> record) const;
 
  private:
   static constexpr std::int64_t kRank = 4;  ///< of the latent vectors
