@@ -110,7 +110,7 @@ void ClickText::draw_lines(ClickSplit split, std::int64_t first, std::int64_t la
 }
 
 std::string ClickText::lines_of(ClickSplit split, std::int64_t first, std::int64_t last) const {
-  std::vector<std::int32_t> record(static_cast<std::size_t>(model_.record_values()));
+  std::vector<std::int32_t> record(static_cast<std::size_t>(model_.format().record_values()));
   std::string text;
   for (std::int64_t i = first; i < last; ++i) {
     model_.draw_raw(split, i, record);
