@@ -145,10 +145,10 @@ void Run::train_and_evaluate() {
 }
 
 void Run::resume() {
+  if (doors_.resume != nullptr) at_ = doors_.resume->record.position;
+  doors_.world.activity().set_steps(at_.steps_done);  // those of an earlier run of a set end here
   if (doors_.resume == nullptr) return;
   enter_phase("reading of the checkpoint");
-  at_ = doors_.resume->record.position;
-  doors_.world.activity().set_steps(at_.steps_done);
   log_.resumed(doors_.resume->path, at_);
   const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
   workload_.restore(*doors_.resume->arrays, at_.steps_done);

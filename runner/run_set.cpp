@@ -203,12 +203,12 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
   doors_.world.activity().enter_phase("saving of the results");
   if (files) files->log().sync();
   save(outcome, *workload, files ? &*files : nullptr);
-  TraceSummary traced;
-  if (trace) {
-    traced = trace->write(files ? files->trace_path() : "", workload->info().name, identity());
-  }
   if (files) tell(outcome, config, workload->info(), *files);
-  if (files && trace) tell(traced, *files);
+  if (trace) {
+    const TraceSummary traced =
+        trace->write(files ? files->trace_path() : "", workload->info().name, identity());
+    if (files) tell(traced, *files);
+  }
   doors_.world.activity().enter_phase("clean-up");
   workload->clean_up();
   // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.

@@ -9,8 +9,10 @@
 #include <iterator>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
 #include "staging/dataset/file.h"
 #include "staging/output_file.h"
@@ -21,6 +23,8 @@ namespace {
 
 constexpr int kTrainingDays = ClickText::kDays - 1;
 constexpr std::int64_t kPieceSamples = 4096;
+/// The benchmark takes ids modulo this.
+constexpr std::uint64_t kMaxIndRange = 40'000'000;
 
 std::string day_path(const std::string& folder, int day) {
   return fmt::format("{}/day_{}", folder, day);
@@ -30,7 +34,6 @@ std::string day_path(const std::string& folder, int day) {
 /// kMaxIndRange, and the logs would not be those of the records: the remainder runs through all
 /// values, and the hash adds a multiple.
 std::uint32_t value_of(std::uint64_t table, std::uint64_t id) {
-  constexpr std::uint64_t kMaxIndRange = 40'000'000;
   constexpr std::uint64_t kMultiples = (std::uint64_t{1} << 32) / kMaxIndRange;
   constexpr std::uint64_t kStride = 24'721'359;  // has no factor in common with kMaxIndRange
   const std::uint64_t remainder = (id * kStride + mix(table) % kMaxIndRange) % kMaxIndRange;
@@ -56,6 +59,16 @@ void append_line(std::span<const std::int32_t> record, std::size_t dense, std::s
 
 bool are_halves(const SplitSizes& sizes) {
   return sizes.test - sizes.validation == 0 || sizes.test - sizes.validation == 1;
+}
+
+void check_text_shape(const PlantedShape& shape) {
+  for (const std::int64_t rows : shape.tables) {
+    if (std::cmp_less_equal(rows, kMaxIndRange)) continue;
+    throw base::ConfigError(fmt::format(
+        "generate: --tables: with --tsv, whose ids are taken modulo {}, tables must have at most so "
+        "many rows, got {}",
+        kMaxIndRange, rows));
+  }
 }
 
 std::int64_t most_line_bytes(const dataset::ClickFormat& format) {

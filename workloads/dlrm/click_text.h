@@ -19,6 +19,9 @@ struct SplitSizes {
 /// benchmark's preprocessing cuts it.
 bool are_halves(const SplitSizes& sizes);
 
+/// Throws ConfigError for a table of more rows than there are values of ids.
+void check_text_shape(const PlantedShape& shape);
+
 /// What a line takes at most, its end included.
 std::int64_t most_line_bytes(const dataset::ClickFormat& format);
 

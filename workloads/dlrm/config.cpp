@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "runner/base/error.h"
 #include "staging/staging_config.h"
@@ -24,14 +25,18 @@ base::Check<double> limit_range() {
           }};
 }
 
+/// Of a file; what is planned for them is counted in bytes.
+constexpr std::int64_t kMostSamples = 100'000'000'000;
+
 ClickDataOptions parse_data(const base::ObjectReader& in, const ModelConfig& model) {
   ClickDataOptions data;
   data.train = in.required<std::string>("train", "file of training records", base::not_empty());
   data.test = in.required<std::string>("test", "file of evaluation records", base::not_empty());
   data.train_samples = in.optional<std::int64_t>(
       "train_samples", 0, "records; when both counts are given no file is touched before run_start",
-      base::at_least(0));
-  data.test_samples = in.optional<std::int64_t>("test_samples", 0, "records", base::at_least(0));
+      base::within(0, kMostSamples));
+  data.test_samples =
+      in.optional<std::int64_t>("test_samples", 0, "records", base::within(0, kMostSamples));
   data.shuffle = in.choice<Shuffle>(
       "shuffle", data.shuffle, {{"batches", Shuffle::kBatches}, {"none", Shuffle::kNone}},
       "batches: an epoch visits the batches of the file in an order of its own; none: in the "
@@ -97,7 +102,8 @@ Config parse_config(const base::ObjectReader& root) {
   config.embeddings = parse_embeddings(root.object("embeddings", "the tables"), config.model);
   const auto training = root.object("training", "how an update is made");
   config.global_batch_size = training.required<std::int64_t>(
-      "global_batch_size", "samples of one update, on all ranks", base::at_least(1));
+      "global_batch_size", "samples of one update, on all ranks",
+      base::within(1, std::numeric_limits<std::int32_t>::max()));
   config.arithmetic.precision = training.choice<nn::Precision>(
       "precision", nn::Precision::kF32,
       {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},

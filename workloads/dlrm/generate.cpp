@@ -85,6 +85,7 @@ GenerateOptions completed(GenerateOptions options) {
   if (options.output.empty()) throw base::ConfigError("generate: --output: must not be empty");
   if (options.tables.empty()) options.tables = parse_tables("small");
   check_planted_shape(shape_of(options));
+  if (options.tsv) check_text_shape(shape_of(options));
   return options;
 }
 

@@ -256,5 +256,14 @@ TEST_F(TextOfClicks, RefusesALastDayThatIsNotCutInHalves) {
   }
 }
 
+TEST_F(TextOfClicks, RefusesTablesOfMoreRowsThanValues) {
+  GenerateOptions bad = options("bad");
+  bad.tables.front() = 40'000'001;
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_plan(bad); }),
+              HasSubstr("--tables: with --tsv"));
+  bad.tables.front() = 40'000'000;
+  EXPECT_NO_THROW(generate_plan(bad));
+}
+
 }  // namespace
 }  // namespace dlrm

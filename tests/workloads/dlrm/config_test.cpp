@@ -124,7 +124,7 @@ constexpr char kTakenExtremes[] = R"(
 /checkpoint/keep_last: 1 65537 9223372036854775807
 /dataset/max_ind_range: 0 1 65537 9223372036854775807
 /dataset/prefetch_batches: 1
-/dataset/test_samples: 0 1 65537 9223372036854775807
+/dataset/test_samples: 0 1 65537
 /dataset/train_samples: 0 1 65537
 /embeddings/epsilon: 1 1.5 18446744073709551615 65537 9223372036854775807
 /embeddings/memory_limit_gib: 0 1 1.5 65537
@@ -154,7 +154,7 @@ constexpr char kTakenExtremes[] = R"(
 /seed: 0 1 18446744073709551615 65537 9223372036854775807
 /target/quality: 0 1 1.5 18446744073709551615 1e+308 1e-308 65537 9223372036854775807
 /threads: 0 1
-/training/global_batch_size: 1 65537 9223372036854775807
+/training/global_batch_size: 1 65537
 )";
 
 TEST(DlrmConfig, TakesOrRefusesEveryNumberAtItsExtremes) {
