@@ -64,10 +64,11 @@ bool are_halves(const SplitSizes& sizes) {
 void check_text_shape(const PlantedShape& shape) {
   for (const std::int64_t rows : shape.tables) {
     if (std::cmp_less_equal(rows, kMaxIndRange)) continue;
-    throw base::ConfigError(fmt::format(
-        "generate: --tables: with --tsv, whose ids are taken modulo {}, tables must have at most so "
-        "many rows, got {}",
-        kMaxIndRange, rows));
+    throw base::ConfigError(
+        fmt::format("generate: --tables: with --tsv, whose ids are taken modulo {}, tables must "
+                    "have at most so "
+                    "many rows, got {}",
+                    kMaxIndRange, rows));
   }
 }
 

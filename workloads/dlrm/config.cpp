@@ -101,9 +101,9 @@ Config parse_config(const base::ObjectReader& root) {
   config.data.keep_staged = staging.keep;
   config.embeddings = parse_embeddings(root.object("embeddings", "the tables"), config.model);
   const auto training = root.object("training", "how an update is made");
-  config.global_batch_size = training.required<std::int64_t>(
-      "global_batch_size", "samples of one update, on all ranks",
-      base::within(1, std::numeric_limits<std::int32_t>::max()));
+  config.global_batch_size =
+      training.required<std::int64_t>("global_batch_size", "samples of one update, on all ranks",
+                                      base::within(1, std::numeric_limits<std::int32_t>::max()));
   config.arithmetic.precision = training.choice<nn::Precision>(
       "precision", nn::Precision::kF32,
       {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},

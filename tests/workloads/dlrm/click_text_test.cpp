@@ -258,6 +258,7 @@ TEST_F(TextOfClicks, RefusesALastDayThatIsNotCutInHalves) {
 
 TEST_F(TextOfClicks, RefusesTablesOfMoreRowsThanValues) {
   GenerateOptions bad = options("bad");
+  bad.tables = parse_tables("small");
   bad.tables.front() = 40'000'001;
   EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_plan(bad); }),
               HasSubstr("--tables: with --tsv"));
