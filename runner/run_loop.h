@@ -23,12 +23,12 @@ namespace runner {
 /// What a run gave; the same on every rank, but for the telemetry.
 struct RunOutcome {
   RunStatus status = RunStatus::kTargetMissed;
-  std::string reason;       ///< "" after success
-  QualityTarget target;     ///< what it was to reach
+  std::string reason;    ///< "" after success
+  QualityTarget target;  ///< what it was to reach
   /// Trained completely; of an epoch that is cut, up to the end of the last part.
   double epochs = 0.0;
-  double run_s = 0.0;       ///< run_start to run_stop on a steady clock
-  double earlier_s = 0.0;   ///< of a resumed run: what its earlier parts took up to the checkpoint
+  double run_s = 0.0;      ///< run_start to run_stop on a steady clock
+  double earlier_s = 0.0;  ///< of a resumed run: what its earlier parts took up to the checkpoint
   std::vector<EvaluationPoint> evaluations;  ///< those of earlier parts too
   std::string telemetry_entry;  ///< telemetry::rank_entry of run_start to run_stop, this rank's
   nlohmann::json staging;       ///< what Workload::stage() told

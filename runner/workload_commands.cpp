@@ -77,9 +77,10 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
          "what the backward pass makes again in place of keeping it")
       ->check(CLI::IsMember({"none", "normalizations", "blocks"}))
       ->capture_default_str();
-  choice("--table-update", options.table_update,
-         "how threads share the update of a table; without it as update rule, storage and ids per "
-         "bag have it. With locked and atomic and several threads two runs may end in different bits")
+  choice(
+      "--table-update", options.table_update,
+      "how threads share the update of a table; without it as update rule, storage and ids per "
+      "bag have it. With locked and atomic and several threads two runs may end in different bits")
       ->check(CLI::IsMember({"reference", "locked", "atomic", "race_free", "sorted"}));
   choice("--table-storage", options.table_storage,
          "f32 or split_bf16; without it as --precision has it")

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int64_t kCacheLine = 64;
 
-/// Always inline, as whatever calls nothing else must be, too: GCC 12 takes functions of nothing but
-/// __builtin_prefetch for ones without effect, and drops calls of them.
+/// Always inline, as whatever calls nothing else must be, too: GCC 12 takes functions of nothing
+/// but __builtin_prefetch for ones without effect, and drops calls of them.
 [[gnu::always_inline]] inline void fetch(const void* from, std::int64_t bytes) {
   const char* line = static_cast<const char*>(from);
   std::int64_t at = 0;

@@ -97,6 +97,13 @@ TEST_F(DlrmTrace, NumbersTheStepsOfAResumedRunOnwards) {
   telemetry::expect_whole_trace(telemetry::read_trace(result("2.trace.json")), 5, 6);
 }
 
+TEST_F(DlrmTrace, NumbersTheStepsOfEachRunOfASet) {
+  ASSERT_EQ(traced(1, "1:2 --runs 2").status, kTargetMissed);
+  for (const char* name : {"1.trace.json", "2.trace.json"}) {
+    telemetry::expect_whole_trace(telemetry::read_trace(result(name)), 1, 2);
+  }
+}
+
 TEST_F(DlrmTrace, RefusesWhatAreNoSteps) {
   for (const char* steps : {"5:2", "x", "0", "0:3", "3"}) {
     expect(shell(std::string(TRAINMARK) + " run " + saved(config()) + " --trace " + steps), kUsage,
