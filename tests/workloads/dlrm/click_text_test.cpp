@@ -17,6 +17,7 @@
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
 #include "workloads/dlrm/generate.h"
+#include "workloads/dlrm/tables.h"
 
 namespace dlrm {
 namespace {

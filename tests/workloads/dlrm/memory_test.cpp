@@ -33,7 +33,7 @@ class DlrmMemory : public outside::ClickRun {
     EXPECT_EQ(plan.status, 0) << plan.err;
     const Ended run = shell(mpirun(ranks) + TRAINMARK " run " + file);
     const auto telemetry = folder_ / name / "box/dlrm/result_1.telemetry.json";
-    EXPECT_TRUE(fs::exists(telemetry)) << run.status << ": " << run.err;
+    EXPECT_TRUE(outside::fs::exists(telemetry)) << run.status << ": " << run.err;
     const json report = json::parse(content(telemetry));
     return {json::parse(plan.out).at("total_bytes"), report.at("ranks").at(0).at("peak_rss_bytes")};
   }
