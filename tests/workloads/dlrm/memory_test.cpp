@@ -23,6 +23,7 @@ class DlrmMemory : public outside::ClickRun {
     object["epochs"] = 1;
     object["staging"]["mode"] = "none";
     object["results"]["directory"] = (folder_ / name).string();
+    object["checkpoint"]["every_steps"] = 1;  // tables on their way to files are planned for, too
     object["dataset"]["train_samples"] = kTrainSamples;
     object["dataset"]["test_samples"] = kTestSamples;
     object["model"]["tables"] = tables;
@@ -45,7 +46,9 @@ TEST_F(DlrmMemory, IsTakenAsPlanned) {
   const Bytes large = bytes_of("300000,300000,200000,100000,100000", 65536, 1);
   const double planned = large.planned - small.planned;
   EXPECT_GT(planned, 400e6);
-  EXPECT_NEAR((large.taken - small.taken) / planned, 1.0, 0.2);
+  // Not more than planned; less, as the plan has room for a file of weights, too.
+  EXPECT_LT((large.taken - small.taken) / planned, 1.05);
+  EXPECT_GT((large.taken - small.taken) / planned, 0.7);
 }
 
 }  // namespace
