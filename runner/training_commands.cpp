@@ -120,7 +120,7 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
            },
            "write what every rank did in these training steps, counted from 1, and how far "
            "transfers were hidden, beside the log as result_<n>.trace.json for Perfetto or "
-           "chrome://tracing. Takes 40 MiB of a rank at most; an aborted run leaves none")
+           "chrome://tracing. Takes 50 MiB of a rank at most; an aborted run leaves none")
         ->type_name("FIRST:LAST")
         ->excludes(dry);
     return [options, parts, resume](Communicator* world) {

@@ -15,12 +15,11 @@ namespace nn {
 class PointwiseGradient {
  public:
   enum class Layout {
-    /// Activations [samples][channels / 16][points][16], weights [out / 16][in / 16][16 of in][16
-    /// of
-    /// out]; in: a multiple of 16.
+    /// Activations [samples][channels / 16][points][16], in a multiple of 16; weights
+    /// [out / 16][in / 16][16 of in][16 of out].
     kBlocked,
-    /// Activations [samples][channels], of one point each, weights [out / 64][in / 16, rounded
-    /// up][16 of in][64 of out].
+    /// Activations [samples][channels], one point each; weights
+    /// [out / 64][in / 16, rounded up][16 of in][64 of out].
     kRows,
   };
   struct Shape {
