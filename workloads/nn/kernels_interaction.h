@@ -45,8 +45,8 @@ struct VectorRows {
   std::int64_t stride;
   std::int64_t count;
   const Number* operator()(std::int64_t i) const {
-    if (i == 0) return first;
-    return others + ((i < count ? i : count - 1) - 1) * stride;
+    const std::int64_t row = i < count ? i : count - 1;
+    return row == 0 ? first : others + (row - 1) * stride;
   }
 };
 
