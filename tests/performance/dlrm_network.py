@@ -78,6 +78,7 @@ def generate(options, folder):
 
 def write_config(options, folder, variant, payload):
     config = {"workload": "dlrm", "epochs": 1, "seed": 1, "threads": options.threads, "clear_caches": "never",
+              "evaluation": {"per_epoch": 1},
               # Reached, since Open MPI takes seconds to end a job with another exit code on several hosts.
               "target": {"quality": 0.01}, "results": {"directory": str(folder / "results"), "system": "here"},
               "dataset": {"train": str(folder / "data/train.bin"), "test": str(folder / "data/test.bin")},
