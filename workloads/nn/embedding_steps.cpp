@@ -21,8 +21,6 @@ constexpr std::int64_t kPicked = 2048;
 /// Lookups ahead of the one at work whose rows are fetched, where kernels do not see to it.
 constexpr std::int64_t kAhead = 16;
 
-float as_float(float value) { return value; }
-
 /// The bags of a part: even numbers of them.
 BagRange bags_of(const Bags& bags, const WorkPart& part) {
   return {bags.ids.data(), bags.offsets.data(), bags.count() * part.index / part.count,

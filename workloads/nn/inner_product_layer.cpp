@@ -175,7 +175,7 @@ void InnerProductLayer::plan_gradients(Planner& planner) {
 }
 
 void InnerProductLayer::plan_weights_gradient(Planner& planner) {
-  const PointwiseGradient::Shape shape = {1, in_, out_, PointwiseGradient::Layout::kRows};
+  const PointwiseGradient::Shape shape = {batch_, in_, out_, PointwiseGradient::Layout::kRows};
   if (compute_ == memory::data_type::bf16 && weights_desc_ == rows_gradient_desc(out_, in_) &&
       PointwiseGradient::fits(shape, planner.threads(), kernels_)) {
     product_.emplace(shape, planner.threads(), kernels_);
@@ -243,7 +243,7 @@ void InnerProductLayer::backward(bool accumulate, const Samples& samples) {
   if (data_gradient_.planned()) data_gradient_.run(samples);
   if (product_) {
     const Bf16* const gradient = rounded_ != nullptr ? rounded_ : static_cast<Bf16*>(diff_dst_);
-    product_->run(src_, gradient, batch_, weights_target_.begin(false), accumulate, scratch_);
+    product_->run(src_, gradient, 1, weights_target_.begin(false), accumulate, scratch_);
     return;
   }
   weights_gradient_.run(samples, weights_target_.begin(accumulate));

@@ -28,6 +28,8 @@ constexpr float as_float(Bf16 value) {
   constexpr unsigned kBits = 16;  // of the lower half
   return std::bit_cast<float>(std::uint32_t{value.bits} << kBits);
 }
+/// For what is written once for both.
+constexpr float as_float(float value) { return value; }
 
 /// Which channels of each row passed the ReLU: bit c of entry `row`.
 using PassedBits = std::uint16_t;

@@ -19,15 +19,15 @@ struct PointwiseGradient::Part {
   std::int64_t first_panel = 0, end_panel = 0, first_block = 0, end_block = 0;
 };
 
-/// Pairs of rows of neighbouring blocks of 16 channels. Pairs are counted through all samples.
+/// Pairs of points of neighbouring blocks of 16 channels. Pairs are counted through all samples.
 struct PointwiseGradient::Piece {
-  std::int64_t block = 0, blocks = 0, first_pair = 0, pairs = 0, samples = 0;
+  std::int64_t block = 0, blocks = 0, first_pair = 0, pairs = 0;
 };
 
 bool PointwiseGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
   if (kernels.bf16_products.multiply == nullptr) return false;
   const bool is_rows = shape.layout == Layout::kRows;
-  if (is_rows ? shape.points != 1 : shape.in % kLanes != 0) return false;
+  if (!is_rows && shape.in % kLanes != 0) return false;
   if (shape.out % (kPanels * kLanes) != 0) return false;
   return shape.out / (kPanels * kLanes) % threads == 0 ||
          (shape.in + kLanes - 1) / kLanes % threads == 0;
@@ -37,11 +37,6 @@ PointwiseGradient::PointwiseGradient(const Shape& shape, int threads, const Kern
     : shape_(shape), threads_(threads), kernels_(&kernels) {}
 
 std::int64_t PointwiseGradient::blocks() const { return (shape_.in + kLanes - 1) / kLanes; }
-
-/// Rows are paired within a sample, or, where each has one, two samples make a pair.
-std::int64_t PointwiseGradient::pairs_of(std::int64_t samples) const {
-  return is_rows() ? (samples + 1) / 2 : samples * pairs_of_sample();
-}
 
 /// What is packed of the source should stay in the second cache while all panels meet it.
 std::int64_t PointwiseGradient::piece() const {
@@ -71,28 +66,27 @@ PointwiseGradient::Part PointwiseGradient::part_of(int thread) const {
   return part;
 }
 
-/// A sample's last pair may lack its second row.
+/// A sample's last pair may lack its second point.
 void PointwiseGradient::pack(const Bf16* activations, std::int64_t channels, const Piece& piece,
                              std::uint32_t* to) const {
-  const auto& products = kernels_->bf16_products;
   const std::int64_t stride = this->piece() * kLanes;
-  if (is_rows()) {
-    const std::int64_t column = piece.block * kLanes, row = 2 * piece.first_pair;
-    return products.pack({activations + row * channels + column, channels,
-                          std::min(2 * piece.pairs, piece.samples - row),
-                          std::min(piece.blocks * kLanes, channels - column)},
-                         to, stride);
-  }
-  for (std::int64_t block = piece.block; block < piece.block + piece.blocks; ++block) {
-    std::uint32_t* next = to + (block - piece.block) * stride;
+  // Blocked, a block's points are neighbours; in rows, the blocks of a point are.
+  const std::int64_t together = is_rows() ? piece.blocks : 1;
+  const std::int64_t row_stride = is_rows() ? channels : kLanes;
+  const std::int64_t block_stride = is_rows() ? kLanes : shape_.points * kLanes;
+  for (std::int64_t i = 0; i < piece.blocks; i += together) {
+    const std::int64_t block = piece.block + i;
+    const std::int64_t columns = std::min(together * kLanes, channels - block * kLanes);
+    std::uint32_t* next = to + i * stride;
     std::int64_t first = piece.first_pair;
     for (std::int64_t left = piece.pairs; left > 0;) {
       const std::int64_t sample = first / pairs_of_sample(), pair = first % pairs_of_sample();
       const std::int64_t count = std::min(left, pairs_of_sample() - pair);
-      const std::int64_t point = (sample * (channels / kLanes) + block) * shape_.points + 2 * pair;
-      products.pack({activations + point * kLanes, kLanes,
-                     std::min(2 * count, shape_.points - 2 * pair), kLanes},
-                    next, stride);
+      const Bf16* const begin = activations + sample * shape_.points * channels +
+                                block * block_stride + 2 * pair * row_stride;
+      kernels_->bf16_products.pack(
+          {begin, row_stride, std::min(2 * count, shape_.points - 2 * pair), columns}, next,
+          stride);
       next += count * kLanes;
       first += count;
       left -= count;
@@ -115,15 +109,15 @@ void PointwiseGradient::run_part(const Part& part, const Bf16* src, const Bf16* 
                                  std::uint32_t* scratch) const {
   const std::int64_t stride = piece() * kLanes;
   std::uint32_t* const panel_pairs = scratch + blocks() * stride;
-  const std::int64_t pairs = pairs_of(samples);
+  const std::int64_t pairs = samples * pairs_of_sample();
   for (std::int64_t first = 0; first < pairs; first += piece()) {
     const std::int64_t count = std::min(piece(), pairs - first);
     for (std::int64_t block = part.first_block; block < part.end_block; block += kPanels) {
       const std::int64_t together = std::min(kPanels, part.end_block - block);
-      pack(src, shape_.in, {block, together, first, count, samples}, scratch + block * stride);
+      pack(src, shape_.in, {block, together, first, count}, scratch + block * stride);
     }
     for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
-      pack(diff_dst, shape_.out, {panel * kPanels, kPanels, first, count, samples}, panel_pairs);
+      pack(diff_dst, shape_.out, {panel * kPanels, kPanels, first, count}, panel_pairs);
       for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
         kernels_->bf16_products.multiply(panel_pairs, stride, scratch + block * stride, count,
                                          target(diff_weights, panel, block), add || first > 0);

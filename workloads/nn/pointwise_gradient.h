@@ -18,7 +18,7 @@ class PointwiseGradient {
     /// Activations [samples][channels / 16][points][16], in a multiple of 16; weights
     /// [out / 16][in / 16][16 of in][16 of out].
     kBlocked,
-    /// Activations [samples][channels], one point each; weights
+    /// Activations [samples][points][channels]; weights
     /// [out / 64][in / 16, rounded up][16 of in][64 of out].
     kRows,
   };
@@ -49,7 +49,6 @@ class PointwiseGradient {
   bool is_rows() const { return shape_.layout == Layout::kRows; }
   std::int64_t blocks() const;
   std::int64_t pairs_of_sample() const { return (shape_.points + 1) / 2; }
-  std::int64_t pairs_of(std::int64_t samples) const;
   /// Pairs of rows that are multiplied at a time.
   std::int64_t piece() const;
   std::int64_t scratch_words() const;

@@ -88,11 +88,25 @@ struct WholeRow {
   float* weights;
 };
 
+/// A vector from halves, and back.
+template <class Access>
+inline Lanes joined(const Bf16* upper, const Bf16* lower, int width) {
+  const Words high = words_of(Access::halves(upper, width));
+  const Words low = words_of(Access::halves(lower, width));
+  return reinterpret_cast<Lanes>(high << 16 | low);
+}
+template <class Access>
+inline void split(const Lanes& value, Bf16* upper, Bf16* lower, int width) {
+  const Words bits = reinterpret_cast<Words>(value);
+  Access::store(upper, halves_of(bits >> 16), width);
+  Access::store(lower, halves_of(bits), width);
+}
+
 #if defined(__AVX512BW__)
 using HalfPairs = std::uint16_t __attribute__((vector_size(64), aligned(2)));
 
 /// Two vectors from 32 upper and 32 lower halves, and back: two instructions each way.
-inline void load_pair(const Bf16* upper, const Bf16* lower, Lanes& first, Lanes& second) {
+inline void join_pair(const Bf16* upper, const Bf16* lower, Lanes& first, Lanes& second) {
   HalfPairs high, low;
   __builtin_memcpy(&high, upper, sizeof high);
   __builtin_memcpy(&low, lower, sizeof low);
@@ -103,7 +117,7 @@ inline void load_pair(const Bf16* upper, const Bf16* lower, Lanes& first, Lanes&
       __builtin_shufflevector(low, high, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23,
                               55, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63));
 }
-inline void store_pair(Bf16* upper, Bf16* lower, const Lanes& first, const Lanes& second) {
+inline void split_pair(const Lanes& first, const Lanes& second, Bf16* upper, Bf16* lower) {
   const HalfPairs a = reinterpret_cast<HalfPairs>(first), b = reinterpret_cast<HalfPairs>(second);
   const HalfPairs low =
       __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32,
@@ -114,44 +128,38 @@ inline void store_pair(Bf16* upper, Bf16* lower, const Lanes& first, const Lanes
   __builtin_memcpy(upper, &high, sizeof high);
   __builtin_memcpy(lower, &low, sizeof low);
 }
-constexpr bool kHasPairs = true;
 #else
-inline void load_pair(const Bf16*, const Bf16*, Lanes&, Lanes&) {}
-inline void store_pair(Bf16*, Bf16*, const Lanes&, const Lanes&) {}
-constexpr bool kHasPairs = false;
+inline void join_pair(const Bf16* upper, const Bf16* lower, Lanes& first, Lanes& second) {
+  first = joined<Full>(upper, lower, kLanes);
+  second = joined<Full>(upper + kLanes, lower + kLanes, kLanes);
+}
+inline void split_pair(const Lanes& first, const Lanes& second, Bf16* upper, Bf16* lower) {
+  split<Full>(first, upper, lower, kLanes);
+  split<Full>(second, upper + kLanes, lower + kLanes, kLanes);
+}
 #endif
 
-/// A row of floats whose upper and lower halves lie apart.
+/// A row of floats whose upper and lower halves lie apart. Several vectors are an even number.
 struct SplitRow {
   template <class Access, int kVectors>
   void load(std::int64_t at, int width, Lanes (&values)[kVectors]) const {
-    if constexpr (kHasPairs && kVectors % 2 == 0) {
+    if constexpr (kVectors == 1) {
+      values[0] = joined<Access>(upper + at, lower + at, width);
+    } else {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; v += 2, at += 2 * kLanes) {
-        load_pair(upper + at, lower + at, values[v], values[v + 1]);
-      }
-    } else {
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v, at += kLanes) {
-        const Words high = words_of(Access::halves(upper + at, width));
-        const Words low = words_of(Access::halves(lower + at, width));
-        values[v] = reinterpret_cast<Lanes>(high << 16 | low);
+        join_pair(upper + at, lower + at, values[v], values[v + 1]);
       }
     }
   }
   template <class Access, int kVectors>
   void store(std::int64_t at, int width, const Lanes (&values)[kVectors]) const {
-    if constexpr (kHasPairs && kVectors % 2 == 0) {
+    if constexpr (kVectors == 1) {
+      split<Access>(values[0], upper + at, lower + at, width);
+    } else {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; v += 2, at += 2 * kLanes) {
-        store_pair(upper + at, lower + at, values[v], values[v + 1]);
-      }
-    } else {
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v, at += kLanes) {
-        const Words bits = reinterpret_cast<Words>(values[v]);
-        Access::store(upper + at, halves_of(bits >> 16), width);
-        Access::store(lower + at, halves_of(bits), width);
+        split_pair(values[v], values[v + 1], upper + at, lower + at);
       }
     }
   }

@@ -29,7 +29,7 @@ void move_values(const nn::Kernels& kernels, const float* from, Bf16* to, std::i
   kernels.round_to_bf16(from, to, count);
 }
 void move_values(const nn::Kernels& /*kernels*/, const Bf16* from, float* to, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) to[i] = as_float(from[i]);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = nn::as_float(from[i]);
 }
 
 template <class Byte>
@@ -121,7 +121,6 @@ EmbeddingExchange::EmbeddingExchange(const runner::Communicator& world,
       rounds_(rounds(options)),
       needs_(exchange_needs(tables, placement, slices_, world.rank(), options)),
       kernels_(nn::kernels(options.instruction_set)),
-      is_staged_(needs_.at_owner_bytes > 0),
       at_owner_(nn::aligned_bytes(needs_.at_owner_bytes)),
       at_samples_(nn::aligned_bytes(needs_.at_samples_bytes)),
       transfer_(telemetry) {
@@ -262,14 +261,14 @@ template <class T, class P>
 void EmbeddingExchange::forward_from(const T* owned) {
   if (world_.size() == 1) return;
   for (const Group& group : groups_) {
-    if (!is_staged_ || !is_own(group)) continue;
+    if (!is_staged() || !is_own(group)) continue;
     for_rows_of_others([&](std::int64_t first, std::int64_t rows) {
       move_rows(group, rows, owned + first * needs_.owned_columns, owned_side(),
                 at_owner<P>(group) + first * group.columns, packed_side(group));
     });
   }
-  start_requests_forward(is_staged_ ? bytes_in(at_owner_)
-                                    : reinterpret_cast<const std::byte*>(owned));
+  start_requests_forward(is_staged() ? bytes_in(at_owner_)
+                                     : reinterpret_cast<const std::byte*>(owned));
 }
 
 template <class T, class P>
@@ -302,8 +301,8 @@ void EmbeddingExchange::backward_from(const T* gradient, T* owned_gradient) {
               packed_side(group));
   }
   if (world_.size() > 1) {
-    start_requests_backward(is_staged_ ? bytes_in(at_owner_)
-                                       : reinterpret_cast<std::byte*>(owned_gradient));
+    start_requests_backward(is_staged() ? bytes_in(at_owner_)
+                                        : reinterpret_cast<std::byte*>(owned_gradient));
   }
   T* const own_rows = owned_gradient + slice_.first * needs_.owned_columns;
   for (const Group& group : groups_) {
@@ -321,7 +320,7 @@ template <class T, class P>
 void EmbeddingExchange::backward_to(T* owned_gradient) {
   transfer_.wait_all();
   for (const Group& group : groups_) {
-    if (!is_staged_ || !is_own(group)) continue;
+    if (!is_staged() || !is_own(group)) continue;
     for_rows_of_others([&](std::int64_t first, std::int64_t rows) {
       move_rows(group, rows, at_owner<P>(group) + first * group.columns, packed_side(group),
                 owned_gradient + first * needs_.owned_columns, owned_side());

@@ -131,6 +131,8 @@ class EmbeddingExchange {
   /// Throws Error(kInternal) unless it is `from`, and values are so large.
   void change(Phase from, Phase to, std::size_t value_bytes);
   bool is_own(const Group& group) const { return group.owner == world_.rank(); }
+  /// Whether the owner's matrix is packed before it is sent.
+  bool is_staged() const { return needs_.at_owner_bytes > 0; }
   Side owned_side() const { return {needs_.owned_columns, &Piece::in_owned}; }
   Side value_side() const { return {needs_.value_columns, &Piece::in_value}; }
   static Side packed_side(const Group& group) { return {group.columns, &Piece::in_group}; }
@@ -174,7 +176,6 @@ class EmbeddingExchange {
   ExchangeNeeds needs_;
   const nn::Kernels& kernels_;
   bool is_whole_ = true;  ///< pieces stand where the tables do
-  bool is_staged_;        ///< the owner's matrix is packed first
   std::vector<Group> groups_;
   nn::AlignedFloats at_owner_, at_samples_;
   Phase phase_ = Phase::kNone;

@@ -44,8 +44,6 @@ EmbeddingExchangeOptions exchange_options(const EmbeddingConfig& config,
   return options;
 }
 
-float as_float(float value) { return value; }
-
 std::int64_t replicated_values(const EmbeddingConfig& config, const TablePlacement& placement) {
   std::int64_t values = 0;
   for (const int table : placement.replicated) {
@@ -67,7 +65,7 @@ void add_by_row(const nn::Bags& bags, const T* gradient, std::int64_t stride, st
     const auto at = static_cast<std::size_t>(n);
     for (std::int64_t i = bags.offsets[at]; i < bags.offsets[at + 1]; ++i) {
       float* const row = sums + bags.ids[static_cast<std::size_t>(i)] * width;
-      for (std::int64_t c = 0; c < width; ++c) row[c] += as_float(gradient[n * stride + c]);
+      for (std::int64_t c = 0; c < width; ++c) row[c] += nn::as_float(gradient[n * stride + c]);
     }
   }
 }

@@ -34,7 +34,6 @@ float rounded(float value) {
   return std::bit_cast<float>(std::uint32_t{rounded_bits(value)} << 16U);
 }
 
-float as_float(float value) { return value; }
 template <class T>
 T stored(float value) {
   if constexpr (std::is_same_v<T, float>) {
@@ -92,7 +91,7 @@ class Exchange : public ExchangeTest {
   template <class T>
   static std::vector<float> floats(const std::vector<T>& values) {
     std::vector<float> floats;
-    for (const T value : values) floats.push_back(as_float(value));
+    for (const T value : values) floats.push_back(nn::as_float(value));
     return floats;
   }
 
