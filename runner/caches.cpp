@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "runner/agreed_error.h"
-#include "runner/base/unique_handle.h"
+#include "runner/base/descriptor.h"
 
 namespace runner {
 namespace {
@@ -26,18 +26,11 @@ constexpr char kProbeTemplate[] = "/var/tmp/trainmark-probe-XXXXXX";
 constexpr char kDropCaches[] = "/proc/sys/vm/drop_caches";
 constexpr char kProved[] = "a resident file was no longer resident";
 
-struct DescriptorTraits {
-  using Raw = int;
-  static Raw null() { return -1; }
-  static void close(Raw descriptor) { ::close(descriptor); }
-};
-using Descriptor = base::UniqueHandle<DescriptorTraits>;
-
 /// A file without a name, written, synced and read, so that its pages are clean and resident.
-Descriptor make_probe() {
+base::Descriptor make_probe() {
   std::array<char, sizeof(kProbeTemplate)> path{};
   std::memcpy(path.data(), kProbeTemplate, sizeof(kProbeTemplate));
-  Descriptor file(::mkstemp(path.data()));
+  base::Descriptor file(::mkstemp(path.data()));
   if (!file) return file;
   ::unlink(path.data());
   std::vector<char> bytes(kProbeBytes, 'p');
@@ -45,11 +38,11 @@ Descriptor make_probe() {
       ::pwrite(file.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()) &&
       ::fsync(file.get()) == 0 &&
       ::pread(file.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
-  return ready ? std::move(file) : Descriptor();
+  return ready ? std::move(file) : base::Descriptor();
 }
 
 /// How many of the probe's pages are in memory; nothing if the kernel does not tell.
-std::optional<std::size_t> resident_pages(const Descriptor& probe) {
+std::optional<std::size_t> resident_pages(const base::Descriptor& probe) {
   void* map = ::mmap(nullptr, kProbeBytes, PROT_READ, MAP_SHARED, probe.get(), 0);
   if (map == MAP_FAILED) return std::nullopt;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -65,12 +58,12 @@ std::optional<std::size_t> resident_pages(const Descriptor& probe) {
 }  // namespace
 
 CacheClearing clear_page_cache() {
-  const Descriptor probe = make_probe();
+  const base::Descriptor probe = make_probe();
   if (!probe) return {false, "no probe file could be made in /var/tmp, so nothing would be proved"};
   if (resident_pages(probe).value_or(0) == 0) {
     return {false, "the kernel does not show that a file just read is resident"};
   }
-  const Descriptor drop(::open(kDropCaches, O_WRONLY | O_CLOEXEC));
+  const base::Descriptor drop(::open(kDropCaches, O_WRONLY | O_CLOEXEC));
   if (!drop) return {false, fmt::format("cannot open {}: {}", kDropCaches, std::strerror(errno))};
   // Dirty pages are not dropped.
   ::sync();

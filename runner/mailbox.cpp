@@ -21,8 +21,8 @@
 #include <sstream>
 #include <vector>
 
+#include "runner/base/descriptor.h"
 #include "runner/base/system_facts.h"
-#include "runner/base/unique_handle.h"
 
 namespace runner {
 namespace {
@@ -31,13 +31,6 @@ namespace {
 constexpr std::size_t kMostWays = 16;
 /// Letters without an answer after which all ways are tried again.
 constexpr int kUnansweredLetters = 3;
-
-struct DescriptorTraits {
-  using Raw = int;
-  static Raw null() { return -1; }
-  static void close(Raw raw) { ::close(raw); }
-};
-using Descriptor = base::UniqueHandle<DescriptorTraits>;
 
 /// A letter in one datagram, smaller than any network's limit. Members are ordered so that nothing
 /// lies between them; texts that are too long are cut.
@@ -95,8 +88,8 @@ sockaddr_in any_address() {
 }
 
 /// Without a handle where the machine refuses: then no letter comes or goes.
-Descriptor open_socket() {
-  Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+base::Descriptor open_socket() {
+  base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_in address = any_address();
   if (socket &&
       ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
@@ -105,7 +98,7 @@ Descriptor open_socket() {
   return socket;
 }
 
-int port_of(const Descriptor& socket) {
+int port_of(const base::Descriptor& socket) {
   sockaddr_in address{};
   socklen_t size = sizeof(address);
   if (!socket || ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
@@ -179,7 +172,7 @@ struct Mailbox::State {
   std::optional<Letter> take(bool& drained);
 
   const int size;
-  Descriptor socket, bell;
+  base::Descriptor socket, bell;
   std::uint64_t secret = 0;
   std::string root;
   std::vector<sockaddr_in> ways;  ///< to rank 0

@@ -1,19 +1,14 @@
-// Claiming of result numbers, atomic files.
-// Hides directory scans, O_EXCL, fsync and rename.
+// Claiming of result numbers.
+// Hides directory scans, and who was faster.
 #include "runner/result_files.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 
 #include "runner/base/error.h"
-#include "runner/base/unique_handle.h"
 
 namespace runner {
 namespace {
@@ -21,12 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "result_";
-
-struct DescriptorTraits {
-  using Raw = int;
-  static Raw null() { return -1; }
-  static void close(Raw descriptor) { ::close(descriptor); }
-};
 
 /// The n of "result_<n>.anything", 0 for other names.
 std::int64_t number_in(const std::string& name) {

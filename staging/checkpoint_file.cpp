@@ -18,6 +18,7 @@
 #include <xxhash.h>
 
 #include "runner/agreed_error.h"
+#include "runner/base/descriptor.h"
 #include "runner/base/error.h"
 #include "runner/together.h"
 #include "staging/checkpoint_header.h"
@@ -65,7 +66,7 @@ class OpenPart {
   }
 
  private:
-  dataset::Descriptor file_;
+  base::Descriptor file_;
   std::string shown_;
 };
 

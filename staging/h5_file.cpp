@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "runner/base/descriptor.h"
 #include "runner/base/error.h"
 #include "staging/dataset/file.h"
 #include "staging/output_file.h"
@@ -30,7 +31,7 @@ H5FileHandle open_for_reading(const std::string& path, std::string& reason) {
 }
 
 void sync_file(const std::string& path) {
-  const dataset::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file || ::fsync(file.get()) != 0) throw base::system_error(path + ": fsync failed", errno);
 }
 
@@ -40,7 +41,7 @@ void sync_file(const std::string& path) {
 void give_up(hid_t file) {
   void* descriptor = nullptr;
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) < 0 || descriptor == nullptr) return;
-  const dataset::Descriptor memory(::memfd_create("given-up", MFD_CLOEXEC));
+  const base::Descriptor memory(::memfd_create("given-up", MFD_CLOEXEC));
   if (memory) ::dup3(memory.get(), *static_cast<int*>(descriptor), O_CLOEXEC);
 }
 

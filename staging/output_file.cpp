@@ -63,7 +63,7 @@ void OutputFile::finish() {
 }
 
 void sync_folder(const std::string& directory) {
-  const dataset::Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const base::Descriptor folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems refuse fsync on folders with EINVAL; their renames are ordered anyway.
   if (!folder || (::fsync(folder.get()) != 0 && errno != EINVAL)) {
     throw base::system_error(directory + ": fsync failed", errno);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/dataset/file.h"
+#include "runner/base/descriptor.h"
 
 namespace staging {
 
@@ -28,7 +28,7 @@ class OutputFile {
  private:
   void flush();
   std::string path_;
-  dataset::Descriptor descriptor_;
+  base::Descriptor descriptor_;
   std::vector<std::byte> buffer_;
   std::int64_t written_ = 0;
 };

@@ -18,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Messages name `shown`, the path that the caller knows.
-int open_to_write(const std::string& path, int flags, const std::string& shown) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666);
-  if (file < 0) throw system_error(shown + ": cannot be opened for writing", errno);
+Descriptor open_to_write(const std::string& path, int flags, const std::string& shown) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666));
+  if (!file) throw system_error(shown + ": cannot be opened for writing", errno);
   return file;
 }
 
@@ -34,8 +34,6 @@ void write_all(int file, const std::string& shown, std::string_view text) {
 }
 
 }  // namespace
-
-void DescriptorTraits::close(Raw raw) { ::close(raw); }
 
 OutputFile::OutputFile(const std::string& path)
     : path_(path),
@@ -60,7 +58,7 @@ void write_file(const std::string& path, std::string_view text) {
   std::error_code error;
   const fs::file_status found = fs::status(path, error);
   if (fs::exists(found) && !fs::is_regular_file(found)) {
-    const UniqueHandle<DescriptorTraits> file(open_to_write(path, 0, path));
+    const Descriptor file(open_to_write(path, 0, path));
     return write_all(file.get(), path, text);
   }
   OutputFile file(fs::exists(found) ? fs::canonical(path).string() : path);

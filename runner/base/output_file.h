@@ -5,15 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "runner/base/unique_handle.h"
+#include "runner/base/descriptor.h"
 
 namespace base {
-
-struct DescriptorTraits {
-  using Raw = int;
-  static Raw null() { return -1; }
-  static void close(Raw raw);
-};
 
 /// A regular file that is written piece by piece: it replaces what is at `path` with finish(), or
 /// leaves it as it was. Each call throws SystemError with path and reason.
@@ -28,7 +22,7 @@ class OutputFile {
 
  private:
   std::string path_, partial_;
-  UniqueHandle<DescriptorTraits> file_;
+  Descriptor file_;
 };
 
 /// Replaces the file at `path`: writes beside it, syncs, renames. A symbolic link is followed. What

@@ -34,17 +34,15 @@ std::string below_source_root(std::string_view path) {
 
 FileSink::FileSink(const std::string& path)
     : path_(path),
-      descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) throw base::system_error(path + ": cannot create the log", errno);
+      file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666)) {
+  if (!file_) throw base::system_error(path + ": cannot create the log", errno);
 }
-
-FileSink::~FileSink() { close(descriptor_); }
 
 void FileSink::write_line(const std::string& line) {
   const std::string text = line + "\n";
   std::string_view rest = text;
   while (!rest.empty()) {  // a signal or a full disk may cut a write short
-    const ssize_t written = write(descriptor_, rest.data(), rest.size());
+    const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw base::system_error(path_ + ": cannot write the log", errno);
     rest.remove_prefix(static_cast<std::size_t>(written));
@@ -52,7 +50,7 @@ void FileSink::write_line(const std::string& line) {
 }
 
 void FileSink::sync() {
-  if (fsync(descriptor_) != 0) throw base::system_error(path_ + ": cannot sync the log", errno);
+  if (::fsync(file_.get()) != 0) throw base::system_error(path_ + ": cannot sync the log", errno);
 }
 
 LogWriter::LogWriter(RecordSink* sink, const base::Clock& clock) : sink_(sink), clock_(clock) {}

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runner/base/clock.h"
+#include "runner/base/descriptor.h"
 
 namespace mllog {
 
@@ -24,15 +25,12 @@ class RecordSink {
 class FileSink final : public RecordSink {
  public:
   explicit FileSink(const std::string& path);
-  ~FileSink() override;
-  FileSink(const FileSink&) = delete;
-  FileSink& operator=(const FileSink&) = delete;
   void write_line(const std::string& line) override;
   void sync();
 
  private:
   std::string path_;
-  int descriptor_;
+  base::Descriptor file_;
 };
 
 /// One MLPerf log. Format: specs of mlcommons/logging: members namespace, time_ms, event_type, key,

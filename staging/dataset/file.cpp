@@ -24,8 +24,6 @@ std::int64_t mtime_ns_of(const struct stat& status) {
 
 }  // namespace
 
-void DescriptorTraits::close(Raw raw) { ::close(raw); }
-
 File::File(std::string path)
     : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (!descriptor_) {

@@ -9,16 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "runner/base/unique_handle.h"
+#include "runner/base/descriptor.h"
 
 namespace dataset {
-
-struct DescriptorTraits {
-  using Raw = int;
-  static Raw null() { return -1; }
-  static void close(Raw raw);
-};
-using Descriptor = base::UniqueHandle<DescriptorTraits>;
 
 /// A file open for reading. Reads carry their own offset, so threads may share it.
 class File {
@@ -37,7 +30,7 @@ class File {
 
  private:
   std::string path_;
-  Descriptor descriptor_;
+  base::Descriptor descriptor_;
   std::int64_t size_ = 0, mtime_ns_ = 0;
 };
 

@@ -1,0 +1,11 @@
+// The end of a file descriptor.
+// Hides close().
+#include "runner/base/descriptor.h"
+
+#include <unistd.h>
+
+namespace base {
+
+void DescriptorTraits::close(Raw raw) { ::close(raw); }
+
+}  // namespace base
