@@ -8,7 +8,7 @@ run_start, PyTorch's with its first step, and PyTorch has all batches ready in m
 tries its ways to train for a moment, and the fastest is used: sparse or dense gradients of tables, the interaction
 through autograd or with a gradient made by hand, one thread or two.
 
-Programs take turns, seed by seed. Nothing is asserted. It takes five to ten minutes on two cores:
+Programs take turns, seed by seed. Nothing is asserted. It takes five minutes on two cores:
 
     python3 tests/parity/dlrm_time_to_auc.py build/release/trainmark --output /tmp/time_to_auc.json
 
