@@ -68,8 +68,8 @@ struct RankParts {
 /// Parts of these sizes that follow each other.
 RankParts consecutive_parts(std::vector<std::int64_t> counts);
 
-/// A group of ranks. Every call but rank(), size(), activity(), account_to(), send(), receive() and
-/// abort() is collective.
+/// A group of ranks. Every call but rank(), size(), activity(), account_to(), send(), receive(),
+/// send_text(), receive_text() and abort() is collective.
 class Communicator {
  public:
   /// All ranks of the job; needs a living MpiEnvironment.
