@@ -37,7 +37,10 @@ Json definitions() {
           {"peak_rss_bytes",
            "largest resident set of the process (VmHWM); under mpirun it counts "
            "shared-memory segments"},
-          {"scope_cost_s", "scopes entered times the measured cost of one"}};
+          {"scopes", "scopes entered, and layers and transfers that were traced"},
+          {"scope_cost_s",
+           "scopes times the measured cost of one, and what one costs more in a trace times the "
+           "steps, scopes, layers and transfers that were traced"}};
 }
 
 Json parse_entry(const std::string& text) {

@@ -92,21 +92,31 @@ void Telemetry::show() const {
 }
 
 TracedTransfer Telemetry::begin_exchange(const char* name, std::int64_t bytes) {
-  if (exchanges_++ == 0) exchange_began_ns_ = now_ns();
-  return trace_ == nullptr ? TracedTransfer() : trace_->begin_transfer(name, bytes, now_ns());
+  const bool is_first = exchanges_++ == 0, is_traced = is_in_traced_step();
+  if (!is_first && !is_traced) return {};
+  const std::int64_t now = now_ns();
+  if (is_first) exchange_began_ns_ = now;
+  if (!is_traced) return {};
+  ++scopes_;
+  return trace_->begin_transfer(name, bytes, now);
 }
 
 void Telemetry::end_exchange(const TracedTransfer& transfer) {
-  if (--exchanges_ == 0) add(Counter::kExchangeTotalNs, now_ns() - exchange_began_ns_);
-  if (trace_ != nullptr) trace_->end_transfer(transfer, now_ns());
+  const bool is_last = --exchanges_ == 0;
+  if (!is_last && !transfer.is_traced()) return;
+  const std::int64_t now = now_ns();
+  if (is_last) add(Counter::kExchangeTotalNs, now - exchange_began_ns_);
+  if (transfer.is_traced()) trace_->end_transfer(transfer, now);  // maybe behind its step
 }
 
 void Telemetry::enter_layer(const char* name) {
-  if (trace_ != nullptr) trace_->enter_layer(name, now_ns());
+  if (!is_in_traced_step()) return;
+  ++scopes_;
+  trace_->enter_layer(name, now_ns());
 }
 
 void Telemetry::leave_layer() {
-  if (trace_ != nullptr) trace_->leave(now_ns());
+  if (is_in_traced_step()) trace_->leave(now_ns());
 }
 
 void Telemetry::add(Counter counter, std::int64_t amount) { counters_[index(counter)] += amount; }
@@ -182,14 +192,26 @@ nlohmann::json Telemetry::to_json() const {
           {"counters", std::move(counters)},
           {"step_s", steps_.to_json()},
           {"scopes", scopes_},
-          {"scope_cost_s", static_cast<double>(scopes_) * measured_scope_cost_s(clock_)}};
+          {"scope_cost_s", scope_cost_s()}};
 }
 
-double measured_scope_cost_s(const base::Clock& clock) {
+double Telemetry::scope_cost_s() const {
+  const double one_s = measured_scope_cost_s(clock_);
+  const double all_s = static_cast<double>(scopes_) * one_s;
+  const std::int64_t traced = trace_ == nullptr ? 0 : trace_->event_count();
+  if (traced == 0) return all_s;
+  const double more_s = std::max(0.0, measured_scope_cost_s(clock_, Traced::kYes) - one_s);
+  return all_s + static_cast<double>(traced) * more_s;
+}
+
+double measured_scope_cost_s(const base::Clock& clock, Traced traced) {
   // One scope is shorter than the clock can tell: batches are timed, and their median is taken.
   constexpr int kBatches = 41, kScopesPerBatch = 100;
   base::Activity activity;
   Telemetry telemetry(clock, &activity);
+  Trace trace({1, 1}, traced == Traced::kYes ? 1 + kBatches * kScopesPerBatch : 0);
+  if (traced == Traced::kYes) telemetry.trace_to(trace);
+  telemetry.begin_step();
   std::vector<std::int64_t> batches_ns;
   for (int batch = 0; batch < kBatches; ++batch) {
     const std::int64_t start = clock.steady_ns();

@@ -104,7 +104,8 @@ class Telemetry {
   /// them.
   void trace_to(Trace& trace) { trace_ = &trace; }
   bool is_traced() const { return trace_ != nullptr; }
-  /// A part of the scope that lives, for the trace alone; `name` outlives that.
+  /// A part of the scope that lives, for the trace alone; `name` outlives that. Outside of traced
+  /// steps these look at no clock.
   void enter_layer(const char* name);
   void leave_layer();
   std::int64_t now_ns() const { return clock_.steady_ns(); }
@@ -127,6 +128,7 @@ class Telemetry {
   void leave();
   void account();
   void show() const;
+  bool is_in_traced_step() const { return trace_ != nullptr && trace_->is_in_step(); }
   /// Who pays for the time of a scope, and what was done in it.
   struct Charge {
     Subsystem payer, activity;
@@ -134,13 +136,15 @@ class Telemetry {
   using Spent = std::array<std::array<std::int64_t, kSubsystemCount>, kSubsystemCount>;
   /// What was spent up to `now`, by payer and activity.
   Spent spent_until(std::int64_t now) const;
+  double scope_cost_s() const;
   std::int64_t count_until(Counter counter, std::int64_t now) const;
   nlohmann::json within_json(const Spent& spent) const;
   const base::Clock& clock_;
   base::Activity* watched_;
   Trace* trace_ = nullptr;
   std::int64_t step_began_ns_ = 0;
-  std::int64_t started_ns_ = 0, last_ns_ = 0, scopes_ = 0;
+  std::int64_t started_ns_ = 0, last_ns_ = 0;
+  std::int64_t scopes_ = 0;  ///< with the layers and transfers that were traced
   std::vector<Charge> stack_;
   Spent spent_ns_{};
   std::int64_t exchanges_ = 0, exchange_began_ns_ = 0;  ///< under way now, and since when
@@ -148,7 +152,9 @@ class Telemetry {
   Histogram steps_;
 };
 
-/// Seconds that entering and leaving one scope costs here and now (median of several thousand).
-double measured_scope_cost_s(const base::Clock& clock);
+enum class Traced { kNo, kYes };
+/// Seconds that entering and leaving one scope costs here and now (median of several thousand); a
+/// traced one is recorded, too.
+double measured_scope_cost_s(const base::Clock& clock, Traced traced = Traced::kNo);
 
 }  // namespace telemetry

@@ -152,7 +152,7 @@ TracedTransfer Trace::begin_transfer(const char* name, std::int64_t bytes, std::
 
 void Trace::end_transfer(const TracedTransfer& transfer, std::int64_t now_ns) {
   // One that began before a restart is no longer known.
-  if (transfer.times < 0 || std::cmp_greater_equal(transfer.times, under_way_.size())) return;
+  if (!transfer.is_traced() || std::cmp_greater_equal(transfer.times, under_way_.size())) return;
   if (is_in_step_) advance(now_ns);
   --under_way_[static_cast<std::size_t>(transfer.times)];
   --all_under_way_;

@@ -38,6 +38,7 @@ struct TransferTimes {
 struct TracedTransfer {
   int times = -1;  ///< index; -1: began outside of the steps
   std::int64_t event = -1;
+  bool is_traced() const { return times >= 0; }
 };
 
 /// Records nothing outside of its steps. Calls come in the order of time from one thread.
@@ -52,6 +53,7 @@ class Trace {
   /// Forgets everything.
   void restart();
 
+  bool is_in_step() const { return is_in_step_; }  ///< one of its own
   void begin_step(std::int64_t number, std::int64_t now_ns);
   void end_step(std::int64_t now_ns);
   /// A scope, within that which was entered before.
@@ -63,6 +65,10 @@ class Trace {
 
   /// Those that are over, in the order of their begin, an outer one before its inner ones.
   std::vector<TraceEvent> events() const;
+  /// All so far, kept or dropped, over or not.
+  std::int64_t event_count() const {
+    return std::ssize(events_) + std::ssize(layers_) + dropped_ + dropped_layers_;
+  }
   std::int64_t dropped() const { return dropped_; }
   std::int64_t dropped_layers() const { return dropped_layers_; }
   std::int64_t traced_steps() const { return traced_steps_; }

@@ -102,7 +102,8 @@ TEST(ReportFile, CarriesADefinitionForEveryFigure) {
       EXPECT_TRUE(report["definitions"][group].contains(name)) << name;
     }
   }
-  for (const char* name : {"wall_s", "within_s", "step_s", "peak_rss_bytes", "scope_cost_s"}) {
+  for (const char* name :
+       {"wall_s", "within_s", "step_s", "peak_rss_bytes", "scopes", "scope_cost_s"}) {
     EXPECT_TRUE(report["definitions"].contains(name)) << name;
   }
 }

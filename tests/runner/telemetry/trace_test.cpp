@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "runner/base/activity.h"
 #include "runner/base/error.h"
@@ -195,6 +196,22 @@ TEST_F(Traced, CountsOfATransferThatOutlastsTheStepOnlyWhatLiesInSteps) {
   EXPECT_EQ(of_kind(Kind::kTransfer).size(), 1U);
 }
 
+TEST_F(Traced, KnowsTheEndOfATransferThatOutlastsAllItsSteps) {
+  step();
+  step();
+  telemetry_.begin_step();
+  const std::int64_t t = clock_.nanoseconds;
+  const TracedTransfer ids = telemetry_.begin_exchange("ids", 1);
+  const TracedTransfer more = telemetry_.begin_exchange("ids", 1);
+  pass(3);
+  telemetry_.end_step();
+  pass(4);
+  telemetry_.end_exchange(ids);
+  telemetry_.end_exchange(more);
+  EXPECT_EQ(trace_.transfers()[0].in_flight_ns, 3);
+  EXPECT_THAT(of_kind(Kind::kTransfer), ElementsAre(lasts(t, t + 7), lasts(t, t + 7)));
+}
+
 TEST_F(Traced, KnowsNothingOfTransfersThatBeganBefore) {
   const TracedTransfer early = telemetry_.begin_exchange("ids", 1);
   step();
@@ -204,6 +221,56 @@ TEST_F(Traced, KnowsNothingOfTransfersThatBeganBefore) {
   telemetry_.end_step();
   EXPECT_THAT(trace_.transfers(), IsEmpty());
   EXPECT_EQ(trace_.all_transfers().in_flight_ns, 0);
+}
+
+/// Each reading takes a nanosecond.
+class TickingClock final : public base::Clock {
+ public:
+  std::int64_t steady_ns() const override { return ++readings; }
+  std::int64_t unix_ms() const override { return 0; }
+  mutable std::int64_t readings = 0;
+};
+
+TEST(TraceCost, IsThatOfAScopeForALayerOrTransferAndNothingOutsideOfTheSteps) {
+  constexpr int kTraced = 2;
+  const TickingClock clock;
+  Telemetry telemetry(clock);
+  Trace trace({kTraced, kTraced});
+  telemetry.trace_to(trace);
+  const Scope exchange(telemetry, Subsystem::kExchange);  // its begin and end are looked at anyway
+  const double one_s = measured_scope_cost_s(clock);
+  ASSERT_GT(one_s, 0.0);
+  for (int step = 1; step <= kTraced + 1; ++step) {
+    const auto cost_s = [&] { return telemetry.to_json()["scope_cost_s"].get<double>(); };
+    telemetry.begin_step();
+    const double before_s = cost_s();
+    const std::int64_t before = clock.readings;
+    telemetry.enter_layer("conv");
+    telemetry.leave_layer();
+    telemetry.end_exchange(telemetry.begin_exchange("ids", 1));
+    EXPECT_EQ(clock.readings - before, step == kTraced ? 4 : 0) << step;
+    EXPECT_NEAR(cost_s() - before_s, step == kTraced ? 2 * one_s : 0.0, 1e-15) << step;
+    telemetry.end_step();
+  }
+}
+
+TEST(TraceCost, IsMoreThanThatOfScopesThatAreNotRecorded) {
+  constexpr int kLayers = 1000, kTries = 5;
+  const base::SystemClock clock;
+  Telemetry telemetry(clock);
+  Trace trace({1, 1});
+  telemetry.trace_to(trace);
+  telemetry.begin_step();
+  for (int i = 0; i < kLayers; ++i) {
+    telemetry.enter_layer("conv");
+    telemetry.leave_layer();
+  }
+  telemetry.end_step();
+  double scope_s = measured_scope_cost_s(clock);
+  for (int i = 1; i < kTries; ++i) scope_s = std::min(scope_s, measured_scope_cost_s(clock));
+  const nlohmann::json account = telemetry.to_json();
+  EXPECT_EQ(account["scopes"], kLayers);
+  EXPECT_GT(account["scope_cost_s"].get<double>(), 1.2 * kLayers * scope_s);
 }
 
 TEST(BoundedTrace, DropsAndCountsWhatIsTooMuchAndStillSumsUp) {
