@@ -2,7 +2,6 @@
 // Hides the messages to and fro.
 #include "runner/clock_offsets.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace runner {
@@ -44,10 +43,10 @@ telemetry::ClockOffset measure_clock_offset(const Communicator& world, const Top
                                             const base::Clock& clock) {
   telemetry::ClockOffset mine;
   mine.there_ns = clock.steady_ns();
-  for (int node = 0; node < topology.node_count; ++node) {
-    if (node == topology.node_of_rank.front()) continue;
-    const auto first = std::ranges::find(topology.node_of_rank, node);
-    const auto leader = static_cast<int>(first - topology.node_of_rank.begin());
+  int nodes = 1;  // met so far; they are numbered as their first ranks come
+  for (int leader = 1; nodes < topology.node_count; ++leader) {
+    if (topology.node_of_rank[static_cast<std::size_t>(leader)] != nodes) continue;
+    ++nodes;
     if (world.rank() == 0) {
       telemetry::ClockOffset offset = ask(world, clock, leader);
       world.send(bytes_of(offset), leader);
