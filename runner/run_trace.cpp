@@ -2,7 +2,6 @@
 // Hides how they hand over their parts.
 #include "runner/run_trace.h"
 
-#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -15,11 +14,8 @@ using Json = nlohmann::json;
 
 /// When the first event began, on rank 0's clock; the largest number without any.
 std::int64_t first_begin(const telemetry::RankTrace& rank) {
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-  for (const telemetry::TraceEvent& event : rank.trace.events()) {
-    first = std::min(first, rank.clock.to_own(event.begin_ns));
-  }
-  return first;
+  if (rank.events.empty()) return std::numeric_limits<std::int64_t>::max();
+  return rank.clock.to_own(rank.events.front().begin_ns);
 }
 
 }  // namespace

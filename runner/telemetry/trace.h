@@ -45,7 +45,7 @@ struct TracedTransfer {
 class Trace {
  public:
   /// Events that are kept of layers, and of all the rest; more are counted and dropped. Both
-  /// together take 20 MiB, and events() as much again.
+  /// together take 20 MiB, events() as much again, and half of that more while it sorts them.
   static constexpr std::int64_t kMostEvents = std::int64_t{1} << 18;
   explicit Trace(const StepRange& steps, std::int64_t most_events = kMostEvents);
 

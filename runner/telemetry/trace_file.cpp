@@ -152,7 +152,7 @@ Json trace_entry(const RankTrace& rank) {
           {"steps", trace.traced_steps()},
           {"steps_s", seconds_of(trace.steps_ns())},
           {"exchange_s", seconds_of(trace.exchange_ns())},
-          {"events", trace.events().size()},
+          {"events", rank.events.size()},
           {"dropped", trace.dropped()},
           {"dropped_layers", trace.dropped_layers()},
           {"transfers", std::move(transfers)},
@@ -178,7 +178,7 @@ void trace_texts(const RankTrace& rank, std::int64_t origin_ns,
               {"args", {{"sort_index", number}}}}));
   add(dumped(name_of("thread_name", number, 0, "training")));
   Lines lines;
-  for (const TraceEvent& event : rank.trace.events()) {
+  for (const TraceEvent& event : rank.events) {
     int line = 0;
     if (event.kind == TraceEvent::Kind::kTransfer) {
       const Lines::Place place = lines.place(event);

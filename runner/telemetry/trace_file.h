@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runner/base/output_file.h"
@@ -19,9 +20,16 @@ namespace telemetry {
 /// A rank's part of the file: a process, whose line 0 is the training thread; transfers are below,
 /// those of one name on as many lines as they overlap.
 struct RankTrace {
+  /// `trace_in`, which is over, outlives this.
+  RankTrace(RankIdentity identity_in, const Trace& trace_in, const ClockMap& clock_in)
+      : identity(std::move(identity_in)),
+        trace(trace_in),
+        clock(clock_in),
+        events(trace_in.events()) {}
   RankIdentity identity;
   const Trace& trace;
-  ClockMap clock;  ///< from the rank's clock to rank 0's
+  ClockMap clock;                  ///< from the rank's clock to rank 0's
+  std::vector<TraceEvent> events;  ///< of `trace`, collected once
 };
 
 /// What the file says of the rank beside its events.
