@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runner/base/output_file.h"
+#include "runner/base/replaced_file.h"
 #include "runner/result_files.h"
 
 namespace runner {

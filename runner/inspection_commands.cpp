@@ -5,7 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "runner/base/output_file.h"
+#include "runner/base/replaced_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"

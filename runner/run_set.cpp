@@ -8,7 +8,7 @@
 #include <optional>
 #include <random>
 
-#include "runner/base/output_file.h"
+#include "runner/base/replaced_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
 #include "runner/checkpoint_folder.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
-#include "runner/base/output_file.h"
+#include "runner/base/replaced_file.h"
 #include "staging/output_file.h"
 
 namespace staging {

@@ -3,7 +3,7 @@
 #include "analysis/report/output_file.h"
 
 #include "runner/base/error.h"
-#include "runner/base/output_file.h"
+#include "runner/base/replaced_file.h"
 
 namespace analysis::report {
 

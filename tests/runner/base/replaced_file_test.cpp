@@ -1,5 +1,5 @@
 // Files are replaced as a whole; devices and links are not.
-#include "runner/base/output_file.h"
+#include "runner/base/replaced_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -22,12 +22,36 @@ std::string content(const fs::path& path) {
   return text.str();
 }
 
+std::ptrdiff_t files_in(const base::TemporaryDirectory& folder) {
+  return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator());
+}
+
+TEST(ReplacedFile, IsInPlaceOnlyWhenFinished) {
+  const base::TemporaryDirectory folder;
+  const std::string path = folder.write("a.json", "old");
+  base::ReplacedFile file(path);
+  file.write("new ");
+  file.write("text");
+  EXPECT_EQ(content(path), "old");
+  file.finish();
+  EXPECT_EQ(content(path), "new text");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(ReplacedFile, LeavesWhatWasThereWhenItIsGivenUp) {
+  const base::TemporaryDirectory folder;
+  const std::string path = folder.write("a.json", "old");
+  base::ReplacedFile(path).write("new");
+  EXPECT_EQ(content(path), "old");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
 TEST(WriteFile, ReplacesTheWholeFileAndLeavesNothingElse) {
   const base::TemporaryDirectory folder;
   const std::string path = folder.write("a.json", "a long old text");
   base::write_file(path, "new");
   EXPECT_EQ(content(path), "new");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+  EXPECT_EQ(files_in(folder), 1);
 }
 
 TEST(WriteFile, FollowsALink) {

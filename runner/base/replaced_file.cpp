@@ -1,6 +1,6 @@
 // Atomic replacement of files.
 // Hides the system calls.
-#include "runner/base/output_file.h"
+#include "runner/base/replaced_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -35,18 +35,18 @@ void write_all(int file, const std::string& shown, std::string_view text) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path)
+ReplacedFile::ReplacedFile(const std::string& path)
     : path_(path),
       partial_(fmt::format("{}.partial.{}", path, ::getpid())),
       file_(open_to_write(partial_, O_CREAT | O_TRUNC, path)) {}
 
-OutputFile::~OutputFile() {
+ReplacedFile::~ReplacedFile() {
   if (!partial_.empty()) ::unlink(partial_.c_str());
 }
 
-void OutputFile::write(std::string_view text) { write_all(file_.get(), path_, text); }
+void ReplacedFile::write(std::string_view text) { write_all(file_.get(), path_, text); }
 
-void OutputFile::finish() {
+void ReplacedFile::finish() {
   if (::fsync(file_.get()) != 0) throw system_error(path_ + ": cannot be written", errno);
   if (std::rename(partial_.c_str(), path_.c_str()) != 0) {
     throw system_error(path_ + ": cannot be put in place", errno);
@@ -61,7 +61,7 @@ void write_file(const std::string& path, std::string_view text) {
     const Descriptor file(open_to_write(path, 0, path));
     return write_all(file.get(), path, text);
   }
-  OutputFile file(fs::exists(found) ? fs::canonical(path).string() : path);
+  ReplacedFile file(fs::exists(found) ? fs::canonical(path).string() : path);
   file.write(text);
   file.finish();
 }
