@@ -25,18 +25,15 @@ base::Check<double> limit_range() {
           }};
 }
 
-/// Of a file; what is planned for them is counted in bytes.
-constexpr std::int64_t kMostSamples = 100'000'000'000;
-
 ClickDataOptions parse_data(const base::ObjectReader& in, const ModelConfig& model) {
   ClickDataOptions data;
   data.train = in.required<std::string>("train", "file of training records", base::not_empty());
   data.test = in.required<std::string>("test", "file of evaluation records", base::not_empty());
   data.train_samples = in.optional<std::int64_t>(
       "train_samples", 0, "records; when both counts are given no file is touched before run_start",
-      base::within(0, kMostSamples));
-  data.test_samples =
-      in.optional<std::int64_t>("test_samples", 0, "records", base::within(0, kMostSamples));
+      base::within(0, dataset::kMostClicks));
+  data.test_samples = in.optional<std::int64_t>("test_samples", 0, "records",
+                                                base::within(0, dataset::kMostClicks));
   data.shuffle = in.choice<Shuffle>(
       "shuffle", data.shuffle, {{"batches", Shuffle::kBatches}, {"none", Shuffle::kNone}},
       "batches: an epoch visits the batches of the file in an order of its own; none: in the "

@@ -61,19 +61,19 @@ json identity_of(const GenerateOptions& options) {
 
 /// With what stands for options not given. Throws ConfigError for what cannot be generated.
 GenerateOptions completed(GenerateOptions options) {
-  constexpr std::int64_t kMostSamples = 100'000'000'000, kValidationSamples = 50'000;
+  constexpr std::int64_t kValidationSamples = 50'000;
   const auto within = [](const char* name, std::int64_t value, std::int64_t low,
                          std::int64_t high) {
     if (value >= low && value <= high) return;
     throw base::ConfigError(
         fmt::format("generate: --{}: must be {} to {}, got {}", name, low, high, value));
   };
-  within("samples", options.samples, 1, kMostSamples);
-  within("test-samples", options.test_samples, 2, kMostSamples);  // an AUC needs a pair
+  within("samples", options.samples, 1, dataset::kMostClicks);
+  within("test-samples", options.test_samples, 2, dataset::kMostClicks);  // an AUC needs a pair
   if (!options.validation_samples) {
     options.validation_samples = options.tsv ? options.test_samples : kValidationSamples;
   }
-  within("validation-samples", *options.validation_samples, 0, kMostSamples);
+  within("validation-samples", *options.validation_samples, 0, dataset::kMostClicks);
   if (options.tsv && !are_halves(sizes_of(options))) {
     throw base::ConfigError(fmt::format(
         "generate: --validation-samples: with --tsv, whose last day is cut in halves, must be {} "
