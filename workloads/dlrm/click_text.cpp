@@ -66,8 +66,7 @@ void check_text_shape(const PlantedShape& shape) {
     if (std::cmp_less_equal(rows, kMaxIndRange)) continue;
     throw base::ConfigError(
         fmt::format("generate: --tables: with --tsv, whose ids are taken modulo {}, tables must "
-                    "have at most so "
-                    "many rows, got {}",
+                    "have at most so many rows, got {}",
                     kMaxIndRange, rows));
   }
 }

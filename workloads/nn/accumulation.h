@@ -9,6 +9,8 @@
 
 namespace nn {
 
+/// Calls work(first, size) for the pieces of [0, count), on all threads at once. Where they are cut
+/// depends on `count` alone, so a thread more or less moves no bits. `work` must not throw.
 template <class Work>
 void for_each_piece_of(std::int64_t count, const Work& work) {
   constexpr std::int64_t kPiece = 1 << 14;
