@@ -16,6 +16,8 @@ namespace dataset {
 
 /// Records of a file at most; what is planned for them is counted in bytes.
 inline constexpr std::int64_t kMostClicks = 100'000'000'000;
+/// The benchmark takes ids modulo this.
+inline constexpr std::int64_t kCriteoIndRange = 40'000'000;
 
 /// A record is a run of little-endian int32 without any header: the label (0 or 1), `dense` counts
 /// (negative ones already replaced by 0, no logarithm taken yet), one id per table.

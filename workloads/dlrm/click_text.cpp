@@ -23,8 +23,7 @@ namespace {
 
 constexpr int kTrainingDays = ClickText::kDays - 1;
 constexpr std::int64_t kPieceSamples = 4096;
-/// The benchmark takes ids modulo this.
-constexpr std::uint64_t kMaxIndRange = 40'000'000;
+constexpr std::uint64_t kMaxIndRange = dataset::kCriteoIndRange;
 
 std::string day_path(const std::string& folder, int day) {
   return fmt::format("{}/day_{}", folder, day);

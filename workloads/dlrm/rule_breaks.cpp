@@ -3,14 +3,16 @@
 #include "workloads/dlrm/rule_breaks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "staging/dataset/criteo.h"
 #include "workloads/dlrm/tables.h"
 
 namespace dlrm {
+namespace {
 
-std::vector<std::string> closed_rule_breaks(const Config& config,
-                                            const nn::Hyperparameters& layers) {
-  std::vector<std::string> breaks;
+void compare_training(const Config& config, const nn::Hyperparameters& layers,
+                      std::vector<std::string>& breaks) {
   if (config.embeddings.rule != nn::SparseRule::kSgd) {
     breaks.push_back(
         fmt::format("/embeddings/optimizer: the closed division trains tables by sgd, got {}",
@@ -28,10 +30,44 @@ std::vector<std::string> closed_rule_breaks(const Config& config,
     breaks.push_back(fmt::format("/optimizer/weight_decay: the closed division has none, got {}",
                                  layers.weight_decay));
   }
-  if (config.model.tables != parse_tables("criteo")) {
+}
+
+void compare_model(const ModelConfig& model, std::vector<std::string>& breaks) {
+  const ModelConfig reference;  // all but the tables have the reference's sizes unless told others
+  const auto compare = [&](const char* what, const auto& expected, const auto& found) {
+    if (found == expected) return;
+    breaks.push_back(
+        fmt::format("/model{}: the closed division has {}, got {}", what, expected, found));
+  };
+  compare("/dense_features", reference.dense_features, model.dense_features);
+  compare("/embedding_width", reference.embedding_width, model.embedding_width);
+  compare("/bottom", reference.bottom, model.bottom);
+  compare("/top", reference.top, model.top);
+  // Of the benches' models: no key of a configuration chooses it.
+  compare(": lookups of a sample in each table", reference.lookups, model.lookups);
+  if (model.tables != parse_tables("criteo")) {
     breaks.emplace_back(
         "/model/tables: the closed division trains all rows of criteo's tables, got others");
   }
+}
+
+/// Ids as they are are the same: none of criteo's tables has so many rows.
+void compare_ids(std::int64_t range, std::vector<std::string>& breaks) {
+  if (range == 0 || range == dataset::kCriteoIndRange) return;
+  breaks.push_back(
+      fmt::format("/dataset/max_ind_range: the closed division takes ids modulo {}, or as they "
+                  "are (0), got {}",
+                  dataset::kCriteoIndRange, range));
+}
+
+}  // namespace
+
+std::vector<std::string> closed_rule_breaks(const Config& config,
+                                            const nn::Hyperparameters& layers) {
+  std::vector<std::string> breaks;
+  compare_training(config, layers, breaks);
+  compare_model(config.model, breaks);
+  compare_ids(config.data.ids.max_ind_range, breaks);
   return breaks;
 }
 

@@ -12,7 +12,8 @@ namespace dlrm {
 
 /// Each names its key, what the closed division wants, and what stands there.
 /// Source: MLPerf Training rules, section 9: model, optimizer and hyperparameters of a closed
-/// submission are the reference's, which trains all tables and layers by plain SGD.
+/// submission are the reference's, which trains all tables and layers by plain SGD. Sizes:
+/// facebookresearch/dlrm, branch mlperf, bench/run_and_time.sh.
 std::vector<std::string> closed_rule_breaks(const Config& config,
                                             const nn::Hyperparameters& layers);
 

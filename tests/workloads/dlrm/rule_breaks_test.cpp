@@ -13,11 +13,15 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+json small_config() {
+  return {{"workload", "dlrm"},
+          {"epochs", 1},
+          {"dataset", {{"train", "a"}, {"test", "b"}}},
+          {"training", {{"global_batch_size", 32}}}};
+}
+
 std::vector<std::string> breaks_of(const char* pointer, const json& value) {
-  json object = {{"workload", "dlrm"},
-                 {"epochs", 1},
-                 {"dataset", {{"train", "a"}, {"test", "b"}}},
-                 {"training", {{"global_batch_size", 32}}}};
+  json object = small_config();
   object[json::json_pointer(pointer)] = value;
   const base::ObjectReader reader(object, "small.json");
   return closed_rule_breaks(parse_config(reader), make_dense_optimizer(reader)->hyperparameters());
@@ -26,6 +30,17 @@ std::vector<std::string> breaks_of(const char* pointer, const json& value) {
 TEST(DlrmRuleBreaks, AreNoneWhereNothingIsSaid) {
   EXPECT_THAT(breaks_of("/epochs", 1), IsEmpty());
   EXPECT_THAT(breaks_of("/model/tables", "criteo"), IsEmpty());
+}
+
+TEST(DlrmRuleBreaks, AreNoneForTheReferencesSizes) {
+  EXPECT_THAT(breaks_of("/model", {{"dense_features", 13},
+                                   {"embedding_width", 128},
+                                   {"bottom", {512, 256, 128}},
+                                   {"top", {1024, 1024, 512, 256, 1}},
+                                   {"tables", "criteo"}}),
+              IsEmpty());
+  EXPECT_THAT(breaks_of("/dataset/max_ind_range", 40'000'000), IsEmpty());
+  EXPECT_THAT(breaks_of("/dataset/max_ind_range", 0), IsEmpty());
 }
 
 TEST(DlrmRuleBreaks, TellWhatIsNotTheReferences) {
@@ -42,6 +57,35 @@ TEST(DlrmRuleBreaks, TellWhatIsNotTheReferences) {
   EXPECT_THAT(breaks_of("/model/tables", "capped:1000000"),
               ElementsAre("/model/tables: the closed division trains all rows of criteo's tables, "
                           "got others"));
+}
+
+TEST(DlrmRuleBreaks, TellWhichSizesAreNotTheReferences) {
+  EXPECT_THAT(breaks_of("/model/dense_features", 14),
+              ElementsAre("/model/dense_features: the closed division has 13, got 14"));
+  // Bottom layers end with the width of an embedding.
+  EXPECT_THAT(breaks_of("/model", {{"embedding_width", 64}, {"bottom", {512, 256, 64}}}),
+              ElementsAre("/model/embedding_width: the closed division has 128, got 64",
+                          "/model/bottom: the closed division has [512, 256, 128], got [512, 256, "
+                          "64]"));
+  EXPECT_THAT(breaks_of("/model/bottom", {512, 128}),
+              ElementsAre("/model/bottom: the closed division has [512, 256, 128], got [512, "
+                          "128]"));
+  EXPECT_THAT(breaks_of("/model/top", {512, 256, 1}),
+              ElementsAre("/model/top: the closed division has [1024, 1024, 512, 256, 1], got "
+                          "[512, 256, 1]"));
+  EXPECT_THAT(breaks_of("/dataset/max_ind_range", 39'999'999),
+              ElementsAre("/dataset/max_ind_range: the closed division takes ids modulo 40000000, "
+                          "or as they are (0), got 39999999"));
+}
+
+TEST(DlrmRuleBreaks, TellOfMoreThanOneLookupInATable) {
+  const json object = small_config();
+  const base::ObjectReader reader(object, "small.json");
+  Config config = parse_config(reader);
+  config.model.lookups = 3;
+  EXPECT_THAT(closed_rule_breaks(config, make_dense_optimizer(reader)->hyperparameters()),
+              ElementsAre("/model: lookups of a sample in each table: the closed division has 1, "
+                          "got 3"));
 }
 
 }  // namespace
