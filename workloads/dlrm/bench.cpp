@@ -215,8 +215,10 @@ class Bench {
 
   static nlohmann::json definitions() {
     return {{"table_update",
-             "how threads share the update of a table; locked and atomic add in an order that "
-             "varies, so that a run is not repeated bit for bit"},
+             "how threads share the update of tables; reference: one thread; race_free and sorted: "
+             "a row belongs to one thread, and the bits are the same on any number of threads; "
+             "locked and atomic: any thread adds to any row, with several threads in an order that "
+             "varies, so that a run may not be repeated bit for bit"},
             {"table_storage",
              "where bits of weights lie: whole floats, or their upper halves, which are what sums "
              "read, apart from the lower ones"}};

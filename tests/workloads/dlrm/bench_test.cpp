@@ -93,6 +93,9 @@ TEST_F(DlrmBench, TrainsTheSmallModelOfThePaper) {
       result["fraction_of_limit"].get<double>(),
       result["samples_per_s"].get<double>() / result["limit_samples_per_s"].get<double>());
   EXPECT_EQ(result["table_update"], "race_free");
+  EXPECT_THAT(result["definitions"]["table_update"].get<std::string>(),
+              AllOf(HasSubstr("race_free and sorted: a row belongs to one thread"),
+                    HasSubstr("with several threads in an order that varies")));
   EXPECT_THAT(result["definitions"]["limit_samples_per_s"].get<std::string>(),
               HasSubstr("table_bytes at the bandwidth of a triad"));
   expect_definitions(result);
