@@ -46,7 +46,7 @@ struct RankReport {
   std::array<std::int64_t, kCounterCount> counters{};
   StepTimes step_s;
   std::int64_t peak_rss_bytes = 0;
-  std::int64_t scopes = 0;  ///< how many were entered
+  std::int64_t scopes = 0;  ///< with traced layers, transfers
   double scope_cost_s = 0;  ///< what measuring cost, estimated
 };
 
