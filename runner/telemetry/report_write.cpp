@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
-#include "runner/base/output_file.h"
+#include "runner/base/replaced_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/telemetry/report_schema.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runner/base/output_file.h"
+#include "runner/base/replaced_file.h"
 #include "runner/telemetry/clock_offset.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/telemetry/trace.h"
@@ -50,7 +50,7 @@ class TraceFile {
               const std::vector<nlohmann::json>& entries);
 
  private:
-  base::OutputFile file_;
+  base::ReplacedFile file_;
   bool is_empty_ = true;
 };
 
