@@ -3,7 +3,6 @@
 #include "workloads/nn/memory_bandwidth.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <limits>
 
@@ -12,38 +11,37 @@
 namespace nn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::int64_t kBlockFloats = kBandwidthBlockBytes / std::int64_t{sizeof(float)};
 
 /// The least seconds that `pass`, given pieces of a block, takes over the whole of it.
 template <class Pass>
-double best_pass(int repetitions, const Pass& pass) {
+double best_pass(int repetitions, const base::Clock& clock, const Pass& pass) {
   constexpr std::int64_t kPiece = 1 << 16;
-  double best = std::numeric_limits<double>::infinity();
+  std::int64_t best_ns = std::numeric_limits<std::int64_t>::max();
   for (int i = 0; i <= repetitions; ++i) {  // the first one makes the pages
-    const auto began = Clock::now();
+    const std::int64_t began_ns = clock.steady_ns();
 #pragma omp parallel for schedule(static)
     for (std::int64_t at = 0; at < kBlockFloats; at += kPiece) pass(at, kPiece);
-    if (i > 0) best = std::min(best, std::chrono::duration<double>(Clock::now() - began).count());
+    const std::int64_t took_ns = clock.steady_ns() - began_ns;
+    if (i > 0) best_ns = std::min(best_ns, took_ns);
   }
-  return best;
+  return static_cast<double>(best_ns) * 1e-9;
 }
 
 }  // namespace
 
-double copy_bandwidth(int repetitions) {
+double copy_bandwidth(int repetitions, const base::Clock& clock) {
   const AlignedFloats from(kBlockFloats), to(kBlockFloats);
-  const double best = best_pass(repetitions, [&](std::int64_t at, std::int64_t count) {
+  const double best = best_pass(repetitions, clock, [&](std::int64_t at, std::int64_t count) {
     std::memcpy(to.data() + at, from.data() + at, static_cast<std::size_t>(count) * sizeof(float));
   });
   return 2.0 * static_cast<double>(kBandwidthBlockBytes) / best;
 }
 
-double triad_bandwidth(int repetitions) {
+double triad_bandwidth(int repetitions, const base::Clock& clock) {
   const AlignedFloats b(kBlockFloats), c(kBlockFloats), a(kBlockFloats);
   const float scale = 3.0F;
-  const double best = best_pass(repetitions, [&](std::int64_t at, std::int64_t count) {
+  const double best = best_pass(repetitions, clock, [&](std::int64_t at, std::int64_t count) {
     for (std::int64_t i = at; i < at + count; ++i) {
       a.data()[i] = b.data()[i] + scale * c.data()[i];
     }
