@@ -136,7 +136,85 @@ void add_olympic_parts(Table& table) {
       {"compute_unit_hours", "unit hours", "compute_units * olympic_mean_s / 3600", unit_hours});
   table.push_back(
       {"train_throughput_per_unit", "samples/s", "olympic_train_throughput / compute_units",
-       [](const SystemFacts& s) { return quotient(s.olympic.train_throughput, s.compute_units); }});
+       [](const SystemFacts& s) { return optional_value(s.train_throughput_per_unit()); }});
+}
+
+Value text_value(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
+void add_description(Table& table) {
+  table.push_back({"submitter", "", "who submits, as the submission's systems/<system>.json has it",
+                   [](const SystemFacts& s) { return text_value(s.description.submitter); }});
+  table.push_back({"division", "",
+                   "closed, open or network, as the submission's systems/<system>.json has it",
+                   [](const SystemFacts& s) { return text_value(s.description.division); }});
+  table.push_back(
+      {"hardware", "",
+       "accelerators and processors of a node, as the submission's systems/<system>.json has them",
+       [](const SystemFacts& s) { return text_value(s.hardware()); }});
+}
+
+void add_joint(Table& table) {
+  table.push_back({"olympic_stdev_s", "s",
+                   "sample standard deviation of ttt_s of the runs in olympic_files",
+                   [](const SystemFacts& s) { return optional_value(s.olympic_stdev_s); }});
+  add_mean(table, "epochs_run", "epochs", &OlympicMeans::epochs_run);
+  table.push_back({"olympic_epochs_stdev", "epochs",
+                   "sample standard deviation of epochs_run of the runs in olympic_files",
+                   [](const SystemFacts& s) { return optional_value(s.olympic_epochs_stdev); }});
+  add_mean(table, "mean_epoch_s", "s", &OlympicMeans::mean_epoch_s);
+  table.push_back(
+      {"olympic_samples_per_epoch", "samples",
+       "mean train_samples + n_evals / epochs_run * eval_samples of the runs in "
+       "olympic_files",
+       [](const SystemFacts& s) { return optional_value(s.olympic.samples_per_epoch); }});
+  table.push_back(
+      {"epoch_throughput_per_unit", "samples/s",
+       "olympic_samples_per_epoch / olympic_mean_epoch_s / compute_units",
+       [](const SystemFacts& s) { return optional_value(s.epoch_throughput_per_unit()); }});
+}
+
+/// A figure of an optional part of the facts.
+template <class Part>
+Value part_value(const std::optional<Part>& part, std::optional<double> Part::*figure) {
+  return part ? optional_value((*part).*figure) : Value();
+}
+template <class Part, class T>
+Value part_value(const std::optional<Part>& part, T Part::*figure) {
+  return part ? Value((*part).*figure) : Value();
+}
+
+void add_variation(Table& table) {
+  table.push_back(
+      {"variation_share", "",
+       "part of the variance of (log10 epochs_run, log10 mean_epoch_s) over the runs in "
+       "olympic_files that lies along the first principal component",
+       [](const SystemFacts& s) { return part_value(s.variation, &Variation::share); }});
+  table.push_back(
+      {"variation_epochs", "",
+       "log10 epochs_run in that component, a unit vector whose larger part is positive",
+       [](const SystemFacts& s) { return part_value(s.variation, &Variation::epochs); }});
+  table.push_back({"variation_epoch_s", "", "log10 mean_epoch_s in it", [](const SystemFacts& s) {
+                     return part_value(s.variation, &Variation::epoch_s);
+                   }});
+  table.push_back(
+      {"variation_correlation", "",
+       "Pearson's correlation of the two logarithms; absent where either is the same in all runs",
+       [](const SystemFacts& s) { return part_value(s.variation, &Variation::correlation); }});
+}
+
+void add_scaling(Table& table) {
+  table.push_back({"scaling_base", "",
+                   "the folder with the fewest compute_units among those of the same benchmark and "
+                   "hardware; absent for itself",
+                   [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::base); }});
+  table.push_back({"scaling_units", "", "compute_units over those of scaling_base",
+                   [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::units); }});
+  table.push_back(
+      {"scaling_efficiency", "", "epoch_throughput_per_unit over that of scaling_base",
+       [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::efficiency); }});
+  table.push_back(
+      {"train_scaling_efficiency", "", "train_throughput_per_unit over that of scaling_base",
+       [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::train_efficiency); }});
 }
 
 void add_weak(Table& table) {
@@ -172,6 +250,10 @@ const std::vector<Field<SystemFacts>>& system_fields() {
     add_score(fields);
     add_olympic_parts(fields);
     add_weak(fields);
+    add_description(fields);
+    add_joint(fields);
+    add_variation(fields);
+    add_scaling(fields);
     return fields;
   }();
   return table;

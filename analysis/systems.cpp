@@ -63,6 +63,12 @@ std::string text_of(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+/// As text_of(); "N/A" is none.
+std::string model_of(const nlohmann::json& object, const char* key) {
+  const std::string name = text_of(object, key);
+  return name == "N/A" ? "" : name;
+}
+
 DescribedSystem read_description(const fs::path& folder, std::vector<Finding>& findings) {
   DescribedSystem description;
   description.path = description_of(folder);
@@ -75,6 +81,8 @@ DescribedSystem read_description(const fs::path& folder, std::vector<Finding>& f
   description.processors_per_node = lenient_number(json, "host_processors_per_node");
   description.division = text_of(json, "division");
   description.submitter = text_of(json, "submitter");
+  description.processor = model_of(json, "host_processor_model_name");
+  description.accelerator = model_of(json, "accelerator_model_name");
   return description;
 }
 
@@ -127,6 +135,18 @@ std::optional<double> harmonic_mean(const std::vector<const SetMember*>& runs, R
   return static_cast<double>(runs.size()) / sum;
 }
 
+/// Sample standard deviation; absent for fewer than two runs, and when one lacks the figure.
+std::optional<double> deviation(const std::vector<const SetMember*>& runs, Read read) {
+  const auto average = mean(runs, read);
+  if (!average || runs.size() < 2) return std::nullopt;
+  double squares = 0.0;
+  for (const SetMember* run : runs) {
+    const double beside = *read(*run->facts) - *average;
+    squares += beside * beside;
+  }
+  return std::sqrt(squares / (static_cast<double>(runs.size()) - 1.0));
+}
+
 void spread(const std::vector<const SetMember*>& good, SystemFacts& system) {
   if (good.empty()) return;
   std::vector<double> times;
@@ -136,19 +156,27 @@ void spread(const std::vector<const SetMember*>& good, SystemFacts& system) {
   system.ttt_min_s = times.front();
   system.ttt_max_s = times.back();
   system.ttt_mean_s = average;
+  system.ttt_stdev_s = deviation(good, [](const RunFacts& f) { return f.ttt_s; });
   const std::size_t middle = times.size() / 2;
   system.ttt_median_s =
       times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2.0;
-  if (times.size() < 2) return;
-  double squares = 0.0;
-  for (const double time : times) squares += (time - average) * (time - average);
-  system.ttt_stdev_s = std::sqrt(squares / (n - 1.0));
+}
+
+/// Passes over the training data and the evaluations that went with one.
+std::optional<double> samples_per_epoch(const RunFacts& facts) {
+  const auto train_samples = number(facts.config_value(keys::kTrainSamples));
+  const auto eval_samples = number(facts.config_value(keys::kEvalSamples));
+  const auto epochs = facts.progress.epochs_run;
+  if (!train_samples || !eval_samples || epochs.value_or(0.0) <= 0.0) return std::nullopt;
+  return *train_samples + static_cast<double>(facts.evaluations.size()) / *epochs * *eval_samples;
 }
 
 OlympicMeans olympic_means(const std::vector<const SetMember*>& runs) {
   OlympicMeans means;
   means.epochs_to_target =
       mean(runs, [](const RunFacts& f) { return f.progress.epochs_to_target; });
+  means.epochs_run = mean(runs, [](const RunFacts& f) { return f.progress.epochs_run; });
+  means.samples_per_epoch = mean(runs, samples_per_epoch);
   means.n_evals = mean(runs, [](const RunFacts& f) {
     return std::optional(static_cast<double>(f.evaluations.size()));
   });
@@ -165,6 +193,15 @@ OlympicMeans olympic_means(const std::vector<const SetMember*>& runs) {
   return means;
 }
 
+std::optional<Variation> variation_of(const std::vector<const SetMember*>& runs) {
+  std::vector<RunPoint> points;
+  for (const SetMember* run : runs) {
+    points.push_back(
+        {run->facts->progress.epochs_run.value_or(0.0), run->facts->mean_epoch_s().value_or(0.0)});
+  }
+  return analysis::variation_of(points);
+}
+
 void score(const std::vector<const SetMember*>& by_time, SystemFacts& system) {
   const auto [first, last] =
       olympic_range(by_time.size(), static_cast<std::size_t>(system.failed), kDropped);
@@ -173,6 +210,10 @@ void score(const std::vector<const SetMember*>& by_time, SystemFacts& system) {
   const std::vector<const SetMember*> good(begin + static_cast<std::ptrdiff_t>(first),
                                            begin + static_cast<std::ptrdiff_t>(last));
   system.olympic_mean_s = mean(good, [](const RunFacts& f) { return f.ttt_s; });
+  system.olympic_stdev_s = deviation(good, [](const RunFacts& f) { return f.ttt_s; });
+  system.olympic_epochs_stdev =
+      deviation(good, [](const RunFacts& f) { return f.progress.epochs_run; });
+  system.variation = variation_of(good);
   for (const SetMember* run : good) system.olympic_files.push_back(run->file_name);
   system.olympic = olympic_means(good);
 }
@@ -231,8 +272,8 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
     system.runs_required = static_cast<double>(row->runs_required);
   }
   system.global_batch_size = first_value(members, keys::kGlobalBatchSize);
-  const DescribedSystem description = read_description(folder, findings);
-  system.compute_units = compute_units(description);
+  system.description = read_description(folder, findings);
+  system.compute_units = compute_units(system.description);
   system.scaling_factor =
       lenient_number(read_side_file(folder / "scaling.json", findings), "scaling_factor");
 
@@ -248,7 +289,7 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
   } else {
     score(good, system);
   }
-  for (Finding& finding : audit_set(system, members, description)) {
+  for (Finding& finding : audit_set(system, members, system.description)) {
     findings.push_back(std::move(finding));
   }
   return system;

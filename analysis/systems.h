@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/facts.h"
+#include "analysis/variation.h"
 
 namespace analysis {
 
@@ -25,11 +26,28 @@ struct SetMember {
   const RunFacts* facts = nullptr;
 };
 
+/// What a submission says of its system, as far as logs can be held against it.
+struct DescribedSystem {
+  std::filesystem::path path;  ///< where it should be; empty outside a submission
+  bool found = false;
+  std::optional<double> nodes, accelerators_per_node, processors_per_node;
+  std::string division, submitter;     ///< as written; "" when absent
+  std::string processor, accelerator;  ///< model names; "" when absent
+};
+
 /// Means over the runs that count for the score; absent where a counted run lacks the figure.
 struct OlympicMeans {
-  std::optional<double> epochs_to_target, n_evals, staging_in_run_s, epoch_s, train_s, eval_s,
-      other_s, mean_epoch_s;
+  std::optional<double> epochs_to_target, epochs_run, n_evals, staging_in_run_s, epoch_s, train_s,
+      eval_s, other_s, mean_epoch_s, samples_per_epoch;
   std::optional<double> train_throughput, eval_throughput, run_throughput;  ///< harmonic
+};
+
+/// A set held against the smallest one with the same benchmark and hardware.
+struct Scaling {
+  std::string base;    ///< its name
+  double units = 1.0;  ///< compute units over those of the base
+  /// Throughput per unit over that of the base.
+  std::optional<double> efficiency, train_efficiency;
 };
 
 /// Definitions and units stand in system_fields() (analysis/fields.h).
@@ -43,19 +61,21 @@ struct SystemFacts {
   std::optional<double> compute_units;
   std::optional<double> scaling_factor;
 
-  std::optional<double> olympic_mean_s;
+  std::optional<double> olympic_mean_s, olympic_stdev_s, olympic_epochs_stdev;
   std::vector<std::string> olympic_files;  ///< in order of time
   OlympicMeans olympic;
+  std::optional<Variation> variation;  ///< of the runs in olympic_files
 
   std::optional<double> ttta_s, instance_scale;  ///< weak sets only
-};
 
-/// What a submission says of its system, as far as logs can be held against it.
-struct DescribedSystem {
-  std::filesystem::path path;  ///< where it should be; empty outside a submission
-  bool found = false;
-  std::optional<double> nodes, accelerators_per_node, processors_per_node;
-  std::string division, submitter;  ///< as written; "" when absent
+  DescribedSystem description;
+  std::optional<Scaling> scaling;  ///< where a smaller set of the same kind of machine is known
+
+  /// What one node has, "4 NVIDIA V100, 2 Intel Xeon"; "" when the description does not tell.
+  std::string hardware() const;
+  /// Samples trained and evaluated by one unit in a second of the epochs.
+  std::optional<double> epoch_throughput_per_unit() const;
+  std::optional<double> train_throughput_per_unit() const;
 };
 
 /// Findings that only a set shows: counts, seeds and settings that do not fit together, and logs
@@ -70,5 +90,13 @@ bool counts_for_a_set(const std::filesystem::path& folder);
 /// submission around it are read when they exist, and damaged ones are added to `findings`.
 SystemFacts system_facts_of(const std::filesystem::path& folder,
                             const std::vector<SetMember>& members, std::vector<Finding>& findings);
+
+/// A set and what it is called.
+struct NamedSystem {
+  std::string name;
+  SystemFacts* facts = nullptr;
+};
+/// Sets `scaling` of all that have a smaller one beside them.
+void relate_scales(const std::vector<NamedSystem>& systems);
 
 }  // namespace analysis

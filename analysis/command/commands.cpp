@@ -39,6 +39,9 @@ base::Command analyze_command() {
     app.add_option("--html", options->html, "write the report as one HTML file");
     app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
         ->check(CLI::Range(0, 4096));
+    app.add_flag("--joint", options->joint,
+                 "in place of every run: the systems of each benchmark side by side, with staging, "
+                 "convergence, throughput, variation and scale");
     app.add_flag("--quiet", options->quiet, "no text report, no names of written files");
     options->standard_input = &std::cin;
     return [options](runner::Communicator*) {

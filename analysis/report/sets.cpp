@@ -26,6 +26,9 @@ std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs) {
     system.facts = system_facts_of(folder, logs, system.findings);
     systems.push_back(std::move(system));
   }
+  std::vector<NamedSystem> named;
+  for (SystemReport& system : systems) named.push_back({system.name, &system.facts});
+  relate_scales(named);
   return systems;
 }
 

@@ -19,6 +19,9 @@ void write_waiting(TextPage& page, const std::string& name, const RunTelemetry& 
 void write_set(TextPage& page, const std::string& folder, const std::vector<const RunReport*>& runs,
                const SystemReport* system);
 
+/// Systems of the same benchmark side by side: times, epochs against batch, how runs vary, scale.
+void write_joint(TextPage& page, const Report& report);
+
 /// What was found in all logs and sets: errors first, and of each rule the first few.
 void write_findings(TextPage& page, const Report& report);
 

@@ -41,4 +41,10 @@ void write_text(std::ostream& out, const Report& report, std::size_t width) {
   page.write_footnotes();
 }
 
+void write_joint_text(std::ostream& out, const Report& report, std::size_t width) {
+  TextPage page(out, width);
+  write_joint(page, report);
+  page.write_footnotes();
+}
+
 }  // namespace analysis::report

@@ -46,10 +46,32 @@ TEST(TextReport, TellsTheMostOfOneRun) {
   EXPECT_THAT(text, HasSubstr("[3]  ttt_s: time to train: run_stop - run_start"));
 }
 
+std::string joint_text_of(const std::string& name, std::size_t width) {
+  std::ostringstream out;
+  write_joint_text(out, analysis::report::make_report({golden::folder(name)}), width);
+  return out.str();
+}
+
+TEST(JointText, HasTheSystemsOfABenchmarkSideBySide) {
+  const std::string text = joint_text_of("set", 200);
+  EXPECT_THAT(text, HasSubstr("resnet: systems side by side"));
+  // Named by what tells it from others: folders "results" and "resnet" are not.
+  EXPECT_THAT(text, testing::ContainsRegex("\n  demo +- +2 +48 +0.80 +0.07 +4.0 +11.0 "));
+  EXPECT_THAT(text, HasSubstr("olympic_mean_epoch_s: mean mean_epoch_s of the runs"));
+  EXPECT_THAT(text, Not(HasSubstr("result_1.txt"))) << "runs are not told one by one";
+}
+
+TEST(JointText, NamesWhatHasNoScore) {
+  const std::string text = joint_text_of("aborted", 80);
+  EXPECT_THAT(text, HasSubstr("No folder holds runs that make a score."));
+  EXPECT_THAT(text, HasSubstr("Without a score [1]: ."));
+}
+
 TEST(TextReport, FitsItsWidth) {
   for (const char* name : {"success", "set", "hostile", "malformed", "no_target", "empty"}) {
     for (const std::size_t width : {40u, 60u, 80u, 200u}) {
       EXPECT_LE(widest_line(text_of(name, width)), width) << name;
+      EXPECT_LE(widest_line(joint_text_of(name, width)), width) << name;
     }
   }
 }

@@ -1,0 +1,209 @@
+// Systems side by side, benchmark by benchmark: time, convergence, variation and scale.
+// Hides the columns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include "analysis/fields.h"
+#include "analysis/numbers.h"
+#include "analysis/report/text_sections.h"
+
+namespace analysis::report {
+namespace {
+
+using Align = TextTable::Align;
+using Systems = std::vector<const SystemReport*>;
+using Figure = std::optional<double>;
+
+constexpr double kMinute = 60.0, kPercent = 100.0;
+
+/// Logs that bracket less hold no staging: nothing was copied.
+constexpr double kLeastStagingS = 1.0;
+
+/// "CSCS/results/daint/cosmoflow" as "CSCS/daint": what the benchmark's heading leaves to say.
+std::string label_of(const SystemReport& system) {
+  std::filesystem::path label;
+  for (const auto& part : std::filesystem::path(system.name)) {
+    if (part != "results" && part != system.facts.benchmark) label /= part;
+  }
+  return label.empty() ? system.name : label.string();
+}
+
+Figure figure(const SystemFacts& facts, const std::string& name) {
+  for (const Field<SystemFacts>& field : system_fields()) {
+    if (field.name == name) return number(field.get(facts));
+  }
+  return std::nullopt;
+}
+
+Figure scaled(const Figure& value, double factor) {
+  return value ? Figure(*value * factor) : std::nullopt;
+}
+
+std::string fixed(const Figure& value, int decimals) {
+  if (!value) return "-";
+  const std::string text = fmt::format("{:.{}f}", *value, decimals);
+  const bool is_zero = text.find_first_of("123456789") == std::string::npos;
+  return is_zero && text.front() == '-' ? text.substr(1) : text;
+}
+
+bool stages(const SystemFacts& facts) {
+  return facts.olympic.staging_in_run_s.value_or(0.0) >= kLeastStagingS;
+}
+
+/// A table whose columns are figures of the sets, each with its footnote.
+class SystemTable {
+ public:
+  explicit SystemTable(TextPage& page) : page_(page) { table_.add_column("system", Align::kLeft); }
+  using Cell = std::function<std::string(const SystemReport&)>;
+  void text(const std::string& heading, const std::string& name, Cell cell) {
+    table_.add_column(heading + page_.footnote(name), Align::kLeft);
+    cells_.push_back(std::move(cell));
+  }
+  /// A figure of system_fields(), times `factor`.
+  void number(const std::string& heading, const std::string& name, double factor, int decimals) {
+    table_.add_column(heading + page_.footnote(name), Align::kRight);
+    cells_.push_back([name, factor, decimals](const SystemReport& system) {
+      return fixed(scaled(figure(system.facts, name), factor), decimals);
+    });
+  }
+  /// As number(), of sets that stage.
+  void staging(const std::string& heading, const std::string& name, double factor, int decimals) {
+    number(heading, name, factor, decimals);
+    cells_.back() = [shown = cells_.back()](const SystemReport& system) {
+      return stages(system.facts) ? shown(system) : "-";
+    };
+  }
+  void write(const Systems& systems) {
+    for (const SystemReport* system : systems) {
+      std::vector<std::string> row = {page_.shown(label_of(*system))};
+      for (const Cell& cell : cells_) row.push_back(page_.shown(cell(*system)));
+      table_.add_row(std::move(row));
+    }
+    page_.table(table_);
+  }
+
+ private:
+  TextPage& page_;
+  TextTable table_;
+  std::vector<Cell> cells_;
+};
+
+std::string division(const SystemReport& system) {
+  const std::string& text = system.facts.description.division;
+  return text.empty() ? "-" : text;
+}
+
+void write_times(TextPage& page, const Systems& systems) {
+  SystemTable table(page);
+  table.text("division", "division", division);
+  table.number("units", "compute_units", 1.0, 0);
+  table.number("batch", "global_batch_size", 1.0, 0);
+  table.number("TTT min", "olympic_mean_s", 1.0 / kMinute, 2);
+  table.number("+-", "olympic_stdev_s", 1.0 / kMinute, 2);
+  table.number("epochs", "olympic_epochs_run", 1.0, 1);
+  table.number("s/epoch", "olympic_mean_epoch_s", 1.0, 1);
+  table.number("samples/s/unit", "epoch_throughput_per_unit", 1.0, 2);
+  table.write(systems);
+}
+
+void write_shares(TextPage& page, const Systems& systems) {
+  page.heading("Staging, evaluation and budget", {});
+  SystemTable table(page);
+  table.staging("staging min", "olympic_staging_in_run_s", 1.0 / kMinute, 2);
+  table.staging("staging %", "staging_fraction", kPercent, 1);
+  table.staging("epochs' worth", "staging_to_epoch_ratio", 1.0, 2);
+  table.number("eval %", "eval_fraction", kPercent, 1);
+  table.number("unit hours", "compute_unit_hours", 1.0, 1);
+  table.write(systems);
+  page.paragraph(
+      fmt::format("Staging is '-' where the logs bracket less than {} s of it.", kLeastStagingS));
+}
+
+void write_variation(TextPage& page, const Systems& systems) {
+  Systems varied;
+  for (const SystemReport* system : systems) {
+    if (system->facts.variation) varied.push_back(system);
+  }
+  if (varied.empty()) return;
+  page.heading("Variation from run to run", {});
+  SystemTable table(page);
+  table.number("first component %", "variation_share", kPercent, 1);
+  table.number("epochs", "variation_epochs", 1.0, 2);
+  table.number("s/epoch", "variation_epoch_s", 1.0, 2);
+  table.number("correlation", "variation_correlation", 1.0, 2);
+  table.write(varied);
+}
+
+void write_convergence(TextPage& page, Systems systems) {
+  const auto batch = [](const SystemReport* one) { return number(one->facts.global_batch_size); };
+  systems.erase(std::remove_if(systems.begin(), systems.end(),
+                               [&](const SystemReport* one) {
+                                 return !batch(one) || !one->facts.olympic.epochs_run;
+                               }),
+                systems.end());
+  if (systems.size() < 2) return;
+  std::stable_sort(
+      systems.begin(), systems.end(),
+      [&](const SystemReport* a, const SystemReport* b) { return *batch(a) < *batch(b); });
+  page.heading("Epochs against batch", {});
+  SystemTable table(page);
+  table.number("batch", "global_batch_size", 1.0, 0);
+  table.number("epochs", "olympic_epochs_run", 1.0, 1);
+  table.number("+-", "olympic_epochs_stdev", 1.0, 1);
+  table.text("division", "division", division);
+  table.write(systems);
+}
+
+void write_scaling(TextPage& page, const Systems& systems,
+                   const std::map<std::string, const SystemReport*>& by_name) {
+  Systems scaled_up;
+  for (const SystemReport* system : systems) {
+    if (system->facts.scaling) scaled_up.push_back(system);
+  }
+  if (scaled_up.empty()) return;
+  page.heading("Scale", {});
+  SystemTable table(page);
+  table.text("against", "scaling_base", [&by_name](const SystemReport& system) {
+    return label_of(*by_name.at(system.facts.scaling->base));
+  });
+  table.number("units x", "scaling_units", 1.0, 2);
+  table.number("efficiency %", "scaling_efficiency", kPercent, 1);
+  table.number("of training %", "train_scaling_efficiency", kPercent, 1);
+  table.write(scaled_up);
+}
+
+}  // namespace
+
+void write_joint(TextPage& page, const Report& report) {
+  std::map<std::string, Systems> benchmarks;
+  std::map<std::string, const SystemReport*> by_name;
+  std::vector<std::string> others;
+  for (const SystemReport& system : report.systems) {
+    by_name[system.name] = &system;
+    if (system.facts.olympic_mean_s) {
+      benchmarks[system.facts.benchmark].push_back(&system);
+    } else {
+      others.push_back(system.name);
+    }
+  }
+  for (const auto& [benchmark, systems] : benchmarks) {
+    page.heading(benchmark + ": systems side by side, means over the runs of the score",
+                 {"olympic_mean_s"});
+    write_times(page, systems);
+    write_shares(page, systems);
+    write_convergence(page, systems);
+    write_variation(page, systems);
+    write_scaling(page, systems, by_name);
+  }
+  if (benchmarks.empty()) page.paragraph("No folder holds runs that make a score.");
+  if (!others.empty()) {
+    page.paragraph(fmt::format("Without a score{}: {}", page.footnote("olympic_mean_s"),
+                               fmt::join(others, ", ")));
+  }
+}
+
+}  // namespace analysis::report

@@ -1,0 +1,81 @@
+// Sets of runs on more and more of the same hardware.
+// Hides which of them belong together.
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "analysis/systems.h"
+
+namespace analysis {
+namespace {
+
+std::optional<double> quotient(std::optional<double> above, std::optional<double> below) {
+  if (!above || !below || *below <= 0.0) return std::nullopt;
+  return *above / *below;
+}
+
+std::string several(std::optional<double> count, const std::string& name) {
+  if (!count || *count <= 0.0 || name.empty()) return "";
+  return fmt::format("{} {}", *count, name);
+}
+
+/// Sets with times of their own, and of the same benchmark on the same hardware.
+using Family = std::vector<const NamedSystem*>;
+
+std::map<std::pair<std::string, std::string>, Family> families_of(
+    const std::vector<NamedSystem>& systems) {
+  std::map<std::pair<std::string, std::string>, Family> families;
+  for (const NamedSystem& system : systems) {
+    const SystemFacts& facts = *system.facts;
+    const std::string hardware = facts.hardware();
+    if (facts.weak || hardware.empty() || facts.compute_units.value_or(0.0) <= 0.0) continue;
+    families[{facts.benchmark, hardware}].push_back(&system);
+  }
+  return families;
+}
+
+/// The first of the smallest that can be held against.
+const NamedSystem* base_of(const Family& family) {
+  const NamedSystem* base = nullptr;
+  for (const NamedSystem* one : family) {
+    if (!one->facts->epoch_throughput_per_unit()) continue;
+    if (!base || *one->facts->compute_units < *base->facts->compute_units) base = one;
+  }
+  return base;
+}
+
+}  // namespace
+
+std::string SystemFacts::hardware() const {
+  const std::string accelerators =
+      several(description.accelerators_per_node, description.accelerator);
+  const std::string processors = several(description.processors_per_node, description.processor);
+  if (processors.empty()) return accelerators;
+  return accelerators.empty() ? processors : accelerators + ", " + processors;
+}
+
+std::optional<double> SystemFacts::epoch_throughput_per_unit() const {
+  return quotient(quotient(olympic.samples_per_epoch, olympic.mean_epoch_s), compute_units);
+}
+
+std::optional<double> SystemFacts::train_throughput_per_unit() const {
+  return quotient(olympic.train_throughput, compute_units);
+}
+
+void relate_scales(const std::vector<NamedSystem>& systems) {
+  for (const auto& [kind, family] : families_of(systems)) {
+    const NamedSystem* const base = base_of(family);
+    if (!base) continue;
+    for (const NamedSystem* one : family) {
+      SystemFacts& facts = *one->facts;
+      if (*facts.compute_units <= *base->facts->compute_units) continue;
+      facts.scaling = {
+          base->name, *facts.compute_units / *base->facts->compute_units,
+          quotient(facts.epoch_throughput_per_unit(), base->facts->epoch_throughput_per_unit()),
+          quotient(facts.train_throughput_per_unit(), base->facts->train_throughput_per_unit())};
+    }
+  }
+}
+
+}  // namespace analysis
