@@ -35,12 +35,18 @@ std::map<std::pair<std::string, std::string>, Family> families_of(
   return families;
 }
 
-/// The first of the smallest that can be held against.
+/// The fastest of the smallest that can be held against.
 const NamedSystem* base_of(const Family& family) {
   const NamedSystem* base = nullptr;
   for (const NamedSystem* one : family) {
-    if (!one->facts->epoch_throughput_per_unit()) continue;
-    if (!base || *one->facts->compute_units < *base->facts->compute_units) base = one;
+    const auto throughput = one->facts->epoch_throughput_per_unit();
+    if (!throughput) continue;
+    if (base) {
+      const double units = *one->facts->compute_units, least = *base->facts->compute_units;
+      if (units > least) continue;
+      if (units == least && *throughput <= *base->facts->epoch_throughput_per_unit()) continue;
+    }
+    base = one;
   }
   return base;
 }
@@ -48,6 +54,8 @@ const NamedSystem* base_of(const Family& family) {
 }  // namespace
 
 std::string SystemFacts::hardware() const {
+  const bool accelerated = description.accelerators_per_node.value_or(0.0) > 0.0;
+  if (accelerated && description.accelerator.empty()) return "";
   const std::string accelerators =
       several(description.accelerators_per_node, description.accelerator);
   const std::string processors = several(description.processors_per_node, description.processor);

@@ -129,8 +129,7 @@ void add_olympic_parts(Table& table) {
   add_fraction(table, "train_fraction", &OlympicMeans::train_s, "olympic_train_s");
   add_fraction(table, "eval_fraction", &OlympicMeans::eval_s, "olympic_eval_s");
   add_fraction(table, "other_fraction", &OlympicMeans::other_s, "olympic_other_s");
-  table.push_back({"staging_to_epoch_ratio", "",
-                   "olympic_staging_in_run_s / mean of epoch_s / epochs_run",
+  table.push_back({"staging_to_epoch_ratio", "", "olympic_staging_in_run_s / olympic_mean_epoch_s",
                    staging_to_epoch_ratio});
   table.push_back(
       {"compute_unit_hours", "unit hours", "compute_units * olympic_mean_s / 3600", unit_hours});
@@ -164,7 +163,7 @@ void add_joint(Table& table) {
   add_mean(table, "mean_epoch_s", "s", &OlympicMeans::mean_epoch_s);
   table.push_back(
       {"olympic_samples_per_epoch", "samples",
-       "mean train_samples + n_evals / epochs_run * eval_samples of the runs in "
+       "mean (samples_run + n_evals * eval_samples) / epochs_run of the runs in "
        "olympic_files",
        [](const SystemFacts& s) { return optional_value(s.olympic.samples_per_epoch); }});
   table.push_back(
@@ -204,8 +203,10 @@ void add_variation(Table& table) {
 
 void add_scaling(Table& table) {
   table.push_back({"scaling_base", "",
-                   "the folder with the fewest compute_units among those of the same benchmark and "
-                   "hardware; absent for itself",
+                   "of the folders with the same benchmark and hardware whose "
+                   "epoch_throughput_per_unit is known, the one with the fewest compute_units, of "
+                   "several the one with the largest throughput; absent for folders with no more "
+                   "units. All that is read together counts, of whatever round and division",
                    [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::base); }});
   table.push_back({"scaling_units", "", "compute_units over those of scaling_base",
                    [](const SystemFacts& s) { return part_value(s.scaling, &Scaling::units); }});

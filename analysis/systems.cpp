@@ -162,13 +162,13 @@ void spread(const std::vector<const SetMember*>& good, SystemFacts& system) {
       times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2.0;
 }
 
-/// Passes over the training data and the evaluations that went with one.
+/// Those of training, and those of the evaluations that went with an epoch.
 std::optional<double> samples_per_epoch(const RunFacts& facts) {
-  const auto train_samples = number(facts.config_value(keys::kTrainSamples));
   const auto eval_samples = number(facts.config_value(keys::kEvalSamples));
-  const auto epochs = facts.progress.epochs_run;
-  if (!train_samples || !eval_samples || epochs.value_or(0.0) <= 0.0) return std::nullopt;
-  return *train_samples + static_cast<double>(facts.evaluations.size()) / *epochs * *eval_samples;
+  const auto samples = facts.progress.samples_run, epochs = facts.progress.epochs_run;
+  if (!samples || !eval_samples || epochs.value_or(0.0) <= 0.0) return std::nullopt;
+  const auto evaluations = static_cast<double>(facts.evaluations.size());
+  return (*samples + evaluations * *eval_samples) / *epochs;
 }
 
 OlympicMeans olympic_means(const std::vector<const SetMember*>& runs) {

@@ -38,7 +38,8 @@ bool is_spread(double squares) {
 }  // namespace
 
 std::optional<Variation> variation_of(std::span<const RunPoint> runs) {
-  if (runs.size() < 2) return std::nullopt;
+  constexpr std::size_t kFewest = 3;
+  if (runs.size() < kFewest) return std::nullopt;
   std::vector<RunPoint> logarithms;
   for (const RunPoint& run : runs) {
     logarithms.push_back({std::log10(run.epochs), std::log10(run.epoch_s)});
@@ -49,6 +50,8 @@ std::optional<Variation> variation_of(std::span<const RunPoint> runs) {
   if (!is_spread(xx + yy)) return std::nullopt;
   // The axis of the larger eigenvalue stands at half the angle of (xx - yy, 2 xy).
   const double half = std::hypot((xx - yy) / 2.0, xy);
+  constexpr double kRound = 1e-9;
+  if (half <= kRound * (xx + yy)) return std::nullopt;
   const double angle = 0.5 * std::atan2(2.0 * xy, xx - yy);
   Variation variation;
   variation.share = ((xx + yy) / 2.0 + half) / (xx + yy);

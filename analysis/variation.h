@@ -22,8 +22,8 @@ struct Variation {
   std::optional<double> correlation;
 };
 
-/// Nothing for fewer than two runs, for figures that have no logarithm, and for runs that are
-/// equal.
+/// Nothing for fewer than three runs, as two always lie on a line, for figures that have no
+/// logarithm, for runs that are equal, and where no direction varies more than another.
 std::optional<Variation> variation_of(std::span<const RunPoint> runs);
 
 }  // namespace analysis

@@ -34,6 +34,10 @@ constexpr std::size_t kWidestUseful = 400;
 
 void check(const AnalyzeOptions& options) {
   if (options.paths.empty()) throw ConfigError("analyze: expected at least one PATH, got none");
+  if (options.joint && (options.quiet || options.json == kStandardOutput)) {
+    throw ConfigError(
+        "analyze: --joint is a form of the text report, which --quiet and --json - leave out");
+  }
   require_files({{"--json", options.json}, {"--csv", options.csv}, {"--html", options.html}});
 }
 

@@ -44,6 +44,7 @@ void write_text(std::ostream& out, const Report& report, std::size_t width) {
 void write_joint_text(std::ostream& out, const Report& report, std::size_t width) {
   TextPage page(out, width);
   write_joint(page, report);
+  write_findings(page, report);
   page.write_footnotes();
 }
 

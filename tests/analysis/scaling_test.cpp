@@ -65,6 +65,27 @@ TEST(Scaling, NeedsToKnowTheHardwareAndTheUnits) {
   unknown.compute_units.reset();
   relate({&known, &unknown});
   EXPECT_FALSE(unknown.scaling);
+  // Accelerators without a name are not the processors beside them.
+  SystemFacts processors = set_of(128, 100.0, ""), unnamed = set_of(256, 50.0, "");
+  for (SystemFacts* facts : {&processors, &unnamed}) {
+    facts->description.processors_per_node = 2.0;
+    facts->description.processor = "Xeon";
+  }
+  processors.description.accelerators_per_node.reset();
+  relate({&processors, &unnamed});
+  EXPECT_EQ(processors.hardware(), "2 Xeon");
+  EXPECT_EQ(unnamed.hardware(), "");
+  EXPECT_FALSE(unnamed.scaling);
+}
+
+TEST(Scaling, TakesTheFastestOfTheSmallest) {
+  SystemFacts slow = set_of(128, 120.0), fast = set_of(128, 100.0), large = set_of(256, 50.0);
+  for (const bool is_slow_first : {true, false}) {
+    relate({is_slow_first ? &slow : &fast, is_slow_first ? &fast : &slow, &large});
+    EXPECT_EQ(large.scaling->base, is_slow_first ? "1" : "0");
+    EXPECT_DOUBLE_EQ(*large.scaling->efficiency, 1.0);
+    EXPECT_FALSE(slow.scaling) << "no more units";
+  }
 }
 
 TEST(Scaling, LeavesOutWhatAlsoHasNoThroughput) {
@@ -151,7 +172,8 @@ void expect_row(const SystemFacts& facts, const Row& row) {
 }
 
 TEST(JointAnalysis, GivesThePublishedFiguresOfTheRound) {
-  if (!std::filesystem::exists(round_folder())) {
+  const bool is_given = std::getenv("TRAINMARK_HPC_V0_7") != nullptr;
+  if (!is_given && !std::filesystem::exists(round_folder())) {
     GTEST_SKIP() << "needs ../shared/mlperf_logs, or TRAINMARK_HPC_V0_7: a copy of the results";
   }
   const auto report = analysis::report::make_report({round_folder()});
@@ -167,7 +189,7 @@ TEST(JointAnalysis, GivesThePublishedFiguresOfTheRound) {
     }
   }
   EXPECT_EQ(found, report.systems.size()) << "a system that the paper does not have";
-  EXPECT_GE(found, 4u);
+  EXPECT_GE(found, is_given ? 1u : 4u);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(Variation, IsThatOfTheEpochsWhereEpochsTakeTheSame) {
 }
 
 TEST(Variation, IsThatOfTheTimeWhereTheEpochsAreTheSame) {
-  const Variation variation = of({{10, 5}, {10, 6}});
+  const Variation variation = of({{10, 5}, {10, 6}, {10, 8}});
   EXPECT_NEAR(variation.epochs, 0.0, kTolerance);
   EXPECT_NEAR(variation.epoch_s, 1.0, kTolerance);
 }
@@ -46,8 +46,8 @@ TEST(Variation, LiesBetweenBothWhereTheyGoTogether) {
 }
 
 TEST(Variation, HasItsLargerPartPositive) {
-  // log10: (0, 2), (1, 0): along (1, -2).
-  const Variation variation = of({{1, 100}, {10, 1}});
+  // log10: (0, 2), (1, 0), (2, -2): along (1, -2).
+  const Variation variation = of({{1, 100}, {10, 1}, {100, 0.01}});
   EXPECT_NEAR(variation.epochs, -1.0 / std::sqrt(5.0), kTolerance);
   EXPECT_NEAR(variation.epoch_s, 2.0 / std::sqrt(5.0), kTolerance);
   EXPECT_NEAR(*variation.correlation, -1.0, kTolerance);
@@ -63,15 +63,17 @@ TEST(Variation, TellsWhatShareLiesAlongIt) {
 
 TEST(Variation, IsAbsentWhereThereIsNone) {
   EXPECT_FALSE(variation_of({}));
-  EXPECT_FALSE(variation_of(std::vector<RunPoint>{{10, 5}}));
+  EXPECT_FALSE(variation_of(std::vector<RunPoint>{{10, 5}, {20, 7}})) << "two lie on a line";
   EXPECT_FALSE(variation_of(std::vector<RunPoint>{{10, 0.1}, {10, 0.1}, {10, 0.1}}));
+  const std::vector<RunPoint> cross = {{1000, 1}, {0.001, 1}, {1, 1000}, {1, 0.001}};
+  EXPECT_FALSE(variation_of(cross)) << "no direction varies more than another";
 }
 
 TEST(Variation, IsAbsentForWhatHasNoLogarithm) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, -1.0, infinity, std::nan("")}) {
-    EXPECT_FALSE(variation_of(std::vector<RunPoint>{{10, 5}, {bad, 5}})) << bad;
-    EXPECT_FALSE(variation_of(std::vector<RunPoint>{{10, 5}, {10, bad}})) << bad;
+    EXPECT_FALSE(variation_of(std::vector<RunPoint>{{10, 5}, {20, 6}, {bad, 5}})) << bad;
+    EXPECT_FALSE(variation_of(std::vector<RunPoint>{{10, 5}, {20, 6}, {10, bad}})) << bad;
   }
 }
 

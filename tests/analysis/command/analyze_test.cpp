@@ -52,6 +52,25 @@ TEST(Analyze, SaysWhenNothingIsALog) {
   EXPECT_EQ(analyze(reading({folder.path().string()})).code, ExitCode::kData);
 }
 
+TEST(Analyze, ShowsSystemsSideBySide) {
+  AnalyzeOptions options = reading({golden::folder("set")});
+  options.joint = true;
+  const Outcome outcome = analyze(options);
+  EXPECT_EQ(outcome.code, ExitCode::kSuccess);
+  EXPECT_THAT(outcome.out, HasSubstr("resnet: systems side by side"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nFindings\n")) << "what is wrong with logs is told, too";
+}
+
+TEST(Analyze, RefusesSystemsSideBySideWithoutText) {
+  AnalyzeOptions options = reading({golden::folder("set")});
+  options.joint = true;
+  options.quiet = true;
+  EXPECT_THROW(analyze(options), base::ConfigError);
+  options.quiet = false;
+  options.json = "-";
+  EXPECT_THROW(analyze(options), base::ConfigError);
+}
+
 TEST(Analyze, SaysWhenAPathIsMissing) {
   const Outcome outcome = analyze(reading({golden::folder("success"), "/no/such/path"}));
   EXPECT_EQ(outcome.code, ExitCode::kData);
