@@ -3,6 +3,7 @@
 // definition and none is computed twice.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <span>
 #include <string>
@@ -22,6 +23,14 @@ struct Field {
   std::string definition;
   std::function<Value(const Facts&)> get;
 };
+
+/// The field of that name; null when there is none.
+template <class Facts>
+const Field<Facts>* find_field(const std::vector<Field<Facts>>& table, const std::string& name) {
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [&](const Field<Facts>& field) { return field.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
 
 /// The figures of one log, in the order they are shown.
 const std::vector<Field<RunFacts>>& run_fields();

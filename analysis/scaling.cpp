@@ -10,11 +10,6 @@
 namespace analysis {
 namespace {
 
-std::optional<double> quotient(std::optional<double> above, std::optional<double> below) {
-  if (!above || !below || *below <= 0.0) return std::nullopt;
-  return *above / *below;
-}
-
 std::string several(std::optional<double> count, const std::string& name) {
   if (!count || *count <= 0.0 || name.empty()) return "";
   return fmt::format("{} {}", *count, name);

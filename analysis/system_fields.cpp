@@ -1,7 +1,5 @@
 // The figures of one system's runs of one benchmark with their definitions, and the conventions
 // behind all figures. Hides nothing.
-#include <algorithm>
-
 #include "analysis/fields.h"
 #include "analysis/stragglers.h"
 #include "runner/telemetry/telemetry.h"
@@ -14,9 +12,8 @@ using Table = std::vector<Field<SystemFacts>>;
 constexpr double kSecondsPerMinute = 60.0;
 constexpr double kSecondsPerHour = 3600.0;
 
-Value quotient(const std::optional<double>& above, const std::optional<double>& below) {
-  if (!above || !below || *below == 0.0) return {};
-  return *above / *below;
+Value share(const std::optional<double>& above, const std::optional<double>& below) {
+  return optional_value(quotient(above, below));
 }
 
 Value score_min(const SystemFacts& facts) {
@@ -31,7 +28,7 @@ Value unit_hours(const SystemFacts& facts) {
 
 Value staging_to_epoch_ratio(const SystemFacts& facts) {
   if (facts.olympic.staging_in_run_s.value_or(0.0) <= 0.0) return {};
-  return quotient(facts.olympic.staging_in_run_s, facts.olympic.mean_epoch_s);
+  return share(facts.olympic.staging_in_run_s, facts.olympic.mean_epoch_s);
 }
 
 Value models_per_min(const SystemFacts& facts) {
@@ -88,7 +85,7 @@ void add_score(Table& table) {
                    [](const SystemFacts& s) { return optional_value(s.olympic_mean_s); }});
   table.push_back(
       {"olympic_mean_min", "min", "olympic_mean_s in minutes",
-       [](const SystemFacts& s) { return quotient(s.olympic_mean_s, kSecondsPerMinute); }});
+       [](const SystemFacts& s) { return share(s.olympic_mean_s, kSecondsPerMinute); }});
   table.push_back({"scaling_factor", "", "factor that the submission's scaling.json gives",
                    [](const SystemFacts& s) { return optional_value(s.scaling_factor); }});
   table.push_back(
@@ -109,7 +106,7 @@ void add_mean(Table& table, const std::string& name, const std::string& unit,
 void add_fraction(Table& table, const std::string& name, std::optional<double> OlympicMeans::*part,
                   const std::string& source) {
   table.push_back({name, "", source + " / olympic_mean_s", [part](const SystemFacts& s) {
-                     return quotient(s.olympic.*part, s.olympic_mean_s);
+                     return share(s.olympic.*part, s.olympic_mean_s);
                    }});
 }
 
@@ -233,14 +230,6 @@ void add_weak(Table& table) {
                    [](const SystemFacts& s) { return s.number_of_ranks; }});
 }
 
-template <class Facts>
-const std::string* find_definition(const std::vector<Field<Facts>>& table,
-                                   const std::string& name) {
-  const auto found = std::find_if(table.begin(), table.end(),
-                                  [&](const Field<Facts>& field) { return field.name == name; });
-  return found == table.end() ? nullptr : &found->definition;
-}
-
 }  // namespace
 
 const std::vector<Field<SystemFacts>>& system_fields() {
@@ -295,8 +284,8 @@ const std::vector<std::pair<std::string, std::string>>& conventions() {
 }
 
 std::string definition_of(const std::string& name) {
-  if (const std::string* text = find_definition(run_fields(), name)) return *text;
-  if (const std::string* text = find_definition(system_fields(), name)) return *text;
+  if (const auto* field = find_field(run_fields(), name)) return field->definition;
+  if (const auto* field = find_field(system_fields(), name)) return field->definition;
   for (const auto& [convention, text] : conventions()) {
     if (convention == name) return text;
   }

@@ -94,15 +94,10 @@ std::optional<double> compute_units(const DescribedSystem& description) {
   return *description.nodes * *description.processors_per_node;
 }
 
-/// A resumed run has no time to train, and cannot be submitted.
-bool succeeded(const SetMember& member) {
-  return member.facts->outcome == Outcome::kSuccess && !member.facts->resumed;
-}
-
 std::vector<const SetMember*> successful_by_time(const std::vector<SetMember>& members) {
   std::vector<const SetMember*> good;
   for (const SetMember& member : members) {
-    if (succeeded(member)) good.push_back(&member);
+    if (succeeded(*member.facts)) good.push_back(&member);
   }
   std::stable_sort(good.begin(), good.end(), [](const SetMember* a, const SetMember* b) {
     return *a->facts->ttt_s < *b->facts->ttt_s;
@@ -249,6 +244,10 @@ Value first_value(const std::vector<SetMember>& members, const std::string& key)
 bool is_weak(const fs::path& folder) { return folder.parent_path().filename() == "weak"; }
 
 }  // namespace
+
+bool succeeded(const RunFacts& facts) {
+  return facts.outcome == Outcome::kSuccess && !facts.resumed;
+}
 
 OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t dropped) {
   if (failing > dropped) return {};

@@ -20,6 +20,13 @@ struct OlympicRange {
 };
 OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t dropped);
 
+/// Whether a run counts for a score: it reached its target and was not resumed, as such a run has no
+/// time to train.
+bool succeeded(const RunFacts& facts);
+
+/// Logs that bracket less hold no staging: nothing was copied.
+inline constexpr double kLeastStagingS = 1.0;
+
 /// One log of a set. The facts must outlive it.
 struct SetMember {
   std::string file_name;

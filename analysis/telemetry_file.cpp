@@ -117,17 +117,6 @@ std::optional<double> overhead_of(const telemetry::Report& file) {
   return cost_s / wall_s;
 }
 
-void flatten(const nlohmann::json& json, const std::string& path,
-             std::vector<std::pair<std::string, std::string>>& flat) {
-  if (json.is_object()) {
-    for (const auto& [key, member] : json.items()) {
-      flatten(member, path.empty() ? key : path + "." + key, flat);
-    }
-  } else if (!json.is_null()) {
-    flat.emplace_back(path, to_text(value_of(json)));
-  }
-}
-
 RunTelemetry summary_of(const telemetry::Report& file) {
   RunTelemetry summary;
   summary.ranks = static_cast<std::int64_t>(file.ranks.size());
@@ -138,7 +127,7 @@ RunTelemetry summary_of(const telemetry::Report& file) {
   summary.shortest_wall_s = file.wall_s().min;
   summary.overhead_fraction = overhead_of(file);
   summary.provenance_json = file.provenance;
-  flatten(nlohmann::json::parse(file.provenance, nullptr, false), "", summary.provenance);
+  summary.provenance = flat_members(nlohmann::json::parse(file.provenance, nullptr, false));
   return summary;
 }
 

@@ -19,7 +19,24 @@ std::string double_text(double value) {
   return fmt::format("{:.6g}", value);
 }
 
+void flatten(const nlohmann::json& json, const std::string& path,
+             std::vector<std::pair<std::string, std::string>>& flat) {
+  if (json.is_object()) {
+    for (const auto& [key, member] : json.items()) {
+      flatten(member, path.empty() ? key : path + "." + key, flat);
+    }
+  } else if (!json.is_null()) {
+    flat.emplace_back(path, to_text(value_of(json)));
+  }
+}
+
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> flat_members(const nlohmann::json& object) {
+  std::vector<std::pair<std::string, std::string>> flat;
+  flatten(object, "", flat);
+  return flat;
+}
 
 Value value_of(const nlohmann::json& json) {
   switch (json.type()) {
@@ -91,6 +108,12 @@ std::optional<double> number(const Value& value) {
   if (const auto* held = std::get_if<std::uint64_t>(&value)) return static_cast<double>(*held);
   if (const auto* held = std::get_if<double>(&value)) return *held;
   return std::nullopt;
+}
+
+std::optional<double> quotient(const std::optional<double>& above,
+                               const std::optional<double>& below) {
+  if (!above || !below || *below == 0.0) return std::nullopt;
+  return *above / *below;
 }
 
 }  // namespace analysis

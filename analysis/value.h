@@ -6,7 +6,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 namespace analysis {
 
@@ -16,6 +18,10 @@ using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, do
 /// The value of a log record.
 Value value_of(const nlohmann::json& json);
 nlohmann::json to_json(const Value& value);
+
+/// The members of an object at any depth, "machine.cpu" and to_text() of the value; lists are
+/// values, null is left out.
+std::vector<std::pair<std::string, std::string>> flat_members(const nlohmann::json& object);
 
 /// As a person reads it: "" when absent, integers whole, others with six significant digits.
 std::string to_text(const Value& value);
@@ -27,6 +33,10 @@ std::optional<double> number(const Value& value);
 
 /// A whole number where `value` is one that 64 bits hold, else the double; absent stays absent.
 Value whole_if_possible(const std::optional<double>& value);
+
+/// Absent where either is, or the divisor is 0.
+std::optional<double> quotient(const std::optional<double>& above,
+                               const std::optional<double>& below);
 
 /// An optional as a Value.
 template <class T>

@@ -44,7 +44,7 @@ telemetry::ClockOffset measure_clock_offset(const Communicator& world, const Top
   telemetry::ClockOffset mine;
   mine.there_ns = clock.steady_ns();
   int nodes = 1;  // met so far; they are numbered as their first ranks come
-  for (int leader = 1; nodes < topology.node_count; ++leader) {
+  for (int leader = 1; leader < world.size(); ++leader) {
     if (topology.node_of_rank[static_cast<std::size_t>(leader)] != nodes) continue;
     ++nodes;
     if (world.rank() == 0) {

@@ -202,9 +202,8 @@ inline void expect_steps_of_scopes(const std::vector<ReadRank>& ranks) {
 /// Ranks of a run of several, all of whose steps were traced, exchange as the telemetry says: for
 /// the time of steps that nothing else took, and most of all bytes, as training is most of the run.
 inline void expect_same_exchange(const ReadRank& rank, const RankReport& told) {
-  constexpr double kMoment_s = 1e-4;
-  // A busy machine takes the CPU away between scopes.
-  constexpr double kMostOfIt = 0.6, kMoments_s = 1e-3;
+  constexpr double kWithin = 0.01, kMoments_s = 2e-4;
+  constexpr double kMostOfIt = 0.6;
   constexpr double kMost = 0.75;
   const std::string where = "rank " + rank.entry.at("rank").dump();
   const auto told_s = [&](Subsystem part) {
@@ -213,10 +212,11 @@ inline void expect_same_exchange(const ReadRank& rank, const RankReport& told) {
   const double steps_s = rank.entry.at("steps_s"), exchange_s = rank.own_s("exchange");
   EXPECT_NEAR(rank.entry.at("exchange_s"), exchange_s, 1e-6) << where;
   EXPECT_GT(exchange_s, 0.0) << where;
-  // The telemetry has also the exchange between steps, where ranks wait for each other.
-  EXPECT_LE(exchange_s, told_s(Subsystem::kExchange) + kMoment_s) << where;
   const double rest_s = steps_s - told_s(Subsystem::kInput) - told_s(Subsystem::kForward) -
                         told_s(Subsystem::kBackward) - told_s(Subsystem::kOptimizer);
+  // A busy machine takes the CPU away between scopes, which the telemetry calls other.
+  EXPECT_GE(exchange_s, rest_s - told_s(Subsystem::kOther) - kWithin * steps_s - kMoments_s)
+      << where;
   EXPECT_GE(exchange_s, kMostOfIt * rest_s - kMoments_s) << where;
   const auto sent =
       static_cast<double>(told.counters[static_cast<std::size_t>(Counter::kBytesSent)]);
@@ -238,6 +238,10 @@ inline void expect_same_account(const std::vector<ReadRank>& ranks, const Report
       EXPECT_NEAR(ranks[i].own_s(to_string(part)), told_s, kWithin * told_s + kMoment_s)
           << "rank " << i << ": " << to_string(part);
     }
+    // The telemetry has also the exchange between steps, where ranks wait for each other.
+    EXPECT_LE(
+        ranks[i].own_s("exchange"),
+        report.ranks[i].subsystems_s[static_cast<std::size_t>(Subsystem::kExchange)] + kMoment_s);
     if (ranks.size() > 1) expect_same_exchange(ranks[i], report.ranks[i]);
     EXPECT_NEAR(ranks[i].entry.at("steps_s").get<double>(),
                 report.ranks[i].step_s.mean * static_cast<double>(report.ranks[i].step_s.count),

@@ -103,7 +103,7 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
   for (const OutputFile& output : outputs) refuse_to_overwrite(output.path, logs);
   if (options.json == kStandardOutput) {
     out << report::report_json_text(report);
-  } else if (options.joint && !options.quiet) {
+  } else if (options.joint) {
     report::write_joint_text(out, report, width);
   } else if (!options.quiet) {
     report::write_text(out, report, width);

@@ -16,12 +16,8 @@ namespace {
 
 using Align = TextTable::Align;
 using Systems = std::vector<const SystemReport*>;
-using Figure = std::optional<double>;
 
 constexpr double kMinute = 60.0, kPercent = 100.0;
-
-/// Logs that bracket less hold no staging: nothing was copied.
-constexpr double kLeastStagingS = 1.0;
 
 /// "CSCS/results/daint/cosmoflow" as "CSCS/daint": what the benchmark's heading leaves to say.
 std::string label_of(const SystemReport& system) {
@@ -32,20 +28,9 @@ std::string label_of(const SystemReport& system) {
   return label.empty() ? system.name : label.string();
 }
 
-Figure figure(const SystemFacts& facts, const std::string& name) {
-  for (const Field<SystemFacts>& field : system_fields()) {
-    if (field.name == name) return number(field.get(facts));
-  }
-  return std::nullopt;
-}
-
-Figure scaled(const Figure& value, double factor) {
-  return value ? Figure(*value * factor) : std::nullopt;
-}
-
-std::string fixed(const Figure& value, int decimals) {
+std::string fixed(const std::optional<double>& value, double factor, int decimals) {
   if (!value) return "-";
-  const std::string text = fmt::format("{:.{}f}", *value, decimals);
+  const std::string text = fmt::format("{:.{}f}", *value * factor, decimals);
   const bool is_zero = text.find_first_of("123456789") == std::string::npos;
   return is_zero && text.front() == '-' ? text.substr(1) : text;
 }
@@ -66,8 +51,9 @@ class SystemTable {
   /// A figure of system_fields(), times `factor`.
   void number(const std::string& heading, const std::string& name, double factor, int decimals) {
     table_.add_column(heading + page_.footnote(name), Align::kRight);
-    cells_.push_back([name, factor, decimals](const SystemReport& system) {
-      return fixed(scaled(figure(system.facts, name), factor), decimals);
+    const Field<SystemFacts>& field = *find_field(system_fields(), name);
+    cells_.push_back([&field, factor, decimals](const SystemReport& system) {
+      return fixed(analysis::number(field.get(system.facts)), factor, decimals);
     });
   }
   /// As number(), of sets that stage.
@@ -123,11 +109,19 @@ void write_shares(TextPage& page, const Systems& systems) {
       fmt::format("Staging is '-' where the logs bracket less than {} s of it.", kLeastStagingS));
 }
 
-void write_variation(TextPage& page, const Systems& systems) {
-  Systems varied;
+/// Those of which `has` holds.
+template <class Has>
+Systems those_with(const Systems& systems, const Has& has) {
+  Systems chosen;
   for (const SystemReport* system : systems) {
-    if (system->facts.variation) varied.push_back(system);
+    if (has(system->facts)) chosen.push_back(system);
   }
+  return chosen;
+}
+
+void write_variation(TextPage& page, const Systems& systems) {
+  const Systems varied =
+      those_with(systems, [](const SystemFacts& facts) { return facts.variation.has_value(); });
   if (varied.empty()) return;
   page.heading("Variation from run to run", {});
   SystemTable table(page);
@@ -138,32 +132,28 @@ void write_variation(TextPage& page, const Systems& systems) {
   table.write(varied);
 }
 
-void write_convergence(TextPage& page, Systems systems) {
-  const auto batch = [](const SystemReport* one) { return number(one->facts.global_batch_size); };
-  systems.erase(std::remove_if(systems.begin(), systems.end(),
-                               [&](const SystemReport* one) {
-                                 return !batch(one) || !one->facts.olympic.epochs_run;
-                               }),
-                systems.end());
-  if (systems.size() < 2) return;
-  std::stable_sort(
-      systems.begin(), systems.end(),
-      [&](const SystemReport* a, const SystemReport* b) { return *batch(a) < *batch(b); });
+void write_convergence(TextPage& page, const Systems& systems) {
+  const auto batch = [](const SystemFacts& facts) { return number(facts.global_batch_size); };
+  Systems trained = those_with(
+      systems, [&](const SystemFacts& facts) { return batch(facts) && facts.olympic.epochs_run; });
+  if (trained.size() < 2) return;
+  std::stable_sort(trained.begin(), trained.end(),
+                   [&](const SystemReport* a, const SystemReport* b) {
+                     return *batch(a->facts) < *batch(b->facts);
+                   });
   page.heading("Epochs against batch", {});
   SystemTable table(page);
   table.number("batch", "global_batch_size", 1.0, 0);
   table.number("epochs", "olympic_epochs_run", 1.0, 1);
   table.number("+-", "olympic_epochs_stdev", 1.0, 1);
   table.text("division", "division", division);
-  table.write(systems);
+  table.write(trained);
 }
 
 void write_scaling(TextPage& page, const Systems& systems,
                    const std::map<std::string, const SystemReport*>& by_name) {
-  Systems scaled_up;
-  for (const SystemReport* system : systems) {
-    if (system->facts.scaling) scaled_up.push_back(system);
-  }
+  const Systems scaled_up =
+      those_with(systems, [](const SystemFacts& facts) { return facts.scaling.has_value(); });
   if (scaled_up.empty()) return;
   page.heading("Scale", {});
   SystemTable table(page);

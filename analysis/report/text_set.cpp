@@ -77,14 +77,11 @@ void write_runs(TextPage& page, const Runs& runs) {
 /// A figure of the set by its name, with its unit and footnote; nothing where it is absent.
 std::string figure(TextPage& page, const SystemFacts& facts, const std::string& name,
                    const std::string& label) {
-  for (const Field<SystemFacts>& field : system_fields()) {
-    if (field.name != name) continue;
-    const std::string text = to_text(field.get(facts));
-    if (text.empty()) return "";
-    const std::string unit = field.unit.empty() ? "" : " " + field.unit;
-    return "; " + label + " " + text + unit + page.footnote(name);
-  }
-  return "";
+  const Field<SystemFacts>* const field = find_field(system_fields(), name);
+  const std::string text = field ? to_text(field->get(facts)) : "";
+  if (text.empty()) return "";
+  const std::string unit = field->unit.empty() ? "" : " " + field->unit;
+  return "; " + label + " " + text + unit + page.footnote(name);
 }
 
 /// As figure(), of runs whose power was measured.

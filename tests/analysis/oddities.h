@@ -39,10 +39,8 @@ inline Log longer(double more_s) {
 }
 
 inline double field(const analysis::SystemFacts& facts, const std::string& name) {
-  for (const auto& one : analysis::system_fields()) {
-    if (one.name == name) return analysis::number(one.get(facts)).value_or(-1.0);
-  }
-  return -2.0;
+  const auto* const found = analysis::find_field(analysis::system_fields(), name);
+  return found ? analysis::number(found->get(facts)).value_or(-1.0) : -2.0;
 }
 
 }  // namespace own_log

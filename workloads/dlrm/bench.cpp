@@ -201,7 +201,7 @@ class Bench {
     const bool is_split = embeddings_.storage == nn::TableStorage::kSplitBf16;
     const auto bytes =
         static_cast<double>(table_bytes(model_, options_.batch, is_split, precision_of(options_)));
-    const double bandwidth = nn::triad_bandwidth(kTriads);
+    const double bandwidth = nn::triad_bandwidth(kTriads, base::SystemClock());
     result["table_bytes"] = bytes;
     result["triad_gb_per_s"] = bandwidth / 1e9;
     layers_.add_seconds(bytes / bandwidth, "table_bytes at the bandwidth of a triad");

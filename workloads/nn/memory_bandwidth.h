@@ -14,10 +14,10 @@ inline constexpr std::int64_t kBandwidthBlockBytes = std::int64_t{256} << 20;
 
 /// Bytes a second that this process can copy between blocks beyond all caches, reads and writes
 /// both counted: the best of `repetitions`, on all its threads.
-double copy_bandwidth(int repetitions, const base::Clock& clock = base::SystemClock());
+double copy_bandwidth(int repetitions, const base::Clock& clock);
 
 /// The same of a = b + s c, the triad of the STREAM benchmark: two blocks read, one written.
 /// Source: McCalpin, "Memory bandwidth and machine balance", 1995.
-double triad_bandwidth(int repetitions, const base::Clock& clock = base::SystemClock());
+double triad_bandwidth(int repetitions, const base::Clock& clock);
 
 }  // namespace nn

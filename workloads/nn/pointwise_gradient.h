@@ -49,7 +49,7 @@ class PointwiseGradient {
   bool is_rows() const { return shape_.layout == Layout::kRows; }
   std::int64_t blocks() const;
   std::int64_t pairs_of_sample() const { return (shape_.points + 1) / 2; }
-  /// Pairs of rows that are multiplied at a time.
+  /// Pairs of points that are multiplied at a time.
   std::int64_t piece() const;
   std::int64_t scratch_words() const;
 

@@ -139,13 +139,14 @@ inline void split_pair(const Lanes& first, const Lanes& second, Bf16* upper, Bf1
 }
 #endif
 
-/// A row of floats whose upper and lower halves lie apart. Several vectors are an even number.
+/// A row of floats whose upper and lower halves lie apart. Several vectors are full ones.
 struct SplitRow {
   template <class Access, int kVectors>
   void load(std::int64_t at, int width, Lanes (&values)[kVectors]) const {
     if constexpr (kVectors == 1) {
       values[0] = joined<Access>(upper + at, lower + at, width);
     } else {
+      static_assert(kVectors % 2 == 0);
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; v += 2, at += 2 * kLanes) {
         join_pair(upper + at, lower + at, values[v], values[v + 1]);
@@ -157,6 +158,7 @@ struct SplitRow {
     if constexpr (kVectors == 1) {
       split<Access>(values[0], upper + at, lower + at, width);
     } else {
+      static_assert(kVectors % 2 == 0);
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; v += 2, at += 2 * kLanes) {
         split_pair(values[v], values[v + 1], upper + at, lower + at);

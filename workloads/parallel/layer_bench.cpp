@@ -91,7 +91,7 @@ void LayerBench::finish(const nn::Executor& executor, double samples_per_s, json
 }
 
 json LayerBench::layers(const nn::Executor& executor) const {
-  const double bandwidth = nn::copy_bandwidth(kCopies);
+  const double bandwidth = nn::copy_bandwidth(kCopies, base::SystemClock());
   std::map<std::string, Alone> alone;
   if (limit_) alone = by_layer(limit_->times());
   double peak = 0.0;  // FLOP/s

@@ -78,15 +78,5 @@ TEST(DlrmRuleBreaks, TellWhichSizesAreNotTheReferences) {
                           "or as they are (0), got 39999999"));
 }
 
-TEST(DlrmRuleBreaks, TellOfMoreThanOneLookupInATable) {
-  const json object = small_config();
-  const base::ObjectReader reader(object, "small.json");
-  Config config = parse_config(reader);
-  config.model.lookups = 3;
-  EXPECT_THAT(closed_rule_breaks(config, make_dense_optimizer(reader)->hyperparameters()),
-              ElementsAre("/model: lookups of a sample in each table: the closed division has 1, "
-                          "got 3"));
-}
-
 }  // namespace
 }  // namespace dlrm
