@@ -151,20 +151,35 @@ base::Command compare_command() {
   base::Command command;
   command.name = "compare";
   command.summary =
-      "which of several bench results is faster, by how much, and whether that is noise";
-  command.example = "trainmark compare before.json after.json";
+      "runs, systems, submissions or bench results side by side: where the time "
+      "differs, and whether the difference is real";
+  command.example = "trainmark compare results/old/resnet50 results/new/resnet50";
   command.declare = [](CLI::App& app) -> base::Command::Action {
     const auto options = std::make_shared<CompareOptions>();
-    app.add_option("FILE", options->files,
-                   "what bench --json wrote; the others are held against the first")
+    app.add_option("PATH", options->paths,
+                   "a log, a folder of logs at any depth, or what bench --json wrote; the others "
+                   "are held against the first")
         ->required();
+    app.add_option_function<std::string>(
+           "--baseline",
+           [options](const std::string& per) {
+             options->per = per == to_string(comparison::Per::kNode) ? comparison::Per::kNode
+                                                                     : comparison::Per::kUnit;
+           },
+           "multiply times by the nodes, or by the compute units, of each side: node or unit")
+        ->check(
+            CLI::IsMember({to_string(comparison::Per::kNode), to_string(comparison::Per::kUnit)}));
     app.add_option("--seed", options->seed, "seed of the bootstrap")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     app.add_option("--json", options->json,
                    "write the comparison as JSON to this file; '-' for standard output and nothing "
                    "else there");
-    return [options](runner::Communicator*) { return compare(*options, std::cout, std::cerr); };
+    app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
+        ->check(CLI::Range(0, 4096));
+    return [options](runner::Communicator*) {
+      return compare(*options, std::cout, std::cerr, output_width());
+    };
   };
   return command;
 }

@@ -1,29 +1,40 @@
 // `trainmark compare`.
-// Hides files and words.
+// Hides files, how a bench result is told from logs, and the words for bench results.
 #include "analysis/command/compare.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
-#include <ostream>
+#include <sstream>
 
-#include "analysis/bench_comparison.h"
 #include "analysis/command/outputs.h"
+#include "analysis/comparison/bench_result.h"
+#include "analysis/report/compared.h"
+#include "analysis/report/write_compare.h"
 #include "analysis/side_files.h"
 #include "runner/base/printable.h"
 
 namespace analysis::command {
 namespace {
 
+namespace fs = std::filesystem;
+using base::ExitCode;
+using comparison::BenchComparison;
+using comparison::BenchResult;
+using comparison::compare_bench;
+using comparison::LayerDifference;
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostLayers = 12;  ///< told in text
 
 BenchResult read(const std::string& file) {
   std::string problem;
   const auto text = read_side_text(file, problem);
   if (!text) throw base::SystemError(file + ": " + problem);
-  return parse_bench(*text, file);
+  return comparison::parse_bench(*text, file);
 }
 
 std::string line_of(const BenchResult& result) {
@@ -34,22 +45,33 @@ std::string line_of(const BenchResult& result) {
          "\n";
 }
 
+std::string line_of(const LayerDifference& layer) {
+  const auto milliseconds = [](const std::optional<double>& seconds) {
+    return seconds ? fmt::format("{:.3f}", 1e3 * *seconds) : std::string("none");
+  };
+  return fmt::format("layer {}: {} and {} ms ({:+.3f} ms)", layer.name, milliseconds(layer.first_s),
+                     milliseconds(layer.second_s), 1e3 * layer.difference_s());
+}
+
 std::string text_of(const BenchResult& first, const BenchResult& second,
                     const BenchComparison& comparison) {
   std::string text;
   if (comparison.distinguishable) {
     text = fmt::format("{} is {:.3f} times as fast as {} (95 % within {:.3f} to {:.3f}; p {:.2g})",
-                       second.name, comparison.ratio, first.name, comparison.low, comparison.high,
-                       comparison.p_value);
+                       second.name, comparison.ratio, first.name, comparison.interval.low,
+                       comparison.interval.high, comparison.p_value);
   } else {
     text = fmt::format(
         "{} and {} are not distinguishable: ratio {:.3f} (95 % within {:.3f} to {:.3f}; p {:.2g})",
-        second.name, first.name, comparison.ratio, comparison.low, comparison.high,
-        comparison.p_value);
+        second.name, first.name, comparison.ratio, comparison.interval.low,
+        comparison.interval.high, comparison.p_value);
   }
   text = base::printable(text) + "\n";
   for (const std::string& difference : comparison.differences) {
     text += base::printable("  they differ in " + difference) + "\n";
+  }
+  for (std::size_t i = 0; i < std::min(comparison.layers.size(), kMostLayers); ++i) {
+    text += base::printable("  " + line_of(comparison.layers[i])) + "\n";
   }
   return text;
 }
@@ -61,9 +83,23 @@ Json json_of(const BenchResult& result) {
 }
 
 Json json_of(const BenchResult& second, const BenchComparison& comparison) {
-  return {{"file", base::printable(second.name)},          {"ratio", comparison.ratio},
-          {"interval", {comparison.low, comparison.high}}, {"p_value", comparison.p_value},
-          {"distinguishable", comparison.distinguishable}, {"differences", comparison.differences}};
+  Json layers = Json::array();
+  for (const LayerDifference& one : comparison.layers) {
+    const auto seconds = [](const std::optional<double>& value) {
+      return value ? Json(*value) : Json();
+    };
+    layers.push_back({{"name", base::printable(one.name)},
+                      {"first_s", seconds(one.first_s)},
+                      {"second_s", seconds(one.second_s)},
+                      {"difference_s", one.difference_s()}});
+  }
+  return {{"file", base::printable(second.name)},
+          {"ratio", comparison.ratio},
+          {"interval", {comparison.interval.low, comparison.interval.high}},
+          {"p_value", comparison.p_value},
+          {"distinguishable", comparison.distinguishable},
+          {"differences", comparison.differences},
+          {"layers", layers}};
 }
 
 Json definitions() {
@@ -74,42 +110,97 @@ Json definitions() {
            "share of exchanges of steps between the two that differ by as much in the mean of the "
            "logarithms of their times; exact up to 20,000 exchanges, else so many drawn ones"},
           {"distinguishable",
-           "p_value below 0.05. Steps of one process share what it met: repeat "
-           "the process before a small difference is believed"}};
+           "p_value below 0.04. Steps of one process share what it met: repeat "
+           "the process before a small difference is believed"},
+          {"layers",
+           "seconds of a step, forward and backward, where both were made with --layers; the "
+           "largest difference first"}};
 }
 
-}  // namespace
+struct Texts {
+  std::string text, json;
+};
 
-base::ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream& people) {
-  if (options.files.size() < 2) {
-    throw base::ConfigError(
-        fmt::format("compare: expected at least two files, got {}", options.files.size()));
-  }
+Texts compare_bench_files(const CompareOptions& options) {
   std::vector<BenchResult> results;
-  for (const std::string& file : options.files) results.push_back(read(file));
-  std::string text;
-  for (const BenchResult& result : results) text += line_of(result);
+  for (const std::string& path : options.paths) results.push_back(read(path));
+  Texts texts;
+  for (const BenchResult& result : results) texts.text += line_of(result);
   Json listed = Json::array(), compared = Json::array();
   for (const BenchResult& result : results) listed.push_back(json_of(result));
   for (std::size_t i = 1; i < results.size(); ++i) {
     const BenchComparison comparison = compare_bench(results[0], results[i], options.seed);
-    text += text_of(results[0], results[i], comparison);
+    texts.text += text_of(results[0], results[i], comparison);
     compared.push_back(json_of(results[i], comparison));
   }
   const Json document = {{"schema", 1},
+                         {"kind", "bench"},
                          {"results", listed},
                          {"comparisons", compared},
                          {"definitions", definitions()}};
-  const std::string json = document.dump(1) + "\n";
+  texts.json = document.dump(1) + "\n";
+  return texts;
+}
+
+Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostream& people,
+                   ExitCode& code) {
+  const report::Compared compared = report::compare_paths(
+      options.paths, {options.seed, comparison::kDraws, options.per}, options.threads);
+  for (const report::Report& one : compared.reports) {
+    for (const report::Problem& problem : one.problems) {
+      people << base::printable(problem.path + ": " + problem.text) << '\n';
+      code = ExitCode::kIncomplete;
+    }
+  }
+  std::ostringstream text;
+  report::write_compare_text(text, compared, width);
+  return {text.str(), report::compare_json_text(compared)};
+}
+
+/// A JSON object; logs have other lines.
+bool is_bench_result(const std::string& path) {
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) return false;
+  std::ifstream in(path, std::ios::binary);
+  char first = 0;
+  return in >> first && first == '{';
+}
+
+bool are_bench_results(const std::vector<std::string>& paths) {
+  std::string bench, log;
+  for (const std::string& path : paths) (is_bench_result(path) ? bench : log) = path;
+  if (!bench.empty() && !log.empty()) {
+    throw base::ConfigError(fmt::format(
+        "compare: expected bench results alone or logs alone, got the bench result {} and {}",
+        bench, log));
+  }
+  return log.empty();
+}
+
+}  // namespace
+
+ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream& people,
+                 std::size_t width) {
+  if (options.paths.size() < 2) {
+    throw base::ConfigError(
+        fmt::format("compare: expected at least two paths, got {}", options.paths.size()));
+  }
+  const bool is_bench = are_bench_results(options.paths);
+  if (is_bench && options.per != comparison::Per::kSystem) {
+    throw base::ConfigError("compare: --baseline is for logs, not for bench results");
+  }
+  ExitCode code = ExitCode::kSuccess;
+  const Texts texts =
+      is_bench ? compare_bench_files(options) : compare_logs(options, width, people, code);
   std::vector<OutputFile> files;
   if (!options.json.empty() && options.json != kStandardOutput) {
-    refuse_to_overwrite(options.json, {options.files.begin(), options.files.end()});
-    files.push_back({options.json, json});
+    refuse_to_overwrite(options.json, {options.paths.begin(), options.paths.end()});
+    files.push_back({options.json, texts.json});
   }
-  out << (options.json == kStandardOutput ? json : text);
+  out << (options.json == kStandardOutput ? texts.json : texts.text);
   end_output(out);
   write_files(files, people, false);
-  return base::ExitCode::kSuccess;
+  return code;
 }
 
 }  // namespace analysis::command

@@ -8,7 +8,10 @@
 #include <string_view>
 #include <vector>
 
-namespace analysis {
+#include "analysis/comparison/layers.h"
+#include "analysis/comparison/significance.h"
+
+namespace analysis::comparison {
 
 /// What `trainmark bench --json` wrote, as far as a comparison needs it.
 struct BenchResult {
@@ -17,6 +20,7 @@ struct BenchResult {
   std::vector<double> step_s;  ///< seconds of each step, at least 3
   std::map<std::string, std::string>
       conditions;                ///< batch, ranks, precision ...: what should agree
+  LayerTimes layers;             ///< of bench --layers; else none
   double samples_per_s() const;  ///< of the median step
 };
 
@@ -24,13 +28,12 @@ struct BenchResult {
 BenchResult parse_bench(std::string_view text, const std::string& name);
 
 struct BenchComparison {
-  double ratio = 1.0;            ///< samples/s of the second over those of the first
-  double low = 1.0, high = 1.0;  ///< 95 % interval of the ratio: bootstrap of the medians
-  /// How often steps that are exchanged at random differ by as much or more in the mean of their
-  /// logarithms: exact where there are at most 20,000 exchanges, of so many drawn ones else.
-  double p_value = 1.0;
-  bool distinguishable = false;          ///< p_value < 0.05
+  double ratio = 1.0;                    ///< samples/s of the second over those of the first
+  Interval interval;                     ///< of the ratio: bootstrap of the medians
+  double p_value = 1.0;                  ///< of exchanged logarithms of seconds per sample
+  bool distinguishable = false;          ///< p_value < kLevel
   std::vector<std::string> differences;  ///< conditions that differ, "batch_per_rank: 32 and 64"
+  std::vector<LayerDifference> layers;   ///< where both have layers
 };
 
 /// BenchComparison::p_value alone.
@@ -40,4 +43,4 @@ double bench_p_value(const BenchResult& first, const BenchResult& second, std::u
 BenchComparison compare_bench(const BenchResult& first, const BenchResult& second,
                               std::uint64_t seed);
 
-}  // namespace analysis
+}  // namespace analysis::comparison

@@ -1,36 +1,25 @@
 // Which of two bench results is faster.
 // Hides the statistics.
-#include "analysis/bench_comparison.h"
+#include "analysis/comparison/bench_result.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "runner/base/error.h"
-#include "runner/base/random.h"
 #include "runner/base/strict_json.h"
 
-namespace analysis {
+namespace analysis::comparison {
 namespace {
 
 using nlohmann::json;
 
 constexpr std::size_t kFewestSteps = 3;
-constexpr std::int64_t kDraws = 20000;
-constexpr double kLevel = 0.05;
 constexpr std::array kConditions = {"workload",         "batch_per_rank", "ranks",
                                     "threads_per_rank", "precision",      "image_size",
                                     "classes",          "bn_group_size",  "recompute"};
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
-}
 
 [[noreturn]] void refuse(const std::string& name, const std::string& what) {
   throw base::DataError(
@@ -66,38 +55,41 @@ std::vector<double> step_times(const json& result, const std::string& name) {
   return times;
 }
 
-std::vector<double> resampled(const std::vector<double>& values, base::RandomStream& random) {
-  std::vector<double> drawn(values.size());
-  for (double& value : drawn) value = values[random.below(values.size())];
-  return drawn;
+/// What `--layers` adds; none without it.
+LayerTimes layer_times(const json& result, const std::string& name) {
+  constexpr double kMillisecond = 1e-3;
+  LayerTimes times;
+  const auto layers = result.find("layers");
+  if (layers == result.end()) return times;
+  if (!layers->is_array()) refuse(name, "/layers: must be a list");
+  for (const json& layer : *layers) {
+    const auto number = [&](const char* key) {
+      const bool has = layer.is_object() && layer.contains(key) && layer[key].is_number();
+      if (!has) refuse(name, fmt::format("/layers: must have numbers {}, got none", key));
+      return layer[key].get<double>() * kMillisecond;
+    };
+    const double both = number("forward_ms") + number("backward_ms");
+    const auto called = layer.find("name");
+    if (called == layer.end() || !called->is_string()) refuse(name, "/layers: must have names");
+    times[called->get<std::string>()] += both;
+  }
+  return times;
 }
 
-/// Bootstrap of the ratio of medians: percentiles 2.5 and 97.5.
-void set_interval(const BenchResult& first, const BenchResult& second, std::uint64_t seed,
-                  BenchComparison& comparison) {
-  base::RandomStream random(seed, base::Purpose::kBootstrap, 0, 0);
+/// Of the ratio of medians.
+Interval interval_of(const BenchResult& first, const BenchResult& second, std::uint64_t seed) {
   const double per_step = second.samples_per_step / first.samples_per_step;
-  std::vector<double> ratios(kDraws);
-  for (double& ratio : ratios) {
-    const double first_s = median(resampled(first.step_s, random));
-    ratio = per_step * first_s / median(resampled(second.step_s, random));
-  }
-  std::sort(ratios.begin(), ratios.end());
-  const auto at = [&](double share) {
-    return ratios[static_cast<std::size_t>(share * static_cast<double>(kDraws - 1))];
+  const auto median_at = [](const BenchResult& result, Drawn drawn) {
+    std::vector<double> values;
+    for (const std::size_t index : drawn) values.push_back(result.step_s[index]);
+    return median_of(std::move(values));
   };
-  comparison.low = at(kLevel / 2.0);
-  comparison.high = at(1.0 - kLevel / 2.0);
-}
-
-/// Number of ways to choose `chosen` of `all`, or kDraws + 1 where there are more than kDraws.
-std::int64_t exchanges(std::size_t all, std::size_t chosen) {
-  double ways = 1.0;
-  for (std::size_t i = 0; i < chosen && ways <= static_cast<double>(kDraws); ++i) {
-    ways = ways * static_cast<double>(all - i) / static_cast<double>(i + 1);
-  }
-  return ways > static_cast<double>(kDraws) ? kDraws + 1
-                                            : static_cast<std::int64_t>(std::llround(ways));
+  return bootstrap_intervals(first.step_s.size(), second.step_s.size(), 1, seed, kDraws,
+                             [&](Drawn of_first, Drawn of_second, std::span<double> ratio) {
+                               ratio[0] = per_step * median_at(first, of_first) /
+                                          median_at(second, of_second);
+                             })
+      .front();
 }
 
 /// Logarithms of seconds per sample, which rates of change add up in.
@@ -111,7 +103,7 @@ std::vector<double> logarithms(const BenchResult& result) {
 
 }  // namespace
 
-double BenchResult::samples_per_s() const { return samples_per_step / median(step_s); }
+double BenchResult::samples_per_s() const { return samples_per_step / median_of(step_s); }
 
 BenchResult parse_bench(std::string_view text, const std::string& name) {
   const json result = base::parse_strict_json(text, name, base::JsonComments::kRefused);
@@ -119,6 +111,7 @@ BenchResult parse_bench(std::string_view text, const std::string& name) {
   BenchResult bench;
   bench.name = name;
   bench.step_s = step_times(result, name);
+  bench.layers = layer_times(result, name);
   bench.samples_per_step =
       positive(result, "batch_per_rank", name) * positive(result, "ranks", name);
   for (const char* const condition : kConditions) {
@@ -129,48 +122,14 @@ BenchResult parse_bench(std::string_view text, const std::string& name) {
 }
 
 double bench_p_value(const BenchResult& first, const BenchResult& second, std::uint64_t seed) {
-  std::vector<double> all = logarithms(first);
-  const std::size_t count = all.size();
-  const std::vector<double> others = logarithms(second);
-  all.insert(all.end(), others.begin(), others.end());
-  const double sum = std::accumulate(all.begin(), all.end(), 0.0);
-  const auto distance = [&](double part) {
-    const double rest = sum - part;
-    return std::abs(part / static_cast<double>(count) - rest / static_cast<double>(others.size()));
-  };
-  const double observed =
-      distance(std::accumulate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count), 0.0));
-  const double as_much = observed * (1.0 - 1e-12);  // the same sum in another order
-  std::int64_t extreme = 0, looked_at = 0;
-  if (exchanges(all.size(), count) <= kDraws) {
-    std::vector<bool> chosen(all.size(), false);
-    std::fill(chosen.begin(), chosen.begin() + static_cast<std::ptrdiff_t>(count), true);
-    do {
-      double part = 0.0;
-      for (std::size_t i = 0; i < all.size(); ++i) part += chosen[i] ? all[i] : 0.0;
-      extreme += distance(part) >= as_much ? 1 : 0;
-      ++looked_at;
-    } while (std::prev_permutation(chosen.begin(), chosen.end()));
-    return static_cast<double>(extreme) / static_cast<double>(looked_at);
-  }
-  base::RandomStream random(seed, base::Purpose::kBootstrap, 1, 0);
-  for (; looked_at < kDraws; ++looked_at) {
-    double part = 0.0;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::swap(all[i], all[i + random.below(all.size() - i)]);
-      part += all[i];
-    }
-    extreme += distance(part) >= as_much ? 1 : 0;
-  }
-  // What was observed is one of them.
-  return static_cast<double>(extreme + 1) / static_cast<double>(looked_at + 1);
+  return exchange_p_value(logarithms(first), logarithms(second), seed);
 }
 
 BenchComparison compare_bench(const BenchResult& first, const BenchResult& second,
                               std::uint64_t seed) {
   BenchComparison comparison;
   comparison.ratio = second.samples_per_s() / first.samples_per_s();
-  set_interval(first, second, seed, comparison);
+  comparison.interval = interval_of(first, second, seed);
   comparison.p_value = bench_p_value(first, second, seed);
   comparison.distinguishable = comparison.p_value < kLevel;
   for (const char* const condition : kConditions) {
@@ -182,7 +141,10 @@ BenchComparison compare_bench(const BenchResult& first, const BenchResult& secon
     comparison.differences.push_back(
         fmt::format("{}: {} and {}", condition, value_in(first), value_in(second)));
   }
+  if (!first.layers.empty() && !second.layers.empty()) {
+    comparison.layers = layer_differences(first.layers, second.layers);
+  }
   return comparison;
 }
 
-}  // namespace analysis
+}  // namespace analysis::comparison

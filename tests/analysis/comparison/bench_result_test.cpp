@@ -1,6 +1,6 @@
 // Comparisons of bench results: figures, calibration, bad input.
 // Hides nothing.
-#include "analysis/bench_comparison.h"
+#include "analysis/comparison/bench_result.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@
 
 namespace {
 
-using analysis::BenchComparison;
-using analysis::BenchResult;
-using analysis::compare_bench;
-using analysis::parse_bench;
+using analysis::comparison::BenchComparison;
+using analysis::comparison::BenchResult;
+using analysis::comparison::compare_bench;
+using analysis::comparison::parse_bench;
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -47,8 +47,8 @@ TEST(BenchComparison, DividesMedianRates) {
   EXPECT_DOUBLE_EQ(slow.samples_per_s(), 64.0 / 2.15);
   const BenchComparison comparison = compare_bench(slow, fast, 1);
   EXPECT_DOUBLE_EQ(comparison.ratio, 2.15 / 1.05);
-  EXPECT_LE(comparison.low, comparison.ratio);
-  EXPECT_GE(comparison.high, comparison.ratio);
+  EXPECT_LE(comparison.interval.low, comparison.ratio);
+  EXPECT_GE(comparison.interval.high, comparison.ratio);
   // Of the 70 ways to choose four of eight, the observed one and its mirror are the most extreme.
   EXPECT_DOUBLE_EQ(comparison.p_value, 2.0 / 70.0);
   EXPECT_TRUE(comparison.distinguishable);
@@ -66,8 +66,8 @@ TEST(BenchComparison, CallsEqualResultsEqual) {
 int told_apart(double first_mean, std::size_t steps, std::uint64_t pairs) {
   int found = 0;
   for (std::uint64_t i = 0; i < pairs; ++i) {
-    const double p =
-        analysis::bench_p_value(drawn(first_mean, steps, 2 * i), drawn(1.0, steps, 2 * i + 1), i);
+    const double p = analysis::comparison::bench_p_value(drawn(first_mean, steps, 2 * i),
+                                                         drawn(1.0, steps, 2 * i + 1), i);
     if (p < 0.05) ++found;
   }
   return found;
@@ -87,7 +87,7 @@ TEST(BenchComparison, IsTheSameForTheSameSeed) {
   const BenchResult a = drawn(1.0, 30, 1), b = drawn(1.02, 30, 2);
   const BenchComparison one = compare_bench(a, b, 7), again = compare_bench(a, b, 7);
   EXPECT_EQ(one.p_value, again.p_value);
-  EXPECT_EQ(one.low, again.low);
+  EXPECT_EQ(one.interval.low, again.interval.low);
 }
 
 TEST(BenchComparison, SaysWhatElseDiffers) {
