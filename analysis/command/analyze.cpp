@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
+#include <sstream>
 #include <vector>
 
 #include "analysis/command/outputs.h"
@@ -34,11 +35,24 @@ constexpr std::size_t kWidestUseful = 400;
 
 void check(const AnalyzeOptions& options) {
   if (options.paths.empty()) throw ConfigError("analyze: expected at least one PATH, got none");
-  if (options.joint && (options.quiet || options.json == kStandardOutput)) {
+  const bool has_text = !options.quiet && options.json != kStandardOutput;
+  if (options.joint && !has_text && options.markdown.empty()) {
     throw ConfigError(
-        "analyze: --joint is a form of the text report, which --quiet and --json - leave out");
+        "analyze: --joint is a form of the text report, which --quiet and --json - leave out; "
+        "expected --markdown with them");
   }
-  require_files({{"--json", options.json}, {"--csv", options.csv}, {"--html", options.html}});
+  require_files({{"--json", options.json},
+                 {"--csv", options.csv},
+                 {"--html", options.html},
+                 {"--markdown", options.markdown}});
+}
+
+void write(report::TextPage&& page, const AnalyzeOptions& options, const Report& report) {
+  if (options.joint) {
+    report::write_joint_text(page, report);
+  } else {
+    report::write_text(page, report);
+  }
 }
 
 std::vector<OutputFile> outputs_of(const AnalyzeOptions& options, const Report& report) {
@@ -57,6 +71,11 @@ std::vector<OutputFile> outputs_of(const AnalyzeOptions& options, const Report& 
     outputs.push_back({folder / "systems.csv", report::systems_csv(report)});
   }
   if (!options.html.empty()) outputs.push_back({options.html, report::report_html(report)});
+  if (!options.markdown.empty()) {
+    std::ostringstream markdown;
+    write({markdown, 0, report::TextForm::kMarkdown}, options, report);
+    outputs.push_back({options.markdown, markdown.str()});
+  }
   return outputs;
 }
 
@@ -103,10 +122,8 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
   for (const OutputFile& output : outputs) refuse_to_overwrite(output.path, logs);
   if (options.json == kStandardOutput) {
     out << report::report_json_text(report);
-  } else if (options.joint) {
-    report::write_joint_text(out, report, width);
   } else if (!options.quiet) {
-    report::write_text(out, report, width);
+    write({out, width}, options, report);
   }
   end_output(out);
   write_files(outputs, people, options.quiet);

@@ -13,10 +13,11 @@ namespace analysis::command {
 
 struct AnalyzeOptions {
   std::vector<std::string> paths;
-  std::string json;    ///< a file, or "-": standard output, and nothing else there
-  std::string csv;     ///< a folder for all tables, or a file *.csv for runs.csv alone
-  std::string html;    ///< a file
-  bool joint = false;  ///< the text has systems side by side in place of every run
+  std::string json;      ///< a file, or "-": standard output, and nothing else there
+  std::string csv;       ///< a folder for all tables, or a file *.csv for runs.csv alone
+  std::string html;      ///< a file
+  std::string markdown;  ///< a file: what the text says
+  bool joint = false;    ///< text and Markdown have systems side by side in place of every run
   bool quiet = false;
   int threads = 0;                         ///< logs read at the same time; 0: one on each CPU
   std::istream* standard_input = nullptr;  ///< what the path "-" means

@@ -37,6 +37,8 @@ base::Command analyze_command() {
         "write runs, convergence, subsystems, waiting and systems as CSV into this folder; a "
         "name ending in .csv gets the runs alone");
     app.add_option("--html", options->html, "write the report as one HTML file");
+    app.add_option("--markdown", options->markdown,
+                   "write what the text says to this file, as Markdown");
     app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
         ->check(CLI::Range(0, 4096));
     app.add_flag("--joint", options->joint,
@@ -175,6 +177,10 @@ base::Command compare_command() {
     app.add_option("--json", options->json,
                    "write the comparison as JSON to this file; '-' for standard output and nothing "
                    "else there");
+    app.add_option("--csv", options->csv,
+                   "write a row for each figure of each comparison of logs to this file");
+    app.add_option("--markdown", options->markdown,
+                   "write what the text says of logs to this file, as Markdown");
     app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
         ->check(CLI::Range(0, 4096));
     return [options](runner::Communicator*) {

@@ -118,7 +118,7 @@ Json definitions() {
 }
 
 struct Texts {
-  std::string text, json;
+  std::string text, json, csv, markdown;
 };
 
 Texts compare_bench_files(const CompareOptions& options) {
@@ -152,9 +152,12 @@ Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostrea
       code = ExitCode::kIncomplete;
     }
   }
-  std::ostringstream text;
-  report::write_compare_text(text, compared, width);
-  return {text.str(), report::compare_json_text(compared)};
+  std::ostringstream text, markdown;
+  report::TextPage page(text, width), marked(markdown, 0, report::TextForm::kMarkdown);
+  report::write_compare_text(page, compared);
+  report::write_compare_text(marked, compared);
+  return {text.str(), report::compare_json_text(compared), report::compare_csv(compared),
+          markdown.str()};
 }
 
 /// A JSON object; logs have other lines.
@@ -185,18 +188,27 @@ ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream&
     throw base::ConfigError(
         fmt::format("compare: expected at least two paths, got {}", options.paths.size()));
   }
+  require_files(
+      {{"--json", options.json}, {"--csv", options.csv}, {"--markdown", options.markdown}});
   const bool is_bench = are_bench_results(options.paths);
-  if (is_bench && options.per != comparison::Per::kSystem) {
-    throw base::ConfigError("compare: --baseline is for logs, not for bench results");
+  const bool asks_for_logs =
+      options.per != comparison::Per::kSystem || !options.csv.empty() || !options.markdown.empty();
+  if (is_bench && asks_for_logs) {
+    throw base::ConfigError(
+        "compare: --baseline, --csv and --markdown are for logs, not for bench results");
   }
   ExitCode code = ExitCode::kSuccess;
   const Texts texts =
       is_bench ? compare_bench_files(options) : compare_logs(options, width, people, code);
   std::vector<OutputFile> files;
-  if (!options.json.empty() && options.json != kStandardOutput) {
-    refuse_to_overwrite(options.json, {options.paths.begin(), options.paths.end()});
-    files.push_back({options.json, texts.json});
-  }
+  const auto add = [&](const std::string& path, const std::string& content) {
+    if (path.empty() || path == kStandardOutput) return;
+    refuse_to_overwrite(path, {options.paths.begin(), options.paths.end()});
+    files.push_back({path, content});
+  };
+  add(options.json, texts.json);
+  add(options.csv, texts.csv);
+  add(options.markdown, texts.markdown);
   out << (options.json == kStandardOutput ? texts.json : texts.text);
   end_output(out);
   write_files(files, people, false);

@@ -18,8 +18,9 @@ struct CompareOptions {
   std::vector<std::string> paths;
   comparison::Per per = comparison::Per::kSystem;  ///< logs only
   std::uint64_t seed = 1;                          ///< of the bootstrap
-  std::string json;  ///< a file, or "-": standard output, and nothing else there
-  int threads = 0;   ///< logs read at the same time; 0: one on each CPU
+  std::string json;           ///< a file, or "-": standard output, and nothing else there
+  std::string csv, markdown;  ///< files; logs only
+  int threads = 0;            ///< logs read at the same time; 0: one on each CPU
 };
 
 /// Text goes to `out` unless the JSON goes there; which file was written, and which logs could not

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 
 #include "analysis/fields.h"
 #include "analysis/report/text_page.h"
@@ -209,8 +208,7 @@ const std::vector<std::pair<std::string, std::string>>& comparison_definitions()
   return all;
 }
 
-void write_compare_text(std::ostream& out, const Compared& compared, std::size_t width) {
-  TextPage page(out, width);
+void write_compare_text(TextPage& page, const Compared& compared) {
   for (const ComparedGroup& group : compared.groups) {
     page.heading(fmt::format("{}: {} against {}", group.benchmark,
                              group.sides.size() == 2 ? group.sides.back().label : "all",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "analysis/report/markdown.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -70,6 +71,19 @@ void TextTable::write(std::ostream& out, std::size_t width) const {
     write_part(out, which, widths);
     if (next >= columns_.size()) break;
     out << '\n';
+  }
+}
+
+void TextTable::write_markdown(std::ostream& out) const {
+  if (columns_.empty()) return;
+  const auto write_line = [&](const auto& text_of) {
+    for (std::size_t c = 0; c < columns_.size(); ++c) out << "| " << text_of(c) << ' ';
+    out << "|\n";
+  };
+  write_line([&](std::size_t c) { return markdown_text(columns_[c].heading); });
+  write_line([&](std::size_t c) { return columns_[c].align == Align::kRight ? "---:" : "---"; });
+  for (const auto& row : rows_) {
+    write_line([&](std::size_t c) { return markdown_text(row[c]); });
   }
 }
 

@@ -22,6 +22,8 @@ class TextTable {
   /// column is shortened first; when that is not enough, trailing columns go to a second table
   /// below, which repeats it.
   void write(std::ostream& out, std::size_t width) const;
+  /// As a table of Markdown, with all of every cell.
+  void write_markdown(std::ostream& out) const;
 
  private:
   struct Column {

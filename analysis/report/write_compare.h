@@ -1,23 +1,27 @@
-// Comparisons as text and as JSON.
+// Comparisons as text, JSON and CSV.
 // Hides their layout.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analysis/report/compared.h"
+#include "analysis/report/text_page.h"
 
 namespace analysis::report {
 
 /// Benchmark by benchmark: the sides, how their times differ and by which factors, what they do not
 /// have in common, and for this program's own runs the subsystems, ranks and layers.
-void write_compare_text(std::ostream& out, const Compared& compared, std::size_t width);
+void write_compare_text(TextPage& page, const Compared& compared);
 
 /// {"schema", "kind": "runs", "per", "groups": [{benchmark, sides, comparisons}], "left_out",
 /// "definitions"}.
 std::string compare_json_text(const Compared& compared);
+
+/// A line for each figure of each comparison: benchmark, first, second, figure, unit, first_value,
+/// second_value, ratio, low, high, p_value, distinguishable.
+std::string compare_csv(const Compared& compared);
 
 /// What the figures mean, by their names in JSON.
 const std::vector<std::pair<std::string, std::string>>& comparison_definitions();

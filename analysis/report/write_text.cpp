@@ -1,4 +1,4 @@
-// The report as plain text.
+// The report as text.
 // Hides the order of its parts: one log in full, several by folder, then findings and definitions.
 #include "analysis/report/write_text.h"
 
@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ostream>
 
 #include "analysis/report/text_sections.h"
 
@@ -30,8 +29,7 @@ void write_sets(TextPage& page, const Report& report) {
 
 }  // namespace
 
-void write_text(std::ostream& out, const Report& report, std::size_t width) {
-  TextPage page(out, width);
+void write_text(TextPage& page, const Report& report) {
   if (report.runs.size() == 1) {
     write_run(page, report.runs.front());
   } else {
@@ -41,8 +39,7 @@ void write_text(std::ostream& out, const Report& report, std::size_t width) {
   page.write_footnotes();
 }
 
-void write_joint_text(std::ostream& out, const Report& report, std::size_t width) {
-  TextPage page(out, width);
+void write_joint_text(TextPage& page, const Report& report) {
   write_joint(page, report);
   write_findings(page, report);
   page.write_footnotes();

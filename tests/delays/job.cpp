@@ -141,7 +141,8 @@ Ended Job::collect(outside::Ended job) const {
   analysis::report::Report report =
       analysis::report::make_report({(folder() / "results").string()});
   std::ostringstream text;
-  analysis::report::write_text(text, report, kTextColumns);
+  analysis::report::TextPage page(text, kTextColumns);
+  analysis::report::write_text(page, report);
   ended.text = text.str();
   if (!report.runs.empty()) ended.run = std::move(report.runs.front());
   return ended;

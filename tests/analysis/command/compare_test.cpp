@@ -132,6 +132,23 @@ TEST_F(CompareLogs, SaysWhatTakesLongerByWhichFactor) {
   EXPECT_EQ(comparison["unequal"], json::array());
 }
 
+TEST_F(CompareLogs, WritesTablesAndMarkdown) {
+  options_.paths = {write_set("a", 5, 0.0), write_set("b", 5, 10.0)};
+  options_.csv = (folder_.path() / "figures.csv").string();
+  options_.markdown = (folder_.path() / "comparison.md").string();
+  run();
+  const std::string csv = base::content(options_.csv);
+  EXPECT_THAT(csv, testing::StartsWith("benchmark,first,second,figure,unit,first_value,"));
+  EXPECT_THAT(csv, AllOf(HasSubstr(",time to train,s,33.2,43.19"), HasSubstr(",true\r\n")));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
+  EXPECT_THAT(base::content(options_.markdown),
+              AllOf(HasSubstr("## B takes 1.3 times"), HasSubstr("| time to train[^"),
+                    HasSubstr("\n[^1]: ")));
+  options_.paths = {write("a.json", {1, 1, 1}), write("b.json", {1, 1, 1})};
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
+              HasSubstr("--csv and --markdown are for logs"));
+}
+
 TEST_F(CompareLogs, PairsSetsOfSubmissionsByTheirFolders) {
   write_set("one/results/small/cosmoflow", 3, 0.0);
   write_set("one/results/large/cosmoflow", 3, 5.0);
@@ -178,7 +195,7 @@ TEST_F(CompareLogs, MultipliesTimesByNodes) {
               HasSubstr("a: --baseline unit: neither its logs nor"));
   options_.paths = {write("a.json", {1, 1, 1}), write("b.json", {1, 1, 1})};
   EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
-              HasSubstr("--baseline is for logs"));
+              HasSubstr("--baseline, --csv and --markdown are for logs"));
 }
 
 TEST_F(CompareLogs, RefusesSidesWithoutABenchmarkInCommon) {

@@ -21,7 +21,8 @@ using testing::Not;
 
 std::string text_of(const analysis::report::Report& report, std::size_t width = 80) {
   std::ostringstream out;
-  write_text(out, report, width);
+  analysis::report::TextPage page(out, width);
+  write_text(page, report);
   return out.str();
 }
 
@@ -48,7 +49,8 @@ TEST(TextReport, TellsTheMostOfOneRun) {
 
 std::string joint_text_of(const std::string& name, std::size_t width) {
   std::ostringstream out;
-  write_joint_text(out, analysis::report::make_report({golden::folder(name)}), width);
+  analysis::report::TextPage page(out, width);
+  write_joint_text(page, analysis::report::make_report({golden::folder(name)}));
   return out.str();
 }
 
