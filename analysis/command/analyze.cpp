@@ -16,6 +16,7 @@
 #include "analysis/report/report.h"
 #include "analysis/report/report_csv.h"
 #include "analysis/report/report_json.h"
+#include "analysis/report/report_schema.h"
 #include "analysis/report/write_html.h"
 #include "analysis/report/write_text.h"
 #include "runner/base/printable.h"
@@ -113,6 +114,14 @@ ExitCode verdict(const Report& report, std::ostream& people) {
 
 ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream& people,
                  std::size_t width) {
+  if (options.schema) {
+    if (!options.paths.empty()) {
+      throw ConfigError("analyze: --schema takes no PATH, got " + options.paths.front());
+    }
+    out << report::report_schema_text();
+    end_output(out);
+    return ExitCode::kSuccess;
+  }
   check(options);
   const Report report =
       report::make_report(options.paths, {options.threads, options.standard_input});

@@ -19,6 +19,7 @@ struct AnalyzeOptions {
   std::string markdown;  ///< a file: what the text says
   bool joint = false;    ///< text and Markdown have systems side by side in place of every run
   bool quiet = false;
+  bool schema = false;                     ///< print the JSON's schema, and nothing else
   int threads = 0;                         ///< logs read at the same time; 0: one on each CPU
   std::istream* standard_input = nullptr;  ///< what the path "-" means
 };

@@ -27,8 +27,7 @@ base::Command analyze_command() {
     const auto options = std::make_shared<AnalyzeOptions>();
     app.add_option("PATH", options->paths,
                    "log files, folders searched for result_*.txt at any depth, quoted patterns "
-                   "such as 'results/{a,b}*', '-' for standard input")
-        ->required();
+                   "such as 'results/{a,b}*', '-' for standard input");
     app.add_option("--json", options->json,
                    "write the report as JSON to this file; '-' for standard output and nothing "
                    "else there");
@@ -36,6 +35,7 @@ base::Command analyze_command() {
         "--csv", options->csv,
         "write runs, convergence, subsystems, waiting and systems as CSV into this folder; a "
         "name ending in .csv gets the runs alone");
+    app.add_flag("--schema", options->schema, "print the JSON Schema of the JSON report");
     app.add_option("--html", options->html, "write the report as one HTML file");
     app.add_option("--markdown", options->markdown,
                    "write what the text says to this file, as Markdown");
@@ -160,8 +160,7 @@ base::Command compare_command() {
     const auto options = std::make_shared<CompareOptions>();
     app.add_option("PATH", options->paths,
                    "a log, a folder of logs at any depth, or what bench --json wrote; the others "
-                   "are held against the first")
-        ->required();
+                   "are held against the first");
     app.add_option_function<std::string>(
            "--baseline",
            [options](const std::string& per) {
@@ -177,6 +176,7 @@ base::Command compare_command() {
     app.add_option("--json", options->json,
                    "write the comparison as JSON to this file; '-' for standard output and nothing "
                    "else there");
+    app.add_flag("--schema", options->schema, "print the JSON Schema of that JSON");
     app.add_option("--csv", options->csv,
                    "write a row for each figure of each comparison of logs to this file");
     app.add_option("--markdown", options->markdown,

@@ -13,6 +13,7 @@
 #include "analysis/command/outputs.h"
 #include "analysis/comparison/bench_result.h"
 #include "analysis/report/compared.h"
+#include "analysis/report/report_schema.h"
 #include "analysis/report/write_compare.h"
 #include "analysis/side_files.h"
 #include "runner/base/printable.h"
@@ -133,7 +134,7 @@ Texts compare_bench_files(const CompareOptions& options) {
     texts.text += text_of(results[0], results[i], comparison);
     compared.push_back(json_of(results[i], comparison));
   }
-  const Json document = {{"schema", 1},
+  const Json document = {{"schema", report::kCompareSchema},
                          {"kind", "bench"},
                          {"results", listed},
                          {"comparisons", compared},
@@ -184,6 +185,14 @@ bool are_bench_results(const std::vector<std::string>& paths) {
 
 ExitCode compare(const CompareOptions& options, std::ostream& out, std::ostream& people,
                  std::size_t width) {
+  if (options.schema) {
+    if (!options.paths.empty()) {
+      throw base::ConfigError("compare: --schema takes no PATH, got " + options.paths.front());
+    }
+    out << report::compare_schema_text();
+    end_output(out);
+    return ExitCode::kSuccess;
+  }
   if (options.paths.size() < 2) {
     throw base::ConfigError(
         fmt::format("compare: expected at least two paths, got {}", options.paths.size()));

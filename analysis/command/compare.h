@@ -20,6 +20,7 @@ struct CompareOptions {
   std::uint64_t seed = 1;                          ///< of the bootstrap
   std::string json;           ///< a file, or "-": standard output, and nothing else there
   std::string csv, markdown;  ///< files; logs only
+  bool schema = false;        ///< print the JSON's schema, and nothing else
   int threads = 0;            ///< logs read at the same time; 0: one on each CPU
 };
 

@@ -15,8 +15,6 @@ using comparison::FigureComparison;
 using comparison::RunComparison;
 using comparison::Unequal;
 
-constexpr int kCompareSchema = 1;
-
 template <class T>
 Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json();

@@ -15,6 +15,9 @@ namespace analysis::report {
 /// have in common, and for this program's own runs the subsystems, ranks and layers.
 void write_compare_text(TextPage& page, const Compared& compared);
 
+/// Of what `compare --json` writes; raised when a reader of the version before would misread it.
+inline constexpr int kCompareSchema = 1;
+
 /// {"schema", "kind": "runs", "per", "groups": [{benchmark, sides, comparisons}], "left_out",
 /// "definitions"}.
 std::string compare_json_text(const Compared& compared);

@@ -10,6 +10,8 @@
 
 #include "analysis/oddities.h"
 #include "analysis/own_log.h"
+#include "analysis/report/report_schema.h"
+#include "analysis/report/schema_check.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
@@ -87,7 +89,9 @@ TEST_F(Compare, TellsLayersOfBothBenchResults) {
   options_.paths = {with_layers("a.json", 2.0), with_layers("b.json", 5.0)};
   EXPECT_THAT(run(), HasSubstr("layer conv1: 3.000 and 6.000 ms (+3.000 ms)\n  layer fc: "));
   options_.json = "-";
-  const json layer = json::parse(run())["comparisons"][0]["layers"][0];
+  const json document = json::parse(run());
+  EXPECT_EQ(schema_check::fault(analysis::report::compare_schema_text(), document), "");
+  const json layer = document["comparisons"][0]["layers"][0];
   EXPECT_EQ(layer["name"], "conv1");
   EXPECT_NEAR(layer["difference_s"].get<double>(), 3e-3, 1e-12);
   options_.paths[1] = folder_.write(
@@ -130,6 +134,14 @@ TEST_F(CompareLogs, SaysWhatTakesLongerByWhichFactor) {
   EXPECT_EQ(comparison["factors"][3]["distinguishable"], true);
   EXPECT_EQ(comparison["factors"][0]["distinguishable"], false);
   EXPECT_EQ(comparison["unequal"], json::array());
+}
+
+TEST_F(Compare, PrintsTheSchemaOfItsJson) {
+  options_.schema = true;
+  EXPECT_EQ(run(), analysis::report::compare_schema_text());
+  options_.paths = {"somewhere"};
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
+              HasSubstr("--schema takes no PATH, got somewhere"));
 }
 
 TEST_F(CompareLogs, WritesTablesAndMarkdown) {
