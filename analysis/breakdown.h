@@ -36,10 +36,25 @@ struct Quantity {
   std::optional<double> sum;  ///< over the ranks, where that means something
 };
 
+/// Where one rank's time went, in the order of the subsystems.
+struct RankParts {
+  int rank = 0;
+  std::string host;
+  std::vector<double> seconds;
+};
+
+/// Training steps of all ranks that took from low_s up to, but not with, high_s.
+struct StepCount {
+  double low_s = 0.0, high_s = 0.0;
+  std::int64_t steps = 0;
+};
+
 /// What the telemetry file beside a log says.
 struct RunTelemetry {
   std::int64_t ranks = 0;
   Breakdown subsystems;
+  std::vector<RankParts> by_rank;
+  std::vector<StepCount> step_histogram;               ///< rising; empty where the file has none
   std::vector<Quantity> quantities;                    ///< counters, step durations, peak memory
   Waiting waiting;                                     ///< who was waited for
   double longest_wall_s = 0.0, shortest_wall_s = 0.0;  ///< of the ranks

@@ -274,6 +274,12 @@ const std::vector<std::pair<std::string, std::string>>& conventions() {
        "exclusive parts of each rank's time from run_start to run_stop, measured by the run "
        "itself (result_<n>.telemetry.json): smallest, mean and largest over the ranks; percent "
        "is of the mean wall time"},
+      {"step_histogram",
+       "training steps of all ranks that took from low_s up to, but not with, high_s"},
+      {"layers_s",
+       "seconds of a training step in each layer, forward and backward, means over the traced "
+       "steps "
+       "of all ranks (result_<n>.trace.json)"},
       {"stragglers", straggler_definition()},
       {"slow_exchange", slow_exchange_definition()},
       {"parts",

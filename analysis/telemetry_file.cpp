@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "analysis/value.h"
@@ -117,10 +118,38 @@ std::optional<double> overhead_of(const telemetry::Report& file) {
   return cost_s / wall_s;
 }
 
+std::vector<RankParts> parts_by_rank(const telemetry::Report& file) {
+  std::vector<RankParts> all;
+  for (const RankReport& rank : file.ranks) {
+    all.push_back({rank.identity.rank,
+                   rank.identity.host,
+                   {rank.subsystems_s.begin(), rank.subsystems_s.end()}});
+  }
+  return all;
+}
+
+/// All ranks' buckets are the same powers of one number.
+std::vector<StepCount> step_histogram(const telemetry::Report& file) {
+  std::map<double, StepCount> by_low;
+  for (const RankReport& rank : file.ranks) {
+    for (const telemetry::StepBucket& bucket : rank.step_s.buckets) {
+      StepCount& count = by_low[bucket.low_s];
+      count.low_s = bucket.low_s;
+      count.high_s = bucket.high_s;
+      count.steps += bucket.count;
+    }
+  }
+  std::vector<StepCount> histogram;
+  for (const auto& [low, count] : by_low) histogram.push_back(count);
+  return histogram;
+}
+
 RunTelemetry summary_of(const telemetry::Report& file) {
   RunTelemetry summary;
   summary.ranks = static_cast<std::int64_t>(file.ranks.size());
   summary.subsystems = subsystems_of(file);
+  summary.by_rank = parts_by_rank(file);
+  summary.step_histogram = step_histogram(file);
   summary.quantities = quantities_of(file);
   summary.waiting = find_waiting(file);
   summary.longest_wall_s = file.wall_s().max;

@@ -31,10 +31,10 @@ base::Command analyze_command() {
     app.add_option("--json", options->json,
                    "write the report as JSON to this file; '-' for standard output and nothing "
                    "else there");
-    app.add_option(
-        "--csv", options->csv,
-        "write runs, convergence, subsystems, waiting and systems as CSV into this folder; a "
-        "name ending in .csv gets the runs alone");
+    app.add_option("--csv", options->csv,
+                   "write runs, convergence, subsystems, ranks, steps, layers, waiting and systems "
+                   "as CSV into "
+                   "this folder; a name ending in .csv gets the runs alone");
     app.add_flag("--schema", options->schema, "print the JSON Schema of the JSON report");
     app.add_option("--html", options->html, "write the report as one HTML file");
     app.add_option("--markdown", options->markdown,

@@ -143,6 +143,22 @@ Texts compare_bench_files(const CompareOptions& options) {
   return texts;
 }
 
+/// What lies beside logs and could not be used.
+void tell_damaged(const report::Report& report, std::ostream& people, ExitCode& code) {
+  const auto tell = [&](const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) {
+      if (finding.rule != audit_rule(Rule::kTelemetryDamaged).id &&
+          finding.rule != audit_rule(Rule::kSideFileDamaged).id) {
+        continue;
+      }
+      people << base::printable(finding.text) << '\n';
+      code = ExitCode::kIncomplete;
+    }
+  };
+  for (const report::RunReport& run : report.runs) tell(run.findings);
+  for (const report::SystemReport& system : report.systems) tell(system.findings);
+}
+
 Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostream& people,
                    ExitCode& code) {
   const report::Compared compared = report::compare_paths(
@@ -153,6 +169,7 @@ Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostrea
       code = ExitCode::kIncomplete;
     }
   }
+  for (const report::Report& one : compared.reports) tell_damaged(one, people, code);
   std::ostringstream text, markdown;
   report::TextPage page(text, width), marked(markdown, 0, report::TextForm::kMarkdown);
   report::write_compare_text(page, compared);

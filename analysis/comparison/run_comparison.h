@@ -23,7 +23,7 @@ struct RunInSide {
   std::string file_name;
   const RunFacts* facts = nullptr;
   const RunTelemetry* telemetry = nullptr;  ///< null where there is none
-  std::optional<LayerTimes> layers;         ///< of its trace
+  const LayerTimes* layers = nullptr;       ///< of its trace; null where there is none
   /// Its resolved configuration, flat; none of others' runs.
   std::map<std::string, std::string> settings;
 };

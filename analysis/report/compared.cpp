@@ -63,7 +63,7 @@ Side side_of(const std::string& path, const SystemReport& system, const Report& 
     if (side.runs.empty()) side.round = round_of(book, run);
     side.runs.push_back({run.path.filename().string(), &run.facts,
                          run.telemetry ? &*run.telemetry : nullptr,
-                         comparison::read_layers_beside(run.path), settings_beside(run.path)});
+                         run.trace ? &run.trace->layers : nullptr, settings_beside(run.path)});
   }
   return side;
 }

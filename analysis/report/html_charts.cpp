@@ -1,4 +1,4 @@
-// The charts of the HTML report.
+// Convergence and breakdown of runs in the HTML report.
 // Hides which runs share a chart.
 #include "analysis/report/html_charts.h"
 
@@ -11,7 +11,6 @@
 
 #include "analysis/fields.h"
 #include "analysis/numbers.h"
-#include "analysis/report/html.h"
 #include "runner/base/printable.h"
 #include "runner/mllog/keys.h"
 
@@ -22,8 +21,8 @@ using Json = nlohmann::ordered_json;
 using Runs = std::vector<const RunReport*>;
 using Kind = HtmlTable::Kind;
 
-/// Rows of a table that is shown at once; a longer one is folded.
-constexpr std::size_t kOpenRows = 40;
+/// Beyond so many runs, bars are means of folders; beyond so many folders, the rest is left out.
+constexpr std::size_t kMostRunBars = 60, kMostBars = 200;
 
 /// Runs in one convergence chart must mean the same by quality.
 struct ChartKey {
@@ -46,39 +45,16 @@ std::map<ChartKey, Runs> convergence_groups(const Report& report) {
   return groups;
 }
 
-/// A choice of what an axis shows; options are value and label, the first one checked.
-std::string choices(const std::string& id, const std::string& legend,
-                    const std::vector<std::pair<const char*, const char*>>& options) {
-  std::string html = fmt::format("<fieldset><legend>{}</legend>", legend);
-  for (const auto& [value, label] : options) {
-    html += fmt::format("<label><input type=\"radio\" name=\"{}-by\" value=\"{}\"{}> {}</label>",
-                        id, value, value == options.front().first ? " checked" : "", label);
-  }
-  return html + "</fieldset>\n";
-}
-
-std::string canvas(const std::string& id, const std::string& label) {
-  return fmt::format(
-      "<div class=\"chart\"><canvas id=\"{}\" role=\"img\" aria-label=\"{}; the table below has "
-      "the same figures\"></canvas></div>\n",
-      id, html_text(label));
-}
-
-std::string folded(const std::string& table, std::size_t rows) {
-  return fmt::format("<details class=\"data\"{}><summary>Figures ({} rows)</summary>{}</details>\n",
-                     rows <= kOpenRows ? " open" : "", rows, table);
-}
-
 Json points_json(const RunFacts& facts) {
   Json points = Json::array();
   for (const Evaluation& one : facts.evaluations) {
-    points.push_back({one.epoch_num ? Json(*one.epoch_num) : Json(), one.time_s, one.quality});
+    points.push_back({charted(one.epoch_num), charted(one.time_s), charted(one.quality)});
   }
   return points;
 }
 
-std::string convergence_table(const ChartKey& key, const Runs& runs, std::size_t& rows) {
-  HtmlTable table("Evaluations: " + definition_of("convergence"));
+FigureTable convergence_table(const ChartKey& key, const Runs& runs) {
+  FigureTable table("Evaluations: " + definition_of("convergence"));
   table.column("log", Kind::kText);
   table.column("epoch_num", Kind::kNumber, "as logged");
   table.column("time s", Kind::kNumber, "seconds since run_start");
@@ -86,45 +62,68 @@ std::string convergence_table(const ChartKey& key, const Runs& runs, std::size_t
   table.column("target", Kind::kText, definition_of("target"));
   for (const RunReport* run : runs) {
     for (std::size_t i = 0; i < run->facts.evaluations.size(); ++i) {
+      if (!table.row()) continue;
       const Evaluation& one = run->facts.evaluations[i];
-      table.row();
       table.cell(run->name);
       table.cell(short_number(one.epoch_num));
       table.cell(fmt::format("{:.1f}", one.time_s));
       table.cell(quality_text(one.quality));
       table.cell(run->facts.at_target == i ? "reached" : "");
-      ++rows;
     }
   }
-  return table.str();
+  return table;
 }
 
-void add_convergence(const ChartKey& key, const Runs& runs, std::size_t number, Json& data,
-                     std::string& html) {
-  const std::string id = fmt::format("convergence{}", number);
-  Json series = Json::array();
-  for (const RunReport* run : runs) {
-    series.push_back({{"name", base::printable(run->name)}, {"points", points_json(run->facts)}});
-  }
-  data.push_back({{"id", id},
-                  {"metric", base::printable(key.metric)},
-                  {"target", key.target ? Json(*key.target) : Json()},
-                  {"series", series}});
-  const std::string title =
-      "Convergence: " + (key.benchmark.empty() ? "" : key.benchmark + ", ") + key.metric;
-  std::size_t rows = 0;
-  const std::string table = convergence_table(key, runs, rows);
-  html += fmt::format("<section><h2>{}</h2>\n", html_text(title));
-  html += choices(id, "against", {{"epoch", "epoch"}, {"time", "time"}});
-  html += canvas(id, title);
-  html += folded(table, rows) + "</section>\n";
-}
+/// A stacked bar: a run, or the runs of a folder as their means.
+struct Bar {
+  std::string name;
+  double wall_s = 0.0;
+  std::vector<Part> parts;
+};
 
-/// The parts that any of the runs has, each once, in order.
-std::vector<const Part*> all_parts(const Runs& runs) {
-  std::vector<const Part*> heads;
+Bar bar_of(const std::string& name, const Runs& runs) {
+  Bar bar;
+  bar.name = name;
+  const auto n = static_cast<double>(runs.size());
   for (const RunReport* run : runs) {
+    bar.wall_s += run->best_breakdown()->wall_s / n;
     for (const Part& part : run->best_breakdown()->parts) {
+      auto at = std::find_if(bar.parts.begin(), bar.parts.end(),
+                             [&](const Part& one) { return one.name == part.name; });
+      if (at == bar.parts.end()) {
+        at = bar.parts.insert(at, {part.name, part.definition, 0.0, 0.0, 0.0, {}, {}, {}});
+      }
+      at->min_s += part.min_s / n;
+      at->mean_s += part.mean_s / n;
+      at->max_s += part.max_s / n;
+    }
+  }
+  constexpr double kPercent = 100.0;
+  for (Part& part : bar.parts) {
+    if (bar.wall_s > 0.0) part.percent = kPercent * part.mean_s / bar.wall_s;
+  }
+  return bar;
+}
+
+std::vector<Bar> bars_of(const Runs& runs, bool by_folder) {
+  std::vector<std::pair<std::string, Runs>> groups;
+  for (const RunReport* run : runs) {
+    const std::string& name = by_folder ? run->folder : run->name;
+    const auto same = [&](const auto& group) { return group.first == name; };
+    auto at = std::find_if(groups.begin(), groups.end(), same);
+    if (at == groups.end()) at = groups.insert(at, {name, {}});
+    at->second.push_back(run);
+  }
+  std::vector<Bar> bars;
+  for (const auto& [name, members] : groups) bars.push_back(bar_of(name, members));
+  return bars;
+}
+
+/// The parts that any of the bars has, each once, in order.
+std::vector<const Part*> all_parts(const std::vector<Bar>& bars) {
+  std::vector<const Part*> heads;
+  for (const Bar& bar : bars) {
+    for (const Part& part : bar.parts) {
       const auto same = [&](const Part* head) { return head->name == part.name; };
       if (std::none_of(heads.begin(), heads.end(), same)) heads.push_back(&part);
     }
@@ -132,34 +131,27 @@ std::vector<const Part*> all_parts(const Runs& runs) {
   return heads;
 }
 
-const Part* part_named(const RunReport& run, const std::string& name) {
-  for (const Part& part : run.best_breakdown()->parts) {
-    if (part.name == name) return &part;
-  }
-  return nullptr;
-}
-
-Json breakdown_json(const std::string& id, const Runs& runs) {
-  Json labels = Json::array();
-  for (const RunReport* run : runs) labels.push_back(base::printable(run->name));
-  Json parts = Json::array();
-  for (const Part* head : all_parts(runs)) {
-    Json seconds = Json::array();
-    Json percents = Json::array();
-    for (const RunReport* run : runs) {
-      const Part* part = part_named(*run, head->name);
-      seconds.push_back(part ? part->mean_s : 0.0);
-      percents.push_back(part ? part->percent.value_or(0.0) : 0.0);
+Json breakdown_json(const std::string& id, const std::vector<Bar>& bars) {
+  Json labels = Json::array(), parts = Json::array();
+  for (const Bar& bar : bars) labels.push_back(base::printable(bar.name));
+  for (const Part* head : all_parts(bars)) {
+    Json seconds = Json::array(), percents = Json::array();
+    for (const Bar& bar : bars) {
+      const auto part = std::find_if(bar.parts.begin(), bar.parts.end(),
+                                     [&](const Part& one) { return one.name == head->name; });
+      const bool has = part != bar.parts.end();
+      seconds.push_back(charted(has ? part->mean_s : 0.0));
+      percents.push_back(charted(has ? part->percent.value_or(0.0) : 0.0));
     }
     parts.push_back(
         {{"name", base::printable(head->name)}, {"seconds", seconds}, {"percent", percents}});
   }
-  return {{"id", id}, {"labels", labels}, {"parts", parts}};
+  return {{"id", id}, {"kind", "breakdown"}, {"labels", labels}, {"parts", parts}};
 }
 
-std::string breakdown_table(const Runs& runs, bool with_telemetry, std::size_t& rows) {
-  HtmlTable table(with_telemetry ? definition_of("subsystems") : definition_of("parts"));
-  table.column("log", Kind::kText);
+FigureTable breakdown_table(const std::vector<Bar>& bars, bool with_telemetry, bool by_folder) {
+  FigureTable table(with_telemetry ? definition_of("subsystems") : definition_of("parts"));
+  table.column(by_folder ? "folder" : "log", Kind::kText);
   table.column("part", Kind::kText);
   table.column("mean s", Kind::kNumber, "mean over the ranks");
   if (with_telemetry) {
@@ -167,11 +159,10 @@ std::string breakdown_table(const Runs& runs, bool with_telemetry, std::size_t& 
     table.column("max s", Kind::kNumber, "largest of the ranks");
   }
   table.column("%", Kind::kNumber, "mean s of the mean wall time");
-  table.column("definition", Kind::kText);
-  for (const RunReport* run : runs) {
-    for (const Part& part : run->best_breakdown()->parts) {
-      table.row();
-      table.cell(run->name);
+  for (const Bar& bar : bars) {
+    for (const Part& part : bar.parts) {
+      if (!table.row()) continue;
+      table.cell(bar.name);
       table.cell(part.name);
       table.cell(fmt::format("{:.3f}", part.mean_s));
       if (with_telemetry) {
@@ -179,46 +170,65 @@ std::string breakdown_table(const Runs& runs, bool with_telemetry, std::size_t& 
         table.cell(fmt::format("{:.3f}", part.max_s));
       }
       table.cell(percent_text(part.percent));
-      table.cell(part.definition);
-      ++rows;
     }
   }
-  return table.str();
+  return table;
 }
 
-void add_breakdown(const Report& report, bool with_telemetry, Json& data, std::string& html) {
+std::string part_definitions(const std::vector<Bar>& bars) {
+  std::string text;
+  for (const Part* part : all_parts(bars)) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", part->name, part->definition);
+  }
+  return text;
+}
+
+void add_breakdown(const Report& report, bool with_telemetry, ChartSections& sections) {
   Runs runs;
   for (const RunReport& run : report.runs) {
     const bool fits = run.telemetry.has_value() == with_telemetry && run.best_breakdown();
     if (fits) runs.push_back(&run);
   }
   if (runs.empty()) return;
-  const std::string id = with_telemetry ? "subsystems" : "parts";
-  const std::string title = with_telemetry ? "Where the time went: subsystems of the ranks"
-                                           : "Where the time went, by the logs' records";
-  data.push_back(breakdown_json(id, runs));
-  std::size_t rows = 0;
-  const std::string table = breakdown_table(runs, with_telemetry, rows);
-  html += fmt::format("<section><h2>{}</h2>\n", title);
-  html += choices(id, "in", {{"percent", "percent"}, {"seconds", "seconds"}});
-  html += canvas(id, title);
-  html += folded(table, rows) + "</section>\n";
+  const bool by_folder = runs.size() > kMostRunBars;
+  std::vector<Bar> bars = bars_of(runs, by_folder);
+  std::string title = with_telemetry ? "Where the time went: subsystems of the ranks"
+                                     : "Where the time went, by the logs' records";
+  if (by_folder) title += ", means over the runs of each folder";
+  if (bars.size() > kMostBars) {
+    title += fmt::format(" (the first {} of {})", kMostBars, bars.size());
+    bars.erase(bars.begin() + kMostBars, bars.end());
+  }
+  sections.add(title, part_definitions(bars),
+               breakdown_json(with_telemetry ? "subsystems" : "parts", bars), "in",
+               {{"percent", "percent"}, {"seconds", "seconds"}},
+               breakdown_table(bars, with_telemetry, by_folder));
 }
 
 }  // namespace
 
-HtmlCharts html_charts(const Report& report) {
-  HtmlCharts charts;
-  Json convergence = Json::array();
+void add_convergence(const Report& report, ChartSections& sections) {
+  int number = 0;
   for (const auto& [key, runs] : convergence_groups(report)) {
-    add_convergence(key, runs, convergence.size(), convergence, charts.sections);
+    Json series = Json::array();
+    for (const RunReport* run : runs) {
+      series.push_back({{"name", base::printable(run->name)}, {"points", points_json(run->facts)}});
+    }
+    const Json chart = {{"id", fmt::format("convergence{}", number++)},
+                        {"kind", "convergence"},
+                        {"metric", base::printable(key.metric)},
+                        {"target", charted(key.target)},
+                        {"series", series}};
+    const std::string title =
+        "Convergence: " + (key.benchmark.empty() ? "" : key.benchmark + ", ") + key.metric;
+    sections.add(title, "", chart, "against", {{"epoch", "epoch"}, {"time", "time"}},
+                 convergence_table(key, runs));
   }
-  Json breakdown = Json::array();
-  add_breakdown(report, true, breakdown, charts.sections);
-  add_breakdown(report, false, breakdown, charts.sections);
-  const Json data = {{"convergence", convergence}, {"breakdown", breakdown}};
-  charts.data_script = json_in_script(data.dump(-1, ' ', true, Json::error_handler_t::replace));
-  return charts;
+}
+
+void add_breakdowns(const Report& report, ChartSections& sections) {
+  add_breakdown(report, true, sections);
+  add_breakdown(report, false, sections);
 }
 
 }  // namespace analysis::report

@@ -1,19 +1,20 @@
-// The charts of the HTML report: their data for the script, and the sections that hold them.
+// The charts of the HTML report.
 // Hides which runs share a chart.
 #pragma once
 
-#include <string>
-
+#include "analysis/report/chart_sections.h"
 #include "analysis/report/report.h"
 
 namespace analysis::report {
 
-struct HtmlCharts {
-  std::string sections;     ///< HTML: canvas, choices and the table beneath each chart
-  std::string data_script;  ///< JSON that report.js reads, escaped for a script element
-};
-
-/// A convergence chart per benchmark and metric, a breakdown chart per kind of parts.
-HtmlCharts html_charts(const Report& report);
+/// Quality against epochs or time: a chart per benchmark and metric.
+void add_convergence(const Report& report, ChartSections& sections);
+/// Stacked bars of the parts of runs; of folders where the runs are many.
+void add_breakdowns(const Report& report, ChartSections& sections);
+/// Systems side by side: time to train against scale with lines of equal budget, epochs against
+/// batch size, and how runs spread.
+void add_systems(const Report& report, ChartSections& sections);
+/// This program's own runs: each rank's parts, the histogram of steps, and what ranks did when.
+void add_ranks(const Report& report, ChartSections& sections);
 
 }  // namespace analysis::report

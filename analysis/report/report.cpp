@@ -31,6 +31,7 @@ RunReport read_run(const FoundLog& found, std::istream* standard_input) {
   add_findings(run.findings, audit(log, run.facts));
   run.log_parts = log_breakdown(run.facts);
   if (is_file) run.telemetry = read_telemetry_beside(found.path, run.findings);
+  if (is_file) run.trace = read_trace_beside(found.path, run.findings);
   if (run.telemetry) add_findings(run.findings, audit(*run.telemetry, run.facts));
   return run;
 }

@@ -13,6 +13,7 @@
 #include "analysis/log_parser.h"
 #include "analysis/submission/energy.h"
 #include "analysis/systems.h"
+#include "analysis/trace_file.h"
 
 namespace analysis::report {
 
@@ -25,6 +26,7 @@ struct RunReport {
   std::vector<Finding> findings;
   std::optional<Breakdown> log_parts;
   std::optional<RunTelemetry> telemetry;
+  std::optional<RunTrace> trace;
 
   /// Telemetry's subsystems where there are any, else the log's parts; null without either.
   const Breakdown* best_breakdown() const;

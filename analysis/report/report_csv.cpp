@@ -75,6 +75,44 @@ std::string convergence_csv(const Report& report) {
   return csv;
 }
 
+std::string ranks_csv(const Report& report) {
+  std::string csv = csv_line({"log", "rank", "host", "part", "seconds"});
+  for (const RunReport& run : report.runs) {
+    if (!run.telemetry) continue;
+    for (const RankParts& rank : run.telemetry->by_rank) {
+      for (std::size_t i = 0; i < rank.seconds.size(); ++i) {
+        csv += csv_line({base::printable(run.name), std::to_string(rank.rank),
+                         base::printable(rank.host), run.telemetry->subsystems.parts[i].name,
+                         exact(rank.seconds[i])});
+      }
+    }
+  }
+  return csv;
+}
+
+std::string steps_csv(const Report& report) {
+  std::string csv = csv_line({"log", "low_s", "high_s", "steps"});
+  for (const RunReport& run : report.runs) {
+    if (!run.telemetry) continue;
+    for (const StepCount& one : run.telemetry->step_histogram) {
+      csv += csv_line({base::printable(run.name), exact(one.low_s), exact(one.high_s),
+                       std::to_string(one.steps)});
+    }
+  }
+  return csv;
+}
+
+std::string layers_csv(const Report& report) {
+  std::string csv = csv_line({"log", "layer", "seconds"});
+  for (const RunReport& run : report.runs) {
+    if (!run.trace) continue;
+    for (const auto& [layer, seconds] : run.trace->layers) {
+      csv += csv_line({base::printable(run.name), base::printable(layer), exact(seconds)});
+    }
+  }
+  return csv;
+}
+
 std::string waiting_csv(const Report& report) {
   std::string csv = csv_line({"log", "what", "phase", "rank", "node", "host", "longer_s",
                               "others_waited_s", "part", "part_s", "bytes_per_s"});

@@ -19,6 +19,12 @@ std::string convergence_csv(const Report& report);
 /// A row per part of a run: log, source (telemetry or log), ranks, part, min_s, mean_s, max_s,
 /// percent.
 std::string subsystems_csv(const Report& report);
+/// A row per rank and part of it: log, rank, host, part, seconds.
+std::string ranks_csv(const Report& report);
+/// A row per bucket of step times: log, low_s, high_s, steps.
+std::string steps_csv(const Report& report);
+/// A row per layer of traced steps: log, layer, seconds.
+std::string layers_csv(const Report& report);
 /// A row per rank that was waited for, and one per run whose exchange dominates: log, what
 /// (straggler or slow_exchange), phase, rank, node, host, longer_s, others_waited_s, part (where it
 /// took longest), part_s, bytes_per_s.

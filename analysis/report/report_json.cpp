@@ -118,8 +118,38 @@ Json slow_exchange_json(const std::optional<SlowExchange>& slow) {
           {"text", base::printable(sentence(*slow))}};
 }
 
+Json by_rank_json(const RunTelemetry& telemetry) {
+  Json list = Json::array();
+  for (const RankParts& rank : telemetry.by_rank) {
+    Json seconds = Json::object();
+    for (std::size_t i = 0; i < rank.seconds.size(); ++i) {
+      seconds[telemetry.subsystems.parts[i].name] = rank.seconds[i];
+    }
+    list.push_back({{"rank", rank.rank},
+                    {"host", base::printable(rank.host)},
+                    {"seconds", std::move(seconds)}});
+  }
+  return list;
+}
+
+Json step_histogram_json(const RunTelemetry& telemetry) {
+  Json list = Json::array();
+  for (const StepCount& one : telemetry.step_histogram) {
+    list.push_back({{"low_s", one.low_s}, {"high_s", one.high_s}, {"steps", one.steps}});
+  }
+  return list;
+}
+
+Json trace_json(const RunTrace& trace) {
+  Json layers = Json::object();
+  for (const auto& [name, seconds] : trace.layers) layers[base::printable(name)] = seconds;
+  return {{"layers_s", std::move(layers)}};
+}
+
 Json telemetry_json(const RunTelemetry& telemetry) {
   Json json = {{"ranks", telemetry.ranks}};
+  json["by_rank"] = by_rank_json(telemetry);
+  json["step_histogram"] = step_histogram_json(telemetry);
   json["subsystems"] = parts_json(telemetry.subsystems);
   json["quantities"] = quantities_json(telemetry);
   json["stragglers"] = stragglers_json(telemetry.waiting);
@@ -144,6 +174,7 @@ Json run_json(const RunReport& run) {
   json["convergence"] = convergence_json(run.facts);
   json["parts"] = run.log_parts ? parts_json(*run.log_parts) : Json();
   json["telemetry"] = run.telemetry ? telemetry_json(*run.telemetry) : Json();
+  json["trace"] = run.trace ? trace_json(*run.trace) : Json();
   json["provenance"] = run.telemetry ? parsed(run.telemetry->provenance_json) : Json();
   json["findings"] = findings_json(run.findings);
   return json;

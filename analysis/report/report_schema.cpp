@@ -97,12 +97,20 @@ Json telemetry() {
                             {"nodes", count()},
                             {"hosts", list(text())},
                             {"text", text()}});
+  const Json of_rank = object({{"rank", count()}, {"host", text()}, {"seconds", map_of(number())}});
+  const Json steps = object({{"low_s", number()}, {"high_s", number()}, {"steps", count()}});
   return object({{"ranks", count()},
+                 {"by_rank", described(list(of_rank), definition_of("subsystems"))},
+                 {"step_histogram", described(list(steps), definition_of("step_histogram"))},
                  {"subsystems", breakdown()},
                  {"quantities", map_of(quantity)},
                  {"stragglers", list(straggler)},
                  {"slow_exchange", nullable(slow)},
                  {"overhead_fraction", maybe_number()}});
+}
+
+Json trace() {
+  return object({{"layers_s", described(map_of(number()), definition_of("layers_s"))}});
 }
 
 Json run() {
@@ -115,6 +123,7 @@ Json run() {
                                  {"convergence", list(evaluation)},
                                  {"parts", nullable(breakdown())},
                                  {"telemetry", nullable(telemetry())},
+                                 {"trace", nullable(trace())},
                                  {"provenance", or_null("object")},
                                  {"findings", findings()}});
   return object(members);

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <map>
 
 #include "analysis/fields.h"
 #include "analysis/numbers.h"
+#include "analysis/report/system_label.h"
 #include "analysis/report/text_sections.h"
 
 namespace analysis::report {
@@ -18,15 +18,6 @@ using Align = TextTable::Align;
 using Systems = std::vector<const SystemReport*>;
 
 constexpr double kMinute = 60.0, kPercent = 100.0;
-
-/// "CSCS/results/daint/cosmoflow" as "CSCS/daint": what the benchmark's heading leaves to say.
-std::string label_of(const SystemReport& system) {
-  std::filesystem::path label;
-  for (const auto& part : std::filesystem::path(system.name)) {
-    if (part != "results" && part != system.facts.benchmark) label /= part;
-  }
-  return label.empty() ? system.name : label.string();
-}
 
 std::string fixed(const std::optional<double>& value, double factor, int decimals) {
   if (!value) return "-";

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "analysis/fields.h"
 #include "analysis/numbers.h"
@@ -13,6 +14,7 @@
 #include "analysis/report/html.h"
 #include "analysis/report/html_charts.h"
 #include "analysis/report/html_waiting.h"
+#include "analysis/report/system_label.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis::report {
@@ -21,7 +23,13 @@ namespace {
 using Kind = HtmlTable::Kind;
 
 /// Runs whose every figure is listed; beyond, the page would be too large to open.
-constexpr std::size_t kDetailedRuns = 200;
+constexpr std::size_t kDetailedRuns = 40;
+
+/// Shown by the script, which does the work.
+constexpr char kFilter[] =
+    "<div class=\"filter\" role=\"search\" hidden><label for=\"filter\">Show only logs and systems "
+    "whose name contains</label> <input id=\"filter\" type=\"search\"> <span id=\"filtered\" "
+    "class=\"quiet\" role=\"status\"></span></div>\n";
 
 std::string outcome_class(Outcome outcome) {
   return outcome == Outcome::kSuccess ? "success" : "failed";
@@ -56,8 +64,40 @@ std::string cards(const RunReport& run) {
   return html + "</div>\n";
 }
 
+/// What many logs hold together: counts, and the fastest system of each benchmark.
+std::string cards(const Report& report) {
+  const auto successful =
+      std::count_if(report.runs.begin(), report.runs.end(),
+                    [](const auto& run) { return run.facts.outcome == Outcome::kSuccess; });
+  std::map<std::string, const SystemReport*> fastest;
+  for (const SystemReport& system : report.systems) {
+    if (!system.facts.olympic_mean_s) continue;
+    const SystemReport*& best = fastest[system.facts.benchmark];
+    if (!best || *system.facts.olympic_mean_s < *best->facts.olympic_mean_s) best = &system;
+  }
+  std::string html = "<div class=\"cards\">\n";
+  html += card("logs", std::to_string(report.runs.size()), "logs that were read");
+  html += card("successful", std::to_string(successful), definition_of("successful"));
+  html += card("sets of runs", std::to_string(report.systems.size()), "folders with runs of a set");
+  for (const auto& [benchmark, system] : fastest) {
+    html +=
+        card("fastest in " + benchmark,
+             fmt::format("{}, {}", duration_text(system->facts.olympic_mean_s), label_of(*system)),
+             definition_of("olympic_mean_s"));
+  }
+  return html + "</div>\n";
+}
+
+std::string section(const std::string& title, const FigureTable& table) {
+  const std::string more =
+      table.left_out() > 0
+          ? fmt::format("<p>{} more rows, which JSON and CSV have.</p>\n", table.left_out())
+          : "";
+  return fmt::format("<section><h2>{}</h2>\n{}{}</section>\n", title, table.str(), more);
+}
+
 std::string run_table(const Report& report) {
-  HtmlTable table("Each log; rest the pointer on a heading for its definition");
+  FigureTable table("Each log; rest the pointer on a heading for its definition");
   table.column("log", Kind::kText);
   table.column("benchmark", Kind::kText, definition_of(mllog::keys::kSubmissionBenchmark));
   table.column("outcome", Kind::kText, definition_of("outcome"));
@@ -70,7 +110,7 @@ std::string run_table(const Report& report) {
   table.column("training samples/s", Kind::kNumber, definition_of("train_throughput"));
   for (const RunReport& run : report.runs) {
     const RunFacts& facts = run.facts;
-    table.row();
+    if (!table.row()) continue;
     table.cell(run.name);
     table.cell(facts.config_text(mllog::keys::kSubmissionBenchmark));
     table.cell(to_string(facts.outcome), outcome_class(facts.outcome));
@@ -82,7 +122,7 @@ std::string run_table(const Report& report) {
     table.cell(facts.target.value ? fmt::format("{}", *facts.target.value) : "-");
     table.cell(short_number(facts.train_throughput));
   }
-  return "<section><h2>Runs</h2>\n" + table.str() + "</section>\n";
+  return section("Runs", table);
 }
 
 /// The figures worth a column: those in the list that some set has.
@@ -120,12 +160,13 @@ std::string system_table(const Report& report) {
   return "<section><h2>Sets of runs</h2>\n" + table.str() + "</section>\n";
 }
 
-std::string figures(const RunReport& run) {
+/// With definitions where the run is alone; those of many runs would fill the page.
+std::string figures(const RunReport& run, bool with_definitions) {
   HtmlTable table("Figures of " + run.name);
   table.column("figure", Kind::kText);
   table.column("value", Kind::kText);
   table.column("unit", Kind::kText);
-  table.column("definition", Kind::kText);
+  if (with_definitions) table.column("definition", Kind::kText);
   for (const Field<RunFacts>& field : run_fields()) {
     const std::string text = to_text(field.get(run.facts));
     if (text.empty()) continue;
@@ -133,7 +174,7 @@ std::string figures(const RunReport& run) {
     table.cell(field.name);
     table.cell(text);
     table.cell(field.unit);
-    table.cell(field.definition);
+    if (with_definitions) table.cell(field.definition);
   }
   return table.str();
 }
@@ -176,8 +217,9 @@ std::string details(const Report& report) {
   const std::size_t shown = std::min(report.runs.size(), kDetailedRuns);
   for (std::size_t i = 0; i < shown; ++i) {
     const RunReport& run = report.runs[i];
-    html += fmt::format("<details{}><summary>{}</summary>\n{}",
-                        report.runs.size() == 1 ? " open" : "", html_text(run.name), figures(run));
+    html +=
+        fmt::format("<details{}><summary>{}</summary>\n{}", report.runs.size() == 1 ? " open" : "",
+                    html_text(run.name), figures(run, report.runs.size() == 1));
     if (run.telemetry) html += quantities(*run.telemetry) + provenance(*run.telemetry);
     html += "</details>\n";
   }
@@ -188,36 +230,34 @@ std::string details(const Report& report) {
   return html + "</section>\n";
 }
 
-void add_findings(HtmlTable& table, std::size_t& rows, const std::string& name,
+void add_findings(FigureTable& table, const std::string& name,
                   const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    table.row();
+    if (!table.row()) continue;
     table.cell(name);
     table.cell(to_string(finding.severity));
     table.cell(finding.line > 0 ? std::to_string(finding.line) : "");
     table.cell(finding.column > 0 ? std::to_string(finding.column) : "");
     table.cell(finding.text);
     table.cell(finding.rule);
-    ++rows;
   }
 }
 
 std::string findings(const Report& report) {
-  HtmlTable table("What the logs' readers should know");
+  FigureTable table("What the logs' readers should know");
   table.column("where", Kind::kText);
   table.column("severity", Kind::kText);
   table.column("line", Kind::kNumber);
   table.column("column", Kind::kNumber);
   table.column("finding", Kind::kText);
   table.column("rule", Kind::kText);
-  std::size_t rows = 0;
   for (const Problem& problem : report.problems) {
-    add_findings(table, rows, problem.path, {{Finding::Severity::kError, 0, 0, problem.text, {}}});
+    add_findings(table, problem.path, {{Finding::Severity::kError, 0, 0, problem.text, {}}});
   }
-  for (const RunReport& run : report.runs) add_findings(table, rows, run.name, run.findings);
-  for (const SystemReport& one : report.systems) add_findings(table, rows, one.name, one.findings);
-  if (rows == 0) return "";
-  return "<section><h2>Findings</h2>\n" + table.str() + "</section>\n";
+  for (const RunReport& run : report.runs) add_findings(table, run.name, run.findings);
+  for (const SystemReport& one : report.systems) add_findings(table, one.name, one.findings);
+  if (table.rows() == 0) return "";
+  return section("Findings", table);
 }
 
 std::string definitions() {
@@ -241,7 +281,11 @@ std::string title(const Report& report) {
 }  // namespace
 
 std::string report_html(const Report& report) {
-  const HtmlCharts charts = html_charts(report);
+  ChartSections charts;
+  add_systems(report, charts);
+  add_convergence(report, charts);
+  add_breakdowns(report, charts);
+  add_ranks(report, charts);
   std::string page = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -255,15 +299,22 @@ std::string report_html(const Report& report) {
   page +=
       "<noscript><p class=\"nocharts\">Charts need scripts; every chart's figures stand in the "
       "table beneath it.</p></noscript>\n";
-  if (report.runs.size() == 1) page += cards(report.runs.front());
-  page += run_table(report);
-  page += system_table(report);
-  page += charts.sections;
+  if (report.runs.size() == 1) {
+    page += cards(report.runs.front());
+  } else {
+    page += cards(report) + kFilter;
+  }
+  // Of many systems the whole comes first, of one its runs.
+  if (report.systems.size() > 1) {
+    page += system_table(report) + charts.html() + run_table(report);
+  } else {
+    page += run_table(report) + system_table(report) + charts.html();
+  }
   page += waiting_section(report);
   page += findings(report);
   page += details(report);
   page += definitions();
-  page += "</main>\n<script type=\"application/json\" id=\"data\">" + charts.data_script +
+  page += "</main>\n<script type=\"application/json\" id=\"data\">" + charts.data_script() +
           "</script>\n<script>\n";
   page += chart_library();
   page += "\n</script>\n<script>\n";

@@ -31,10 +31,17 @@ std::string rank_entry(const RankIdentity& identity, const Telemetry& telemetry)
 void write_report(const std::string& path, const std::string& workload,
                   const std::vector<std::string>& rank_entries, const nlohmann::json& provenance);
 
+/// Steps that took from low_s up to, but not with, high_s.
+struct StepBucket {
+  double low_s = 0, high_s = 0;
+  std::int64_t count = 0;
+};
+
 /// Step durations of one rank in seconds.
 struct StepTimes {
   std::int64_t count = 0;
   double mean = 0, min = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
+  std::vector<StepBucket> buckets;  ///< rising, without empty ones; none in a file that lacks them
 };
 
 struct RankReport {

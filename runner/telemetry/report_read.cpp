@@ -91,6 +91,31 @@ class Value {
   std::string path_;
 };
 
+/// All of the steps: bucket i holds nanoseconds from growth^i up to growth^(i+1).
+std::vector<StepBucket> read_buckets(const Value& in, std::int64_t steps) {
+  const double growth = in["bucket_growth"].not_negative();
+  if (!(growth > 1.0)) in["bucket_growth"].refuse("must be larger than 1");
+  constexpr double kNanosecond = 1e-9;
+  constexpr std::int64_t kMostBuckets = 100000;
+  const Value list = in["bucket_counts"];
+  std::vector<StepBucket> buckets;
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < list.array_size(); ++i) {
+    if (list[i].array_size() != 2) list[i].refuse("must hold a bucket and its count");
+    const auto bucket = static_cast<double>(list[i][0].integer(0, kMostBuckets));
+    const std::int64_t count = list[i][1].integer(1, steps);
+    buckets.push_back({std::pow(growth, bucket) * kNanosecond,
+                       std::pow(growth, bucket + 1.0) * kNanosecond, count});
+    const bool rises = i == 0 || buckets[i - 1].low_s < buckets[i].low_s;
+    if (!rises || !std::isfinite(buckets[i].high_s)) list[i].refuse("must be finite, and rise");
+    sum += count;
+  }
+  if (sum != steps) {
+    list.refuse(fmt::format("must count {} steps in all, but counts {}", steps, sum));
+  }
+  return buckets;
+}
+
 StepTimes read_steps(const Value& in) {
   StepTimes steps;
   steps.count = in["count"].count();
@@ -100,6 +125,7 @@ StepTimes read_steps(const Value& in) {
   steps.p90 = in["p90"].not_negative();
   steps.p99 = in["p99"].not_negative();
   steps.max = in["max"].not_negative();
+  if (in.has("bucket_counts")) steps.buckets = read_buckets(in, steps.count);
   return steps;
 }
 

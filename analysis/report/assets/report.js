@@ -1,21 +1,26 @@
 'use strict';
-// Draws the charts of a report from the data embedded in the page. Without it the tables remain.
+// Draws the charts of a report from the data embedded in the page, sorts tables and filters by name.
+// Without it the tables remain.
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const kColours = 10;
   const kLegendLimit = 12;  // beyond, a legend would be larger than its chart
+  const kManySeries = 30;   // beyond, points would hide each other
   const kPrint = {ink: '#000000', quiet: '#444444', rule: '#bbbbbb', page: '#ffffff'};
   const charts = [];
   let printing = false;
+  let wanted = '';  // part of the names that are shown
 
   const css = name => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
   const tone = name => printing ? kPrint[name] : css(name);
   const colour = index => css('c' + index % kColours);
   const figure = value => Number(value.toPrecision(5)).toString();
+  const isWanted = name => name.toLowerCase().includes(wanted);
+  const shortened = text => text.length > 44 ? '…' + text.slice(-43) : text;
 
   function axis(title, more) {
     return Object.assign({
-      title: {display: true, text: title, color: tone('ink')},
+      title: {display: title !== '', text: title, color: tone('ink')},
       ticks: {color: tone('quiet')},
       grid: {color: tone('rule')},
     }, more);
@@ -23,6 +28,29 @@
 
   function legend(count) {
     return {display: count <= kLegendLimit, position: 'bottom', labels: {color: tone('ink'), boxWidth: 18}};
+  }
+
+  function options(more) {
+    return Object.assign({
+      animation: false,
+      responsive: true,
+      maintainAspectRatio: false,
+      interaction: {mode: 'nearest', axis: 'xy', intersect: false},
+    }, more);
+  }
+
+  function dashed(label, points, width) {
+    return {
+      type: 'line',
+      label,
+      data: points.map(([x, y]) => ({x, y})),
+      borderColor: tone('quiet'),
+      backgroundColor: 'transparent',
+      borderDash: [6, 4],
+      borderWidth: width,
+      pointRadius: 0,
+      pointHitRadius: 0,
+    };
   }
 
   // ---- convergence: a line per run, and the target -------------------------------------------
@@ -42,28 +70,24 @@
   }
 
   function convergenceDatasets(chart, by, unit) {
-    const sets = chart.series.map((series, index) => ({
-      label: series.name,
-      data: convergencePoints(series, by, unit),
-      borderColor: colour(index),
-      backgroundColor: colour(index),
-      borderWidth: 2,
-      pointRadius: series.points.length > 60 ? 0 : 3,
-      pointHitRadius: 8,
-    }));
+    const many = chart.series.length > kManySeries;
+    const sets = [];
+    chart.series.forEach((series, index) => {
+      if (!isWanted(series.name)) return;
+      sets.push({
+        label: series.name,
+        data: convergencePoints(series, by, unit),
+        borderColor: colour(index),
+        backgroundColor: colour(index),
+        borderWidth: many ? 1 : 2,
+        pointRadius: many || series.points.length > 60 ? 0 : 3,
+        pointHitRadius: 8,
+      });
+    });
     const all = sets.flatMap(set => set.data.map(point => point.x));
     if (chart.target !== null && all.length > 0) {
-      const ends = [Math.min(...all), Math.max(...all)];
-      sets.push({
-        label: 'target ' + chart.target,
-        data: ends.map(x => ({x, y: chart.target})),
-        borderColor: tone('quiet'),
-        backgroundColor: 'transparent',
-        borderDash: [6, 4],
-        borderWidth: 1.5,
-        pointRadius: 0,
-        pointHitRadius: 0,
-      });
+      const ends = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))];
+      sets.push(dashed('target ' + chart.target, ends.map(x => [x, chart.target]), 1.5));
     }
     return sets;
   }
@@ -83,67 +107,296 @@
     return {
       type: 'line',
       data: {datasets: convergenceDatasets(chart, by, unit)},
-      options: {
-        animation: false,
-        responsive: true,
-        maintainAspectRatio: false,
+      options: options({
         parsing: false,
-        interaction: {mode: 'nearest', axis: 'xy', intersect: false},
         scales: {
-          x: axis(by === 'time' ? unit.name + ' since run_start' : 'epoch_num',
-                  {type: 'linear', ticks}),
+          x: axis(by === 'time' ? unit.name + ' since run_start' : 'epoch_num', {type: 'linear', ticks}),
           y: axis(chart.metric, {}),
         },
         plugins: {legend: legend(chart.series.length), tooltip: {callbacks: {title: () => '', label: describe}}},
-      },
+      }),
     };
   }
 
-  // ---- breakdown: a stacked bar per run --------------------------------------------------------
+  // ---- breakdown: a stacked bar per run, folder or rank ------------------------------------------
   function breakdownConfig(chart, by) {
     const values = part => by === 'percent' ? part.percent : part.seconds;
     const unit = by === 'percent' ? '%' : 's';
-    const name = text => text.length > 34 ? '…' + text.slice(-33) : text;
+    const rows = chart.labels.map((label, index) => index).filter(index => isWanted(chart.labels[index]) || isRank(chart));
     return {
       type: 'bar',
       data: {
-        labels: chart.labels.map(name),
+        labels: rows.map(index => shortened(chart.labels[index])),
         datasets: chart.parts.map((part, index) => ({
           label: part.name,
-          data: values(part),
+          data: rows.map(row => values(part)[row]),
           backgroundColor: colour(index),
           borderColor: tone('page'),
           borderWidth: 1,
           maxBarThickness: 36,
         })),
       },
-      options: {
-        animation: false,
+      options: options({
         indexAxis: 'y',
-        responsive: true,
-        maintainAspectRatio: false,
         interaction: {mode: 'nearest', axis: 'xy', intersect: true},
         scales: {
           x: axis(by === 'percent' ? '% of the run' : 'seconds',
                   Object.assign({stacked: true}, by === 'percent' ? {max: 100} : {})),
-          y: axis('', {stacked: true, title: {display: false}}),
+          y: axis('', {stacked: true}),
         },
         plugins: {
           legend: legend(0),
           tooltip: {callbacks: {
-            title: items => items.length > 0 ? chart.labels[items[0].dataIndex] : '',
+            title: items => items.length > 0 ? chart.labels[rows[items[0].dataIndex]] : '',
             label: item => `${item.dataset.label}: ${figure(item.raw)} ${unit}`,
           }},
         },
+      }),
+    };
+  }
+  const isRank = chart => chart.id.startsWith('ranks');
+
+  // ---- points: systems by two figures, with the spread of the second -----------------------------
+  const whiskers = {
+    id: 'whiskers',
+    afterDatasetsDraw(chart) {
+      const {ctx, scales} = chart;
+      chart.data.datasets.forEach((set, index) => {
+        if (!chart.isDatasetVisible(index)) return;
+        for (const point of set.data) {
+          if (!point.spread) continue;
+          const low = chart.options.scales.y.type === 'logarithmic' ?
+              Math.max(point.y - point.spread, point.y / 100) : point.y - point.spread;
+          ctx.save();
+          ctx.strokeStyle = set.borderColor;
+          ctx.lineWidth = 1.5;
+          ctx.beginPath();
+          ctx.moveTo(scales.x.getPixelForValue(point.x), scales.y.getPixelForValue(low));
+          ctx.lineTo(scales.x.getPixelForValue(point.x), scales.y.getPixelForValue(point.y + point.spread));
+          ctx.stroke();
+          ctx.restore();
+        }
+      });
+    },
+  };
+
+  // Between the powers of ten, 2 and 5 have their numbers, too.
+  function scaleOf(description) {
+    const ticks = {color: tone('quiet')};
+    if (description.logarithmic) {
+      ticks.callback = value => /^[125]/.test(value.toExponential()) ? figure(value) : '';
+    }
+    return axis(description.title, {type: description.logarithmic ? 'logarithmic' : 'linear', ticks});
+  }
+
+  function pointsConfig(chart) {
+    const sets = chart.groups.map((group, index) => ({
+      type: 'scatter',
+      label: group.name,
+      data: group.points.filter(point => isWanted(point[2])).map(([x, y, name, spread]) => ({x, y, name, spread})),
+      borderColor: colour(index),
+      backgroundColor: colour(index),
+      pointRadius: 5,
+      pointHoverRadius: 7,
+      pointHitRadius: 8,
+    }));
+    for (const line of chart.lines) sets.push(dashed(line.name, line.points, 1));
+    const ys = chart.groups.flatMap(group => group.points.map(point => point[1]));
+    const y = scaleOf(chart.y);
+    if (chart.lines.length > 0) {  // the lines go beyond what there is to see
+      y.min = Math.min(...ys) / 2;
+      y.max = Math.max(...ys) * 2;
+    }
+    if (!chart.y.logarithmic) {
+      const spreads = chart.groups.flatMap(group => group.points.map(([x, at, name, spread]) => [at - spread, at + spread]));
+      y.suggestedMin = Math.min(...spreads.map(([low]) => low));
+      y.suggestedMax = Math.max(...spreads.map(([low, high]) => high));
+    }
+    const lineNames = new Set(chart.lines.map(line => line.name));
+    return {
+      type: 'scatter',
+      data: {datasets: sets},
+      options: options({
+        scales: {x: scaleOf(chart.x), y},
+        plugins: {
+          legend: {
+            display: sets.length - chart.lines.length <= kLegendLimit,
+            position: 'bottom',
+            labels: {color: tone('ink'), boxWidth: 18, filter: item => !lineNames.has(item.text)},
+          },
+          tooltip: {callbacks: {
+            title: () => '',
+            label: item => item.raw.name === undefined ? item.dataset.label :
+                `${item.raw.name}: ${figure(item.raw.y)}${item.raw.spread ? ' ± ' + figure(item.raw.spread) : ''} ` +
+                `at ${figure(item.raw.x)}`,
+          }},
+        },
+      }),
+      plugins: [whiskers, lineLabels],
+    };
+  }
+
+  // Names on budget lines, in the middle of what is seen of each.
+  const lineLabels = {
+    id: 'lineLabels',
+    afterDatasetsDraw(chart) {
+      const {ctx, chartArea, scales} = chart;
+      for (const set of chart.data.datasets) {
+        if (set.type !== 'line' || set.data.length < 2) continue;
+        const [from, to] = set.data.map(
+            point => ({x: scales.x.getPixelForValue(point.x), y: scales.y.getPixelForValue(point.y)}));
+        const part = y => Math.min(Math.max((y - from.y) / (to.y - from.y), 0), 1);
+        const ends = [part(chartArea.top), part(chartArea.bottom)];
+        if (Math.abs(ends[0] - ends[1]) < 0.1) continue;
+        const middle = (ends[0] + ends[1]) / 2;
+        const x = from.x + middle * (to.x - from.x), y = from.y + middle * (to.y - from.y);
+        ctx.save();
+        ctx.font = '11px system-ui, sans-serif';
+        ctx.textAlign = 'center';
+        ctx.textBaseline = 'middle';
+        const width = ctx.measureText(set.label).width + 6;
+        ctx.fillStyle = tone('page');
+        ctx.fillRect(x - width / 2, y - 7, width, 14);
+        ctx.fillStyle = tone('quiet');
+        ctx.fillText(set.label, x, y);
+        ctx.restore();
+      }
+    },
+  };
+
+  // ---- spread: every run of a set as a point on its line ------------------------------------------
+  function spreadConfig(chart) {
+    const rows = chart.rows.filter(row => isWanted(row.name));
+    return {
+      type: 'scatter',
+      data: {
+        datasets: rows.map((row, index) => ({
+          label: row.name,
+          data: row.values.map(([x, name]) => ({x, y: row.name, name})),
+          borderColor: colour(index),
+          backgroundColor: colour(index),
+          pointRadius: 4,
+          pointHitRadius: 6,
+        })),
       },
+      options: options({
+        scales: {
+          x: axis('time to train, min', {type: 'logarithmic', ticks: {
+            color: tone('quiet'),
+            callback: value => /^[125]/.test(value.toExponential()) ? figure(value) : '',
+          }}),
+          y: axis('', {
+            type: 'category',
+            labels: rows.map(row => row.name),
+            offset: true,
+            ticks: {
+              color: tone('quiet'),
+              autoSkip: false,
+              callback: value => shortened(rows[value].name),
+            },
+          }),
+        },
+        plugins: {
+          legend: {display: false},
+          tooltip: {callbacks: {
+            title: () => '',
+            label: item => `${item.dataset.label}, ${item.raw.name}: ${figure(item.raw.x)} min`,
+          }},
+        },
+      }),
+    };
+  }
+
+  // ---- histogram of steps -------------------------------------------------------------------------
+  function histogramConfig(chart) {
+    const middle = ([low, high]) => Math.sqrt(low * high);
+    return {
+      type: 'bar',
+      data: {
+        labels: chart.buckets.map(bucket => figure(middle(bucket))),
+        datasets: [{
+          label: 'steps',
+          data: chart.buckets.map(bucket => bucket[2]),
+          backgroundColor: colour(0),
+          barPercentage: 1,
+          categoryPercentage: 0.95,
+        }],
+      },
+      options: options({
+        scales: {
+          x: axis('ms (buckets of equal ratio)', {}),
+          y: axis('steps', {beginAtZero: true, ticks: {color: tone('quiet'), precision: 0}}),
+        },
+        plugins: {
+          legend: {display: false},
+          tooltip: {callbacks: {
+            title: items => {
+              const [low, high] = chart.buckets[items[0].dataIndex];
+              return `${figure(low)} to ${figure(high)} ms`;
+            },
+          }},
+        },
+      }),
+    };
+  }
+
+  // ---- timeline: what ranks did when --------------------------------------------------------------
+  function timelineConfig(chart) {
+    const labels = Array.from({length: chart.ranks}, (nothing, rank) => 'rank ' + rank);
+    return {
+      type: 'bar',
+      data: {
+        labels,
+        datasets: chart.names.map((name, index) => ({
+          label: name,
+          data: chart.spans.filter(span => span[0] === index)
+                    .map(([of, rank, begin, end]) => ({x: [begin, end], y: labels[rank]})),
+          backgroundColor: colour(index),
+          borderWidth: 0,
+          grouped: false,
+          minBarLength: 1,
+          barPercentage: 0.8,
+          categoryPercentage: 0.9,
+        })),
+      },
+      options: options({
+        indexAxis: 'y',
+        interaction: {mode: 'nearest', axis: 'xy', intersect: true},
+        scales: {x: axis('ms since the first event', {type: 'linear', min: 0}), y: axis('', {})},
+        plugins: {
+          legend: legend(0),
+          tooltip: {callbacks: {
+            label: item => `${item.dataset.label}: ${figure(item.raw.x[1] - item.raw.x[0])} ms from ` +
+                `${figure(item.raw.x[0])} ms on`,
+          }},
+        },
+      }),
     };
   }
 
   // ---- the page --------------------------------------------------------------------------------
+  const kinds = {
+    convergence: convergenceConfig,
+    breakdown: breakdownConfig,
+    points: pointsConfig,
+    spread: spreadConfig,
+    histogram: histogramConfig,
+    timeline: timelineConfig,
+  };
+
   function draw(entry) {
     if (entry.drawn) entry.drawn.destroy();
-    const config = entry.config(entry.chart, entry.by);
-    entry.drawn = new Chart(document.getElementById(entry.chart.id), config);
+    entry.drawn = new Chart(document.getElementById(entry.chart.id), kinds[entry.chart.kind](entry.chart, entry.by));
+  }
+
+  // What depends on the number of rows that are shown.
+  function size(entry) {
+    const {chart} = entry;
+    let rem = 0;
+    if (chart.kind === 'breakdown') rem = 7 + 2.6 * (isRank(chart) ? chart.labels.length : chart.labels.filter(isWanted).length);
+    if (chart.kind === 'spread') rem = 6 + 1.8 * chart.rows.filter(row => isWanted(row.name)).length;
+    if (chart.kind === 'timeline') rem = 8 + 2.6 * chart.ranks;
+    if (rem > 0) document.getElementById(chart.id).parentElement.style.height = rem + 'rem';
   }
 
   function watch(entry) {
@@ -156,29 +409,94 @@
     }
   }
 
-  function add(chart, config, by) {
-    const entry = {chart, config, by, drawn: null};
+  // Charts are drawn when they come near, so that a page of many opens at once.
+  const near = new IntersectionObserver(seen => {
+    for (const one of seen) {
+      const entry = charts.find(entry => entry.chart.id === one.target.id);
+      if (one.isIntersecting && !entry.drawn) draw(entry);
+    }
+  }, {rootMargin: '400px'});
+  for (const chart of data.charts) {
+    const entry = {chart, by: null, drawn: null};
     charts.push(entry);
     watch(entry);
-    draw(entry);
+    size(entry);
+    near.observe(document.getElementById(chart.id));
   }
 
-  for (const chart of data.convergence) add(chart, convergenceConfig, 'epoch');
-  for (const chart of data.breakdown) {
-    const bars = 7 + 2.6 * chart.labels.length;
-    document.getElementById(chart.id).parentElement.style.height = bars + 'rem';
-    add(chart, breakdownConfig, 'percent');
-  }
-
-  const redraw = () => charts.forEach(draw);
+  const redraw = () => charts.filter(entry => entry.drawn).forEach(draw);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
   addEventListener('beforeprint', () => {
     printing = true;
     for (const details of document.querySelectorAll('details.data')) details.open = true;
-    redraw();
+    charts.forEach(draw);
   });
   addEventListener('afterprint', () => {
     printing = false;
     redraw();
   });
+
+  // ---- tables: a click on a heading sorts ----------------------------------------------------------
+  const valueOf = (row, column, isNumber) => {
+    const text = row.cells[column].textContent;
+    if (!isNumber) return text;
+    const value = parseFloat(text);
+    return Number.isNaN(value) ? Infinity : value;  // what is absent comes last
+  };
+
+  function sortBy(table, heading, column) {
+    const falls = heading.getAttribute('aria-sort') === 'ascending';
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
+    heading.setAttribute('aria-sort', falls ? 'descending' : 'ascending');
+    const isNumber = heading.classList.contains('n');
+    const rows = Array.from(table.tBodies[0].rows);
+    rows.sort((one, other) => {
+      const a = valueOf(one, column, isNumber), b = valueOf(other, column, isNumber);
+      const order = isNumber ? (a === b ? 0 : a - b) : a.localeCompare(b, undefined, {numeric: true});
+      if (isNumber && (a === Infinity || b === Infinity)) return order;
+      return falls ? -order : order;
+    });
+    table.tBodies[0].append(...rows);
+  }
+
+  for (const table of document.querySelectorAll('table')) {
+    if (table.tBodies[0].rows.length < 2) continue;
+    Array.from(table.tHead.rows[0].cells).forEach((heading, column) => {
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.className = 'sort';
+      button.append(...heading.childNodes);
+      heading.append(button);
+      button.addEventListener('click', () => sortBy(table, heading, column));
+    });
+  }
+
+  // ---- filter: by part of a name --------------------------------------------------------------------
+  const filter = document.getElementById('filter');
+  const filtered = document.getElementById('filtered');
+  const named = Array.from(document.querySelectorAll('table'))
+                    .filter(table => ['log', 'folder', 'system', 'where'].includes(table.tHead.rows[0].cells[0].textContent));
+  function applyFilter() {
+    wanted = filter.value.trim().toLowerCase();
+    let shown = 0, all = 0;
+    for (const table of named) {
+      for (const row of table.tBodies[0].rows) {
+        row.hidden = !isWanted(row.cells[0].textContent);
+        shown += row.hidden ? 0 : 1;
+        ++all;
+      }
+    }
+    filtered.textContent = wanted === '' ? '' : `${shown} of ${all} rows`;
+    charts.forEach(size);
+    redraw();
+  }
+  if (filter) {
+    filter.closest('.filter').hidden = false;
+    let waiting = 0;
+    filter.addEventListener('input', () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(applyFilter, 150);
+    });
+    if (filter.value !== '') applyFilter();  // browsers keep it over a reload
+  }
 })();

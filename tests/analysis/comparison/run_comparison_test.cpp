@@ -281,9 +281,12 @@ TEST(Inside, TellsSubsystemsRanksStragglersAndMachine) {
   analysis::RunTelemetry slow = third;
   slow.waiting.stragglers.push_back({"training", 1, 0, "host", 2.0, 1.5, {{"forward", 2.0}}});
   second.get().runs[0].telemetry = &slow;
-  first.get().runs[0].layers = LayerTimes{{"conv1", 0.5}, {"fc", 0.1}};
-  first.get().runs[1].layers = LayerTimes{{"conv1", 0.7}, {"fc", 0.1}};
-  second.get().runs[0].layers = LayerTimes{{"conv1", 0.2}, {"new", 0.05}};
+  const analysis::LayerTimes layers[] = {{{"conv1", 0.5}, {"fc", 0.1}},
+                                         {{"conv1", 0.7}, {"fc", 0.1}},
+                                         {{"conv1", 0.2}, {"new", 0.05}}};
+  first.get().runs[0].layers = &layers[0];
+  first.get().runs[1].layers = &layers[1];
+  second.get().runs[0].layers = &layers[2];
   const RunComparison comparison = compared(first, second);
   ASSERT_TRUE(comparison.inside);
   const Inside& inside = *comparison.inside;

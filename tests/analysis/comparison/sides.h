@@ -39,7 +39,7 @@ class Side {
   analysis::RunFacts& add(analysis::RunFacts run) {
     facts_.push_back(std::move(run));
     side_.runs.push_back(
-        {"result_" + std::to_string(facts_.size()) + ".txt", &facts_.back(), nullptr, {}, {}});
+        {"result_" + std::to_string(facts_.size()) + ".txt", &facts_.back(), nullptr, nullptr, {}});
     return facts_.back();
   }
   /// The figures of the set that comparisons read.

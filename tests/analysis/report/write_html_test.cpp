@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "analysis/golden.h"
+#include "analysis/oddities.h"
+#include "analysis/own_log.h"
 #include "analysis/report/html.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
@@ -73,6 +76,14 @@ Page read_page(const std::string& html) {
   return page;
 }
 
+/// The charts' data by their ids.
+std::map<std::string, nlohmann::json> charts_of(const Page& page) {
+  const auto data = nlohmann::json::parse(page.scripts.at(0));
+  std::map<std::string, nlohmann::json> charts;
+  for (const auto& chart : data["charts"]) charts[chart["id"]] = chart;
+  return charts;
+}
+
 TEST(HtmlReport, IsWellFormed) {
   for (const char* name : {"success", "set", "hostile", "malformed", "empty", "binary"}) {
     EXPECT_EQ(read_page(html_of(name)).fault, "") << name;
@@ -102,13 +113,80 @@ TEST(HtmlReport, TakesNoMarkupFromFileNames) {
 
 TEST(HtmlReport, EmbedsItsDataAsJson) {
   const Page page = read_page(html_of("set"));
-  const auto data = nlohmann::json::parse(page.scripts.at(0));
-  ASSERT_EQ(data["convergence"].size(), 1u);
-  EXPECT_EQ(data["convergence"][0]["series"].size(), 6u);
-  EXPECT_EQ(data["convergence"][0]["target"], 0.8);
-  ASSERT_EQ(data["breakdown"].size(), 1u);
-  EXPECT_EQ(data["breakdown"][0]["labels"].size(), 6u);
-  for (const auto& part : data["breakdown"][0]["parts"]) EXPECT_EQ(part["percent"].size(), 6u);
+  auto charts = charts_of(page);
+  const nlohmann::json &convergence = charts["convergence0"], &parts = charts["parts"];
+  EXPECT_EQ(convergence["series"].size(), 6u);
+  EXPECT_EQ(convergence["target"], 0.8);
+  EXPECT_EQ(parts["labels"].size(), 6u);
+  for (const auto& part : parts["parts"]) EXPECT_EQ(part["percent"].size(), 6u);
+  EXPECT_EQ(charts["spread0"]["rows"].size(), 1u);
+}
+
+/// Systems of several sizes: each of five runs.
+TEST(HtmlReport, ChartsSystemsSideBySide) {
+  const base::TemporaryDirectory folder;
+  for (const int nodes : {1, 2, 8}) {
+    const std::string name = "n" + std::to_string(nodes);
+    for (int i = 0; i < 5; ++i) {
+      own_log::Log log = own_log::clean();
+      log["global_batch_size"]["value"] = 64 * nodes;
+      own_log::move(log["run_stop"], 100.0 * i + 10000.0 / nodes);
+      folder.write("results/" + name + "/cosmoflow/result_" + std::to_string(i) + ".txt",
+                   log.text());
+    }
+    folder.write("systems/" + name + ".json", nlohmann::json{{"number_of_nodes", nodes},
+                                                             {"accelerators_per_node", 4},
+                                                             {"accelerator_model_name", "X"},
+                                                             {"host_processors_per_node", 2},
+                                                             {"host_processor_model_name", "Y"},
+                                                             {"division", "closed"}}
+                                                  .dump());
+  }
+  const auto report = analysis::report::make_report({folder.path().string()});
+  const Page page = read_page(report_html(report));
+  EXPECT_EQ(page.fault, "");
+  auto charts = charts_of(page);
+  const nlohmann::json& scale = charts["scale0"];
+  ASSERT_EQ(scale["groups"].size(), 1u);  // one kind of hardware
+  EXPECT_EQ(scale["groups"][0]["name"], "4 X, 2 Y");
+  const auto& points = scale["groups"][0]["points"];
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[2][0], 32.0);
+  EXPECT_NEAR(points[2][1].get<double>(), *report.systems[2].facts.olympic_mean_s / 60.0, 1e-6);
+  EXPECT_EQ(points[2][2], "n8");
+  for (const auto& line : scale["lines"]) {  // the budget is the same at both ends
+    const auto &from = line["points"][0], &to = line["points"][1];
+    EXPECT_NEAR(from[0].get<double>() * from[1].get<double>(),
+                to[0].get<double>() * to[1].get<double>(), 1e-4);
+  }
+  EXPECT_GE(scale["lines"].size(), 2u);
+  EXPECT_EQ(charts["batch0"]["groups"][0]["points"][1][0], 128.0);
+  EXPECT_EQ(charts["spread0"]["rows"][0]["values"].size(), 5u);
+}
+
+/// A thousand logs: bars of folders, tables that end, and a page that a mail can carry.
+TEST(HtmlReport, OfAThousandLogsStaysSmall) {
+  const base::TemporaryDirectory folder;
+  own_log::Log log = own_log::clean();
+  for (int i = 0; i < 100; ++i) {  // 103 evaluations
+    const nlohmann::json number = {{"epoch_num", 10 + i}};
+    log.insert_before("run_stop", own_log::record(31000 + i, "eval_error", 0.3 + 1e-5 * i, number));
+  }
+  const std::string text = log.text();
+  for (int i = 0; i < 1000; ++i) {
+    folder.write("results/system_" + std::to_string(i / 10) + "/cosmoflow/result_" +
+                     std::to_string(i % 10) + ".txt",
+                 text);
+  }
+  const std::string html = report_html(analysis::report::make_report({folder.path().string()}));
+  EXPECT_LT(html.size(), 5u << 20);
+  const Page page = read_page(html);
+  EXPECT_EQ(page.fault, "");
+  auto charts = charts_of(page);
+  EXPECT_EQ(charts["convergence0"]["series"].size(), 1000u);
+  EXPECT_EQ(charts["convergence0"]["series"][999]["points"].size(), 103u);
+  EXPECT_EQ(charts["parts"]["labels"].size(), 100u);
+  EXPECT_THAT(html, HasSubstr("more rows, which JSON and CSV have"));
 }
 
 TEST(HtmlReport, NeedsNoNetwork) {
@@ -132,7 +210,7 @@ TEST(HtmlReport, HasATableBeneathEachChart) {
     EXPECT_LT(html.find("<table>", at), end);
     ++charts;
   }
-  EXPECT_EQ(charts, 2u);
+  EXPECT_EQ(charts, 3u);  // convergence, subsystems, ranks
   EXPECT_THAT(html, HasSubstr("Demo &lt;CPU&gt;"));
 }
 

@@ -1,0 +1,135 @@
+// The trace that a run leaves beside its log.
+// Hides the file's name and layout.
+#include "analysis/trace_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace analysis {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kMicrosecond = 1e-6;
+constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 30;
+
+/// Takes the events of a trace one by one: a file holds hundreds of thousands of each rank.
+class TraceReader : public nlohmann::json_sax<json> {
+ public:
+  RunTrace trace;      ///< layers are sums
+  double steps = 0.0;  ///< of all ranks together
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t value) override { return take(static_cast<double>(value)); }
+  bool number_unsigned(number_unsigned_t value) override {
+    return take(static_cast<double>(value));
+  }
+  bool number_float(number_float_t value, const string_t&) override { return take(value); }
+  bool string(string_t& value) override {
+    if (depth_ == kEvent && key_ == "name") event_.name = value;
+    if (depth_ == kEvent && key_ == "cat") event_.category = value;
+    return true;
+  }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    if (++depth_ == kEvent) event_ = {};
+    return true;
+  }
+  bool end_object() override {
+    if (depth_-- == kEvent && in_events_) finish_event();
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    ++depth_;
+    if (depth_ == kEvent - 1) in_events_ = key_ == "traceEvents";
+    return true;
+  }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool key(string_t& value) override {
+    if (depth_ <= kEvent) key_ = value;
+    return true;
+  }
+  bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
+    wrong_at = position;
+    return false;
+  }
+  std::size_t wrong_at = 0;
+
+ private:
+  /// Depth of what stands in an event: document, list, event.
+  static constexpr int kEvent = 3;
+  struct Event {
+    std::string name, category;
+    double begin = 0.0, duration = 0.0;
+    std::int64_t rank = 0;
+  };
+
+  bool take(double value) {
+    if (depth_ != kEvent || !in_events_) return true;
+    if (key_ == "ts") event_.begin = value;
+    if (key_ == "dur") event_.duration = value;
+    if (key_ == "pid") event_.rank = static_cast<std::int64_t>(value);
+    return true;
+  }
+  void finish_event() {
+    if (event_.category == "step") steps += 1.0;
+    if (event_.category == "layer") trace.layers[event_.name] += event_.duration * kMicrosecond;
+    if (event_.category == "scope" || event_.category == "transfer") add_span();
+  }
+
+  void add_span() {
+    if (++spans_of_[event_.rank] > static_cast<std::int64_t>(RunTrace::kMostSpans)) {
+      ++trace.spans_left_out;
+      return;
+    }
+    trace.spans.push_back({event_.rank, event_.name, event_.category == "transfer",
+                           event_.begin * kMicrosecond,
+                           (event_.begin + event_.duration) * kMicrosecond});
+  }
+
+  std::map<std::int64_t, std::int64_t> spans_of_;
+  int depth_ = 0;
+  bool in_events_ = false;
+  std::string key_;
+  Event event_;
+};
+
+}  // namespace
+
+std::optional<RunTrace> read_trace_beside(const std::filesystem::path& log,
+                                          std::vector<Finding>& findings) {
+  const auto path = std::filesystem::path(log).replace_extension(".trace.json");
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) return std::nullopt;
+  const auto refuse = [&](const std::string& why) {
+    findings.push_back(
+        make_finding(Rule::kTelemetryDamaged, {}, fmt::format("{}: {}", path.string(), why)));
+    return std::nullopt;
+  };
+  if (std::filesystem::file_size(path, failed) > kLargest || failed) {
+    return refuse("expected a file of at most 1 GiB; left out");
+  }
+  std::ifstream in(path, std::ios::binary);
+  TraceReader reader;
+  if (!in || !json::sax_parse(in, &reader)) {
+    return refuse(
+        fmt::format("byte {}: expected the trace of a run, found no JSON", reader.wrong_at));
+  }
+  for (auto& [name, seconds] : reader.trace.layers) seconds /= std::max(reader.steps, 1.0);
+  double origin = 0.0;
+  for (const TraceSpan& span : reader.trace.spans) origin = std::min(origin, span.begin_s);
+  for (TraceSpan& span : reader.trace.spans) {
+    span.begin_s -= origin;
+    span.end_s -= origin;
+  }
+  return std::move(reader.trace);
+}
+
+}  // namespace analysis

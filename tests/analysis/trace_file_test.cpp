@@ -1,0 +1,96 @@
+// Traces of runs: layers, spans, damage.
+// Hides nothing.
+#include "analysis/trace_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runner/base/temporary_directory.h"
+
+namespace {
+
+using analysis::read_trace_beside;
+using analysis::RunTrace;
+using testing::AllOf;
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+// Two ranks of two steps each; a layer's name within "args" or behind the events is none.
+constexpr char kTrace[] = R"({"traceEvents":[
+{"name":"process_name","ph":"M","pid":0,"tid":0,"args":{"name":"conv1","cat":"layer","dur":9}},
+{"name":"step","cat":"step","ph":"X","ts":0.0,"dur":10.0,"pid":0,"tid":0,"args":{"step":1}},
+{"name":"conv1","cat":"layer","ph":"X","ts":1.0,"dur":4.5,"pid":0,"tid":0},
+{"name":"conv1","cat":"layer","ph":"X","ts":6,"dur":1,"pid":0,"tid":0},
+{"name":"forward","cat":"scope","ph":"X","ts":1.0,"dur":4.5,"pid":0,"tid":0},
+{"name":"step","cat":"step","ph":"X","ts":10.0,"dur":10.0,"pid":0,"tid":0,"args":{"step":2}},
+{"name":"step","cat":"step","ph":"X","ts":0.0,"dur":10.0,"pid":1,"tid":0,"args":{"step":1}},
+{"name":"fc","cat":"layer","ph":"X","ts":1.0,"dur":2.5,"pid":1,"tid":0},
+{"name":"step","cat":"step","ph":"X","ts":10.0,"dur":10.0,"pid":1,"tid":0,"args":{"step":2}}],
+"displayTimeUnit":"ms","otherData":{"ranks":[{"name":"fc","cat":"layer","dur":7}]}})";
+
+TEST(TraceLayers, AreMeansOverStepsAndRanks) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.trace.json", kTrace);
+  std::vector<analysis::Finding> findings;
+  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  EXPECT_THAT(trace.layers,
+              ElementsAre(Pair("conv1", DoubleEq(5.5e-6 / 4)), Pair("fc", DoubleEq(2.5e-6 / 4))));
+  EXPECT_FALSE(read_trace_beside(folder.path() / "result_2.txt", findings));
+  EXPECT_TRUE(findings.empty());
+}
+
+TEST(TraceSpans, AreScopesAndTransfersOfEachRank) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.trace.json", kTrace);
+  std::vector<analysis::Finding> findings;
+  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  ASSERT_EQ(trace.spans.size(), 1u);
+  EXPECT_EQ(trace.spans[0].name, "forward");
+  EXPECT_EQ(trace.spans[0].rank, 0);
+  EXPECT_FALSE(trace.spans[0].is_transfer);
+  EXPECT_DOUBLE_EQ(trace.spans[0].begin_s, 1e-6);
+  EXPECT_DOUBLE_EQ(trace.spans[0].end_s, 5.5e-6);
+}
+
+TEST(TraceSpans, AreCountedBeyondTheMost) {
+  std::string events;
+  for (std::size_t i = 0; i < RunTrace::kMostSpans + 7; ++i) {
+    events += std::string(i == 0 ? "" : ",") +
+              R"({"name":"sum","cat":"transfer","ph":"X","ts":-3.0,"dur":2.0,"pid":1,"tid":1})";
+  }
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.trace.json", R"({"traceEvents":[)" + events + "]}");
+  std::vector<analysis::Finding> findings;
+  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  EXPECT_EQ(trace.spans.size(), RunTrace::kMostSpans);
+  EXPECT_EQ(trace.spans_left_out, 7);
+  EXPECT_TRUE(trace.spans[0].is_transfer);
+  EXPECT_DOUBLE_EQ(trace.spans[0].begin_s, 0.0);
+  EXPECT_DOUBLE_EQ(trace.spans[0].end_s, 2e-6);
+}
+
+TEST(Trace, OfNoEventsIsEmpty) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.trace.json", R"({"traceEvents":[]})");
+  std::vector<analysis::Finding> findings;
+  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  EXPECT_TRUE(trace.layers.empty());
+  EXPECT_TRUE(trace.spans.empty());
+}
+
+TEST(Trace, ThatIsDamagedIsAFinding) {
+  const base::TemporaryDirectory folder;
+  const std::string whole = kTrace;
+  for (const std::size_t bytes : {std::size_t{0}, whole.size() / 2, whole.size() - 1}) {
+    folder.write("result_1.trace.json", whole.substr(0, bytes));
+    std::vector<analysis::Finding> findings;
+    EXPECT_FALSE(read_trace_beside(folder.path() / "result_1.txt", findings));
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_THAT(findings[0].text,
+                AllOf(HasSubstr("result_1.trace.json: byte "), HasSubstr("found no JSON")));
+  }
+}
+
+}  // namespace
