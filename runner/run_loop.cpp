@@ -12,6 +12,7 @@
 #include "runner/agreed_error.h"
 #include "runner/drifted_ranks.h"
 #include "runner/run_log.h"
+#include "runner/run_progress.h"
 
 namespace runner {
 namespace {
@@ -30,6 +31,7 @@ class Run {
         workload_(workload),
         doors_(doors),
         log_(doors.log),
+        progress_(doors, workload.info().name),
         last_words_(doors.watchdog,
                     [this](const std::string& reason) { log_.run_stop("aborted", reason); }) {}
 
@@ -58,10 +60,8 @@ class Run {
   /// True when the run goes on; else the outcome says why not. `ns_per_step` sets the next cut.
   bool agree_to_go_on(bool finite, double ns_per_step);
   void compare_replicas(std::int64_t epoch_num);
-  void show_progress(std::int64_t epoch_num, double mean_loss);
   std::int64_t steps_to_next_cut(std::int64_t last) const;
   double since_start_s() const;  ///< with the earlier parts of a resumed run
-  void enter_phase(const char* name) { doors_.world.activity().enter_phase(name); }
   void log_stop(const std::string& reason) noexcept;
   void finish();
 
@@ -69,6 +69,7 @@ class Run {
   Workload& workload_;
   const RunDoors& doors_;
   RunLog log_;
+  RunProgress progress_;
   Watchdog::LastWords last_words_;
   RunOutcome outcome_;
   std::int64_t started_ns_ = 0;
@@ -111,7 +112,7 @@ void Run::log_stop(const std::string& reason) noexcept {
 void Run::initialize(const CacheClearing& caches) {
   const int ranks = doors_.world.size();
   const int nodes = doors_.topology.node_count;
-  enter_phase("initialisation");
+  progress_.enter("initialisation");
   log_.submission(config_, workload_.info(), nodes);
   log_.caches(caches);
   log_.init_start();
@@ -137,7 +138,7 @@ void Run::train_and_evaluate() {
                                 config_.epochs);
   if (!agree_to_go_on(true, 0.0)) return;
   if (reached_target()) return;  // a resumed run whose target is lower now
-  doors_.console.begin_progress(at_.steps_done);
+  progress_.begin(at_.steps_done);
   while (at_.epoch_num <= config_.epochs) {
     const std::int64_t last = std::min(config_.evaluation.next_due(at_.epoch_num), config_.epochs);
     if (!run_block(at_.epoch_num, last)) return;
@@ -148,7 +149,7 @@ void Run::resume() {
   if (doors_.resume != nullptr) at_ = doors_.resume->record.position;
   doors_.world.activity().set_steps(at_.steps_done);  // those of an earlier run of a set end here
   if (doors_.resume == nullptr) return;
-  enter_phase("reading of the checkpoint");
+  progress_.enter("reading of the checkpoint");
   log_.resumed(doors_.resume->path, at_);
   const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
   workload_.restore(*doors_.resume->arrays, at_.steps_done);
@@ -162,7 +163,7 @@ void Run::save_if_wanted() {
   Checkpointer* checkpointer = doors_.checkpointer;
   if (checkpointer == nullptr) return;
   if (!checkpoint_wanted_ && !checkpointer->is_due(at_.steps_done)) return;
-  enter_phase("checkpoint");
+  progress_.enter("checkpoint");
   const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
   at_.elapsed_s = since_start_s();
   at_.evaluations = outcome_.evaluations;
@@ -181,7 +182,7 @@ bool Run::reached_target() {
 }
 
 void Run::stage() {
-  enter_phase("staging");
+  progress_.enter("staging");
   log_.staging_start();
   {
     const Scope scope(doors_.telemetry, Subsystem::kStaging);
@@ -245,7 +246,7 @@ void Run::begin_epoch(std::int64_t epoch_num) {
 
 bool Run::train_until(std::int64_t epoch_num, std::int64_t last) {
   while (at_.steps_in_epoch < last) {
-    enter_phase(base::kTrainingPhase);
+    progress_.enter(base::kTrainingPhase);
     const std::int64_t steps = steps_to_next_cut(last);
     const std::int64_t cut_ns = doors_.telemetry.now_ns();
     const TrainResult result = workload_.train(steps);
@@ -260,7 +261,9 @@ bool Run::train_until(std::int64_t epoch_num, std::int64_t last) {
     if (!agree_to_go_on(std::isfinite(result.mean_loss), took_ns / static_cast<double>(steps))) {
       return false;
     }
-    show_progress(epoch_num, result.mean_loss);
+    progress_.trained({epoch_num, config_.epochs, at_.steps_done,
+                       config_.epochs * workload_.info().steps_per_epoch, samples_per_s_,
+                       result.mean_loss});
     // At the last step after the evaluation, so that a resumed run need not repeat that.
     if (at_.steps_in_epoch < last) save_if_wanted();
   }
@@ -331,7 +334,7 @@ double Run::epochs_done(std::int64_t unfinished) const {
 }
 
 bool Run::evaluate() {
-  enter_phase("evaluation");
+  progress_.enter("evaluation");
   const double epoch_num = epochs_done() + workload_.info().epoch_num_offset;
   log_.eval_start(epoch_num);
   double quality = 0.0;
@@ -364,12 +367,6 @@ void Run::compare_replicas(std::int64_t epoch_num) {
   log_.run_stop("aborted", message);
   doors_.world.barrier();
   throw AgreedError(base::ExitCode::kInternal, message);
-}
-
-void Run::show_progress(std::int64_t epoch_num, double mean_loss) {
-  doors_.console.progress({epoch_num, config_.epochs, at_.steps_done,
-                           config_.epochs * workload_.info().steps_per_epoch, samples_per_s_,
-                           mean_loss});
 }
 
 double Run::since_start_s() const {

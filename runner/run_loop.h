@@ -14,6 +14,7 @@
 #include "runner/resume.h"
 #include "runner/run_config.h"
 #include "runner/run_status.h"
+#include "runner/telemetry/live_status.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/watchdog.h"
 #include "runner/workload.h"
@@ -44,10 +45,11 @@ struct RunDoors {
   mllog::LogWriter& log;
   telemetry::RankIdentity identity;
   Console& console;
-  std::function<bool()> stop_requested;  ///< asked on every rank; one yes is enough
-  Checkpointer* checkpointer = nullptr;  ///< null: the run is never saved
-  const ResumePoint* resume = nullptr;   ///< null: it begins anew
-  Watchdog* watchdog = nullptr;          ///< null: nobody watches
+  std::function<bool()> stop_requested;       ///< asked on every rank; one yes is enough
+  Checkpointer* checkpointer = nullptr;       ///< null: the run is never saved
+  const ResumePoint* resume = nullptr;        ///< null: it begins anew
+  Watchdog* watchdog = nullptr;               ///< null: nobody watches
+  telemetry::LiveStatusFile* live = nullptr;  ///< null: no other shell is told
 };
 
 /// Collective. Trains `workload` as `config` says. `caches` goes into the log. A failure of this

@@ -188,6 +188,8 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
                                          doors_.checkpoint_format, doors_.checkpoint_requested};
   Checkpointer checkpointer(config.checkpoint, checkpoint_folder(files ? &*files : nullptr),
                             resolved, environment(), checkpoint_doors);
+  std::optional<telemetry::LiveStatusFile> live;
+  if (files) live.emplace(telemetry::live_path(files->log_path()));
   mllog::LogWriter log(files ? &files->log() : nullptr, doors_.clock);
   const RunDoors run_doors{doors_.world,
                            doors_.topology,
@@ -198,9 +200,11 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
                            doors_.stop_requested,
                            &checkpointer,
                            resume_ ? &*resume_ : nullptr,
-                           doors_.watchdog};
+                           doors_.watchdog,
+                           live ? &*live : nullptr};
   const RunOutcome outcome = run_once(config, *workload, caches, run_doors);
   doors_.world.activity().enter_phase("saving of the results");
+  if (live && !live->problem().empty()) doors_.console.warn(live->problem());
   if (files) files->log().sync();
   save(outcome, *workload, files ? &*files : nullptr);
   if (files) tell(outcome, config, workload->info(), *files);

@@ -2,17 +2,22 @@
 // Hides their options.
 #include "analysis/command/commands.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "analysis/command/analyze.h"
 #include "analysis/command/check.h"
 #include "analysis/command/compare.h"
+#include "analysis/command/status.h"
 
 namespace analysis::command {
 namespace {
@@ -190,10 +195,40 @@ base::Command compare_command() {
   return command;
 }
 
+base::Command status_command() {
+  base::Command command;
+  command.name = "status";
+  command.summary = "runs in progress: epoch, quality, speed, where the time went, and the end";
+  command.example = "trainmark status results --follow";
+  command.declare = [](CLI::App& app) -> base::Command::Action {
+    const auto options = std::make_shared<StatusOptions>();
+    app.add_option("DIR", options->paths,
+                   "folders of results, or logs; all runs in them that "
+                   "have not ended, else the last one")
+        ->required();
+    app.add_flag("--follow", options->follow, "look again and again until no run goes on");
+    app.add_option("--interval", options->interval_s, "seconds between two looks")
+        ->check(CLI::Range(0.1, 86400.0))
+        ->capture_default_str();
+    app.add_option("--json", options->json,
+                   "write what is seen as JSON to this file; '-' for standard output and nothing "
+                   "else there");
+    return [options](runner::Communicator*) {
+      const base::SystemClock clock;
+      const auto sleep = [](double seconds) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+      };
+      return status(*options, {clock, sleep, isatty(STDOUT_FILENO) != 0}, std::cout, std::cerr,
+                    output_width());
+    };
+  };
+  return command;
+}
+
 }  // namespace
 
 std::vector<base::Command> commands() {
-  return {analyze_command(), check_command(), compare_command()};
+  return {analyze_command(), check_command(), compare_command(), status_command()};
 }
 
 }  // namespace analysis::command

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string>
 
-#include "analysis/submission/statistics.h"
+#include "analysis/statistics.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "analysis/numbers.h"
-#include "analysis/submission/statistics.h"
+#include "analysis/statistics.h"
 
 namespace analysis::submission {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "analysis/submission/statistics.h"
+#include "analysis/statistics.h"
 
 namespace analysis::submission {
 namespace {

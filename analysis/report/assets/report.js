@@ -184,7 +184,7 @@
   function scaleOf(description) {
     const ticks = {color: tone('quiet')};
     if (description.logarithmic) {
-      ticks.callback = value => /^[125]/.test(value.toExponential()) ? figure(value) : '';
+      ticks.callback = value => /^[125]e/.test(value.toExponential()) ? figure(value) : '';
     }
     return axis(description.title, {type: description.logarithmic ? 'logarithmic' : 'linear', ticks});
   }
@@ -283,7 +283,7 @@
         scales: {
           x: axis('time to train, min', {type: 'logarithmic', ticks: {
             color: tone('quiet'),
-            callback: value => /^[125]/.test(value.toExponential()) ? figure(value) : '',
+            callback: value => /^[125]e/.test(value.toExponential()) ? figure(value) : '',
           }}),
           y: axis('', {
             type: 'category',

@@ -42,7 +42,8 @@ TEST(ReportJson, DefinesEveryFigureInIt) {
   };
   const json& run = report["files"]["result_1.txt"];
   for (const auto& [name, value] : run.items()) {
-    const bool is_container = name == "telemetry" || name == "trace" || name == "provenance" || name == "findings";
+    const bool is_container =
+        name == "telemetry" || name == "trace" || name == "provenance" || name == "findings";
     EXPECT_TRUE(is_container || defined(name)) << name;
   }
   for (const auto& [name, value] : run["telemetry"]["subsystems"]["parts"].items()) {

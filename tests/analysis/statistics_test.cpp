@@ -1,6 +1,6 @@
 // Student's t and its kin, against published tables, closed forms and plain integration.
 // Hides the table values.
-#include "analysis/submission/statistics.h"
+#include "analysis/statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace analysis::submission;
+using namespace analysis;
 
 TEST(Mean, OfNothingIsNoNumber) {
   EXPECT_TRUE(std::isnan(mean_of({})));

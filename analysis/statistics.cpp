@@ -1,11 +1,11 @@
 // Means, spreads and Student's t distribution.
 // Hides series, continued fractions and root finding.
-#include "analysis/submission/statistics.h"
+#include "analysis/statistics.h"
 
 #include <cmath>
 #include <limits>
 
-namespace analysis::submission {
+namespace analysis {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -104,4 +104,4 @@ double student_t_quantile(double probability, double freedom) {
   return probability < 0.5 ? -high : high;
 }
 
-}  // namespace analysis::submission
+}  // namespace analysis

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-namespace analysis::submission {
+namespace analysis {
 
 /// NaN of no values.
 double mean_of(std::span<const double> values);
@@ -26,4 +26,4 @@ double student_t_cdf(double t, double freedom);
 /// The t that student_t_cdf() maps to `probability`, which lies in (0, 1); NaN otherwise.
 double student_t_quantile(double probability, double freedom);
 
-}  // namespace analysis::submission
+}  // namespace analysis

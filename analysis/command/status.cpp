@@ -1,0 +1,210 @@
+// `trainmark status`.
+// Hides words, and when to look again.
+#include "analysis/command/status.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "analysis/command/outputs.h"
+#include "analysis/live_run.h"
+#include "analysis/numbers.h"
+#include "analysis/report/text_page.h"
+#include "runner/base/printable.h"
+
+namespace analysis::command {
+namespace {
+
+using base::ConfigError;
+using Json = nlohmann::ordered_json;
+
+constexpr int kStatusSchema = 1;
+constexpr double kPercent = 100.0;
+
+std::string state_text(const LiveRun& run) {
+  std::string text = to_string(run.state);
+  if (run.state == LiveState::kRunning && !run.phase.empty()) {
+    text += fmt::format(": {} for {}", run.phase, duration_text(run.phase_s));
+  }
+  if (run.state == LiveState::kSilent) {
+    text += fmt::format(": no sign of life for {}", duration_text(run.sign_of_life_s));
+    if (!run.phase.empty()) text += ", last seen in " + run.phase;
+  }
+  if (run.state == LiveState::kGone) text += ": its process ended without a word";
+  if (run.state == LiveState::kEnded) text += fmt::format(": {}", to_string(run.facts.outcome));
+  if (run.process > 0) {
+    text += fmt::format(" ({} rank{}, process {} on {})", run.ranks, run.ranks == 1 ? "" : "s",
+                        run.process, run.host);
+  }
+  return text;
+}
+
+std::string epoch_text(const LiveRun& run) {
+  std::string text = short_number(run.standing.epochs_done);
+  if (run.epochs) text += fmt::format(" of at most {}", short_number(run.epochs));
+  if (run.steps_done && run.steps_total) {
+    text += fmt::format(" (step {:.0f} of {:.0f})", *run.steps_done, *run.steps_total);
+  }
+  return text;
+}
+
+std::string quality_now(const LiveRun& run) {
+  const std::vector<Evaluation>& evaluations = run.facts.evaluations;
+  const std::string target =
+      run.facts.target.value ? fmt::format("target {}", *run.facts.target.value) : "no target";
+  if (evaluations.empty()) return fmt::format("not evaluated yet ({})", target);
+  return fmt::format(
+      "{} ({}; best {}), {} ago", quality_text(evaluations.back().quality), target,
+      quality_text(run.facts.best_quality),
+      duration_text(std::max(0.0, run.standing.elapsed_s - evaluations.back().time_s)));
+}
+
+std::string end_text(const LiveRun& run) {
+  const auto in = [&](double end_s) {
+    return duration_text(std::max(0.0, end_s - run.standing.elapsed_s));
+  };
+  std::string limit;
+  if (run.limit_s) limit = fmt::format("all epochs end in {}", in(*run.limit_s));
+  if (!run.outlook) {
+    return limit.empty() ? "cannot be told yet" : "the target cannot be foreseen; " + limit;
+  }
+  const Outlook& outlook = *run.outlook;
+  const bool beyond = run.limit_s && outlook.end_s > *run.limit_s;
+  std::string text = beyond ? "the target lies beyond the last epoch" : "in " + in(outlook.end_s);
+  if (outlook.low_s) {
+    text += fmt::format(" (95 %: {} to {})", in(*outlook.low_s),
+                        outlook.high_s ? in(*outlook.high_s) : "open");
+  }
+  text += ", by " + outlook.basis;
+  return limit.empty() ? text : text + "; " + limit;
+}
+
+std::string parts_text(const LiveRun& run) {
+  double sum = 0.0;
+  for (const auto& [name, seconds] : run.parts) sum += seconds;
+  std::string text;
+  for (const auto& [name, seconds] : run.parts) {
+    if (seconds <= 0.0) continue;
+    text += fmt::format("{}{} {:.1f} %", text.empty() ? "" : ", ", name, kPercent * seconds / sum);
+  }
+  return text;
+}
+
+void write_run(report::TextPage& page, const LiveRun& run) {
+  const auto fact = [&](const char* label, const std::string& text) { page.fact(label, text, {}); };
+  page.heading(run.log.string(), {});
+  fact("workload", run.workload.empty() ? "not told" : run.workload);
+  fact("state", state_text(run));
+  if (!run.problem.empty()) fact("not read", run.problem);
+  if (!run.facts.run_start_ms) {
+    fact("run", "not started");
+    return;
+  }
+  fact("epochs", epoch_text(run));
+  fact(run.facts.target.metric.c_str(), quality_now(run));
+  if (run.samples_per_s && *run.samples_per_s > 0.0) {
+    fact("samples/s", short_number(run.samples_per_s));
+  }
+  if (run.mean_loss && std::isfinite(*run.mean_loss)) fact("loss", short_number(run.mean_loss));
+  fact("elapsed", duration_text(run.standing.elapsed_s));
+  if (run.state != LiveState::kEnded && run.state != LiveState::kGone) fact("end", end_text(run));
+  const std::string parts = parts_text(run);
+  if (!parts.empty()) fact("time so far", parts);
+}
+
+Json number_json(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json();
+}
+
+Json outlook_json(const LiveRun& run) {
+  if (!run.outlook) return nullptr;
+  return {{"basis", run.outlook->basis},
+          {"end_s", run.outlook->end_s},
+          {"low_s", number_json(run.outlook->low_s)},
+          {"high_s", number_json(run.outlook->high_s)}};
+}
+
+Json json_of(const LiveRun& run) {
+  Json evaluations = Json::array(), parts = Json::object();
+  for (const Evaluation& one : run.facts.evaluations) {
+    evaluations.push_back({{"epoch_num", number_json(one.epoch_num)},
+                           {"time_s", one.time_s},
+                           {"quality", number_json(one.quality)}});
+  }
+  for (const auto& [name, seconds] : run.parts) parts[base::printable(name)] = seconds;
+  return {{"log", base::printable(run.log.string())},
+          {"workload", base::printable(run.workload)},
+          {"state", to_string(run.state)},
+          {"outcome", to_string(run.facts.outcome)},
+          {"sign_of_life_s", number_json(run.sign_of_life_s)},
+          {"host", base::printable(run.host)},
+          {"process", run.process},
+          {"ranks", run.ranks},
+          {"phase", base::printable(run.phase)},
+          {"phase_s", number_json(run.phase_s)},
+          {"elapsed_s", run.standing.elapsed_s},
+          {"epochs_done", run.standing.epochs_done},
+          {"epochs", number_json(run.epochs)},
+          {"steps_done", number_json(run.steps_done)},
+          {"steps_total", number_json(run.steps_total)},
+          {"samples_per_s", number_json(run.samples_per_s)},
+          {"mean_loss", number_json(run.mean_loss)},
+          {"metric", base::printable(run.facts.target.metric)},
+          {"target", number_json(run.facts.target.value)},
+          {"evaluations", std::move(evaluations)},
+          {"parts", std::move(parts)},
+          {"outlook", outlook_json(run)},
+          {"limit_s", number_json(run.limit_s)},
+          {"problem", base::printable(run.problem)}};
+}
+
+std::string json_text(const std::vector<LiveRun>& runs) {
+  Json list = Json::array(), definitions = Json::object();
+  for (const LiveRun& run : runs) list.push_back(json_of(run));
+  for (const auto& [name, text] : live_definitions()) definitions[name] = text;
+  const Json document = {
+      {"schema", kStatusSchema}, {"runs", std::move(list)}, {"definitions", definitions}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+bool goes_on(const std::vector<LiveRun>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const LiveRun& run) {
+    return run.state == LiveState::kRunning || run.state == LiveState::kSilent;
+  });
+}
+
+}  // namespace
+
+base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, std::ostream& out,
+                      std::ostream& people, std::size_t width) {
+  if (options.paths.empty()) throw ConfigError("status: expected a folder of results, got none");
+  if (options.follow && !options.json.empty()) {
+    throw ConfigError("status: --json tells once; expected no --follow with it");
+  }
+  constexpr char kClear[] = "\x1b[H\x1b[2J";
+  for (bool first = true;; first = false) {
+    const std::vector<LiveRun> runs = live_runs(options.paths, doors.clock);
+    if (options.json == kStandardOutput) {
+      out << json_text(runs);
+    } else {
+      if (options.follow && doors.is_terminal) out << kClear;
+      if (!first && !doors.is_terminal) out << '\n';
+      report::TextPage page(out, width);
+      for (const LiveRun& run : runs) write_run(page, run);
+    }
+    end_output(out);
+    if (!options.json.empty() && options.json != kStandardOutput) {
+      std::vector<std::filesystem::path> logs;
+      for (const LiveRun& run : runs) logs.push_back(run.log);
+      refuse_to_overwrite(options.json, logs);
+      write_files({{options.json, json_text(runs)}}, people, false);
+    }
+    if (!options.follow || !goes_on(runs)) return base::ExitCode::kSuccess;
+    doors.sleep(options.interval_s);
+  }
+}
+
+}  // namespace analysis::command

@@ -1,0 +1,214 @@
+// A run that goes on, as other shells see it.
+// Hides files and how a run that died is told from one that is silent.
+#include "analysis/live_run.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <map>
+
+#include "analysis/breakdown.h"
+#include "analysis/find_logs.h"
+#include "analysis/log_parser.h"
+#include "analysis/side_files.h"
+#include "analysis/systems.h"
+#include "runner/base/error.h"
+#include "runner/base/system_facts.h"
+#include "runner/mllog/keys.h"
+#include "runner/telemetry/live_status.h"
+
+namespace analysis {
+namespace {
+
+namespace fs = std::filesystem;
+using telemetry::LiveStatus;
+
+constexpr double kMsPerSecond = 1e3;
+/// Logs without an end that nobody wrote to for a day were left by runs that died.
+constexpr double kForgottenS = 86400.0;
+
+struct Found {
+  fs::path log;
+  RunFacts facts;
+  double written_s = 0.0;  ///< of the calendar
+};
+
+double written_s(const fs::path& path) {
+  std::error_code failed;
+  const auto time = fs::last_write_time(path, failed);
+  if (failed) return 0.0;
+  const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+bool has_ended(const RunFacts& facts) { return facts.run_stop_ms.has_value(); }
+
+/// Of runs in the same folder with the same benchmark, batch and target.
+std::vector<EarlierRun> earlier_runs(const Found& run, const std::vector<Found>& all) {
+  std::vector<EarlierRun> earlier;
+  const auto same = [&](const char* key, const RunFacts& other) {
+    return run.facts.config_value(key) == other.config_value(key);
+  };
+  for (const Found& other : all) {
+    const RunFacts& facts = other.facts;
+    if (other.log.parent_path() != run.log.parent_path() || !succeeded(facts)) continue;
+    if (!same(mllog::keys::kSubmissionBenchmark, facts) ||
+        !same(mllog::keys::kGlobalBatchSize, facts) ||
+        facts.target.value != run.facts.target.value || !facts.progress.epochs_to_target) {
+      continue;
+    }
+    earlier.push_back({*facts.progress.epochs_to_target, *facts.ttt_s});
+  }
+  return earlier;
+}
+
+std::optional<LiveStatus> told_by(const fs::path& log, std::string& problem) {
+  const std::string path = telemetry::live_path(log.string());
+  std::error_code failed;
+  if (!fs::exists(path, failed)) return std::nullopt;
+  const auto text = read_side_text(path, problem);
+  if (!text) return std::nullopt;
+  try {
+    return telemetry::parse_live_status(*text, path);
+  } catch (const base::Error& error) {
+    problem = error.what();
+    return std::nullopt;
+  }
+}
+
+void take(const LiveStatus& status, double now_s, LiveRun& run) {
+  run.workload = status.workload;
+  run.host = status.host;
+  run.process = status.process;
+  run.ranks = status.ranks;
+  run.phase = status.phase;
+  run.phase_s = now_s - static_cast<double>(status.phase_since_ms) / kMsPerSecond;
+  if (status.steps_total > 0 && status.epochs > 0) {
+    run.epochs = static_cast<double>(status.epochs);
+    run.steps_done = static_cast<double>(status.steps_done);
+    run.steps_total = static_cast<double>(status.steps_total);
+    run.standing.epochs_done = *run.epochs * *run.steps_done / *run.steps_total;
+    run.samples_per_s = status.samples_per_s;
+    run.mean_loss = status.mean_loss;
+  }
+  run.parts.clear();
+  for (std::size_t i = 0; i < status.subsystems_s.size(); ++i) {
+    run.parts.emplace_back(telemetry::to_string(static_cast<telemetry::Subsystem>(i)),
+                           status.subsystems_s[i]);
+  }
+}
+
+LiveState state_of(const LiveRun& run) {
+  if (has_ended(run.facts)) return LiveState::kEnded;
+  const bool is_here = run.process > 0 && run.host == base::host_name();
+  if (is_here && kill(static_cast<pid_t>(run.process), 0) != 0 && errno == ESRCH) {
+    return LiveState::kGone;
+  }
+  return run.sign_of_life_s.value_or(0.0) > kSilentS ? LiveState::kSilent : LiveState::kRunning;
+}
+
+LiveRun look_at(const Found& found, const std::vector<Found>& all, const base::Clock& clock) {
+  const double now_s = static_cast<double>(clock.unix_ms()) / kMsPerSecond;
+  LiveRun run;
+  run.log = found.log;
+  run.facts = found.facts;
+  run.workload = found.facts.config_text(mllog::keys::kSubmissionBenchmark);
+  double sign_s = found.written_s;
+  if (const auto parts = log_breakdown(found.facts)) {
+    for (const Part& part : parts->parts) run.parts.emplace_back(part.name, part.mean_s);
+  }
+  run.standing.epochs_done = found.facts.progress.epochs_run.value_or(0.0);
+  if (const auto status = told_by(found.log, run.problem)) {
+    take(*status, now_s, run);
+    sign_s = std::max(sign_s, static_cast<double>(status->updated_ms) / kMsPerSecond);
+  }
+  run.sign_of_life_s = std::max(0.0, now_s - sign_s);
+  run.state = state_of(run);
+  if (!found.facts.run_start_ms) return run;
+  const double end_s = run.state == LiveState::kEnded     ? *found.facts.run_stop_ms / kMsPerSecond
+                       : run.state == LiveState::kRunning ? now_s
+                                                          : sign_s;
+  run.standing.elapsed_s = std::max(0.0, end_s - *found.facts.run_start_ms / kMsPerSecond);
+  run.standing.staging_s = found.facts.parts.staging_in_run_s.value_or(0.0);
+  if (run.state == LiveState::kEnded || run.state == LiveState::kGone) return run;
+  run.outlook = outlook_of(found.facts, run.standing, earlier_runs(found, all));
+  const Standing& at = run.standing;
+  if (run.epochs && at.epochs_done > 0.0) {
+    run.limit_s = at.staging_s + (at.elapsed_s - at.staging_s) / at.epochs_done * *run.epochs;
+  }
+  return run;
+}
+
+}  // namespace
+
+const char* to_string(LiveState state) {
+  switch (state) {
+    case LiveState::kRunning:
+      return "running";
+    case LiveState::kSilent:
+      return "silent";
+    case LiveState::kGone:
+      return "gone";
+    case LiveState::kEnded:
+      return "ended";
+  }
+  return "";
+}
+
+std::vector<LiveRun> live_runs(const std::vector<std::string>& paths, const base::Clock& clock) {
+  const FoundLogs logs = find_logs(paths);
+  if (logs.logs.empty()) {
+    const bool has_reason = !logs.problems.empty();
+    throw base::DataError(fmt::format("{}: {}", paths.empty() ? "" : paths.front(),
+                                      has_reason ? logs.problems.front().reason : "holds no log"));
+  }
+  std::vector<Found> all;
+  for (const FoundLog& log : logs.logs) {
+    all.push_back({log.path, facts_of(parse_log(log.path)), written_s(log.path)});
+  }
+  const double now_s = static_cast<double>(clock.unix_ms()) / kMsPerSecond;
+  std::vector<const Found*> chosen;
+  for (const Found& one : all) {
+    if (!has_ended(one.facts) && now_s - one.written_s < kForgottenS) chosen.push_back(&one);
+  }
+  if (chosen.empty()) {
+    chosen.push_back(&*std::max_element(all.begin(), all.end(), [](const Found& a, const Found& b) {
+      return a.written_s < b.written_s;
+    }));
+  }
+  std::vector<LiveRun> runs;
+  for (const Found* one : chosen) runs.push_back(look_at(*one, all, clock));
+  return runs;
+}
+
+const std::vector<std::pair<std::string, std::string>>& live_definitions() {
+  static const std::vector<std::pair<std::string, std::string>> all = {
+      {"state",
+       "running; silent: no sign of life for 60 s; gone: its process is not on this host any more; "
+       "ended: its log has run_stop"},
+      {"sign_of_life_s", "seconds since the log, or what the run tells of itself, was written"},
+      {"elapsed_s", "seconds since run_start; of a run that ended, until run_stop"},
+      {"epochs_done",
+       "epochs trained so far, parts of the one under way included where the run "
+       "tells them"},
+      {"samples_per_s", "of all ranks, over the last steps"},
+      {"parts",
+       "seconds so far: rank 0's subsystems where the run tells them, else the parts of its log"},
+      {"outlook",
+       "seconds from run_start to the target: epochs of earlier runs of the same folder, "
+       "benchmark, "
+       "batch size and target at this run's pace (their times before the first epoch), with the "
+       "95 % prediction interval of a normal distribution; where there are none, or this run took "
+       "longer, where a straight line through its last evaluations (3 to 8) meets the target, with "
+       "the 95 % interval of its slope. No high where that has no end"},
+      {"limit_s",
+       "seconds from run_start until all epochs of the configuration are trained, by "
+       "this run's pace"},
+  };
+  return all;
+}
+
+}  // namespace analysis

@@ -1,0 +1,53 @@
+// A run that goes on, as other shells see it: its log so far and what it tells of itself.
+// Hides files and how a run that died is told from one that is silent.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/facts.h"
+#include "analysis/outlook.h"
+#include "runner/base/clock.h"
+
+namespace analysis {
+
+enum class LiveState {
+  kRunning,
+  kSilent,  ///< no sign of life for kSilentS
+  kGone,    ///< its process is not on this host any more
+  kEnded    ///< the log has run_stop
+};
+const char* to_string(LiveState state);
+inline constexpr double kSilentS = 60.0;
+
+/// Definitions of all figures stand in live_definitions().
+struct LiveRun {
+  std::filesystem::path log;
+  RunFacts facts;  ///< of the log so far
+  LiveState state = LiveState::kRunning;
+  std::optional<double> sign_of_life_s;  ///< seconds since the last one
+  std::string workload, host, phase;     ///< "" where the run does not tell
+  std::optional<double> phase_s;         ///< how long the phase lasts
+  std::int64_t process = 0, ranks = 0;   ///< 0 where the run does not tell
+  Standing standing;
+  std::optional<double> epochs, steps_done, steps_total, samples_per_s, mean_loss;
+  /// Seconds of rank 0's subsystems, or of the log's parts.
+  std::vector<std::pair<std::string, double>> parts;
+  std::optional<Outlook> outlook;
+  /// Where neither earlier runs nor the curve tell: when the epoch limit is reached, by the pace.
+  std::optional<double> limit_s;
+  std::string problem;  ///< why what the run tells could not be read; "" where it could
+};
+
+/// The runs in `paths` (logs, or folders searched at any depth) that have not ended and were
+/// written to within a day; where there is none, the one whose log was written last. Throws
+/// DataError where there is no log.
+std::vector<LiveRun> live_runs(const std::vector<std::string>& paths, const base::Clock& clock);
+
+const std::vector<std::pair<std::string, std::string>>& live_definitions();
+
+}  // namespace analysis

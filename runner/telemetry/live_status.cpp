@@ -1,0 +1,206 @@
+// What a run that goes on tells of itself.
+// Hides the file's layout, and the thread that writes it.
+#include "runner/telemetry/live_status.h"
+
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/base/strict_json.h"
+
+namespace telemetry {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kLiveSchema = 1;
+/// Part of the period that lies between two writings at least.
+constexpr double kSoonest = 0.1;
+
+std::string text_of(const LiveStatus& status) {
+  Json subsystems = Json::object();
+  for (std::size_t i = 0; i < status.subsystems_s.size(); ++i) {
+    subsystems[to_string(static_cast<Subsystem>(i))] = status.subsystems_s[i];
+  }
+  const Json json = {{"schema", kLiveSchema},
+                     {"workload", status.workload},
+                     {"host", status.host},
+                     {"process", status.process},
+                     {"ranks", status.ranks},
+                     {"phase", status.phase},
+                     {"phase_since_ms", status.phase_since_ms},
+                     {"updated_ms", status.updated_ms},
+                     {"epoch_num", status.epoch_num},
+                     {"epochs", status.epochs},
+                     {"steps_done", status.steps_done},
+                     {"steps_total", status.steps_total},
+                     {"samples_per_s", status.samples_per_s},
+                     {"mean_loss", status.mean_loss},
+                     {"wall_s", status.wall_s},
+                     {"subsystems_s", std::move(subsystems)}};
+  return json.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+/// A member of the file, checked.
+class Member {
+ public:
+  Member(const Json& object, const char* key, const std::string& name)
+      : json_(object.contains(key) ? object[key] : Json()), where_(name + ": /" + key) {}
+  std::string text() const {
+    if (!json_.is_string()) refuse("a string");
+    return json_.get<std::string>();
+  }
+  std::int64_t count() const {
+    const bool fits = json_.is_number_integer() && json_ >= 0 &&
+                      json_ <= std::numeric_limits<std::int64_t>::max();
+    if (!fits) refuse("an integer that is not negative");
+    return json_.get<std::int64_t>();
+  }
+  double not_negative() const {
+    if (!json_.is_number() || !(json_.get<double>() >= 0.0)) {
+      refuse("a number that is not negative");
+    }
+    return json_.get<double>();
+  }
+  /// A loss may be anything; what is no number is null.
+  double number_or_nan() const {
+    if (json_.is_null()) return std::nan("");
+    if (!json_.is_number()) refuse("a number");
+    return json_.get<double>();
+  }
+  const Json& json() const { return json_; }
+  [[noreturn]] void refuse(const std::string& expected) const {
+    throw base::DataError(where_ + ": must be " + expected + ", got " + base::brief_json(json_));
+  }
+
+ private:
+  Json json_;
+  std::string where_;
+};
+
+}  // namespace
+
+LiveStatus parse_live_status(const std::string& text, const std::string& name) {
+  const Json json = base::parse_strict_json(text, name, base::JsonComments::kRefused);
+  if (!json.is_object()) throw base::DataError(name + ": must be an object");
+  const auto member = [&](const char* key) { return Member(json, key, name); };
+  if (member("schema").count() != kLiveSchema) {
+    member("schema").refuse(std::to_string(kLiveSchema) +
+                            " (another version of this program wrote it)");
+  }
+  LiveStatus status;
+  status.workload = member("workload").text();
+  status.host = member("host").text();
+  status.process = member("process").count();
+  status.ranks = member("ranks").count();
+  status.phase = member("phase").text();
+  status.phase_since_ms = member("phase_since_ms").count();
+  status.updated_ms = member("updated_ms").count();
+  status.epoch_num = member("epoch_num").count();
+  status.epochs = member("epochs").count();
+  status.steps_done = member("steps_done").count();
+  status.steps_total = member("steps_total").count();
+  status.samples_per_s = member("samples_per_s").not_negative();
+  status.mean_loss = member("mean_loss").number_or_nan();
+  status.wall_s = member("wall_s").not_negative();
+  const Member subsystems = member("subsystems_s");
+  if (!subsystems.json().is_object()) subsystems.refuse("an object");
+  for (std::size_t i = 0; i < status.subsystems_s.size(); ++i) {
+    status.subsystems_s[i] =
+        Member(subsystems.json(), to_string(static_cast<Subsystem>(i)), name + ": /subsystems_s")
+            .not_negative();
+  }
+  return status;
+}
+
+std::string live_path(const std::string& log_path) {
+  return std::filesystem::path(log_path).replace_extension(".live.json").string();
+}
+
+struct LiveStatusFile::State {
+  State(std::string path_in, double period_s) : path(std::move(path_in)), period(period_s) {}
+
+  /// Not synced: a file that is late matters to nobody, one that makes a job wait does.
+  void write(const LiveStatus& status) {
+    const std::string partial = path + ".part";
+    {
+      std::ofstream out(partial, std::ios::binary | std::ios::trunc);
+      out << text_of(status);
+      out.flush();
+      if (!out) return fail(partial + ": cannot be written");
+    }
+    if (std::rename(partial.c_str(), path.c_str()) != 0) fail(path + ": cannot be replaced");
+  }
+  void fail(const std::string& what) {
+    const std::scoped_lock lock(mutex);
+    problem = what;
+    ending = true;
+  }
+  void work() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [&] { return ending || next; });
+      if (ending) return;
+      const LiveStatus status = *std::exchange(next, std::nullopt);
+      lock.unlock();
+      write(status);
+      lock.lock();
+      // A new phase is told sooner, but a run of short phases keeps the file system in peace, too.
+      const auto wait = [&](double seconds, const auto& until) {
+        changed.wait_for(lock, std::chrono::duration<double>(seconds), until);
+      };
+      wait(period * kSoonest, [&] { return ending; });
+      wait(period * (1.0 - kSoonest),
+           [&] { return ending || (next && next->phase != status.phase); });
+    }
+  }
+
+  const std::string path;
+  const double period;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<LiveStatus> next;
+  std::string problem;
+  bool ending = false;
+  std::thread thread;
+};
+
+LiveStatusFile::LiveStatusFile(std::string path, double period_s)
+    : state_(std::make_unique<State>(std::move(path), period_s)) {
+  state_->thread = std::thread([state = state_.get()] { state->work(); });
+}
+
+LiveStatusFile::~LiveStatusFile() {
+  {
+    const std::scoped_lock lock(state_->mutex);
+    state_->ending = true;
+  }
+  state_->changed.notify_all();
+  state_->thread.join();
+  std::remove(state_->path.c_str());
+  std::remove((state_->path + ".part").c_str());
+}
+
+void LiveStatusFile::tell(const LiveStatus& status) {
+  {
+    const std::scoped_lock lock(state_->mutex);
+    state_->next = status;
+  }
+  state_->changed.notify_all();
+}
+
+std::string LiveStatusFile::problem() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->problem;
+}
+
+}  // namespace telemetry

@@ -1,0 +1,198 @@
+// The command `status`: runs that go on, that are silent, gone and ended.
+// Hides streams, and the time of day.
+#include "analysis/command/status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/live_run.h"
+#include "analysis/own_log.h"
+#include "runner/base/system_facts.h"
+#include "runner/base/temporary_directory.h"
+#include "runner/base/thrown_message.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using analysis::command::status;
+using analysis::command::StatusOptions;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class SetClock final : public base::Clock {
+ public:
+  std::int64_t steady_ns() const override { return now_ms * 1000000; }
+  std::int64_t unix_ms() const override { return now_ms; }
+  std::int64_t now_ms = 0;
+};
+
+class Status : public testing::Test {
+ protected:
+  /// A log in its second epoch of three, 24 s into the run; the third evaluation is to come.
+  static own_log::Log unfinished() {
+    own_log::Log log = own_log::clean();
+    log.erase("run_stop");
+    log.records.erase(log.find("epoch_start", 2), log.records.end());
+    return log;
+  }
+  void SetUp() override {
+    // Logs of these tests are of 2023; the file's own time is that of the test.
+    clock_.now_ms = static_cast<std::int64_t>(own_log::kStartMs) + 25000;
+  }
+  void write(const std::string& name, const own_log::Log& log) {
+    const std::string path = folder_.write("results/box/cosmoflow/" + name, log.text());
+    fs::last_write_time(path, fs::file_time_type::clock::now() -
+                                  std::chrono::milliseconds(own_ms() - clock_.now_ms));
+  }
+  static std::int64_t own_ms() { return base::SystemClock().unix_ms(); }
+  json live(int process) const {
+    json subsystems;
+    for (const char* const name : {"staging", "input", "forward", "backward", "exchange",
+                                   "optimizer", "evaluation", "checkpoint", "other"}) {
+      subsystems[name] = 2.5;
+    }
+    return {{"schema", 1},
+            {"workload", "cosmoflow"},
+            {"host", base::host_name()},
+            {"process", process},
+            {"ranks", 4},
+            {"phase", "training"},
+            {"phase_since_ms", clock_.now_ms - 5000},
+            {"updated_ms", clock_.now_ms - 1000},
+            {"epoch_num", 3},
+            {"epochs", 10},
+            {"steps_done", 250},
+            {"steps_total", 1000},
+            {"samples_per_s", 1234.0},
+            {"mean_loss", 0.25},
+            {"wall_s", 24.0},
+            {"subsystems_s", subsystems}};
+  }
+  void write_live(const json& told) {
+    folder_.write("results/box/cosmoflow/result_1.live.json", told.dump());
+  }
+  std::string run() {
+    std::ostringstream out;
+    options_.paths = {folder_.path().string()};
+    EXPECT_EQ(status(options_, {clock_, [this](double) { slept(); }, false}, out, people_, 100),
+              base::ExitCode::kSuccess);
+    return out.str();
+  }
+  json run_json() {
+    options_.json = "-";
+    return json::parse(run())["runs"].at(0);
+  }
+  void slept() {
+    ++sleeps_;
+    on_sleep_();
+  }
+  base::TemporaryDirectory folder_;
+  SetClock clock_;
+  StatusOptions options_;
+  std::ostringstream people_;
+  int sleeps_ = 0;
+  std::function<void()> on_sleep_ = [] {};
+};
+
+TEST_F(Status, TellsOfALogWithoutAnyOtherFile) {
+  write("result_1.txt", unfinished());
+  EXPECT_THAT(run(), AllOf(HasSubstr("result_1.txt"), HasSubstr("running"),
+                           HasSubstr("0.2000 (target 0.124; best 0.2000)"),
+                           HasSubstr("elapsed             24 s"), HasSubstr("staging 13.0 %")));
+  const json told = run_json();
+  EXPECT_EQ(told["state"], "running");
+  EXPECT_EQ(told["elapsed_s"], 24.0);
+  EXPECT_EQ(told["epochs_done"], 2.0);
+  EXPECT_TRUE(told["outlook"].is_null());
+  EXPECT_EQ(told["parts"]["staging"], 3.0);
+}
+
+TEST_F(Status, TellsWhatTheRunTellsOfItself) {
+  write("result_1.txt", unfinished());
+  write_live(live(getpid()));
+  EXPECT_THAT(run(), AllOf(HasSubstr("running: training for 5 s (4 ranks, process "),
+                           HasSubstr("2.50 of at most 10 (step 250 of 1000)"), HasSubstr("1234"),
+                           HasSubstr("input 11.1 %")));
+  const json told = run_json();
+  EXPECT_EQ(told["epochs_done"], 2.5);
+  // 21 s beside staging for 2.5 epochs: ten end 3 + 84 s after run_start.
+  EXPECT_NEAR(told["limit_s"].get<double>(), 87.0, 1e-9);
+  EXPECT_EQ(told["ranks"], 4);
+  EXPECT_EQ(told["mean_loss"], 0.25);
+}
+
+TEST_F(Status, ForeseesTheEndByEarlierRuns) {
+  for (const char* const name : {"result_2.txt", "result_3.txt"}) write(name, own_log::clean());
+  own_log::Log other = own_log::clean();  // of another batch size: it tells nothing
+  other["global_batch_size"]["value"] = 128;
+  write("result_4.txt", other);
+  write("result_1.txt", unfinished());
+  const json outlook = run_json()["outlook"];
+  EXPECT_EQ(outlook["basis"], "2 earlier runs of this folder");
+  EXPECT_NEAR(outlook["end_s"].get<double>(), 3.0 + 3.0 * 21.0 / 2.0, 1e-9);
+}
+
+TEST_F(Status, KnowsARunThatIsSilentOrGone) {
+  write("result_1.txt", unfinished());
+  json told = live(getpid());
+  clock_.now_ms += 90000;
+  write_live(told);
+  EXPECT_THAT(run(), HasSubstr("silent: no sign of life for 1 min 30 s, last seen in training"));
+  told["process"] = 1 << 22;  // beyond the kernel's largest
+  write_live(told);
+  EXPECT_THAT(run(), HasSubstr("gone: its process ended without a word"));
+  told["host"] = "elsewhere";  // nothing is known of processes there
+  write_live(told);
+  EXPECT_EQ(run_json()["state"], "silent");
+}
+
+TEST_F(Status, ShowsTheLastRunWhereNoneGoesOn) {
+  write("result_1.txt", own_log::clean());
+  EXPECT_THAT(run(), AllOf(HasSubstr("ended: success"), Not(HasSubstr("end  "))));
+}
+
+TEST_F(Status, ForgetsRunsThatDiedLongAgo) {
+  write("result_1.txt", unfinished());
+  clock_.now_ms += 5 * 86400 * std::int64_t{1000};
+  write("result_2.txt", unfinished());
+  const std::string text = run();
+  EXPECT_THAT(text, AllOf(HasSubstr("result_2.txt"), Not(HasSubstr("result_1.txt"))));
+}
+
+TEST_F(Status, FollowsUntilTheRunEnds) {
+  write("result_1.txt", unfinished());
+  options_.follow = true;
+  on_sleep_ = [this] {
+    if (sleeps_ == 3) write("result_1.txt", own_log::clean());
+  };
+  const std::string text = run();
+  EXPECT_EQ(sleeps_, 3);
+  EXPECT_THAT(text, HasSubstr("ended: success"));
+}
+
+TEST_F(Status, SaysWhatItCouldNotRead) {
+  write("result_1.txt", unfinished());
+  json told = live(getpid());
+  told["ranks"] = "four";
+  write_live(told);
+  EXPECT_THAT(run(), AllOf(HasSubstr("running"), HasSubstr("result_1.live.json: /ranks: must")));
+}
+
+TEST_F(Status, RefusesWhatCannotBe) {
+  options_.follow = true;
+  options_.json = "-";
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }), HasSubstr("no --follow"));
+  options_ = {};
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { run(); }), HasSubstr("found none"));
+}
+
+}  // namespace
