@@ -11,7 +11,7 @@ declare -A groups
 # the reason of each.
 groups[analysis]="
   git g++ cmake ninja-build ccache
-  nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev libjs-chart.js"
+  nlohmann-json3-dev libspdlog-dev libfmt-dev libcli11-dev libsqlite3-dev libjs-chart.js"
 # To build and run all of it.
 groups[build]="${groups[analysis]}
   pkg-config libdnnl-dev ocl-icd-opencl-dev opencl-c-headers

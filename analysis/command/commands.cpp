@@ -17,6 +17,7 @@
 #include "analysis/command/analyze.h"
 #include "analysis/command/check.h"
 #include "analysis/command/compare.h"
+#include "analysis/command/history.h"
 #include "analysis/command/status.h"
 
 namespace analysis::command {
@@ -225,10 +226,57 @@ base::Command status_command() {
   return command;
 }
 
+void add_search_options(CLI::App& app, HistoryOptions& options) {
+  app.add_option("--workload", options.workload, "only runs of this benchmark, as logs name it");
+  app.add_option("--system", options.system, "only runs on this system");
+  app.add_option("--outcome", options.outcome, "only runs that ended so: success, aborted, ...");
+  app.add_option("--revision", options.revision,
+                 "only runs of the program at this revision, or its beginning");
+  app.add_option(
+      "--with", options.settings,
+      "only runs with this setting, such as training.global_batch_size=512; several must "
+      "all hold");
+  app.add_option("--since", options.since, "only runs that started on this day (UTC) or later");
+  app.add_option("--find", options.text, "only logs with this in their names");
+}
+
+base::Command history_command() {
+  base::Command command;
+  command.name = "history";
+  command.summary = "past results: list, search, what changed, and whether newer ones are slower";
+  command.example = "trainmark history results --workload resnet --changes";
+  command.declare = [](CLI::App& app) -> base::Command::Action {
+    const auto options = std::make_shared<HistoryOptions>();
+    app.add_option("FOLDER", options->folder, "folder of results")->capture_default_str();
+    add_search_options(app, *options);
+    app.add_option("--limit", options->limit, "newest runs that the text shows; 0: all")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    app.add_flag("--changes", options->changes,
+                 "tell what was set otherwise than in the run before on the same system");
+    app.add_flag("--regressions", options->regressions,
+                 "hold the newest revision's runs of each kind against the last good ones; exit "
+                 "code 9 where they are slower");
+    app.add_option("--index", options->index,
+                   "index file, made or brought up to date; default: in the folder");
+    app.add_flag("--rebuild", options->rebuild, "read all logs again");
+    app.add_option("--json", options->json,
+                   "write what is found as JSON to this file; '-' for standard output and nothing "
+                   "else there");
+    app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
+        ->check(CLI::Range(0, 4096));
+    return [options](runner::Communicator*) {
+      return history(*options, std::cout, std::cerr, output_width());
+    };
+  };
+  return command;
+}
+
 }  // namespace
 
 std::vector<base::Command> commands() {
-  return {analyze_command(), check_command(), compare_command(), status_command()};
+  return {analyze_command(), check_command(), compare_command(), history_command(),
+          status_command()};
 }
 
 }  // namespace analysis::command

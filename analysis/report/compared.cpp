@@ -9,11 +9,9 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "analysis/find_logs.h"
-#include "analysis/side_files.h"
-#include "analysis/value.h"
+#include "analysis/run_settings.h"
 #include "runner/base/error.h"
 #include "runner/mllog/rules/choice.h"
 
@@ -37,19 +35,6 @@ std::string round_of(const mllog::rules::RuleBook& book, const RunReport& run) {
   std::ifstream in(run.path, std::ios::binary);
   const auto evidence = mllog::rules::gather_evidence(in);
   return evidence.benchmark ? choose_by_log(book, {}, evidence).round->name() : "";
-}
-
-/// The resolved configuration that this program leaves beside a log; empty where there is none.
-std::map<std::string, std::string> settings_beside(const fs::path& log) {
-  const fs::path path = fs::path(log).replace_extension(".config.json");
-  std::error_code failed;
-  if (!fs::exists(path, failed)) return {};
-  std::string problem;
-  const auto text = read_side_text(path, problem);
-  const nlohmann::json config = text ? side_object(*text, problem) : nlohmann::json();
-  if (!problem.empty()) throw base::DataError(path.string() + ": " + problem);
-  const auto members = flat_members(config);
-  return {members.begin(), members.end()};
 }
 
 Side side_of(const std::string& path, const SystemReport& system, const Report& report,

@@ -18,7 +18,8 @@ enum class ExitCode {
   kNonCompliant,
   kTargetMissed,
   kStopped,
-  kIncomplete
+  kIncomplete,
+  kRegression
 };
 
 /// A job that could not be done. The message says where, what was expected and what was found.

@@ -1,0 +1,282 @@
+// `trainmark history`.
+// Hides words, dates, and where the index lies.
+#include "analysis/command/history.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "analysis/command/outputs.h"
+#include "analysis/history/index.h"
+#include "analysis/history/regression.h"
+#include "analysis/numbers.h"
+#include "analysis/report/text_page.h"
+#include "runner/base/printable.h"
+
+namespace analysis::command {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ConfigError;
+using base::ExitCode;
+using history::Change;
+using history::PastRun;
+using history::Trend;
+using Align = report::TextTable::Align;
+using Json = nlohmann::ordered_json;
+
+constexpr int kHistorySchema = 1;
+
+std::string date_text(std::int64_t ms) {
+  if (ms <= 0) return "-";
+  return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(static_cast<std::time_t>(ms / 1000)));
+}
+
+/// "2026-11-23", midnight in UTC.
+std::int64_t parse_date(const std::string& text) {
+  const auto number = [&](std::size_t at, std::size_t length) {
+    int value = -1;
+    const char* const begin = text.data() + at;
+    const auto [end, error] = std::from_chars(begin, begin + length, value);
+    return error == std::errc() && end == begin + length ? value : -1;
+  };
+  const bool has_form = text.size() == 10 && text[4] == '-' && text[7] == '-';
+  if (has_form) {
+    const std::chrono::year_month_day date{std::chrono::year(number(0, 4)),
+                                           std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                           std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+    if (date.ok()) {
+      return std::chrono::duration_cast<std::chrono::milliseconds>(
+                 std::chrono::sys_days(date).time_since_epoch())
+          .count();
+    }
+  }
+  throw ConfigError(fmt::format("--since: expected a date such as 2026-11-23, got '{}'", text));
+}
+
+history::Query query_of(const HistoryOptions& options) {
+  history::Query query;
+  query.workload = options.workload;
+  query.system = options.system;
+  query.outcome = options.outcome;
+  query.revision = options.revision;
+  query.text = options.text;
+  if (!options.since.empty()) query.since_ms = parse_date(options.since);
+  for (const std::string& setting : options.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw ConfigError(fmt::format("--with: expected KEY=VALUE, got '{}'", setting));
+    }
+    query.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return query;
+}
+
+/// The folder's own where it can be written, else memory: then all is read each time.
+fs::path index_of(const HistoryOptions& options, std::ostream& people) {
+  if (!options.index.empty()) return options.index;
+  const fs::path folder = options.folder;
+  const fs::path file = folder / history::Index::kFile;
+  const fs::path& needed = fs::exists(file) ? file : folder;
+  if (::access(needed.c_str(), W_OK) == 0) return file;
+  people << base::printable(file.string()) << ": cannot be written; the index is kept in memory\n";
+  return ":memory:";
+}
+
+/// What was set otherwise in the run before of the same workload and system. `runs`: newest first.
+std::vector<std::string> changes_of(const std::vector<PastRun>& runs, std::size_t index) {
+  const PastRun& run = runs[index];
+  for (std::size_t i = index + 1; i < runs.size(); ++i) {
+    const PastRun& before = runs[i];
+    if (before.workload != run.workload || before.system != run.system) continue;
+    std::vector<std::string> changes;
+    std::map<std::string, std::string> all = run.settings;
+    all.insert(before.settings.begin(), before.settings.end());
+    for (const auto& [name, value] : all) {
+      if (!history::is_comparable(name)) continue;
+      const auto of = [&, key = name](const PastRun& one) {
+        const auto found = one.settings.find(key);
+        return found == one.settings.end() ? std::string("none") : found->second;
+      };
+      if (of(run) != of(before)) {
+        changes.push_back(fmt::format("{}: {} (before: {})", name, of(run), of(before)));
+      }
+    }
+    const bool both_known = !run.revision.empty() && !before.revision.empty();
+    if (both_known && run.revision != before.revision) {
+      changes.push_back(fmt::format("revision: {} (before: {})",
+                                    history::short_revision(run.revision),
+                                    history::short_revision(before.revision)));
+    }
+    return changes;
+  }
+  return {};
+}
+
+void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
+                const HistoryOptions& options) {
+  if (runs.empty()) {
+    page.paragraph("No such run.");
+    return;
+  }
+  const auto all = static_cast<std::int64_t>(runs.size());
+  const std::int64_t shown = options.limit == 0 ? all : std::min(options.limit, all);
+  report::TextTable table;
+  for (const char* const heading : {"log", "started (UTC)", "outcome"}) {
+    table.add_column(heading, Align::kLeft);
+  }
+  for (const char* const heading : {"time to train", "epochs", "samples/s", "quality"}) {
+    table.add_column(heading, Align::kRight);
+  }
+  table.add_column("revision", Align::kLeft);
+  for (std::int64_t i = 0; i < shown; ++i) {
+    const PastRun& run = runs[static_cast<std::size_t>(i)];
+    table.add_row({page.shown(run.log), date_text(run.started_ms),
+                   page.shown(run.resumed ? run.outcome + ", resumed" : run.outcome),
+                   duration_text(run.ttt_s), short_number(run.epochs),
+                   short_number(run.train_throughput), quality_text(run.best_quality),
+                   page.shown(history::short_revision(run.revision))});
+  }
+  page.table(table);
+  if (shown < all) {
+    page.paragraph(fmt::format("The newest {} of {} runs; --limit 0 shows all.", shown, all));
+  }
+  if (!options.changes) return;
+  for (std::int64_t i = 0; i < shown; ++i) {
+    const auto changes = changes_of(runs, static_cast<std::size_t>(i));
+    if (changes.empty()) continue;
+    page.heading(runs[static_cast<std::size_t>(i)].log + ", against the run before", {});
+    for (const std::string& change : changes) page.item(change);
+  }
+}
+
+void write_trends(report::TextPage& page, const std::vector<Trend>& trends) {
+  if (trends.empty()) {
+    page.paragraph(
+        "No runs of one workload, system and configuration have a revision before theirs whose "
+        "runs all reached the target.");
+  }
+  for (const Trend& trend : trends) page.item(sentence(trend));
+}
+
+Json number_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+Json settings_json(const std::map<std::string, std::string>& settings) {
+  Json json = Json::object();
+  for (const auto& [name, value] : settings) json[base::printable(name)] = base::printable(value);
+  return json;
+}
+
+Json json_of(const PastRun& run, const std::vector<std::string>& changes) {
+  Json changed = Json::array();
+  for (const std::string& change : changes) changed.push_back(base::printable(change));
+  return {{"log", base::printable(run.log)},
+          {"workload", base::printable(run.workload)},
+          {"system", base::printable(run.system)},
+          {"outcome", base::printable(run.outcome)},
+          {"resumed", run.resumed},
+          {"started_ms", run.started_ms},
+          {"ttt_s", number_json(run.ttt_s)},
+          {"epochs", number_json(run.epochs)},
+          {"train_throughput", number_json(run.train_throughput)},
+          {"best_quality", number_json(run.best_quality)},
+          {"revision", base::printable(run.revision)},
+          {"settings", settings_json(run.settings)},
+          {"changes", std::move(changed)}};
+}
+
+Json json_of(const Trend& trend) {
+  Json figures = Json::array(), logs = Json::array(), before = Json::array();
+  for (const history::ChangedFigure& figure : trend.figures) {
+    figures.push_back({{"name", figure.name},
+                       {"unit", figure.unit},
+                       {"before", figure.before},
+                       {"now", figure.now},
+                       {"slower", figure.slower},
+                       {"p_value", number_json(figure.p_value)},
+                       {"change", to_string(figure.change)}});
+  }
+  for (const std::string& log : trend.logs) logs.push_back(base::printable(log));
+  for (const std::string& log : trend.before_logs) before.push_back(base::printable(log));
+  return {{"workload", base::printable(trend.workload)},
+          {"system", base::printable(trend.system)},
+          {"revision", base::printable(trend.revision)},
+          {"before_revision", base::printable(trend.before_revision)},
+          {"logs", std::move(logs)},
+          {"before_logs", std::move(before)},
+          {"failed", trend.failed},
+          {"change", to_string(trend.change)},
+          {"figures", std::move(figures)},
+          {"settings", settings_json(trend.settings)}};
+}
+
+std::string json_text(const std::vector<PastRun>& runs, const std::vector<Trend>& trends,
+                      const HistoryOptions& options) {
+  Json list = Json::array(), definitions = Json::object();
+  Json document = {{"schema", kHistorySchema}};
+  if (options.regressions) {
+    for (const Trend& trend : trends) list.push_back(json_of(trend));
+    for (const auto& [name, text] : history::trend_definitions()) definitions[name] = text;
+    document["trends"] = std::move(list);
+  } else {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      list.push_back(json_of(runs[i], changes_of(runs, i)));
+    }
+    for (const auto& [name, text] : history::past_run_definitions()) definitions[name] = text;
+    document["runs"] = std::move(list);
+  }
+  document["definitions"] = std::move(definitions);
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+bool has_regression(const std::vector<Trend>& trends) {
+  return std::any_of(trends.begin(), trends.end(),
+                     [](const Trend& trend) { return trend.change == Change::kSlower; });
+}
+
+}  // namespace
+
+ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream& people,
+                 std::size_t width) {
+  const history::Query query = query_of(options);
+  if (!fs::is_directory(options.folder)) {
+    throw base::DataError(options.folder + ": expected a folder of results, found none");
+  }
+  history::Index index(index_of(options, people));
+  const history::Update update = index.update(options.folder, options.rebuild, options.threads);
+  if (!update.rebuilt_because.empty()) {
+    people << "the index was built anew: " << base::printable(update.rebuilt_because) << '\n';
+  }
+  for (const std::string& problem : update.problems) people << base::printable(problem) << '\n';
+  const std::vector<PastRun> runs = index.find(query);
+  const std::vector<Trend> trends =
+      options.regressions ? history::trends_of(runs, options.seed) : std::vector<Trend>();
+  if (options.json == kStandardOutput) {
+    out << json_text(runs, trends, options);
+  } else {
+    report::TextPage page(out, width);
+    if (options.regressions) {
+      write_trends(page, trends);
+    } else {
+      write_runs(page, runs, options);
+    }
+  }
+  end_output(out);
+  if (!options.json.empty() && options.json != kStandardOutput) {
+    std::vector<fs::path> logs;
+    for (const PastRun& run : runs) logs.push_back(fs::path(options.folder) / run.log);
+    refuse_to_overwrite(options.json, logs);
+    write_files({{options.json, json_text(runs, trends, options)}}, people, false);
+  }
+  if (has_regression(trends)) return ExitCode::kRegression;
+  return update.problems.empty() ? ExitCode::kSuccess : ExitCode::kIncomplete;
+}
+
+}  // namespace analysis::command

@@ -1,0 +1,127 @@
+// An SQLite database and its statements.
+// Hides the C interface.
+#include "analysis/history/database.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/base/unique_handle.h"
+
+namespace analysis::history {
+namespace {
+
+struct DatabaseTraits {
+  using Raw = sqlite3*;
+  static Raw null() { return nullptr; }
+  static void close(Raw raw) { sqlite3_close(raw); }
+};
+struct StatementTraits {
+  using Raw = sqlite3_stmt*;
+  static Raw null() { return nullptr; }
+  static void close(Raw raw) { sqlite3_finalize(raw); }
+};
+
+/// Another process may write at the same time, for as long as it takes to read a few logs.
+constexpr int kPatienceMs = 10000;
+
+}  // namespace
+
+struct Database::Handle {
+  base::UniqueHandle<DatabaseTraits> raw;
+};
+struct Statement::Handle {
+  base::UniqueHandle<StatementTraits> raw;
+};
+
+Database::Database(std::string path) : path_(std::move(path)) {
+  sqlite3* raw = nullptr;
+  const int opened = sqlite3_open(path_.c_str(), &raw);
+  handle_ = std::make_unique<Handle>(Handle{base::UniqueHandle<DatabaseTraits>(raw)});
+  if (opened != SQLITE_OK) refuse("cannot be opened");
+  sqlite3_busy_timeout(raw, kPatienceMs);
+}
+
+Database::~Database() = default;
+
+void Database::refuse(const std::string& what) const {
+  throw base::SystemError(
+      fmt::format("{}: {}: {}", path_, what, sqlite3_errmsg(handle_->raw.get())));
+}
+
+void Database::run(const std::string& sql) {
+  if (sqlite3_exec(handle_->raw.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    refuse("statement failed");
+  }
+}
+
+std::int64_t Database::version() {
+  Statement statement(*this, "PRAGMA user_version");
+  statement.step();
+  return statement.integer();
+}
+
+void Database::set_version(std::int64_t version) {
+  run(fmt::format("PRAGMA user_version = {}", version));
+}
+
+Statement::Statement(Database& database, const std::string& sql) : database_(database) {
+  sqlite3_stmt* raw = nullptr;
+  const int prepared = sqlite3_prepare_v2(database.handle_->raw.get(), sql.c_str(),
+                                          static_cast<int>(sql.size()), &raw, nullptr);
+  handle_ = std::make_unique<Handle>(Handle{base::UniqueHandle<StatementTraits>(raw)});
+  if (prepared != SQLITE_OK) database.refuse("statement cannot be prepared");
+}
+
+Statement::~Statement() = default;
+
+Statement& Statement::bind(const std::string& text) {
+  sqlite3_bind_text(handle_->raw.get(), ++parameter_, text.data(), static_cast<int>(text.size()),
+                    SQLITE_TRANSIENT);
+  return *this;
+}
+
+Statement& Statement::bind(std::int64_t number) {
+  sqlite3_bind_int64(handle_->raw.get(), ++parameter_, number);
+  return *this;
+}
+
+Statement& Statement::bind(const std::optional<double>& number) {
+  ++parameter_;
+  if (number) {
+    sqlite3_bind_double(handle_->raw.get(), parameter_, *number);
+  } else {
+    sqlite3_bind_null(handle_->raw.get(), parameter_);
+  }
+  return *this;
+}
+
+bool Statement::step() {
+  column_ = 0;
+  const int result = sqlite3_step(handle_->raw.get());
+  if (result == SQLITE_ROW) return true;
+  if (result != SQLITE_DONE) database_.refuse("statement failed");
+  sqlite3_reset(handle_->raw.get());
+  parameter_ = 0;
+  return false;
+}
+
+std::string Statement::text() {
+  const int column = column_++;
+  const auto* const text = sqlite3_column_text(handle_->raw.get(), column);
+  if (text == nullptr) return "";
+  return {reinterpret_cast<const char*>(text),
+          static_cast<std::size_t>(sqlite3_column_bytes(handle_->raw.get(), column))};
+}
+
+std::int64_t Statement::integer() { return sqlite3_column_int64(handle_->raw.get(), column_++); }
+
+std::optional<double> Statement::number() {
+  const int column = column_++;
+  if (sqlite3_column_type(handle_->raw.get(), column) == SQLITE_NULL) return std::nullopt;
+  return sqlite3_column_double(handle_->raw.get(), column);
+}
+
+}  // namespace analysis::history

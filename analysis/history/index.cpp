@@ -1,0 +1,238 @@
+// The memory of runs.
+// Hides the database, and which files changed since it was written.
+#include "analysis/history/index.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <system_error>
+#include <variant>
+
+#include "analysis/find_logs.h"
+#include "analysis/history/database.h"
+#include "runner/base/error.h"
+#include "runner/base/for_each_index.h"
+
+namespace analysis::history {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Raised when the tables, or what is read from logs, change.
+constexpr std::int64_t kVersion = 1;
+
+constexpr char kTables[] = R"(
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY, log TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL, workload TEXT NOT NULL,
+  system TEXT NOT NULL, outcome TEXT NOT NULL, resumed INTEGER NOT NULL, started_ms INTEGER NOT NULL,
+  ttt_s REAL, epochs REAL, train_throughput REAL, best_quality REAL, revision TEXT NOT NULL);
+CREATE TABLE settings (
+  run INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE, name TEXT NOT NULL,
+  value TEXT NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID;
+CREATE INDEX runs_by_time ON runs (started_ms);
+)";
+
+/// A log that is there, and what was read of it.
+struct Present {
+  std::string name, stamp;
+  fs::path path;
+};
+
+std::unique_ptr<Database> open(const fs::path& file) {
+  auto database = std::make_unique<Database>(file.string());
+  // Not a write-ahead log: on network file systems that is not safe.
+  database->run("PRAGMA journal_mode = DELETE; PRAGMA foreign_keys = ON");
+  return database;
+}
+
+bool is_index(Database& database) {
+  if (database.version() != kVersion) return false;
+  Statement check(database, "PRAGMA quick_check(1)");
+  return check.step() && check.text() == "ok";
+}
+
+}  // namespace
+
+struct Index::State {
+  explicit State(const fs::path& file) {
+    const bool is_new = file == ":memory:" || !fs::exists(file);
+    if (!is_new) {
+      try {
+        database = open(file);
+        if (is_index(*database)) return;
+        why_rebuilt = "it was not of this version";
+      } catch (const base::SystemError& error) {
+        why_rebuilt = error.what();
+      }
+      database.reset();
+      std::error_code failed;
+      fs::remove(file, failed);
+    }
+    database = open(file);
+    database->run(kTables);
+    database->set_version(kVersion);
+  }
+
+  std::map<std::string, std::string> stamps() {
+    std::map<std::string, std::string> all;
+    Statement statement(*database, "SELECT log, stamp FROM runs");
+    while (statement.step()) {
+      const std::string log = statement.text();
+      all[log] = statement.text();
+    }
+    return all;
+  }
+  void forget(const std::string& log) {
+    Statement statement(*database, "DELETE FROM runs WHERE log = ?");
+    statement.bind(log).step();
+  }
+  void keep(const PastRun& run, const std::string& stamp) {
+    forget(run.log);
+    Statement statement(*database,
+                        "INSERT INTO runs (log, stamp, workload, system, outcome, resumed, "
+                        "started_ms, ttt_s, epochs, train_throughput, best_quality, revision) "
+                        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    statement.bind(run.log).bind(stamp).bind(run.workload).bind(run.system).bind(run.outcome);
+    statement.bind(std::int64_t{run.resumed ? 1 : 0}).bind(run.started_ms).bind(run.ttt_s);
+    statement.bind(run.epochs).bind(run.train_throughput).bind(run.best_quality);
+    statement.bind(run.revision).step();
+    Statement id(*database, "SELECT last_insert_rowid()");
+    id.step();
+    const std::int64_t number = id.integer();
+    Statement setting(*database, "INSERT INTO settings (run, name, value) VALUES (?, ?, ?)");
+    for (const auto& [name, value] : run.settings)
+      setting.bind(number).bind(name).bind(value).step();
+  }
+  std::map<std::string, std::string> settings_of(std::int64_t run) {
+    std::map<std::string, std::string> settings;
+    Statement statement(*database, "SELECT name, value FROM settings WHERE run = ?");
+    statement.bind(run);
+    while (statement.step()) {
+      const std::string name = statement.text();
+      settings[name] = statement.text();
+    }
+    return settings;
+  }
+
+  std::unique_ptr<Database> database;
+  std::string why_rebuilt;
+};
+
+Index::Index(const fs::path& file) : state_(std::make_unique<State>(file)) {}
+Index::~Index() = default;
+
+Update Index::update(const fs::path& folder, bool anew, int threads) {
+  Update update;
+  update.rebuilt_because = std::exchange(state_->why_rebuilt, "");
+  std::map<std::string, std::string> known = state_->stamps();
+  std::vector<Present> to_read;
+  for (const FoundLog& log : find_logs({folder.string()}).logs) {
+    const std::string stamp = stamp_of(log.path);
+    const auto old = known.find(log.name);
+    const bool is_known = old != known.end() && old->second == stamp && !anew;
+    if (old != known.end()) known.erase(old);
+    if (is_known) {
+      ++update.kept;
+    } else {
+      to_read.push_back({log.name, stamp, log.path});
+    }
+  }
+  std::vector<std::variant<std::monostate, PastRun, std::string>> read(to_read.size());
+  base::for_each_index(to_read.size(), threads, [&](std::size_t i) {
+    try {
+      read[i] = read_past_run(to_read[i].path, to_read[i].name);
+    } catch (const base::Error& error) {
+      read[i] = std::string(error.what());
+    }
+  });
+  // All of it or nothing: a search from another shell never sees half of an update.
+  state_->database->run("BEGIN IMMEDIATE");
+  try {
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      if (const auto* run = std::get_if<PastRun>(&read[i])) {
+        state_->keep(*run, to_read[i].stamp);
+        ++update.read;
+      } else {
+        state_->forget(to_read[i].name);
+        update.problems.push_back(std::get<std::string>(read[i]));
+      }
+    }
+    for (const auto& [log, stamp] : known) {
+      state_->forget(log);
+      ++update.forgotten;
+    }
+    state_->database->run("COMMIT");
+  } catch (...) {
+    state_->database->run("ROLLBACK");
+    throw;
+  }
+  return update;
+}
+
+std::vector<PastRun> Index::find(const Query& query) {
+  std::string where = "1";
+  std::vector<std::string> texts;
+  const auto ask = [&](const char* condition, const std::string& text) {
+    if (text.empty()) return;
+    where += std::string(" AND ") + condition;
+    texts.push_back(text);
+  };
+  ask("workload = ?", query.workload);
+  ask("system = ?", query.system);
+  ask("outcome = ?", query.outcome);
+  ask("substr(revision, 1, length(?)) = ?", query.revision);
+  if (!query.revision.empty()) texts.push_back(query.revision);
+  ask("instr(log, ?) > 0", query.text);
+  for (const auto& [name, value] : query.settings) {
+    where += " AND EXISTS (SELECT 1 FROM settings WHERE run = id AND name = ? AND value = ?)";
+    texts.push_back(name);
+    texts.push_back(value);
+  }
+  if (query.since_ms) where += " AND started_ms >= ?";
+  Statement statement(*state_->database,
+                      "SELECT id, log, workload, system, outcome, resumed, started_ms, ttt_s, "
+                      "epochs, train_throughput, best_quality, revision FROM runs WHERE " +
+                          where + " ORDER BY started_ms DESC, log");
+  for (const std::string& text : texts) statement.bind(text);
+  if (query.since_ms) statement.bind(*query.since_ms);
+  std::vector<PastRun> runs;
+  while (statement.step()) {
+    PastRun run;
+    const std::int64_t id = statement.integer();
+    run.log = statement.text();
+    run.workload = statement.text();
+    run.system = statement.text();
+    run.outcome = statement.text();
+    run.resumed = statement.integer() != 0;
+    run.started_ms = statement.integer();
+    run.ttt_s = statement.number();
+    run.epochs = statement.number();
+    run.train_throughput = statement.number();
+    run.best_quality = statement.number();
+    run.revision = statement.text();
+    run.settings = state_->settings_of(id);
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+const std::vector<std::pair<std::string, std::string>>& past_run_definitions() {
+  static const std::vector<std::pair<std::string, std::string>> all = {
+      {"system", "folder above that of the log: results/<system>/<workload>/result_<n>.txt"},
+      {"started", "run_start of the log, UTC"},
+      {"revision",
+       "of the program that ran, as its telemetry has it; -dirty: with changes that were not "
+       "committed"},
+      {"settings",
+       "resolved configuration and ranks; of other programs' logs batch size, data, optimizer, "
+       "nodes, ranks and division"},
+      {"changes",
+       "settings other than in the run before of the same workload and system; seeds and places of "
+       "files do not count"},
+      {"ttt_s", "time to train: run_stop - run_start; absent for a resumed run"},
+      {"train_throughput", "samples trained over the time in epochs outside evaluations"},
+  };
+  return all;
+}
+
+}  // namespace analysis::history

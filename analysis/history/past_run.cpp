@@ -1,0 +1,104 @@
+// One run as the memory of runs keeps it.
+// Hides where its facts are read.
+#include "analysis/history/past_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "analysis/facts.h"
+#include "analysis/find_logs.h"
+#include "analysis/log_parser.h"
+#include "analysis/run_settings.h"
+#include "analysis/telemetry_file.h"
+#include "runner/mllog/keys.h"
+
+namespace analysis::history {
+namespace {
+
+namespace fs = std::filesystem;
+namespace keys = mllog::keys;
+
+/// The folder above the one of the log: results/<system>/<workload>/result_<n>.txt.
+std::string system_of(const fs::path& log) {
+  return full_path(log).parent_path().parent_path().filename().string();
+}
+
+std::string revision_of(const RunTelemetry& telemetry) {
+  for (const auto& [name, value] : telemetry.provenance) {
+    if (name == "build.revision") return value;
+  }
+  return "";
+}
+
+/// Of runs of other programs: what the log says of batch, data and size.
+std::map<std::string, std::string> logged_settings(const RunFacts& facts) {
+  std::map<std::string, std::string> settings;
+  for (const char* const key :
+       {keys::kGlobalBatchSize, keys::kTrainSamples, keys::kEvalSamples, keys::kOptName,
+        keys::kNumberOfNodes, keys::kNumberOfRanks, keys::kSubmissionDivision}) {
+    const std::string value = facts.config_text(key);
+    if (!value.empty()) settings[std::string("log.") + key] = value;
+  }
+  return settings;
+}
+
+}  // namespace
+
+PastRun read_past_run(const fs::path& log, const std::string& name) {
+  const RunFacts facts = facts_of(parse_log(log));
+  PastRun run;
+  run.log = name;
+  run.workload = facts.config_text(keys::kSubmissionBenchmark);
+  run.system = system_of(log);
+  run.outcome = to_string(facts.outcome);
+  run.resumed = facts.resumed;
+  run.started_ms = facts.run_start_ms ? std::llround(*facts.run_start_ms) : 0;
+  run.ttt_s = facts.ttt_s;
+  run.epochs = facts.progress.epochs_run;
+  run.train_throughput = facts.train_throughput;
+  run.best_quality = facts.best_quality;
+  std::vector<Finding> findings;  // `analyze` tells them
+  if (const auto telemetry = read_telemetry_beside(log, findings)) {
+    run.revision = revision_of(*telemetry);
+    run.settings["ranks"] = std::to_string(telemetry->ranks);
+  }
+  const auto settings = settings_beside(log);
+  run.settings.insert(settings.begin(), settings.end());
+  if (settings.empty()) run.settings.merge(logged_settings(facts));
+  return run;
+}
+
+std::string stamp_of(const fs::path& log) {
+  std::string stamp;
+  for (const char* const ending : {".txt", ".telemetry.json", ".config.json"}) {
+    const fs::path path =
+        std::string(ending) == ".txt" ? log : fs::path(log).replace_extension(ending);
+    std::error_code failed;
+    const auto size = fs::file_size(path, failed);
+    if (failed) continue;
+    const auto time = fs::last_write_time(path, failed).time_since_epoch().count();
+    stamp += fmt::format("{}:{}:{};", ending, size, time);
+  }
+  return stamp;
+}
+
+std::string short_revision(const std::string& revision) {
+  constexpr std::size_t kShown = 12;
+  const bool dirty = revision.ends_with("-dirty");
+  return revision.substr(0, kShown) + (dirty ? "-dirty" : "");
+}
+
+bool is_comparable(const std::string& setting) {
+  if (setting == "seed") return false;
+  constexpr std::array kElsewhere = {"results.",          "submission.",  "checkpoint.",
+                                     "staging.directory", "clear_caches", "hang_timeout_s",
+                                     "lost_timeout_s"};
+  return std::none_of(kElsewhere.begin(), kElsewhere.end(),
+                      [&](const char* start) { return setting.starts_with(start); });
+}
+
+}  // namespace analysis::history

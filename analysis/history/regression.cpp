@@ -1,0 +1,219 @@
+// Whether the newest runs of a kind are slower than the last good ones before them.
+// Hides which runs are of one kind, and which of them are good.
+#include "analysis/history/regression.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/comparison/significance.h"
+
+namespace analysis::history {
+namespace {
+
+using comparison::exchange_p_values;
+using comparison::kLevel;
+using comparison::least_p_value;
+
+/// Runs of one revision, in a row.
+struct Batch {
+  std::string revision;
+  std::vector<const PastRun*> runs;
+  bool is_good() const {
+    return std::all_of(runs.begin(), runs.end(),
+                       [](const PastRun* run) { return run->succeeded(); });
+  }
+  std::vector<std::string> logs() const {
+    std::vector<std::string> names;
+    for (const PastRun* run : runs) names.push_back(run->log);
+    return names;
+  }
+};
+
+struct Kind {
+  std::string workload, system;
+  std::map<std::string, std::string> settings;
+  std::vector<Batch> batches;  ///< newest first
+};
+
+std::map<std::string, std::string> comparable(const PastRun& run) {
+  std::map<std::string, std::string> settings;
+  for (const auto& [name, value] : run.settings) {
+    if (is_comparable(name)) settings[name] = value;
+  }
+  return settings;
+}
+
+std::vector<Kind> kinds_of(const std::vector<PastRun>& runs) {
+  std::vector<Kind> kinds;
+  for (const PastRun& run : runs) {
+    if (run.revision.empty() || run.outcome == "incomplete") continue;
+    auto settings = comparable(run);
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& one) {
+      return one.workload == run.workload && one.system == run.system && one.settings == settings;
+    });
+    if (kind == kinds.end()) {
+      kind = kinds.insert(kind, {run.workload, run.system, std::move(settings), {}});
+    }
+    auto batch = std::find_if(kind->batches.begin(), kind->batches.end(),
+                              [&](const Batch& one) { return one.revision == run.revision; });
+    if (batch == kind->batches.end()) batch = kind->batches.insert(batch, {run.revision, {}});
+    batch->runs.push_back(&run);
+  }
+  return kinds;
+}
+
+using Read = std::optional<double> (*)(const PastRun&);
+
+struct Figure {
+  const char* name;
+  const char* unit;
+  bool more_is_worse;
+  Read read;
+};
+constexpr Figure kFigures[] = {
+    {"time to train", "s", true, [](const PastRun& run) { return run.ttt_s; }},
+    {"training throughput", "samples/s", false,
+     [](const PastRun& run) { return run.train_throughput; }}};
+
+/// Empty where a run lacks the figure.
+std::vector<double> values_of(const Batch& batch, Read read) {
+  std::vector<double> values;
+  for (const PastRun* run : batch.runs) {
+    const auto value = read(*run);
+    if (!value || *value <= 0.0) return {};
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::vector<double> logarithms(std::vector<double> values) {
+  for (double& value : values) value = std::log(value);
+  return values;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+Change judged(const ChangedFigure& figure) {
+  if (!figure.p_value) return Change::kTooFew;
+  if (*figure.p_value >= kLevel) return Change::kSame;
+  return figure.slower > 1.0 ? Change::kSlower : Change::kFaster;
+}
+
+/// The figures that both have, judged together.
+std::vector<ChangedFigure> changed(const Batch& before, const Batch& now, std::uint64_t seed) {
+  std::vector<ChangedFigure> figures;
+  std::vector<std::vector<double>> first, second;
+  for (const Figure& one : kFigures) {
+    const std::vector<double> old = values_of(before, one.read), fresh = values_of(now, one.read);
+    if (old.empty() || fresh.empty()) continue;
+    ChangedFigure figure{one.name, one.unit, mean(old), mean(fresh), 1.0, {}, Change::kTooFew};
+    figure.slower = one.more_is_worse ? figure.now / figure.before : figure.before / figure.now;
+    figures.push_back(std::move(figure));
+    first.push_back(logarithms(old));
+    second.push_back(logarithms(fresh));
+  }
+  if (figures.empty()) return figures;
+  const bool enough = least_p_value(before.runs.size(), now.runs.size()) < kLevel;
+  if (enough) {
+    const auto p_values = exchange_p_values(first, second, seed);
+    // All values equal: nothing changed.
+    for (std::size_t i = 0; i < figures.size(); ++i) figures[i].p_value = p_values[i].value_or(1.0);
+  }
+  for (ChangedFigure& figure : figures) figure.change = judged(figure);
+  return figures;
+}
+
+/// What is worst stands for all.
+Change worst_of(const std::vector<ChangedFigure>& figures) {
+  for (const Change change : {Change::kSlower, Change::kFaster, Change::kSame}) {
+    for (const ChangedFigure& figure : figures) {
+      if (figure.change == change) return change;
+    }
+  }
+  return figures.empty() ? Change::kNoneGood : Change::kTooFew;
+}
+
+}  // namespace
+
+const char* to_string(Change change) {
+  switch (change) {
+    case Change::kSlower:
+      return "slower";
+    case Change::kFaster:
+      return "faster";
+    case Change::kSame:
+      return "not distinguishable";
+    case Change::kTooFew:
+      return "too few runs to tell";
+    case Change::kNoneGood:
+      return "nothing to compare";
+  }
+  return "";
+}
+
+std::vector<Trend> trends_of(const std::vector<PastRun>& runs, std::uint64_t seed) {
+  std::vector<Trend> trends;
+  for (const Kind& kind : kinds_of(runs)) {
+    const auto good = std::find_if(kind.batches.begin() + 1, kind.batches.end(),
+                                   [](const Batch& batch) { return batch.is_good(); });
+    if (good == kind.batches.end()) continue;
+    const Batch& now = kind.batches.front();
+    Trend trend{kind.workload,
+                kind.system,
+                kind.settings,
+                now.revision,
+                good->revision,
+                now.logs(),
+                good->logs(),
+                0,
+                {},
+                Change::kNoneGood};
+    trend.failed = static_cast<std::size_t>(std::count_if(
+        now.runs.begin(), now.runs.end(), [](const PastRun* run) { return !run->succeeded(); }));
+    if (trend.failed == 0) {
+      trend.figures = changed(*good, now, seed);
+      trend.change = worst_of(trend.figures);
+    }
+    trends.push_back(std::move(trend));
+  }
+  return trends;
+}
+
+std::string sentence(const Trend& trend) {
+  std::string text =
+      fmt::format("{} on {}: revision {} ({} runs) against {} ({} runs): ", trend.workload,
+                  trend.system, short_revision(trend.revision), trend.logs.size(),
+                  short_revision(trend.before_revision), trend.before_logs.size());
+  if (trend.failed > 0) return text + fmt::format("{} of the newest failed", trend.failed);
+  text += to_string(trend.change);
+  for (const ChangedFigure& figure : trend.figures) {
+    text += fmt::format("; {} {:.5g} {} for {:.5g} ({:.3f} times as slow", figure.name, figure.now,
+                        figure.unit, figure.before, figure.slower);
+    text += figure.p_value ? fmt::format(", p {:.2g})", *figure.p_value) : ")";
+  }
+  return text;
+}
+
+const std::vector<std::pair<std::string, std::string>>& trend_definitions() {
+  static const std::vector<std::pair<std::string, std::string>> all = {
+      {"trend",
+       "runs of one workload, system and configuration (seeds and places of files do not count): "
+       "those of the newest revision against those of the last revision before it whose runs all "
+       "reached the target. A revision's runs are taken together, whenever they ran"},
+      {"slower", "mean of the newest over that of the last good ones, of throughput the inverse"},
+      {"p_value",
+       "how often runs that change sides at random are as far apart in the mean logarithm of "
+       "either "
+       "figure; slower and faster are told below 0.04. Absent for fewer than 4 and 4 runs, or 3 "
+       "and 5"},
+  };
+  return all;
+}
+
+}  // namespace analysis::history
