@@ -27,9 +27,9 @@ std::string room_of(const std::string& path) {
   if (parts.size() < 2 || !kTopFolders.contains(parts[0])) return "";
   const bool nested = parts.size() > 2;
   if (parts[0] == "workloads") return nested ? "workloads/" + parts[1] : "workloads";
-  static const Rooms inner = {"runner/base",     "runner/mllog",        "runner/telemetry",
-                              "staging/dataset", "analysis/submission", "analysis/report",
-                              "analysis/command"};
+  static const Rooms inner = {"runner/base",      "runner/mllog",        "runner/telemetry",
+                              "staging/dataset",  "analysis/submission", "analysis/comparison",
+                              "analysis/history", "analysis/report",     "analysis/command"};
   const std::string folder = parts[0] + "/" + parts[1];
   if (folder == "runner/mllog" && parts.size() > 3 && parts[2] == "rules") return folder + "/rules";
   return nested && inner.contains(folder) ? folder : parts[0];
@@ -50,12 +50,15 @@ Rooms visible_from(const std::string& room) {
        {"workloads/nn", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
       {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}},
       {"analysis/submission", {"analysis", "runner/base", "runner/mllog"}},
+      {"analysis/comparison", {"analysis", "runner/base", "runner/mllog"}},
+      {"analysis/history", {"analysis", "analysis/comparison", "runner/base", "runner/mllog"}},
       {"analysis/report",
-       {"analysis", "analysis/submission", "runner/base", "runner/mllog", "runner/mllog/rules",
-        "runner/telemetry"}},
+       {"analysis", "analysis/submission", "analysis/comparison", "runner/base", "runner/mllog",
+        "runner/mllog/rules", "runner/telemetry"}},
       {"analysis/command",
-       {"analysis", "analysis/submission", "analysis/report", "runner/base", "runner/mllog",
-        "runner/mllog/rules", "runner/telemetry"}}};
+       {"analysis", "analysis/submission", "analysis/comparison", "analysis/history",
+        "analysis/report", "runner/base", "runner/mllog", "runner/mllog/rules",
+        "runner/telemetry"}}};
   const auto found = table.find(room);
   if (found != table.end()) return found->second;
   return {"workloads/nn", "workloads/parallel", "staging",      "staging/dataset",
@@ -69,9 +72,10 @@ bool may_include(const std::string& room, const std::string& seen) {
 
 /// Libraries that only some rooms may touch, so that the analysis half builds without them.
 bool may_use_library(const std::string& room, const std::string& header) {
-  static const std::regex guarded("(mpi|hdf5|dnnl\\w*)\\.(h|hpp)|oneapi/dnnl/.*");
+  static const std::regex guarded("(mpi|hdf5|sqlite3|dnnl\\w*)\\.(h|hpp)|oneapi/dnnl/.*");
   if (room == "main" || !std::regex_match(header, guarded)) return true;
   if (header == "mpi.h") return room == "runner";
+  if (header == "sqlite3.h") return room == "analysis/history";
   static const Rooms without = {"runner/base", "runner/mllog", "runner/mllog/rules",
                                 "runner/telemetry"};
   return !without.contains(room) && !room.starts_with("analysis");

@@ -161,8 +161,7 @@ void name(FigureComparison& figure, std::size_t index, Per per, bool scored) {
 
 std::string too_few(std::size_t first, std::size_t second) {
   return fmt::format(
-      "{} and {} runs are too few to tell a difference from chance: 4 and 4 are the "
-      "least, and 3 and 6",
+      "{} and {} runs are too few to tell a difference from chance, 4 of each side are enough",
       first, second);
 }
 

@@ -210,8 +210,8 @@ const std::vector<std::pair<std::string, std::string>>& trend_definitions() {
       {"p_value",
        "how often runs that change sides at random are as far apart in the mean logarithm of "
        "either "
-       "figure; slower and faster are told below 0.04. Absent for fewer than 4 and 4 runs, or 3 "
-       "and 5"},
+       "figure; slower and faster are told below 0.04. Absent where the runs are too few: 4 of "
+       "each revision are enough"},
   };
   return all;
 }

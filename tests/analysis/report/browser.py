@@ -2,9 +2,11 @@
 """The HTML report in headless Chromium: what is drawn is held against the JSON of the same logs.
 
 Reads the series back from the drawn charts, counts drawn pixels, clicks legend entries and headings, filters, prints, and
-fails on any message of the console. Three pages: a run of this program, one submission, a whole round.
+fails on any message of the console. Pages of a run of this program, one submission, and a whole round.
 
-  browser.py TRAINMARK [--screenshots FOLDER]
+  browser.py TRAINMARK [--mpiexec MPIEXEC] [--screenshots FOLDER]
+
+With --mpiexec the run is a real one, of DLRM on two ranks; else, and beside it, one as it would lie on disk.
 """
 
 import argparse
@@ -40,6 +42,11 @@ if not os.path.exists(DRIVER):
 MOST_SECONDS = 2.0  # for a thousand logs to open
 MOST_BYTES = 5 * 2**20
 EVALUATIONS = 40
+COSMOFLOW = 0.124  # its target
+DLRM = {"workload": "dlrm", "epochs": 1, "target": {"quality": 0.6}, "evaluation": {"per_epoch": 10}, "clear_caches": "never",
+        "threads": 1, "model": {"embedding_width": 16, "bottom": [64, 32, 16], "top": [64, 32, 1], "tables": "small"},
+        "training": {"global_batch_size": 256}, "optimizer": {"name": "adagrad"}, "embeddings": {"optimizer": "adagrad"},
+        "schedule": {"name": "constant", "learning_rate": 0.02}}
 
 
 def expect(holds, what):
@@ -127,6 +134,18 @@ def write_own_run(folder, ranks):
     (folder / "result_1.trace.json").write_text(json.dumps({"traceEvents": events}))
 
 
+def real_run(trainmark, mpiexec, folder):
+    """DLRM on two ranks until the target, traced."""
+    data = folder.parent / "clicks"
+    subprocess.run([trainmark, "generate", "dlrm", data, "--samples", "60000", "--test-samples", "10240"], check=True, capture_output=True)
+    config = dict(DLRM, dataset={"train": str(data / "train.bin"), "test": str(data / "test.bin")},
+                  results={"directory": str(folder), "system": "box"})
+    (folder.parent / "dlrm.json").write_text(json.dumps(config))
+    subprocess.run([mpiexec, "-n", "2", "--oversubscribe", "--bind-to", "none", trainmark, "run", folder.parent / "dlrm.json",
+                    "--trace", "2:6"], check=True, capture_output=True,
+                   env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+
+
 # ---- the page --------------------------------------------------------------------------------------------------------
 
 
@@ -212,7 +231,7 @@ class Page:
         expect(not messages, f"{self.name}: console: {messages}")
 
 
-def check_convergence(page, report):
+def check_convergence(page, report, target):
     page.show("convergence0")
     drawn = {one["label"]: one["data"] for one in page.datasets("convergence0")}
     for name, run in report["files"].items():
@@ -221,7 +240,7 @@ def check_convergence(page, report):
         for index in (0, -1):
             near(points[index]["y"], logged[index]["quality"], f"{name}: quality")
             near(points[index]["x"], logged[index]["epoch_num"], f"{name}: epoch")
-    expect(list(drawn) == ["target 0.124"], f"drawn beside the runs: {list(drawn)}")
+    expect(list(drawn) == [f"target {target}"], f"drawn beside the runs: {list(drawn)}")
     page.run("document.querySelector('input[name=convergence0-by][value=time]').click()")
     time.sleep(0.2)
     by_time = {one["label"]: one["data"] for one in page.datasets("convergence0")}
@@ -235,9 +254,9 @@ def check_every_chart_is_drawn(page):
         expect(page.drawn_pixels(chart) > 50, f"{page.name}: {chart} is empty")
 
 
-def check_own_run(page, report):
+def check_own_run(page, report, target):
     (run,) = report["files"].values()
-    check_convergence(page, report)
+    check_convergence(page, report, target)
     page.show("ranks0")
     ranks = run["telemetry"]["by_rank"]
     for one in page.datasets("ranks0"):
@@ -248,12 +267,10 @@ def check_own_run(page, report):
     (steps,) = page.datasets("steps0")
     histogram = run["telemetry"]["step_histogram"]
     expect([n for n in steps["data"] if n > 0] == [b["steps"] for b in histogram], "steps of every bucket")
-    expect(len(steps["data"]) == 11, f"11 buckets from 370 to 380, got {len(steps['data'])}")
     near(float(page.labels("steps0")[0]), 1e3 * (histogram[0]["low_s"] * histogram[0]["high_s"]) ** 0.5, "first bucket")
     page.show("timeline0")
-    spans = [span["x"] for one in page.datasets("timeline0") for span in one["data"]]
-    expect(len(spans) == 5 * len(ranks), f"5 scopes of {len(ranks)} ranks, got {len(spans)}")
-    near(max(end for _, end in spans), 0.001 * (60 * 4 + 50 + len(ranks) - 1), "end of the last scope")
+    rows = {span["y"] for one in page.datasets("timeline0") for span in one["data"]}
+    expect(rows == {f"rank {rank['rank']}" for rank in ranks}, f"a row for each rank, got {rows}")
     page.show("subsystems")
     before = page.drawn_pixels("subsystems")
     page.click_legend("subsystems", 2)
@@ -261,6 +278,17 @@ def check_own_run(page, report):
     expect(hidden == ["forward"], f"a click on the legend hides forward, got {hidden}")
     expect(page.drawn_pixels("subsystems") < before, "less is drawn without it")
     check_every_chart_is_drawn(page)
+
+
+def check_made_run(page, report):
+    """What is known of a run that was made up."""
+    (steps,) = page.datasets("steps0")
+    expect(len(steps["data"]) == 11, f"11 buckets from 370 to 380, got {len(steps['data'])}")
+    (run,) = report["files"].values()
+    ranks = len(run["telemetry"]["by_rank"])
+    spans = [span["x"] for one in page.datasets("timeline0") for span in one["data"]]
+    expect(len(spans) == 5 * ranks, f"5 scopes of {ranks} ranks, got {len(spans)}")
+    near(max(end for _, end in spans), 0.001 * (60 * 4 + 50 + ranks - 1), "end of the last scope")
 
 
 def check_systems(page, report):
@@ -343,7 +371,7 @@ def open_browser(dark=False):
     return driver
 
 
-def check_pages(trainmark, place, screenshots):
+def check_pages(trainmark, mpiexec, place, screenshots):
     write_own_run(place / "own" / "results" / "box" / "cosmoflow", 3)
     write_submission(place / "submission", {"small": (1, 4.0), "large": (8, 1.0)}, 5)
     for index in range(25):
@@ -351,10 +379,19 @@ def check_pages(trainmark, place, screenshots):
                          {f"small{index}": (2, 4.0 + index), f"large{index}": (2 + index, 2.0 + 0.1 * index)}, 20)
     driver = open_browser()
     try:
+        if mpiexec:
+            real_run(trainmark, mpiexec, place / "real")
+            html, report = make_page(trainmark, place / "real", place)
+            page = Page(driver, html, screenshots)
+            page.screenshot("top")
+            check_own_run(page, report, DLRM["target"]["quality"])
+            page.check_console()
+
         html, report = make_page(trainmark, place / "own", place)
         page = Page(driver, html, screenshots)
         page.screenshot("top")
-        check_own_run(page, report)
+        check_own_run(page, report, COSMOFLOW)
+        check_made_run(page, report)
         check_access(page)
         check_print(page)
         page.check_console()
@@ -363,7 +400,7 @@ def check_pages(trainmark, place, screenshots):
         page = Page(driver, html, screenshots)
         page.screenshot("top")
         check_systems(page, report)
-        check_convergence(page, report)
+        check_convergence(page, report, COSMOFLOW)
         check_every_chart_is_drawn(page)
         check_sort_and_filter(page, report)
         check_access(page)
@@ -377,7 +414,7 @@ def check_pages(trainmark, place, screenshots):
         print(f"a thousand logs: {html.stat().st_size / 2**20:.1f} MiB, open in {seconds[1]:.2f} s (median of 3)")
         expect(seconds[0] < MOST_SECONDS, f"a thousand logs open in {seconds} s")
         check_systems(page, report)
-        check_convergence(page, report)
+        check_convergence(page, report, COSMOFLOW)
         check_every_chart_is_drawn(page)
         check_sort_and_filter(page, report)
         page.check_console()
@@ -402,13 +439,14 @@ def check_dark(trainmark, place, screenshots):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trainmark")
+    parser.add_argument("--mpiexec", help="launcher for a real run")
     parser.add_argument("--screenshots", type=pathlib.Path, help="keep pictures of the pages in this folder")
     options = parser.parse_args()
     if options.screenshots:
         options.screenshots.mkdir(parents=True, exist_ok=True)
     trainmark = os.path.abspath(options.trainmark)
     with tempfile.TemporaryDirectory() as place:
-        check_pages(trainmark, pathlib.Path(place), options.screenshots)
+        check_pages(trainmark, options.mpiexec, pathlib.Path(place), options.screenshots)
         check_dark(trainmark, pathlib.Path(place), options.screenshots)
     print("every page holds what the JSON says")
     return 0
