@@ -30,12 +30,6 @@ constexpr double kMsPerSecond = 1e3;
 /// Logs without an end that nobody wrote to for a day were left by runs that died.
 constexpr double kForgottenS = 86400.0;
 
-struct Found {
-  fs::path log;
-  RunFacts facts;
-  double written_s = 0.0;  ///< of the calendar
-};
-
 double written_s(const fs::path& path) {
   std::error_code failed;
   const auto time = fs::last_write_time(path, failed);
@@ -44,17 +38,19 @@ double written_s(const fs::path& path) {
   return std::chrono::duration<double>(since).count();
 }
 
+using Found = LiveRuns::Seen;
+
 bool has_ended(const RunFacts& facts) { return facts.run_stop_ms.has_value(); }
 
 /// Of runs in the same folder with the same benchmark, batch and target.
-std::vector<EarlierRun> earlier_runs(const Found& run, const std::vector<Found>& all) {
+std::vector<EarlierRun> earlier_runs(const Found& run, const std::vector<const Found*>& all) {
   std::vector<EarlierRun> earlier;
   const auto same = [&](const char* key, const RunFacts& other) {
     return run.facts.config_value(key) == other.config_value(key);
   };
-  for (const Found& other : all) {
-    const RunFacts& facts = other.facts;
-    if (other.log.parent_path() != run.log.parent_path() || !succeeded(facts)) continue;
+  for (const Found* other : all) {
+    const RunFacts& facts = other->facts;
+    if (other->log.parent_path() != run.log.parent_path() || !succeeded(facts)) continue;
     if (!same(mllog::keys::kSubmissionBenchmark, facts) ||
         !same(mllog::keys::kGlobalBatchSize, facts) ||
         facts.target.value != run.facts.target.value || !facts.progress.epochs_to_target) {
@@ -90,7 +86,9 @@ void take(const LiveStatus& status, double now_s, LiveRun& run) {
     run.epochs = static_cast<double>(status.epochs);
     run.steps_done = static_cast<double>(status.steps_done);
     run.steps_total = static_cast<double>(status.steps_total);
-    run.standing.epochs_done = *run.epochs * *run.steps_done / *run.steps_total;
+    const double epochs_per_step = *run.epochs / *run.steps_total;
+    run.standing.epochs_done = *run.steps_done * epochs_per_step;
+    run.standing.epochs_before = static_cast<double>(status.steps_before) * epochs_per_step;
     run.samples_per_s = status.samples_per_s;
     run.mean_loss = status.mean_loss;
   }
@@ -110,7 +108,8 @@ LiveState state_of(const LiveRun& run) {
   return run.sign_of_life_s.value_or(0.0) > kSilentS ? LiveState::kSilent : LiveState::kRunning;
 }
 
-LiveRun look_at(const Found& found, const std::vector<Found>& all, const base::Clock& clock) {
+LiveRun look_at(const Found& found, const std::vector<const Found*>& all,
+                const base::Clock& clock) {
   const double now_s = static_cast<double>(clock.unix_ms()) / kMsPerSecond;
   LiveRun run;
   run.log = found.log;
@@ -120,10 +119,12 @@ LiveRun look_at(const Found& found, const std::vector<Found>& all, const base::C
   if (const auto parts = log_breakdown(found.facts)) {
     for (const Part& part : parts->parts) run.parts.emplace_back(part.name, part.mean_s);
   }
-  run.standing.epochs_done = found.facts.progress.epochs_run.value_or(0.0);
+  if (!found.facts.resumed) {
+    run.standing.epochs_done = found.facts.progress.epochs_run.value_or(0.0);
+  }
   if (const auto status = told_by(found.log, run.problem)) {
     take(*status, now_s, run);
-    sign_s = std::max(sign_s, static_cast<double>(status->updated_ms) / kMsPerSecond);
+    sign_s = std::max(sign_s, static_cast<double>(status->alive_ms) / kMsPerSecond);
   }
   run.sign_of_life_s = std::max(0.0, now_s - sign_s);
   run.state = state_of(run);
@@ -136,9 +137,8 @@ LiveRun look_at(const Found& found, const std::vector<Found>& all, const base::C
   if (run.state == LiveState::kEnded || run.state == LiveState::kGone) return run;
   run.outlook = outlook_of(found.facts, run.standing, earlier_runs(found, all));
   const Standing& at = run.standing;
-  if (run.epochs && at.epochs_done > 0.0) {
-    run.limit_s = at.staging_s + (at.elapsed_s - at.staging_s) / at.epochs_done * *run.epochs;
-  }
+  const auto pace = at.pace_s();
+  if (run.epochs && pace) run.limit_s = at.elapsed_s + (*run.epochs - at.epochs_done) * *pace;
   return run;
 }
 
@@ -158,25 +158,46 @@ const char* to_string(LiveState state) {
   return "";
 }
 
-std::vector<LiveRun> live_runs(const std::vector<std::string>& paths, const base::Clock& clock) {
-  const FoundLogs logs = find_logs(paths);
-  if (logs.logs.empty()) {
-    const bool has_reason = !logs.problems.empty();
-    throw base::DataError(fmt::format("{}: {}", paths.empty() ? "" : paths.front(),
-                                      has_reason ? logs.problems.front().reason : "holds no log"));
-  }
-  std::vector<Found> all;
+std::vector<LiveRun> LiveRuns::look(const base::Clock& clock) {
+  const FoundLogs logs = find_logs(paths_);
+  std::map<fs::path, Seen> seen;
+  problems_.clear();
   for (const FoundLog& log : logs.logs) {
-    all.push_back({log.path, facts_of(parse_log(log.path)), written_s(log.path)});
+    std::error_code failed;
+    const auto bytes = fs::file_size(log.path, failed);
+    const double written = written_s(log.path);
+    const auto before = seen_.find(log.path);
+    const bool is_same = before != seen_.end() && !failed && before->second.bytes == bytes &&
+                         before->second.written_s == written;
+    if (is_same) {
+      seen[log.path] = std::move(before->second);
+      continue;
+    }
+    try {  // it may be gone by now, or not be for everybody to read
+      seen[log.path] = {log.path, facts_of(parse_log(log.path)), written, bytes};
+    } catch (const base::Error& error) {
+      problems_.emplace_back(error.what());
+    }
   }
+  seen_ = std::move(seen);
+  if (seen_.empty()) {
+    const std::string reason =
+        !problems_.empty()       ? problems_.front()
+        : !logs.problems.empty() ? logs.problems.front().path + ": " + logs.problems.front().reason
+                                 : "no log was found";
+    throw base::DataError(reason);
+  }
+  std::vector<const Found*> all, chosen;
   const double now_s = static_cast<double>(clock.unix_ms()) / kMsPerSecond;
-  std::vector<const Found*> chosen;
-  for (const Found& one : all) {
-    if (!has_ended(one.facts) && now_s - one.written_s < kForgottenS) chosen.push_back(&one);
+  for (const auto& [path, one] : seen_) {
+    all.push_back(&one);
+    const double sign_s =
+        std::max(one.written_s, written_s(telemetry::live_path(one.log.string())));
+    if (!has_ended(one.facts) && now_s - sign_s < kForgottenS) chosen.push_back(&one);
   }
   if (chosen.empty()) {
-    chosen.push_back(&*std::max_element(all.begin(), all.end(), [](const Found& a, const Found& b) {
-      return a.written_s < b.written_s;
+    chosen.push_back(*std::max_element(all.begin(), all.end(), [](const auto* a, const auto* b) {
+      return a->written_s < b->written_s;
     }));
   }
   std::vector<LiveRun> runs;
@@ -187,7 +208,8 @@ std::vector<LiveRun> live_runs(const std::vector<std::string>& paths, const base
 const std::vector<std::pair<std::string, std::string>>& live_definitions() {
   static const std::vector<std::pair<std::string, std::string>> all = {
       {"state",
-       "running; silent: no sign of life for 60 s; gone: its process is not on this host any more; "
+       "running; silent: no sign of life for 60 s, though its process may be there; gone: its "
+       "process is not on this host any more; "
        "ended: its log has run_stop"},
       {"sign_of_life_s", "seconds since the log, or what the run tells of itself, was written"},
       {"elapsed_s", "seconds since run_start; of a run that ended, until run_stop"},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,10 +44,29 @@ struct LiveRun {
   std::string problem;  ///< why what the run tells could not be read; "" where it could
 };
 
-/// The runs in `paths` (logs, or folders searched at any depth) that have not ended and were
-/// written to within a day; where there is none, the one whose log was written last. Throws
-/// DataError where there is no log.
-std::vector<LiveRun> live_runs(const std::vector<std::string>& paths, const base::Clock& clock);
+/// Looks at runs again and again; a log is read again when it changed.
+class LiveRuns {
+ public:
+  /// Logs, or folders that are searched at any depth.
+  explicit LiveRuns(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+
+  /// The runs that have not ended and gave a sign of life within a day; where there is none, the
+  /// one whose log was written last. Throws DataError where no log can be read.
+  std::vector<LiveRun> look(const base::Clock& clock);
+  /// Logs that could not be read at the last look, and why.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+  struct Seen {
+    std::filesystem::path log;
+    RunFacts facts;
+    double written_s = 0.0;  ///< of the calendar
+    std::uintmax_t bytes = 0;
+  };
+
+ private:
+  std::vector<std::string> paths_, problems_;
+  std::map<std::filesystem::path, Seen> seen_;
+};
 
 const std::vector<std::pair<std::string, std::string>>& live_definitions();
 

@@ -18,11 +18,11 @@ constexpr std::size_t kFewestPoints = 3, kMostPoints = 8;
 
 /// What the next run takes: mean, and the prediction interval of a normal distribution.
 Outlook by_earlier_runs(const Standing& standing, std::span<const EarlierRun> earlier) {
-  const bool has_pace = standing.epochs_done > 0.0;
-  const double pace = (standing.elapsed_s - standing.staging_s) / standing.epochs_done;
+  const auto pace = standing.pace_s();
   std::vector<double> ends_s;
   for (const EarlierRun& run : earlier) {
-    ends_s.push_back(has_pace ? standing.staging_s + run.epochs_to_target * pace : run.ttt_s);
+    const double left = run.epochs_to_target - standing.epochs_done;
+    ends_s.push_back(pace ? standing.elapsed_s + left * *pace : run.ttt_s);
   }
   const auto n = static_cast<double>(ends_s.size());
   Outlook outlook;
@@ -88,9 +88,16 @@ std::optional<Outlook> by_curve(const std::vector<Point>& points, double target,
 
 }  // namespace
 
+std::optional<double> Standing::pace_s() const {
+  const double epochs = epochs_done - epochs_before;
+  if (!(epochs > 0.0)) return std::nullopt;
+  return (elapsed_s - staging_s) / epochs;
+}
+
 std::optional<Outlook> outlook_of(const RunFacts& facts, const Standing& standing,
                                   std::span<const EarlierRun> earlier) {
-  if (!earlier.empty()) {
+  const bool is_comparable = !facts.resumed || standing.pace_s();
+  if (!earlier.empty() && is_comparable) {
     const Outlook outlook = by_earlier_runs(standing, earlier);
     if (standing.elapsed_s < outlook.high_s.value_or(outlook.end_s)) return outlook;
   }

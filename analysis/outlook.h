@@ -26,15 +26,19 @@ struct EarlierRun {
 
 /// Where a run that goes on stands.
 struct Standing {
-  double elapsed_s = 0.0;    ///< since run_start
-  double staging_s = 0.0;    ///< of it
-  double epochs_done = 0.0;  ///< 0 where that is not known
+  double elapsed_s = 0.0;      ///< since run_start
+  double staging_s = 0.0;      ///< of it
+  double epochs_done = 0.0;    ///< of the whole run; 0 where that is not known
+  double epochs_before = 0.0;  ///< of them, before the log of a resumed run began
+
+  /// Seconds of an epoch, evaluations and all else included; nothing before the first.
+  std::optional<double> pace_s() const;
 };
 
-/// By the epochs of `earlier` at the pace of this run (before its first, by their times), where
-/// this run has not outlived what is expected of them; else by a straight line through its last
-/// evaluations over time. Nothing where these do not tell: fewer than 3, or no way towards the
-/// target.
+/// By the epochs of `earlier` at the pace of this run (before its first, by their times; not so for
+/// a resumed one), where this run has not outlived what is expected of them; else by a straight
+/// line through its last evaluations over time. Nothing where these do not tell: fewer than 3, or
+/// no way towards the target.
 std::optional<Outlook> outlook_of(const RunFacts& facts, const Standing& standing,
                                   std::span<const EarlierRun> earlier);
 

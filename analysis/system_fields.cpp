@@ -48,14 +48,16 @@ void add_set(Table& table) {
                    [](const SystemFacts& s) { return Value(s.benchmark); }});
   table.push_back({"runs", "", "logs in the folder itself (pruned_results, logs do not count)",
                    [](const SystemFacts& s) { return Value(s.runs); }});
-  table.push_back({"successful", "", "runs with outcome success",
+  table.push_back({"successful", "",
+                   "runs with outcome success that were not resumed and took time",
                    [](const SystemFacts& s) { return Value(s.successful); }});
   table.push_back(
       {"failed", "", "all other runs", [](const SystemFacts& s) { return Value(s.failed); }});
   table.push_back({"runs_required", "", "runs that MLPerf asks for in this benchmark",
                    [](const SystemFacts& s) { return whole_if_possible(s.runs_required); }});
-  table.push_back({"global_batch_size", "samples", "of the first run that logs it",
-                   [](const SystemFacts& s) { return s.global_batch_size; }});
+  table.push_back(
+      {"global_batch_size", "samples", "of the first run that logs it",
+       [](const SystemFacts& s) { return whole_if_possible(number(s.global_batch_size)); }});
   table.push_back({"compute_units", "",
                    "nodes * accelerators_per_node, or nodes * host_processors_per_node without "
                    "accelerators, from the submission's systems/<system>.json",

@@ -246,7 +246,7 @@ bool is_weak(const fs::path& folder) { return folder.parent_path().filename() ==
 }  // namespace
 
 bool succeeded(const RunFacts& facts) {
-  return facts.outcome == Outcome::kSuccess && !facts.resumed;
+  return facts.outcome == Outcome::kSuccess && !facts.resumed && facts.ttt_s.value_or(0.0) > 0.0;
 }
 
 OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t dropped) {

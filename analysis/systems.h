@@ -20,8 +20,8 @@ struct OlympicRange {
 };
 OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t dropped);
 
-/// Whether a run counts for a score: it reached its target and was not resumed, as such a run has
-/// no time to train.
+/// Whether a run counts for a score: it reached its target in a time above 0, and was not resumed,
+/// as such a run has no time to train.
 bool succeeded(const RunFacts& facts);
 
 /// Logs that bracket less hold no staging: nothing was copied.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -136,7 +137,8 @@ std::vector<StepCount> step_histogram(const telemetry::Report& file) {
       StepCount& count = by_low[bucket.low_s];
       count.low_s = bucket.low_s;
       count.high_s = bucket.high_s;
-      count.steps += bucket.count;
+      constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+      count.steps = bucket.count > kMost - count.steps ? kMost : count.steps + bucket.count;
     }
   }
   std::vector<StepCount> histogram;

@@ -15,6 +15,7 @@ using nlohmann::json;
 
 constexpr double kMicrosecond = 1e-6;
 constexpr std::uintmax_t kLargest = std::uintmax_t{1} << 30;
+constexpr std::size_t kMostLayers = 100000;
 
 /// Takes the events of a trace one by one: a file holds hundreds of thousands of each rank.
 class TraceReader : public nlohmann::json_sax<json> {
@@ -39,10 +40,7 @@ class TraceReader : public nlohmann::json_sax<json> {
     if (++depth_ == kEvent) event_ = {};
     return true;
   }
-  bool end_object() override {
-    if (depth_-- == kEvent && in_events_) finish_event();
-    return true;
-  }
+  bool end_object() override { return depth_-- != kEvent || !in_events_ || finish_event(); }
   bool start_array(std::size_t) override {
     ++depth_;
     if (depth_ == kEvent - 1) in_events_ = key_ == "traceEvents";
@@ -75,22 +73,26 @@ class TraceReader : public nlohmann::json_sax<json> {
     if (depth_ != kEvent || !in_events_) return true;
     if (key_ == "ts") event_.begin = value;
     if (key_ == "dur") event_.duration = value;
-    if (key_ == "pid") event_.rank = static_cast<std::int64_t>(value);
+    const bool is_rank = value >= 0.0 && value < static_cast<double>(RunTrace::kMostRanks);
+    if (key_ == "pid") event_.rank = is_rank ? static_cast<std::int64_t>(value) : -1;
     return true;
   }
-  void finish_event() {
+  bool finish_event() {
     if (event_.category == "step") steps += 1.0;
-    if (event_.category == "layer") trace.layers[event_.name] += event_.duration * kMicrosecond;
-    if (event_.category == "scope" || event_.category == "transfer") add_span();
+    if (event_.category == "layer") {
+      trace.layers[event_.name] += event_.duration * kMicrosecond;
+      if (trace.layers.size() > kMostLayers) return false;
+    }
+    if (event_.category == "scope") add_span();
+    return true;
   }
 
   void add_span() {
-    if (++spans_of_[event_.rank] > static_cast<std::int64_t>(RunTrace::kMostSpans)) {
+    if (event_.rank < 0 || ++spans_of_[event_.rank] > RunTrace::kMostSpans) {
       ++trace.spans_left_out;
       return;
     }
-    trace.spans.push_back({event_.rank, event_.name, event_.category == "transfer",
-                           event_.begin * kMicrosecond,
+    trace.spans.push_back({event_.rank, event_.name, event_.begin * kMicrosecond,
                            (event_.begin + event_.duration) * kMicrosecond});
   }
 
@@ -118,7 +120,11 @@ std::optional<RunTrace> read_trace_beside(const std::filesystem::path& log,
   }
   std::ifstream in(path, std::ios::binary);
   TraceReader reader;
-  if (!in || !json::sax_parse(in, &reader)) {
+  const bool is_whole = in && json::sax_parse(in, &reader);
+  if (reader.trace.layers.size() > kMostLayers) {
+    return refuse(fmt::format("expected at most {} layers", kMostLayers));
+  }
+  if (!is_whole) {
     return refuse(
         fmt::format("byte {}: expected the trace of a run, found no JSON", reader.wrong_at));
   }

@@ -32,7 +32,7 @@ constexpr char kExitCodes[] = R"(Exit codes:
   6  the target was missed
   7  stopped by a signal
   8  incomplete: part of what was asked for was done
-  9  regression: runs are slower than the last good ones)";
+  9  regression: runs fail, or are slower than the last good ones)";
 
 /// This process's rank as its launcher tells it before MPI starts; 0 without a launcher.
 int launched_rank() {

@@ -23,6 +23,11 @@ void RunProgress::enter(const char* phase) {
   tell();
 }
 
+void RunProgress::begin(std::int64_t steps_done) {
+  doors_.console.begin_progress(steps_done);
+  status_.steps_before = steps_done;
+}
+
 void RunProgress::trained(const ProgressPoint& point) {
   doors_.console.progress(point);
   if (doors_.live == nullptr) return;

@@ -20,7 +20,7 @@ class RunProgress {
   /// `phase` is a literal.
   void enter(const char* phase);
   /// Training begins, `steps_done` steps into a (resumed) run.
-  void begin(std::int64_t steps_done) { doors_.console.begin_progress(steps_done); }
+  void begin(std::int64_t steps_done);
   void trained(const ProgressPoint& point);
 
  private:

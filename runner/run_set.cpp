@@ -189,7 +189,7 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
   Checkpointer checkpointer(config.checkpoint, checkpoint_folder(files ? &*files : nullptr),
                             resolved, environment(), checkpoint_doors);
   std::optional<telemetry::LiveStatusFile> live;
-  if (files) live.emplace(telemetry::live_path(files->log_path()));
+  if (files) live.emplace(telemetry::live_path(files->log_path()), doors_.clock);
   mllog::LogWriter log(files ? &files->log() : nullptr, doors_.clock);
   const RunDoors run_doors{doors_.world,
                            doors_.topology,

@@ -42,16 +42,16 @@ std::string date_text(std::int64_t ms) {
 /// "2026-11-23", midnight in UTC.
 std::int64_t parse_date(const std::string& text) {
   const auto number = [&](std::size_t at, std::size_t length) {
-    int value = -1;
+    unsigned value = 0;
     const char* const begin = text.data() + at;
     const auto [end, error] = std::from_chars(begin, begin + length, value);
-    return error == std::errc() && end == begin + length ? value : -1;
+    return error == std::errc() && end == begin + length ? value : 0U;
   };
-  const bool has_form = text.size() == 10 && text[4] == '-' && text[7] == '-';
-  if (has_form) {
-    const std::chrono::year_month_day date{std::chrono::year(number(0, 4)),
-                                           std::chrono::month(static_cast<unsigned>(number(5, 2))),
-                                           std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  constexpr unsigned kFirstYear = 1970;
+  if (text.size() == 10 && text[4] == '-' && text[7] == '-' && number(0, 4) >= kFirstYear) {
+    const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
+                                           std::chrono::month(number(5, 2)),
+                                           std::chrono::day(number(8, 2))};
     if (date.ok()) {
       return std::chrono::duration_cast<std::chrono::milliseconds>(
                  std::chrono::sys_days(date).time_since_epoch())
@@ -84,22 +84,26 @@ fs::path index_of(const HistoryOptions& options, std::ostream& people) {
   if (!options.index.empty()) return options.index;
   const fs::path folder = options.folder;
   const fs::path file = folder / history::Index::kFile;
-  const fs::path& needed = fs::exists(file) ? file : folder;
-  if (::access(needed.c_str(), W_OK) == 0) return file;
+  // SQLite keeps a journal beside its file.
+  std::error_code failed;
+  const bool is_open = !fs::exists(file, failed) || ::access(file.c_str(), W_OK) == 0;
+  if (is_open && ::access(folder.c_str(), W_OK) == 0) return file;
   people << base::printable(file.string()) << ": cannot be written; the index is kept in memory\n";
   return ":memory:";
 }
 
-/// What was set otherwise in the run before of the same workload and system. `runs`: newest first.
-std::vector<std::string> changes_of(const std::vector<PastRun>& runs, std::size_t index) {
-  const PastRun& run = runs[index];
-  for (std::size_t i = index + 1; i < runs.size(); ++i) {
-    const PastRun& before = runs[i];
+/// What was set otherwise in the run before of the same workload and system. `all`: every run,
+/// newest first.
+std::vector<std::string> changes_of(const std::vector<PastRun>& all, const PastRun& run) {
+  auto at =
+      std::find_if(all.begin(), all.end(), [&](const PastRun& one) { return one.log == run.log; });
+  for (at = at == all.end() ? at : at + 1; at != all.end(); ++at) {
+    const PastRun& before = *at;
     if (before.workload != run.workload || before.system != run.system) continue;
     std::vector<std::string> changes;
-    std::map<std::string, std::string> all = run.settings;
-    all.insert(before.settings.begin(), before.settings.end());
-    for (const auto& [name, value] : all) {
+    std::map<std::string, std::string> settings = run.settings;
+    settings.insert(before.settings.begin(), before.settings.end());
+    for (const auto& [name, value] : settings) {
       if (!history::is_comparable(name)) continue;
       const auto of = [&, key = name](const PastRun& one) {
         const auto found = one.settings.find(key);
@@ -121,7 +125,7 @@ std::vector<std::string> changes_of(const std::vector<PastRun>& runs, std::size_
 }
 
 void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
-                const HistoryOptions& options) {
+                const std::vector<PastRun>& every, const HistoryOptions& options) {
   if (runs.empty()) {
     page.paragraph("No such run.");
     return;
@@ -150,7 +154,7 @@ void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
   }
   if (!options.changes) return;
   for (std::int64_t i = 0; i < shown; ++i) {
-    const auto changes = changes_of(runs, static_cast<std::size_t>(i));
+    const auto changes = changes_of(every, runs[static_cast<std::size_t>(i)]);
     if (changes.empty()) continue;
     page.heading(runs[static_cast<std::size_t>(i)].log + ", against the run before", {});
     for (const std::string& change : changes) page.item(change);
@@ -217,8 +221,8 @@ Json json_of(const Trend& trend) {
           {"settings", settings_json(trend.settings)}};
 }
 
-std::string json_text(const std::vector<PastRun>& runs, const std::vector<Trend>& trends,
-                      const HistoryOptions& options) {
+std::string json_text(const std::vector<PastRun>& runs, const std::vector<PastRun>& every,
+                      const std::vector<Trend>& trends, const HistoryOptions& options) {
   Json list = Json::array(), definitions = Json::object();
   Json document = {{"schema", kHistorySchema}};
   if (options.regressions) {
@@ -226,9 +230,7 @@ std::string json_text(const std::vector<PastRun>& runs, const std::vector<Trend>
     for (const auto& [name, text] : history::trend_definitions()) definitions[name] = text;
     document["trends"] = std::move(list);
   } else {
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      list.push_back(json_of(runs[i], changes_of(runs, i)));
-    }
+    for (const PastRun& run : runs) list.push_back(json_of(run, changes_of(every, run)));
     for (const auto& [name, text] : history::past_run_definitions()) definitions[name] = text;
     document["runs"] = std::move(list);
   }
@@ -237,8 +239,9 @@ std::string json_text(const std::vector<PastRun>& runs, const std::vector<Trend>
 }
 
 bool has_regression(const std::vector<Trend>& trends) {
-  return std::any_of(trends.begin(), trends.end(),
-                     [](const Trend& trend) { return trend.change == Change::kSlower; });
+  return std::any_of(trends.begin(), trends.end(), [](const Trend& trend) {
+    return trend.change == Change::kSlower || trend.change == Change::kFailing;
+  });
 }
 
 }  // namespace
@@ -246,9 +249,20 @@ bool has_regression(const std::vector<Trend>& trends) {
 ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream& people,
                  std::size_t width) {
   const history::Query query = query_of(options);
-  if (!fs::is_directory(options.folder)) {
+  const bool asks_for_some = !options.outcome.empty() || !options.revision.empty() ||
+                             !options.text.empty() || !options.since.empty() ||
+                             !options.settings.empty();
+  if (options.regressions && asks_for_some) {
+    throw ConfigError(
+        "history: --regressions looks at all runs; expected no option beside it that "
+        "picks some, but --workload and --system");
+  }
+  std::error_code failed;
+  if (!fs::is_directory(options.folder, failed)) {
     throw base::DataError(options.folder + ": expected a folder of results, found none");
   }
+  const bool has_file = !options.json.empty() && options.json != kStandardOutput;
+  if (has_file) refuse_to_overwrite(options.json, {options.folder});
   history::Index index(index_of(options, people));
   const history::Update update = index.update(options.folder, options.rebuild, options.threads);
   if (!update.rebuilt_because.empty()) {
@@ -256,24 +270,25 @@ ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream&
   }
   for (const std::string& problem : update.problems) people << base::printable(problem) << '\n';
   const std::vector<PastRun> runs = index.find(query);
+  history::Query all;
+  all.workload = query.workload;
+  all.system = query.system;
+  const std::vector<PastRun> every = index.find(all);
   const std::vector<Trend> trends =
-      options.regressions ? history::trends_of(runs, options.seed) : std::vector<Trend>();
+      options.regressions ? history::trends_of(every, options.seed) : std::vector<Trend>();
   if (options.json == kStandardOutput) {
-    out << json_text(runs, trends, options);
+    out << json_text(runs, every, trends, options);
   } else {
     report::TextPage page(out, width);
     if (options.regressions) {
       write_trends(page, trends);
     } else {
-      write_runs(page, runs, options);
+      write_runs(page, runs, every, options);
     }
   }
   end_output(out);
-  if (!options.json.empty() && options.json != kStandardOutput) {
-    std::vector<fs::path> logs;
-    for (const PastRun& run : runs) logs.push_back(fs::path(options.folder) / run.log);
-    refuse_to_overwrite(options.json, logs);
-    write_files({{options.json, json_text(runs, trends, options)}}, people, false);
+  if (has_file) {
+    write_files({{options.json, json_text(runs, every, trends, options)}}, people, false);
   }
   if (has_regression(trends)) return ExitCode::kRegression;
   return update.problems.empty() ? ExitCode::kSuccess : ExitCode::kIncomplete;

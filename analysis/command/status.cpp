@@ -184,9 +184,14 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
   if (options.follow && !options.json.empty()) {
     throw ConfigError("status: --json tells once; expected no --follow with it");
   }
+  if (!options.json.empty() && options.json != kStandardOutput) {
+    refuse_to_overwrite(options.json, {options.paths.begin(), options.paths.end()});
+  }
   constexpr char kClear[] = "\x1b[H\x1b[2J";
+  LiveRuns all(options.paths);
   for (bool first = true;; first = false) {
-    const std::vector<LiveRun> runs = live_runs(options.paths, doors.clock);
+    const std::vector<LiveRun> runs = all.look(doors.clock);
+    for (const std::string& problem : all.problems()) people << base::printable(problem) << '\n';
     if (options.json == kStandardOutput) {
       out << json_text(runs);
     } else {
@@ -197,12 +202,11 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
     }
     end_output(out);
     if (!options.json.empty() && options.json != kStandardOutput) {
-      std::vector<std::filesystem::path> logs;
-      for (const LiveRun& run : runs) logs.push_back(run.log);
-      refuse_to_overwrite(options.json, logs);
       write_files({{options.json, json_text(runs)}}, people, false);
     }
-    if (!options.follow || !goes_on(runs)) return base::ExitCode::kSuccess;
+    if (!options.follow || !goes_on(runs)) {
+      return all.problems().empty() ? base::ExitCode::kSuccess : base::ExitCode::kIncomplete;
+    }
     doors.sleep(options.interval_s);
   }
 }

@@ -28,8 +28,9 @@ struct StatusDoors {
 };
 
 /// Text goes to `out` unless the JSON goes there. With `follow` again and again until no run goes
-/// on. Returns kSuccess. Throws ConfigError for options that do not go together, DataError where
-/// there is no log, SystemError for what cannot be written.
+/// on. Returns kSuccess, or kIncomplete where some logs could not be read. Throws ConfigError for
+/// options that do not go together, DataError where no log can be read, SystemError for what cannot
+/// be written.
 base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, std::ostream& out,
                       std::ostream& people, std::size_t width);
 

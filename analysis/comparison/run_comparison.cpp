@@ -28,16 +28,14 @@ struct Accounts {
   double multiplier = 1.0;
 };
 
-std::optional<double> multiplier(const Side& side, Per per) {
-  switch (per) {
-    case Per::kSystem:
-      break;
-    case Per::kNode:
-      return side.nodes();
-    case Per::kUnit:
-      return side.system->compute_units;
-  }
-  return 1.0;
+double multiplier(const Side& side, Per per) {
+  if (per == Per::kSystem) return 1.0;
+  const auto times = per == Per::kNode ? side.nodes() : side.system->compute_units;
+  if (times && *times > 0.0 && std::isfinite(*times)) return *times;
+  throw base::ConfigError(fmt::format(
+      "{}: --baseline {}: neither its logs nor a systems/<system>.json of a submission tell how "
+      "many it has",
+      side.name, to_string(per)));
 }
 
 Accounts accounts_of(const Side& side, Per per) {
@@ -46,14 +44,7 @@ Accounts accounts_of(const Side& side, Per per) {
     if (const auto account = account_of(*run->facts)) accounts.runs.push_back(*account);
   }
   accounts.failed = side.runs.size() - accounts.runs.size();
-  const auto times = multiplier(side, per);
-  if (!times) {
-    throw base::ConfigError(fmt::format(
-        "{}: --baseline {}: neither its logs nor a systems/<system>.json of a submission tell how "
-        "many it has",
-        side.name, to_string(per)));
-  }
-  accounts.multiplier = *times;
+  accounts.multiplier = multiplier(side, per);
   return accounts;
 }
 
@@ -125,10 +116,6 @@ std::vector<std::optional<double>> p_values_of(const Accounts& first, const Acco
 
 std::vector<Interval> intervals_of(const Accounts& first, const Accounts& second, bool scored,
                                    const ComparisonOptions& options) {
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  if (first.runs.size() < 2 || second.runs.size() < 2) {
-    return std::vector<Interval>(kFigures, {kNaN, kNaN});
-  }
   return bootstrap_intervals(
       first.runs.size(), second.runs.size(), kFigures, options.seed, options.draws,
       [&](Drawn of_first, Drawn of_second, std::span<double> ratios) {
@@ -138,11 +125,15 @@ std::vector<Interval> intervals_of(const Accounts& first, const Accounts& second
       });
 }
 
+std::string unit_of(Per per) {
+  return per == Per::kSystem ? "s" : fmt::format("{} s", to_string(per));
+}
+
 void name(FigureComparison& figure, std::size_t index, Per per, bool scored) {
   const std::string times = per == Per::kSystem ? "" : fmt::format(" * {}s", to_string(per));
   if (index == 0) {
     figure.name = "time to train";
-    figure.unit = per == Per::kSystem ? "s" : fmt::format("{} s", to_string(per));
+    figure.unit = unit_of(per);
     figure.definition = (scored ? "mean ttt_s of the runs that the score counts, without the "
                                   "scaling factor of reviews"
                                 : "mean ttt_s of the successful runs, as not both have a score") +
@@ -159,14 +150,49 @@ void name(FigureComparison& figure, std::size_t index, Per per, bool scored) {
   }
 }
 
-std::string too_few(std::size_t first, std::size_t second) {
+std::string too_few(std::size_t first, std::size_t second, std::size_t comparisons) {
+  if (least_p_value(first, second) >= kLevel) {
+    return fmt::format(
+        "{} and {} runs are too few to tell a difference from chance, 4 of each side are enough",
+        first, second);
+  }
   return fmt::format(
-      "{} and {} runs are too few to tell a difference from chance, 4 of each side are enough",
-      first, second);
+      "{} and {} runs are too few to tell a difference from chance in {} comparisons at once, 5 of "
+      "each side are enough for 5",
+      first, second, comparisons);
 }
 
 std::string no_success(const Side& side) {
   return side.name + " has no run that reached its target";
+}
+
+/// Instances that are trained at the same time are rated by how many there are in that time: one
+/// measurement, of which nobody knows how it varies.
+void compare_instances(const Side& first, const Side& second, Per per, RunComparison& comparison) {
+  const auto seconds = [per](const Side& side) -> std::optional<double> {
+    if (!side.system->weak || !side.system->ttta_s || side.system->successful == 0) return {};
+    const auto models = static_cast<double>(side.system->successful);
+    return *side.system->ttta_s / models * multiplier(side, per);
+  };
+  const auto one = seconds(first), other = seconds(second);
+  comparison.first_runs = first.successful().size();
+  comparison.second_runs = second.successful().size();
+  if (!one || !other || *one <= 0.0) {
+    comparison.why_none =
+        "instances trained at the same time and runs one after the other have no figure in common";
+    return;
+  }
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  comparison.why_none = "a set of instances trained at the same time is one measurement";
+  comparison.total = {"time per model",
+                      unit_of(per),
+                      "ttta_s / models of instances trained at the same time",
+                      *one,
+                      *other,
+                      *other / *one,
+                      {kNaN, kNaN},
+                      {},
+                      false};
 }
 
 void compare_times(const Side& first, const Side& second, const ComparisonOptions& options,
@@ -180,7 +206,7 @@ void compare_times(const Side& first, const Side& second, const ComparisonOption
     return;
   }
   if (least_p_value(one.runs.size(), other.runs.size()) >= kLevel) {
-    comparison.why_none = too_few(one.runs.size(), other.runs.size());
+    comparison.why_none = too_few(one.runs.size(), other.runs.size(), 1);
   }
   const bool scored = first.system->olympic_mean_s && second.system->olympic_mean_s;
   comparison.scored = scored;
@@ -205,10 +231,17 @@ void compare_times(const Side& first, const Side& second, const ComparisonOption
   }
 }
 
-/// Of the totals, which are independent questions.
+/// Of the totals, so that many sides find no difference by their number.
 void adjust(std::vector<RunComparison>& comparisons) {
   std::vector<std::optional<double>> p_values;
-  for (const RunComparison& one : comparisons) {
+  for (RunComparison& one : comparisons) {
+    const double least = least_p_value(one.first_runs, one.second_runs);
+    const bool can_tell = least * static_cast<double>(comparisons.size()) < kLevel;
+    if (one.total && one.total->p_value && !can_tell) {
+      one.why_none = too_few(one.first_runs, one.second_runs, comparisons.size());
+      one.total->p_value.reset();
+      one.total->distinguishable = false;
+    }
     p_values.push_back(one.total ? one.total->p_value : std::nullopt);
   }
   p_values = holm_adjusted(p_values);
@@ -258,7 +291,12 @@ std::vector<RunComparison> compare_runs(const Side& first, const std::vector<con
   std::vector<RunComparison> comparisons(others.size());
   for (std::size_t i = 0; i < others.size(); ++i) {
     RunComparison& one = comparisons[i];
-    compare_times(first, *others[i], options, one);
+    const bool is_weak = first.system->weak || others[i]->system->weak;
+    if (is_weak) {
+      compare_instances(first, *others[i], options.per, one);
+    } else {
+      compare_times(first, *others[i], options, one);
+    }
     one.unequal = unequal_conditions(first, *others[i]);
     one.differences = other_differences(first, *others[i]);
     one.inside = look_inside(first, *others[i]);

@@ -7,10 +7,13 @@
 #include <limits>
 #include <numeric>
 
+#include "analysis/statistics.h"
 #include "runner/base/random.h"
 
 namespace analysis::comparison {
 namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// Number of ways to choose `chosen` of `all`, or kDraws + 1 where there are more than kDraws.
 std::int64_t exchanges(std::size_t all, std::size_t chosen) {
@@ -105,21 +108,29 @@ void draw_indices(base::RandomStream& random, std::vector<std::size_t>& indices)
   for (std::size_t& index : indices) index = random.below(indices.size());
 }
 
-Interval percentiles(std::vector<double> values) {
+/// The share that the interval leaves out on each side.
+double outside_of(std::size_t first, std::size_t second) {
+  const auto n = static_cast<double>(std::min(first, second));
+  const auto freedom = static_cast<double>(first + second - 2);
+  const double reach = std::sqrt(n / (n - 1.0)) * student_t_quantile(1.0 - kOutside / 2.0, freedom);
+  return 0.5 * std::erfc(reach / std::sqrt(2.0));
+}
+
+Interval percentiles(std::vector<double> values, double outside) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   if (values.empty()) return {kNaN, kNaN};
   std::sort(values.begin(), values.end());
   const auto at = [&](double share) {
-    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+    return values[static_cast<std::size_t>(
+        std::llround(share * static_cast<double>(values.size() - 1)))];
   };
-  return {at(kOutside / 2.0), at(1.0 - kOutside / 2.0)};
+  return {at(outside), at(1.0 - outside)};
 }
 
 }  // namespace
 
 double median_of(std::vector<double> values) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (values.empty()) return kNaN;
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
@@ -184,6 +195,9 @@ std::vector<std::optional<double>> holm_adjusted(
 std::vector<Interval> bootstrap_intervals(std::size_t first, std::size_t second,
                                           std::size_t figures, std::uint64_t seed,
                                           std::int64_t draws, const DrawnFigures& compute) {
+  if (std::min(first, second) < kFewestForInterval) {
+    return std::vector<Interval>(figures, {kNaN, kNaN});
+  }
   base::RandomStream random(seed, base::Purpose::kBootstrap, 0, 0);
   std::vector<std::size_t> of_first(first), of_second(second);
   std::vector<double> one(figures);
@@ -195,7 +209,10 @@ std::vector<Interval> bootstrap_intervals(std::size_t first, std::size_t second,
     for (std::size_t i = 0; i < figures; ++i) drawn[i].push_back(one[i]);
   }
   std::vector<Interval> intervals;
-  for (std::vector<double>& values : drawn) intervals.push_back(percentiles(std::move(values)));
+  const double outside = outside_of(first, second);
+  for (std::vector<double>& values : drawn) {
+    intervals.push_back(percentiles(std::move(values), outside));
+  }
   return intervals;
 }
 

@@ -16,6 +16,8 @@ namespace analysis::comparison {
 inline constexpr double kLevel = 0.04;
 /// Intervals leave out so much, half of it on each side.
 inline constexpr double kOutside = 0.05;
+/// Of fewer values on a side there is no interval: drawn ones would be too much alike.
+inline constexpr std::size_t kFewestForInterval = 4;
 /// Up to so many exchanges all are looked at; else so many are drawn. Also draws of a bootstrap.
 inline constexpr std::int64_t kDraws = 20000;
 
@@ -43,7 +45,7 @@ std::vector<std::optional<double>> exchange_p_values(const std::vector<std::vect
 /// difference is ever found.
 double least_p_value(std::size_t first, std::size_t second);
 
-/// p-values of independent questions such that calling all of them below kLevel a difference errs
+/// p-values of several questions such that calling all of them below kLevel a difference errs
 /// in at most that share of the cases in which there are none at all. Absent ones stay absent and
 /// count for nothing. Source: Holm, "A simple sequentially rejective multiple test procedure",
 /// Scand. J. Stat. 6, 1979.
@@ -59,8 +61,12 @@ using Drawn = std::span<const std::size_t>;
 /// Gives `figures` numbers for one draw of both lists.
 using DrawnFigures = std::function<void(Drawn first, Drawn second, std::span<double> figures)>;
 
-/// Percentiles 2.5 and 97.5 of each figure over `draws` draws: the bootstrap. Draws in which a
-/// figure is no finite number are left out of it; without any other one its interval is NaN.
+/// Bootstrap intervals of 95 %: percentiles of each figure over `draws` draws, 2.5 and 97.5 for
+/// many values and further out for few, which vary less when drawn than they do. Draws in which a
+/// figure is no finite number are left out of it; without any other one, or with fewer than
+/// kFewestForInterval values on a side, its interval is NaN.
+/// Source: Hesterberg, "What teachers should know about the bootstrap", Am. Stat. 69, 2015
+/// (expanded percentile interval), with n - 2 degrees of freedom for both lists together.
 std::vector<Interval> bootstrap_intervals(std::size_t first, std::size_t second,
                                           std::size_t figures, std::uint64_t seed,
                                           std::int64_t draws, const DrawnFigures& compute);

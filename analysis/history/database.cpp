@@ -47,8 +47,10 @@ Database::Database(std::string path) : path_(std::move(path)) {
 Database::~Database() = default;
 
 void Database::refuse(const std::string& what) const {
-  throw base::SystemError(
-      fmt::format("{}: {}: {}", path_, what, sqlite3_errmsg(handle_->raw.get())));
+  const auto message = fmt::format("{}: {}: {}", path_, what, sqlite3_errmsg(handle_->raw.get()));
+  const int code = sqlite3_errcode(handle_->raw.get());
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) throw base::DataError(message);
+  throw base::SystemError(message);
 }
 
 void Database::run(const std::string& sql) {
@@ -57,14 +59,13 @@ void Database::run(const std::string& sql) {
   }
 }
 
-std::int64_t Database::version() {
-  Statement statement(*this, "PRAGMA user_version");
-  statement.step();
-  return statement.integer();
+std::int64_t Database::pragma(const std::string& name) {
+  Statement statement(*this, "PRAGMA " + name);
+  return statement.step() ? statement.integer() : 0;
 }
 
-void Database::set_version(std::int64_t version) {
-  run(fmt::format("PRAGMA user_version = {}", version));
+void Database::roll_back() noexcept {
+  sqlite3_exec(handle_->raw.get(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 Statement::Statement(Database& database, const std::string& sql) : database_(database) {

@@ -11,7 +11,8 @@ namespace analysis::history {
 
 class Statement;
 
-/// All calls throw SystemError naming the file and what SQLite says.
+/// All calls throw DataError for a file that is no database or a damaged one, else SystemError,
+/// naming the file and what SQLite says.
 class Database {
  public:
   /// Opens or makes the file; ":memory:" for none.
@@ -23,9 +24,10 @@ class Database {
   const std::string& path() const { return path_; }
   /// One or several statements without results.
   void run(const std::string& sql);
-  /// The version that its writer gave it: 0 for a new file.
-  std::int64_t version();
-  void set_version(std::int64_t version);
+  /// A pragma's number, such as user_version.
+  std::int64_t pragma(const std::string& name);
+  /// Ends a transaction that failed; SQLite may have done so itself.
+  void roll_back() noexcept;
 
  private:
   friend class Statement;

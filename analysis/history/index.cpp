@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 
 /// Raised when the tables, or what is read from logs, change.
 constexpr std::int64_t kVersion = 1;
+/// "tmRH": what tells the index from other databases.
+constexpr std::int64_t kApplication = 0x746d5248;
 
 constexpr char kTables[] = R"(
 CREATE TABLE runs (
@@ -38,39 +40,73 @@ struct Present {
   fs::path path;
 };
 
-std::unique_ptr<Database> open(const fs::path& file) {
-  auto database = std::make_unique<Database>(file.string());
-  // Not a write-ahead log: on network file systems that is not safe.
-  database->run("PRAGMA journal_mode = DELETE; PRAGMA foreign_keys = ON");
-  return database;
+/// Runs `work` as a whole or not at all.
+template <class Work>
+void transact(Database& database, const Work& work) {
+  database.run("BEGIN IMMEDIATE");
+  try {
+    work();
+    database.run("COMMIT");
+  } catch (...) {
+    database.roll_back();
+    throw;
+  }
 }
 
-bool is_index(Database& database) {
-  if (database.version() != kVersion) return false;
+bool is_whole(Database& database) {
   Statement check(database, "PRAGMA quick_check(1)");
   return check.step() && check.text() == "ok";
+}
+
+bool is_empty(Database& database) {
+  Statement tables(database, "SELECT count(*) FROM sqlite_master");
+  return tables.step() && tables.integer() == 0;
 }
 
 }  // namespace
 
 struct Index::State {
   explicit State(const fs::path& file) {
-    const bool is_new = file == ":memory:" || !fs::exists(file);
-    if (!is_new) {
-      try {
-        database = open(file);
-        if (is_index(*database)) return;
-        why_rebuilt = "it was not of this version";
-      } catch (const base::SystemError& error) {
-        why_rebuilt = error.what();
+    try {
+      open(file);
+    } catch (const base::DataError& error) {
+      // Only what has the index's own name is certainly nobody else's.
+      if (file.filename() != Index::kFile) {
+        throw base::ConfigError(
+            fmt::format("{}; expected an index of runs, or no file", error.what()));
       }
+      why_rebuilt = error.what();
       database.reset();
       std::error_code failed;
       fs::remove(file, failed);
+      open(file);
     }
-    database = open(file);
+  }
+
+  void open(const fs::path& file) {
+    database = std::make_unique<Database>(file.string());
+    database->run("PRAGMA foreign_keys = ON");
+    transact(*database, [&] { prepare(file); });
+  }
+  /// Another process may be about to do the same: all of it is one transaction.
+  void prepare(const fs::path& file) {
+    const bool is_ours = database->pragma("application_id") == kApplication;
+    if (!is_ours && !is_empty(*database)) {
+      throw base::ConfigError(file.string() +
+                              ": is the database of another program; expected an "
+                              "index of runs, or no file");
+    }
+    if (is_ours && database->pragma("user_version") == kVersion) {
+      if (!is_whole(*database)) throw base::DataError(file.string() + ": is damaged");
+      return;
+    }
+    if (is_ours) {
+      why_rebuilt = "it was of another version";
+      database->run("DROP TABLE IF EXISTS settings; DROP TABLE IF EXISTS runs");
+    }
     database->run(kTables);
-    database->set_version(kVersion);
+    database->run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication,
+                              kVersion));
   }
 
   std::map<std::string, std::string> stamps() {
@@ -126,7 +162,14 @@ Update Index::update(const fs::path& folder, bool anew, int threads) {
   update.rebuilt_because = std::exchange(state_->why_rebuilt, "");
   std::map<std::string, std::string> known = state_->stamps();
   std::vector<Present> to_read;
-  for (const FoundLog& log : find_logs({folder.string()}).logs) {
+  const FoundLogs found = find_logs({folder.string()});
+  bool walked_all = true;
+  for (const UnusablePath& problem : found.problems) {
+    if (problem.missing) continue;  // a folder without logs
+    walked_all = false;
+    update.problems.push_back(problem.path + ": " + problem.reason);
+  }
+  for (const FoundLog& log : found.logs) {
     const std::string stamp = stamp_of(log.path);
     const auto old = known.find(log.name);
     const bool is_known = old != known.end() && old->second == stamp && !anew;
@@ -137,7 +180,7 @@ Update Index::update(const fs::path& folder, bool anew, int threads) {
       to_read.push_back({log.name, stamp, log.path});
     }
   }
-  std::vector<std::variant<std::monostate, PastRun, std::string>> read(to_read.size());
+  std::vector<std::variant<std::monostate, ReadRun, std::string>> read(to_read.size());
   base::for_each_index(to_read.size(), threads, [&](std::size_t i) {
     try {
       read[i] = read_past_run(to_read[i].path, to_read[i].name);
@@ -146,26 +189,23 @@ Update Index::update(const fs::path& folder, bool anew, int threads) {
     }
   });
   // All of it or nothing: a search from another shell never sees half of an update.
-  state_->database->run("BEGIN IMMEDIATE");
-  try {
+  transact(*state_->database, [&] {
     for (std::size_t i = 0; i < read.size(); ++i) {
-      if (const auto* run = std::get_if<PastRun>(&read[i])) {
-        state_->keep(*run, to_read[i].stamp);
+      if (const auto* run = std::get_if<ReadRun>(&read[i])) {
+        state_->keep(run->run, to_read[i].stamp);
         ++update.read;
+        if (!run->problem.empty()) update.problems.push_back(run->problem);
       } else {
         state_->forget(to_read[i].name);
         update.problems.push_back(std::get<std::string>(read[i]));
       }
     }
+    if (!walked_all) return;  // what was not seen may still be there
     for (const auto& [log, stamp] : known) {
       state_->forget(log);
       ++update.forgotten;
     }
-    state_->database->run("COMMIT");
-  } catch (...) {
-    state_->database->run("ROLLBACK");
-    throw;
-  }
+  });
   return update;
 }
 

@@ -27,16 +27,18 @@ struct Query {
 /// What an update did.
 struct Update {
   std::int64_t read = 0, kept = 0, forgotten = 0;  ///< logs
-  std::vector<std::string> problems;               ///< logs that could not be read, and why
+  std::vector<std::string> problems;               ///< what could not be read, and why
   std::string rebuilt_because;                     ///< "" where the index was usable
 };
 
-/// All calls throw SystemError where the database cannot be read or written.
+/// For one thread; several processes may have the same file. All calls throw SystemError where the
+/// database cannot be read or written.
 class Index {
  public:
   /// Name of the index within the folder of results.
   static constexpr char kFile[] = ".trainmark-history.sqlite";
-  /// `file` may be ":memory:". What is there and no index of this version is replaced.
+  /// `file` may be ":memory:". An index of another version is made anew, and so is a damaged file
+  /// of the name kFile. Throws ConfigError for any other file that is there and no index.
   explicit Index(const std::filesystem::path& file);
   ~Index();
   Index(const Index&) = delete;

@@ -48,9 +48,10 @@ std::map<std::string, std::string> logged_settings(const RunFacts& facts) {
 
 }  // namespace
 
-PastRun read_past_run(const fs::path& log, const std::string& name) {
+ReadRun read_past_run(const fs::path& log, const std::string& name) {
   const RunFacts facts = facts_of(parse_log(log));
-  PastRun run;
+  ReadRun read;
+  PastRun& run = read.run;
   run.log = name;
   run.workload = facts.config_text(keys::kSubmissionBenchmark);
   run.system = system_of(log);
@@ -61,7 +62,7 @@ PastRun read_past_run(const fs::path& log, const std::string& name) {
   run.epochs = facts.progress.epochs_run;
   run.train_throughput = facts.train_throughput;
   run.best_quality = facts.best_quality;
-  std::vector<Finding> findings;  // `analyze` tells them
+  std::vector<Finding> findings;
   if (const auto telemetry = read_telemetry_beside(log, findings)) {
     run.revision = revision_of(*telemetry);
     run.settings["ranks"] = std::to_string(telemetry->ranks);
@@ -69,7 +70,8 @@ PastRun read_past_run(const fs::path& log, const std::string& name) {
   const auto settings = settings_beside(log);
   run.settings.insert(settings.begin(), settings.end());
   if (settings.empty()) run.settings.merge(logged_settings(facts));
-  return run;
+  if (!findings.empty()) read.problem = findings.front().text;
+  return read;
 }
 
 std::string stamp_of(const fs::path& log) {

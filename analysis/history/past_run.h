@@ -24,8 +24,12 @@ struct PastRun {
   bool succeeded() const { return outcome == "success" && !resumed; }
 };
 
-/// Reads log, telemetry and configuration. Throws for a log that cannot be read.
-PastRun read_past_run(const std::filesystem::path& log, const std::string& name);
+struct ReadRun {
+  PastRun run;
+  std::string problem;  ///< why its telemetry, and so its revision, could not be read; else ""
+};
+/// Reads log, telemetry and configuration. Throws for a log or configuration that cannot be read.
+ReadRun read_past_run(const std::filesystem::path& log, const std::string& name);
 
 /// When any of the files it is read from changed: sizes and times as text.
 std::string stamp_of(const std::filesystem::path& log);

@@ -48,7 +48,7 @@ std::map<std::string, std::string> comparable(const PastRun& run) {
 std::vector<Kind> kinds_of(const std::vector<PastRun>& runs) {
   std::vector<Kind> kinds;
   for (const PastRun& run : runs) {
-    if (run.revision.empty() || run.outcome == "incomplete") continue;
+    if (run.revision.empty() || run.outcome == "incomplete" || run.resumed) continue;
     auto settings = comparable(run);
     auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& one) {
       return one.workload == run.workload && one.system == run.system && one.settings == settings;
@@ -119,13 +119,11 @@ std::vector<ChangedFigure> changed(const Batch& before, const Batch& now, std::u
     second.push_back(logarithms(fresh));
   }
   if (figures.empty()) return figures;
-  const bool enough = least_p_value(before.runs.size(), now.runs.size()) < kLevel;
-  if (enough) {
+  if (least_p_value(before.runs.size(), now.runs.size()) < kLevel) {
     const auto p_values = exchange_p_values(first, second, seed);
     // All values equal: nothing changed.
     for (std::size_t i = 0; i < figures.size(); ++i) figures[i].p_value = p_values[i].value_or(1.0);
   }
-  for (ChangedFigure& figure : figures) figure.change = judged(figure);
   return figures;
 }
 
@@ -136,7 +134,32 @@ Change worst_of(const std::vector<ChangedFigure>& figures) {
       if (figure.change == change) return change;
     }
   }
-  return figures.empty() ? Change::kNoneGood : Change::kTooFew;
+  return figures.empty() ? Change::kNothing : Change::kTooFew;
+}
+
+std::optional<double> least_p(const Trend& trend) {
+  std::optional<double> least;
+  for (const ChangedFigure& figure : trend.figures) {
+    if (figure.p_value && (!least || *figure.p_value < *least)) least = figure.p_value;
+  }
+  return least;
+}
+
+/// Many kinds of runs must not find a difference by their number: each trend counts by its least
+/// p-value, and its others follow.
+void adjust(std::vector<Trend>& trends) {
+  std::vector<std::optional<double>> p_values;
+  for (const Trend& trend : trends) p_values.push_back(least_p(trend));
+  const auto adjusted = comparison::holm_adjusted(p_values);
+  for (std::size_t i = 0; i < trends.size(); ++i) {
+    for (ChangedFigure& figure : trends[i].figures) {
+      if (figure.p_value) {
+        figure.p_value = std::min(1.0, *figure.p_value * (*adjusted[i] / *p_values[i]));
+      }
+      figure.change = judged(figure);
+    }
+    trends[i].change = trends[i].failed > 0 ? Change::kFailing : worst_of(trends[i].figures);
+  }
 }
 
 }  // namespace
@@ -151,7 +174,9 @@ const char* to_string(Change change) {
       return "not distinguishable";
     case Change::kTooFew:
       return "too few runs to tell";
-    case Change::kNoneGood:
+    case Change::kFailing:
+      return "some of the newest failed";
+    case Change::kNothing:
       return "nothing to compare";
   }
   return "";
@@ -163,25 +188,22 @@ std::vector<Trend> trends_of(const std::vector<PastRun>& runs, std::uint64_t see
     const auto good = std::find_if(kind.batches.begin() + 1, kind.batches.end(),
                                    [](const Batch& batch) { return batch.is_good(); });
     if (good == kind.batches.end()) continue;
-    const Batch& now = kind.batches.front();
-    Trend trend{kind.workload,
-                kind.system,
-                kind.settings,
-                now.revision,
-                good->revision,
-                now.logs(),
-                good->logs(),
-                0,
-                {},
-                Change::kNoneGood};
-    trend.failed = static_cast<std::size_t>(std::count_if(
-        now.runs.begin(), now.runs.end(), [](const PastRun* run) { return !run->succeeded(); }));
-    if (trend.failed == 0) {
-      trend.figures = changed(*good, now, seed);
-      trend.change = worst_of(trend.figures);
-    }
+    const Batch& newest = kind.batches.front();
+    Batch now{newest.revision, newest.runs};
+    std::erase_if(now.runs, [](const PastRun* run) { return !run->succeeded(); });
+    Trend trend;
+    trend.workload = kind.workload;
+    trend.system = kind.system;
+    trend.settings = kind.settings;
+    trend.revision = newest.revision;
+    trend.before_revision = good->revision;
+    trend.logs = newest.logs();
+    trend.before_logs = good->logs();
+    trend.failed = newest.runs.size() - now.runs.size();
+    if (!now.runs.empty()) trend.figures = changed(*good, now, seed);
     trends.push_back(std::move(trend));
   }
+  adjust(trends);
   return trends;
 }
 
@@ -190,8 +212,8 @@ std::string sentence(const Trend& trend) {
       fmt::format("{} on {}: revision {} ({} runs) against {} ({} runs): ", trend.workload,
                   trend.system, short_revision(trend.revision), trend.logs.size(),
                   short_revision(trend.before_revision), trend.before_logs.size());
-  if (trend.failed > 0) return text + fmt::format("{} of the newest failed", trend.failed);
-  text += to_string(trend.change);
+  text += trend.failed > 0 ? fmt::format("{} of the newest failed", trend.failed)
+                           : to_string(trend.change);
   for (const ChangedFigure& figure : trend.figures) {
     text += fmt::format("; {} {:.5g} {} for {:.5g} ({:.3f} times as slow", figure.name, figure.now,
                         figure.unit, figure.before, figure.slower);
@@ -210,7 +232,8 @@ const std::vector<std::pair<std::string, std::string>>& trend_definitions() {
       {"p_value",
        "how often runs that change sides at random are as far apart in the mean logarithm of "
        "either "
-       "figure; slower and faster are told below 0.04. Absent where the runs are too few: 4 of "
+       "figure; slower and faster are told below 0.04, after an adjustment for the number of "
+       "trends (Holm). Absent where the runs are too few: 4 of "
        "each revision are enough"},
   };
   return all;

@@ -12,11 +12,12 @@
 namespace analysis::history {
 
 enum class Change {
-  kSlower,    ///< p-value below comparison::kLevel
-  kFaster,    ///< likewise
-  kSame,      ///< not distinguishable
-  kTooFew,    ///< too few runs to tell
-  kNoneGood,  ///< some of the newest failed, or none has the figure
+  kSlower,   ///< p-value below comparison::kLevel
+  kFaster,   ///< likewise
+  kSame,     ///< not distinguishable
+  kTooFew,   ///< too few runs to tell
+  kFailing,  ///< some of the newest failed
+  kNothing   ///< no figure that both have
 };
 const char* to_string(Change change);
 
@@ -37,12 +38,12 @@ struct Trend {
   std::vector<std::string> logs, before_logs;
   std::size_t failed = 0;              ///< of the newest
   std::vector<ChangedFigure> figures;  ///< time to train, throughput; none without both sides
-  Change change = Change::kTooFew;     ///< the worst of them
+  Change change = Change::kTooFew;     ///< kFailing, or the worst of them
 };
 
-/// Of each kind of run with at least two revisions: the runs of the newest revision against those
-/// of the last one before whose runs all reached the target. `runs`: newest first. Runs that did
-/// not end are left out.
+/// Of each kind of run with at least two revisions: the runs of the newest revision that reached
+/// their target against those of the last one before whose runs all did. `runs`: newest first. Runs
+/// that did not end, or were resumed, are left out. p-values are adjusted for all trends together.
 std::vector<Trend> trends_of(const std::vector<PastRun>& runs, std::uint64_t seed);
 
 /// In words.

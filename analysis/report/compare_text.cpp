@@ -185,14 +185,16 @@ const std::vector<std::pair<std::string, std::string>>& comparison_definitions()
        "figure of the second over that of the first; the ratios of the factors multiply to that "
        "of the time to train"},
       {"interval",
-       "percentiles 2.5 and 97.5 of the ratio over 20,000 draws of each side's runs with "
-       "replacement (bootstrap)"},
+       "95 %: percentiles of the ratio over 20,000 draws of each side's runs with replacement "
+       "(bootstrap), 2.5 and 97.5 for many runs and further out for few (expanded percentiles, "
+       "Hesterberg). Absent for fewer than 4 runs"},
       {"p_value",
        "how often runs that change sides at random are as far apart in the mean logarithm of the "
        "figure: over all ways to do so, or 20,000 drawn ones where there are more. Times to train "
-       "are adjusted for the number of sides (Holm), factors for being told together (Westfall and "
-       "Young), so that in at most 4 of 100 cases in which nothing differs a difference is told. "
-       "Absent where the runs are too few, or all have one value"},
+       "are adjusted for the number of sides of the benchmark (Holm), the factors of a side for "
+       "being told together (Westfall and Young). So of sides that do not differ at most 4 in 100 "
+       "are told to differ in their time to train, and as many in some factor. Absent where the "
+       "runs are too few, or all have one value"},
       {"distinguishable", "p_value below 0.04; else the difference is within noise"},
       {"unequal", "conditions of the benchmark that the sides do not share"},
       {"differences",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "analysis/fields.h"
@@ -23,6 +24,8 @@ using Kind = HtmlTable::Kind;
 
 /// Beyond so many runs, bars are means of folders; beyond so many folders, the rest is left out.
 constexpr std::size_t kMostRunBars = 60, kMostBars = 200;
+/// Evaluations that are drawn of all runs, and of each run at least.
+constexpr std::size_t kMostPoints = 60000, kFewestPoints = 10;
 
 /// Runs in one convergence chart must mean the same by quality.
 struct ChartKey {
@@ -45,12 +48,35 @@ std::map<ChartKey, Runs> convergence_groups(const Report& report) {
   return groups;
 }
 
-Json points_json(const RunFacts& facts) {
+/// Which evaluations are drawn: all, or `most` of them, evenly, with the first, the last and the
+/// first at the target.
+std::vector<std::size_t> drawn_points(const RunFacts& facts, std::size_t most) {
+  const std::size_t all = facts.evaluations.size();
+  std::set<std::size_t> chosen;
+  if (all <= most) {
+    for (std::size_t i = 0; i < all; ++i) chosen.insert(i);
+  } else {
+    for (std::size_t i = 0; i < most; ++i) chosen.insert(i * (all - 1) / (most - 1));
+    if (facts.at_target) chosen.insert(*facts.at_target);
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+Json points_json(const RunFacts& facts, std::size_t most) {
   Json points = Json::array();
-  for (const Evaluation& one : facts.evaluations) {
+  for (const std::size_t index : drawn_points(facts, most)) {
+    const Evaluation& one = facts.evaluations[index];
     points.push_back({charted(one.epoch_num), charted(one.time_s), charted(one.quality)});
   }
   return points;
+}
+
+/// Points of each run, so that a page of many long runs still opens.
+std::size_t points_of_each(const Report& report) {
+  std::size_t points = 0;
+  for (const RunReport& run : report.runs) points += run.facts.evaluations.size();
+  if (points <= kMostPoints) return kMostPoints;
+  return std::max(kFewestPoints, kMostPoints / report.runs.size());
 }
 
 FigureTable convergence_table(const ChartKey& key, const Runs& runs) {
@@ -209,10 +235,18 @@ void add_breakdown(const Report& report, bool with_telemetry, ChartSections& sec
 
 void add_convergence(const Report& report, ChartSections& sections) {
   int number = 0;
+  const std::size_t most = points_of_each(report);
+  const std::string note = most == kMostPoints
+                               ? ""
+                               : fmt::format(
+                                     "At most {} evaluations of each run are drawn, evenly, with "
+                                     "the first, the last and the first at the target.",
+                                     most + 1);
   for (const auto& [key, runs] : convergence_groups(report)) {
     Json series = Json::array();
     for (const RunReport* run : runs) {
-      series.push_back({{"name", base::printable(run->name)}, {"points", points_json(run->facts)}});
+      series.push_back(
+          {{"name", base::printable(run->name)}, {"points", points_json(run->facts, most)}});
     }
     const Json chart = {{"id", fmt::format("convergence{}", number++)},
                         {"kind", "convergence"},
@@ -221,7 +255,7 @@ void add_convergence(const Report& report, ChartSections& sections) {
                         {"series", series}};
     const std::string title =
         "Convergence: " + (key.benchmark.empty() ? "" : key.benchmark + ", ") + key.metric;
-    sections.add(title, "", chart, "against", {{"epoch", "epoch"}, {"time", "time"}},
+    sections.add(title, note, chart, "against", {{"epoch", "epoch"}, {"time", "time"}},
                  convergence_table(key, runs));
   }
 }

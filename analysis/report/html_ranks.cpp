@@ -25,7 +25,8 @@ std::string of_run(const std::string& what, const RunReport& run) {
   return fmt::format("{}: {}", what, run.name);
 }
 
-void add_rank_parts(const RunReport& run, int number, ChartSections& sections) {
+void add_rank_parts(const RunReport& run, int number, std::ptrdiff_t of_runs,
+                    ChartSections& sections) {
   const RunTelemetry& telemetry = *run.telemetry;
   const std::size_t shown = std::min(telemetry.by_rank.size(), kMostRanks);
   Json labels = Json::array(), parts = Json::array();
@@ -57,7 +58,12 @@ void add_rank_parts(const RunReport& run, int number, ChartSections& sections) {
   if (shown < telemetry.by_rank.size()) {
     title += fmt::format(" (the first {} of {})", shown, telemetry.by_rank.size());
   }
-  sections.add(title, "",
+  const std::string note =
+      of_runs > static_cast<std::ptrdiff_t>(kMostRuns)
+          ? fmt::format("The first {} of {} runs with telemetry are shown rank by rank.", kMostRuns,
+                        of_runs)
+          : "";
+  sections.add(title, number == 0 ? note : "",
                {{"id", fmt::format("ranks{}", number)},
                 {"kind", "breakdown"},
                 {"labels", labels},
@@ -117,7 +123,7 @@ void add_timeline(const RunReport& run, int number, ChartSections& sections) {
   std::map<std::string, double> totals;
   for (const TraceSpan& span : run.trace->spans) {
     ranks = std::max(ranks, span.rank + 1);
-    if (span.is_transfer || span.rank >= static_cast<std::int64_t>(kMostTimelineRanks)) continue;
+    if (span.rank >= static_cast<std::int64_t>(kMostTimelineRanks)) continue;
     spans.push_back({index_of(base::printable(span.name)), span.rank,
                      charted(kMilli * span.begin_s), charted(kMilli * span.end_s)});
     totals[span.name] += span.end_s - span.begin_s;
@@ -130,10 +136,14 @@ void add_timeline(const RunReport& run, int number, ChartSections& sections) {
     table.cell(name);
     table.cell(short_number(kMilli * seconds));
   }
-  std::string note = fmt::format(
-      "The first {} scopes and transfers of each rank in the traced steps, milliseconds "
-      "since the first; result_<n>.trace.json has all, with layers and transfers.",
-      RunTrace::kMostSpans);
+  std::string note =
+      "Scopes of the traced steps, milliseconds since the first; result_<n>.trace.json has them "
+      "with "
+      "layers and transfers.";
+  if (run.trace->spans_left_out > 0) {
+    note += fmt::format(" The first {} of each rank; {} are left out.", RunTrace::kMostSpans,
+                        run.trace->spans_left_out);
+  }
   if (ranks > static_cast<std::int64_t>(kMostTimelineRanks)) {
     note += fmt::format(" Ranks 0 to {} of {}.", kMostTimelineRanks - 1, ranks);
   }
@@ -150,9 +160,11 @@ void add_timeline(const RunReport& run, int number, ChartSections& sections) {
 
 void add_ranks(const Report& report, ChartSections& sections) {
   int number = 0;
+  const auto told = std::count_if(report.runs.begin(), report.runs.end(),
+                                  [](const RunReport& run) { return run.telemetry.has_value(); });
   for (const RunReport& run : report.runs) {
     if (!run.telemetry || number == static_cast<int>(kMostRuns)) continue;
-    add_rank_parts(run, number, sections);
+    add_rank_parts(run, number, told, sections);
     add_steps(run, number, sections);
     if (run.trace) add_timeline(run, number, sections);
     ++number;

@@ -125,7 +125,8 @@ void add_scale(const std::string& benchmark, int number, const Systems& all,
                ChartSections& sections) {
   Systems systems;
   for (const SystemReport* system : all) {
-    if (system->facts.compute_units.value_or(0.0) > 0.0) systems.push_back(system);
+    const double units = system->facts.compute_units.value_or(0.0);
+    if (std::isfinite(units) && units > 0.0) systems.push_back(system);
   }
   if (systems.size() < 2) return;
   const Json groups = groups_of(

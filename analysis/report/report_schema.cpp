@@ -116,8 +116,8 @@ Json trace() {
 Json run() {
   std::vector<Member> members;
   add_fields(members, run_fields());
-  const Json evaluation =
-      object({{"epoch_num", maybe_number()}, {"time_s", number()}, {"quality", maybe_number()}});
+  const Json evaluation = object(
+      {{"epoch_num", maybe_number()}, {"time_s", maybe_number()}, {"quality", maybe_number()}});
   members.insert(members.end(), {{"conflicting_keys", map_of(type("array"))},
                                  {"repeated_keys", map_of(count())},
                                  {"convergence", list(evaluation)},
@@ -238,7 +238,7 @@ Json bench_document() {
   const Json result = object({{"file", text()}, {"samples_per_s", number()}, {"steps", count()}});
   const Json comparison = object({{"file", text()},
                                   {"ratio", number()},
-                                  {"interval", interval()},
+                                  {"interval", nullable(interval())},
                                   {"p_value", number()},
                                   {"distinguishable", truth()},
                                   {"differences", list(text())},

@@ -39,10 +39,12 @@ std::string text_of(const LiveStatus& status) {
                      {"phase", status.phase},
                      {"phase_since_ms", status.phase_since_ms},
                      {"updated_ms", status.updated_ms},
+                     {"alive_ms", status.alive_ms},
                      {"epoch_num", status.epoch_num},
                      {"epochs", status.epochs},
                      {"steps_done", status.steps_done},
                      {"steps_total", status.steps_total},
+                     {"steps_before", status.steps_before},
                      {"samples_per_s", status.samples_per_s},
                      {"mean_loss", status.mean_loss},
                      {"wall_s", status.wall_s},
@@ -105,10 +107,12 @@ LiveStatus parse_live_status(const std::string& text, const std::string& name) {
   status.phase = member("phase").text();
   status.phase_since_ms = member("phase_since_ms").count();
   status.updated_ms = member("updated_ms").count();
+  status.alive_ms = member("alive_ms").count();
   status.epoch_num = member("epoch_num").count();
   status.epochs = member("epochs").count();
   status.steps_done = member("steps_done").count();
   status.steps_total = member("steps_total").count();
+  status.steps_before = member("steps_before").count();
   status.samples_per_s = member("samples_per_s").not_negative();
   status.mean_loss = member("mean_loss").number_or_nan();
   status.wall_s = member("wall_s").not_negative();
@@ -127,11 +131,12 @@ std::string live_path(const std::string& log_path) {
 }
 
 struct LiveStatusFile::State {
-  State(std::string path_in, double period_s) : path(std::move(path_in)), period(period_s) {}
+  State(std::string path_in, const base::Clock& clock_in, double period_s)
+      : path(std::move(path_in)), clock(clock_in), period(period_s) {}
 
   /// Not synced: a file that is late matters to nobody, one that makes a job wait does.
   void write(const LiveStatus& status) {
-    const std::string partial = path + ".part";
+    const std::string partial = path + ".new";
     {
       std::ofstream out(partial, std::ios::binary | std::ios::trunc);
       out << text_of(status);
@@ -147,11 +152,11 @@ struct LiveStatusFile::State {
   }
   void work() {
     std::unique_lock lock(mutex);
-    while (true) {
-      changed.wait(lock, [&] { return ending || next; });
-      if (ending) return;
-      const LiveStatus status = *std::exchange(next, std::nullopt);
+    changed.wait(lock, [&] { return ending || told; });
+    while (!ending) {
+      LiveStatus status = *told;
       lock.unlock();
+      status.alive_ms = clock.unix_ms();
       write(status);
       lock.lock();
       // A new phase is told sooner, but a run of short phases keeps the file system in peace, too.
@@ -159,23 +164,23 @@ struct LiveStatusFile::State {
         changed.wait_for(lock, std::chrono::duration<double>(seconds), until);
       };
       wait(period * kSoonest, [&] { return ending; });
-      wait(period * (1.0 - kSoonest),
-           [&] { return ending || (next && next->phase != status.phase); });
+      wait(period * (1.0 - kSoonest), [&] { return ending || told->phase != status.phase; });
     }
   }
 
   const std::string path;
+  const base::Clock& clock;
   const double period;
   mutable std::mutex mutex;
   std::condition_variable changed;
-  std::optional<LiveStatus> next;
+  std::optional<LiveStatus> told;
   std::string problem;
   bool ending = false;
   std::thread thread;
 };
 
-LiveStatusFile::LiveStatusFile(std::string path, double period_s)
-    : state_(std::make_unique<State>(std::move(path), period_s)) {
+LiveStatusFile::LiveStatusFile(std::string path, const base::Clock& clock, double period_s)
+    : state_(std::make_unique<State>(std::move(path), clock, period_s)) {
   state_->thread = std::thread([state = state_.get()] { state->work(); });
 }
 
@@ -187,13 +192,13 @@ LiveStatusFile::~LiveStatusFile() {
   state_->changed.notify_all();
   state_->thread.join();
   std::remove(state_->path.c_str());
-  std::remove((state_->path + ".part").c_str());
+  std::remove((state_->path + ".new").c_str());
 }
 
 void LiveStatusFile::tell(const LiveStatus& status) {
   {
     const std::scoped_lock lock(state_->mutex);
-    state_->next = status;
+    state_->told = status;
   }
   state_->changed.notify_all();
 }

@@ -2,6 +2,7 @@
 // Hides its JSON layout.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <fstream>
@@ -103,7 +104,7 @@ std::vector<StepBucket> read_buckets(const Value& in, std::int64_t steps) {
   for (std::size_t i = 0; i < list.array_size(); ++i) {
     if (list[i].array_size() != 2) list[i].refuse("must hold a bucket and its count");
     const auto bucket = static_cast<double>(list[i][0].integer(0, kMostBuckets));
-    const std::int64_t count = list[i][1].integer(1, steps);
+    const std::int64_t count = list[i][1].integer(1, std::max<std::int64_t>(steps - sum, 1));
     buckets.push_back({std::pow(growth, bucket) * kNanosecond,
                        std::pow(growth, bucket + 1.0) * kNanosecond, count});
     const bool rises = i == 0 || buckets[i - 1].low_s < buckets[i].low_s;

@@ -41,7 +41,7 @@ TEST(TraceLayers, AreMeansOverStepsAndRanks) {
   EXPECT_TRUE(findings.empty());
 }
 
-TEST(TraceSpans, AreScopesAndTransfersOfEachRank) {
+TEST(TraceSpans, AreTheScopesOfEachRank) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.trace.json", kTrace);
   std::vector<analysis::Finding> findings;
@@ -49,26 +49,36 @@ TEST(TraceSpans, AreScopesAndTransfersOfEachRank) {
   ASSERT_EQ(trace.spans.size(), 1u);
   EXPECT_EQ(trace.spans[0].name, "forward");
   EXPECT_EQ(trace.spans[0].rank, 0);
-  EXPECT_FALSE(trace.spans[0].is_transfer);
   EXPECT_DOUBLE_EQ(trace.spans[0].begin_s, 1e-6);
   EXPECT_DOUBLE_EQ(trace.spans[0].end_s, 5.5e-6);
 }
 
 TEST(TraceSpans, AreCountedBeyondTheMost) {
   std::string events;
-  for (std::size_t i = 0; i < RunTrace::kMostSpans + 7; ++i) {
+  for (std::int64_t i = 0; i < RunTrace::kMostSpans + 7; ++i) {
     events += std::string(i == 0 ? "" : ",") +
-              R"({"name":"sum","cat":"transfer","ph":"X","ts":-3.0,"dur":2.0,"pid":1,"tid":1})";
+              R"({"name":"input","cat":"scope","ph":"X","ts":-3.0,"dur":2.0,"pid":1,"tid":0})";
   }
   const base::TemporaryDirectory folder;
   folder.write("result_1.trace.json", R"({"traceEvents":[)" + events + "]}");
   std::vector<analysis::Finding> findings;
   const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
-  EXPECT_EQ(trace.spans.size(), RunTrace::kMostSpans);
+  EXPECT_EQ(trace.spans.size(), static_cast<std::size_t>(RunTrace::kMostSpans));
   EXPECT_EQ(trace.spans_left_out, 7);
-  EXPECT_TRUE(trace.spans[0].is_transfer);
   EXPECT_DOUBLE_EQ(trace.spans[0].begin_s, 0.0);
   EXPECT_DOUBLE_EQ(trace.spans[0].end_s, 2e-6);
+}
+
+TEST(TraceSpans, OfRanksThatCannotBeAreLeftOut) {
+  const base::TemporaryDirectory folder;
+  folder.write("result_1.trace.json", R"({"traceEvents":[
+    {"name":"input","cat":"scope","ts":0,"dur":2,"pid":-1},
+    {"name":"input","cat":"scope","ts":0,"dur":2,"pid":1e300},
+    {"name":"input","cat":"scope","ts":0,"dur":2,"pid":64}]})");
+  std::vector<analysis::Finding> findings;
+  const RunTrace trace = read_trace_beside(folder.path() / "result_1.txt", findings).value();
+  EXPECT_TRUE(trace.spans.empty());
+  EXPECT_EQ(trace.spans_left_out, 3);
 }
 
 TEST(Trace, OfNoEventsIsEmpty) {

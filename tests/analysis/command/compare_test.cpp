@@ -41,11 +41,11 @@ class Compare : public testing::Test {
 };
 
 TEST_F(Compare, SaysWhichIsFasterOrThatNobodyCanTell) {
-  const std::string a = write("a.json", {2.0, 2.1, 2.2, 2.1}),
-                    b = write("b.json", {1.0, 1.1, 1.0, 1.1});
-  const std::string c = write("c.json", {2.1, 2.0, 2.2, 2.15});
+  const std::string a = write("a.json", {2.0, 2.1, 2.2, 2.1, 2.1}),
+                    b = write("b.json", {1.0, 1.05, 1.0, 1.1, 1.1});
+  const std::string c = write("c.json", {2.1, 2.0, 2.2, 2.15, 2.125});
   options_.paths = {a, b, c};
-  EXPECT_THAT(run(), AllOf(HasSubstr("a.json: 3.81 samples/s (median of 4 steps of 2 to 2.2 s)\n"),
+  EXPECT_THAT(run(), AllOf(HasSubstr("a.json: 3.81 samples/s (median of 5 steps of 2 to 2.2 s)\n"),
                            HasSubstr("b.json is 2.000 times as fast as "),
                            HasSubstr("a.json are not distinguishable: ratio 0.988")));
   options_.json = "-";

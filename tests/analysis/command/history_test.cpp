@@ -68,6 +68,14 @@ TEST_F(History, ListsRunsNewestFirstWithWhatChanged) {
   EXPECT_TRUE(document["definitions"].contains("revision"));
 }
 
+TEST_F(History, TellsChangesOfWhatASearchLeaves) {
+  write(1, 0, 0.0, "aaa", 64);
+  write(2, 1, 1.0, "aaa", 128);
+  options_.changes = true;
+  options_.settings = {"batch=128"};
+  EXPECT_THAT(run(), HasSubstr("- batch: 128 (before: 64)"));
+}
+
 TEST_F(History, SearchesAndLimits) {
   for (int i = 1; i <= 3; ++i) write(i, i, 0.0, "aaa", 64 * i);
   options_.settings = {"batch=128"};
@@ -117,7 +125,8 @@ TEST_F(History, SaysWhatItCouldNotRead) {
 }
 
 TEST_F(History, RefusesWhatCannotBe) {
-  for (const char* const wrong : {"2023-13-01", "2023-02-30", "yesterday", "2023-1-1"}) {
+  for (const char* const wrong : {"2023-13-01", "2023-02-30", "yesterday", "2023-1-1", "abcd-01-01",
+                                  "2O23-11-23", "-001-01-01", "0000-01-01"}) {
     options_.since = wrong;
     EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
                 HasSubstr("--since: expected a date such as"));
@@ -126,7 +135,18 @@ TEST_F(History, RefusesWhatCannotBe) {
   options_.settings = {"batch"};
   EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
               HasSubstr("--with: expected KEY=VALUE, got 'batch'"));
+  options_.regressions = true;
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
+              HasSubstr("--with: expected"));
+  options_.settings = {"batch=1"};
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
+              HasSubstr("--regressions looks at all runs"));
+  options_.regressions = false;
   options_.settings.clear();
+  options_.json = (folder_.path() / "box/cosmoflow/result_9.txt").string();
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
+              HasSubstr("lies in the folder"));
+  options_.json.clear();
   options_.folder = "nowhere";
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { run(); }),
               HasSubstr("nowhere: expected a folder of results"));

@@ -68,10 +68,12 @@ class Status : public testing::Test {
             {"phase", "training"},
             {"phase_since_ms", clock_.now_ms - 5000},
             {"updated_ms", clock_.now_ms - 1000},
+            {"alive_ms", clock_.now_ms - 1000},
             {"epoch_num", 3},
             {"epochs", 10},
             {"steps_done", 250},
             {"steps_total", 1000},
+            {"steps_before", 0},
             {"samples_per_s", 1234.0},
             {"mean_loss", 0.25},
             {"wall_s", 24.0},
@@ -139,6 +141,18 @@ TEST_F(Status, ForeseesTheEndByEarlierRuns) {
   const json outlook = run_json()["outlook"];
   EXPECT_EQ(outlook["basis"], "2 earlier runs of this folder");
   EXPECT_NEAR(outlook["end_s"].get<double>(), 3.0 + 3.0 * 21.0 / 2.0, 1e-9);
+}
+
+TEST_F(Status, KeepsThePaceOfAResumedRunsOwnPart) {
+  own_log::Log log = unfinished();
+  log.insert_after("run_start", own_log::record(1001, "resumed", true));
+  write("result_1.txt", log);
+  json told = live(getpid());
+  told["steps_before"] = 200;  // 0.5 epochs in 21 s beside staging, 7.5 to go
+  write_live(told);
+  EXPECT_NEAR(run_json()["limit_s"].get<double>(), 24.0 + 7.5 * 42.0, 1e-9);
+  fs::remove(folder_.path() / "results/box/cosmoflow/result_1.live.json");
+  EXPECT_TRUE(run_json()["limit_s"].is_null());
 }
 
 TEST_F(Status, KnowsARunThatIsSilentOrGone) {

@@ -135,11 +135,31 @@ TEST(RunComparison, SaysThatTooFewRunsTellNothing) {
 
 TEST(RunComparison, AdjustsForAllThatIsToldTogether) {
   made::Side first(drawn(5, 1.0, 1)), second(drawn(5, 2.0, 2));
-  std::vector<const Side*> others(8, &second.get());
+  std::vector<const Side*> others(5, &second.get());
   const double alone = *compared(first, second).total->p_value;
   const auto together = compare_runs(first.get(), others, {});
   EXPECT_DOUBLE_EQ(alone, 2.0 / 252.0);
-  EXPECT_DOUBLE_EQ(*together[0].total->p_value, 8.0 * alone);
+  EXPECT_DOUBLE_EQ(*together[0].total->p_value, 5.0 * alone);
+  EXPECT_TRUE(together[0].total->distinguishable);
+  // Of more sides, no p-value of five runs each could be small enough.
+  others.push_back(&second.get());
+  const auto more = compare_runs(first.get(), others, {});
+  EXPECT_FALSE(more[0].total->p_value);
+  EXPECT_THAT(verdict("A", "B", more[0]), HasSubstr("in 6 comparisons at once"));
+}
+
+/// Where the true ratio lies in the interval: about 95 of 100 times, few runs or many.
+TEST(RunComparison, HasIntervalsThatHoldTheTruth) {
+  for (const std::size_t runs : {4, 5, 10}) {
+    int held = 0;
+    constexpr int kPairs = 400;
+    for (std::uint64_t pair = 0; pair < kPairs; ++pair) {
+      made::Side first(drawn(runs, 1.0, 2 * pair)), second(drawn(runs, 1.25, 2 * pair + 1));
+      const auto total = compared(first, second, {1, 1000, Per::kSystem}).total;
+      held += total->interval.low <= 1.25 && total->interval.high >= 1.25 ? 1 : 0;
+    }
+    EXPECT_GE(held, kPairs * 91 / 100) << runs << " runs";
+  }
 }
 
 TEST(RunComparison, LeavesOutRunsThatDoNotCount) {
@@ -177,6 +197,35 @@ TEST(RunComparison, MultipliesByNodesOrUnits) {
     second.run(i).config[keys::kNumberOfNodes] = std::int64_t{1};
   }
   EXPECT_NEAR(compared(first, second, {1, 40, Per::kNode}).total->ratio, plain / 2.0, 1e-12);
+}
+
+TEST(RunComparison, OfInstancesIsByTheTimePerModel) {
+  made::Side first(drawn(4, 1.0, 1)), second(drawn(8, 1.0, 2)), runs(drawn(5, 1.0, 3));
+  first.system.weak = second.system.weak = true;
+  first.system.ttta_s = 400.0;
+  second.system.ttta_s = 600.0;
+  const RunComparison comparison = compared(first, second);
+  ASSERT_TRUE(comparison.total);
+  EXPECT_DOUBLE_EQ(comparison.total->first, 100.0);
+  EXPECT_DOUBLE_EQ(comparison.total->ratio, 0.75);
+  EXPECT_FALSE(comparison.total->p_value);
+  EXPECT_THAT(comparison.factors, IsEmpty());
+  EXPECT_THAT(verdict("A", "B", comparison), HasSubstr("is one measurement"));
+  EXPECT_THAT(verdict("A", "B", compared(first, runs)), HasSubstr("no figure in common"));
+}
+
+TEST(RunComparison, RefusesNodesThatAreNone) {
+  made::Side first(drawn(5, 1.0, 1)), second(drawn(5, 1.0, 2));
+  first.system.compute_units = 0.0;
+  second.system.compute_units = 4.0;
+  EXPECT_THROW(compared(first, second, {1, 40, Per::kUnit}), base::ConfigError);
+}
+
+TEST(RunComparison, LeavesOutRunsThatTookNoTime) {
+  made::Side first(drawn(5, 1.0, 1)), second(drawn(5, 1.0, 2));
+  for (const std::size_t i : {0, 1, 2, 3, 4}) second.run(i).ttt_s = i == 0 ? 0.0 : -3.0;
+  second.rate();
+  EXPECT_FALSE(compared(first, second).total);
 }
 
 TEST(RunComparison, DoesWithoutEpochsWhereOneSideHasNone) {

@@ -110,7 +110,7 @@ TEST(Bootstrap, HoldsTheQuantilesOfDrawnFigures) {
 
 TEST(Bootstrap, LeavesOutWhatIsNoNumber) {
   const auto intervals =
-      bootstrap_intervals(2, 2, 2, 1, 100, [](Drawn one, Drawn, std::span<double> figures) {
+      bootstrap_intervals(4, 4, 2, 1, 100, [](Drawn one, Drawn, std::span<double> figures) {
         figures[0] = std::nan("");
         figures[1] = one[0] == 0 ? std::nan("") : 3.0;
       });

@@ -5,14 +5,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "analysis/golden.h"
+#include "analysis/history/database.h"
 #include "analysis/oddities.h"
 #include "analysis/own_log.h"
 #include "runner/base/content.h"
+#include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
+#include "runner/base/thrown_message.h"
 
 namespace {
 
@@ -151,12 +156,37 @@ TEST_F(HistoryIndex, TellsOfWhatCannotBeReadAndKeepsTheRest) {
   EXPECT_THAT(find(), ElementsAre("box/cosmoflow/result_1.txt"));
 }
 
-TEST_F(HistoryIndex, IsSafeWithTwoWritersAtOnce) {
+TEST_F(HistoryIndex, NeverReplacesWhatIsNoIndex) {
+  write("box/cosmoflow/result_1.txt", 1);
+  const fs::path log = folder_.path() / "box/cosmoflow/result_1.txt";
+  const std::string before = base::content(log);
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { const Index index(log); }),
+              testing::HasSubstr("expected an index of runs, or no file"));
+  EXPECT_EQ(base::content(log), before);
+  const fs::path foreign = folder_.path() / "foreign.sqlite";
+  analysis::history::Database(foreign.string()).run("CREATE TABLE t (x); PRAGMA user_version = 1");
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { const Index index(foreign); }),
+              testing::HasSubstr("the database of another program"));
+}
+
+TEST_F(HistoryIndex, IsSafeWithSeveralWritersAtOnce) {
   for (int i = 0; i < 20; ++i) write("box/cosmoflow/result_" + std::to_string(i) + ".txt", i);
-  Index one(file_), other(file_);
-  one.update(folder_.path(), false, 1);
-  EXPECT_EQ(other.update(folder_.path(), true, 1).read, 20);
-  EXPECT_EQ(one.find({}).size(), 20u);
+  std::vector<std::thread> writers;
+  std::atomic<int> failed = 0;
+  for (int i = 0; i < 4; ++i) {
+    writers.emplace_back([&] {
+      try {
+        Index index(file_);
+        for (int round = 0; round < 3; ++round) index.update(folder_.path(), true, 1);
+        if (index.find({}).size() != 20) ++failed;
+      } catch (const std::exception&) {
+        ++failed;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(find().size(), 20u);
 }
 
 }  // namespace

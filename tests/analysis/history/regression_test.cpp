@@ -88,8 +88,10 @@ TEST_F(Regressions, SayThatTheNewestFailed) {
   add("good", 5, 100.0);
   add("new", 5, 100.0);
   runs_[0].outcome = "aborted";
-  EXPECT_EQ(trends()[0].change, Change::kNoneGood);
+  EXPECT_EQ(trends()[0].change, Change::kFailing);
   EXPECT_EQ(trends()[0].failed, 1u);
+  EXPECT_EQ(trends()[0].figures.size(), 2u);  // of those that did not
+  EXPECT_FALSE(trends()[0].figures[0].p_value.value_or(1.0) < 0.04);
   EXPECT_THAT(sentence(trends()[0]), HasSubstr("1 of the newest failed"));
 }
 
@@ -99,6 +101,33 @@ TEST_F(Regressions, HoldOnlyRunsOfOneConfigurationAgainstEachOther) {
   EXPECT_THAT(trends(), IsEmpty());
   add("new", 5, 100.0, "64");
   EXPECT_EQ(trends()[0].change, Change::kSame);
+}
+
+TEST_F(Regressions, LeaveOutResumedRuns) {
+  add("good", 5, 100.0);
+  runs_[0].resumed = true;
+  add("new", 6, 120.0);
+  runs_[0].resumed = true;
+  const auto found = trends();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].failed, 0u);
+  EXPECT_EQ(found[0].logs.size(), 5u);
+  EXPECT_EQ(found[0].before_logs.size(), 4u);
+  EXPECT_EQ(found[0].change, Change::kSlower);
+}
+
+/// The p-values of six kinds of runs are six times those of one.
+TEST_F(Regressions, OfManyKindsAreNotFoundByTheirNumber) {
+  for (int kind = 0; kind < 6; ++kind) {
+    add("old", 5, kind == 0 ? 100.0 : 110.0, std::to_string(kind));
+    add("new", 5, 110.0, std::to_string(kind));
+  }
+  const auto found = trends();
+  ASSERT_EQ(found.size(), 6u);
+  for (const Trend& trend : found) {
+    EXPECT_NE(trend.change, Change::kSlower);
+    EXPECT_GE(trend.figures[0].p_value.value_or(1.0), 6.0 * 2.0 / 252.0 - 1e-12);
+  }
 }
 
 TEST_F(Regressions, NeedARevision) {

@@ -10,10 +10,12 @@
 
 #include "analysis/fields.h"
 #include "analysis/golden.h"
+#include "analysis/own_log.h"
 #include "analysis/report/compared.h"
 #include "analysis/report/report_json.h"
 #include "analysis/report/schema_check.h"
 #include "analysis/report/write_compare.h"
+#include "runner/base/temporary_directory.h"
 
 namespace {
 
@@ -34,6 +36,17 @@ TEST(ReportSchema, HoldsForEveryKindOfLog) {
                            "nan_loss", "no_target", "empty", "binary"}) {
     EXPECT_EQ(schema_check::fault(report_schema_text(), report_of({golden::folder(name)})), "")
         << name;
+  }
+}
+
+TEST(ReportSchema, HoldsForValuesOfOddKinds) {
+  for (const json& value : {json("64"), json(true), json::array({1}), json(nullptr)}) {
+    const base::TemporaryDirectory folder;
+    own_log::Log log = own_log::clean();
+    log["global_batch_size"]["value"] = value;
+    log.at("eval_error", 0)["time_ms"] = 1.7e308;
+    folder.write("result_1.txt", log.text());
+    EXPECT_EQ(schema_check::fault(report_schema_text(), report_of({folder.path().string()})), "");
   }
 }
 

@@ -38,6 +38,7 @@ LiveStatus some_status() {
   status.epochs = 90;
   status.steps_done = 150;
   status.steps_total = 9000;
+  status.steps_before = 50;
   status.samples_per_s = 123.5;
   status.mean_loss = 6.25;
   status.wall_s = 12.5;
@@ -61,12 +62,13 @@ class LiveFile : public testing::Test {
     return comes(
         [&] { return fs::exists(path_) && base::content(path_).find(text) != std::string::npos; });
   }
+  const base::SystemClock clock_;
   const base::TemporaryDirectory folder_;
   const std::string path_ = (folder_.path() / "result_1.live.json").string();
 };
 
 TEST_F(LiveFile, HoldsAllThatWasTold) {
-  LiveStatusFile file(path_, 0.01);
+  LiveStatusFile file(path_, clock_, 0.01);
   const LiveStatus told = some_status();
   file.tell(told);
   ASSERT_TRUE(holds("training"));
@@ -82,6 +84,7 @@ TEST_F(LiveFile, HoldsAllThatWasTold) {
   EXPECT_EQ(read.epochs, told.epochs);
   EXPECT_EQ(read.steps_done, told.steps_done);
   EXPECT_EQ(read.steps_total, told.steps_total);
+  EXPECT_EQ(read.steps_before, told.steps_before);
   EXPECT_EQ(read.samples_per_s, told.samples_per_s);
   EXPECT_EQ(read.mean_loss, told.mean_loss);
   EXPECT_EQ(read.wall_s, told.wall_s);
@@ -90,15 +93,25 @@ TEST_F(LiveFile, HoldsAllThatWasTold) {
 
 TEST_F(LiveFile, IsRemovedAtTheEnd) {
   {
-    LiveStatusFile file(path_, 0.01);
+    LiveStatusFile file(path_, clock_, 0.01);
     file.tell(some_status());
     ASSERT_TRUE(holds("training"));
   }
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
+/// A long evaluation tells nothing new.
+TEST_F(LiveFile, GivesSignsOfLifeWhileNothingIsTold) {
+  LiveStatusFile file(path_, clock_, 0.01);
+  file.tell(some_status());
+  ASSERT_TRUE(holds("training"));
+  const auto alive_ms = [&] { return parse_live_status(base::content(path_), path_).alive_ms; };
+  const std::int64_t first = alive_ms();
+  EXPECT_TRUE(comes([&] { return alive_ms() > first + 20; }));
+}
+
 TEST_F(LiveFile, TellsANewPhaseBeforeItsPeriodIsOver) {
-  LiveStatusFile file(path_, 2.0);
+  LiveStatusFile file(path_, clock_, 2.0);
   LiveStatus status = some_status();
   file.tell(status);
   ASSERT_TRUE(holds("training"));
@@ -110,7 +123,7 @@ TEST_F(LiveFile, TellsANewPhaseBeforeItsPeriodIsOver) {
 }
 
 TEST_F(LiveFile, ThatCannotBeWrittenTellsWhyAndHoldsNobodyUp) {
-  LiveStatusFile file((folder_.path() / "nowhere" / "file").string(), 0.01);
+  LiveStatusFile file((folder_.path() / "nowhere" / "file").string(), clock_, 0.01);
   file.tell(some_status());
   EXPECT_TRUE(comes([&] { return !file.problem().empty(); }));
   EXPECT_THAT(file.problem(), HasSubstr("cannot be written"));
@@ -118,7 +131,7 @@ TEST_F(LiveFile, ThatCannotBeWrittenTellsWhyAndHoldsNobodyUp) {
 }
 
 TEST_F(LiveFile, KeepsALossThatIsNoNumber) {
-  LiveStatusFile file(path_, 0.01);
+  LiveStatusFile file(path_, clock_, 0.01);
   LiveStatus status = some_status();
   status.mean_loss = std::nan("");
   file.tell(status);
@@ -131,7 +144,8 @@ TEST(LiveStatus, OfAnotherVersionOrDamagedIsRefused) {
   const std::string path = (folder.path() / "x").string();
   std::string text;
   {
-    LiveStatusFile file(path, 0.01);
+    const base::SystemClock clock;
+    LiveStatusFile file(path, clock, 0.01);
     file.tell(some_status());
     ASSERT_TRUE(comes([&] { return fs::exists(path); }));
     text = base::content(path);
@@ -142,7 +156,8 @@ TEST(LiveStatus, OfAnotherVersionOrDamagedIsRefused) {
     return base::thrown_message<base::DataError>([&] { parse_live_status(json.dump(), "x.json"); });
   };
   EXPECT_THAT(refused("/schema", 2), HasSubstr("x.json: /schema: must be 1"));
-  for (const char* const key : {"process", "ranks", "epochs", "steps_done", "steps_total"}) {
+  for (const char* const key :
+       {"process", "ranks", "epochs", "steps_done", "steps_total", "steps_before"}) {
     EXPECT_THAT(refused(std::string("/") + key, -1), HasSubstr(std::string("/") + key + ": must"));
     EXPECT_THAT(refused(std::string("/") + key, 1.5), HasSubstr("must be an integer"));
   }
