@@ -40,6 +40,14 @@ double written_s(const fs::path& path) {
 
 using Found = LiveRuns::Seen;
 
+/// When a log was last written to: by its own last record, as a copy is younger than what it says;
+/// by the file's time where no run began in it.
+double sign_of(const Found& found) {
+  const RunFacts& facts = found.facts;
+  if (!facts.run_start_ms || !facts.window_s) return found.written_s;
+  return *facts.run_start_ms / kMsPerSecond + *facts.window_s;
+}
+
 bool has_ended(const RunFacts& facts) { return facts.run_stop_ms.has_value(); }
 
 /// Of runs in the same folder with the same benchmark, batch and target.
@@ -115,7 +123,7 @@ LiveRun look_at(const Found& found, const std::vector<const Found*>& all,
   run.log = found.log;
   run.facts = found.facts;
   run.workload = found.facts.config_text(mllog::keys::kSubmissionBenchmark);
-  double sign_s = found.written_s;
+  double sign_s = sign_of(found);
   if (const auto parts = log_breakdown(found.facts)) {
     for (const Part& part : parts->parts) run.parts.emplace_back(part.name, part.mean_s);
   }
@@ -134,7 +142,8 @@ LiveRun look_at(const Found& found, const std::vector<const Found*>& all,
                                                           : sign_s;
   run.standing.elapsed_s = std::max(0.0, end_s - *found.facts.run_start_ms / kMsPerSecond);
   run.standing.staging_s = found.facts.parts.staging_in_run_s.value_or(0.0);
-  if (run.state == LiveState::kEnded || run.state == LiveState::kGone) return run;
+  // Nobody foresees the end of a run that nobody hears of, or that is there.
+  if (run.state != LiveState::kRunning || run.facts.at_target) return run;
   run.outlook = outlook_of(found.facts, run.standing, earlier_runs(found, all));
   const Standing& at = run.standing;
   const auto pace = at.pace_s();
@@ -174,7 +183,11 @@ std::vector<LiveRun> LiveRuns::look(const base::Clock& clock) {
       continue;
     }
     try {  // it may be gone by now, or not be for everybody to read
-      seen[log.path] = {log.path, facts_of(parse_log(log.path)), written, bytes};
+      Seen one = {log.path, facts_of(parse_log(log.path)), written, bytes};
+      if (one.facts.records == 0 && bytes > 0) {
+        throw base::DataError(log.path.string() + ": expected lines with ':::MLLOG ', found none");
+      }
+      seen[log.path] = std::move(one);
     } catch (const base::Error& error) {
       problems_.emplace_back(error.what());
     }
@@ -191,8 +204,7 @@ std::vector<LiveRun> LiveRuns::look(const base::Clock& clock) {
   const double now_s = static_cast<double>(clock.unix_ms()) / kMsPerSecond;
   for (const auto& [path, one] : seen_) {
     all.push_back(&one);
-    const double sign_s =
-        std::max(one.written_s, written_s(telemetry::live_path(one.log.string())));
+    const double sign_s = std::max(sign_of(one), written_s(telemetry::live_path(one.log.string())));
     if (!has_ended(one.facts) && now_s - sign_s < kForgottenS) chosen.push_back(&one);
   }
   if (chosen.empty()) {
@@ -211,7 +223,8 @@ const std::vector<std::pair<std::string, std::string>>& live_definitions() {
        "running; silent: no sign of life for 60 s, though its process may be there; gone: its "
        "process is not on this host any more; "
        "ended: its log has run_stop"},
-      {"sign_of_life_s", "seconds since the log, or what the run tells of itself, was written"},
+      {"sign_of_life_s",
+       "seconds since the last record of the log, or the last sign of life that the run gives"},
       {"elapsed_s", "seconds since run_start; of a run that ended, until run_stop"},
       {"epochs_done",
        "epochs trained so far, parts of the one under way included where the run "

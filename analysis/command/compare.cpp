@@ -188,6 +188,10 @@ Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostrea
     }
   }
   for (const report::Report& one : compared.reports) tell_damaged(one, people, code);
+  for (const std::string& damaged : compared.damaged) {
+    people << base::printable(damaged) << '\n';
+    code = ExitCode::kIncomplete;
+  }
   std::ostringstream text, markdown;
   report::TextPage page(text, width), marked(markdown, 0, report::TextForm::kMarkdown);
   report::write_compare_text(page, compared);
@@ -206,14 +210,14 @@ bool is_bench_result(const std::string& path) {
 }
 
 bool are_bench_results(const std::vector<std::string>& paths) {
-  std::string bench, log;
+  std::optional<std::string> bench, log;
   for (const std::string& path : paths) (is_bench_result(path) ? bench : log) = path;
-  if (!bench.empty() && !log.empty()) {
+  if (bench && log) {
     throw base::ConfigError(fmt::format(
-        "compare: expected bench results alone or logs alone, got the bench result {} and {}",
-        bench, log));
+        "compare: expected bench results alone or logs alone, got the JSON file {} and '{}'",
+        *bench, *log));
   }
-  return log.empty();
+  return !log;
 }
 
 }  // namespace

@@ -92,32 +92,41 @@ fs::path index_of(const HistoryOptions& options, std::ostream& people) {
   return ":memory:";
 }
 
-/// What was set otherwise in the run before of the same workload and system. `all`: every run,
-/// newest first.
-std::vector<std::string> changes_of(const std::vector<PastRun>& all, const PastRun& run) {
+/// What was set otherwise in the run before of the same workload and system.
+struct Changes {
+  std::string before;  ///< its log; "" where there is none
+  std::vector<std::string> list;
+};
+
+/// `all`: every run, newest first.
+Changes changes_of(const std::vector<PastRun>& all, const PastRun& run) {
   auto at =
       std::find_if(all.begin(), all.end(), [&](const PastRun& one) { return one.log == run.log; });
   for (at = at == all.end() ? at : at + 1; at != all.end(); ++at) {
     const PastRun& before = *at;
     if (before.workload != run.workload || before.system != run.system) continue;
-    std::vector<std::string> changes;
+    Changes changes;
+    changes.before = before.log;
     std::map<std::string, std::string> settings = run.settings;
     settings.insert(before.settings.begin(), before.settings.end());
     for (const auto& [name, value] : settings) {
-      if (!history::is_comparable(name)) continue;
+      // Ranks are told by the telemetry, which a run that goes on has not yet.
+      const bool is_known =
+          name != "ranks" || (run.settings.contains(name) && before.settings.contains(name));
+      if (!history::is_comparable(name) || !is_known) continue;
       const auto of = [&, key = name](const PastRun& one) {
         const auto found = one.settings.find(key);
         return found == one.settings.end() ? std::string("none") : found->second;
       };
       if (of(run) != of(before)) {
-        changes.push_back(fmt::format("{}: {} (before: {})", name, of(run), of(before)));
+        changes.list.push_back(fmt::format("{}: {} (before: {})", name, of(run), of(before)));
       }
     }
     const bool both_known = !run.revision.empty() && !before.revision.empty();
     if (both_known && run.revision != before.revision) {
-      changes.push_back(fmt::format("revision: {} (before: {})",
-                                    history::short_revision(run.revision),
-                                    history::short_revision(before.revision)));
+      changes.list.push_back(fmt::format("revision: {} (before: {})",
+                                         history::short_revision(run.revision),
+                                         history::short_revision(before.revision)));
     }
     return changes;
   }
@@ -133,7 +142,7 @@ void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
   const auto all = static_cast<std::int64_t>(runs.size());
   const std::int64_t shown = options.limit == 0 ? all : std::min(options.limit, all);
   report::TextTable table;
-  for (const char* const heading : {"log", "started (UTC)", "outcome"}) {
+  for (const char* const heading : {"started (UTC)", "system", "workload", "log", "outcome"}) {
     table.add_column(heading, Align::kLeft);
   }
   for (const char* const heading : {"time to train", "epochs", "samples/s", "quality"}) {
@@ -142,7 +151,8 @@ void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
   table.add_column("revision", Align::kLeft);
   for (std::int64_t i = 0; i < shown; ++i) {
     const PastRun& run = runs[static_cast<std::size_t>(i)];
-    table.add_row({page.shown(run.log), date_text(run.started_ms),
+    table.add_row({date_text(run.started_ms), page.shown(run.system), page.shown(run.workload),
+                   page.shown(fs::path(run.log).filename().string()),
                    page.shown(run.resumed ? run.outcome + ", resumed" : run.outcome),
                    duration_text(run.ttt_s), short_number(run.epochs),
                    short_number(run.train_throughput), quality_text(run.best_quality),
@@ -155,9 +165,11 @@ void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
   if (!options.changes) return;
   for (std::int64_t i = 0; i < shown; ++i) {
     const auto changes = changes_of(every, runs[static_cast<std::size_t>(i)]);
-    if (changes.empty()) continue;
-    page.heading(runs[static_cast<std::size_t>(i)].log + ", against the run before", {});
-    for (const std::string& change : changes) page.item(change);
+    if (changes.list.empty()) continue;
+    page.heading(fmt::format("{}, against {} before it", runs[static_cast<std::size_t>(i)].log,
+                             changes.before),
+                 {});
+    for (const std::string& change : changes.list) page.item(change);
   }
 }
 
@@ -230,7 +242,7 @@ std::string json_text(const std::vector<PastRun>& runs, const std::vector<PastRu
     for (const auto& [name, text] : history::trend_definitions()) definitions[name] = text;
     document["trends"] = std::move(list);
   } else {
-    for (const PastRun& run : runs) list.push_back(json_of(run, changes_of(every, run)));
+    for (const PastRun& run : runs) list.push_back(json_of(run, changes_of(every, run).list));
     for (const auto& [name, text] : history::past_run_definitions()) definitions[name] = text;
     document["runs"] = std::move(list);
   }

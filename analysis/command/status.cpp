@@ -23,6 +23,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kStatusSchema = 1;
 constexpr double kPercent = 100.0;
+/// A silent run is followed for so long.
+constexpr double kGivenUpS = 600.0;
 
 std::string state_text(const LiveRun& run) {
   std::string text = to_string(run.state);
@@ -66,6 +68,7 @@ std::string end_text(const LiveRun& run) {
   const auto in = [&](double end_s) {
     return duration_text(std::max(0.0, end_s - run.standing.elapsed_s));
   };
+  if (run.facts.at_target) return "the target is reached";
   std::string limit;
   if (run.limit_s) limit = fmt::format("all epochs end in {}", in(*run.limit_s));
   if (!run.outlook) {
@@ -110,7 +113,7 @@ void write_run(report::TextPage& page, const LiveRun& run) {
   }
   if (run.mean_loss && std::isfinite(*run.mean_loss)) fact("loss", short_number(run.mean_loss));
   fact("elapsed", duration_text(run.standing.elapsed_s));
-  if (run.state != LiveState::kEnded && run.state != LiveState::kGone) fact("end", end_text(run));
+  if (run.state == LiveState::kRunning) fact("end", end_text(run));
   const std::string parts = parts_text(run);
   if (!parts.empty()) fact("time so far", parts);
 }
@@ -172,7 +175,9 @@ std::string json_text(const std::vector<LiveRun>& runs) {
 
 bool goes_on(const std::vector<LiveRun>& runs) {
   return std::any_of(runs.begin(), runs.end(), [](const LiveRun& run) {
-    return run.state == LiveState::kRunning || run.state == LiveState::kSilent;
+    const bool may_speak =
+        run.state == LiveState::kSilent && run.sign_of_life_s.value_or(0.0) < kGivenUpS;
+    return run.state == LiveState::kRunning || may_speak;
   });
 }
 

@@ -221,8 +221,10 @@ void compare_times(const Side& first, const Side& second, const ComparisonOption
     figure.second = others[i];
     figure.ratio = others[i] / figures[i];
     figure.interval = intervals[i];
-    figure.p_value = p_values[i];
-    figure.distinguishable = p_values[i] && *p_values[i] < kLevel;
+    // What three digits do not show is nothing to tell, be it ever so certain.
+    constexpr double kShown = 5e-4;
+    if (i == 0 || std::abs(figure.ratio - 1.0) >= kShown) figure.p_value = p_values[i];
+    figure.distinguishable = figure.p_value && *figure.p_value < kLevel;
     if (i == 0) {
       comparison.total = std::move(figure);
     } else {

@@ -72,8 +72,8 @@ struct Index::State {
     } catch (const base::DataError& error) {
       // Only what has the index's own name is certainly nobody else's.
       if (file.filename() != Index::kFile) {
-        throw base::ConfigError(
-            fmt::format("{}; expected an index of runs, or no file", error.what()));
+        throw base::DataError(fmt::format(
+            "{}; expected an index of runs, or no file: delete it if it was one", error.what()));
       }
       why_rebuilt = error.what();
       database.reset();

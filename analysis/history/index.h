@@ -38,7 +38,8 @@ class Index {
   /// Name of the index within the folder of results.
   static constexpr char kFile[] = ".trainmark-history.sqlite";
   /// `file` may be ":memory:". An index of another version is made anew, and so is a damaged file
-  /// of the name kFile. Throws ConfigError for any other file that is there and no index.
+  /// of the name kFile. Throws ConfigError for another program's
+  /// database, DataError for any other file that is there and no index.
   explicit Index(const std::filesystem::path& file);
   ~Index();
   Index(const Index&) = delete;

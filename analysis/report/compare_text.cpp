@@ -51,15 +51,16 @@ void write_sides(TextPage& page, const ComparedGroup& group) {
   table.add_column("", Align::kLeft);
   table.add_column("runs", Align::kLeft);
   table.add_column("TTT min" + defined(page, "time to train"), Align::kRight);
-  table.add_column("+-" + page.footnote("ttt_stdev_s"), Align::kRight);
+  table.add_column("+-" + defined(page, "spread"), Align::kRight);
   table.add_column("units" + page.footnote("compute_units"), Align::kRight);
   table.add_column("batch" + page.footnote("global_batch_size"), Align::kRight);
   for (const ComparedSide& side : group.sides) {
     const SystemFacts& facts = side.system->facts;
     const auto time = facts.olympic_mean_s ? facts.olympic_mean_s : facts.ttt_mean_s;
+    const auto spread = facts.olympic_mean_s ? facts.olympic_stdev_s : facts.ttt_stdev_s;
     table.add_row({side.label, fmt::format("{} of {}", facts.successful, facts.runs),
                    time ? number_text(*time / kMinute) : "-",
-                   facts.ttt_stdev_s ? fmt::format("{:.3g}", *facts.ttt_stdev_s / kMinute) : "-",
+                   spread ? fmt::format("{:.3g}", *spread / kMinute) : "-",
                    optional_text(facts.compute_units, 1.0, 0),
                    page.shown(to_text(facts.global_batch_size))});
   }
@@ -181,6 +182,7 @@ const std::vector<std::pair<std::string, std::string>>& comparison_definitions()
       {"time to train",
        "mean ttt_s of the runs that the score counts; of all successful runs where there is no "
        "score"},
+      {"spread", "sample standard deviation of the times of these runs"},
       {"ratio",
        "figure of the second over that of the first; the ratios of the factors multiply to that "
        "of the time to train"},
@@ -194,7 +196,7 @@ const std::vector<std::pair<std::string, std::string>>& comparison_definitions()
        "are adjusted for the number of sides of the benchmark (Holm), the factors of a side for "
        "being told together (Westfall and Young). So of sides that do not differ at most 4 in 100 "
        "are told to differ in their time to train, and as many in some factor. Absent where the "
-       "runs are too few, or all have one value"},
+       "runs are too few or all have one value, and for a factor whose ratio is 1.000"},
       {"distinguishable", "p_value below 0.04; else the difference is within noise"},
       {"unequal", "conditions of the benchmark that the sides do not share"},
       {"differences",

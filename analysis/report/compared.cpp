@@ -38,7 +38,7 @@ std::string round_of(const mllog::rules::RuleBook& book, const RunReport& run) {
 }
 
 Side side_of(const std::string& path, const SystemReport& system, const Report& report,
-             const mllog::rules::RuleBook& book) {
+             const mllog::rules::RuleBook& book, std::vector<std::string>& damaged) {
   Side side;
   side.name = (fs::path(path) / system.name).lexically_normal().string();
   if (side.name.size() > 1 && side.name.ends_with('/')) side.name.pop_back();
@@ -46,9 +46,15 @@ Side side_of(const std::string& path, const SystemReport& system, const Report& 
   for (const RunReport& run : report.runs) {
     if (run.folder != system.name) continue;
     if (side.runs.empty()) side.round = round_of(book, run);
+    std::map<std::string, std::string> settings;
+    try {
+      settings = settings_beside(run.path);
+    } catch (const base::DataError& error) {
+      damaged.emplace_back(error.what());
+    }
     side.runs.push_back({run.path.filename().string(), &run.facts,
                          run.telemetry ? &*run.telemetry : nullptr,
-                         run.trace ? &run.trace->layers : nullptr, settings_beside(run.path)});
+                         run.trace ? &run.trace->layers : nullptr, std::move(settings)});
   }
   return side;
 }
@@ -142,7 +148,7 @@ Compared compare_paths(const std::vector<std::string>& paths,
     for (const SystemReport& system : report.systems) {
       SetsOfPaths& sets = benchmarks[system.facts.benchmark];
       sets.resize(paths.size());
-      sets[i].push_back({"", &system, side_of(paths[i], system, report, book)});
+      sets[i].push_back({"", &system, side_of(paths[i], system, report, book, compared.damaged)});
     }
   }
   for (auto& [benchmark, sets] : benchmarks) {

@@ -29,6 +29,7 @@ struct Compared {
   std::deque<Report> reports;  ///< one for each path, to which the sides point
   std::vector<ComparedGroup> groups;
   std::vector<std::string> left_out;  ///< sets without a counterpart, each a sentence
+  std::vector<std::string> damaged;   ///< configurations that could not be read, and why
   comparison::Per per = comparison::Per::kSystem;
 };
 

@@ -72,6 +72,8 @@ TEST_F(Compare, NeedsTwoFilesThatAreThere) {
   options_.paths.push_back("nowhere.json");
   EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }),
               AllOf(HasSubstr("bench results alone or logs alone"), HasSubstr("nowhere.json")));
+  options_.paths = {options_.paths[0], ""};
+  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { run(); }), HasSubstr("and ''"));
   options_.paths = {"nowhere", "nowhere else"};
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { run(); }), HasSubstr("nowhere: "));
 }
@@ -220,11 +222,15 @@ TEST_F(CompareLogs, RefusesSidesWithoutABenchmarkInCommon) {
               HasSubstr("expected logs, found none that can be read"));
 }
 
-TEST_F(CompareLogs, RefusesADamagedConfigurationAndTellsOfADamagedTrace) {
+TEST_F(CompareLogs, TellsOfADamagedConfigurationOrTrace) {
   options_.paths = {write_set("a", 3, 0.0), write_set("b", 3, 0.0)};
   folder_.write("b/result_1.config.json", "[]");
-  EXPECT_THAT(base::thrown_message<base::DataError>([&] { run(); }),
-              HasSubstr("result_1.config.json"));
+  {
+    std::ostringstream out;
+    EXPECT_EQ(compare(options_, out, people_, 100), base::ExitCode::kIncomplete);
+    EXPECT_THAT(people_.str(), HasSubstr("result_1.config.json"));
+    EXPECT_THAT(out.str(), HasSubstr("B against A"));
+  }
   folder_.write("b/result_1.config.json", "{}");
   folder_.write("a/result_0.trace.json", "{");
   std::ostringstream out;

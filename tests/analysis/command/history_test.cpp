@@ -58,7 +58,9 @@ TEST_F(History, ListsRunsNewestFirstWithWhatChanged) {
   const std::string text = run();
   EXPECT_LT(text.find("result_2.txt"), text.find("result_1.txt"));
   EXPECT_THAT(text, AllOf(HasSubstr("2023-11-15 22:13"), HasSubstr("34 s"), HasSubstr("aaa"),
-                          HasSubstr("- batch: 128 (before: 64)"), Not(HasSubstr("seed"))));
+                          HasSubstr("- batch: 128 (before: 64)"), Not(HasSubstr("seed")),
+                          HasSubstr("against box/cosmoflow/result_1.txt before it"),
+                          HasSubstr("cosmoflow"), HasSubstr("box")));
   options_.json = "-";
   const json document = json::parse(run());
   ASSERT_EQ(document["runs"].size(), 2u);

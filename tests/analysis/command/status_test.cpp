@@ -160,7 +160,7 @@ TEST_F(Status, KnowsARunThatIsSilentOrGone) {
   json told = live(getpid());
   clock_.now_ms += 90000;
   write_live(told);
-  EXPECT_THAT(run(), HasSubstr("silent: no sign of life for 1 min 30 s, last seen in training"));
+  EXPECT_THAT(run(), HasSubstr("silent: no sign of life for 1 min 31 s, last seen in training"));
   told["process"] = 1 << 22;  // beyond the kernel's largest
   write_live(told);
   EXPECT_THAT(run(), HasSubstr("gone: its process ended without a word"));
@@ -191,6 +191,25 @@ TEST_F(Status, FollowsUntilTheRunEnds) {
   const std::string text = run();
   EXPECT_EQ(sleeps_, 3);
   EXPECT_THAT(text, HasSubstr("ended: success"));
+}
+
+TEST_F(Status, ForeseesNothingOfARunThatIsThereOrSilent) {
+  own_log::Log log = own_log::clean();
+  log.erase("run_stop");
+  write("result_1.txt", log);
+  clock_.now_ms += 10000;
+  EXPECT_THAT(run(), HasSubstr("the target is reached"));
+  clock_.now_ms += 3600 * std::int64_t{1000};  // and the file itself may be a younger copy
+  const json told = run_json();
+  EXPECT_EQ(told["state"], "silent");
+  EXPECT_EQ(told["elapsed_s"], 33.0);
+  EXPECT_TRUE(told["outlook"].is_null());
+}
+
+TEST_F(Status, RefusesAFileThatIsNoLog) {
+  folder_.write("results/box/cosmoflow/result_1.txt", "no log\n");
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { run(); }),
+              HasSubstr("result_1.txt: expected lines with ':::MLLOG ', found none"));
 }
 
 TEST_F(Status, SaysWhatItCouldNotRead) {

@@ -160,7 +160,7 @@ TEST_F(HistoryIndex, NeverReplacesWhatIsNoIndex) {
   write("box/cosmoflow/result_1.txt", 1);
   const fs::path log = folder_.path() / "box/cosmoflow/result_1.txt";
   const std::string before = base::content(log);
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { const Index index(log); }),
+  EXPECT_THAT(base::thrown_message<base::DataError>([&] { const Index index(log); }),
               testing::HasSubstr("expected an index of runs, or no file"));
   EXPECT_EQ(base::content(log), before);
   const fs::path foreign = folder_.path() / "foreign.sqlite";
