@@ -58,10 +58,11 @@ std::string quality_now(const LiveRun& run) {
   const std::string target =
       run.facts.target.value ? fmt::format("target {}", *run.facts.target.value) : "no target";
   if (evaluations.empty()) return fmt::format("not evaluated yet ({})", target);
-  return fmt::format(
-      "{} ({}; best {}), {} ago", quality_text(evaluations.back().quality), target,
-      quality_text(run.facts.best_quality),
-      duration_text(std::max(0.0, run.standing.elapsed_s - evaluations.back().time_s)));
+  const std::string seen = fmt::format("{} ({}; best {})", quality_text(evaluations.back().quality),
+                                       target, quality_text(run.facts.best_quality));
+  if (run.state == LiveState::kEnded) return seen;
+  const double ago_s = std::max(0.0, run.standing.elapsed_s - evaluations.back().time_s);
+  return fmt::format("{}, {} ago", seen, duration_text(ago_s));
 }
 
 std::string end_text(const LiveRun& run) {
