@@ -221,27 +221,25 @@ const std::vector<std::pair<std::string, std::string>>& live_definitions() {
   static const std::vector<std::pair<std::string, std::string>> all = {
       {"state",
        "running; silent: no sign of life for 60 s, though its process may be there; gone: its "
-       "process is not on this host any more; "
-       "ended: its log has run_stop"},
+       "process is not on this host any more; ended: its log has run_stop"},
       {"sign_of_life_s",
        "seconds since the last record of the log, or the last sign of life that the run gives"},
       {"elapsed_s", "seconds since run_start; of a run that ended, until run_stop"},
       {"epochs_done",
-       "epochs trained so far, parts of the one under way included where the run "
-       "tells them"},
+       "epochs trained so far, parts of the one under way included where the run tells them"},
       {"samples_per_s", "of all ranks, over the last steps"},
       {"parts",
        "seconds so far: rank 0's subsystems where the run tells them, else the parts of its log"},
       {"outlook",
        "seconds from run_start to the target: epochs of earlier runs of the same folder, "
-       "benchmark, "
-       "batch size and target at this run's pace (their times before the first epoch), with the "
+       "benchmark, batch size and target at this run's pace (their times before the first epoch), "
+       "with the "
        "95 % prediction interval of a normal distribution; where there are none, or this run took "
        "longer, where a straight line through its last evaluations (3 to 8) meets the target, with "
        "the 95 % interval of its slope. No high where that has no end"},
       {"limit_s",
-       "seconds from run_start until all epochs of the configuration are trained, by "
-       "this run's pace"},
+       "seconds from run_start until all epochs of the configuration are trained, by this run's "
+       "pace"},
   };
   return all;
 }

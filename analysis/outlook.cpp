@@ -30,9 +30,8 @@ Outlook by_earlier_runs(const Standing& standing, std::span<const EarlierRun> ea
       fmt::format("{} earlier run{} of this folder", ends_s.size(), ends_s.size() == 1 ? "" : "s");
   outlook.end_s = mean_of(ends_s);
   if (ends_s.size() < 2) return outlook;
-  const double deviation = population_stdev(ends_s) * std::sqrt(n / (n - 1.0));
   const double half =
-      student_t_quantile(kProbability, n - 1.0) * deviation * std::sqrt(1.0 + 1.0 / n);
+      student_t_quantile(kProbability, n - 1.0) * sample_stdev(ends_s) * std::sqrt(1.0 + 1.0 / n);
   outlook.low_s = std::max(standing.elapsed_s, outlook.end_s - half);
   outlook.high_s = outlook.end_s + half;
   return outlook;

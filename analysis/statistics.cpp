@@ -1,7 +1,8 @@
-// Means, spreads and Student's t distribution.
+// Means, medians, spreads and Student's t distribution.
 // Hides series, continued fractions and root finding.
 #include "analysis/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -57,6 +58,14 @@ double lower_tail(double t, double freedom) {
   return 0.5 * incomplete_beta(freedom / 2.0, 0.5, freedom / all, square / all);
 }
 
+/// From the mean, summed.
+double squared_distances(std::span<const double> values) {
+  const double average = mean_of(values);
+  double squares = 0.0;
+  for (const double value : values) squares += (value - average) * (value - average);
+  return squares;
+}
+
 }  // namespace
 
 double mean_of(std::span<const double> values) {
@@ -67,10 +76,19 @@ double mean_of(std::span<const double> values) {
 }
 
 double population_stdev(std::span<const double> values) {
-  const double average = mean_of(values);
-  double squares = 0.0;
-  for (const double value : values) squares += (value - average) * (value - average);
-  return std::sqrt(squares / static_cast<double>(values.size()));
+  return std::sqrt(squared_distances(values) / static_cast<double>(values.size()));
+}
+
+double sample_stdev(std::span<const double> values) {
+  if (values.size() < 2) return kNaN;
+  return std::sqrt(squared_distances(values) / (static_cast<double>(values.size()) - 1.0));
+}
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return kNaN;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
 }
 
 std::span<const double> without_extremes(std::span<const double> sorted, std::size_t count) {

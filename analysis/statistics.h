@@ -1,9 +1,10 @@
-// Means, spreads and Student's t distribution.
+// Means, medians, spreads and Student's t distribution.
 // Hides series, continued fractions and root finding.
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace analysis {
 
@@ -11,6 +12,10 @@ namespace analysis {
 double mean_of(std::span<const double> values);
 /// Root of the mean squared distance from the mean (divided by n, not n - 1), in two passes.
 double population_stdev(std::span<const double> values);
+/// The same divided by n - 1; NaN of fewer than two values.
+double sample_stdev(std::span<const double> values);
+/// The middle one, or the mean of the two; NaN of no values.
+double median_of(std::vector<double> values);
 /// The values, in rising order, without the `count` lowest and the `count` highest; none if fewer.
 std::span<const double> without_extremes(std::span<const double> sorted, std::size_t count);
 

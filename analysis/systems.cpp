@@ -8,8 +8,8 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
+#include "analysis/statistics.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -107,16 +107,21 @@ std::vector<const SetMember*> successful_by_time(const std::vector<SetMember>& m
 
 using Read = std::optional<double> (*)(const RunFacts&);
 
-/// Mean over the runs; absent when a run lacks the figure.
-std::optional<double> mean(const std::vector<const SetMember*>& runs, Read read) {
-  double sum = 0.0;
+/// The figure of every run; empty when one lacks it.
+std::vector<double> values_of(const std::vector<const SetMember*>& runs, Read read) {
+  std::vector<double> values;
   for (const SetMember* run : runs) {
     const auto value = read(*run->facts);
-    if (!value) return std::nullopt;
-    sum += *value;
+    if (!value) return {};
+    values.push_back(*value);
   }
-  if (runs.empty()) return std::nullopt;
-  return sum / static_cast<double>(runs.size());
+  return values;
+}
+
+/// Absent when a run lacks the figure.
+std::optional<double> mean(const std::vector<const SetMember*>& runs, Read read) {
+  const std::vector<double> values = values_of(runs, read);
+  return values.empty() ? std::nullopt : std::optional(mean_of(values));
 }
 
 std::optional<double> harmonic_mean(const std::vector<const SetMember*>& runs, Read read) {
@@ -132,29 +137,19 @@ std::optional<double> harmonic_mean(const std::vector<const SetMember*>& runs, R
 
 /// Sample standard deviation; absent for fewer than two runs, and when one lacks the figure.
 std::optional<double> deviation(const std::vector<const SetMember*>& runs, Read read) {
-  const auto average = mean(runs, read);
-  if (!average || runs.size() < 2) return std::nullopt;
-  double squares = 0.0;
-  for (const SetMember* run : runs) {
-    const double beside = *read(*run->facts) - *average;
-    squares += beside * beside;
-  }
-  return std::sqrt(squares / (static_cast<double>(runs.size()) - 1.0));
+  const std::vector<double> values = values_of(runs, read);
+  return values.size() < 2 ? std::nullopt : std::optional(sample_stdev(values));
 }
 
 void spread(const std::vector<const SetMember*>& good, SystemFacts& system) {
-  if (good.empty()) return;
-  std::vector<double> times;
-  for (const SetMember* run : good) times.push_back(*run->facts->ttt_s);
-  const auto n = static_cast<double>(times.size());
-  const double average = std::accumulate(times.begin(), times.end(), 0.0) / n;
+  const std::vector<double> times =
+      values_of(good, [](const RunFacts& facts) { return facts.ttt_s; });
+  if (times.empty()) return;
   system.ttt_min_s = times.front();
   system.ttt_max_s = times.back();
-  system.ttt_mean_s = average;
-  system.ttt_stdev_s = deviation(good, [](const RunFacts& f) { return f.ttt_s; });
-  const std::size_t middle = times.size() / 2;
-  system.ttt_median_s =
-      times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2.0;
+  system.ttt_mean_s = mean_of(times);
+  if (times.size() > 1) system.ttt_stdev_s = sample_stdev(times);
+  system.ttt_median_s = median_of(times);
 }
 
 /// Those of training, and those of the evaluations that went with an epoch.

@@ -126,8 +126,10 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
     return ExitCode::kSuccess;
   }
   check(options);
+  // The text tells nothing of traces.
+  const bool shows_traces = !(options.json.empty() && options.csv.empty() && options.html.empty());
   const Report report =
-      report::make_report(options.paths, {options.threads, options.standard_input});
+      report::make_report(options.paths, {options.threads, options.standard_input, shows_traces});
   const std::vector<OutputFile> outputs = outputs_of(options, report);
   std::vector<fs::path> logs;
   for (const RunReport& run : report.runs) logs.push_back(run.path);

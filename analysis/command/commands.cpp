@@ -23,6 +23,34 @@
 namespace analysis::command {
 namespace {
 
+void add_json_option(CLI::App& app, std::string& json, const std::string& what) {
+  app.add_option(
+      "--json", json,
+      "write " + what + " as JSON to this file; '-' for standard output and nothing else there");
+}
+
+void add_threads_option(CLI::App& app, int& threads, const std::string& done) {
+  app.add_option("--threads", threads, "logs " + done + " at the same time; 0: one on each CPU")
+      ->check(CLI::Range(0, 4096));
+}
+
+/// What `analyze` and `check` take; '-' is standard input.
+void add_log_paths(CLI::App& app, std::vector<std::string>& paths) {
+  app.add_option("PATH", paths,
+                 "log files, folders searched for result_*.txt at any depth, quoted patterns "
+                 "such as 'results/{a,b}*', '-' for standard input");
+}
+
+/// What is wrong with a seed or a count; "" if nothing. CLI11 itself takes a sign, and wraps
+/// around.
+std::string whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec == std::errc() && read.ptr == end) return "";
+  return "must be a whole number from 0 to 2^64 - 1, got " + text;
+}
+
 base::Command analyze_command() {
   base::Command command;
   command.name = "analyze";
@@ -31,22 +59,16 @@ base::Command analyze_command() {
       "trainmark analyze results/ --json report.json --csv report/ --html report.html";
   command.declare = [](CLI::App& app) -> base::Command::Action {
     const auto options = std::make_shared<AnalyzeOptions>();
-    app.add_option("PATH", options->paths,
-                   "log files, folders searched for result_*.txt at any depth, quoted patterns "
-                   "such as 'results/{a,b}*', '-' for standard input");
-    app.add_option("--json", options->json,
-                   "write the report as JSON to this file; '-' for standard output and nothing "
-                   "else there");
+    add_log_paths(app, options->paths);
+    add_json_option(app, options->json, "the report");
     app.add_option("--csv", options->csv,
                    "write runs, convergence, subsystems, ranks, steps, layers, waiting and systems "
-                   "as CSV into "
-                   "this folder; a name ending in .csv gets the runs alone");
+                   "as CSV into this folder; a name ending in .csv gets the runs alone");
     app.add_flag("--schema", options->schema, "print the JSON Schema of the JSON report");
     app.add_option("--html", options->html, "write the report as one HTML file");
     app.add_option("--markdown", options->markdown,
                    "write what the text says to this file, as Markdown");
-    app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
-        ->check(CLI::Range(0, 4096));
+    add_threads_option(app, options->threads, "read");
     app.add_flag("--joint", options->joint,
                  "in place of every run: the systems of each benchmark side by side, with staging, "
                  "convergence, throughput, variation and scale");
@@ -59,19 +81,8 @@ base::Command analyze_command() {
   return command;
 }
 
-/// What is wrong with a seed; "" if nothing. CLI11 itself takes a sign, and wraps around.
-std::string whole_number(const std::string& text) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec == std::errc() && read.ptr == end) return "";
-  return "must be a whole number from 0 to 2^64 - 1, got " + text;
-}
-
 void add_judging_options(CLI::App& app, CheckOptions& options) {
-  app.add_option("PATH", options.paths,
-                 "log files, folders searched for result_*.txt at any depth, quoted patterns "
-                 "such as 'results/{a,b}*', '-' for standard input");
+  add_log_paths(app, options.paths);
   app.add_option("--usage", options.usage,
                  "training or hpc; told from path and benchmark if absent");
   app.add_option("--round", options.round,
@@ -110,9 +121,7 @@ void add_submission_options(CLI::App& app, CheckOptions& options) {
 }
 
 void add_output_options(CLI::App& app, CheckOptions& options) {
-  app.add_option("--json", options.json,
-                 "write verdicts and findings as JSON to this file; '-' for standard output and "
-                 "nothing else there");
+  add_json_option(app, options.json, "verdicts and findings");
   app.add_option("--sarif", options.sarif, "write all findings as SARIF 2.1.0 to this file");
   app.add_option("--junit", options.junit, "write the verdicts as JUnit XML to this file");
   app.add_flag("--quiet", options.quiet, "of logs that pass, tell only their number");
@@ -133,8 +142,7 @@ void add_output_options(CLI::App& app, CheckOptions& options) {
   app.add_option("--seed", options.seed, "of those draws; 0 if absent")->check(whole_number);
   app.add_option("--explain", options.explain,
                  "what the rule of a finding means and where it comes from; 'all' lists them");
-  app.add_option("--threads", options.threads, "logs judged at the same time; 0: one on each CPU")
-      ->check(CLI::Range(0, 4096));
+  add_threads_option(app, options.threads, "judged");
 }
 
 base::Command check_command() {
@@ -176,19 +184,16 @@ base::Command compare_command() {
            "multiply times by the nodes, or by the compute units, of each side: node or unit")
         ->check(
             CLI::IsMember({to_string(comparison::Per::kNode), to_string(comparison::Per::kUnit)}));
-    app.add_option("--seed", options->seed, "seed of the bootstrap")
-        ->check(CLI::NonNegativeNumber)
+    app.add_option("--seed", options->seed, "of the draws of bootstrap and exchanges")
+        ->check(whole_number)
         ->capture_default_str();
-    app.add_option("--json", options->json,
-                   "write the comparison as JSON to this file; '-' for standard output and nothing "
-                   "else there");
+    add_json_option(app, options->json, "the comparison");
     app.add_flag("--schema", options->schema, "print the JSON Schema of that JSON");
     app.add_option("--csv", options->csv,
                    "write a row for each figure of each comparison of logs to this file");
     app.add_option("--markdown", options->markdown,
                    "write what the text says of logs to this file, as Markdown");
-    app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
-        ->check(CLI::Range(0, 4096));
+    add_threads_option(app, options->threads, "read");
     return [options](runner::Communicator*) {
       return compare(*options, std::cout, std::cerr, output_width());
     };
@@ -211,9 +216,7 @@ base::Command status_command() {
     app.add_option("--interval", options->interval_s, "seconds between two looks")
         ->check(CLI::Range(0.1, 86400.0))
         ->capture_default_str();
-    app.add_option("--json", options->json,
-                   "write what is seen as JSON to this file; '-' for standard output and nothing "
-                   "else there");
+    add_json_option(app, options->json, "what is seen");
     return [options](runner::Communicator*) {
       const base::SystemClock clock;
       const auto sleep = [](double seconds) {
@@ -250,21 +253,21 @@ base::Command history_command() {
     app.add_option("FOLDER", options->folder, "folder of results")->capture_default_str();
     add_search_options(app, *options);
     app.add_option("--limit", options->limit, "newest runs that the text shows; 0: all")
-        ->check(CLI::NonNegativeNumber)
+        ->check(whole_number)
         ->capture_default_str();
     app.add_flag("--changes", options->changes,
                  "tell what was set otherwise than in the run before on the same system");
     app.add_flag("--regressions", options->regressions,
                  "hold the newest revision's runs of each kind against the last good ones; exit "
-                 "code 9 where they are slower");
+                 "code 9 where they fail or are slower");
+    app.add_option("--seed", options->seed, "of the draws of exchanges")
+        ->check(whole_number)
+        ->capture_default_str();
     app.add_option("--index", options->index,
                    "index file, made or brought up to date; default: in the folder");
     app.add_flag("--rebuild", options->rebuild, "read all logs again");
-    app.add_option("--json", options->json,
-                   "write what is found as JSON to this file; '-' for standard output and nothing "
-                   "else there");
-    app.add_option("--threads", options->threads, "logs read at the same time; 0: one on each CPU")
-        ->check(CLI::Range(0, 4096));
+    add_json_option(app, options->json, "what is found");
+    add_threads_option(app, options->threads, "read");
     return [options](runner::Communicator*) {
       return history(*options, std::cout, std::cerr, output_width());
     };

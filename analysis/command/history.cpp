@@ -10,6 +10,7 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -17,6 +18,7 @@
 #include "analysis/history/index.h"
 #include "analysis/history/regression.h"
 #include "analysis/numbers.h"
+#include "analysis/report/optional_json.h"
 #include "analysis/report/text_page.h"
 #include "runner/base/printable.h"
 
@@ -29,6 +31,7 @@ using base::ExitCode;
 using history::Change;
 using history::PastRun;
 using history::Trend;
+using report::optional_json;
 using Align = report::TextTable::Align;
 using Json = nlohmann::ordered_json;
 
@@ -94,47 +97,52 @@ fs::path index_of(const HistoryOptions& options, std::ostream& people) {
 
 /// What was set otherwise in the run before of the same workload and system.
 struct Changes {
-  std::string before;  ///< its log; "" where there is none
+  std::string before;  ///< its log
   std::vector<std::string> list;
 };
+/// By the run's log; none for the first of a workload and system.
+using ChangesByLog = std::map<std::string, Changes>;
 
-/// `all`: every run, newest first.
-Changes changes_of(const std::vector<PastRun>& all, const PastRun& run) {
-  auto at =
-      std::find_if(all.begin(), all.end(), [&](const PastRun& one) { return one.log == run.log; });
-  for (at = at == all.end() ? at : at + 1; at != all.end(); ++at) {
-    const PastRun& before = *at;
-    if (before.workload != run.workload || before.system != run.system) continue;
-    Changes changes;
-    changes.before = before.log;
-    std::map<std::string, std::string> settings = run.settings;
-    settings.insert(before.settings.begin(), before.settings.end());
-    for (const auto& [name, value] : settings) {
-      // Ranks are told by the telemetry, which a run that goes on has not yet.
-      const bool is_known =
-          name != "ranks" || (run.settings.contains(name) && before.settings.contains(name));
-      if (!history::is_comparable(name) || !is_known) continue;
-      const auto of = [&, key = name](const PastRun& one) {
-        const auto found = one.settings.find(key);
-        return found == one.settings.end() ? std::string("none") : found->second;
-      };
-      if (of(run) != of(before)) {
-        changes.list.push_back(fmt::format("{}: {} (before: {})", name, of(run), of(before)));
-      }
+Changes changes_between(const PastRun& before, const PastRun& run) {
+  Changes changes{before.log, {}};
+  std::map<std::string, std::string> settings = run.settings;
+  settings.insert(before.settings.begin(), before.settings.end());
+  for (const auto& [name, value] : settings) {
+    // Ranks are told by the telemetry, which a run that goes on has not yet.
+    const bool is_known =
+        name != "ranks" || (run.settings.contains(name) && before.settings.contains(name));
+    if (!history::is_comparable(name) || !is_known) continue;
+    const auto of = [&, key = name](const PastRun& one) {
+      const auto found = one.settings.find(key);
+      return found == one.settings.end() ? std::string("none") : found->second;
+    };
+    if (of(run) != of(before)) {
+      changes.list.push_back(fmt::format("{}: {} (before: {})", name, of(run), of(before)));
     }
-    const bool both_known = !run.revision.empty() && !before.revision.empty();
-    if (both_known && run.revision != before.revision) {
-      changes.list.push_back(fmt::format("revision: {} (before: {})",
-                                         history::short_revision(run.revision),
-                                         history::short_revision(before.revision)));
-    }
-    return changes;
   }
-  return {};
+  const bool both_known = !run.revision.empty() && !before.revision.empty();
+  if (both_known && run.revision != before.revision) {
+    changes.list.push_back(fmt::format("revision: {} (before: {})",
+                                       history::short_revision(run.revision),
+                                       history::short_revision(before.revision)));
+  }
+  return changes;
+}
+
+/// `runs`: all of them, newest first.
+ChangesByLog changes_of(const std::vector<PastRun>& runs) {
+  ChangesByLog changes;
+  std::map<std::pair<std::string, std::string>, const PastRun*> last;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const PastRun*& before = last[{run->workload, run->system}];
+    if (before) changes[run->log] = changes_between(*before, *run);
+    before = &*run;
+  }
+  return changes;
 }
 
 void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
-                const std::vector<PastRun>& every, const HistoryOptions& options) {
+                const ChangesByLog& changes, const HistoryOptions& options) {
   if (runs.empty()) {
     page.paragraph("No such run.");
     return;
@@ -164,12 +172,10 @@ void write_runs(report::TextPage& page, const std::vector<PastRun>& runs,
   }
   if (!options.changes) return;
   for (std::int64_t i = 0; i < shown; ++i) {
-    const auto changes = changes_of(every, runs[static_cast<std::size_t>(i)]);
-    if (changes.list.empty()) continue;
-    page.heading(fmt::format("{}, against {} before it", runs[static_cast<std::size_t>(i)].log,
-                             changes.before),
-                 {});
-    for (const std::string& change : changes.list) page.item(change);
+    const auto found = changes.find(runs[static_cast<std::size_t>(i)].log);
+    if (found == changes.end() || found->second.list.empty()) continue;
+    page.heading(fmt::format("{}, against {} before it", found->first, found->second.before), {});
+    for (const std::string& change : found->second.list) page.item(change);
   }
 }
 
@@ -182,27 +188,27 @@ void write_trends(report::TextPage& page, const std::vector<Trend>& trends) {
   for (const Trend& trend : trends) page.item(sentence(trend));
 }
 
-Json number_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
-
 Json settings_json(const std::map<std::string, std::string>& settings) {
   Json json = Json::object();
   for (const auto& [name, value] : settings) json[base::printable(name)] = base::printable(value);
   return json;
 }
 
-Json json_of(const PastRun& run, const std::vector<std::string>& changes) {
+Json json_of(const PastRun& run, const ChangesByLog& changes) {
   Json changed = Json::array();
-  for (const std::string& change : changes) changed.push_back(base::printable(change));
+  if (const auto found = changes.find(run.log); found != changes.end()) {
+    for (const std::string& change : found->second.list) changed.push_back(base::printable(change));
+  }
   return {{"log", base::printable(run.log)},
           {"workload", base::printable(run.workload)},
           {"system", base::printable(run.system)},
           {"outcome", base::printable(run.outcome)},
           {"resumed", run.resumed},
           {"started_ms", run.started_ms},
-          {"ttt_s", number_json(run.ttt_s)},
-          {"epochs", number_json(run.epochs)},
-          {"train_throughput", number_json(run.train_throughput)},
-          {"best_quality", number_json(run.best_quality)},
+          {"ttt_s", optional_json(run.ttt_s)},
+          {"epochs", optional_json(run.epochs)},
+          {"train_throughput", optional_json(run.train_throughput)},
+          {"best_quality", optional_json(run.best_quality)},
           {"revision", base::printable(run.revision)},
           {"settings", settings_json(run.settings)},
           {"changes", std::move(changed)}};
@@ -216,7 +222,7 @@ Json json_of(const Trend& trend) {
                        {"before", figure.before},
                        {"now", figure.now},
                        {"slower", figure.slower},
-                       {"p_value", number_json(figure.p_value)},
+                       {"p_value", optional_json(figure.p_value)},
                        {"change", to_string(figure.change)}});
   }
   for (const std::string& log : trend.logs) logs.push_back(base::printable(log));
@@ -233,7 +239,7 @@ Json json_of(const Trend& trend) {
           {"settings", settings_json(trend.settings)}};
 }
 
-std::string json_text(const std::vector<PastRun>& runs, const std::vector<PastRun>& every,
+std::string json_text(const std::vector<PastRun>& runs, const ChangesByLog& changes,
                       const std::vector<Trend>& trends, const HistoryOptions& options) {
   Json list = Json::array(), definitions = Json::object();
   Json document = {{"schema", kHistorySchema}};
@@ -242,7 +248,7 @@ std::string json_text(const std::vector<PastRun>& runs, const std::vector<PastRu
     for (const auto& [name, text] : history::trend_definitions()) definitions[name] = text;
     document["trends"] = std::move(list);
   } else {
-    for (const PastRun& run : runs) list.push_back(json_of(run, changes_of(every, run).list));
+    for (const PastRun& run : runs) list.push_back(json_of(run, changes));
     for (const auto& [name, text] : history::past_run_definitions()) definitions[name] = text;
     document["runs"] = std::move(list);
   }
@@ -281,26 +287,30 @@ ExitCode history(const HistoryOptions& options, std::ostream& out, std::ostream&
     people << "the index was built anew: " << base::printable(update.rebuilt_because) << '\n';
   }
   for (const std::string& problem : update.problems) people << base::printable(problem) << '\n';
-  const std::vector<PastRun> runs = index.find(query);
+  // Changes and trends are those among all runs, whatever is searched for.
   history::Query all;
   all.workload = query.workload;
   all.system = query.system;
-  const std::vector<PastRun> every = index.find(all);
+  const bool needs_all = options.changes || options.regressions || !options.json.empty();
+  const std::vector<PastRun> every = needs_all ? index.find(all) : std::vector<PastRun>();
   const std::vector<Trend> trends =
       options.regressions ? history::trends_of(every, options.seed) : std::vector<Trend>();
+  const std::vector<PastRun> runs =
+      options.regressions ? std::vector<PastRun>() : index.find(query);
+  const ChangesByLog changes = changes_of(every);
   if (options.json == kStandardOutput) {
-    out << json_text(runs, every, trends, options);
+    out << json_text(runs, changes, trends, options);
   } else {
     report::TextPage page(out, width);
     if (options.regressions) {
       write_trends(page, trends);
     } else {
-      write_runs(page, runs, every, options);
+      write_runs(page, runs, changes, options);
     }
   }
   end_output(out);
   if (has_file) {
-    write_files({{options.json, json_text(runs, every, trends, options)}}, people, false);
+    write_files({{options.json, json_text(runs, changes, trends, options)}}, people, false);
   }
   if (has_regression(trends)) return ExitCode::kRegression;
   return update.problems.empty() ? ExitCode::kSuccess : ExitCode::kIncomplete;

@@ -12,6 +12,7 @@
 #include "analysis/command/outputs.h"
 #include "analysis/live_run.h"
 #include "analysis/numbers.h"
+#include "analysis/report/optional_json.h"
 #include "analysis/report/text_page.h"
 #include "runner/base/printable.h"
 
@@ -19,6 +20,7 @@ namespace analysis::command {
 namespace {
 
 using base::ConfigError;
+using report::optional_json;
 using Json = nlohmann::ordered_json;
 
 constexpr int kStatusSchema = 1;
@@ -119,49 +121,45 @@ void write_run(report::TextPage& page, const LiveRun& run) {
   if (!parts.empty()) fact("time so far", parts);
 }
 
-Json number_json(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json();
-}
-
 Json outlook_json(const LiveRun& run) {
   if (!run.outlook) return nullptr;
   return {{"basis", run.outlook->basis},
           {"end_s", run.outlook->end_s},
-          {"low_s", number_json(run.outlook->low_s)},
-          {"high_s", number_json(run.outlook->high_s)}};
+          {"low_s", optional_json(run.outlook->low_s)},
+          {"high_s", optional_json(run.outlook->high_s)}};
 }
 
 Json json_of(const LiveRun& run) {
   Json evaluations = Json::array(), parts = Json::object();
   for (const Evaluation& one : run.facts.evaluations) {
-    evaluations.push_back({{"epoch_num", number_json(one.epoch_num)},
+    evaluations.push_back({{"epoch_num", optional_json(one.epoch_num)},
                            {"time_s", one.time_s},
-                           {"quality", number_json(one.quality)}});
+                           {"quality", one.quality}});
   }
   for (const auto& [name, seconds] : run.parts) parts[base::printable(name)] = seconds;
   return {{"log", base::printable(run.log.string())},
           {"workload", base::printable(run.workload)},
           {"state", to_string(run.state)},
           {"outcome", to_string(run.facts.outcome)},
-          {"sign_of_life_s", number_json(run.sign_of_life_s)},
+          {"sign_of_life_s", optional_json(run.sign_of_life_s)},
           {"host", base::printable(run.host)},
           {"process", run.process},
           {"ranks", run.ranks},
           {"phase", base::printable(run.phase)},
-          {"phase_s", number_json(run.phase_s)},
+          {"phase_s", optional_json(run.phase_s)},
           {"elapsed_s", run.standing.elapsed_s},
           {"epochs_done", run.standing.epochs_done},
-          {"epochs", number_json(run.epochs)},
-          {"steps_done", number_json(run.steps_done)},
-          {"steps_total", number_json(run.steps_total)},
-          {"samples_per_s", number_json(run.samples_per_s)},
-          {"mean_loss", number_json(run.mean_loss)},
+          {"epochs", optional_json(run.epochs)},
+          {"steps_done", optional_json(run.steps_done)},
+          {"steps_total", optional_json(run.steps_total)},
+          {"samples_per_s", optional_json(run.samples_per_s)},
+          {"mean_loss", optional_json(run.mean_loss)},
           {"metric", base::printable(run.facts.target.metric)},
-          {"target", number_json(run.facts.target.value)},
+          {"target", optional_json(run.facts.target.value)},
           {"evaluations", std::move(evaluations)},
           {"parts", std::move(parts)},
           {"outlook", outlook_json(run)},
-          {"limit_s", number_json(run.limit_s)},
+          {"limit_s", optional_json(run.limit_s)},
           {"problem", base::printable(run.problem)}};
 }
 
@@ -195,9 +193,13 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
   }
   constexpr char kClear[] = "\x1b[H\x1b[2J";
   LiveRuns all(options.paths);
+  std::vector<std::string> told;  // what cannot be read is told once
   for (bool first = true;; first = false) {
     const std::vector<LiveRun> runs = all.look(doors.clock);
-    for (const std::string& problem : all.problems()) people << base::printable(problem) << '\n';
+    if (all.problems() != told) {
+      for (const std::string& problem : all.problems()) people << base::printable(problem) << '\n';
+      told = all.problems();
+    }
     if (options.json == kStandardOutput) {
       out << json_text(runs);
     } else {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/statistics.h"
 #include "runner/base/error.h"
 #include "runner/base/strict_json.h"
 
@@ -145,6 +146,22 @@ BenchComparison compare_bench(const BenchResult& first, const BenchResult& secon
     comparison.layers = layer_differences(first.layers, second.layers);
   }
   return comparison;
+}
+
+std::vector<BenchComparison> compare_benches(const std::vector<BenchResult>& results,
+                                             std::uint64_t seed) {
+  std::vector<BenchComparison> comparisons;
+  std::vector<std::optional<double>> p_values;
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    comparisons.push_back(compare_bench(results.front(), results[i], seed));
+    p_values.push_back(comparisons.back().p_value);
+  }
+  p_values = holm_adjusted(p_values);
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    comparisons[i].p_value = *p_values[i];
+    comparisons[i].distinguishable = *p_values[i] < kLevel;
+  }
+  return comparisons;
 }
 
 }  // namespace analysis::comparison

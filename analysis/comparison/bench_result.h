@@ -43,4 +43,9 @@ double bench_p_value(const BenchResult& first, const BenchResult& second, std::u
 BenchComparison compare_bench(const BenchResult& first, const BenchResult& second,
                               std::uint64_t seed);
 
+/// Each of the others against the first of at least two; p-values are adjusted for each other
+/// (holm_adjusted).
+std::vector<BenchComparison> compare_benches(const std::vector<BenchResult>& results,
+                                             std::uint64_t seed);
+
 }  // namespace analysis::comparison

@@ -29,9 +29,7 @@ struct Accounts {
 };
 
 double multiplier(const Side& side, Per per) {
-  if (per == Per::kSystem) return 1.0;
-  const auto times = per == Per::kNode ? side.nodes() : side.system->compute_units;
-  if (times && *times > 0.0 && std::isfinite(*times)) return *times;
+  if (const auto times = side.count(per)) return *times;
   throw base::ConfigError(fmt::format(
       "{}: --baseline {}: neither its logs nor a systems/<system>.json of a submission tell how "
       "many it has",
@@ -274,6 +272,13 @@ std::optional<double> Side::nodes() const {
     if (logged && *logged > 0.0) return logged;
   }
   return std::nullopt;
+}
+
+std::optional<double> Side::count(Per per) const {
+  if (per == Per::kSystem) return 1.0;
+  const auto times = per == Per::kNode ? nodes() : system->compute_units;
+  const bool is_count = times && *times > 0.0 && std::isfinite(*times);
+  return is_count ? times : std::nullopt;
 }
 
 const char* to_string(Per per) {

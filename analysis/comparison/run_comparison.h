@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +27,10 @@ struct RunInSide {
   std::map<std::string, std::string> settings;
 };
 
+/// What times are multiplied by before they are compared.
+enum class Per { kSystem, kNode, kUnit };
+const char* to_string(Per per);
+
 /// The runs of one benchmark on one system.
 struct Side {
   std::string name;
@@ -38,18 +41,18 @@ struct Side {
   /// Those that reached the target and were not resumed, the fastest first.
   std::vector<const RunInSide*> successful() const;
   std::optional<double> nodes() const;
+  /// How many it has, 1 for kSystem; nothing where it does not tell.
+  std::optional<double> count(Per per) const;
 };
 
-/// What times are multiplied by before they are compared.
-enum class Per { kSystem, kNode, kUnit };
-const char* to_string(Per per);
 /// One figure of both sides.
 struct FigureComparison {
   std::string name, unit, definition;
   double first = 0.0, second = 0.0;
   double ratio = 1.0;  ///< second over first
-  Interval interval;   ///< of the ratio; NaN where a side has one run
-  /// Absent where the runs are too few to tell a difference, and where all have one value.
+  Interval interval;   ///< of the ratio; NaN where the runs are too few
+  /// Absent where the runs are too few to tell a difference, where all have one value, and for a
+  /// factor whose ratio is 1 to three digits.
   std::optional<double> p_value;
   bool distinguishable = false;  ///< p_value < kLevel
 };
@@ -94,8 +97,8 @@ struct ComparisonOptions {
 
 /// Each of `others` against `first`, which is of the same benchmark. p-values of the totals are
 /// adjusted for each other (holm_adjusted), those of the factors of one comparison for each other
-/// (exchange_p_values). Throws ConfigError naming
-/// a side that does not tell its nodes or units where options.per asks for them.
+/// (exchange_p_values). Throws ConfigError naming a side that does not tell its nodes or units
+/// where options.per asks for them.
 std::vector<RunComparison> compare_runs(const Side& first, const std::vector<const Side*>& others,
                                         const ComparisonOptions& options);
 

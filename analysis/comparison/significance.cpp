@@ -129,13 +129,6 @@ Interval percentiles(std::vector<double> values, double outside) {
 
 }  // namespace
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return kNaN;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
-}
-
 double exchange_p_value(std::span<const double> first, std::span<const double> second,
                         std::uint64_t seed) {
   return exchange_p_values({{first.begin(), first.end()}}, {{second.begin(), second.end()}}, seed)

@@ -21,9 +21,6 @@ inline constexpr std::size_t kFewestForInterval = 4;
 /// Up to so many exchanges all are looked at; else so many are drawn. Also draws of a bootstrap.
 inline constexpr std::int64_t kDraws = 20000;
 
-/// NaN of no values.
-double median_of(std::vector<double> values);
-
 /// How often values that change places at random between the two lists lead to means as far apart
 /// as theirs, or further: exact where there are at most kDraws ways, else of so many drawn ones.
 /// Neither list is empty. The same for the same seed.

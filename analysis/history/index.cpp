@@ -136,8 +136,9 @@ struct Index::State {
     id.step();
     const std::int64_t number = id.integer();
     Statement setting(*database, "INSERT INTO settings (run, name, value) VALUES (?, ?, ?)");
-    for (const auto& [name, value] : run.settings)
+    for (const auto& [name, value] : run.settings) {
       setting.bind(number).bind(name).bind(value).step();
+    }
   }
   std::map<std::string, std::string> settings_of(std::int64_t run) {
     std::map<std::string, std::string> settings;
@@ -192,7 +193,8 @@ Update Index::update(const fs::path& folder, bool anew, int threads) {
   transact(*state_->database, [&] {
     for (std::size_t i = 0; i < read.size(); ++i) {
       if (const auto* run = std::get_if<ReadRun>(&read[i])) {
-        state_->keep(run->run, to_read[i].stamp);
+        // What is not whole is read again, and told, each time.
+        state_->keep(run->run, run->problem.empty() ? to_read[i].stamp : "");
         ++update.read;
         if (!run->problem.empty()) update.problems.push_back(run->problem);
       } else {

@@ -76,14 +76,13 @@ ReadRun read_past_run(const fs::path& log, const std::string& name) {
 
 std::string stamp_of(const fs::path& log) {
   std::string stamp;
-  for (const char* const ending : {".txt", ".telemetry.json", ".config.json"}) {
-    const fs::path path =
-        std::string(ending) == ".txt" ? log : fs::path(log).replace_extension(ending);
+  for (const fs::path& path : {log, fs::path(log).replace_extension(".telemetry.json"),
+                               fs::path(log).replace_extension(".config.json")}) {
     std::error_code failed;
     const auto size = fs::file_size(path, failed);
     if (failed) continue;
     const auto time = fs::last_write_time(path, failed).time_since_epoch().count();
-    stamp += fmt::format("{}:{}:{};", ending, size, time);
+    stamp += fmt::format("{}:{}:{};", path.extension().string(), size, time);
   }
   return stamp;
 }

@@ -21,7 +21,8 @@ struct PastRun {
   std::string revision;                         ///< of the program; "" for other programs' runs
   std::map<std::string, std::string> settings;  ///< configuration, flat
 
-  bool succeeded() const { return outcome == "success" && !resumed; }
+  /// As analysis::succeeded().
+  bool succeeded() const { return outcome == "success" && !resumed && ttt_s.value_or(0.0) > 0.0; }
 };
 
 struct ReadRun {

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "analysis/comparison/significance.h"
+#include "analysis/statistics.h"
 
 namespace analysis::history {
 namespace {
@@ -93,12 +94,6 @@ std::vector<double> logarithms(std::vector<double> values) {
   return values;
 }
 
-double mean(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
 Change judged(const ChangedFigure& figure) {
   if (!figure.p_value) return Change::kTooFew;
   if (*figure.p_value >= kLevel) return Change::kSame;
@@ -112,7 +107,8 @@ std::vector<ChangedFigure> changed(const Batch& before, const Batch& now, std::u
   for (const Figure& one : kFigures) {
     const std::vector<double> old = values_of(before, one.read), fresh = values_of(now, one.read);
     if (old.empty() || fresh.empty()) continue;
-    ChangedFigure figure{one.name, one.unit, mean(old), mean(fresh), 1.0, {}, Change::kTooFew};
+    ChangedFigure figure{one.name, one.unit, mean_of(old),   mean_of(fresh),
+                         1.0,      {},       Change::kTooFew};
     figure.slower = one.more_is_worse ? figure.now / figure.before : figure.before / figure.now;
     figures.push_back(std::move(figure));
     first.push_back(logarithms(old));
@@ -231,10 +227,9 @@ const std::vector<std::pair<std::string, std::string>>& trend_definitions() {
       {"slower", "mean of the newest over that of the last good ones, of throughput the inverse"},
       {"p_value",
        "how often runs that change sides at random are as far apart in the mean logarithm of "
-       "either "
-       "figure; slower and faster are told below 0.04, after an adjustment for the number of "
-       "trends (Holm). Absent where the runs are too few: 4 of "
-       "each revision are enough"},
+       "either figure; slower and faster are told below 0.04, after an adjustment for the number "
+       "of trends (Holm). Absent where the runs are too few: 4 of each revision are enough for "
+       "one trend"},
   };
   return all;
 }

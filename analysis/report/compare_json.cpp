@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/fields.h"
+#include "analysis/report/optional_json.h"
 #include "analysis/report/write_compare.h"
 #include "runner/base/printable.h"
 
@@ -14,11 +15,6 @@ using Json = nlohmann::ordered_json;
 using comparison::FigureComparison;
 using comparison::RunComparison;
 using comparison::Unequal;
-
-template <class T>
-Json optional_json(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json text(const std::string& value) {
   return value.empty() ? Json() : Json(base::printable(value));
@@ -38,6 +34,7 @@ Json json_of(const ComparedSide& side) {
           {"runs", facts.runs},
           {"successful", facts.successful},
           {"olympic_mean_s", optional_json(facts.olympic_mean_s)},
+          {"olympic_stdev_s", optional_json(facts.olympic_stdev_s)},
           {"ttt_mean_s", optional_json(facts.ttt_mean_s)},
           {"ttt_stdev_s", optional_json(facts.ttt_stdev_s)},
           {"nodes", optional_json(side.side.nodes())},
@@ -46,14 +43,12 @@ Json json_of(const ComparedSide& side) {
 }
 
 Json json_of(const FigureComparison& figure) {
-  Json interval;
-  if (std::isfinite(figure.interval.low)) interval = {figure.interval.low, figure.interval.high};
   return {{"name", figure.name},
           {"unit", figure.unit},
           {"first", figure.first},
           {"second", figure.second},
           {"ratio", figure.ratio},
-          {"interval", std::move(interval)},
+          {"interval", interval_json(figure.interval)},
           {"p_value", optional_json(figure.p_value)},
           {"distinguishable", figure.distinguishable},
           {"definition", figure.definition}};
@@ -70,7 +65,7 @@ Json json_of(const std::vector<Unequal>& differences) {
 }
 
 Json json_of(const comparison::Inside& inside) {
-  Json subsystems = Json::array(), layers = Json::array();
+  Json subsystems = Json::array();
   for (const comparison::SubsystemDifference& one : inside.subsystems) {
     subsystems.push_back({{"name", one.name},
                           {"first_s", one.first_s},
@@ -79,12 +74,6 @@ Json json_of(const comparison::Inside& inside) {
                           {"first_ranks_apart_s", one.first_spread_s},
                           {"second_ranks_apart_s", one.second_spread_s},
                           {"definition", one.definition}});
-  }
-  for (const comparison::LayerDifference& one : inside.layers) {
-    layers.push_back({{"name", base::printable(one.name)},
-                      {"first_s", optional_json(one.first_s)},
-                      {"second_s", optional_json(one.second_s)},
-                      {"difference_s", one.difference_s()}});
   }
   const auto sentences = [](const std::vector<std::string>& list) {
     Json shown = Json::array();
@@ -96,7 +85,7 @@ Json json_of(const comparison::Inside& inside) {
           {"subsystems", std::move(subsystems)},
           {"first_waiting", sentences(inside.first_waiting)},
           {"second_waiting", sentences(inside.second_waiting)},
-          {"layers", std::move(layers)}};
+          {"layers", layers_json(inside.layers)}};
 }
 
 Json json_of(const ComparedSide& first, const ComparedSide& second,
@@ -120,13 +109,30 @@ Json json_of(const ComparedSide& first, const ComparedSide& second,
 Json definitions() {
   Json all = Json::object();
   for (const auto& [name, definition] : comparison_definitions()) all[name] = definition;
-  for (const char* const name : {"olympic_mean_s", "ttt_mean_s", "ttt_stdev_s", "compute_units"}) {
+  for (const char* const name :
+       {"olympic_mean_s", "olympic_stdev_s", "ttt_mean_s", "ttt_stdev_s", "compute_units"}) {
     all[name] = definition_of(name);
   }
   return all;
 }
 
 }  // namespace
+
+Json layers_json(const std::vector<comparison::LayerDifference>& layers) {
+  Json list = Json::array();
+  for (const comparison::LayerDifference& one : layers) {
+    list.push_back({{"name", base::printable(one.name)},
+                    {"first_s", optional_json(one.first_s)},
+                    {"second_s", optional_json(one.second_s)},
+                    {"difference_s", one.difference_s()}});
+  }
+  return list;
+}
+
+Json interval_json(const comparison::Interval& interval) {
+  if (!std::isfinite(interval.low)) return nullptr;
+  return {interval.low, interval.high};
+}
 
 std::string compare_json_text(const Compared& compared) {
   Json groups = Json::array();

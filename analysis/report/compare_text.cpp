@@ -81,7 +81,7 @@ void write_figures(TextPage& page, const std::string& first, const std::string& 
   table.add_column("p" + defined(page, "p_value"), Align::kRight);
   table.add_column("", Align::kLeft);
   const auto add = [&](const FigureComparison& figure) {
-    table.add_row({figure.name + page.footnote(figure.name + " (factor)", figure.definition),
+    table.add_row({figure.name + page.footnote(figure.name + " here", figure.definition),
                    number_text(figure.first), number_text(figure.second), figure.unit,
                    fmt::format("{:.3f}", figure.ratio), interval_text(figure.interval),
                    figure.p_value ? fmt::format("{:.2g}", *figure.p_value) : "-",
@@ -109,7 +109,7 @@ void write_differences(TextPage& page, const std::string& title,
 void write_subsystems(TextPage& page, const std::string& first, const std::string& second,
                       const Inside& inside) {
   TextTable table;
-  table.add_column("subsystem" + page.footnote("subsystems"), Align::kLeft);
+  table.add_column("subsystem" + defined(page, "subsystems"), Align::kLeft);
   table.add_column(first + " s", Align::kRight);
   table.add_column(second + " s", Align::kRight);
   table.add_column("diff. s", Align::kRight);
@@ -120,7 +120,9 @@ void write_subsystems(TextPage& page, const std::string& first, const std::strin
   for (const comparison::SubsystemDifference& one : inside.subsystems) {
     table.add_row({one.name + page.footnote(one.name, one.definition), number_text(one.first_s),
                    number_text(one.second_s), fmt::format("{:+.4g}", one.difference_s()),
-                   fmt::format("{:+.1f}", kPercent * one.difference_s() / inside.first_wall_s),
+                   inside.first_wall_s > 0.0
+                       ? fmt::format("{:+.1f}", kPercent * one.difference_s() / inside.first_wall_s)
+                       : "-",
                    number_text(one.first_spread_s), number_text(one.second_spread_s)});
   }
   page.table(table);

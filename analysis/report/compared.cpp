@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <span>
 
 #include "analysis/find_logs.h"
 #include "analysis/run_settings.h"
@@ -60,7 +61,7 @@ Side side_of(const std::string& path, const SystemReport& system, const Report& 
 }
 
 Report read(const std::string& path, int threads) {
-  Report report = make_report({path}, {threads, nullptr});
+  Report report = make_report({path}, {threads});
   for (const Problem& problem : report.problems) {
     if (problem.missing) throw base::DataError(problem.path + ": " + problem.text);
   }
@@ -76,23 +77,36 @@ Report read(const std::string& path, int threads) {
 /// Sets of one benchmark, path by path.
 using SetsOfPaths = std::vector<std::vector<ComparedSide>>;
 
-bool is_faster(const ComparedSide& a, const ComparedSide& b) {
-  const auto score = [](const ComparedSide& side) {
-    constexpr double kNone = std::numeric_limits<double>::infinity();
-    return side.system->facts.olympic_mean_s.value_or(
-        side.system->facts.ttt_mean_s.value_or(kNone));
-  };
-  return score(a) < score(b);
-}
-
 /// The set of the first path that `side` faces.
-std::size_t counterpart(const std::vector<ComparedSide>& first, const ComparedSide& side) {
+std::size_t counterpart(const std::vector<ComparedSide>& first, const ComparedSide& side,
+                        comparison::Per per) {
+  const auto score = [per](const ComparedSide& one) {
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    const SystemFacts& facts = one.system->facts;
+    const double time_s = facts.olympic_mean_s.value_or(facts.ttt_mean_s.value_or(kNone));
+    return time_s * one.side.count(per).value_or(1.0);
+  };
   const auto namesake = std::find_if(first.begin(), first.end(), [&](const ComparedSide& one) {
     return one.system->name == side.system->name;
   });
-  const auto found =
-      namesake != first.end() ? namesake : std::min_element(first.begin(), first.end(), is_faster);
-  return static_cast<std::size_t>(found - first.begin());
+  const auto fastest = std::min_element(
+      first.begin(), first.end(),
+      [&](const ComparedSide& a, const ComparedSide& b) { return score(a) < score(b); });
+  return static_cast<std::size_t>((namesake != first.end() ? namesake : fastest) - first.begin());
+}
+
+/// "A", or "A1" and "A2" where a path has several sets of the benchmark that face others.
+void label(std::span<ComparedGroup> groups) {
+  std::map<std::size_t, std::size_t> all, told;
+  for (const ComparedGroup& group : groups) {
+    for (const ComparedSide& side : group.sides) ++all[side.path];
+  }
+  for (ComparedGroup& group : groups) {
+    for (ComparedSide& side : group.sides) {
+      const std::size_t number = ++told[side.path];
+      side.label = letter(side.path) + (all[side.path] > 1 ? std::to_string(number) : "");
+    }
+  }
 }
 
 void add_groups(const std::string& benchmark, SetsOfPaths sets,
@@ -109,9 +123,10 @@ void add_groups(const std::string& benchmark, SetsOfPaths sets,
   std::vector<ComparedGroup> groups(first.size());
   for (std::size_t i = 1; i < sets.size(); ++i) {
     for (ComparedSide& side : sets[i]) {
-      groups[counterpart(first, side)].sides.push_back(std::move(side));
+      groups[counterpart(first, side, compared.per)].sides.push_back(std::move(side));
     }
   }
+  const std::size_t before = compared.groups.size();
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (groups[i].sides.empty()) {
       if (!is_alone) {
@@ -124,15 +139,7 @@ void add_groups(const std::string& benchmark, SetsOfPaths sets,
     groups[i].sides.insert(groups[i].sides.begin(), std::move(first[i]));
     compared.groups.push_back(std::move(groups[i]));
   }
-}
-
-/// "A", or "A1" and "A2" where a path has several sets of the benchmark.
-void label(SetsOfPaths& sets) {
-  for (std::size_t path = 0; path < sets.size(); ++path) {
-    for (std::size_t i = 0; i < sets[path].size(); ++i) {
-      sets[path][i].label = letter(path) + (sets[path].size() > 1 ? std::to_string(i + 1) : "");
-    }
-  }
+  label(std::span(compared.groups).subspan(before));
 }
 
 }  // namespace
@@ -148,11 +155,11 @@ Compared compare_paths(const std::vector<std::string>& paths,
     for (const SystemReport& system : report.systems) {
       SetsOfPaths& sets = benchmarks[system.facts.benchmark];
       sets.resize(paths.size());
-      sets[i].push_back({"", &system, side_of(paths[i], system, report, book, compared.damaged)});
+      sets[i].push_back(
+          {i, "", &system, side_of(paths[i], system, report, book, compared.damaged)});
     }
   }
   for (auto& [benchmark, sets] : benchmarks) {
-    label(sets);
     add_groups(benchmark, std::move(sets), paths, compared);
   }
   if (compared.groups.empty()) {

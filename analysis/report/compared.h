@@ -13,7 +13,8 @@ namespace analysis::report {
 
 /// A set of runs and what it is called in a comparison.
 struct ComparedSide {
-  std::string label;  ///< "A" of the first path; "B1", "B2" where a path has several such sets
+  std::size_t path = 0;  ///< which of the paths it is of
+  std::string label;     ///< "A" of the first path; "B1", "B2" where a path has several such sets
   const SystemReport* system = nullptr;
   comparison::Side side;  ///< named by its path
 };
@@ -34,8 +35,9 @@ struct Compared {
 };
 
 /// Reads the logs in each of `paths`. Of one benchmark, sets of other paths face that of the first
-/// path; where it has several, the one whose folder has the same name, else its fastest. Throws
-/// DataError for a path without logs, and where the first has no benchmark in common with others.
+/// path; where it has several, the one whose folder has the same name, else its fastest (by time as
+/// it is compared). Throws DataError for a path without logs, and where the first has no benchmark
+/// in common with others.
 Compared compare_paths(const std::vector<std::string>& paths,
                        const comparison::ComparisonOptions& options, int threads);
 

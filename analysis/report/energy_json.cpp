@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/report/optional_json.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -11,19 +12,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json figure(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
 Json log_json(const submission::PowerLog& log) {
   if (log.source == submission::PowerSource::kSwitch) {
-    return {{"power_w", figure(log.power_w)},
-            {"conversion_efficiency", figure(log.conversion_efficiency)}};
+    return {{"power_w", optional_json(log.power_w)},
+            {"conversion_efficiency", optional_json(log.conversion_efficiency)}};
   }
-  return {{"power_w", figure(log.power_w)},
-          {"energy_j", figure(log.energy_j)},
-          {"measured_s", figure(log.measured_s)},
+  return {{"power_w", optional_json(log.power_w)},
+          {"energy_j", optional_json(log.energy_j)},
+          {"measured_s", optional_json(log.measured_s)},
           {"samples", log.samples},
-          {"sampling_interval_s", figure(log.sampling_interval_s)},
-          {"conversion_efficiency", figure(log.conversion_efficiency)}};
+          {"sampling_interval_s", optional_json(log.sampling_interval_s)},
+          {"conversion_efficiency", optional_json(log.conversion_efficiency)}};
 }
 
 Json run_json(const submission::RunEnergy& run) {
@@ -31,9 +30,9 @@ Json run_json(const submission::RunEnergy& run) {
   for (const submission::NamedPowerLog& one : run.logs) {
     logs[base::printable(one.file)] = log_json(one.log);
   }
-  return {{"energy_j", figure(run.energy_j)},
-          {"power_w", figure(run.power_w)},
-          {"time_to_train_s", figure(run.time_to_train_s)},
+  return {{"energy_j", optional_json(run.energy_j)},
+          {"power_w", optional_json(run.power_w)},
+          {"time_to_train_s", optional_json(run.time_to_train_s)},
           {"counts", run.counts},
           {"logs", logs}};
 }
@@ -45,8 +44,8 @@ Json energy_json(const submission::SetEnergy& energy) {
   for (const submission::RunEnergy& run : energy.runs) {
     runs[base::printable(run.file)] = run_json(run);
   }
-  return {{"energy_j", figure(energy.energy_j)},
-          {"mean_energy_j", figure(energy.mean_energy_j)},
+  return {{"energy_j", optional_json(energy.energy_j)},
+          {"mean_energy_j", optional_json(energy.mean_energy_j)},
           {"scaling_factor", energy.scaling_factor},
           {"runs", runs}};
 }

@@ -18,20 +18,21 @@ void add_findings(std::vector<Finding>& to, std::vector<Finding> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-RunReport read_run(const FoundLog& found, std::istream* standard_input) {
+RunReport read_run(const FoundLog& found, const ReadOptions& options) {
   const bool is_file = found.path != kStandardInput;
-  if (!is_file && !standard_input) throw base::SystemError("standard input: cannot be read here");
+  if (!is_file && !options.standard_input)
+    throw base::SystemError("standard input: cannot be read here");
   RunReport run;
   run.name = found.name;
   run.folder = found.folder;
   run.path = found.path;
-  ParsedLog log = is_file ? parse_log(found.path) : parse_log(*standard_input);
+  ParsedLog log = is_file ? parse_log(found.path) : parse_log(*options.standard_input);
   run.facts = facts_of(log);
   run.findings = std::move(log.findings);
   add_findings(run.findings, audit(log, run.facts));
   run.log_parts = log_breakdown(run.facts);
   if (is_file) run.telemetry = read_telemetry_beside(found.path, run.findings);
-  if (is_file) run.trace = read_trace_beside(found.path, run.findings);
+  if (is_file && options.traces) run.trace = read_trace_beside(found.path, run.findings);
   if (run.telemetry) add_findings(run.findings, audit(*run.telemetry, run.facts));
   return run;
 }
@@ -71,7 +72,7 @@ Report make_report(const std::vector<std::string>& paths, const ReadOptions& opt
   base::for_each_index(read.size(), options.threads, [&](std::size_t i) {
     const FoundLog& log = found.logs[i];
     try {
-      read[i] = read_run(log, options.standard_input);
+      read[i] = read_run(log, options);
     } catch (const base::Error& error) {
       read[i] = Problem{log.path.string(), error.what()};
     }

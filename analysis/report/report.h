@@ -60,6 +60,7 @@ struct Report {
 struct ReadOptions {
   int threads = 0;                         ///< logs read at the same time; 0: one on each CPU
   std::istream* standard_input = nullptr;  ///< what the path "-" means
+  bool traces = true;                      ///< which may be large
 };
 
 /// Reads the logs in `paths`, as find_logs() finds them. Names are relative to the path; of several

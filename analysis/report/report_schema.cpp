@@ -191,6 +191,7 @@ Json side() {
                  {"runs", count()},
                  {"successful", count()},
                  {"olympic_mean_s", maybe_number()},
+                 {"olympic_stdev_s", maybe_number()},
                  {"ttt_mean_s", maybe_number()},
                  {"ttt_stdev_s", maybe_number()},
                  {"nodes", maybe_number()},

@@ -2,10 +2,12 @@
 // Hides their layout.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analysis/comparison/bench_result.h"
 #include "analysis/report/compared.h"
 #include "analysis/report/text_page.h"
 
@@ -21,6 +23,17 @@ inline constexpr int kCompareSchema = 1;
 /// {"schema", "kind": "runs", "per", "groups": [{benchmark, sides, comparisons}], "left_out",
 /// "definitions"}.
 std::string compare_json_text(const Compared& compared);
+
+/// Of bench results: `comparisons` are those of compare_benches(). The JSON: {"schema", "kind":
+/// "bench", "results", "comparisons", "definitions"}.
+std::string bench_compare_text(const std::vector<comparison::BenchResult>& results,
+                               const std::vector<comparison::BenchComparison>& comparisons);
+std::string bench_compare_json_text(const std::vector<comparison::BenchResult>& results,
+                                    const std::vector<comparison::BenchComparison>& comparisons);
+
+/// Parts that both documents have. An interval that is none is null.
+nlohmann::ordered_json layers_json(const std::vector<comparison::LayerDifference>& layers);
+nlohmann::ordered_json interval_json(const comparison::Interval& interval);
 
 /// A line for each figure of each comparison: benchmark, first, second, figure, unit, first_value,
 /// second_value, ratio, low, high, p_value, distinguishable.

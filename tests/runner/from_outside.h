@@ -4,14 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "launch.h"
 #include "runner/base/temporary_directory.h"
+#include "waiting.h"
 
 namespace outside {
 
@@ -19,16 +17,6 @@ class ProgramTest : public testing::Test {
  protected:
   Ended shell(const std::string& command) const { return outside::shell(command, folder_); }
   Started start(const std::string& command) const { return outside::start(command, folder_); }
-
-  /// Waits for `happens`, for far longer than it takes on a busy machine. Whether it came.
-  static bool comes(const std::function<bool()>& happens) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-    while (std::chrono::steady_clock::now() < end) {
-      if (happens()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return false;
-  }
 
   /// Processes of a job in this test's folder.
   std::vector<pid_t> processes() const { return outside::processes(folder_); }

@@ -6,8 +6,6 @@
   const kColours = 10;
   const kLegendLimit = 12;  // beyond, a legend would be larger than its chart
   const kManySeries = 30;   // beyond, points would hide each other
-  // Of the light page: a dark one is printed dark on white, too.
-  const kPrintColours = ['#0072b2', '#d55e00', '#009e73', '#b3559a', '#8a6d00', '#3c8dbc', '#7a4fbf', '#b03a2e', '#7f7f7f', '#4f772d'];
   const kPrint = {ink: '#000000', quiet: '#444444', rule: '#bbbbbb', page: '#ffffff'};
   const charts = [];
   let printing = false;
@@ -15,7 +13,7 @@
 
   const css = name => getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
   const tone = name => printing ? kPrint[name] : css(name);
-  const colour = index => printing ? kPrintColours[index % kColours] : css('c' + index % kColours);
+  const colour = index => css((printing ? 'p' : 'c') + index % kColours);
   const figure = value => Number(value.toPrecision(5)).toString();
   const isWanted = name => name.toLowerCase().includes(wanted);
   const shortened = text => text.length > 44 ? '…' + text.slice(-43) : text;

@@ -16,12 +16,6 @@ using testing::DoubleEq;
 using testing::ElementsAre;
 using testing::Optional;
 
-TEST(Median, IsTheMiddleOrTheMeanOfTheTwo) {
-  EXPECT_EQ(median_of({3.0, 1.0, 2.0}), 2.0);
-  EXPECT_EQ(median_of({4.0, 1.0, 2.0, 3.0}), 2.5);
-  EXPECT_TRUE(std::isnan(median_of({})));
-}
-
 TEST(ExchangePValue, CountsTheWaysThatAreAsFar) {
   // Of the 6 ways to choose 2 of {1, 2, 3, 4}: {1, 2} and {3, 4} are as far apart.
   EXPECT_DOUBLE_EQ(exchange_p_value(std::vector{1.0, 2.0}, std::vector{3.0, 4.0}, 1), 2.0 / 6.0);

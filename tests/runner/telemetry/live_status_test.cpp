@@ -8,14 +8,13 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "runner/base/content.h"
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
+#include "waiting.h"
 
 namespace {
 
@@ -46,14 +45,6 @@ LiveStatus some_status() {
     status.subsystems_s[i] = 0.5 * static_cast<double>(i);
   }
   return status;
-}
-
-bool comes(const std::function<bool()>& happens) {
-  for (int i = 0; i < 1000; ++i) {
-    if (happens()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
 }
 
 class LiveFile : public testing::Test {
