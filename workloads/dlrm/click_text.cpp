@@ -14,12 +14,15 @@
 
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
+#include "runner/base/hash_chain.h"
 #include "staging/dataset/file.h"
 #include "staging/output_file.h"
-#include "workloads/dlrm/hash_chain.h"
 
 namespace dlrm {
 namespace {
+
+using base::chain;
+using base::mix;
 
 constexpr int kTrainingDays = ClickText::kDays - 1;
 constexpr std::int64_t kPieceSamples = 4096;

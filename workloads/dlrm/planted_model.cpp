@@ -12,11 +12,15 @@
 
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
-#include "workloads/dlrm/hash_chain.h"
+#include "runner/base/hash_chain.h"
 #include "workloads/dlrm/logit_histogram.h"
 
 namespace dlrm {
 namespace {
+
+using base::chain;
+using base::normal_of;
+using base::uniform_of;
 
 /// First keys of the chains of parameters and samples.
 enum Key : std::uint64_t { kFeatureWeight = 7, kRowWeight = 11, kRowLatent = 13, kSample = 17 };

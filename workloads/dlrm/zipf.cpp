@@ -7,10 +7,13 @@
 #include <numeric>
 #include <utility>
 
-#include "workloads/dlrm/hash_chain.h"
+#include "runner/base/hash_chain.h"
 
 namespace dlrm {
 namespace {
+
+using base::mix;
+using base::uniform_of;
 
 constexpr double kFull = 0x1p32;  ///< a slot's share when it always means itself
 

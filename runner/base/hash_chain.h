@@ -1,4 +1,4 @@
-// Random numbers that are pure functions of a few keys, as the planted model is defined with.
+// Random numbers that are pure functions of a few keys, as synthetic data is defined with.
 // Hides the mixing.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <numbers>
 
-namespace dlrm {
+namespace base {
 
 /// A bijection of 64-bit numbers.
 /// Source: Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
@@ -39,4 +39,4 @@ inline double normal_of(std::uint64_t hash) {
          std::cos(2.0 * std::numbers::pi * uniform_of(chain({2}, hash)));
 }
 
-}  // namespace dlrm
+}  // namespace base
