@@ -16,7 +16,7 @@ groups[analysis]="
 groups[build]="${groups[analysis]}
   pkg-config libdnnl-dev ocl-icd-opencl-dev opencl-c-headers
   libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
-  libjpeg62-turbo-dev libpng-dev libxxhash-dev libhwloc-dev"
+  libjpeg62-turbo-dev libpng-dev zlib1g-dev libxxhash-dev libhwloc-dev"
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute2 chromium chromium-driver python3-selenium"
 # To compare with the reference framework and scikit-learn; tests that need them are skipped where they are absent.

@@ -122,7 +122,7 @@ CheckpointHeader plan_pieces(const std::vector<base::StateArray>& arrays,
 }
 
 SparseBytes lay_out(CheckpointHeader& header, const std::string& name) {
-  const H5Quiet quiet;
+  const H5Section section;
   // Offsets of up to 16 digits more for each array than are known yet.
   constexpr std::int64_t kOffsetDigits = 16;
   const auto length = static_cast<std::int64_t>(to_text(header).size() +
@@ -133,7 +133,8 @@ SparseBytes lay_out(CheckpointHeader& header, const std::string& name) {
   {
     const H5Properties creation(H5Pcreate(H5P_FILE_CREATE));
     H5Pset_userblock(creation.get(), static_cast<hsize_t>(header.block_bytes));
-    const H5FileHandle file = create_in_memory(frame, creation, name);
+    SparseStorage storage(frame);
+    const H5FileHandle file = dataset::create_h5(storage, creation.get(), name);
     for (CheckpointArray& array : header.arrays) array.offset = create_array(file, array, name);
     require(H5Fflush(file.get(), H5F_SCOPE_GLOBAL) >= 0, name, "cannot be laid out");
   }

@@ -16,4 +16,8 @@ std::shared_ptr<const dataset::Dataset> open_dataset_collective(
     const runner::Communicator& world, const std::string& path,
     const dataset::OpenOptions& options = {});
 
+/// The same of a folder of universes.
+std::shared_ptr<const dataset::Dataset> open_universes_collective(const runner::Communicator& world,
+                                                                  const std::string& path);
+
 }  // namespace staging

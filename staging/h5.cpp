@@ -56,7 +56,7 @@ void H5StateWriter::write(const std::string& name, const std::vector<std::int64_
                                        file_->path(), name, count_of(shape), fmt::join(shape, ", "),
                                        data.size()));
   }
-  const H5Quiet quiet;
+  const H5Section section;
   const H5Dataset dataset = file_->create(name, H5T_IEEE_F32LE, to_dims(shape));
   if (data.empty()) return;
   file_->check(
@@ -65,7 +65,7 @@ void H5StateWriter::write(const std::string& name, const std::vector<std::int64_
 }
 
 void H5StateWriter::write(const std::string& name, std::int64_t value) {
-  const H5Quiet quiet;
+  const H5Section section;
   const H5Dataset dataset = file_->create(name, H5T_STD_I64LE, {});
   file_->check(H5Dwrite(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value),
                name, "write failed");
@@ -80,7 +80,7 @@ H5StateReader::~H5StateReader() = default;
 bool H5StateReader::has(const std::string& name) const { return file_->has(name); }
 
 std::vector<std::string> H5StateReader::names() const {
-  const H5Quiet quiet;
+  const H5Section section;
   std::vector<std::string> found;
   const auto visit = [](hid_t, const char* name, const H5O_info_t* info, void* out) -> herr_t {
     if (info->type == H5O_TYPE_DATASET)
@@ -95,7 +95,7 @@ std::vector<std::string> H5StateReader::names() const {
 
 std::vector<float> H5StateReader::read(const std::string& name,
                                        const std::vector<std::int64_t>& shape) const {
-  const H5Quiet quiet;
+  const H5Section section;
   const H5Dataset dataset = file_->open(name);
   const std::vector<std::int64_t> found = file_->shape_of(dataset);
   if (!has_class(dataset, H5T_FLOAT) || found != shape) {
@@ -111,7 +111,7 @@ std::vector<float> H5StateReader::read(const std::string& name,
 }
 
 std::int64_t H5StateReader::read_integer(const std::string& name) const {
-  const H5Quiet quiet;
+  const H5Section section;
   const H5Dataset dataset = file_->open(name);
   const std::vector<std::int64_t> found = file_->shape_of(dataset);
   if (!has_class(dataset, H5T_INTEGER) || count_of(found) != 1) {
@@ -131,7 +131,25 @@ H5OutputSink::~H5OutputSink() = default;
 
 void H5OutputSink::write(std::int64_t first, std::int64_t width, std::span<const float> outputs,
                          std::span<const std::int32_t> labels) {
-  const auto rows = static_cast<std::int64_t>(labels.size());
+  write_rows(first, width, outputs,
+             {labels.data(), static_cast<std::int64_t>(labels.size()), 0, H5T_STD_I32LE,
+              H5T_NATIVE_INT32});
+}
+
+void H5OutputSink::write_targets(std::int64_t first, std::int64_t width,
+                                 std::span<const float> outputs, std::span<const float> targets) {
+  const auto values = static_cast<std::int64_t>(targets.size());
+  if (width < 1 || values % width != 0) {
+    throw base::ShapeError(
+        fmt::format("{}: expected rows of {} targets, got {}", file_->path(), width, values));
+  }
+  write_rows(first, width, outputs,
+             {targets.data(), values / width, width, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT});
+}
+
+void H5OutputSink::write_rows(std::int64_t first, std::int64_t width,
+                              std::span<const float> outputs, const Labels& labels) {
+  const std::int64_t rows = labels.rows;
   const bool fits = width > 0 && static_cast<std::int64_t>(outputs.size()) == rows * width;
   if (!fits || (width_ != 0 && width != width_)) {
     throw base::ShapeError(
@@ -139,20 +157,27 @@ void H5OutputSink::write(std::int64_t first, std::int64_t width, std::span<const
                     file_->path(), width_, width, outputs.size(), rows));
   }
   note_rows(first, first + rows);
-  const H5Quiet quiet;
+  const H5Section section;
   if (width_ == 0) {
     constexpr std::int64_t kChunkFloats = 1 << 16;
     const auto columns = static_cast<hsize_t>(width);
     const auto chunk = static_cast<hsize_t>(std::max<std::int64_t>(kChunkFloats / width, 1));
     file_->create("outputs", H5T_IEEE_F32LE, {0, columns}, {H5S_UNLIMITED, columns},
                   {chunk, columns});
-    file_->create("labels", H5T_STD_I32LE, {0}, {H5S_UNLIMITED}, {kChunkFloats});
+    if (labels.columns == 0) {
+      file_->create("labels", labels.stored_type, {0}, {H5S_UNLIMITED}, {kChunkFloats});
+    } else {
+      file_->create("labels", labels.stored_type, {0, columns}, {H5S_UNLIMITED, columns},
+                    {chunk, columns});
+    }
     width_ = width;
   }
   if (rows == 0) return;
   const std::int64_t end = written_.rbegin()->second;
   put_rows(*file_, "outputs", H5T_NATIVE_FLOAT, end, first, {rows, width}, outputs.data());
-  put_rows(*file_, "labels", H5T_NATIVE_INT32, end, first, {rows}, labels.data());
+  const std::vector<std::int64_t> shape =
+      labels.columns == 0 ? std::vector{rows} : std::vector{rows, labels.columns};
+  put_rows(*file_, "labels", labels.memory_type, end, first, shape, labels.values);
 }
 
 void H5OutputSink::note_rows(std::int64_t first, std::int64_t last) {

@@ -50,18 +50,29 @@ class H5StateReader final : public runner::StateReader {
   std::unique_ptr<H5File> file_;
 };
 
-/// Writes datasets `outputs` [N, width] float32 and `labels` [N] int32 that grow by what arrives,
-/// in any order, as ranks evaluate parts of their own; in the end every row must have come once. As
-/// for H5StateWriter the file appears with finish(). Throws ShapeError for rows that do not fit.
+/// Writes datasets `outputs` [N, width] float32 and `labels`, [N] int32 or of targets [N, width]
+/// float32, that grow by what arrives, in any order, as ranks evaluate parts of their own; in the
+/// end every row must have come once. As for H5StateWriter the file appears with finish(). Throws
+/// ShapeError for rows that do not fit.
 class H5OutputSink final : public runner::OutputSink {
  public:
   explicit H5OutputSink(const std::string& path);
   ~H5OutputSink() override;
   void write(std::int64_t first, std::int64_t width, std::span<const float> outputs,
              std::span<const std::int32_t> labels) override;
+  void write_targets(std::int64_t first, std::int64_t width, std::span<const float> outputs,
+                     std::span<const float> targets) override;
   void finish() override;
 
  private:
+  /// What stands in "labels": of each row so many of a type.
+  struct Labels {
+    const void* values;
+    std::int64_t rows, columns;  ///< columns 0: one number a row
+    std::int64_t stored_type, memory_type;
+  };
+  void write_rows(std::int64_t first, std::int64_t width, std::span<const float> outputs,
+                  const Labels& labels);
   void note_rows(std::int64_t first, std::int64_t last);
 
   std::unique_ptr<H5File> file_;

@@ -1,4 +1,4 @@
-// HDF5's handles, owned, and its errors, translated.
+// A file that HDF5 writes or reads, and its errors, translated.
 // Hides the C interface.
 #include "staging/h5_file.h"
 
@@ -47,32 +47,12 @@ void give_up(hid_t file) {
 
 }  // namespace
 
-H5Quiet::H5Quiet() {
-  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
-
-H5Quiet::~H5Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-
-std::string h5_reason() {
-  std::string reason;
-  // Upward begins with the innermost call.
-  H5Ewalk2(
-      H5E_DEFAULT, H5E_WALK_UPWARD,
-      [](unsigned depth, const H5E_error2_t* error, void* out) -> herr_t {
-        if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
-        return 0;
-      },
-      &reason);
-  return reason.empty() ? "HDF5 gives no reason" : reason;
-}
-
 std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape) {
   return {shape.begin(), shape.end()};
 }
 
 H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purpose_(purpose) {
-  const H5Quiet quiet;
+  const H5Section section;
   if (purpose == Purpose::kWrite) {
     handle_ = H5FileHandle(H5Fcreate(file_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
     if (!handle_) {
@@ -89,7 +69,7 @@ H5File::H5File(std::string path, Purpose purpose) : path_(std::move(path)), purp
 }
 
 H5File::~H5File() {
-  const H5Quiet quiet;
+  const H5Section section;
   if (purpose_ == Purpose::kWrite && !is_finished_ && handle_) give_up(handle_.get());
   handle_.reset();
   std::error_code ignored;
@@ -101,7 +81,7 @@ std::string H5File::file_name() const {
 }
 
 void H5File::finish() {
-  const H5Quiet quiet;
+  const H5Section section;
   check(H5Fflush(handle_.get(), H5F_SCOPE_GLOBAL), "/", "flush failed");
   handle_.reset();
   sync_file(file_name());
@@ -145,7 +125,7 @@ H5Dataset H5File::create(const std::string& name, hid_t type, const std::vector<
 }
 
 bool H5File::has(const std::string& name) const {
-  const H5Quiet quiet;
+  const H5Section section;
   // H5Lexists is an error when a group on the way is missing.
   for (std::size_t slash = name.find('/', 1); slash != std::string::npos;
        slash = name.find('/', slash + 1)) {

@@ -1,4 +1,4 @@
-// HDF5's handles, owned, and its errors, translated.
+// A file that HDF5 writes or reads, and its errors, translated.
 // Hides the C interface.
 #pragma once
 
@@ -8,38 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "runner/base/unique_handle.h"
+#include "staging/dataset/h5_calls.h"
 
 namespace staging {
 
-/// All hid_t are numbers; each kind closes its own way.
-template <herr_t (*kClose)(hid_t)>
-struct H5Traits {
-  using Raw = hid_t;
-  static Raw null() { return H5I_INVALID_HID; }
-  static void close(Raw raw) { kClose(raw); }
-};
-using H5FileHandle = base::UniqueHandle<H5Traits<H5Fclose>>;
-using H5Dataset = base::UniqueHandle<H5Traits<H5Dclose>>;
-using H5Space = base::UniqueHandle<H5Traits<H5Sclose>>;
-using H5Type = base::UniqueHandle<H5Traits<H5Tclose>>;
-using H5Properties = base::UniqueHandle<H5Traits<H5Pclose>>;
-
-/// While it lives, HDF5 prints nothing.
-class H5Quiet {
- public:
-  H5Quiet();
-  ~H5Quiet();
-  H5Quiet(const H5Quiet&) = delete;
-  H5Quiet& operator=(const H5Quiet&) = delete;
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
-/// The first cause on HDF5's error stack, in its words.
-std::string h5_reason();
+using dataset::h5_reason;
+using dataset::H5Dataset;
+using dataset::H5FileHandle;
+using dataset::H5Properties;
+using dataset::H5Section;
+using dataset::H5Space;
+using dataset::H5Type;
 
 std::vector<hsize_t> to_dims(const std::vector<std::int64_t>& shape);
 

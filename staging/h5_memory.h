@@ -1,6 +1,6 @@
 // HDF5 files whose own bytes go to memory, so that HDF5 itself never meets a full disk: it keeps a
 // file that it could not close, and crashes on it at the program's end.
-// Hides HDF5's driver interface.
+// Hides pages.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "staging/h5_file.h"
+#include "staging/dataset/h5_storage.h"
 
 namespace staging {
 
@@ -27,9 +27,19 @@ class SparseBytes {
   std::int64_t size_ = 0;
 };
 
-/// A new HDF5 file, made as `creation` says, that writes into `bytes`; they outlive it, and have
-/// their final size when it is closed. `name` stands in messages. Throws SystemError.
-H5FileHandle create_in_memory(SparseBytes& bytes, const H5Properties& creation,
-                              const std::string& name);
+/// Such bytes as a file of HDF5's. They outlive it, and have their final size when it is closed.
+class SparseStorage final : public dataset::H5Storage {
+ public:
+  explicit SparseStorage(SparseBytes& bytes) : bytes_(bytes) {}
+  std::int64_t size() const override { return bytes_.size(); }
+  void read(std::int64_t offset, std::span<std::byte> out) override { bytes_.read(offset, out); }
+  void write(std::int64_t offset, std::span<const std::byte> bytes) override {
+    bytes_.write(offset, bytes);
+  }
+  void resize(std::int64_t size) override { bytes_.resize(size); }
+
+ private:
+  SparseBytes& bytes_;
+};
 
 }  // namespace staging

@@ -26,6 +26,9 @@ class Dataset {
   virtual void read(std::int64_t index, std::vector<std::byte>& out) const = 0;
   /// "train.tar: airplane/0001.jpg": for messages and listings.
   virtual std::string name(std::int64_t index) const = 0;
+  /// The file that is this sample and nothing else, for readers of parts of it; "" where there is
+  /// none, or where only read() may give it.
+  virtual std::string path(std::int64_t /*index*/) const { return ""; }
   /// The path that was opened.
   virtual std::string source() const { return "memory"; }
   /// What changes when the sample does; one look at the file system for samples in own files.

@@ -44,17 +44,19 @@ class FolderDataset final : public ListedDataset {
   std::int64_t bytes(std::int64_t index) const override { return stamp(index).bytes; }
 
   Stamp stamp(std::int64_t index) const override {
-    const FileStamp found = stamp_of(name(index));
+    const FileStamp found = stamp_of(path(index));
     return {found.size, found.mtime_ns};
   }
 
   void read(std::int64_t index, std::vector<std::byte>& out) const override {
-    const File file(name(index));
+    const File file(path(index));
     out.resize(static_cast<std::size_t>(file.size()));
     file.read(0, out);
   }
 
-  std::string name(std::int64_t index) const override {
+  std::string name(std::int64_t index) const override { return path(index); }
+
+  std::string path(std::int64_t index) const override {
     const Listing::Sample& found = sample(index);
     const char* file = listing().names.data() + found.position;
     if (listing().is_flat) return fmt::format("{}/{}", listing().root, file);

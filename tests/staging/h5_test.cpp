@@ -165,6 +165,18 @@ TEST_F(H5, CollectsOutputsOfRanksThatTakeTurns) {
             (std::vector<float>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
 }
 
+TEST_F(H5, KeepsTargetsBesideOutputs) {
+  H5OutputSink sink(path());
+  sink.write_targets(1, 2, std::vector<float>{5, 6}, std::vector<float>{7, 8});
+  sink.write_targets(0, 2, std::vector<float>{1, 2}, std::vector<float>{3, 4});
+  EXPECT_THROW(sink.write_targets(2, 2, std::vector<float>{1, 2}, std::vector<float>{3}),
+               base::ShapeError);
+  sink.finish();
+  const H5StateReader reader(path());
+  EXPECT_EQ(reader.read("outputs", {2, 2}), (std::vector<float>{1, 2, 5, 6}));
+  EXPECT_EQ(reader.read("labels", {2, 2}), (std::vector<float>{3, 4, 7, 8}));
+}
+
 TEST_F(H5, RefusesOutputsThatCameBeforeAndThoseThatNeverCome) {
   H5OutputSink sink(path());
   write_rows(sink, 3, 6);

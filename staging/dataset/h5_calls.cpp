@@ -1,0 +1,41 @@
+// Calls of HDF5 from several threads: one at a time, silent, handles owned, errors in words.
+// Hides the C interface.
+#include "staging/dataset/h5_calls.h"
+
+namespace dataset {
+namespace {
+
+/// One for the whole process, as what it guards is: HDF5's own state.
+std::recursive_mutex& h5_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+H5Section::H5Section() : turn_(h5_mutex()) {
+  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+H5Section::~H5Section() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+
+void start_h5() {
+  const H5Section section;
+  H5open();
+}
+
+std::string h5_reason() {
+  std::string reason;
+  // Upward begins with the innermost call.
+  H5Ewalk2(
+      H5E_DEFAULT, H5E_WALK_UPWARD,
+      [](unsigned depth, const H5E_error2_t* error, void* out) -> herr_t {
+        if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(out) = error->desc;
+        return 0;
+      },
+      &reason);
+  return reason.empty() ? "HDF5 gives no reason" : reason;
+}
+
+}  // namespace dataset

@@ -1,0 +1,210 @@
+// What HDF5 takes for a file: bytes in memory, or a file that is read in part.
+// Hides HDF5's driver interface.
+#include "staging/dataset/h5_storage.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "runner/base/error.h"
+
+namespace dataset {
+namespace {
+
+/// What HDF5 passes to the callbacks: its own part first.
+struct OpenFile {
+  H5FD_t common;
+  std::shared_ptr<H5Storage*> storage;
+  haddr_t end_of_allocation;
+};
+static_assert(std::is_standard_layout_v<OpenFile>);
+
+OpenFile* own(H5FD_t* file) { return reinterpret_cast<OpenFile*>(file); }
+const OpenFile* own(const H5FD_t* file) { return reinterpret_cast<const OpenFile*>(file); }
+
+/// C stands between what `call` throws and whoever could catch it.
+template <class Call>
+herr_t guarded(H5FD_t* file, Call&& call) {
+  H5Storage* const storage = *own(file)->storage;
+  if (storage == nullptr) return -1;
+  try {
+    call(*storage);
+    return 0;
+  } catch (...) {
+    storage->keep_failure();
+    return -1;
+  }
+}
+
+H5FD_t* open_file(const char* /*name*/, unsigned /*flags*/, hid_t access, haddr_t /*largest*/) {
+  const void* info = H5Pget_driver_info(access);
+  if (info == nullptr) return nullptr;
+  const H5Storage* storage = *static_cast<H5Storage* const*>(info);
+  auto* opened = new (std::nothrow) OpenFile{{}, storage->self(), 0};
+  return opened == nullptr ? nullptr : &opened->common;
+}
+
+herr_t close_file(H5FD_t* file) {
+  delete own(file);
+  return 0;
+}
+
+herr_t query(const H5FD_t* /*file*/, unsigned long* flags) {
+  *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA;
+  return 0;
+}
+
+haddr_t end_of_allocation(const H5FD_t* file, H5FD_mem_t /*type*/) {
+  return own(file)->end_of_allocation;
+}
+
+herr_t set_end_of_allocation(H5FD_t* file, H5FD_mem_t /*type*/, haddr_t end) {
+  own(file)->end_of_allocation = end;
+  return 0;
+}
+
+haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t /*type*/) {
+  const H5Storage* storage = *own(file)->storage;
+  return storage == nullptr ? 0 : static_cast<haddr_t>(storage->size());
+}
+
+herr_t read(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t offset, std::size_t size,
+            void* out) {
+  return guarded(file, [&](H5Storage& storage) {
+    storage.read(static_cast<std::int64_t>(offset), {static_cast<std::byte*>(out), size});
+  });
+}
+
+herr_t write(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t offset,
+             std::size_t size, const void* data) {
+  return guarded(file, [&](H5Storage& storage) {
+    storage.write(static_cast<std::int64_t>(offset), {static_cast<const std::byte*>(data), size});
+  });
+}
+
+herr_t truncate(H5FD_t* file, hid_t /*transfer*/, hbool_t /*closing*/) {
+  const auto end = static_cast<std::int64_t>(own(file)->end_of_allocation);
+  return guarded(file, [&](H5Storage& storage) {
+    if (storage.size() != end) storage.resize(end);
+  });
+}
+
+H5FD_class_t driver_class() {
+  constexpr haddr_t kLargest = (haddr_t{1} << 62U) - 1;
+  H5FD_class_t driver{};
+  driver.name = "trainmark storage";
+  driver.maxaddr = kLargest;
+  driver.fc_degree = H5F_CLOSE_STRONG;
+  driver.fapl_size = sizeof(H5Storage*);
+  driver.open = open_file;
+  driver.close = close_file;
+  driver.query = query;
+  driver.get_eoa = end_of_allocation;
+  driver.set_eoa = set_end_of_allocation;
+  driver.get_eof = end_of_file;
+  driver.read = read;
+  driver.write = write;
+  driver.truncate = truncate;
+  constexpr H5FD_mem_t kMap[] = H5FD_FLMAP_DICHOTOMY;
+  std::copy(std::begin(kMap), std::end(kMap), std::begin(driver.fl_map));
+  return driver;
+}
+
+using H5Driver = base::UniqueHandle<H5Traits<H5FDunregister>>;
+
+/// How HDF5 is to reach `storage`; null when it refuses.
+H5Properties access_to(H5Storage& storage) {
+  const H5FD_class_t definition = driver_class();
+  const H5Driver driver(H5FDregister(&definition));
+  H5Properties access(H5Pcreate(H5P_FILE_ACCESS));
+  H5Storage* const info = &storage;
+  if (H5Pset_driver(access.get(), driver.get(), static_cast<const void*>(&info)) < 0) {
+    access.reset();
+  }
+  return access;
+}
+
+bool lies_within(std::int64_t offset, std::size_t bytes, std::int64_t size) {
+  return offset >= 0 && offset <= size && bytes <= static_cast<std::size_t>(size - offset);
+}
+
+}  // namespace
+
+void H5Storage::write(std::int64_t /*offset*/, std::span<const std::byte> /*bytes*/) {
+  throw base::Error(base::ExitCode::kInternal, "HDF5 wrote into a file that it was to read");
+}
+
+void H5Storage::resize(std::int64_t /*size*/) { write(0, {}); }
+
+void H5Memory::read(std::int64_t offset, std::span<std::byte> out) {
+  if (!lies_within(offset, out.size(), size())) {
+    throw base::DataError(fmt::format("{}: offset {}: expected {} bytes, the file ends at {}",
+                                      name_, offset, out.size(), size()));
+  }
+  std::memcpy(out.data(), bytes_.data() + offset, out.size());
+}
+
+H5FileParts::H5FileParts(const File& file) : file_(file) {
+  constexpr std::int64_t kHead = 8192;
+  head_.resize(static_cast<std::size_t>(std::min(kHead, file.size())));
+  file.read(0, head_);
+  bytes_read_ = static_cast<std::int64_t>(head_.size());
+}
+
+void H5FileParts::read(std::int64_t offset, std::span<std::byte> out) {
+  constexpr std::int64_t kBlock = 4096;
+  if (lies_within(offset, out.size(), static_cast<std::int64_t>(head_.size()))) {
+    std::memcpy(out.data(), head_.data() + offset, out.size());
+    return;
+  }
+  if (static_cast<std::int64_t>(out.size()) >= kBlock || offset >= size()) {
+    file_.read(offset, out);
+    bytes_read_ += static_cast<std::int64_t>(out.size());
+    return;
+  }
+  if (!lies_within(offset - block_begin_, out.size(), static_cast<std::int64_t>(block_.size()))) {
+    std::vector<std::byte> block(static_cast<std::size_t>(std::min(kBlock, size() - offset)));
+    file_.read(offset, block);
+    bytes_read_ += static_cast<std::int64_t>(block.size());
+    block_ = std::move(block);
+    block_begin_ = offset;
+  }
+  H5Memory(block_, file_.path()).read(offset - block_begin_, out);
+}
+
+void H5Buffer::read(std::int64_t offset, std::span<std::byte> out) {
+  static const std::string name = "memory";
+  H5Memory(bytes, name).read(offset, out);
+}
+
+void H5Buffer::write(std::int64_t offset, std::span<const std::byte> written) {
+  if (!lies_within(offset, written.size(), size())) {
+    resize(offset + static_cast<std::int64_t>(written.size()));
+  }
+  std::memcpy(bytes.data() + offset, written.data(), written.size());
+}
+
+H5FileHandle open_h5(H5Storage& storage, const std::string& name) {
+  const H5Properties access = access_to(storage);
+  H5FileHandle file;
+  if (access) file = H5FileHandle(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.get()));
+  if (file) return file;
+  storage.rethrow();
+  throw base::DataError(fmt::format("{}: expected an HDF5 file: {}", name, h5_reason()));
+}
+
+H5FileHandle create_h5(H5Storage& storage, hid_t creation, const std::string& name) {
+  const H5Properties access = access_to(storage);
+  H5FileHandle file;
+  if (access) file = H5FileHandle(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation, access.get()));
+  if (file) return file;
+  throw base::SystemError(fmt::format("{}: cannot be laid out: {}", name, h5_reason()));
+}
+
+}  // namespace dataset

@@ -1,0 +1,147 @@
+// Samples of the CosmoFlow benchmark, encoded and decoded.
+// Hides which format a sample is in.
+#include "staging/dataset/universe.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "staging/dataset/example.h"
+#include "staging/dataset/gzip.h"
+#include "staging/dataset/tfrecord.h"
+#include "staging/dataset/universe_h5.h"
+#include "staging/dataset/universe_parts.h"
+
+namespace dataset {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+/// A sample whose parts were found and checked, except for the values of the counts.
+struct Opened {
+  Bytes counts;  ///< of the whole sample, in the encoded bytes or in `expanded`
+  std::vector<std::byte> expanded;
+  std::array<float, 4> targets{};
+};
+
+template <class List>
+const List& feature_of(const Example& example, const char* feature, const char* kind,
+                       std::size_t values, const std::string& name) {
+  const auto found = example.find(feature);
+  if (found == example.end()) {
+    throw base::DataError(fmt::format("{}: expected a feature '{}'", name, feature));
+  }
+  const List* list = std::get_if<List>(&found->second);
+  if (list == nullptr) {
+    throw base::DataError(
+        fmt::format("{}: {}: expected {}, found another kind of values", name, feature, kind));
+  }
+  if (list->size() != values) {
+    throw base::DataError(fmt::format("{}: {}: expected {} of {} values, found {}", name, feature,
+                                      kind, values, list->size()));
+  }
+  return *list;
+}
+
+Opened open_tfrecord(Bytes bytes, const UniverseShape& shape, const std::string& name) {
+  RecordReader reader(bytes, name);
+  const auto record = reader.next();
+  if (!record) throw base::DataError(name + ": expected a record, found an empty file");
+  if (reader.offset() != static_cast<std::int64_t>(bytes.size())) {
+    throw base::DataError(fmt::format("{}: offset {}: expected one record, found more than that",
+                                      name, reader.offset()));
+  }
+  const Example example = parse_example(*record, name, reader.data_offset());
+  Opened opened;
+  opened.counts = feature_of<BytesList>(example, "x", "a list of bytes", 1, name).front();
+  const std::int64_t expected = counts_of(shape) * kCountBytes;
+  if (static_cast<std::int64_t>(opened.counts.size()) != expected) {
+    throw base::DataError(
+        fmt::format("{}: x: expected {} bytes, found {}", name, expected, opened.counts.size()));
+  }
+  const auto& targets =
+      feature_of<FloatList>(example, "y", "a list of floats", opened.targets.size(), name);
+  std::copy(targets.begin(), targets.end(), opened.targets.begin());
+  return opened;
+}
+
+Opened open_gzip(Bytes bytes, const UniverseShape& shape, const std::string& name) {
+  constexpr std::int64_t kMostBesideCounts = 1 << 20;
+  auto expanded = gunzip(bytes, counts_of(shape) * kCountBytes + kMostBesideCounts, name);
+  Opened opened = open_tfrecord(expanded, shape, name + " (expanded)");
+  opened.expanded = std::move(expanded);  // stays where it is
+  return opened;
+}
+
+Opened open_hdf5(Bytes bytes, const UniverseShape& shape, const std::string& name) {
+  H5Memory memory(bytes, name);
+  UniverseInH5 found = look_into_h5(memory, shape, OtherCounts::kConvert, name);
+  Opened opened;
+  opened.targets = found.targets;
+  if (found.offset >= 0) {
+    opened.counts = bytes.subspan(static_cast<std::size_t>(found.offset),
+                                  static_cast<std::size_t>(counts_of(shape) * kCountBytes));
+  } else {
+    opened.expanded = std::move(found.counts);
+    opened.counts = opened.expanded;
+  }
+  return opened;
+}
+
+Opened open_sample(Bytes bytes, const UniverseShape& shape, const std::string& name) {
+  if (is_gzip(bytes)) return open_gzip(bytes, shape, name);
+  if (is_h5(bytes)) return open_hdf5(bytes, shape, name);
+  return open_tfrecord(bytes, shape, name);
+}
+
+}  // namespace
+
+std::string_view universe_extension(UniverseFormat format) {
+  return format == UniverseFormat::kHdf5 ? ".hdf5" : ".tfrecord";
+}
+
+std::vector<std::byte> encode_universe(const Universe& universe, UniverseFormat format) {
+  const std::int64_t counts = counts_of({universe.extents, universe.channels});
+  if (static_cast<std::int64_t>(universe.counts.size()) != counts) {
+    throw base::ShapeError(
+        fmt::format("universe: expected {} counts, got {}", counts, universe.counts.size()));
+  }
+  if (format == UniverseFormat::kHdf5) return encode_h5(universe);
+  const Example example = {{"x", BytesList{std::as_bytes(std::span(universe.counts))}},
+                           {"y", FloatList(universe.targets.begin(), universe.targets.end())}};
+  std::vector<std::byte> file;
+  append_record(file, serialise_example(example));
+  return format == UniverseFormat::kTfrecord ? file : gzip(file);
+}
+
+void decode_into(std::span<const std::byte> bytes, const UniverseShape& shape,
+                 const UniverseRegion& region, const std::string& name, Universe& out) {
+  const Opened opened = open_sample(bytes, shape, name);
+  prepare(region, shape, out);
+  out.targets = opened.targets;
+  auto* to = reinterpret_cast<std::byte*>(out.counts.data());
+  for (const Run& run : runs_of(region, shape)) {
+    std::memcpy(to, opened.counts.data() + run.offset, static_cast<std::size_t>(run.bytes));
+    to += run.bytes;
+  }
+  check_targets(out.targets, name);
+  check_counts(out.counts, region, shape, name);
+}
+
+Universe decode_universe(std::span<const std::byte> bytes, const UniverseShape& shape,
+                         const std::string& name) {
+  return decode_universe_region(bytes, shape, whole_of(shape), name);
+}
+
+Universe decode_universe_region(std::span<const std::byte> bytes, const UniverseShape& shape,
+                                const UniverseRegion& region, const std::string& name) {
+  check_region(region, shape);
+  Universe universe;
+  decode_into(bytes, shape, region, name, universe);
+  return universe;
+}
+
+}  // namespace dataset

@@ -1,0 +1,56 @@
+// Samples of the CosmoFlow benchmark, encoded and decoded: a universe's particle counts and the
+// parameters of its cosmology. Hides HDF5, TFRecord, protocol buffers and gzip.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dataset {
+
+/// One sample: particle counts in voxels at four redshifts, and the cosmology's parameters.
+struct Universe {
+  std::array<std::int64_t, 3> extents{};  ///< D, H, W
+  std::int64_t channels = 0;
+  std::vector<std::int16_t> counts;  ///< [D, H, W, channels]
+  std::array<float, 4> targets{};    ///< Omega_m, sigma_8, n_s, H_0, each in units from -1 to 1
+};
+
+/// kHdf5: datasets `x` and `y`. kTfrecord: one record, an Example with features `x` and `y`;
+/// kTfrecordGzip: the same compressed, as the benchmark's files are since v1.0.
+enum class UniverseFormat { kHdf5, kTfrecord, kTfrecordGzip };
+/// ".hdf5" or ".tfrecord": whether the latter is compressed is told by content, not by name.
+std::string_view universe_extension(UniverseFormat format);
+
+/// The same universe gives the same bytes. Throws ShapeError when the counts are not as many as
+/// the extents and channels say.
+std::vector<std::byte> encode_universe(const Universe& universe, UniverseFormat format);
+
+/// What a sample must look like.
+struct UniverseShape {
+  std::array<std::int64_t, 3> extents{};  ///< D, H, W
+  std::int64_t channels = 4;
+};
+
+/// A box of a sample: planes [first, first + count) of each axis, all channels.
+struct UniverseRegion {
+  std::array<std::int64_t, 3> first{}, count{};
+};
+
+/// Format told by content: gzip and HDF5 by their first bytes, else TFRecord. In HDF5 the raw
+/// universes' names `full` and `unitPar` are taken too. Threads may decode at once. Throws
+/// DataError beginning with `name` for damage, another shape than `shape`, negative counts, and
+/// targets that are not finite or beyond [-1.5, 1.5].
+Universe decode_universe(std::span<const std::byte> bytes, const UniverseShape& shape,
+                         const std::string& name);
+
+/// The region alone of an encoded sample; counts outside of it may go unchecked. Throws ShapeError
+/// for a region that is empty or not inside `shape`, else as decode_universe().
+Universe decode_universe_region(std::span<const std::byte> bytes, const UniverseShape& shape,
+                                const UniverseRegion& region, const std::string& name);
+
+}  // namespace dataset

@@ -1,0 +1,36 @@
+// Universes in HDF5.
+// Hides HDF5's calls.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "staging/dataset/h5_storage.h"
+#include "staging/dataset/universe.h"
+
+namespace dataset {
+
+/// Whether these are the first bytes of an HDF5 file.
+bool is_h5(std::span<const std::byte> bytes);
+
+/// What an HDF5 file says of a sample.
+struct UniverseInH5 {
+  /// Where the counts lie in the file as they are in memory; -1 when they do not, but are chunked,
+  /// compressed or of another byte order.
+  std::int64_t offset = -1;
+  std::vector<std::byte> counts;  ///< of the whole sample when they were to be converted, else none
+  std::array<float, 4> targets{};
+};
+enum class OtherCounts { kLeave, kConvert };
+/// Checks names, types, shapes, and that the counts lie within the file; `others` says what to do
+/// with counts that do not lie there as they are in memory. Throws DataError beginning with `name`.
+UniverseInH5 look_into_h5(H5Storage& storage, const UniverseShape& shape, OtherCounts others,
+                          const std::string& name);
+
+std::vector<std::byte> encode_h5(const Universe& universe);
+
+}  // namespace dataset

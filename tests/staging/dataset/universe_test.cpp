@@ -1,0 +1,372 @@
+// Tests of universes in every format: round trips, regions, damage, threads.
+// Hides nothing.
+#include "staging/dataset/universe.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+#include <thread>
+
+#include "runner/base/temporary_directory.h"
+#include "staging/dataset/example.h"
+#include "staging/dataset/gzip.h"
+#include "staging/dataset/tfrecord.h"
+#include "staging/dataset/universes.h"
+
+/// HDF5 forgets to free what it read of a file with damaged headers.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
+
+namespace dataset {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Bytes = std::vector<std::byte>;
+
+std::string refusal(const Bytes& bytes, const UniverseShape& shape = kTiny) {
+  return data_error([&] { decode_universe(bytes, shape, "u.file"); });
+}
+
+TEST(Universe, ComesBackFromEveryFormat) {
+  const Universe universe = made_universe(kTiny, 7);
+  for (const UniverseFormat format : kFormats) {
+    EXPECT_TRUE(same(decode_universe(encode_universe(universe, format), kTiny, "u"), universe));
+  }
+}
+
+TEST(Universe, IsToldByItsFirstBytes) {
+  const Universe universe = made_universe(kTiny);
+  EXPECT_EQ(text_of(encode_universe(universe, UniverseFormat::kHdf5)).substr(0, 8),
+            "\x89HDF\r\n\x1a\n");
+  EXPECT_TRUE(is_gzip(encode_universe(universe, UniverseFormat::kTfrecordGzip)));
+  EXPECT_EQ(universe_extension(UniverseFormat::kHdf5), ".hdf5");
+  EXPECT_EQ(universe_extension(UniverseFormat::kTfrecord), ".tfrecord");
+  EXPECT_EQ(universe_extension(UniverseFormat::kTfrecordGzip), ".tfrecord");
+}
+
+TEST(Universe, GivesTheSameBytesEachTime) {
+  for (const UniverseFormat format : kFormats) {
+    const Bytes first = encode_universe(made_universe(kTiny, 3), format);
+    EXPECT_NE(encode_universe(made_universe(kTiny, 4), format), first);
+    EXPECT_EQ(encode_universe(made_universe(kTiny, 3), format), first);
+  }
+}
+
+TEST(Universe, HasLittleEndianCountsInTheOrderOfChannelsLast) {
+  Universe universe = made_universe({{1, 1, 2}, 2});
+  universe.counts = {1, 258, 3, 4};
+  const Bytes file = encode_universe(universe, UniverseFormat::kTfrecord);
+  EXPECT_THAT(text_of(file), HasSubstr(std::string("\1\0\2\1\3\0\4\0", 8)));
+  EXPECT_THAT(text_of(encode_universe(universe, UniverseFormat::kHdf5)),
+              HasSubstr(std::string("\1\0\2\1\3\0\4\0", 8)));
+}
+
+TEST(Universe, GivesRegionsThatEqualTheCutOfTheWhole) {
+  const Universe universe = made_universe(kTiny, 1);
+  for (const UniverseFormat format : kFormats) {
+    const Bytes file = encode_universe(universe, format);
+    for (const UniverseRegion& region : tiny_regions()) {
+      EXPECT_TRUE(same(decode_universe_region(file, kTiny, region, "u"), cut(universe, region)));
+    }
+  }
+}
+
+TEST(Universe, RefusesRegionsThatAreNotInside) {
+  const Bytes file = encode_universe(made_universe(kTiny), UniverseFormat::kTfrecord);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const UniverseRegion& region : std::vector<UniverseRegion>{{{0, 0, 0}, {3, 4, 6}},
+                                                                  {{0, 0, 0}, {3, 0, 5}},
+                                                                  {{-1, 0, 0}, {1, 1, 1}},
+                                                                  {{3, 0, 0}, {1, 1, 1}},
+                                                                  {{kMost, 0, 0}, {kMost, 1, 1}}}) {
+    EXPECT_THROW(decode_universe_region(file, kTiny, region, "u"), base::ShapeError);
+  }
+}
+
+TEST(Universe, RefusesShapesThatNoSampleHas) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const UniverseShape& shape :
+       std::vector<UniverseShape>{{{0, 1, 1}, 1}, {{1, 1, 1}, -4}, {{kMost, kMost, 2}, 4}}) {
+    EXPECT_THROW(decode_universe({}, shape, "u"), base::ShapeError);
+  }
+  Universe universe = made_universe(kTiny);
+  universe.counts.pop_back();
+  EXPECT_THROW(encode_universe(universe, UniverseFormat::kHdf5), base::ShapeError);
+}
+
+TEST(Universe, RefusesAnotherShape) {
+  const UniverseShape other{{3, 4, 5}, 4};
+  const Universe universe = made_universe(kTiny);
+  EXPECT_EQ(refusal(encode_universe(universe, UniverseFormat::kHdf5), other),
+            "u.file: x: expected int16 of shape [3, 4, 5, 4], found int16 of shape [3, 4, 5, 2]");
+  EXPECT_EQ(refusal(encode_universe(universe, UniverseFormat::kTfrecord), other),
+            "u.file: x: expected 480 bytes, found 240");
+  EXPECT_EQ(refusal(encode_universe(universe, UniverseFormat::kTfrecordGzip), other),
+            "u.file (expanded): x: expected 480 bytes, found 240");
+}
+
+TEST(Universe, RefusesNegativeCountsAndNamesTheirPlace) {
+  Universe universe = made_universe(kTiny);
+  universe.counts[((1 * 4 + 2) * 5 + 3) * 2 + 1] = -9;
+  for (const UniverseFormat format : kFormats) {
+    const Bytes file = encode_universe(universe, format);
+    EXPECT_EQ(refusal(file), "u.file: expected counts of at least 0, found -9 at [1, 2, 3, 1]");
+    EXPECT_EQ(data_error([&] {
+                decode_universe_region(file, kTiny, {{1, 1, 1}, {2, 2, 3}}, "u.file");
+              }),
+              "u.file: expected counts of at least 0, found -9 at [1, 2, 3, 1]");
+  }
+}
+
+TEST(Universe, RefusesTargetsThatAreNoneOrTooFar) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
+                          -std::numeric_limits<float>::infinity(), 1.51F, -70.0F}) {
+    Universe universe = made_universe(kTiny);
+    universe.targets[2] = bad;
+    for (const UniverseFormat format : kFormats) {
+      EXPECT_THAT(refusal(encode_universe(universe, format)),
+                  StartsWith("u.file: target 2: expected a number from -1.5 to 1.5, found "));
+    }
+  }
+  Universe universe = made_universe(kTiny);
+  universe.targets = {1.5F, -1.5F, 0.0F, -0.0F};
+  const Bytes file = encode_universe(universe, UniverseFormat::kTfrecord);
+  EXPECT_TRUE(same(decode_universe(file, kTiny, "u"), universe));
+}
+
+TEST(Universe, IsRefusedWhenCutAnywhere) {
+  for (const UniverseFormat format : kFormats) {
+    const Bytes file = encode_universe(made_universe(kTiny), format);
+    for (std::size_t size = 0; size < file.size(); ++size) {
+      const Bytes part(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
+      EXPECT_THAT(refusal(part), StartsWith("u.file: ")) << size;
+    }
+  }
+}
+
+enum class Flipped { kEveryByte, kAllButZeros };
+
+/// Flips bits in one byte after the other.
+void expect_no_crash(const Bytes& file, Flipped flipped) {
+  constexpr std::array kFlips = {std::byte{0x01}, std::byte{0x80}, std::byte{0xff}};
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    if (flipped == Flipped::kAllButZeros && file[i] == std::byte{0}) continue;
+    Bytes damaged = file;
+    damaged[i] ^= kFlips[i % kFlips.size()];
+    try {
+      EXPECT_EQ(decode_universe(damaged, kTiny, "u.file").counts.size(), 120u);
+    } catch (const base::DataError& e) {
+      EXPECT_THAT(e.what(), StartsWith("u.file")) << i;
+    }
+  }
+}
+
+TEST(Universe, IsRefusedOrHasCountsInRangeWhateverByteIsDamaged) {
+  for (const UniverseFormat format : kFormats) {
+    expect_no_crash(encode_universe(made_universe(kTiny), format), Flipped::kEveryByte);
+  }
+}
+
+Bytes record_of(const Example& example) {
+  Bytes file;
+  append_record(file, serialise_example(example));
+  return file;
+}
+
+TEST(UniverseInTfrecord, RefusesFeaturesThatDoNotFit) {
+  const Bytes counts(240);
+  const FloatList targets(4);
+  const BytesList x{counts};
+  EXPECT_EQ(refusal(record_of({{"x", x}})), "u.file: expected a feature 'y'");
+  EXPECT_EQ(refusal(record_of({{"y", targets}})), "u.file: expected a feature 'x'");
+  EXPECT_EQ(refusal(record_of({{"x", targets}, {"y", targets}})),
+            "u.file: x: expected a list of bytes, found another kind of values");
+  EXPECT_EQ(refusal(record_of({{"x", BytesList{counts, counts}}, {"y", targets}})),
+            "u.file: x: expected a list of bytes of 1 values, found 2");
+  EXPECT_EQ(refusal(record_of({{"x", x}, {"y", FloatList(3)}})),
+            "u.file: y: expected a list of floats of 4 values, found 3");
+  EXPECT_EQ(refusal(record_of({{"x", x}, {"y", Int64List(4)}})),
+            "u.file: y: expected a list of floats, found another kind of values");
+}
+
+TEST(UniverseInTfrecord, IsOneRecord) {
+  Bytes file = encode_universe(made_universe(kTiny), UniverseFormat::kTfrecord);
+  const std::size_t size = file.size();
+  file.insert(file.end(), file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
+  EXPECT_EQ(refusal(file), "u.file: offset " + std::to_string(size) +
+                               ": expected one record, found more than that");
+  EXPECT_EQ(refusal({}), "u.file: expected a record, found an empty file");
+}
+
+TEST(UniverseInTfrecord, ExpandsNoFurtherThanASampleCanBe) {
+  EXPECT_THAT(refusal(gzip(Bytes(20'000'000))),
+              AllOf(StartsWith("u.file: offset "), HasSubstr("the content is longer than")));
+}
+
+class UniverseInHdf5 : public testing::Test {
+ protected:
+  Bytes written(const std::vector<H5Array>& arrays) {
+    return read_bytes(write_h5(folder_.path() / "u.h5", arrays));
+  }
+  H5Array x() const {
+    return {"x", H5T_STD_I16LE, H5T_NATIVE_INT16, {3, 4, 5, 2}, {}, universe_.counts.data()};
+  }
+  H5Array y() const {
+    return {"y", H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, {4}, {}, universe_.targets.data()};
+  }
+  static H5Array with(H5Array array, hid_t stored) {
+    array.stored = stored;
+    return array;
+  }
+  static H5Array named(H5Array array, const std::string& name) {
+    array.name = name;
+    return array;
+  }
+  void expect_same(const Bytes& bytes) {
+    EXPECT_TRUE(same(decode_universe(bytes, kTiny, "u"), universe_));
+    for (const UniverseRegion& region : tiny_regions()) {
+      EXPECT_TRUE(same(decode_universe_region(bytes, kTiny, region, "u"), cut(universe_, region)));
+    }
+  }
+  const base::TemporaryDirectory folder_;
+  const Universe universe_ = made_universe(kTiny, 5);
+};
+
+TEST_F(UniverseInHdf5, IsReadFromFilesOfOtherPrograms) {
+  expect_same(written({x(), y()}));
+  expect_same(written({with(x(), H5T_STD_I16BE), with(y(), H5T_IEEE_F64BE)}));
+  H5Array chunked = x();
+  chunked.chunk = {2, 2, 2, 2};
+  expect_same(written({chunked, y()}));
+}
+
+TEST_F(UniverseInHdf5, DoesNotTellWhenItWasWritten) {
+  const Bytes bytes = encode_universe(universe_, UniverseFormat::kHdf5);
+  const std::string path = folder_.write("encoded.h5", text_of(bytes));
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  for (const char* name : {"/", "x", "y"}) {
+    H5O_info_t info{};
+    ASSERT_GE(H5Oget_info_by_name2(file, name, &info, H5O_INFO_TIME, H5P_DEFAULT), 0);
+    EXPECT_EQ(info.mtime, 0) << name;
+  }
+  H5Fclose(file);
+}
+
+TEST_F(UniverseInHdf5, IsReadUnderTheNamesOfRawUniverses) {
+  expect_same(written(
+      {named(x(), "full"), named(with(y(), H5T_IEEE_F64LE), "unitPar"), named(y(), "physPar")}));
+}
+
+TEST_F(UniverseInHdf5, RefusesMissingDatasets) {
+  EXPECT_EQ(refusal(written({x()})), "u.file: expected datasets 'x' and 'y', found no 'y'");
+  EXPECT_EQ(refusal(written({y()})), "u.file: expected datasets 'x' and 'y', found no 'x'");
+  EXPECT_EQ(refusal(written({named(x(), "full"), y()})),
+            "u.file: expected datasets 'full' and 'unitPar', found no 'unitPar'");
+}
+
+TEST_F(UniverseInHdf5, RefusesOtherTypesAndShapes) {
+  EXPECT_EQ(refusal(written({with(x(), H5T_STD_U16LE), y()})),
+            "u.file: x: expected int16 of shape [3, 4, 5, 2], found uint16 of shape [3, 4, 5, 2]");
+  EXPECT_THAT(refusal(written({with(x(), H5T_IEEE_F32LE), y()})), HasSubstr("found float32 of"));
+  EXPECT_THAT(refusal(written({with(x(), H5T_STD_I32LE), y()})), HasSubstr("found int32 of"));
+  EXPECT_EQ(refusal(written({x(), with(y(), H5T_STD_I32LE)})),
+            "u.file: y: expected 4 values of float32 or float64, found 4 int32");
+  H5Array three = y();
+  three.dims = {3};
+  EXPECT_EQ(refusal(written({x(), three})),
+            "u.file: y: expected 4 values of float32 or float64, found 3 float32");
+  H5Array flat = x();
+  flat.dims = {120};
+  EXPECT_THAT(refusal(written({flat, y()})), HasSubstr("found int16 of shape [120]"));
+}
+
+TEST_F(UniverseInHdf5, RefusesCountsThatAreInAnotherFile) {
+  const std::string path = write_h5(folder_.path() / "other.h5", {x(), y()});
+  const std::string linked = write_h5(folder_.path() / "linked.h5", {y()});
+  const hid_t file = H5Fopen(linked.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Lcreate_external(path.c_str(), "x", file, "x", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+  EXPECT_THAT(refusal(read_bytes(linked)), HasSubstr("found no 'x'"));
+
+  const std::string external = write_h5(folder_.path() / "external.h5", {y()});
+  const hid_t other = H5Fopen(external.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t layout = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_external(layout, path.c_str(), 0, H5F_UNLIMITED);
+  const std::vector<hsize_t> dims = {3, 4, 5, 2};
+  const hid_t space = H5Screate_simple(4, dims.data(), nullptr);
+  H5Dclose(H5Dcreate2(other, "x", H5T_STD_I16LE, space, H5P_DEFAULT, layout, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Pclose(layout);
+  H5Fclose(other);
+  EXPECT_EQ(refusal(read_bytes(external)),
+            "u.file: x: expected values in this file, found them elsewhere");
+}
+
+TEST_F(UniverseInHdf5, RefusesDamagedCompressedCounts) {
+  const std::vector<std::int16_t> counts(120);
+  H5Array chunked = x();
+  chunked.chunk = chunked.dims;
+  chunked.data = counts.data();
+  Bytes file = written({chunked, y()});
+  const std::size_t at = text_of(file).find("\x78\x9c");  // zlib's first bytes
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(decode_universe(file, kTiny, "u").counts, counts);
+  file[at + 2] = std::byte{0xff};
+  EXPECT_THAT(refusal(file), AllOf(StartsWith("u.file: x: offset "),
+                                   HasSubstr("expected a chunk of 240 bytes, zlib:")));
+}
+
+TEST_F(UniverseInHdf5, IsRefusedOrHasCountsInRangeWhateverByteIsDamaged) {
+  expect_no_crash(written({with(x(), H5T_STD_I16BE), with(y(), H5T_IEEE_F64LE)}),
+                  Flipped::kAllButZeros);
+  H5Array chunked = x();
+  chunked.chunk = {2, 4, 5, 2};
+  expect_no_crash(written({chunked, y()}), Flipped::kAllButZeros);
+}
+
+TEST_F(UniverseInHdf5, NeverTakesCountsFromBehindTheEnd) {
+  const Bytes file = written({x(), y()});
+  for (const std::size_t size : {file.size() - 1, file.size() / 2, std::size_t{100}}) {
+    const Bytes part(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_THAT(refusal(part), StartsWith("u.file: "));
+  }
+}
+
+TEST(Universe, IsDecodedByManyThreadsAtOnce) {
+  const base::TemporaryDirectory folder;
+  std::vector<Universe> universes;
+  std::vector<Bytes> files;
+  for (int i = 0; i < 6; ++i) {
+    universes.push_back(made_universe(kTiny, i));
+    files.push_back(encode_universe(universes.back(), kFormats[i % 3]));
+  }
+  universes.push_back(made_universe(kTiny, 6));
+  files.push_back(read_bytes(
+      write_h5(folder.path() / "chunked.h5",
+               {{"x",
+                 H5T_STD_I16LE,
+                 H5T_NATIVE_INT16,
+                 {3, 4, 5, 2},
+                 {1, 4, 5, 2},
+                 universes[6].counts.data()},
+                {"y", H5T_IEEE_F64LE, H5T_NATIVE_FLOAT, {4}, {}, universes[6].targets.data()}})));
+  std::vector<std::thread> threads;
+  std::array<int, 8> right{};
+  for (std::size_t t = 0; t < right.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (std::size_t k = 0; k < 200; ++k) {
+        const std::size_t i = (t + k) % files.size();
+        right[t] += same(decode_universe(files[i], kTiny, "u"), universes[i]) ? 1 : 0;
+        if (k % 20 == 0) encode_universe(universes[i], UniverseFormat::kHdf5);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(right, testing::Each(200));
+}
+
+}  // namespace
+}  // namespace dataset
