@@ -86,16 +86,9 @@ dnnl::memory::desc tap_major(const std::vector<std::int64_t>& shape) {
   return {shape, dnnl::memory::data_type::f32, strides};
 }
 
-/// Points in front of channels in memory: each point's channels of all samples are a plain matrix.
-dnnl::memory::desc channels_last(const dnnl::memory::dims& dims) {
-  dnnl::memory::dims strides(dims.size(), 1);
-  std::int64_t stride = dims[1];
-  for (std::size_t axis = dims.size(); axis-- > 2;) {
-    strides[axis] = stride;
-    stride *= dims[axis];
-  }
-  strides[0] = stride;
-  return {dims, dnnl::memory::data_type::f32, strides};
+/// Weights [in, out] in memory as [out][in].
+dnnl::memory::desc outputs_major(const std::vector<std::int64_t>& shape) {
+  return {shape, dnnl::memory::data_type::f32, dnnl::memory::dims{1, shape[0]}};
 }
 
 class DenseLayer final : public Layer {
@@ -180,10 +173,12 @@ DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
   }
   planner.use_value(operation.src, true);
   const dnnl::memory::dims dims = batch_dims(batch_, operation.dst);
-  planner.define_value(points_ == 1 ? plain_desc(dims) : channels_last(dims));
+  // Each point's channels of all samples are a plain matrix.
+  planner.define_value(points_ == 1 ? plain_desc(dims) : channels_last_desc(dims));
   const auto& parameters = planner.network().parameters();
-  planner.set_parameter_desc(
-      operation.weights, tap_major(parameters[static_cast<std::size_t>(operation.weights)].shape));
+  const auto& shape = parameters[static_cast<std::size_t>(operation.weights)].shape;
+  planner.set_parameter_desc(operation.weights,
+                             operation.inputs_first ? outputs_major(shape) : tap_major(shape));
   if (operation.bias >= 0) planner.set_parameter_desc(operation.bias, plain_desc({out_}));
   src_buffer_ = planner.value_place(operation.src).buffer;
   src_again_buffer_ = planner.value_again(operation.src).buffer;

@@ -85,8 +85,10 @@ void Executor::plan_forward(Planner& planner) {
   for (std::size_t i = 0; i < inputs(); ++i) {
     planner.at(i);
     const auto dims = batch_dims(options_.batch, operations[i].dst);
-    planner.define_value(plain_desc(dims, planner.value_type()));
-    if (i > 0 || options_.arithmetic.precision == Precision::kF32) continue;
+    const bool has_margin = operations[i].dst.margin > 0;
+    planner.define_value(has_margin ? channels_last_desc(dims, planner.value_type())
+                                    : plain_desc(dims, planner.value_type()));
+    if (i > 0 || has_margin || options_.arithmetic.precision == Precision::kF32) continue;
     given_input_ = planner.temporary(static_cast<std::int64_t>(plain_desc(dims).get_size()), 0,
                                      "inputs as given");
   }
@@ -124,7 +126,9 @@ void Executor::bind(StatisticsExchange* exchange) {
                        *parameters_,
                        statistics_,
                        options_.training ? &options_.groups : nullptr,
-                       exchange};
+                       exchange,
+                       &streams_,
+                       options_.volumes};
   additions_.resize(operations.size());
   for (std::size_t i = operations.size(); i-- > inputs();) {
     layers_[i]->bind(arena);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runner/base/system_facts.h"
@@ -54,6 +55,7 @@ struct ExecutorOptions {
   Recompute recompute = Recompute::kNormalizations;
   bool plan_only = false;                   ///< takes no memory: it cannot run
   std::shared_ptr<ParameterMemory> memory;  ///< of weights and gradients; null: of its own
+  VolumeExchange* volumes = nullptr;        ///< needed for parts of volumes; outlives the executor
 };
 
 /// What one operation is and costs, for tables.
@@ -86,6 +88,9 @@ class Executor {
   std::span<const T> input_gradient(ValueId value) const {
     return {at<T>(input_gradients_.at(static_cast<std::size_t>(value))), values(value)};
   }
+  /// Which samples the next passes are of: needed before forward(Mode::kTraining) where training
+  /// draws at random.
+  void name_samples(SampleStreams streams) { streams_ = std::move(streams); }
   Precision precision() const { return options_.arithmetic.precision; }
   /// The last value where it is a vector per sample: [batch, outputs]; valid until the next pass,
   /// forward or backward.
@@ -169,6 +174,7 @@ class Executor {
   std::vector<std::unique_ptr<Layer>> layers_;  ///< those of inputs are null
   std::unique_ptr<Parameters> parameters_;
   RunningStatistics statistics_;
+  SampleStreams streams_;
   AlignedFloats block_;
   std::vector<std::vector<Addition>> additions_;  ///< parts of each value's gradient to add
   std::vector<std::int64_t> ready_;  ///< gradient floats final after a segment's backward

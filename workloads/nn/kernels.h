@@ -8,6 +8,7 @@
 
 #include "runner/base/system_facts.h"
 #include "workloads/nn/sparse_kernels.h"
+#include "workloads/nn/volume_kernels.h"
 
 namespace nn {
 
@@ -169,6 +170,7 @@ struct Kernels {
   FeatureKernels<float> f32_features;
   FeatureKernels<Bf16> bf16_features;
   SparseKernels sparse;
+  VolumeKernels volumes;
   Bf16Products bf16_products = {};
 
   template <class T>

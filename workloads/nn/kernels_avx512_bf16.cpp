@@ -6,6 +6,7 @@
 #include "workloads/nn/fetch.h"
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/kernels_interaction.h"
+#include "workloads/nn/volume_forward.h"
 
 namespace nn {
 namespace {
@@ -216,6 +217,22 @@ void interact_backward_words(const Bf16* src, const Bf16* features, const Bf16* 
   interact_backward_by(products, diff_dst, shape, diff_src, diff_features);
 }
 
+/// Products of two neighbouring input channels' bfloat16 numbers at a time.
+struct PairPoints {
+  using Value = Bf16;
+  static constexpr std::int64_t kChannels = 2;
+  using Weights = __m512bh;
+  static Weights load(const Bf16* weights) {
+    return reinterpret_cast<Weights>(_mm512_loadu_si512(weights));
+  }
+  static void add(Lanes& sum, const Weights& weights, const Bf16* src) {
+    int pair = 0;
+    __builtin_memcpy(&pair, src, sizeof pair);
+    const auto pairs = reinterpret_cast<__m512bh>(_mm512_set1_epi32(pair));
+    sum = reinterpret_cast<Lanes>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), weights, pairs));
+  }
+};
+
 }  // namespace
 
 namespace detail {
@@ -224,6 +241,7 @@ const Kernels& avx512_bf16_kernels() {
   static const Kernels table = [] {
     Kernels all = avx512_kernels();
     all.bf16_products = {pack_rows, multiply};
+    all.volumes.forward_bf16 = forward_rows<PairPoints>;
     all.bf16_features.interact = interact_words;
     all.bf16_features.interact_backward = interact_backward_words;
     return all;

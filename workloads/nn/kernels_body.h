@@ -10,6 +10,7 @@
 #include "workloads/nn/kernels_rows.h"
 #include "workloads/nn/kernels_tiles.h"
 #include "workloads/nn/sparse_kernels_body.h"
+#include "workloads/nn/volume_body.h"
 
 namespace nn {
 namespace {
@@ -388,11 +389,15 @@ template <class T>
 constexpr FeatureKernels<T> kFeatures = {interact<T>, interact_backward<T>, mask_rows<T>,
                                          project_rows<T>, project_rows_backward<T>};
 
-constexpr Kernels kTable = {
-    kColumns<float>,  kColumns<Bf16>,
-    round_to_bf16,    {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
-    kFeatures<float>, kFeatures<Bf16>,
-    kSparse,          {}};
+constexpr Kernels kTable = {kColumns<float>,
+                            kColumns<Bf16>,
+                            round_to_bf16,
+                            {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
+                            kFeatures<float>,
+                            kFeatures<Bf16>,
+                            kSparse,
+                            kVolumes,
+                            {}};
 
 }  // namespace
 }  // namespace nn

@@ -18,6 +18,8 @@
 #include "workloads/nn/parameters.h"
 #include "workloads/nn/pass_plan.h"
 #include "workloads/nn/running_statistics.h"
+#include "workloads/nn/sample_streams.h"
+#include "workloads/nn/volume_exchange.h"
 
 namespace nn {
 
@@ -140,6 +142,8 @@ class Planner {
   // added.
   /// A buffer for the operation at hand to write its part of d loss / d value into, backward.
   BufferId contribute(ValueId value);
+  /// The same for a gradient that takes so many bytes, of a value that one operation reads.
+  BufferId contribute(ValueId value, std::int64_t bytes);
   /// The same in place of `buffer`, which the operation at hand reads for the last time and which
   /// has the value's layout.
   void contribute_in(ValueId value, BufferId buffer);
@@ -200,6 +204,8 @@ struct Arena {
   RunningStatistics& statistics;
   const BatchGroups* groups;     ///< null without training
   StatisticsExchange* exchange;  ///< null when no group is shared
+  const SampleStreams* streams;
+  VolumeExchange* volumes;  ///< null when samples are whole
   template <class T = float>
   T* at(BufferId buffer) const {
     if (buffer < 0) return nullptr;
@@ -236,7 +242,7 @@ class Layer {
 };
 
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner);
-/// Whether it takes all samples of a pass at once: matrix products.
+/// Whether it is made of matrix products of all samples at once.
 bool is_dense(const Network& network, const Operation& operation, Precision precision);
 
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner);
@@ -250,6 +256,9 @@ std::unique_ptr<Layer> make_projection(const Operation& operation, Planner& plan
 std::unique_ptr<Layer> make_interaction(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_convolution_pool(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_gather_volume(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_activation(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_global_average_pool(const Operation& operation, Planner& planner);
 
 /// A parameter's gradient as a layer writes it: into place, or beside it and then added.

@@ -140,4 +140,23 @@ LossSums binary_cross_entropy(std::span<const float> logits, std::span<const flo
   return sums;
 }
 
+ErrorSums squared_error(std::span<const float> outputs, std::span<const float> targets,
+                        std::int64_t width, double scale, std::span<float> diff_outputs) {
+  const bool has_rows = width > 0 && targets.size() % static_cast<std::size_t>(width) == 0;
+  if (!has_rows || targets.size() > outputs.size()) {
+    throw base::ShapeError(fmt::format("squared error: {} targets for {} outputs in rows of {}",
+                                       targets.size(), outputs.size(), width));
+  }
+  ErrorSums sums;
+  std::fill(diff_outputs.begin(), diff_outputs.end(), 0.0F);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const double error = static_cast<double>(outputs[i]) - static_cast<double>(targets[i]);
+    sums.squared += error * error;
+    sums.absolute += std::abs(error);
+    if (!diff_outputs.empty()) diff_outputs[i] = static_cast<float>(2.0 * scale * error);
+  }
+  sums.values = static_cast<std::int64_t>(targets.size());
+  return sums;
+}
+
 }  // namespace nn

@@ -1,4 +1,4 @@
-// Cross entropy of classes and of yes or no, and what an evaluation counts.
+// Cross entropy of classes and of yes or no, squared errors, and what an evaluation counts.
 // Hides the stabilised logarithms and the order of sums.
 #pragma once
 
@@ -32,5 +32,17 @@ LossSums softmax_cross_entropy(std::span<const float> logits, std::span<const st
 /// Source: the clamp is that of PyTorch's BCELoss, which the reference DLRM uses.
 LossSums binary_cross_entropy(std::span<const float> logits, std::span<const float> labels,
                               double scale, std::span<float> diff_logits);
+
+/// Sums over rows and their values.
+struct ErrorSums {
+  double squared = 0.0, absolute = 0.0;
+  std::int64_t values = 0;
+};
+
+/// outputs [N, width] row-major; targets likewise, of the first N' rows: the others hold no sample.
+/// diff_outputs, when not empty, receives scale times the gradient of the sum of squared errors,
+/// and 0 for the others. Throws ShapeError for more targets than outputs, or no whole rows.
+ErrorSums squared_error(std::span<const float> outputs, std::span<const float> targets,
+                        std::int64_t width, double scale, std::span<float> diff_outputs);
 
 }  // namespace nn

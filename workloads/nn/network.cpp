@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "workloads/nn/volume_kernels.h"
 
 namespace nn {
 namespace {
@@ -63,6 +64,14 @@ Operation windowed(OperationKind kind, const std::string& name, ValueId src, std
 }  // namespace
 
 std::int64_t SampleShape::points() const { return product(spatial); }
+
+std::vector<std::int64_t> SampleShape::stored() const {
+  std::vector<std::int64_t> extents = spatial;
+  for (std::int64_t& extent : extents) extent += 2 * margin;
+  return extents;
+}
+
+std::int64_t SampleShape::size() const { return channels * product(stored()); }
 
 std::int64_t ParameterSpec::count() const { return product(shape); }
 
@@ -211,9 +220,90 @@ ValueId Network::fully_connected(ValueId src, const FullyConnectedSpec& spec) {
           "a source that is an input, fully connected or an interaction before its ReLU",
           operations_[static_cast<std::size_t>(src)].name);
   operation.dst = {spec.outputs, {}};
-  operation.weights =
-      add_parameter({spec.name + ".weight", {spec.outputs, in.channels}, spec.weights, true});
-  operation.bias = add_parameter({spec.name + ".bias", {spec.outputs}, spec.bias, false});
+  operation.inputs_first = spec.style == ParameterStyle::kKeras;
+  if (operation.inputs_first) {
+    operation.weights = add_parameter(
+        {spec.name + "/kernel:0", {in.channels, spec.outputs}, spec.weights, spec.decays});
+    operation.bias = add_parameter({spec.name + "/bias:0", {spec.outputs}, spec.bias, false});
+  } else {
+    operation.weights = add_parameter(
+        {spec.name + ".weight", {spec.outputs, in.channels}, spec.weights, spec.decays});
+    operation.bias = add_parameter({spec.name + ".bias", {spec.outputs}, spec.bias, false});
+  }
+  return append(std::move(operation));
+}
+
+ValueId Network::convolution_pool(ValueId src, const ConvolutionPoolSpec& spec) {
+  constexpr std::int64_t kTaps = 3, kMargin = 1;
+  const SampleShape in = shape(src);
+  const auto is_even = [](std::int64_t extent) { return extent > 0 && extent % 2 == 0; };
+  require(in.spatial.size() == 3 && in.margin == kMargin &&
+              std::all_of(in.spatial.begin(), in.spatial.end(), is_even),
+          spec.name, "a volume of even extents with a margin of 1", to_text(in));
+  require(spec.channels > 0 && spec.channels % Volume::kBlock == 0, spec.name,
+          fmt::format("channels in a multiple of {}", Volume::kBlock),
+          std::to_string(spec.channels));
+  require(in.channels % Volume::kBlock == 0 || in.channels <= Volume::kNarrow, spec.name,
+          fmt::format("source channels in a multiple of {}, or at most {}", Volume::kBlock,
+                      Volume::kNarrow),
+          to_text(in));
+  require(spec.slope > 0.0, spec.name, "a slope above 0", std::to_string(spec.slope));
+  Operation operation;
+  operation.kind = OperationKind::kConvolutionPool;
+  operation.name = spec.name;
+  operation.src = src;
+  operation.slope = spec.slope;
+  operation.kernel.assign(in.spatial.size(), kTaps);
+  operation.stride.assign(in.spatial.size(), 1);
+  operation.padding =
+      uniform_padding(static_cast<std::int64_t>(in.spatial.size()), kMargin, kMargin);
+  using Gives = ConvolutionPoolSpec::Gives;
+  operation.is_part = spec.is_part;
+  operation.gives_floats = spec.gives == Gives::kVector || spec.gives == Gives::kPartOfVector;
+  SampleShape dst = {spec.channels, in.spatial, spec.gives == Gives::kVolume ? kMargin : 0};
+  for (std::int64_t& extent : dst.spatial) extent /= 2;
+  operation.dst =
+      spec.gives == Gives::kVector ? SampleShape{spec.channels * dst.points(), {}} : dst;
+  operation.weights = add_parameter({spec.name + "/kernel:0",
+                                     {kTaps, kTaps, kTaps, in.channels, spec.channels},
+                                     spec.weights,
+                                     false});
+  operation.bias = add_parameter({spec.name + "/bias:0", {spec.channels}, spec.bias, false});
+  return append(std::move(operation));
+}
+
+ValueId Network::gather_volume(ValueId src, std::int64_t depth_parts, std::int64_t height_parts,
+                               bool flattens) {
+  const SampleShape in = shape(src);
+  require(in.spatial.size() == 3 && in.margin == 0 && depth_parts > 0 && height_parts > 0,
+          "gather_volume", "parts of a volume without margin", to_text(in));
+  Operation operation;
+  operation.kind = OperationKind::kGatherVolume;
+  operation.name = "gather_volume";
+  operation.src = src;
+  operation.depth_parts = depth_parts;
+  operation.height_parts = height_parts;
+  SampleShape dst = {in.channels, in.spatial, 1};
+  dst.spatial[0] *= depth_parts;
+  dst.spatial[1] *= height_parts;
+  operation.dst = flattens ? SampleShape{in.channels * dst.points(), {}} : dst;
+  return append(std::move(operation));
+}
+
+ValueId Network::activation(ValueId src, const ActivationSpec& spec) {
+  const SampleShape in = shape(src);
+  require(in.spatial.empty(), spec.name, "a vector", to_text(in));
+  require(spec.dropout >= 0.0 && spec.dropout < 1.0, spec.name, "dropout of 0 to below 1",
+          std::to_string(spec.dropout));
+  Operation operation;
+  operation.kind = OperationKind::kActivation;
+  operation.name = spec.name;
+  operation.src = src;
+  operation.function = spec.function;
+  operation.slope = spec.slope;
+  operation.scale = spec.scale;
+  operation.dropout = spec.dropout;
+  operation.dst = in;
   return append(std::move(operation));
 }
 
@@ -243,11 +333,18 @@ std::int64_t Network::forward_macs(const Operation& operation) const {
     const std::int64_t channels = shape(operation.src).channels;
     return (operation.dst.channels - channels) * channels;
   }
-  if (operation.kind != OperationKind::kConvolution &&
-      operation.kind != OperationKind::kFullyConnected) {
-    return 0;
+  const auto weights = [&] {
+    return parameters_[static_cast<std::size_t>(operation.weights)].count();
+  };
+  switch (operation.kind) {
+    case OperationKind::kConvolution:
+    case OperationKind::kFullyConnected:
+      return weights() * operation.dst.points();
+    case OperationKind::kConvolutionPool:
+      return weights() * shape(operation.src).points();
+    default:
+      return 0;
   }
-  return parameters_[static_cast<std::size_t>(operation.weights)].count() * operation.dst.points();
 }
 
 std::int64_t Network::training_macs(const Operation& operation) const {

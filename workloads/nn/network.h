@@ -15,8 +15,13 @@ namespace nn {
 struct SampleShape {
   std::int64_t channels = 0;
   std::vector<std::int64_t> spatial;
-  std::int64_t points() const;  ///< product of the spatial extents
-  std::int64_t size() const { return channels * points(); }
+  /// Points that are stored beyond the extents on all sides: of volumes, which are stored channels
+  /// last. What they hold is 0, or what a neighbouring rank has there.
+  std::int64_t margin = 0;
+  std::int64_t points() const;  ///< product of the spatial extents, without margin
+  /// What is stored along each axis.
+  std::vector<std::int64_t> stored() const;
+  std::int64_t size() const;  ///< numbers that are stored
 };
 
 /// How a parameter's first values are drawn. `spread` is a standard deviation, except for kUniform,
@@ -58,8 +63,13 @@ enum class OperationKind {
   kMaxPool,
   kGlobalAveragePool,
   kFullyConnected,
-  kDotInteraction
+  kDotInteraction,
+  kConvolutionPool,
+  kActivation,
+  kGatherVolume
 };
+
+enum class ActivationFunction { kLeakyRelu, kTanh };
 
 /// One operation; only the members of its kind are set.
 struct Operation {
@@ -75,6 +85,15 @@ struct Operation {
   double epsilon = 0.0, momentum = 0.0;
   bool relu = false;
   bool wants_gradient = false;  ///< input: the backward pass tells d loss / d input, too
+  bool inputs_first = false;    ///< fully connected: weights [C, outputs]
+  double slope = 0.0;           ///< of a LeakyReLU for values not above 0
+  ActivationFunction function = ActivationFunction::kLeakyRelu;
+  double scale = 1.0;    ///< activation: factor of tanh
+  double dropout = 0.0;  ///< activation: share of values that training drops
+  /// Convolution_pool: the source is a part of a volume, other ranks have its neighbours; and what
+  /// it gives is stored as floats at any precision.
+  bool is_part = false, gives_floats = false;
+  std::int64_t depth_parts = 1, height_parts = 1;  ///< gather_volume
   SampleShape dst;
 };
 
@@ -101,11 +120,38 @@ struct PoolSpec {
   std::int64_t kernel = 1, stride = 1;
   Padding padding;
 };
+/// Whose names and orders parameters have: kTorch: name.weight [outputs, inputs ...], name.bias;
+/// kKeras: name/kernel:0 [... inputs, outputs], name/bias:0.
+enum class ParameterStyle { kTorch, kKeras };
+
 struct FullyConnectedSpec {
   std::string name;
   std::int64_t outputs = 0;
   Initializer weights, bias;
   bool relu = false;  ///< needs a source that is an input, fully connected or an interaction
+  ParameterStyle style = ParameterStyle::kTorch;
+  bool decays = true;  ///< of its weights
+};
+
+/// Parameters in Keras's style; none of them decays.
+struct ConvolutionPoolSpec {
+  std::string name;
+  std::int64_t channels = 0;  ///< a multiple of 16
+  Initializer weights, bias;
+  double slope = 0.0;  ///< of the LeakyReLU, above 0
+  /// kVolume: with a margin, for another one to read. kVector: points row-major, channels within.
+  /// kPart, kPartOfVector: without margin, for a gather_volume that makes one of the former.
+  enum class Gives { kVolume, kVector, kPart, kPartOfVector };
+  Gives gives = Gives::kVolume;
+  bool is_part = false;  ///< the source is a part of a volume whose neighbours other ranks have
+};
+
+struct ActivationSpec {
+  std::string name;
+  ActivationFunction function = ActivationFunction::kLeakyRelu;
+  double slope = 0.0;    ///< kLeakyRelu
+  double scale = 1.0;    ///< kTanh
+  double dropout = 0.0;  ///< share of values that training sets to 0; the others grow to make up
 };
 
 enum class InputGradient { kNone, kWanted };
@@ -132,6 +178,18 @@ class Network {
   /// F(F-1)/2]. Source: Naumov et al., arXiv:1906.00091, interaction "dot" without
   /// self-interaction.
   ValueId dot_interaction(ValueId src, ValueId features);
+
+  /// dst = max over 2 x 2 x 2 points of leaky_relu(src * weights + bias): weights of 3 x 3 x 3 taps
+  /// with zeros around the source, which has a margin of 1 point; extents are even and halve.
+  ValueId convolution_pool(ValueId src, const ConvolutionPoolSpec& spec);
+  /// The whole of which src is one of depth_parts x height_parts parts, in a margin of 1 point or
+  /// as a vector. What follows is the same on all ranks that share a sample, and its loss is to be
+  /// divided by their number.
+  ValueId gather_volume(ValueId src, std::int64_t depth_parts, std::int64_t height_parts,
+                        bool flattens);
+  /// dst = function(src) of vectors, some of whose values training drops.
+  /// Source: Srivastava et al., JMLR 15 (2014); what stays is divided by the share that stays.
+  ValueId activation(ValueId src, const ActivationSpec& spec);
 
   const std::vector<Operation>& operations() const { return operations_; }
   const std::vector<ParameterSpec>& parameters() const { return parameters_; }

@@ -87,7 +87,8 @@ ChannelLayout channel_layout(const dnnl::memory::desc& desc) {
 
 dnnl::memory::dims batch_dims(std::int64_t batch, const SampleShape& shape) {
   dnnl::memory::dims dims = {batch, shape.channels};
-  dims.insert(dims.end(), shape.spatial.begin(), shape.spatial.end());
+  const std::vector<std::int64_t> stored = shape.stored();
+  dims.insert(dims.end(), stored.begin(), stored.end());
   return dims;
 }
 
@@ -96,6 +97,18 @@ dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims, dnnl::memory::data
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
     strides[axis - 1] = strides[axis] * dims[axis];
   }
+  return {dims, type, strides};
+}
+
+dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
+                                      dnnl::memory::data_type type) {
+  dnnl::memory::dims strides(dims.size(), 1);
+  std::int64_t stride = dims[1];
+  for (std::size_t axis = dims.size(); axis-- > 2;) {
+    strides[axis] = stride;
+    stride *= dims[axis];
+  }
+  strides[0] = stride;
   return {dims, type, strides};
 }
 

@@ -49,6 +49,9 @@ dnnl::memory::dims batch_dims(std::int64_t batch, const SampleShape& shape);
 /// Plain row-major descriptor.
 dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims,
                               dnnl::memory::data_type type = dnnl::memory::data_type::f32);
+/// Points in front of channels in memory.
+dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
+                                      dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 /// Descriptor whose layout the library may choose.
 dnnl::memory::desc any_desc(const dnnl::memory::dims& dims,
                             dnnl::memory::data_type type = dnnl::memory::data_type::f32);

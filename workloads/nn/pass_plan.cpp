@@ -162,7 +162,8 @@ class BackwardBuilder {
   void need_sources(std::size_t operation) {
     const Operation& what = network_.operations()[operation];
     if (what.kind == OperationKind::kConvolution || what.kind == OperationKind::kFullyConnected ||
-        what.kind == OperationKind::kBatchNorm || what.kind == OperationKind::kDotInteraction) {
+        what.kind == OperationKind::kBatchNorm || what.kind == OperationKind::kDotInteraction ||
+        what.kind == OperationKind::kConvolutionPool) {
       need(what.src);
     }
     if (what.features) need(*what.features);

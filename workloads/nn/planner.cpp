@@ -46,7 +46,10 @@ PassOptions pass_options(const Network& network, const Planner::Options& options
   pass.training = options.training;
   pass.recompute = options.recompute;
   pass.takes_all = [&network, precision](const Operation& operation) {
-    return is_dense(network, operation, precision);
+    return is_dense(network, operation, precision) ||
+           operation.kind == OperationKind::kConvolutionPool ||
+           operation.kind == OperationKind::kGatherVolume ||
+           operation.kind == OperationKind::kActivation;
   };
   if (options.slice_samples > 0) return pass;
   pass.goes_by_channels = [&options, second, threads](const Operation& operation,
@@ -129,9 +132,13 @@ void Planner::use_value(ValueId value, bool in_backward) {
 }
 
 BufferId Planner::contribute(ValueId value) {
+  return contribute(value, buffer_bytes(value_descs_.at(static_cast<std::size_t>(value))));
+}
+
+BufferId Planner::contribute(ValueId value, std::int64_t bytes) {
   const auto maker = static_cast<std::size_t>(value);
-  const BufferId buffer = memory_.request(buffer_bytes(value_descs_.at(maker)), backward_moment(),
-                                          backward_moment_of(maker), "activation gradients");
+  const BufferId buffer =
+      memory_.request(bytes, backward_moment(), backward_moment_of(maker), "activation gradients");
   gradients_[maker].push_back(buffer);
   return buffer;
 }
@@ -257,6 +264,12 @@ std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) 
                                                          : make_inner_product(operation, planner);
     case OperationKind::kDotInteraction:
       return make_interaction(operation, planner);
+    case OperationKind::kConvolutionPool:
+      return make_convolution_pool(operation, planner);
+    case OperationKind::kGatherVolume:
+      return make_gather_volume(operation, planner);
+    case OperationKind::kActivation:
+      return make_activation(operation, planner);
     case OperationKind::kBatchNorm:
       return make_batch_norm(operation, planner);
     case OperationKind::kMaxPool:

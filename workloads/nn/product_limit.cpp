@@ -180,7 +180,8 @@ ProductLimit::ProductLimit(const Network& network, std::int64_t batch, Precision
                            Device& device)
     : device_(device) {
   for (const Operation& operation : network.operations()) {
-    if (operation.kind != OperationKind::kConvolution && !network.is_of_perceptron(operation)) {
+    if (operation.kind != OperationKind::kConvolution &&
+        operation.kind != OperationKind::kConvolutionPool && !network.is_of_perceptron(operation)) {
       continue;
     }
     const std::size_t problem = problem_of(network, operation, batch, precision);
@@ -201,18 +202,29 @@ std::size_t ProductLimit::problem_of(const Network& network, const Operation& op
                                      std::int64_t batch, Precision precision) {
   auto problem = std::make_unique<Problem>();
   const ParameterSpec& weights = network.parameters()[static_cast<std::size_t>(operation.weights)];
-  problem->src = batch_dims(batch, network.shape(operation.src));
+  SampleShape src = network.shape(operation.src), dst = operation.dst;
   problem->weights = weights.shape;
-  problem->dst = batch_dims(batch, operation.dst);
+  if (operation.kind == OperationKind::kConvolutionPool) {
+    // The library has no maxima behind its convolutions: all points are made.
+    src.margin = 0;
+    dst = {weights.shape.back(), src.spatial};
+    problem->weights = {dst.channels, src.channels};
+    problem->weights.insert(problem->weights.end(), operation.kernel.begin(),
+                            operation.kernel.end());
+  }
+  problem->src = batch_dims(batch, src);
+  problem->dst = batch_dims(batch, dst);
   problem->stride = operation.stride;
   problem->begin = operation.padding.begin;
   problem->end = operation.padding.end;
   problem->is_inner_product = operation.kind == OperationKind::kFullyConnected;
+  // Volumes are given in no layout that the library would have to take.
   problem->plain_input =
+      operation.kind != OperationKind::kConvolutionPool &&
       network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
   problem->flops = 2 * batch * network.forward_macs(operation);
-  problem->bytes = bytes_of(precision) * (batch * network.shape(operation.src).size() +
-                                          batch * operation.dst.size() + weights.count());
+  problem->bytes =
+      bytes_of(precision) * (batch * src.size() + batch * dst.size() + weights.count());
   for (std::size_t i = 0; i < problems_.size(); ++i) {
     if (problems_[i]->same_shape(*problem)) return i;
   }

@@ -30,7 +30,7 @@ const char* to_string(ProductTime::Direction direction);
 
 /// All convolutions of a network and all layers of its perceptrons, forward and backward; no data
 /// gradient for those that read the network's input. Those of the same shape are measured once and
-/// count each.
+/// count each. Of a convolution with maxima, the convolution alone, all its points.
 class ProductLimit {
  public:
   /// Throws ShapeError for what the library cannot do, SystemError when memory is short. `device`

@@ -207,4 +207,16 @@ TEST(BinaryCrossEntropy, RefusesOtherLabelsAndLengths) {
   EXPECT_THROW(nn::binary_cross_entropy(two, two, 1.0, gradients), base::ShapeError);
 }
 
+TEST(SquaredError, SumsErrorsAndLeavesRowsWithoutSampleAlone) {
+  const std::vector<float> outputs = {1.0F, 2.0F, 3.0F, 4.0F}, targets = {0.5F, 3.0F};
+  std::vector<float> gradient(4, 7.0F);
+  const nn::ErrorSums sums = nn::squared_error(outputs, targets, 2, 0.25, gradient);
+  EXPECT_DOUBLE_EQ(sums.squared, 0.25 + 1.0);
+  EXPECT_DOUBLE_EQ(sums.absolute, 1.5);
+  EXPECT_EQ(sums.values, 2);
+  EXPECT_EQ(gradient, (std::vector<float>{0.25F, -0.5F, 0.0F, 0.0F}));
+  EXPECT_THROW(nn::squared_error(outputs, std::vector<float>(3), 2, 1.0, {}), base::ShapeError);
+  EXPECT_THROW(nn::squared_error(outputs, std::vector<float>(6), 2, 1.0, {}), base::ShapeError);
+}
+
 }  // namespace

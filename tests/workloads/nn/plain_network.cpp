@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "workloads/nn/plain_interaction.h"
+#include "workloads/nn/plain_volume.h"
 
 namespace plain {
 namespace {
@@ -206,16 +207,27 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
 
 /// Whether what `op` makes is stored as floats at any precision: what a classifier or a loss reads.
 bool makes_floats(const Network& net, const Operation& op) {
-  if (op.kind == OperationKind::kGlobalAveragePool) return true;
+  if (op.kind == OperationKind::kGlobalAveragePool || op.kind == OperationKind::kActivation) {
+    return true;
+  }
+  if (op.kind == OperationKind::kConvolutionPool) return op.dst.spatial.empty();
   if (op.kind != OperationKind::kFullyConnected) return false;
   const Operation& maker = net.operations()[static_cast<std::size_t>(op.src)];
-  return maker.kind == OperationKind::kGlobalAveragePool || &op == &net.operations().back();
+  return maker.kind == OperationKind::kGlobalAveragePool ||
+         maker.kind == OperationKind::kConvolutionPool ||
+         maker.kind == OperationKind::kActivation || &op == &net.operations().back();
 }
 
-/// Rounds all of `values`, made by `op` or their gradient, where the options ask for it.
+/// Rounds all of `values`, made by `op`, where the options ask for it.
 void store(const Network& net, const Operation& op, const Options& options, Array& values) {
   if (options.rounded == nullptr || makes_floats(net, op)) return;
   for (double& value : values) value = options.rounded(value);
+}
+
+/// The same for their gradient, or a part of it. Those of volumes are floats at any precision.
+void store_gradient(const Network& net, const Operation& op, const Options& options,
+                    Array& values) {
+  if (op.kind != OperationKind::kConvolutionPool) store(net, op, options, values);
 }
 
 /// Whether a batch norm's value is made only where another one adds it, and so is never stored.
@@ -254,7 +266,7 @@ class Parts {
   }
   void add(nn::ValueId value, Array& part) {
     const auto maker = static_cast<std::size_t>(value);
-    store(net_, net_.operations()[maker], options_, part);
+    store_gradient(net_, net_.operations()[maker], options_, part);
     for (std::size_t i = 0; i < part.size(); ++i) pass_.value_gradients[maker][i] += part[i];
   }
   const Network& net_;
@@ -280,10 +292,11 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
   for (std::size_t i = inputs; i < net.operations().size(); ++i) {
     const Operation& op = net.operations()[i];
     const Array& src = pass.values[static_cast<std::size_t>(op.src)];
-    Array dst(static_cast<std::size_t>(options.batch * op.dst.size()), 0.0);
+    Array dst(static_cast<std::size_t>(options.batch * op.dst.channels * op.dst.points()), 0.0);
     std::vector<std::int64_t> winners;
     if (op.kind == OperationKind::kConvolution || op.kind == OperationKind::kFullyConnected) {
-      convolution(net, op, parameter(parameters, op.weights), src, options.batch, dst);
+      convolution(net, op, outputs_first(op, parameter(parameters, op.weights)), src, options.batch,
+                  dst);
       if (op.bias >= 0) {
         for (std::int64_t e = 0; e < options.batch * op.dst.channels; ++e) {
           at(dst, e) += at(parameter(parameters, op.bias), e % op.dst.channels);
@@ -293,6 +306,10 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
     } else if (op.kind == OperationKind::kDotInteraction) {
       interaction(net, op, src, pass.values[static_cast<std::size_t>(*op.features)], options.batch,
                   dst);
+    } else if (op.kind == OperationKind::kConvolutionPool) {
+      dst = volume_values(net, op, parameters, src, options.batch);
+    } else if (op.kind == OperationKind::kActivation) {
+      for (std::size_t e = 0; e < src.size(); ++e) dst[e] = activated(op, src[e]);
     } else if (op.kind == OperationKind::kMaxPool) {
       max_pool(net, op, src, options.batch, dst, winners);
     } else if (op.kind == OperationKind::kGlobalAveragePool) {
@@ -323,7 +340,9 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
     const Operation& op = net.operations()[i];
     const Array& src = pass.values[static_cast<std::size_t>(op.src)];
     // A batch norm adds up the parts of its gradient on the way; for others the sum is stored.
-    if (op.kind != OperationKind::kBatchNorm) store(net, op, options, pass.value_gradients[i]);
+    if (op.kind != OperationKind::kBatchNorm) {
+      store_gradient(net, op, options, pass.value_gradients[i]);
+    }
     if (op.kind == OperationKind::kFullyConnected && op.relu) {
       for (std::size_t e = 0; e < pass.values[i].size(); ++e) {
         if (pass.values[i][e] <= 0.0) pass.value_gradients[i][e] = 0.0;
@@ -333,12 +352,13 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
     Parts parts(net, op, options, pass);
     Array& diff_src = parts.src();
     if (op.kind == OperationKind::kConvolution || op.kind == OperationKind::kFullyConnected) {
-      const Array& w = parameter(parameters, op.weights);
-      Array& diff_w = pass.parameter_gradients[static_cast<std::size_t>(op.weights)];
+      const Array w = outputs_first(op, parameter(parameters, op.weights));
+      Array diff_w(w.size(), 0.0);
       for_each_product(net, op, options.batch, [&](auto s, auto k, auto d) {
         at(diff_src, s) += at(diff_dst, d) * at(w, k);
         at(diff_w, k) += at(diff_dst, d) * at(src, s);
       });
+      pass.parameter_gradients[static_cast<std::size_t>(op.weights)] = inputs_first(op, diff_w);
       for (std::int64_t e = 0; op.bias >= 0 && e < options.batch * op.dst.channels; ++e) {
         at(pass.parameter_gradients[static_cast<std::size_t>(op.bias)], e % op.dst.channels) +=
             at(diff_dst, e);
@@ -346,6 +366,12 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
     } else if (op.kind == OperationKind::kDotInteraction) {
       interaction_backward(net, op, src, pass.values[static_cast<std::size_t>(*op.features)],
                            options.batch, diff_dst, diff_src, parts.features());
+    } else if (op.kind == OperationKind::kConvolutionPool) {
+      volume_backward(net, op, parameters, src, diff_dst, options.batch, diff_src, pass);
+    } else if (op.kind == OperationKind::kActivation) {
+      for (std::size_t e = 0; e < src.size(); ++e) {
+        diff_src[e] += diff_dst[e] * activation_slope(op, src[e]);
+      }
     } else if (op.kind == OperationKind::kMaxPool) {
       Array dst(pass.values[i].size());
       std::vector<std::int64_t> winners;

@@ -49,6 +49,19 @@ TEST_F(Limit, RunsEachDirectionButTheDataGradientOfTheInput) {
   EXPECT_EQ(flops, nn::Executor(network_, options, device_, nullptr).training_flops());
 }
 
+TEST(LimitOfVolumes, TakesAllPointsOfTheConvolution) {
+  nn::Network network;
+  const nn::ValueId input = network.input({4, {8, 8, 8}, 1});
+  network.convolution_pool(input,
+                           {"conv3d", 16, {}, {}, 0.3, nn::ConvolutionPoolSpec::Gives::kVector});
+  nn::Device device;
+  const ProductLimit limit(network, 2, nn::Precision::kF32, device);
+  const std::vector<ProductTime> times = limit.times();
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_EQ(times[0].flops, 2 * 2 * 27 * 4 * 16 * 512);
+  EXPECT_EQ(times[0].bytes, 4 * (2 * 4 * 512 + 2 * 16 * 512 + 27 * 4 * 16));
+}
+
 TEST_F(Limit, AddsUpTheBestTimes) {
   EXPECT_TRUE(std::isinf(limit_.seconds())) << "nothing was measured yet";
   limit_.measure();
