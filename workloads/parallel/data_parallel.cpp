@@ -26,7 +26,17 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
         "/training/bn_group_size: must divide the {} samples of a pass over all ranks, got {}",
         pass, config.bn_group_size));
   }
-  return {slice_pass(pass, ranks), pass, config.accumulation};
+  if (ranks % config.sample_ranks != 0) {
+    throw base::ConfigError(
+        fmt::format("/training/sample_split: must divide {} ranks, got {} parts of a sample", ranks,
+                    config.sample_ranks));
+  }
+  BatchSplit split = {{}, pass, config.accumulation, config.sample_ranks};
+  for (const nn::PassSlice& slice :
+       slice_pass(pass, static_cast<int>(ranks / config.sample_ranks))) {
+    split.slices.insert(split.slices.end(), static_cast<std::size_t>(config.sample_ranks), slice);
+  }
+  return split;
 }
 
 nn::ExecutorOptions executor_options(const DataParallelConfig& config, const BatchSplit& split,
@@ -34,7 +44,14 @@ nn::ExecutorOptions executor_options(const DataParallelConfig& config, const Bat
   nn::ExecutorOptions options;
   options.batch = split.slices[static_cast<std::size_t>(rank)].count;
   options.accumulates = split.accumulation > 1;
-  options.groups = nn::plan_batch_groups(split.slices, rank, config.bn_group_size);
+  std::vector<nn::PassSlice> shares;
+  for (std::size_t i = 0; i < split.slices.size();
+       i += static_cast<std::size_t>(split.sample_ranks)) {
+    shares.push_back(split.slices[i]);
+  }
+  options.groups = nn::plan_batch_groups(shares, rank / static_cast<int>(split.sample_ranks),
+                                         config.bn_group_size);
+  options.volumes = config.volumes;
   options.instruction_set = config.instruction_set;
   options.arithmetic = config.arithmetic;
   options.recompute = config.recompute;

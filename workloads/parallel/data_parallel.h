@@ -29,20 +29,25 @@ struct DataParallelConfig {
   nn::Mode mode = nn::Mode::kTraining;
   nn::Arithmetic arithmetic = {};
   nn::Recompute recompute = nn::Recompute::kNormalizations;
+  /// Neighbouring ranks that have the same samples, each a part of them.
+  std::int64_t sample_ranks = 1;
+  nn::VolumeExchange* volumes = nullptr;  ///< between them; outlives the replica
 };
 
 /// Which slots of a step's global batch each rank computes. Pass m of a step has the slots
 /// [m * pass, (m + 1) * pass); each rank a contiguous part of it.
 struct BatchSplit {
-  std::vector<nn::PassSlice> slices;  ///< of one pass, by rank
+  std::vector<nn::PassSlice> slices;  ///< of one pass, by rank; equal where ranks share samples
   std::int64_t pass_samples = 0;
   std::int64_t accumulation = 1;
+  std::int64_t sample_ranks = 1;
   /// Slot in the global batch of this rank's sample `sample` of pass `pass`.
   std::int64_t slot(int rank, std::int64_t pass, std::int64_t sample) const {
     return pass * pass_samples + slices[static_cast<std::size_t>(rank)].first + sample;
   }
 };
-/// Throws ConfigError when the batch does not fit accumulation, groups or ranks.
+/// Throws ConfigError when the batch does not fit accumulation, groups or ranks, or ranks do not
+/// divide into those that share samples.
 BatchSplit split_batch(const DataParallelConfig& config, int ranks);
 /// Of the replica on `rank`; its memory is left to choose.
 nn::ExecutorOptions executor_options(const DataParallelConfig& config, const BatchSplit& split,

@@ -1,0 +1,53 @@
+// Volumes whose parts several ranks have: margins and their gradients travel between neighbours.
+// Hides faces, edges and buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "runner/communicator.h"
+#include "runner/telemetry/telemetry.h"
+#include "workloads/nn/volume_exchange.h"
+#include "workloads/parallel/transfer.h"
+
+namespace parallel {
+
+/// Bytes that a rank gives to its neighbours to fill their margins of one volume: the faces of its
+/// part, and the edges between two faces for those across them.
+std::int64_t margin_bytes(const nn::VolumePart& part, const nn::StoredVolume& volume);
+
+class GroupVolumes final : public nn::VolumeExchange {
+ public:
+  /// Collective over `world`, whose ranks are taken in order, depth_parts x height_parts at a time.
+  /// Throws ConfigError when that does not divide its size.
+  GroupVolumes(const runner::Communicator& world, std::int64_t depth_parts,
+               std::int64_t height_parts, telemetry::Telemetry& telemetry);
+  ~GroupVolumes() override;
+  const nn::VolumePart& part() const override { return part_; }
+  void begin_fill(const nn::StoredVolume& volume) override;
+  void finish_fill() override;
+  void begin_return(const nn::StoredVolume& volume) override;
+  void finish_return() override;
+  void poll() override;
+  void gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  /// Bytes given to neighbours since the last call.
+  std::int64_t take_bytes() { return std::exchange(bytes_, 0); }
+
+ private:
+  struct Exchange;
+  void begin(const nn::StoredVolume& volume, bool returns, std::deque<Exchange>& queue);
+
+  nn::VolumePart part_;
+  runner::Communicator group_;
+  telemetry::Telemetry& telemetry_;
+  std::deque<Exchange> fills_, returns_;
+  std::vector<std::vector<std::byte>> spare_;  ///< buffers to be used again
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace parallel
