@@ -24,11 +24,12 @@ struct CommandParts {
   std::function<nlohmann::json()> libraries;  ///< names and versions
 };
 
-/// run, evaluate, generate, bench, config, system.
+/// run, evaluate, stage, generate, bench, config, system.
 std::vector<base::Command> commands(CommandParts parts);
 
 // The tables that commands() joins, one per source file.
 std::vector<base::Command> training_commands(const std::shared_ptr<const CommandParts>& parts);
+std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandParts>& parts);
 std::vector<base::Command> workload_commands(const std::shared_ptr<const CommandParts>& parts);
 std::vector<base::Command> inspection_commands(const std::shared_ptr<const CommandParts>& parts);
 

@@ -198,8 +198,10 @@ base::Command evaluate_command(const std::shared_ptr<const CommandParts>& parts)
     app.add_option("--weights", options->weights,
                    "HDF5 file with the parameters under the reference model's names")
         ->required();
-    app.add_option("--outputs", options->outputs,
-                   "write outputs [N, classes] and labels [N] of every sample to this HDF5 file");
+    app.add_option(
+        "--outputs", options->outputs,
+        "write outputs [N, width] and labels of every sample to this HDF5 file: [N], or where "
+        "they are numbers as the outputs are, [N, width]");
     app.add_option("--json", options->json,
                    "write the result as JSON to this file; '-' for standard output");
     return [options, parts](Communicator* world) { return evaluate(*options, *parts, *world); };

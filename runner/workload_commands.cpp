@@ -68,6 +68,7 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
   choice("--config", options.config, "the model: small, or mlperf-mini, which is the usual one");
   number("--steps", options.steps, 1, 1000000, "timed steps");
   number("--image-size", options.image_size, 8, 4096, "height and width of the input");
+  number("--size", options.size, 2, 1024, "voxels of the input along each axis");
   number("--classes", options.classes, 2, 1000000, "classes of the output");
   number("--warmup", options.warmup_steps, 0, 1000000, "steps before the clock starts");
   app.add_option("--precision", options.precision, "arithmetic of the layers")

@@ -2,6 +2,9 @@
 // Hides nothing: to add a workload, add its entry.
 #include "workloads/registry.h"
 
+#include "workloads/cosmoflow/config.h"
+#include "workloads/cosmoflow/generate.h"
+#include "workloads/cosmoflow/workload.h"
 #include "workloads/dlrm/config.h"
 #include "workloads/dlrm/generate.h"
 #include "workloads/dlrm/workload.h"
@@ -28,7 +31,15 @@ std::vector<runner::WorkloadEntry> registry() {
            dlrm::run_bench,
            dlrm::declare_generate,
            {"--config", "--table-update", "--table-storage", "--alltoall"},
-           dlrm::kEvaluationsPerEpoch}};
+           dlrm::kEvaluationsPerEpoch},
+          {"cosmoflow",
+           "CosmoFlow, parameters of a cosmology from volumes of dark matter",
+           cosmoflow::make_workload,
+           cosmoflow::check_config,
+           cosmoflow::memory_needs,
+           cosmoflow::run_bench,
+           cosmoflow::declare_generate,
+           {"--size"}}};
 }
 
 }  // namespace workloads

@@ -50,6 +50,13 @@ inline constexpr char kBaseLearningRate[] = "opt_base_learning_rate";
 inline constexpr char kWarmupSteps[] = "opt_learning_rate_warmup_steps";
 inline constexpr char kDecayStartSteps[] = "lr_decay_start_steps";
 inline constexpr char kWarmupEpochs[] = "opt_learning_rate_warmup_epochs";
+inline constexpr char kWarmupFactor[] = "opt_learning_rate_warmup_factor";
+inline constexpr char kDecayBoundaryEpochs[] = "opt_learning_rate_decay_boundary_epochs";
+inline constexpr char kDecayFactor[] = "opt_learning_rate_decay_factor";
+/// Our own: into how many parts along depth and height ranks share a sample.
+inline constexpr char kSampleSplit[] = "sample_split";
+inline constexpr char kDropout[] = "dropout";
+inline constexpr char kOptWeightDecay[] = "opt_weight_decay";
 inline constexpr char kLarsBaseLearningRate[] = "lars_opt_base_learning_rate";
 inline constexpr char kLarsEndLearningRate[] = "lars_opt_end_learning_rate";
 inline constexpr char kLarsPolyPower[] = "lars_opt_learning_rate_decay_poly_power";

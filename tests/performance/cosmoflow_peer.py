@@ -1,0 +1,113 @@
+"""How fast `trainmark bench cosmoflow` is beside PyTorch, which trains the same model on the same machine.
+
+Hides how PyTorch is set up. Both do the same work: batch, size of samples, layers, threads, precision; logarithms of
+random counts in memory; squared error; SGD with Keras's momentum; no dropout. PyTorch is first tried in either memory
+format, with LeakyReLU before the maxima, as published, or behind them, which gives the same values of an eighth as many
+points; the fastest way counts. It is as installed, and pays for fresh pages of memory in each step unless
+MALLOC_MMAP_THRESHOLD_ and MALLOC_TRIM_THRESHOLD_ in the environment spare it. Then the two take turns, so that a slow
+minute of the machine meets both. Nothing is asserted of a time. At the default size it takes five to fifteen minutes
+on two cores:
+
+    python3 tests/performance/cosmoflow_peer.py build/release/trainmark --precision bf16 --output /tmp/peer.json
+
+Exit code 2 for wrong arguments, 77 where PyTorch is absent, trainmark's own where it fails.
+"""
+
+import argparse
+import itertools
+import os
+import pathlib
+import sys
+
+from resnet50_peer import (TimedSteps, check_writable, fastest, measure_pairs, run_bench, show, summarize, whole_number,
+                           write_report)
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "parity"))
+import peer
+
+RATE, MOMENTUM = 0.001, 0.9
+SPREAD = 1.2  # of the logarithm of densities, as `trainmark bench` has it
+HALVINGS = 5  # of a sample, by the model
+FORMATS = ("contiguous_format", "channels_last_3d")
+SETTINGS = ("precision", "batch", "size", "threads", "steps")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", help="path of trainmark")
+    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
+    parser.add_argument("--batch", type=whole_number(1), default=2)
+    parser.add_argument("--size", type=whole_number(1 << HALVINGS), default=128)
+    parser.add_argument("--threads", type=whole_number(1), default=2)
+    parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
+    parser.add_argument("--steps", type=whole_number(1), default=3, help="timed steps of a measurement")
+    parser.add_argument("--output", help="JSON file for settings, figures and machine")
+    options = parser.parse_args()
+    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
+        parser.error(f"{options.program}: expected the program trainmark")
+    if options.size % (1 << HALVINGS) != 0:
+        parser.error(f"--size: must divide by {1 << HALVINGS}, got {options.size}")
+    if options.output:
+        check_writable(parser, pathlib.Path(options.output))
+    return options
+
+
+def bench(options):
+    return run_bench(options.program, "cosmoflow", **{name: getattr(options, name) for name in SETTINGS})
+
+
+class Training(TimedSteps):
+    """PyTorch's training in one of the ways."""
+
+    def __init__(self, torch, options, memory_format, pool_first):
+        import cosmoflow_reference as reference
+
+        torch.manual_seed(7)
+        torch.set_num_threads(options.threads)
+        self.torch, layout = torch, getattr(torch, memory_format)
+        shape = options.batch, reference.REDSHIFTS, *[options.size] * 3
+        counts = torch.exp(SPREAD * torch.randn(shape) - SPREAD / 2).floor()
+        self.volumes = torch.log(counts + 1).contiguous(memory_format=layout)
+        self.targets = 2 * torch.rand(options.batch, reference.TARGETS) - 1
+        self.model = reference.CosmoFlow({**reference.PUBLISHED, "size": options.size}, pool_first=pool_first)
+        self.model.to(memory_format=layout).train()
+        # At a rate that does not change, PyTorch's form of momentum gives Keras's steps.
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=RATE, momentum=MOMENTUM)
+        self.is_mixed = options.precision == "bf16"
+
+    def parameters(self):
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def step(self):
+        self.optimizer.zero_grad(set_to_none=True)
+        with self.torch.autocast("cpu", dtype=self.torch.bfloat16, enabled=self.is_mixed):
+            outputs = self.model(self.volumes)
+        self.torch.nn.functional.mse_loss(outputs.float(), self.targets).backward()
+        self.optimizer.step()
+
+
+def ways(torch, options):
+    return {f"{memory_format}, {'maxima first' if pool_first else 'LeakyReLU first'}":
+                Training(torch, options, memory_format, pool_first)
+            for memory_format, pool_first in itertools.product(FORMATS, (False, True))}
+
+
+def main():
+    options = parse_arguments()
+    torch, = peer.require("torch")
+    # What this machine cannot do is said before PyTorch takes its minutes; so is a model that is not the same.
+    tiny = bench(argparse.Namespace(**vars(options) | {"batch": 1, "steps": 1}))
+    trainings = ways(torch, options)
+    parameters = next(iter(trainings.values())).parameters()
+    if parameters != tiny["parameters"]:
+        sys.exit(f"{tiny['parameters']} parameters in trainmark, {parameters} in PyTorch")
+    best, by_way = fastest(torch, trainings, options)
+    settings = {name: getattr(options, name) for name in (*SETTINGS, "pairs")}
+    report = summarize("cosmoflow", settings, *measure_pairs(options, bench, trainings[best]))
+    report["pytorch"] |= {"torch": torch.__version__, "way": best, "samples_per_s_by_way": by_way}
+    show(report)
+    write_report(options, report)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+// Margins of samples that ranks share, as traces tell of them: their bytes, and that inner rows are
+// computed meanwhile, also between hosts. And what staging ahead of a run leaves for it.
+// Hides the configuration's keys.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runner/from_outside.h"
+#include "trace_checks.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using outside::Ended;
+using outside::mpirun;
+using testing::HasSubstr;
+
+constexpr int kUsage = 2, kTargetMissed = 6;
+constexpr std::int64_t kSize = 32, kBatch = 2, kFloat = 4, kRedshifts = 4;
+constexpr std::int64_t kChannels[] = {16, 32};
+
+bool has_network_namespaces() { return std::system(HOSTS " --probe >/dev/null 2>&1") == 0; }
+
+class CosmoflowTrace : public outside::ProgramTest {
+ protected:
+  void SetUp() override {
+    const Ended made = shell(std::string(TRAINMARK) +
+                             " generate cosmoflow --train-samples 8 --validation-samples 2 "
+                             "--threads 1 --size " +
+                             std::to_string(kSize) + " --output " + (folder_ / "data").string());
+    ASSERT_EQ(made.status, 0) << made.err;
+  }
+  json config(std::int64_t depth, std::int64_t height) const {
+    return {
+        {"workload", "cosmoflow"},
+        {"epochs", 1},
+        {"seed", 3},
+        {"threads", 1},
+        {"clear_caches", "never"},
+        {"target", {{"quality", 1e-6}}},
+        {"dataset",
+         {{"train", (folder_ / "data/train").string()},
+          {"validation", (folder_ / "data/validation").string()}}},
+        {"staging", {{"mode", "none"}}},
+        {"model", {{"size", kSize}, {"channels", kChannels}, {"dense", {16}}}},
+        {"training",
+         {{"global_batch_size", kBatch}, {"sample_split", {{"depth", depth}, {"height", height}}}}},
+        {"schedule", {{"learning_rate", 0.01}}},
+        {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
+  }
+  std::string saved(const json& object) const {
+    const fs::path path = folder_ / "config.json";
+    std::ofstream(path) << object;
+    return path.string();
+  }
+  std::vector<telemetry::ReadRank> traced(const std::string& launcher, const json& object) const {
+    fs::remove_all(folder_ / "results");
+    const Ended ended = shell(launcher + TRAINMARK " run " + saved(object) + " --trace 2:4");
+    EXPECT_EQ(ended.status, kTargetMissed) << ended.err;
+    return telemetry::read_trace(folder_ / "results/box/cosmoflow/result_1.trace.json");
+  }
+  static json transfer(const telemetry::ReadRank& rank, const std::string& name) {
+    for (const json& times : rank.entry.at("transfers")) {
+      if (times.at("name") == name) return times;
+    }
+    return nullptr;
+  }
+};
+
+/// Of each convolution's source, a face between two halves: height x width x channels floats.
+TEST_F(CosmoflowTrace, CountsTheBytesThatTheFormulaGives) {
+  constexpr std::int64_t kSteps = 3;
+  const std::int64_t first = kSize * kSize * kRedshifts;
+  const std::int64_t second = kSize / 2 * kSize / 2 * kChannels[0];
+  for (const telemetry::ReadRank& rank : traced(mpirun(2), config(2, 1))) {
+    EXPECT_EQ(transfer(rank, "margins").at("bytes"), kSteps * kBatch * kFloat * (first + second));
+    // Nobody asks for the gradient of the input.
+    EXPECT_EQ(transfer(rank, "margin gradients").at("bytes"), kSteps * kBatch * kFloat * second);
+  }
+}
+
+/// Quarters have two faces of half the size, and an edge for the rank across it.
+TEST_F(CosmoflowTrace, CountsTheEdgesBetweenQuarters) {
+  constexpr std::int64_t kSteps = 3;
+  std::int64_t points = 0;
+  std::int64_t size = kSize;
+  for (const std::int64_t channels : {kRedshifts, kChannels[0]}) {
+    points += (2 * (size / 2 * size) + size) * channels;
+    size /= 2;
+  }
+  for (const telemetry::ReadRank& rank : traced(mpirun(4), config(2, 2))) {
+    EXPECT_EQ(transfer(rank, "margins").at("bytes"), kSteps * kBatch * kFloat * points);
+  }
+}
+
+TEST_F(CosmoflowTrace, ShowsMarginsBehindWorkBetweenHosts) {
+  if (!has_network_namespaces()) GTEST_SKIP() << "network namespaces cannot be made here";
+  const std::string launcher =
+      std::string(HOSTS) + " 2 1gbit " + mpirun(2, "--host host1:1,host2:1 --map-by node");
+  for (const telemetry::ReadRank& rank : traced(launcher, config(2, 1))) {
+    const json margins = transfer(rank, "margins");
+    EXPECT_GT(margins.at("in_flight_s").get<double>(), 0.0);
+    EXPECT_GT(margins.at("hidden_s").get<double>(), 0.0) << margins;
+  }
+}
+
+TEST_F(CosmoflowTrace, FindsWhatWasStagedAhead) {
+  json object = config(1, 1);
+  object["staging"] = {{"mode", "node"}, {"directory", (folder_ / "near").string()}};
+  const std::string stage = std::string(TRAINMARK) + " stage " + saved(object);
+  const Ended planned = shell(stage + " --dry-run");
+  ASSERT_EQ(planned.status, 0) << planned.err;
+  EXPECT_THAT(planned.out, HasSubstr("train.samples"));
+  EXPECT_FALSE(fs::exists(folder_ / "near"));
+  const Ended staged = shell(stage + " --json -");
+  ASSERT_EQ(staged.status, 0) << staged.err;
+  const json facts = json::parse(staged.out);
+  EXPECT_EQ(facts.at("train").at("samples"), 8);
+  EXPECT_EQ(facts.at("train").at("files"), 1);  // of eight
+  const Ended again = shell(stage + " --json -");
+  EXPECT_EQ(json::parse(again.out).at("train").at("reused"), true) << again.out;
+  const Ended ran = shell(std::string(TRAINMARK) + " run " + saved(object));
+  ASSERT_EQ(ran.status, kTargetMissed) << ran.err;
+  EXPECT_EQ(json::parse(shell(stage + " --json -").out).at("train").at("reused"), true)
+      << "the run has not removed what was there before it";
+  object["staging"] = {{"mode", "none"}};
+  const Ended refused = shell(std::string(TRAINMARK) + " stage " + saved(object));
+  EXPECT_EQ(refused.status, kUsage);
+  EXPECT_THAT(refused.err, HasSubstr("/staging/mode: expected node"));
+}
+
+}  // namespace

@@ -1,0 +1,176 @@
+// The benchmark on generated universes, ready to train, for tests on any number of ranks.
+// Hides where the universes lie, and how a workload is put together.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "shared_directory.h"
+#include "telemetry_account.h"
+#include "workloads/cosmoflow/config.h"
+#include "workloads/cosmoflow/generate.h"
+#include "workloads/cosmoflow/workload.h"
+
+namespace cosmoflow {
+
+inline constexpr std::int64_t kSize = 16, kTrainSamples = 40, kValidationSamples = 11;
+/// A batch of the tests divides by none of their numbers of ranks but 1.
+inline constexpr std::int64_t kBatch = 13, kStepsPerEpoch = 3;
+/// Of the first epoch and of the others: losses fall, so that what is rounded does not grow.
+inline constexpr double kFirstRate = 0.002, kRate = 0.005;
+
+/// A folder that all ranks see, with generated universes.
+class SharedUniverses {
+ public:
+  explicit SharedUniverses(const runner::Communicator& world,
+                           dataset::UniverseFormat format = dataset::UniverseFormat::kTfrecordGzip)
+      : folder_(world) {
+    if (world.rank() == 0) {
+      GenerateOptions options;
+      options.output = path() + "/data";
+      options.train_samples = kTrainSamples;
+      options.validation_samples = kValidationSamples;
+      options.size = kSize;
+      options.format = format;
+      options.threads = 1;
+      generate_universes(options);
+    }
+    world.barrier();
+  }
+  const std::string& path() const { return folder_.path(); }
+
+ private:
+  const runner::SharedDirectory folder_;
+};
+
+/// Without dropout. Of the two convolutions the second may have parts of 4 points.
+inline nlohmann::json config_of(const SharedUniverses& universes, const std::string& staging) {
+  return {{"workload", "cosmoflow"},
+          {"seed", 11},
+          {"epochs", 3},
+          {"dataset",
+           {{"train", universes.path() + "/data/train"},
+            {"validation", universes.path() + "/data/validation"},
+            {"decode_threads", 1}}},
+          {"staging", {{"mode", staging}, {"directory", universes.path() + "/staged"}}},
+          {"model", {{"size", kSize}, {"channels", {16, 32}}, {"dense", {24, 8}}, {"dropout", 0}}},
+          {"training", {{"global_batch_size", kBatch}}},
+          {"schedule",
+           {{"learning_rate", kFirstRate}, {"peak_learning_rate", kRate}, {"warmup_epochs", 1}}}};
+}
+
+/// The same with what training draws at random.
+inline nlohmann::json random_config_of(const SharedUniverses& universes,
+                                       const std::string& staging) {
+  nlohmann::json config = config_of(universes, staging);
+  config["model"]["dropout"] = 0.4;
+  config["dataset"]["flips"] = true;
+  config["dataset"]["transposes"] = true;
+  return config;
+}
+
+inline nlohmann::json with_split(nlohmann::json config, const Split& split) {
+  config["training"]["sample_split"] = {{"depth", split.depth}, {"height", split.height}};
+  return config;
+}
+
+using Arrays = std::map<std::string, std::vector<float>>;
+
+/// ||a - b|| / ||b - start|| over all arrays: 0 where b has learnt what a has.
+inline double update_error(const Arrays& start, const Arrays& a, const Arrays& b) {
+  double distance = 0.0, norm = 0.0;
+  for (const auto& [name, values] : b) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto goal = static_cast<double>(values[i]);
+      norm += std::pow(goal - static_cast<double>(start.at(name).at(i)), 2);
+      distance += std::pow(static_cast<double>(a.at(name).at(i)) - goal, 2);
+    }
+  }
+  return norm > 0.0 ? std::sqrt(distance / norm) : std::numeric_limits<double>::infinity();
+}
+
+class WeightsInMemory final : public runner::StateWriter {
+ public:
+  void write(const std::string& name, const std::vector<std::int64_t>&,
+             std::span<const float> data) override {
+    arrays[name].assign(data.begin(), data.end());
+  }
+  void write(const std::string& name, std::int64_t) override { ADD_FAILURE() << name; }
+  Arrays arrays;
+};
+
+/// Takes every sample once, in any order.
+class TargetSink final : public runner::OutputSink {
+ public:
+  void write(std::int64_t, std::int64_t, std::span<const float>,
+             std::span<const std::int32_t>) override {
+    ADD_FAILURE() << "universes have no labels";
+  }
+  void write_targets(std::int64_t first, std::int64_t width, std::span<const float> their_outputs,
+                     std::span<const float> their_targets) override {
+    ASSERT_EQ(width, kTargets);
+    ASSERT_EQ(their_outputs.size(), their_targets.size());
+    ASSERT_EQ(their_outputs.size() % kTargets, 0U);
+    const auto at = static_cast<std::size_t>(first * kTargets);
+    outputs.resize(std::max(outputs.size(), at + their_outputs.size()));
+    targets.resize(outputs.size());
+    for (std::size_t i = 0; i < their_outputs.size(); ++i) {
+      EXPECT_TRUE(known_.insert(at + i).second) << "sample " << (at + i) / kTargets << " again";
+      outputs[at + i] = their_outputs[i];
+      targets[at + i] = their_targets[i];
+    }
+  }
+  std::size_t known() const { return known_.size(); }
+  std::vector<float> outputs, targets;
+
+ private:
+  std::set<std::size_t> known_;
+};
+
+/// A workload on `world`, ready to train.
+class Trial {
+ public:
+  Trial(const runner::Communicator& world, const nlohmann::json& config)
+      : world_(world), topology_(runner::discover_topology(world)), telemetry_(clock_) {
+    const base::ObjectReader reader(config, "test.json");
+    (void)runner::parse_run_config(reader, "test.json");
+    check_config(reader);
+    reader.reject_unknown();
+    workload_ = make_workload(runner::parse_run_config(reader, "test.json"),
+                              {world, topology_, telemetry_, 1});
+    workload_->open_data();
+    workload_->initialize();
+    facts_ = workload_->stage();
+  }
+  ~Trial() { telemetry::expect_whole_entry(telemetry::rank_entry({0, "here", 0, 1}, telemetry_)); }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  runner::Workload& workload() { return *workload_; }
+  const nlohmann::json& staging() const { return facts_; }
+  std::int64_t count(telemetry::Counter counter) const { return telemetry_.count(counter); }
+  /// Collective.
+  Arrays weights() {
+    WeightsInMemory state;
+    workload_->save_weights(&state);
+    world_.barrier();  // a node's ranks share them: nobody changes them while another reads
+    return state.arrays;
+  }
+
+ private:
+  const runner::Communicator& world_;
+  base::SystemClock clock_;
+  runner::Topology topology_;
+  telemetry::Telemetry telemetry_;
+  std::unique_ptr<runner::Workload> workload_;
+  nlohmann::json facts_;
+};
+
+}  // namespace cosmoflow

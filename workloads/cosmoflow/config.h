@@ -1,0 +1,54 @@
+// The keys of a CosmoFlow configuration beyond those of every workload.
+// Hides their names, defaults and checks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runner/base/object_reader.h"
+#include "staging/staging_config.h"
+#include "workloads/cosmoflow/model.h"
+#include "workloads/cosmoflow/schedule.h"
+#include "workloads/nn/optimizer.h"
+#include "workloads/nn/precision.h"
+
+namespace cosmoflow {
+
+struct DataConfig {
+  std::string train, validation;                           ///< folders of samples
+  std::int64_t train_samples = 0, validation_samples = 0;  ///< 0: counted when opened
+  bool apply_log = true;                                   ///< log(count + 1); else count / mean
+  bool flips = false, transposes = false;                  ///< at random, of training samples
+  std::int64_t shards = 1;
+  std::int64_t cache_bytes = 0;     ///< of decoded samples that a rank keeps in memory
+  std::int64_t decode_threads = 0;  ///< per rank; 0: as many as compute threads
+  std::int64_t prefetch_batches = 2;
+  bool counts_known() const { return train_samples > 0 && validation_samples > 0; }
+};
+
+struct Config {
+  ModelConfig model;
+  DataConfig data;
+  staging::StagingConfig staging;
+  ScheduleConfig schedule;
+  std::int64_t global_batch_size = 0;
+  std::int64_t gradient_accumulation_steps = 1;
+  nn::Precision precision = nn::Precision::kF32;
+  std::int64_t epochs = 0;
+  Split split;                    ///< of each sample over ranks
+  bool chooses_split = false;     ///< by plan_split()
+  double memory_limit_gib = 0.0;  ///< of a rank; 0: what its node has
+};
+
+/// Reads all sections but the optimizer.
+Config parse_config(const base::ObjectReader& root);
+
+/// From the section "optimizer"; without one the reference's: SGD with momentum 0.9 in Keras's
+/// form, weight decay as a loss term.
+std::unique_ptr<nn::Optimizer> make_optimizer(const base::ObjectReader& root);
+
+/// Reads all sections: what `config` and `--dry-run` check.
+void check_config(const base::ObjectReader& root);
+
+}  // namespace cosmoflow

@@ -1,0 +1,59 @@
+// Log keys of schedule, dropout and weight decay, and the closed division's bounds.
+// Hides nothing more.
+#include "workloads/cosmoflow/log_fields.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runner/mllog/keys.h"
+
+namespace cosmoflow {
+
+namespace keys = mllog::keys;
+
+LogFields log_fields(const Config& config, const nn::Hyperparameters& optimizer) {
+  const ScheduleConfig& schedule = config.schedule;
+  LogFields fields = {{keys::kOptName, optimizer.name},
+                      {keys::kBaseLearningRate, schedule.peak},
+                      {keys::kWarmupEpochs, schedule.warmup_epochs},
+                      {keys::kWarmupFactor, schedule.peak / schedule.base},
+                      {keys::kDecayBoundaryEpochs, schedule.boundaries},
+                      {keys::kDecayFactor, schedule.factors},
+                      {keys::kDropout, config.model.dropout},
+                      {keys::kOptWeightDecay, optimizer.weight_decay}};
+  if (config.split.parts() > 1) {
+    fields.emplace_back(keys::kSampleSplit,
+                        nlohmann::ordered_json{config.split.depth, config.split.height});
+  }
+  return fields;
+}
+
+std::vector<std::string> closed_rule_breaks(const Config& config,
+                                            const nn::Hyperparameters& optimizer) {
+  constexpr double kMomentum = 0.9;
+  const ModelConfig reference;
+  const ModelConfig& model = config.model;
+  std::vector<std::string> breaks;
+  const auto expect = [&](bool holds, const std::string& key, const std::string& wanted,
+                          const std::string& found) {
+    if (!holds) breaks.push_back(fmt::format("{}: must be {}, got {}", key, wanted, found));
+  };
+  expect(optimizer.name == "sgd", "/optimizer/name", "sgd", optimizer.name);
+  expect(optimizer.momentum == kMomentum, "/optimizer/momentum", fmt::format("{}", kMomentum),
+         fmt::format("{}", optimizer.momentum));
+  expect(config.schedule.decay == Decay::kStep, "/schedule/decay", "step", "another");
+  expect(model.size == reference.size, "/model/size", std::to_string(reference.size),
+         std::to_string(model.size));
+  expect(model.redshifts == reference.redshifts, "/model/redshifts",
+         std::to_string(reference.redshifts), std::to_string(model.redshifts));
+  expect(model.channels == reference.channels, "/model/channels",
+         fmt::format("{}", reference.channels), fmt::format("{}", model.channels));
+  expect(model.dense == reference.dense, "/model/dense", fmt::format("{}", reference.dense),
+         fmt::format("{}", model.dense));
+  expect(config.data.apply_log, "/dataset/apply_log", "true", "false");
+  expect(!config.data.flips, "/dataset/flips", "false", "true");
+  expect(!config.data.transposes, "/dataset/transposes", "false", "true");
+  return breaks;
+}
+
+}  // namespace cosmoflow
