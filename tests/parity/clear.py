@@ -10,25 +10,12 @@ import torch
 import torchvision
 from torch.nn import functional
 
+import batch_norm
 import reference
 
 #: Distance from zero that values of a unit deviation are kept at, times their number in a channel. It must exceed their
 #: errors in fp32 (1e-6 at the first ReLU with 10,000 values, 5e-4 at the last with 32), and gaps so wide must be common.
 CLEARANCE = 0.4
-
-
-def use_statistics_of(model, images):
-    """Makes the running statistics near those of `images`, as a trained network's are, but not equal to them."""
-    model.train()
-    for norm in reference.norms(model):
-        norm.momentum = 1.0
-    with torch.no_grad():
-        model(images)
-    for norm in reference.norms(model):
-        norm.momentum = 0.1
-        deviation = norm.running_var.sqrt()
-        norm.running_mean += 0.2 * deviation * torch.randn_like(deviation)
-        norm.running_var *= torch.empty_like(deviation).uniform_(0.8, 1.25)
 
 
 def shift_away_from_zero(values):
@@ -89,7 +76,7 @@ def draw(seed, samples, frozen, pool_clearance_wanted, last_gammas=(0.5, 1.5), s
     while True:
         images, labels = reference.random_batch(samples, side)
         if frozen:
-            use_statistics_of(model, images)
+            batch_norm.use_statistics_of(model, images)
         if pool_clearance(model, images, frozen) <= pool_clearance_wanted:
             continue  # the shifts that follow would hardly change it
         keep_relus_clear(model, images, frozen)

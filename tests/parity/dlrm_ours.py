@@ -34,9 +34,7 @@ class Program:
         """Logits and AUC of records with the arrays `state`."""
         with tempfile.TemporaryDirectory() as folder:
             config = write_config(folder, records, 100, **sections)
-            with h5py.File(f"{folder}/weights.h5", "w") as file:
-                for name, values in state.items():
-                    file[name] = values.astype("float32")
+            peer.write_arrays(h5py, f"{folder}/weights.h5", state)
             peer.run_on(ranks, self.launcher, self.path, "evaluate", config, "--weights", f"{folder}/weights.h5",
                         "--outputs", f"{folder}/outputs.h5", "--json", f"{folder}/result.json")
             with h5py.File(f"{folder}/outputs.h5") as file:
@@ -63,7 +61,7 @@ class Program:
             peer.run_on(ranks, self.launcher, self.path, "run", config, allowed=(TARGET_MISSED,))
             weights = next(pathlib.Path(folder).rglob("*.weights.h5"))
             log = weights.with_name("result_1.txt").read_text()
-            return peer.read_arrays(h5py, weights) | {"losses": numpy.array(train_losses(log))}
+            return peer.read_arrays(h5py, weights) | {"losses": numpy.array(peer.logged(log, "train_loss"))}
 
 
 def listed(numbers):
@@ -98,9 +96,3 @@ def write_config(folder, records, batch, seed=1, rate=NO_RATE, epochs=1, **secti
     for section, keys in sections.items():
         config[section].update(keys)
     return peer.write_config(f"{folder}/config.json", config)
-
-
-def train_losses(log):
-    """By epoch; the log has seven digits of each."""
-    records = [json.loads(line.split(":::MLLOG ")[1]) for line in log.splitlines()]
-    return [record["value"] for record in records if record["key"] == "train_loss"]

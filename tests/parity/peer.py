@@ -59,6 +59,20 @@ def read_arrays(h5py, path):
     return found
 
 
+def write_arrays(h5py, path, arrays):
+    """By name, as the program reads weights."""
+    with h5py.File(path, "w") as file:
+        for name, values in arrays.items():
+            file[name] = values.astype("float32")
+    return path
+
+
+def logged(log, key):
+    """Values of a key in the text of a log, in order; the log has seven digits of a loss."""
+    records = [json.loads(line.split(":::MLLOG ")[1]) for line in log.splitlines()]
+    return [record["value"] for record in records if record["key"] == key]
+
+
 def run_on(ranks, launcher, program, *arguments, allowed=(0,)):
     """As run(), on several ranks."""
     if ranks == 1:

@@ -13,6 +13,7 @@ from torch.nn import functional
 from torchvision import transforms
 
 import peer
+from batch_norm import norm_over, norms, state_of
 
 CLASSES = 10
 #: What the recipes here do not set. Learning rates are large: a step must show above fp32 rounding of the weights. They
@@ -21,30 +22,9 @@ RECIPE = {"momentum": 0.9, "nesterov": True, "weight_decay": 5e-4, "label_smooth
           "frozen": False}
 
 
-class GhostBatchNorm(torch.nn.BatchNorm2d):
-    """Statistics over groups of `group` samples; the running ones follow the mean over a batch's groups."""
-
-    group = 0
-
-    def forward(self, x):
-        if not self.training:
-            return super().forward(x)
-        parts, means, variances = [], [], []
-        for part in x.split(self.group):
-            mean, variance = torch.zeros_like(self.running_mean), torch.ones_like(self.running_var)
-            # With momentum 1 the running statistics that it is given become those of this group.
-            parts.append(functional.batch_norm(part, mean, variance, self.weight, self.bias, True, 1.0, self.eps))
-            means.append(mean)
-            variances.append(variance)
-        self.running_mean.lerp_(torch.stack(means).mean(0), self.momentum)
-        self.running_var.lerp_(torch.stack(variances).mean(0), self.momentum)
-        return torch.cat(parts)
-
-
 def make_model(classes, group=None, **options):
     """torchvision's resnet50 as it initialises it; batch norm over groups of so many samples, or over the batch."""
-    norm = torch.nn.BatchNorm2d if group is None else type("Norm", (GhostBatchNorm,), {"group": group})
-    return torchvision.models.resnet50(num_classes=classes, norm_layer=norm, **options)
+    return torchvision.models.resnet50(num_classes=classes, norm_layer=norm_over(group), **options)
 
 
 def learning_rates(schedule, batch, steps_per_epoch, epochs):
@@ -69,10 +49,6 @@ def learning_rates(schedule, batch, steps_per_epoch, epochs):
         return end + (peak - end) * (1 + math.cos(math.pi * share)) / 2
 
     return [rate(step) for step in range(epochs * steps_per_epoch)]
-
-
-def norms(model):
-    return [module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d)]
 
 
 def random_model(classes=CLASSES, last_gammas=(0.5, 1.5), group=None):
@@ -150,12 +126,6 @@ def train(model, images, labels, recipe, dtype, make_optimizer=make_sgd):
     result["losses"] = torch.stack(losses).double().numpy()
     result["outputs"] = torch.stack(outputs).double().numpy()
     return result
-
-
-def state_of(model):
-    """Parameters and running statistics."""
-    return {name: tensor.detach().double().numpy() for name, tensor in model.state_dict().items()
-            if not name.endswith("num_batches_tracked")}
 
 
 def sample_losses(outputs, labels, smoothing):

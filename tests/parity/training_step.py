@@ -21,6 +21,7 @@ import peer
 peer.require_peer()
 import torch
 
+import batch_norm
 import clear
 import distance
 import ours
@@ -91,30 +92,13 @@ def compare_plain(program):
     return passed
 
 
-def with_biased_variance(trial):
-    """What running variances would be without the factor n / (n - 1)."""
-    points = {}
-
-    def note(name):
-        return lambda _, inputs: points.update({name: inputs[0].numel() // inputs[0].shape[1]})
-
-    model = reference.random_model()
-    for name, module in model.named_modules():
-        if isinstance(module, torch.nn.BatchNorm2d):
-            module.register_forward_pre_hook(note(f"{name}.running_var"))
-    with torch.no_grad():
-        model(trial.images[0])
-    kept = {name: 0.9 * trial.start[name] for name in points}
-    return {name: kept[name] + (value - kept[name]) * (points[name] - 1) / points[name] if name in points else value
-            for name, value in trial.exact.items()}
-
-
 def controls_fail(program, trial):
     right, exact = trial.of(program), trial.exact
     everything_decays = trial.in_torch(torch.float64, lambda *a: reference.make_sgd(*a, decays=lambda _: True))
     cases = {
         "weight decay on batch norm": (right, everything_decays),
-        "biased running variances": (right, with_biased_variance(trial)),
+        "biased running variances": (right, batch_norm.with_biased_variance(
+            reference.random_model(), trial.images[0], trial.start, exact)),
         "learning rate inside the momentum": (trial.of(program, optimizer={"form": "keras"}), exact),
         "no Nesterov": (trial.of(program, optimizer={"nesterov": False}), exact),
         "no label smoothing": (trial.of(program, training={"label_smoothing": 0.0}), exact),

@@ -196,29 +196,28 @@ def peak_rss_bytes():
     sys.exit("/proc/self/status: expected VmHWM")
 
 
-def tell_peak(torch, torchvision, options):
+def tell_peak(training, steps):
     """As a process of its own: prints what training takes at most."""
-    training = Training(torch, torchvision, options, options.peak_of)
-    for _ in range(WARMUP + options.steps):
+    for _ in range(WARMUP + steps):
         training.step()
     print(peak_rss_bytes())
 
 
-def measure_memory(torch, torchvision, options):
-    """Largest resident sets of trainmark, of PyTorch in either memory format, and their ratios."""
+def measure_memory(what, script, options, bench, names, settings):
+    """Largest resident sets of trainmark, of PyTorch in each of the ways that `script` tells by --peak-of, and their
+    ratios."""
     ours, theirs = bench(options), {}
-    for name in FORMATS:
-        arguments = [sys.executable, __file__, options.program, "--peak-of", name]
-        for setting in ("precision", "batch", "image_size", "classes", "threads", "steps"):
+    for name in names:
+        arguments = [sys.executable, script, options.program, "--peak-of", name]
+        for setting in settings:
             arguments += ["--" + setting.replace("_", "-"), str(getattr(options, setting))]
         done = subprocess.run(arguments, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"PyTorch, {name}: exit code {done.returncode}\n{done.stderr}")
         theirs[name] = int(done.stdout)
-    report = {"what": "largest resident sets of trainmark bench resnet50 and of PyTorch, bytes",
-              "settings": {name: getattr(options, name) for name in SETTINGS if name != "pairs"} | {"warmup": WARMUP},
+    report = {"what": f"largest resident sets of trainmark bench {what} and of PyTorch, bytes",
+              "settings": {name: getattr(options, name) for name in settings} | {"warmup": WARMUP},
               "trainmark": ours["peak_rss_bytes"], "pytorch": theirs,
-              "torch": torch.__version__, "torchvision": torchvision.__version__,
               "ratios": {name: ours["peak_rss_bytes"] / peak for name, peak in theirs.items()},
               "machine": machine_of(ours["provenance"]), "build": ours["provenance"]["build"],
               "libraries": ours["provenance"]["libraries"]}
@@ -265,11 +264,13 @@ def main():
     options = parse_arguments()
     torch, torchvision = require_pytorch()
     if options.peak_of:
-        return tell_peak(torch, torchvision, options)
+        return tell_peak(Training(torch, torchvision, options, options.peak_of), options.steps)
     # What this machine cannot do is said before PyTorch takes its minutes.
     bench(argparse.Namespace(**vars(options) | TINY))
     if options.memory:
-        return write_report(options, measure_memory(torch, torchvision, options))
+        report = measure_memory("resnet50", __file__, options, bench, FORMATS,
+                                [name for name in SETTINGS if name != "pairs"])
+        return write_report(options, report | {"torch": torch.__version__, "torchvision": torchvision.__version__})
     trainings = {name: Training(torch, torchvision, options, name) for name in FORMATS}
     memory_format, by_format = fastest(torch, trainings, options)
     settings = {name: getattr(options, name) for name in SETTINGS}
