@@ -41,13 +41,14 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
   std::unique_ptr<Workload> workload;
   together(world, [&] { workload = options.source->entry->make(config, around); });
   world.activity().enter_phase("staging");
-  Json facts = workload->staging_plan();
-  if (facts.is_null()) {
+  workload->open_data();
+  // A plan looks at every sample, and stage() makes its own.
+  Json facts = options.dry_run ? workload->staging_plan() : workload->stage();
+  if (facts.is_null() || facts.value("/train/mode"_json_pointer, "") == "none") {
     throw base::ConfigError(options.source->config->file +
                             ": /staging/mode: expected node, as there is nothing to stage with "
                             "none");
   }
-  if (!options.dry_run) facts = workload->stage();
   if (world.rank() == 0) tell(facts, options);
   // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
   world.barrier();

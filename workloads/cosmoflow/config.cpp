@@ -97,7 +97,7 @@ Config parse_config(const base::ObjectReader& root) {
   }
   parse_split(training, config);
   config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
-                                              base::at_least(1));
+                                              base::within(1, ScheduleConfig::kMostEpochs));
   config.schedule = parse_schedule(root.object("schedule", "learning rate by epoch"),
                                    config.global_batch_size, config.epochs);
   return config;

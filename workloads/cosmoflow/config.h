@@ -37,8 +37,8 @@ struct Config {
   nn::Precision precision = nn::Precision::kF32;
   std::int64_t epochs = 0;
   Split split;                    ///< of each sample over ranks
-  bool chooses_split = false;     ///< by plan_split()
-  double memory_limit_gib = 0.0;  ///< of a rank; 0: what its node has
+  bool chooses_split = false;     ///< by choose_split()
+  double memory_limit_gib = 0.0;  ///< of a rank's plan; 0: unlimited
 };
 
 /// Reads all sections but the optimizer.

@@ -41,7 +41,14 @@ std::vector<std::string> closed_rule_breaks(const Config& config,
   expect(optimizer.name == "sgd", "/optimizer/name", "sgd", optimizer.name);
   expect(optimizer.momentum == kMomentum, "/optimizer/momentum", fmt::format("{}", kMomentum),
          fmt::format("{}", optimizer.momentum));
-  expect(config.schedule.decay == Decay::kStep, "/schedule/decay", "step", "another");
+  // The log has no key for them: its weight decay means these.
+  expect(optimizer.form == nn::MomentumForm::kKeras, "/optimizer/form", "keras", "torch");
+  expect(!optimizer.nesterov, "/optimizer/nesterov", "false", "true");
+  expect(optimizer.weight_decay == 0.0 || optimizer.decay_mode == nn::DecayMode::kKerasL2,
+         "/optimizer/weight_decay_mode", "keras_l2",
+         optimizer.decay_mode == nn::DecayMode::kL2 ? "l2" : "decoupled");
+  expect(config.schedule.decay == Decay::kStep, "/schedule/decay", "step",
+         to_string(config.schedule.decay));
   expect(model.size == reference.size, "/model/size", std::to_string(reference.size),
          std::to_string(model.size));
   expect(model.redshifts == reference.redshifts, "/model/redshifts",

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <utility>
 
 #include "runner/base/error.h"
 
@@ -14,7 +16,16 @@ namespace cosmoflow {
 namespace {
 
 enum class Scaling { kNone, kLinear, kSqrt };
-constexpr std::int64_t kMostEpochs = 1'000'000;
+constexpr std::int64_t kMostEpochs = ScheduleConfig::kMostEpochs;
+
+const std::vector<std::pair<std::string, Decay>>& all_decays() {
+  static const std::vector<std::pair<std::string, Decay>> decays = {
+      {"step", Decay::kStep},
+      {"polynomial", Decay::kPolynomial},
+      {"cosine", Decay::kCosine},
+      {"htd", Decay::kHyperbolicTangent}};
+  return decays;
+}
 
 double peak_of(const base::ObjectReader& in, double base, std::int64_t global_batch) {
   const auto scaling = in.choice<Scaling>(
@@ -23,19 +34,19 @@ double peak_of(const base::ObjectReader& in, double base, std::int64_t global_ba
       "how the peak grows with global batch / reference_batch");
   const auto reference = in.optional<std::int64_t>(
       "reference_batch", 64, "global batch whose peak is learning_rate", base::at_least(1));
+  const auto peak = in.optional<double>("peak_learning_rate", 0.0,
+                                        "rate after warm-up, in place of scaling; 0: by scaling",
+                                        base::not_negative());
+  if (peak > 0.0) return peak;
   const double ratio = static_cast<double>(global_batch) / static_cast<double>(reference);
-  if (!in.has("peak_learning_rate")) {
-    switch (scaling) {
-      case Scaling::kNone:
-        return base;
-      case Scaling::kLinear:
-        return base * ratio;
-      case Scaling::kSqrt:
-        return base * std::sqrt(ratio);
-    }
+  switch (scaling) {
+    case Scaling::kLinear:
+      return base * ratio;
+    case Scaling::kSqrt:
+      return base * std::sqrt(ratio);
+    default:
+      return base;
   }
-  return in.required<double>("peak_learning_rate", "rate after warm-up, in place of scaling",
-                             base::positive());
 }
 
 void parse_steps(const base::ObjectReader& in, ScheduleConfig& schedule) {
@@ -64,6 +75,13 @@ void parse_steps(const base::ObjectReader& in, ScheduleConfig& schedule) {
 
 }  // namespace
 
+const char* to_string(Decay decay) {
+  for (const auto& [name, value] : all_decays()) {
+    if (value == decay) return name.c_str();
+  }
+  return "";
+}
+
 ScheduleConfig parse_schedule(const base::ObjectReader& in, std::int64_t global_batch,
                               std::int64_t epochs) {
   ScheduleConfig schedule;
@@ -72,11 +90,7 @@ ScheduleConfig parse_schedule(const base::ObjectReader& in, std::int64_t global_
   schedule.peak = peak_of(in, schedule.base, global_batch);
   schedule.warmup_epochs = in.optional<std::int64_t>(
       "warmup_epochs", 0, "from learning_rate to the peak", base::within(0, kMostEpochs));
-  schedule.decay = in.choice<Decay>("decay", Decay::kStep,
-                                    {{"step", Decay::kStep},
-                                     {"polynomial", Decay::kPolynomial},
-                                     {"cosine", Decay::kCosine},
-                                     {"htd", Decay::kHyperbolicTangent}},
+  schedule.decay = in.choice<Decay>("decay", Decay::kStep, all_decays(),
                                     "shape of the rate after warm-up; htd: hyperbolic tangent");
   if (schedule.decay == Decay::kStep) {
     parse_steps(in, schedule);

@@ -10,6 +10,8 @@
 namespace cosmoflow {
 
 enum class Decay { kStep, kPolynomial, kCosine, kHyperbolicTangent };
+/// As the configuration has it.
+const char* to_string(Decay decay);
 
 /// Rates change between epochs alone. With e epochs done and W of warm-up:
 ///   e < W:  base + e (peak - base) / W, so that the first epoch has the base rate, not 0
@@ -21,6 +23,7 @@ enum class Decay { kStep, kPolynomial, kCosine, kHyperbolicTangent };
 ///   htd:        peak ((1 - end) (1 - tanh(-6 + 9 t)) / 2 + end)
 /// Source: mlcommons/hpc, cosmoflow/utils/optimizers.py; htd: Hsueh et al., arXiv:1806.01593.
 struct ScheduleConfig {
+  static constexpr std::int64_t kMostEpochs = 1'000'000;  ///< of a run, and of all of this
   double base = 0.001, peak = 0.001;
   std::int64_t warmup_epochs = 0;
   Decay decay = Decay::kStep;

@@ -37,9 +37,15 @@ Config with_split(Config config, const Split& split) {
   return config;
 }
 
+/// Of the rank with most samples, so that every rank comes to the same.
 SplitChoice measured(const Config& config, const Split& split, const nn::Optimizer& optimizer,
-                     const runner::PlannedRank& place) {
+                     runner::PlannedRank place) {
   const Config candidate = with_split(config, split);
+  const auto slices = parallel::split_batch(data_parallel_config(candidate), place.ranks).slices;
+  const auto most = std::max_element(
+      slices.begin(), slices.end(),
+      [](const nn::PassSlice& a, const nn::PassSlice& b) { return a.count < b.count; });
+  place.rank = static_cast<int>(most - slices.begin());
   return {split, total_of(memory_of(candidate, optimizer, place)), margin_bytes(candidate, split),
           ""};
 }
@@ -121,6 +127,10 @@ SplitChoice choose_split(const Config& config, const nn::Optimizer& optimizer,
     if (place.ranks / parts > pass) {
       reason = fmt::format("{} ranks share the {} samples of a pass", place.ranks, pass);
       continue;
+    }
+    if (parts > 1 && !config.data.apply_log) {
+      reason += "; parts need /dataset/apply_log, as a part does not know the sample's mean";
+      break;
     }
     const std::optional<Split> split = best_of(config, parts);
     if (!split) continue;

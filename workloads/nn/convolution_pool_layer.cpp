@@ -26,11 +26,13 @@ constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 /// is under way meanwhile, unless `exchange` is null.
 template <class Body>
 void share_out(std::int64_t items, const Body& body, VolumeExchange* exchange = nullptr) {
+  RegionPoll under_way(exchange);
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t item = 0; item < items; ++item) {
-    if (exchange != nullptr && omp_get_thread_num() == 0) exchange->poll();
+    if (omp_get_thread_num() == 0) under_way.poll();
     body(item);
   }
+  under_way.rethrow();
 }
 
 template <class T>
@@ -308,12 +310,11 @@ VolumeBackward<Value> ConvolutionPoolLayer<T>::backward_call(std::int64_t sample
 
 template <class T>
 void ConvolutionPoolLayer<T>::backward_weights(bool accumulate, const Samples& samples) {
-  const auto looks_after = [this] {
-    if (exchange_ != nullptr) exchange_->poll();
-  };
+  RegionPoll under_way(exchange_);
   gradient_.run(
       samples, [this](std::int64_t sample) { return backward_call<T>(sample); },
-      weights_target_.begin(accumulate), bias_target_.begin(accumulate), looks_after);
+      weights_target_.begin(accumulate), bias_target_.begin(accumulate), under_way);
+  under_way.rethrow();
   weights_target_.finish(accumulate);
   bias_target_.finish(accumulate);
 }

@@ -1,5 +1,7 @@
 // Parts of volumes put together on all ranks that share samples; what follows is computed by each.
 // Hides where a part's points stand in the whole.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -42,9 +44,13 @@ class GatherVolumeLayer final : public Layer {
     gathered_ = arena.at<std::byte>(gathered_buffer_);
     diff_dst_ = arena.at(diff_dst_buffer_);
     diff_src_ = arena.at(diff_src_buffer_);
-    if (exchange_ == nullptr || exchange_->part().count() != parts_) {
+    const bool is_arranged = exchange_ != nullptr &&
+                             exchange_->part().depth_parts == operation_.depth_parts &&
+                             exchange_->part().height_parts == operation_.height_parts;
+    if (!is_arranged) {
       throw base::Error(base::ExitCode::kInternal,
-                        operation_.name + ": parts without the ranks that have them");
+                        fmt::format("{}: expected ranks with {} x {} parts", operation_.name,
+                                    operation_.depth_parts, operation_.height_parts));
     }
   }
   void forward(Mode /*mode*/, const Samples& /*samples*/) override {

@@ -21,6 +21,7 @@ struct Window {
   static constexpr std::int64_t kPlaneRows = 2 * kRows + 2;
   static constexpr std::int64_t kPlanes = 4;
   static constexpr std::int64_t kPoints = kPlanes * kPlaneRows * kRowPoints;
+  static_assert(kPoints * kLanes <= VolumeKernels::kScratchFloats);
 };
 
 /// Pooled points of a window: their gradients and where in the window their values came from, for

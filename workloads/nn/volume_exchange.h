@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
 
 namespace nn {
@@ -46,6 +47,31 @@ class VolumeExchange {
   virtual void poll() = 0;
   /// mine of every rank, by number of part; as many bytes on each.
   virtual void gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+};
+
+/// Polls from within a parallel region, which no exception may leave.
+class RegionPoll {
+ public:
+  /// `exchange` may be null: then nothing is done.
+  explicit RegionPoll(VolumeExchange* exchange) : exchange_(exchange) {}
+  /// Does nothing after a failure.
+  void poll() noexcept {
+    if (exchange_ == nullptr) return;
+    try {
+      exchange_->poll();
+    } catch (...) {
+      failure_ = std::current_exception();
+      exchange_ = nullptr;
+    }
+  }
+  /// Behind the region: throws what poll() met.
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  VolumeExchange* exchange_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace nn

@@ -45,7 +45,7 @@ float* VolumeGradient<T>::scratch() const {
 /// The part's share of all samples' planes, of which only so many at a time go into one float.
 template <class T>
 void VolumeGradient<T>::add_part(std::int64_t block, std::int64_t part, const Samples& samples,
-                                 const CallOf& call_of) const {
+                                 const CallOf& call_of, RegionPoll& under_way) const {
   float* const sums = sums_of(block, part);
   float* const flush = sums + block_floats();
   float* const biases = flush + Volume::kBlock * volume_.turned_floats();
@@ -60,6 +60,7 @@ void VolumeGradient<T>::add_part(std::int64_t block, std::int64_t part, const Sa
     const std::int64_t last_row = std::min(first_row + flush_rows_, volume_.height / 2);
     for (std::int64_t plane = first; plane < std::min(first + flush_planes_, planes()); ++plane) {
       for (std::int64_t row = first_row; row < last_row; row += strip) {
+        if (omp_get_thread_num() == 0) under_way.poll();
         if constexpr (std::is_same_v<T, float>) {
           kernels_->volumes.weights_gradient_f32(call, {plane, row}, block, flush, biases,
                                                  scratch());
@@ -75,12 +76,11 @@ void VolumeGradient<T>::add_part(std::int64_t block, std::int64_t part, const Sa
 
 template <class T>
 void VolumeGradient<T>::run(const Samples& samples, const CallOf& call_of, float* weights,
-                            float* biases, const std::function<void()>& looks_after) const {
+                            float* biases, RegionPoll& under_way) const {
   const std::int64_t blocks = volume_.out_blocks();
 #pragma omp parallel for schedule(dynamic)
   for (std::int64_t item = 0; item < parts_ * blocks; ++item) {
-    if (omp_get_thread_num() == 0) looks_after();
-    add_part(item % blocks, item / blocks, samples, call_of);
+    add_part(item % blocks, item / blocks, samples, call_of, under_way);
   }
 #pragma omp parallel for schedule(static)
   for (std::int64_t block = 0; block < blocks; ++block) {

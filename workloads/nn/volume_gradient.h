@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "workloads/nn/layer.h"
+#include "workloads/nn/volume_exchange.h"
 #include "workloads/nn/volume_kernels.h"
 
 namespace nn {
@@ -18,10 +19,10 @@ class VolumeGradient {
   void plan(Planner& planner, const Volume& volume, std::int64_t batch);
   void bind(const Arena& arena, const Kernels& kernels);
   using CallOf = std::function<VolumeBackward<T>(std::int64_t sample)>;
-  /// weights, laid out as volume_weights_desc() says, and biases [out]: written. `looks_after` is
-  /// called by the first thread now and then.
+  /// weights, laid out as volume_weights_desc() says, and biases [out]: written. The first thread
+  /// polls what is under way with every strip of rows.
   void run(const Samples& samples, const CallOf& call_of, float* weights, float* biases,
-           const std::function<void()>& looks_after) const;
+           RegionPoll& under_way) const;
   /// Floats that a thread's kernels work in, within a parallel region.
   float* scratch() const;
 
@@ -35,7 +36,7 @@ class VolumeGradient {
   std::int64_t plane_flushes() const { return (planes() + flush_planes_ - 1) / flush_planes_; }
   std::int64_t row_flushes() const { return (volume_.height / 2 + flush_rows_ - 1) / flush_rows_; }
   void add_part(std::int64_t block, std::int64_t part, const Samples& samples,
-                const CallOf& call_of) const;
+                const CallOf& call_of, RegionPoll& under_way) const;
 
   Volume volume_;
   std::int64_t parts_ = 1;  ///< that the planes are shared out in

@@ -74,6 +74,15 @@ void for_each_neighbour(const VolumePart& part, const Use& use) {
   }
 }
 
+int group_of(const runner::Communicator& world, std::int64_t parts) {
+  if (world.size() % parts != 0) {
+    throw base::ConfigError(
+        fmt::format("/training/sample_split: expected ranks in a multiple of {} parts, got {}",
+                    parts, world.size()));
+  }
+  return base::narrow<int>(world.rank() / parts);
+}
+
 }  // namespace
 
 std::int64_t margin_bytes(const VolumePart& part, const StoredVolume& volume) {
@@ -94,14 +103,8 @@ struct GroupVolumes::Exchange {
 GroupVolumes::GroupVolumes(const runner::Communicator& world, std::int64_t depth_parts,
                            std::int64_t height_parts, telemetry::Telemetry& telemetry)
     : part_{depth_parts, height_parts, 0, 0},
-      group_(world.split(base::narrow<int>(world.rank() / part_.count()), world.rank())),
+      group_(world.split(group_of(world, part_.count()), world.rank())),
       telemetry_(telemetry) {
-  if (world.size() % part_.count() != 0) {
-    throw base::ConfigError(
-        fmt::format("parts of a sample: expected ranks in a multiple of {}, "
-                    "got {}",
-                    part_.count(), world.size()));
-  }
   part_.depth = group_.rank() / height_parts;
   part_.height = group_.rank() % height_parts;
 }
@@ -109,7 +112,7 @@ GroupVolumes::GroupVolumes(const runner::Communicator& world, std::int64_t depth
 GroupVolumes::~GroupVolumes() = default;
 
 /// A return gives the margin and receives for the border; a fill the other way round.
-void GroupVolumes::begin(const StoredVolume& volume, bool returns, std::deque<Exchange>& queue) {
+void GroupVolumes::begin(const StoredVolume& volume, bool returns, std::list<Exchange>& queue) {
   const auto ranks = static_cast<std::size_t>(group_.size());
   runner::RankParts sent = {std::vector<std::int64_t>(ranks), std::vector<std::int64_t>(ranks)};
   runner::RankParts received = sent;
@@ -145,11 +148,16 @@ void GroupVolumes::begin_fill(const StoredVolume& volume) { begin(volume, false,
 
 void GroupVolumes::begin_return(const StoredVolume& volume) { begin(volume, true, returns_); }
 
-void GroupVolumes::finish_fill() {
+GroupVolumes::Exchange GroupVolumes::finished(std::list<Exchange>& queue) {
   const Scope scope(telemetry_, Subsystem::kExchange);
-  Exchange exchange = std::move(fills_.front());
-  fills_.pop_front();
+  Exchange exchange = std::move(queue.front());
+  queue.pop_front();
   exchange.transfer->wait_all();
+  return exchange;
+}
+
+void GroupVolumes::finish_fill() {
+  Exchange exchange = finished(fills_);
   const std::byte* from = exchange.received.data();
   for_each_neighbour(part_, [&](std::size_t, std::int64_t depth, std::int64_t height) {
     for_each_row(exchange.volume, box_of(exchange.volume, depth, height, true),
@@ -163,10 +171,7 @@ void GroupVolumes::finish_fill() {
 }
 
 void GroupVolumes::finish_return() {
-  const Scope scope(telemetry_, Subsystem::kExchange);
-  Exchange exchange = std::move(returns_.front());
-  returns_.pop_front();
-  exchange.transfer->wait_all();
+  Exchange exchange = finished(returns_);
   const std::byte* from = exchange.received.data();
   for_each_neighbour(part_, [&](std::size_t, std::int64_t depth, std::int64_t height) {
     for_each_row(exchange.volume, box_of(exchange.volume, depth, height, false),
@@ -182,7 +187,7 @@ void GroupVolumes::finish_return() {
 }
 
 void GroupVolumes::poll() {
-  for (std::deque<Exchange>* const queue : {&fills_, &returns_}) {
+  for (std::list<Exchange>* const queue : {&fills_, &returns_}) {
     for (Exchange& exchange : *queue) exchange.transfer->test();
   }
 }

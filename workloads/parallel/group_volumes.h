@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <span>
 #include <utility>
@@ -40,12 +40,14 @@ class GroupVolumes final : public nn::VolumeExchange {
 
  private:
   struct Exchange;
-  void begin(const nn::StoredVolume& volume, bool returns, std::deque<Exchange>& queue);
+  /// The oldest, once it is over.
+  Exchange finished(std::list<Exchange>& queue);
+  void begin(const nn::StoredVolume& volume, bool returns, std::list<Exchange>& queue);
 
   nn::VolumePart part_;
   runner::Communicator group_;
   telemetry::Telemetry& telemetry_;
-  std::deque<Exchange> fills_, returns_;
+  std::list<Exchange> fills_, returns_;
   std::vector<std::vector<std::byte>> spare_;  ///< buffers to be used again
   std::int64_t bytes_ = 0;
 };

@@ -73,8 +73,8 @@ TEST_F(GenerateUniverses, WritesTheUniversesOfTheSimulator) {
   EXPECT_EQ(files.size(), 9u);
   Simulator simulator(8, 16.0);
   std::int64_t bytes = 0;
-  for (const auto& [name, split, samples] :
-       {std::tuple("train", Split::kTrain, 5), std::tuple("validation", Split::kValidation, 3)}) {
+  for (const auto& [name, split, samples] : {std::tuple("train", SampleSet::kTrain, 5),
+                                             std::tuple("validation", SampleSet::kValidation, 3)}) {
     for (int i = 0; i < samples; ++i) {
       const std::string path = fmt::format("{}/univ_ics_a{:08}_000.hdf5", name, i);
       ASSERT_EQ(files.count(path), 1u) << path;
@@ -112,8 +112,9 @@ TEST_F(GenerateUniverses, WritesEveryFormat) {
     generate_universes(options);
     const std::string file = fmt::format("{}/train/univ_ics_a00000002_000{}", options.output,
                                          dataset::universe_extension(options.format));
-    EXPECT_TRUE(text_of(file) == text_of(dataset::encode_universe(
-                                     Simulator(8, 16.0).draw(1, Split::kTrain, 2), options.format)))
+    EXPECT_TRUE(text_of(file) ==
+                text_of(dataset::encode_universe(Simulator(8, 16.0).draw(1, SampleSet::kTrain, 2),
+                                                 options.format)))
         << name;
   }
 }
@@ -153,7 +154,7 @@ TEST_F(GenerateUniverses, CutsBoxesIntoSamples) {
   EXPECT_EQ(files.count("univ_ics_a00000001_002.hdf5"), 1u);
   Simulator simulator(16, 16.0);
   for (std::int64_t sample = 0; sample < 11; ++sample) {
-    const dataset::Universe box = simulator.draw(1, Split::kTrain, sample / 8);
+    const dataset::Universe box = simulator.draw(1, SampleSet::kTrain, sample / 8);
     EXPECT_TRUE(
         in_order[static_cast<std::size_t>(sample)] ==
         text_of(dataset::encode_universe(cut_cube(box, 8, sample % 8), UniverseFormat::kHdf5)))

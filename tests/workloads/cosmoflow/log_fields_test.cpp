@@ -91,8 +91,13 @@ TEST(CosmoFlowRuleBreaks, TellWhatIsNotTheReferences) {
               testing::Contains("/optimizer/name: must be sgd, got lamb"));
   EXPECT_THAT(breaks_of("/optimizer/momentum", 0.91),
               ElementsAre("/optimizer/momentum: must be 0.9, got 0.91"));
+  EXPECT_THAT(breaks_of("/optimizer", {{"form", "torch"}, {"nesterov", true}}),
+              ElementsAre("/optimizer/form: must be keras, got torch",
+                          "/optimizer/nesterov: must be false, got true"));
+  EXPECT_THAT(breaks_of("/optimizer", {{"weight_decay", 0.1}, {"weight_decay_mode", "decoupled"}}),
+              ElementsAre("/optimizer/weight_decay_mode: must be keras_l2, got decoupled"));
   EXPECT_THAT(breaks_of("/schedule/decay", "cosine"),
-              ElementsAre("/schedule/decay: must be step, got another"));
+              ElementsAre("/schedule/decay: must be step, got cosine"));
   EXPECT_THAT(breaks_of("/model/size", 64), ElementsAre("/model/size: must be 128, got 64"));
   EXPECT_THAT(breaks_of("/model/redshifts", 1), ElementsAre("/model/redshifts: must be 4, got 1"));
   EXPECT_THAT(breaks_of("/model/channels", {32, 64}),

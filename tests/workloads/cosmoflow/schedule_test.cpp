@@ -62,7 +62,9 @@ TEST(CosmoFlowSchedule, ScalesThePeakWithTheBatch) {
   EXPECT_DOUBLE_EQ(peak({{"scaling", "sqrt"}}, 256), 0.004);
   EXPECT_DOUBLE_EQ(peak({{"scaling", "sqrt"}}, 16), 0.001);
   EXPECT_DOUBLE_EQ(peak({{"scaling", "none"}}, 256), 0.002);
+  EXPECT_DOUBLE_EQ(peak({{"peak_learning_rate", 0.05}}, 256), 0.05);
   EXPECT_DOUBLE_EQ(peak({{"scaling", "linear"}, {"peak_learning_rate", 0.05}}, 256), 0.05);
+  EXPECT_DOUBLE_EQ(peak({{"peak_learning_rate", 0}}, 256), 0.008);
 }
 
 /// Of the reference convergence point with a batch of 512.
@@ -148,9 +150,10 @@ TEST(CosmoFlowSchedule, RefusesWhatMeansNothing) {
               HasSubstr("/decay_epochs: must end after the 10 epochs of warm-up, got 10"));
   EXPECT_THAT(refusal({{"decay", "cosine"}, {"warmup_epochs", kEpochs}}),
               HasSubstr("/decay_epochs: must end after the 100 epochs of warm-up, got 100"));
-  for (const char* key : {"learning_rate", "peak_learning_rate", "reference_batch"}) {
+  for (const char* key : {"learning_rate", "reference_batch"}) {
     EXPECT_THAT(refusal({{key, 0}}), HasSubstr(std::string("/") + key)) << key;
   }
+  EXPECT_THAT(refusal({{"peak_learning_rate", -1}}), HasSubstr("/peak_learning_rate"));
   EXPECT_THAT(refusal({{"warmup_epochs", -1}}), HasSubstr("/warmup_epochs"));
   EXPECT_THAT(refusal({{"decay", "htd"}, {"end_factor", 1.5}}), HasSubstr("/end_factor"));
   EXPECT_THAT(refusal({{"decay", "polynomial"}, {"power", 0}}), HasSubstr("/power"));

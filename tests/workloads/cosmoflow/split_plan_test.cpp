@@ -37,9 +37,16 @@ json open() {
 
 runner::PlannedRank on(int ranks) { return {.rank = 0, .ranks = ranks, .node_ranks = ranks}; }
 
+/// As every one of the ranks sees it: they must come to the same.
 SplitChoice choice_of(const json& object, int ranks) {
   const base::ObjectReader reader(object, "small.json");
-  return choose_split(parse_config(reader), *make_optimizer(reader), on(ranks));
+  const auto choice_on = [&](int rank) {
+    return choose_split(parse_config(reader), *make_optimizer(reader),
+                        {.rank = rank, .ranks = ranks, .node_ranks = ranks});
+  };
+  const SplitChoice choice = choice_on(0);
+  for (int rank = 1; rank < ranks; ++rank) EXPECT_EQ(to_json(choice_on(rank)), to_json(choice));
+  return choice;
 }
 
 std::string refusal(const json& object, int ranks) {
@@ -105,6 +112,15 @@ TEST(SplitChoice, IsMorePartsWhereMemoryIsShort) {
   EXPECT_EQ(choice.rank_bytes, least);
   EXPECT_THAT(choice.reason, AllOf(HasSubstr("samples in 1 x 1 parts take "),
                                    HasSubstr(" GiB of a rank, more than ")));
+}
+
+/// A part of a sample does not know the mean that its counts are to be divided by.
+TEST(SplitChoice, LeavesSamplesWholeThatAreDividedByTheirMean) {
+  json object = open();
+  object["dataset"]["apply_log"] = false;
+  EXPECT_EQ(choice_of(object, 2).split.parts(), 1);
+  EXPECT_THAT(refusal(object, 4), AllOf(HasSubstr("4 ranks share the 2 samples of a pass"),
+                                        HasSubstr("parts need /dataset/apply_log")));
 }
 
 TEST(SplitChoice, SaysWhatIsNeededWhereNothingFits) {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "shared_directory.h"
-#include "telemetry_account.h"
 #include "workloads/cosmoflow/config.h"
 #include "workloads/cosmoflow/generate.h"
 #include "workloads/cosmoflow/workload.h"
+#include "workloads/workload_trial.h"
 
 namespace cosmoflow {
 
@@ -82,30 +82,8 @@ inline nlohmann::json with_split(nlohmann::json config, const Split& split) {
   return config;
 }
 
-using Arrays = std::map<std::string, std::vector<float>>;
-
-/// ||a - b|| / ||b - start|| over all arrays: 0 where b has learnt what a has.
-inline double update_error(const Arrays& start, const Arrays& a, const Arrays& b) {
-  double distance = 0.0, norm = 0.0;
-  for (const auto& [name, values] : b) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto goal = static_cast<double>(values[i]);
-      norm += std::pow(goal - static_cast<double>(start.at(name).at(i)), 2);
-      distance += std::pow(static_cast<double>(a.at(name).at(i)) - goal, 2);
-    }
-  }
-  return norm > 0.0 ? std::sqrt(distance / norm) : std::numeric_limits<double>::infinity();
-}
-
-class WeightsInMemory final : public runner::StateWriter {
- public:
-  void write(const std::string& name, const std::vector<std::int64_t>&,
-             std::span<const float> data) override {
-    arrays[name].assign(data.begin(), data.end());
-  }
-  void write(const std::string& name, std::int64_t) override { ADD_FAILURE() << name; }
-  Arrays arrays;
-};
+using workload_trial::Arrays;
+using workload_trial::update_error;
 
 /// Takes every sample once, in any order.
 class TargetSink final : public runner::OutputSink {
@@ -136,41 +114,10 @@ class TargetSink final : public runner::OutputSink {
 };
 
 /// A workload on `world`, ready to train.
-class Trial {
+class Trial : public workload_trial::Trial {
  public:
   Trial(const runner::Communicator& world, const nlohmann::json& config)
-      : world_(world), topology_(runner::discover_topology(world)), telemetry_(clock_) {
-    const base::ObjectReader reader(config, "test.json");
-    (void)runner::parse_run_config(reader, "test.json");
-    check_config(reader);
-    reader.reject_unknown();
-    workload_ = make_workload(runner::parse_run_config(reader, "test.json"),
-                              {world, topology_, telemetry_, 1});
-    workload_->open_data();
-    workload_->initialize();
-    facts_ = workload_->stage();
-  }
-  ~Trial() { telemetry::expect_whole_entry(telemetry::rank_entry({0, "here", 0, 1}, telemetry_)); }
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
-  runner::Workload& workload() { return *workload_; }
-  const nlohmann::json& staging() const { return facts_; }
-  std::int64_t count(telemetry::Counter counter) const { return telemetry_.count(counter); }
-  /// Collective.
-  Arrays weights() {
-    WeightsInMemory state;
-    workload_->save_weights(&state);
-    world_.barrier();  // a node's ranks share them: nobody changes them while another reads
-    return state.arrays;
-  }
-
- private:
-  const runner::Communicator& world_;
-  base::SystemClock clock_;
-  runner::Topology topology_;
-  telemetry::Telemetry telemetry_;
-  std::unique_ptr<runner::Workload> workload_;
-  nlohmann::json facts_;
+      : workload_trial::Trial(world, config, check_config, make_workload) {}
 };
 
 }  // namespace cosmoflow

@@ -83,7 +83,7 @@ TEST(Simulator, AgreesWithPlainFormulas) {
 TEST(Simulator, LosesNoParticle) {
   for (const std::int64_t cells : {8, 16, 32, 64}) {
     Simulator simulator(cells, 128.0 / static_cast<double>(cells));
-    const dataset::Universe universe = simulator.draw(1, Split::kTrain, 5);
+    const dataset::Universe universe = simulator.draw(1, SampleSet::kTrain, 5);
     EXPECT_EQ(universe.extents, (std::array<std::int64_t, 3>{cells, cells, cells}));
     EXPECT_EQ(universe.channels, 4);
     EXPECT_THAT(sums(universe), Each(cells * cells * cells));
@@ -150,14 +150,14 @@ TEST(Simulator, ClumpsAsMuchAsIsKnown) {
 
 TEST(Simulator, DrawsAUniverseFromItsKeysAlone) {
   Simulator first(16, 8.0), second(16, 8.0);
-  const dataset::Universe universe = first.draw(7, Split::kTrain, 3);
-  second.draw(7, Split::kTrain, 2);  // what was drawn before leaves nothing behind
-  const dataset::Universe again = second.draw(7, Split::kTrain, 3);
+  const dataset::Universe universe = first.draw(7, SampleSet::kTrain, 3);
+  second.draw(7, SampleSet::kTrain, 2);  // what was drawn before leaves nothing behind
+  const dataset::Universe again = second.draw(7, SampleSet::kTrain, 3);
   EXPECT_EQ(again.counts, universe.counts);
   EXPECT_EQ(again.targets, universe.targets);
   for (const dataset::Universe& other :
-       {first.draw(8, Split::kTrain, 3), first.draw(7, Split::kValidation, 3),
-        first.draw(7, Split::kTrain, 4)}) {
+       {first.draw(8, SampleSet::kTrain, 3), first.draw(7, SampleSet::kValidation, 3),
+        first.draw(7, SampleSet::kTrain, 4)}) {
     EXPECT_NE(other.counts, universe.counts);
     EXPECT_NE(other.targets, universe.targets);
   }
@@ -169,7 +169,7 @@ TEST(Simulator, DrawsTargetsUniformly) {
   std::array<double, 4> mean{}, squared{};
   double product = 0.0;
   for (int i = 0; i < kUniverses; ++i) {
-    const auto targets = simulator.draw(1, Split::kTrain, i).targets;
+    const auto targets = simulator.draw(1, SampleSet::kTrain, i).targets;
     for (std::size_t t = 0; t < 4; ++t) {
       ASSERT_GE(targets[t], -1.0F);
       ASSERT_LE(targets[t], 1.0F);
@@ -202,7 +202,7 @@ TEST(Simulator, StandsVoxelsOfAllowedExtremes) {
 }
 
 TEST(CutCube, TilesTheBox) {
-  const dataset::Universe box = Simulator(16, 4.0).draw(1, Split::kTrain, 0);
+  const dataset::Universe box = Simulator(16, 4.0).draw(1, SampleSet::kTrain, 0);
   dataset::Universe joined = box;
   std::fill(joined.counts.begin(), joined.counts.end(), std::int16_t{-1});
   for (std::int64_t number = 0; number < 8; ++number) {

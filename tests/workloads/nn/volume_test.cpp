@@ -250,7 +250,6 @@ TEST(VolumeShapes, AreRefusedWhereTheyDoNotFit) {
 }
 
 TEST(Dropout, DependsOnTheSampleAloneAndKeepsTheMean) {
-  const Shape shape = {"", {2, 2, 2}, 1, {16}, 4};
   const auto outputs_of = [&](std::vector<std::uint64_t> samples, std::uint64_t epoch) {
     Network net;
     const ValueId input = net.input({400, {}});
@@ -278,6 +277,28 @@ TEST(Dropout, DependsOnTheSampleAloneAndKeepsTheMean) {
   }
   // 800 draws of 0.25: four standard deviations are 49.
   EXPECT_NEAR(static_cast<double>(dropped), 200.0, 49.0);
+}
+
+TEST(Dropout, StopsGradientsWhereItStoppedValues) {
+  constexpr double kSlope = 0.3;
+  Network net;
+  const ValueId input = net.input({400, {}}, nn::InputGradient::kWanted);
+  net.activation(input, {"leaky", nn::ActivationFunction::kLeakyRelu, kSlope, 1.0, 0.25});
+  nn::Device device;
+  nn::Executor executor(net, {}, device, nullptr);
+  const std::span<float> given = executor.input();
+  for (std::size_t i = 0; i < given.size(); ++i) given[i] = i % 2 == 0 ? 1.0F : -1.0F;
+  executor.name_samples({7, 1, {5}});
+  executor.forward(nn::Mode::kTraining);
+  // The function is linear on either side of 0: a value over its source is its slope.
+  std::vector<float> slopes(executor.outputs().begin(), executor.outputs().end());
+  for (std::size_t i = 1; i < slopes.size(); i += 2) slopes[i] = -slopes[i];
+  std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 1.0F);
+  executor.backward(false, nullptr);
+  const std::span<const float> gradient = executor.input_gradient<float>(0);
+  EXPECT_EQ(std::vector<float>(gradient.begin(), gradient.end()), slopes);
+  EXPECT_GT(std::count(slopes.begin(), slopes.end(), 0.0F), 50);
+  EXPECT_LT(std::count(slopes.begin(), slopes.end(), 0.0F), 150);
 }
 
 }  // namespace

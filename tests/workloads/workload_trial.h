@@ -1,0 +1,85 @@
+// A workload put together as a run does it, for tests on any number of ranks, and its weights.
+// Hides what surrounds it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runner/workload.h"
+#include "telemetry_account.h"
+
+namespace workload_trial {
+
+using Arrays = std::map<std::string, std::vector<float>>;
+
+/// ||a - b|| / ||b - start|| over all arrays: 0 where b has learnt what a has.
+inline double update_error(const Arrays& start, const Arrays& a, const Arrays& b) {
+  double distance = 0.0, norm = 0.0;
+  for (const auto& [name, values] : b) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto goal = static_cast<double>(values[i]);
+      norm += std::pow(goal - static_cast<double>(start.at(name).at(i)), 2);
+      distance += std::pow(static_cast<double>(a.at(name).at(i)) - goal, 2);
+    }
+  }
+  return norm > 0.0 ? std::sqrt(distance / norm) : std::numeric_limits<double>::infinity();
+}
+
+class WeightsInMemory final : public runner::StateWriter {
+ public:
+  void write(const std::string& name, const std::vector<std::int64_t>&,
+             std::span<const float> data) override {
+    arrays[name].assign(data.begin(), data.end());
+  }
+  void write(const std::string& name, std::int64_t) override { ADD_FAILURE() << name; }
+  Arrays arrays;
+};
+
+/// A workload on `world`, ready to train.
+class Trial {
+ public:
+  using Check = void (*)(const base::ObjectReader& reader);
+  Trial(const runner::Communicator& world, const nlohmann::json& config, Check check,
+        runner::MakeWorkload make)
+      : world_(world), topology_(runner::discover_topology(world)), telemetry_(clock_) {
+    const base::ObjectReader reader(config, "test.json");
+    (void)runner::parse_run_config(reader, "test.json");
+    check(reader);
+    reader.reject_unknown();
+    workload_ =
+        make(runner::parse_run_config(reader, "test.json"), {world, topology_, telemetry_, 1});
+    workload_->open_data();
+    workload_->initialize();
+    facts_ = workload_->stage();
+  }
+  ~Trial() { telemetry::expect_whole_entry(telemetry::rank_entry({0, "here", 0, 1}, telemetry_)); }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+  runner::Workload& workload() { return *workload_; }
+  const nlohmann::json& staging() const { return facts_; }
+  std::int64_t count(telemetry::Counter counter) const { return telemetry_.count(counter); }
+  /// Collective.
+  Arrays weights() {
+    WeightsInMemory state;
+    workload_->save_weights(&state);
+    world_.barrier();  // a node's ranks share them: nobody changes them while another reads
+    return state.arrays;
+  }
+
+ private:
+  const runner::Communicator& world_;
+  base::SystemClock clock_;
+  runner::Topology topology_;
+  telemetry::Telemetry telemetry_;
+  std::unique_ptr<runner::Workload> workload_;
+  nlohmann::json facts_;
+};
+
+}  // namespace workload_trial
