@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "workloads/nn/bias_gradient.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/pointwise_weights.h"
 #include "workloads/nn/sliced_primitive.h"
@@ -30,7 +31,9 @@ bool has_wrong_bf16_gradient(const Operation& operation) {
 bool favours_winograd(const Operation& operation, std::int64_t channels, std::int64_t samples) {
   constexpr std::int64_t kSide = 4, kLeastTiles = 64, kLeastChannels = 32;
   const std::vector<std::int64_t> three = {3, 3}, one = {1, 1};
-  if (operation.kernel != three || operation.stride != one) return false;
+  if (operation.kernel != three || operation.stride != one || operation.dilation != one) {
+    return false;
+  }
   if (std::min(channels, operation.dst.channels) < kLeastChannels) return false;
   std::int64_t tiles = samples;
   for (const std::int64_t extent : operation.dst.spatial) tiles *= (extent + kSide - 1) / kSide;
@@ -64,6 +67,7 @@ class ConvolutionLayer final : public Layer {
         training_(planner.training()),
         first_(planner.network().operations()[static_cast<std::size_t>(operation.src)].kind ==
                OperationKind::kInput) {
+    for (const std::int64_t apart : operation.dilation) skipped_.push_back(apart - 1);
     translated(what(planner), [&] { plan_forward(planner); });
   }
 
@@ -110,12 +114,14 @@ class ConvolutionLayer final : public Layer {
   const memory::data_type compute_;
   const memory::dims weights_dims_;
   memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
+  memory::dims skipped_;       ///< points between two taps
   const bool training_, first_;
   dnnl::algorithm data_algorithm_ = dnnl::algorithm::convolution_direct;
   dnnl::algorithm weights_algorithm_ = dnnl::algorithm::convolution_direct;
   SlicedPrimitive forward_, remake_, data_gradient_, weights_gradient_;
   PointwiseWeights pointwise_;  ///< in place of weights_gradient_, where planned
   GradientTarget target_;
+  BiasGradient bias_gradient_;
   ValuePlace src_place_, dst_place_, src_again_, dst_again_;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
 };
@@ -135,9 +141,18 @@ dnnl::convolution_forward::primitive_desc ConvolutionLayer::forward_desc(
     std::int64_t samples) const {
   const auto kind =
       training_ ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  return {{kind, dnnl::algorithm::convolution_direct, wanted_src(samples),
-           any_desc(weights_dims_, compute_), any_dst(samples), operation_.stride,
-           operation_.padding.begin, operation_.padding.end},
+  const memory::dims& begin = operation_.padding.begin;
+  const memory::dims& end = operation_.padding.end;
+  const memory::desc weights = any_desc(weights_dims_, compute_);
+  const auto direct = dnnl::algorithm::convolution_direct;
+  if (operation_.bias >= 0) {
+    return {{kind, direct, wanted_src(samples), weights, plain_desc({operation_.dst.channels}),
+             any_dst(samples), operation_.stride, skipped_, begin, end},
+            user_scratchpad(),
+            device_.engine};
+  }
+  return {{kind, direct, wanted_src(samples), weights, any_dst(samples), operation_.stride,
+           skipped_, begin, end},
           user_scratchpad(),
           device_.engine};
 }
@@ -145,7 +160,7 @@ dnnl::convolution_forward::primitive_desc ConvolutionLayer::forward_desc(
 dnnl::convolution_backward_data::primitive_desc ConvolutionLayer::data_desc(
     std::int64_t samples) const {
   return {{data_algorithm_, any_src(samples), any_desc(weights_dims_, compute_), any_dst(samples),
-           operation_.stride, operation_.padding.begin, operation_.padding.end},
+           operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
           user_scratchpad(),
           device_.engine,
           forward_desc(samples)};
@@ -154,7 +169,7 @@ dnnl::convolution_backward_data::primitive_desc ConvolutionLayer::data_desc(
 dnnl::convolution_backward_weights::primitive_desc ConvolutionLayer::weights_desc(
     std::int64_t samples) const {
   return {{weights_algorithm_, wanted_src(samples), any_desc(weights_dims_), any_dst(samples),
-           operation_.stride, operation_.padding.begin, operation_.padding.end},
+           operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
           user_scratchpad(),
           device_.engine,
           forward_desc(samples)};
@@ -177,6 +192,9 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);
   planner.set_parameter_desc(operation_.weights, weights_desc_);
+  if (operation_.bias >= 0) {
+    planner.set_parameter_desc(operation_.bias, plain_desc({operation_.dst.channels}));
+  }
   src_place_ = planner.value_place(operation_.src);
   dst_place_ = planner.value_place(planner.made());
   src_again_ = planner.value_again(operation_.src);
@@ -190,11 +208,16 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
 void ConvolutionLayer::plan_product(Planner& planner, SlicedPrimitive& product,
                                     const Slices& slices, int moment, const ValuePlace& src,
                                     const ValuePlace& dst) {
-  product.plan(planner, slices, moment,
-               [this](std::int64_t samples) { return forward_desc(samples); },
-               {{DNNL_ARG_SRC, src_desc_, extent_of(src)},
-                {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
-                {DNNL_ARG_DST, dst_desc_, extent_of(dst), true}});
+  std::vector<Operand> operands = {
+      {DNNL_ARG_SRC, src_desc_, extent_of(src)},
+      {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
+      {DNNL_ARG_DST, dst_desc_, extent_of(dst), true}};
+  if (operation_.bias >= 0) {
+    operands.push_back({DNNL_ARG_BIAS, plain_desc({operation_.dst.channels}), Extent::kWhole});
+  }
+  product.plan(
+      planner, slices, moment, [this](std::int64_t samples) { return forward_desc(samples); },
+      operands);
 }
 
 /// The forward pass stays with plain sums: their bits are the same in a batch of any size.
@@ -231,6 +254,7 @@ void ConvolutionLayer::plan_gradients(Planner& planner) {
   const Slices& slices = planner.backward_slices();
   diff_dst_buffer_ = planner.incoming().front();
   plan_weights_gradient(planner);
+  if (operation_.bias >= 0) bias_gradient_.plan(planner, operation_, dst_desc_);
   if (first_) return;
   data_gradient_.plan(planner, slices, planner.backward_moment(),
                       [this](std::int64_t samples) { return data_desc(samples); },
@@ -256,12 +280,18 @@ void ConvolutionLayer::bind(const Arena& arena) {
   void* const src = arena.at<void>(src_again_.buffer);
   void* const weights = arena.parameters.weights(operation_.weights);
   void* const diff_dst = arena.at<void>(diff_dst_buffer_);
-  forward_.bind(arena, device_,
-                {arena.at<void>(src_place_.buffer), weights, arena.at<void>(dst_place_.buffer)});
-  if (remake_.planned()) {
-    remake_.bind(arena, device_, {src, weights, arena.at<void>(dst_again_.buffer)});
+  std::vector<void*> places = {arena.at<void>(src_place_.buffer), weights,
+                               arena.at<void>(dst_place_.buffer)};
+  std::vector<void*> again = {src, weights, arena.at<void>(dst_again_.buffer)};
+  if (operation_.bias >= 0) {
+    for (auto* const operands : {&places, &again}) {
+      operands->push_back(arena.parameters.weights(operation_.bias));
+    }
   }
+  forward_.bind(arena, device_, places);
+  if (remake_.planned()) remake_.bind(arena, device_, again);
   if (diff_dst_buffer_ < 0) return;
+  if (operation_.bias >= 0) bias_gradient_.bind(arena, kernels_, diff_dst_buffer_);
   target_.bind(arena, operation_.weights, kernels_);
   if (pointwise_.planned()) {
     pointwise_.bind(arena, diff_dst_buffer_);
@@ -274,6 +304,7 @@ void ConvolutionLayer::bind(const Arena& arena) {
 
 void ConvolutionLayer::backward(bool accumulate, const Samples& samples) {
   const bool adds = accumulate || samples.first > 0;
+  if (operation_.bias >= 0) bias_gradient_.run(samples, adds);
   if (data_gradient_.planned()) data_gradient_.run(samples);
   if (pointwise_.planned()) return pointwise_.run(samples, target_.begin(false), adds);
   weights_gradient_.run(samples, target_.begin(adds));

@@ -37,6 +37,18 @@ void require_arithmetic(const Network& network, const ExecutorOptions& options) 
   }
 }
 
+/// One block of channels stands in memory as channels behind points do, and convolutions of the
+/// library like blocks better.
+dnnl::memory::desc input_desc(const SampleShape& shape, const dnnl::memory::dims& dims,
+                              dnnl::memory::data_type type) {
+  constexpr std::int64_t kBlock = 16;
+  if (shape.channels_last && shape.channels == kBlock && shape.spatial.size() == 2) {
+    return {dims, type, dnnl::memory::format_tag::nChw16c};
+  }
+  const bool is_last = shape.margin > 0 || shape.channels_last;
+  return is_last ? channels_last_desc(dims, type) : plain_desc(dims, type);
+}
+
 }  // namespace
 
 Executor::Executor(const Network& network, const ExecutorOptions& options, Device& device,
@@ -85,10 +97,9 @@ void Executor::plan_forward(Planner& planner) {
   for (std::size_t i = 0; i < inputs(); ++i) {
     planner.at(i);
     const auto dims = batch_dims(options_.batch, operations[i].dst);
-    const bool has_margin = operations[i].dst.margin > 0;
-    planner.define_value(has_margin ? channels_last_desc(dims, planner.value_type())
-                                    : plain_desc(dims, planner.value_type()));
-    if (i > 0 || has_margin || options_.arithmetic.precision == Precision::kF32) continue;
+    const bool is_typed = operations[i].dst.margin > 0 || operations[i].dst.channels_last;
+    planner.define_value(input_desc(operations[i].dst, dims, planner.value_type()));
+    if (i > 0 || is_typed || options_.arithmetic.precision == Precision::kF32) continue;
     given_input_ = planner.temporary(static_cast<std::int64_t>(plain_desc(dims).get_size()), 0,
                                      "inputs as given");
   }
@@ -323,6 +334,7 @@ std::int64_t Executor::operand_bytes(const Operation& operation) const {
   std::int64_t bytes = bytes_of(operation.src) + bytes_of(made);
   if (operation.residual) bytes += bytes_of(*operation.residual);
   if (operation.features) bytes += bytes_of(*operation.features);
+  for (const ValueId value : operation.others) bytes += bytes_of(value);
   for (const ParameterId id : {operation.weights, operation.bias}) {
     if (id < 0) continue;
     bytes += static_cast<std::int64_t>(

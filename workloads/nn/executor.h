@@ -76,9 +76,11 @@ class Executor {
            StatisticsExchange* exchange);
   ~Executor();
 
-  /// The first input [batch, C, spatial...] plain row-major: fill before forward().
+  /// The first input [batch, C, spatial...] plain row-major, unless channels stand last: fill
+  /// before forward().
   std::span<float> input() const;
-  /// Another one, of T as precision() says: fill before it is needed (PassListener).
+  /// Another one, or one whose channels stand last, of T as precision() says: fill before it is
+  /// needed (PassListener).
   template <class T>
   std::span<T> input(ValueId value) const {
     return {at<T>(planner_->value_place(value).buffer), values(value)};
@@ -109,6 +111,7 @@ class Executor {
   Parameters& parameters() { return *parameters_; }
   const Parameters& parameters() const { return *parameters_; }
   RunningStatistics& statistics() { return statistics_; }
+  const RunningStatistics& statistics() const { return statistics_; }
   const Network& network() const { return network_; }
   std::int64_t batch() const { return options_.batch; }
   /// FLOPs of one pass: forward, and of training forward + backward (no input gradient for the

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "runner/base/system_facts.h"
+#include "workloads/nn/depthwise_kernels.h"
 #include "workloads/nn/sparse_kernels.h"
 #include "workloads/nn/volume_kernels.h"
 
@@ -171,8 +172,18 @@ struct Kernels {
   FeatureKernels<Bf16> bf16_features;
   SparseKernels sparse;
   VolumeKernels volumes;
+  DepthwiseKernels<float> f32_depthwise;
+  DepthwiseKernels<Bf16> bf16_depthwise;
   Bf16Products bf16_products = {};
 
+  template <class T>
+  const DepthwiseKernels<T>& depthwise() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return f32_depthwise;
+    } else {
+      return bf16_depthwise;
+    }
+  }
   template <class T>
   const FeatureKernels<T>& features() const {
     if constexpr (std::is_same_v<T, float>) {

@@ -1,6 +1,6 @@
 // The kernels compiled for baseline.
 // Hides the compiler flags (CMakeLists.txt).
-#include "workloads/nn/kernels_body.h"
+#include "workloads/nn/kernels_table.h"
 
 namespace nn::detail {
 

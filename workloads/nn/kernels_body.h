@@ -1,16 +1,13 @@
-// The kernels' source, compiled once per instruction set: included by kernels_*.cpp and nothing
-// else. Hides nothing. Everything has internal linkage and calls nothing from the standard library:
-// a shared inline function compiled here for AVX-512 could otherwise be the copy that the linker
-// keeps for everyone.
+// The kernels on columns, and the rules of all kernels' source: compiled once per instruction set,
+// included by kernels_table.h and nothing else. Hides nothing. Everything has internal linkage and
+// calls nothing from the standard library: a shared inline function compiled here for AVX-512 could
+// otherwise be the copy that the linker keeps for everyone.
 #pragma once
 
 #include "workloads/nn/kernels.h"
-#include "workloads/nn/kernels_interaction.h"
 #include "workloads/nn/kernels_lanes.h"
 #include "workloads/nn/kernels_rows.h"
 #include "workloads/nn/kernels_tiles.h"
-#include "workloads/nn/sparse_kernels_body.h"
-#include "workloads/nn/volume_body.h"
 
 namespace nn {
 namespace {
@@ -379,25 +376,6 @@ void fill_rows(T* dst, const Column& column, const float* value) {
     fill_rows_of<Partial>(dst, column, value);
   }
 }
-
-template <class T>
-constexpr ColumnKernels<T> kColumns = {moments<T>,        normalize<T>,       gradient_sums<T>,
-                                       gradient_apply<T>, gradient_frozen<T>, accumulate<T>,
-                                       row_mean<T>,       fill_rows<T>};
-
-template <class T>
-constexpr FeatureKernels<T> kFeatures = {interact<T>, interact_backward<T>, mask_rows<T>,
-                                         project_rows<T>, project_rows_backward<T>};
-
-constexpr Kernels kTable = {kColumns<float>,
-                            kColumns<Bf16>,
-                            round_to_bf16,
-                            {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
-                            kFeatures<float>,
-                            kFeatures<Bf16>,
-                            kSparse,
-                            kVolumes,
-                            {}};
 
 }  // namespace
 }  // namespace nn

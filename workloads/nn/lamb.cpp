@@ -79,11 +79,12 @@ class Lamb final : public Optimizer {
     return views;
   }
   int buffers() const override { return 2; }
+  int other_floats() const override { return 1; }
   const Hyperparameters& hyperparameters() const override { return hyperparameters_; }
 
  private:
   bool adapts(const ParameterView& parameter) const {
-    return config_.scope == LambScope::kAll || parameter.decays;
+    return config_.scope == DecayScope::kAll || parameter.decays;
   }
 
   double gradient_scale(std::span<const ParameterView> parameters) const {

@@ -257,6 +257,10 @@ std::unique_ptr<Layer> make_interaction(const Operation& operation, Planner& pla
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_convolution_pool(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_depthwise(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_deconvolution(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_concatenation(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_spread(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_gather_volume(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_activation(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_global_average_pool(const Operation& operation, Planner& planner);

@@ -143,9 +143,11 @@ LossSums binary_cross_entropy(std::span<const float> logits, std::span<const flo
 ErrorSums squared_error(std::span<const float> outputs, std::span<const float> targets,
                         std::int64_t width, double scale, std::span<float> diff_outputs) {
   const bool has_rows = width > 0 && targets.size() % static_cast<std::size_t>(width) == 0;
-  if (!has_rows || targets.size() > outputs.size()) {
-    throw base::ShapeError(fmt::format("squared error: {} targets for {} outputs in rows of {}",
-                                       targets.size(), outputs.size(), width));
+  const bool has_room = diff_outputs.empty() || diff_outputs.size() == outputs.size();
+  if (!has_rows || !has_room || targets.size() > outputs.size()) {
+    throw base::ShapeError(
+        fmt::format("squared error: {} targets and {} gradients for {} outputs in rows of {}",
+                    targets.size(), diff_outputs.size(), outputs.size(), width));
   }
   ErrorSums sums;
   std::fill(diff_outputs.begin(), diff_outputs.end(), 0.0F);

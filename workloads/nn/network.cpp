@@ -3,7 +3,6 @@
 #include "workloads/nn/network.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -11,54 +10,19 @@
 #include <utility>
 
 #include "runner/base/error.h"
-#include "workloads/nn/volume_kernels.h"
+#include "workloads/nn/network_checks.h"
 
 namespace nn {
+
+using network::require;
+using network::to_text;
+using network::window_extents;
+using network::windowed;
+
 namespace {
 
 std::int64_t product(const std::vector<std::int64_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-std::string to_text(const SampleShape& shape) {
-  return fmt::format("[{}, {}]", shape.channels, fmt::join(shape.spatial, ", "));
-}
-
-void require(bool condition, const std::string& name, const std::string& expected,
-             const std::string& found) {
-  if (!condition) {
-    throw base::ShapeError(fmt::format("network: {}: expected {}, got {}", name, expected, found));
-  }
-}
-
-std::vector<std::int64_t> window_extents(const Operation& operation, const SampleShape& src) {
-  std::vector<std::int64_t> extents;
-  for (std::size_t axis = 0; axis < src.spatial.size(); ++axis) {
-    const std::int64_t padded =
-        src.spatial[axis] + operation.padding.begin[axis] + operation.padding.end[axis];
-    require(padded >= operation.kernel[axis], operation.name,
-            fmt::format("a padded extent of at least {}", operation.kernel[axis]), to_text(src));
-    extents.push_back((padded - operation.kernel[axis]) / operation.stride[axis] + 1);
-  }
-  return extents;
-}
-
-Operation windowed(OperationKind kind, const std::string& name, ValueId src, std::int64_t kernel,
-                   std::int64_t stride, const Padding& padding, const SampleShape& shape) {
-  const std::size_t axes = shape.spatial.size();
-  require(kernel > 0 && stride > 0, name, "positive kernel and stride",
-          fmt::format("{} and {}", kernel, stride));
-  Operation operation;
-  operation.kind = kind;
-  operation.name = name;
-  operation.src = src;
-  operation.kernel.assign(axes, kernel);
-  operation.stride.assign(axes, stride);
-  operation.padding =
-      padding.begin.empty() ? uniform_padding(static_cast<std::int64_t>(axes), 0, 0) : padding;
-  require(operation.padding.begin.size() == axes && operation.padding.end.size() == axes, name,
-          fmt::format("padding on {} axes", axes), to_text(shape));
-  return operation;
 }
 
 }  // namespace
@@ -105,6 +69,9 @@ std::vector<std::size_t> Network::readers(ValueId value) const {
     if (operations_[i].src == value) readers.push_back(i);
     if (operations_[i].residual == value) readers.push_back(i);
     if (operations_[i].features == value) readers.push_back(i);
+    const auto& others = operations_[i].others;
+    readers.insert(readers.end(),
+                   static_cast<std::size_t>(std::count(others.begin(), others.end(), value)), i);
   }
   return readers;
 }
@@ -157,11 +124,16 @@ ValueId Network::convolution(ValueId src, const ConvolutionSpec& spec) {
   const SampleShape in = shape(src);
   Operation operation = windowed(OperationKind::kConvolution, spec.name, src, spec.kernel,
                                  spec.stride, spec.padding, in);
-  require(spec.channels > 0, spec.name, "positive channels", std::to_string(spec.channels));
+  require(spec.channels > 0 && spec.dilation > 0, spec.name, "positive channels and dilation",
+          fmt::format("{} and {}", spec.channels, spec.dilation));
+  operation.dilation.assign(in.spatial.size(), spec.dilation);
   operation.dst = {spec.channels, window_extents(operation, in)};
   std::vector<std::int64_t> weights = {spec.channels, in.channels};
   weights.insert(weights.end(), operation.kernel.begin(), operation.kernel.end());
   operation.weights = add_parameter({spec.name + ".weight", weights, spec.initializer, true});
+  if (spec.bias) {
+    operation.bias = add_parameter({spec.name + ".bias", {spec.channels}, *spec.bias, false});
+  }
   return append(std::move(operation));
 }
 
@@ -221,7 +193,10 @@ ValueId Network::fully_connected(ValueId src, const FullyConnectedSpec& spec) {
           operations_[static_cast<std::size_t>(src)].name);
   operation.dst = {spec.outputs, {}};
   operation.inputs_first = spec.style == ParameterStyle::kKeras;
-  if (operation.inputs_first) {
+  if (spec.style == ParameterStyle::kPointwise) {
+    operation.weights = add_parameter(
+        {spec.name + ".weight", {spec.outputs, in.channels, 1, 1}, spec.weights, spec.decays});
+  } else if (operation.inputs_first) {
     operation.weights = add_parameter(
         {spec.name + "/kernel:0", {in.channels, spec.outputs}, spec.weights, spec.decays});
     operation.bias = add_parameter({spec.name + "/bias:0", {spec.outputs}, spec.bias, false});
@@ -230,63 +205,6 @@ ValueId Network::fully_connected(ValueId src, const FullyConnectedSpec& spec) {
         {spec.name + ".weight", {spec.outputs, in.channels}, spec.weights, spec.decays});
     operation.bias = add_parameter({spec.name + ".bias", {spec.outputs}, spec.bias, false});
   }
-  return append(std::move(operation));
-}
-
-ValueId Network::convolution_pool(ValueId src, const ConvolutionPoolSpec& spec) {
-  constexpr std::int64_t kTaps = 3, kMargin = 1;
-  const SampleShape in = shape(src);
-  const auto is_even = [](std::int64_t extent) { return extent > 0 && extent % 2 == 0; };
-  require(in.spatial.size() == 3 && in.margin == kMargin &&
-              std::all_of(in.spatial.begin(), in.spatial.end(), is_even),
-          spec.name, "a volume of even extents with a margin of 1", to_text(in));
-  require(spec.channels > 0 && spec.channels % Volume::kBlock == 0, spec.name,
-          fmt::format("channels in a multiple of {}", Volume::kBlock),
-          std::to_string(spec.channels));
-  require(in.channels % Volume::kBlock == 0 || in.channels <= Volume::kNarrow, spec.name,
-          fmt::format("source channels in a multiple of {}, or at most {}", Volume::kBlock,
-                      Volume::kNarrow),
-          to_text(in));
-  require(spec.slope > 0.0, spec.name, "a slope above 0", std::to_string(spec.slope));
-  Operation operation;
-  operation.kind = OperationKind::kConvolutionPool;
-  operation.name = spec.name;
-  operation.src = src;
-  operation.slope = spec.slope;
-  operation.kernel.assign(in.spatial.size(), kTaps);
-  operation.stride.assign(in.spatial.size(), 1);
-  operation.padding =
-      uniform_padding(static_cast<std::int64_t>(in.spatial.size()), kMargin, kMargin);
-  using Gives = ConvolutionPoolSpec::Gives;
-  operation.is_part = spec.is_part;
-  operation.gives_floats = spec.gives == Gives::kVector || spec.gives == Gives::kPartOfVector;
-  SampleShape dst = {spec.channels, in.spatial, spec.gives == Gives::kVolume ? kMargin : 0};
-  for (std::int64_t& extent : dst.spatial) extent /= 2;
-  operation.dst =
-      spec.gives == Gives::kVector ? SampleShape{spec.channels * dst.points(), {}} : dst;
-  operation.weights = add_parameter({spec.name + "/kernel:0",
-                                     {kTaps, kTaps, kTaps, in.channels, spec.channels},
-                                     spec.weights,
-                                     false});
-  operation.bias = add_parameter({spec.name + "/bias:0", {spec.channels}, spec.bias, false});
-  return append(std::move(operation));
-}
-
-ValueId Network::gather_volume(ValueId src, std::int64_t depth_parts, std::int64_t height_parts,
-                               bool flattens) {
-  const SampleShape in = shape(src);
-  require(in.spatial.size() == 3 && in.margin == 0 && depth_parts > 0 && height_parts > 0,
-          "gather_volume", "parts of a volume without margin", to_text(in));
-  Operation operation;
-  operation.kind = OperationKind::kGatherVolume;
-  operation.name = "gather_volume";
-  operation.src = src;
-  operation.depth_parts = depth_parts;
-  operation.height_parts = height_parts;
-  SampleShape dst = {in.channels, in.spatial, 1};
-  dst.spatial[0] *= depth_parts;
-  dst.spatial[1] *= height_parts;
-  operation.dst = flattens ? SampleShape{in.channels * dst.points(), {}} : dst;
   return append(std::move(operation));
 }
 
@@ -338,9 +256,11 @@ std::int64_t Network::forward_macs(const Operation& operation) const {
   };
   switch (operation.kind) {
     case OperationKind::kConvolution:
+    case OperationKind::kDepthwise:
     case OperationKind::kFullyConnected:
       return weights() * operation.dst.points();
     case OperationKind::kConvolutionPool:
+    case OperationKind::kDeconvolution:
       return weights() * shape(operation.src).points();
     default:
       return 0;

@@ -18,6 +18,8 @@ struct SampleShape {
   /// Points that are stored beyond the extents on all sides: of volumes, which are stored channels
   /// last. What they hold is 0, or what a neighbouring rank has there.
   std::int64_t margin = 0;
+  /// Of an input: channels stand behind points, as they do in a margin.
+  bool channels_last = false;
   std::int64_t points() const;  ///< product of the spatial extents, without margin
   /// What is stored along each axis.
   std::vector<std::int64_t> stored() const;
@@ -66,7 +68,11 @@ enum class OperationKind {
   kDotInteraction,
   kConvolutionPool,
   kActivation,
-  kGatherVolume
+  kGatherVolume,
+  kDepthwise,
+  kDeconvolution,
+  kConcatenation,
+  kSpread
 };
 
 enum class ActivationFunction { kLeakyRelu, kTanh };
@@ -78,7 +84,9 @@ struct Operation {
   ValueId src = -1;
   std::optional<ValueId> residual;  ///< batch norm: added before the ReLU
   std::optional<ValueId> features;  ///< dot interaction: the features beside src, [count * src's]
+  std::vector<ValueId> others;      ///< concatenation: what stands behind src, in order
   std::vector<std::int64_t> kernel, stride;
+  std::vector<std::int64_t> dilation;  ///< convolution, depthwise: points from one tap to the next
   Padding padding;
   ParameterId weights = -1, bias = -1;  ///< batch norm: gamma and beta
   int statistics = -1;                  ///< batch norm: index into Network::statistics()
@@ -88,11 +96,10 @@ struct Operation {
   bool inputs_first = false;    ///< fully connected: weights [C, outputs]
   double slope = 0.0;           ///< of a LeakyReLU for values not above 0
   ActivationFunction function = ActivationFunction::kLeakyRelu;
-  double scale = 1.0;    ///< activation: factor of tanh
-  double dropout = 0.0;  ///< activation: share of values that training drops
-  /// Convolution_pool: the source is a part of a volume, other ranks have its neighbours; and what
-  /// it gives is stored as floats at any precision.
-  bool is_part = false, gives_floats = false;
+  double scale = 1.0;         ///< activation: factor of tanh
+  double dropout = 0.0;       ///< activation: share of values that training drops
+  bool is_part = false;       ///< convolution_pool: other ranks have the source's neighbours
+  bool gives_floats = false;  ///< what it gives is stored as floats at any precision
   std::int64_t depth_parts = 1, height_parts = 1;  ///< gather_volume
   SampleShape dst;
 };
@@ -108,6 +115,20 @@ struct ConvolutionSpec {
   std::int64_t channels = 0, kernel = 1, stride = 1;
   Padding padding;
   Initializer initializer;
+  std::int64_t dilation = 1;             ///< points from one tap to the next
+  std::optional<Initializer> bias = {};  ///< `name`.bias, where there is one
+};
+struct DepthwiseSpec {
+  std::string name;  ///< weights are `name`.weight
+  std::int64_t stride = 1, dilation = 1;
+  Initializer initializer;
+};
+struct DeconvolutionSpec {
+  std::string name;  ///< weights are `name`.weight
+  std::int64_t channels = 0, kernel = 1, stride = 1;
+  /// Of the convolution that it is the transpose of, from the destination to the source.
+  Padding padding;
+  Initializer initializer;
 };
 struct BatchNormSpec {
   std::string name;
@@ -121,8 +142,9 @@ struct PoolSpec {
   Padding padding;
 };
 /// Whose names and orders parameters have: kTorch: name.weight [outputs, inputs ...], name.bias;
-/// kKeras: name/kernel:0 [... inputs, outputs], name/bias:0.
-enum class ParameterStyle { kTorch, kKeras };
+/// kKeras: name/kernel:0 [... inputs, outputs], name/bias:0; kPointwise: as of a convolution of
+/// images, name.weight [outputs, inputs, 1, 1], without bias.
+enum class ParameterStyle { kTorch, kKeras, kPointwise };
 
 struct FullyConnectedSpec {
   std::string name;
@@ -162,9 +184,21 @@ class Network {
  public:
   /// All inputs come before the other operations.
   ValueId input(const SampleShape& shape, InputGradient gradient = InputGradient::kNone);
-  /// dst = src * weights; weights [C_out, C_in, K...]; dst extent (in + begin + end - K) / stride +
-  /// 1 per axis.
+  /// dst = src * weights + bias?; weights [C_out, C_in, K...]; dst extent
+  /// (in + begin + end - (K - 1) dilation - 1) / stride + 1 per axis.
   ValueId convolution(ValueId src, const ConvolutionSpec& spec);
+  /// Each channel of an image convolved alone with 3 x 3 taps and as many zeros around it as taps
+  /// are apart; weights [C, 1, 3, 3]. With a stride above 1 the dilation is 1.
+  ValueId depthwise_convolution(ValueId src, const DepthwiseSpec& spec);
+  /// The transpose of a convolution of images: weights [C_in, C_out, K, K]; dst extent
+  /// (in - 1) stride - begin - end + K per axis. With fewer than 16 channels it gives floats,
+  /// plain.
+  ValueId deconvolution(ValueId src, const DeconvolutionSpec& spec);
+  /// The values' channels one behind the other.
+  ValueId concatenation(const std::vector<ValueId>& values);
+  /// relu(weights src + bias) of a vector, channel by channel, at all points: name.weights,
+  /// name.bias [C, 1, 1], which begin as 1 and 0.
+  ValueId spread(ValueId src, const std::string& name, const std::vector<std::int64_t>& spatial);
   /// dst = relu?(gamma (src - mean) / sqrt(var + eps) + beta + residual).
   ValueId batch_norm(ValueId src, const BatchNormSpec& spec, std::optional<ValueId> residual = {});
   /// Maximum over windows; padding counts as minus infinity.

@@ -116,6 +116,18 @@ dnnl::memory::desc any_desc(const dnnl::memory::dims& dims, dnnl::memory::data_t
   return {dims, type, dnnl::memory::format_tag::any};
 }
 
+dnnl::memory::desc like(const dnnl::memory::desc& desc, const SampleShape& shape) {
+  const ChannelLayout layout = channel_layout(desc);
+  const dnnl::memory::dims dims = batch_dims(desc.dims().front(), shape);
+  const bool is_blocked = desc.data.format_desc.blocking.inner_nblks > 0;
+  if (!is_blocked && layout.width == 1) return plain_desc(dims, desc.data_type());
+  if (!is_blocked) return channels_last_desc(dims, desc.data_type());
+  constexpr int kHalf = 8;
+  using Tag = dnnl::memory::format_tag;
+  if (dims.size() != 4 || (layout.width != kHalf && layout.width != 2 * kHalf)) refuse(desc);
+  return {dims, desc.data_type(), layout.width == kHalf ? Tag::nChw8c : Tag::nChw16c};
+}
+
 dnnl::memory::desc retyped(const dnnl::memory::desc& desc, dnnl::memory::data_type type) {
   dnnl::memory::desc other = desc;
   other.data.data_type = dnnl::memory::convert_to_c(type);

@@ -55,6 +55,9 @@ dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
 /// Descriptor whose layout the library may choose.
 dnnl::memory::desc any_desc(const dnnl::memory::dims& dims,
                             dnnl::memory::data_type type = dnnl::memory::data_type::f32);
+/// A layout of the same kind for as many samples of another shape: blocks of as many channels,
+/// channels last, or plain.
+dnnl::memory::desc like(const dnnl::memory::desc& desc, const SampleShape& shape);
 /// The same layout with elements of another type.
 dnnl::memory::desc retyped(const dnnl::memory::desc& desc, dnnl::memory::data_type type);
 constexpr dnnl::memory::data_type data_type_of(Precision precision) {

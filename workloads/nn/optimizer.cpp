@@ -104,10 +104,21 @@ class MomentumOptimizer : public Optimizer {
   UpdateBlocks blocks_;
 };
 
+Hyperparameters hyperparameters_of(const SgdConfig& config) {
+  Hyperparameters told;
+  told.name = "sgd";
+  told.momentum = config.momentum;
+  told.weight_decay = config.weight_decay;
+  told.form = config.form;
+  told.decay_mode = config.decay_mode;
+  told.nesterov = config.nesterov;
+  return told;
+}
+
 class Sgd final : public MomentumOptimizer {
  public:
   explicit Sgd(const SgdConfig& config)
-      : MomentumOptimizer({"sgd", config.momentum, config.weight_decay, 0.0}), config_(config) {}
+      : MomentumOptimizer(hyperparameters_of(config)), config_(config) {}
 
   void step(std::span<const ParameterView> parameters, double learning_rate) override {
     prepare_or_check(parameters);
@@ -138,11 +149,19 @@ class Sgd final : public MomentumOptimizer {
   SgdConfig config_;
 };
 
+Hyperparameters hyperparameters_of(const LarsConfig& config) {
+  Hyperparameters told;
+  told.name = "lars";
+  told.momentum = config.momentum;
+  told.weight_decay = config.weight_decay;
+  told.epsilon = config.epsilon;
+  return told;
+}
+
 class Lars final : public MomentumOptimizer {
  public:
   explicit Lars(const LarsConfig& config)
-      : MomentumOptimizer({"lars", config.momentum, config.weight_decay, config.epsilon}),
-        config_(config) {}
+      : MomentumOptimizer(hyperparameters_of(config)), config_(config) {}
 
   void prepare(std::span<const ParameterView> parameters, UpdateShare share) override {
     MomentumOptimizer::prepare(parameters, std::move(share));
@@ -167,6 +186,8 @@ class Lars final : public MomentumOptimizer {
     }
     return views;
   }
+
+  int other_floats() const override { return config_.variant == LarsVariant::kCorrected ? 1 : 0; }
 
  private:
   double trust(const Norms& norm) const {

@@ -71,12 +71,16 @@ struct LarsConfig {
 
 /// What a log tells of an optimizer.
 struct Hyperparameters {
-  std::string name;  ///< "sgd", "lars", "adagrad" or "lamb"
+  std::string name;  ///< "sgd", "lars", "adagrad", "lamb", "adam" or "adamw"
   double momentum = 0.0;
   double weight_decay = 0.0;
   double epsilon = 0.0;             ///< all but SGD
-  double beta1 = 0.0, beta2 = 0.0;  ///< LAMB only
+  double beta1 = 0.0, beta2 = 0.0;  ///< LAMB and Adam only
   double max_gradient_norm = 0.0;   ///< LAMB only; 0: not bounded
+  // SGD only.
+  MomentumForm form = MomentumForm::kTorch;
+  DecayMode decay_mode = DecayMode::kL2;
+  bool nesterov = false;
 };
 
 /// A part of the optimizer's state, to be saved and restored bit for bit.
@@ -100,6 +104,8 @@ class Optimizer {
   virtual std::vector<StateView> state() = 0;
   /// Floats of state that it keeps for every weight.
   virtual int buffers() const = 0;
+  /// Floats of state beside those.
+  virtual int other_floats() const { return 0; }
   virtual const Hyperparameters& hyperparameters() const = 0;
 };
 

@@ -8,7 +8,7 @@
 namespace nn {
 namespace {
 
-enum class Kind { kSgd, kLars, kAdagrad, kLamb };
+enum class Kind { kSgd, kLars, kAdagrad, kLamb, kAdam, kAdamW };
 
 /// Of a share that is kept.
 base::Check<double> share_range() {
@@ -16,7 +16,8 @@ base::Check<double> share_range() {
 }
 
 double parse_weight_decay(const base::ObjectReader& section, double fallback) {
-  return section.optional<double>("weight_decay", fallback, "wd, on all but batch norm and biases",
+  return section.optional<double>("weight_decay", fallback,
+                                  "wd, on the parameters that decay: not on batch norm and biases",
                                   base::not_negative());
 }
 
@@ -76,26 +77,45 @@ AdagradConfig parse_adagrad(const base::ObjectReader& section) {
   return adagrad;
 }
 
+namespace {
+
+/// What LAMB and Adam have in common.
+template <class Config>
+void parse_moments(const base::ObjectReader& section, Config& config) {
+  config.beta1 = section.optional<double>("beta1", config.beta1,
+                                          "share of the first moment that is kept", share_range());
+  config.beta2 = section.optional<double>("beta2", config.beta2,
+                                          "share of the second moment that is kept", share_range());
+  config.epsilon = section.optional<double>(
+      "epsilon", config.epsilon, "added to the root of the second moment", divisor_range());
+  config.weight_decay = section.optional<double>(
+      "weight_decay", config.weight_decay, "wd, on the tensors of scope", base::not_negative());
+  config.scope = section.choice<DecayScope>(
+      "scope", config.scope, {{"all", DecayScope::kAll}, {"weights", DecayScope::kWeights}},
+      "tensors that decay and, with lamb, have a trust ratio; weights: all but batch norm and "
+      "biases");
+}
+
+}  // namespace
+
 LambConfig parse_lamb(const base::ObjectReader& section) {
   LambConfig lamb;
-  lamb.beta1 = section.optional<double>("beta1", lamb.beta1,
-                                        "share of the first moment that is kept", share_range());
-  lamb.beta2 = section.optional<double>("beta2", lamb.beta2,
-                                        "share of the second moment that is kept", share_range());
-  lamb.epsilon = section.optional<double>(
-      "epsilon", lamb.epsilon, "added to the root of the second moment", divisor_range());
-  lamb.weight_decay = section.optional<double>("weight_decay", lamb.weight_decay,
-                                               "wd, on the tensors of scope", base::not_negative());
+  parse_moments(section, lamb);
   lamb.max_gradient_norm = section.optional<double>(
       "max_gradient_norm", lamb.max_gradient_norm,
       "gradients are scaled down to this norm of all together; 0: never", base::not_negative());
-  lamb.scope = section.choice<LambScope>(
-      "scope", lamb.scope, {{"all", LambScope::kAll}, {"weights", LambScope::kWeights}},
-      "tensors that decay and have a trust ratio; weights: all but batch norm and biases");
   lamb.trust = section.choice<LambTrust>(
       "trust", lamb.trust, {{"decayed", LambTrust::kDecayed}, {"always", LambTrust::kAlways}},
       "decayed: the trust ratio is 1 without weight_decay; always: it is not");
   return lamb;
+}
+
+AdamConfig parse_adam(const base::ObjectReader& section, AdamDecay decay, double epsilon) {
+  AdamConfig adam;
+  adam.decay = decay;
+  adam.epsilon = epsilon;
+  parse_moments(section, adam);
+  return adam;
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section,
@@ -104,7 +124,9 @@ std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section,
                                {{"sgd", Kind::kSgd},
                                 {"lars", Kind::kLars},
                                 {"adagrad", Kind::kAdagrad},
-                                {"lamb", Kind::kLamb}},
+                                {"lamb", Kind::kLamb},
+                                {"adam", Kind::kAdam},
+                                {"adamw", Kind::kAdamW}},
                                "how gradients change weights")) {
     case Kind::kLars:
       return make_lars(parse_lars(section));
@@ -112,6 +134,10 @@ std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section,
       return make_adagrad(parse_adagrad(section));
     case Kind::kLamb:
       return make_lamb(parse_lamb(section));
+    case Kind::kAdam:
+      return make_adam(parse_adam(section, AdamDecay::kL2));
+    case Kind::kAdamW:
+      return make_adam(parse_adam(section, AdamDecay::kDecoupled));
     default:
       return make_sgd(parse_sgd(section, usual_sgd));
   }

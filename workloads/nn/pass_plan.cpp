@@ -99,6 +99,8 @@ std::int64_t SegmentBuilder::slice_count() const {
     if (operation.residual) results.insert(*operation.residual);
     if (operation.features) values.insert(*operation.features);
     if (operation.features && backward) gradients.insert(*operation.features);
+    values.insert(operation.others.begin(), operation.others.end());
+    if (backward) gradients.insert(operation.others.begin(), operation.others.end());
     if (backward && operation.weights >= 0) {
       const auto& weights = network_.parameters()[static_cast<std::size_t>(operation.weights)];
       weights_bytes =
@@ -161,10 +163,19 @@ class BackwardBuilder {
   bool is_remade(std::size_t value) const;
   void need_sources(std::size_t operation) {
     const Operation& what = network_.operations()[operation];
-    if (what.kind == OperationKind::kConvolution || what.kind == OperationKind::kFullyConnected ||
-        what.kind == OperationKind::kBatchNorm || what.kind == OperationKind::kDotInteraction ||
-        what.kind == OperationKind::kConvolutionPool) {
-      need(what.src);
+    switch (what.kind) {
+      case OperationKind::kConvolution:
+      case OperationKind::kDepthwise:
+      case OperationKind::kDeconvolution:
+      case OperationKind::kFullyConnected:
+      case OperationKind::kBatchNorm:
+      case OperationKind::kDotInteraction:
+      case OperationKind::kConvolutionPool:
+      case OperationKind::kSpread:
+        need(what.src);
+        break;
+      default:
+        break;
     }
     if (what.features) need(*what.features);
     // Which of its values passed the ReLU.
@@ -188,7 +199,9 @@ bool BackwardBuilder::is_remade(std::size_t value) const {
   if (options_.recompute == Recompute::kNormalizations) return normalizes;
   if (network_.readers(static_cast<ValueId>(value)).size() != 1) return false;
   const bool takes_all = options_.takes_all && options_.takes_all(maker);
-  return normalizes || (maker.kind == OperationKind::kConvolution && !takes_all);
+  const bool is_cheap =
+      maker.kind == OperationKind::kConvolution || maker.kind == OperationKind::kDepthwise;
+  return normalizes || (is_cheap && !takes_all);
 }
 
 void BackwardBuilder::need(ValueId value) {

@@ -270,6 +270,14 @@ std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) 
       return make_gather_volume(operation, planner);
     case OperationKind::kActivation:
       return make_activation(operation, planner);
+    case OperationKind::kDepthwise:
+      return make_depthwise(operation, planner);
+    case OperationKind::kDeconvolution:
+      return make_deconvolution(operation, planner);
+    case OperationKind::kConcatenation:
+      return make_concatenation(operation, planner);
+    case OperationKind::kSpread:
+      return make_spread(operation, planner);
     case OperationKind::kBatchNorm:
       return make_batch_norm(operation, planner);
     case OperationKind::kMaxPool:

@@ -26,6 +26,12 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
+/// What a direction is of the convolution that runs the other way round.
+Direction transposed(Direction direction) {
+  if (direction == Direction::kForward) return Direction::kDataGradient;
+  return direction == Direction::kDataGradient ? Direction::kForward : direction;
+}
+
 /// A primitive with what it reads and writes.
 struct Run {
   Direction direction = Direction::kForward;
@@ -81,7 +87,7 @@ const char* to_string(ProductTime::Direction direction) {
 /// A shape that the network has once or several times.
 struct ProductLimit::Problem {
   memory::dims src, weights, dst;
-  memory::dims stride, begin, end;
+  memory::dims stride, skipped, begin, end;
   bool plain_input = false;
   bool is_inner_product = false;
   bool data_gradient = false;  ///< some use needs it
@@ -90,8 +96,8 @@ struct ProductLimit::Problem {
 
   bool same_shape(const Problem& other) const {
     return src == other.src && weights == other.weights && dst == other.dst &&
-           stride == other.stride && begin == other.begin && end == other.end &&
-           plain_input == other.plain_input;
+           stride == other.stride && skipped == other.skipped && begin == other.begin &&
+           end == other.end && plain_input == other.plain_input;
   }
   std::optional<Run>& run(Direction direction) { return runs[static_cast<std::size_t>(direction)]; }
 
@@ -144,18 +150,18 @@ void ProductLimit::Problem::prepare_convolution(const dnnl::engine& engine, Prec
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const dnnl::convolution_forward::primitive_desc forward(
       {dnnl::prop_kind::forward_training, algorithm, in, any_desc(weights, type),
-       any_desc(dst, type), stride, begin, end},
+       any_desc(dst, type), stride, skipped, begin, end},
       user_scratchpad(), engine);
   add_forward<dnnl::convolution_forward>(forward);
   if (data_gradient && !run(Direction::kDataGradient)) {
     add_data<dnnl::convolution_backward_data>(dnnl::convolution_backward_data::primitive_desc(
         {algorithm, any_desc(src, type), any_desc(weights, type), any_desc(dst, type), stride,
-         begin, end},
+         skipped, begin, end},
         user_scratchpad(), engine, forward));
   }
   add_weights<dnnl::convolution_backward_weights>(
       dnnl::convolution_backward_weights::primitive_desc(
-          {algorithm, in, any_desc(weights), any_desc(dst, type), stride, begin, end},
+          {algorithm, in, any_desc(weights), any_desc(dst, type), stride, skipped, begin, end},
           user_scratchpad(), engine, forward));
 }
 
@@ -181,13 +187,15 @@ ProductLimit::ProductLimit(const Network& network, std::int64_t batch, Precision
     : device_(device) {
   for (const Operation& operation : network.operations()) {
     if (operation.kind != OperationKind::kConvolution &&
+        operation.kind != OperationKind::kDeconvolution &&
         operation.kind != OperationKind::kConvolutionPool && !network.is_of_perceptron(operation)) {
       continue;
     }
     const std::size_t problem = problem_of(network, operation, batch, precision);
     const bool has_gradient = network.has_gradient(operation.src);
-    if (has_gradient) problems_[problem]->data_gradient = true;
-    uses_.push_back({operation.name, problem, has_gradient});
+    const bool is_transposed = operation.kind == OperationKind::kDeconvolution;
+    if (has_gradient || is_transposed) problems_[problem]->data_gradient = true;
+    uses_.push_back({operation.name, problem, has_gradient, is_transposed});
   }
   for (const auto& problem : problems_) {
     translated(fmt::format("product of [{}] alone", fmt::join(problem->weights, ", ")),
@@ -212,15 +220,22 @@ std::size_t ProductLimit::problem_of(const Network& network, const Operation& op
     problem->weights.insert(problem->weights.end(), operation.kernel.begin(),
                             operation.kernel.end());
   }
+  // A transposed one is the convolution from what it makes to its source, the other way round.
+  if (operation.kind == OperationKind::kDeconvolution) std::swap(src, dst);
   problem->src = batch_dims(batch, src);
   problem->dst = batch_dims(batch, dst);
   problem->stride = operation.stride;
+  problem->skipped.assign(operation.stride.size(), 0);
+  for (std::size_t axis = 0; axis < operation.dilation.size(); ++axis) {
+    problem->skipped[axis] = operation.dilation[axis] - 1;
+  }
   problem->begin = operation.padding.begin;
   problem->end = operation.padding.end;
   problem->is_inner_product = operation.kind == OperationKind::kFullyConnected;
   // Volumes are given in no layout that the library would have to take.
   problem->plain_input =
       operation.kind != OperationKind::kConvolutionPool &&
+      !network.shape(operation.src).channels_last &&
       network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
   problem->flops = 2 * batch * network.forward_macs(operation);
   problem->bytes =
@@ -279,7 +294,7 @@ std::vector<ProductTime> ProductLimit::times() const {
     Problem& problem = *problems_[use.problem];
     for (const Direction direction : kDirections) {
       if (direction == Direction::kDataGradient && !use.data_gradient) continue;
-      const Run& run = *problem.run(direction);
+      const Run& run = *problem.run(use.is_transposed ? transposed(direction) : direction);
       all.push_back(
           {use.layer, direction, run.best_s, problem.flops, problem.bytes, run.implementation});
     }

@@ -30,7 +30,8 @@ const char* to_string(ProductTime::Direction direction);
 
 /// All convolutions of a network and all layers of its perceptrons, forward and backward; no data
 /// gradient for those that read the network's input. Those of the same shape are measured once and
-/// count each. Of a convolution with maxima, the convolution alone, all its points.
+/// count each. Of a convolution with maxima, the convolution alone, all its points. Depthwise
+/// convolutions, which are bound by memory, are none.
 class ProductLimit {
  public:
   /// Throws ShapeError for what the library cannot do, SystemError when memory is short. `device`
@@ -52,6 +53,7 @@ class ProductLimit {
     std::string layer;
     std::size_t problem = 0;
     bool data_gradient = true;
+    bool is_transposed = false;
   };
   std::size_t problem_of(const Network& network, const Operation& operation, std::int64_t batch,
                          Precision precision);

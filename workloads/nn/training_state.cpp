@@ -185,8 +185,8 @@ std::int64_t training_state_bytes(const Network& network, const Optimizer& optim
   std::int64_t channels = 0;
   for (const StatisticsSpec& spec : network.statistics()) channels += spec.channels;
   const auto norms = static_cast<std::int64_t>(network.statistics().size());
-  return network.parameter_count() * copies * kFloat + 2 * channels * kFloat +
-         (2 * channels * (1 + ranks) + norms) * kDouble;
+  return (network.parameter_count() * copies + optimizer.other_floats()) * kFloat +
+         2 * channels * kFloat + (2 * channels * (1 + ranks) + norms) * kDouble;
 }
 
 }  // namespace nn

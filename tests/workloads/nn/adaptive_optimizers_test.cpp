@@ -15,7 +15,7 @@
 namespace {
 
 using namespace optimizer_trial;
-using nn::LambScope;
+using nn::DecayScope;
 using nn::LambTrust;
 
 void twin_adagrad(std::vector<Pair>& tensors, const nn::AdagradConfig& c, double lr) {
@@ -39,7 +39,7 @@ void twin_lamb(std::vector<Pair>& tensors, const nn::LambConfig& c, double lr, d
   double clip = 1.0;
   if (c.max_gradient_norm > 0) clip = std::max(1.0, norm_of_all(tensors) / c.max_gradient_norm);
   for (Pair& p : tensors) {
-    const bool in_scope = p.decays || c.scope == LambScope::kAll;
+    const bool in_scope = p.decays || c.scope == DecayScope::kAll;
     const double wd = in_scope ? c.weight_decay : 0.0;
     Vector u(p.w.size());
     for (std::size_t i = 0; i < u.size(); ++i) {
@@ -54,6 +54,23 @@ void twin_lamb(std::vector<Pair>& tensors, const nn::LambConfig& c, double lr, d
     const bool has_trust = in_scope && (wd != 0.0 || c.trust == LambTrust::kAlways);
     if (has_trust && norm(p.w) > 0 && norm(u) > 0) ratio = norm(p.w) / norm(u);
     for (std::size_t i = 0; i < u.size(); ++i) p.w[i] -= lr * ratio * u[i];
+  }
+}
+
+void twin_adam(std::vector<Pair>& tensors, const nn::AdamConfig& c, double lr, double t) {
+  for (Pair& p : tensors) {
+    const bool in_scope = p.decays || c.scope == DecayScope::kAll;
+    const double wd = in_scope ? c.weight_decay : 0.0;
+    for (std::size_t i = 0; i < p.w.size(); ++i) {
+      const bool decoupled = c.decay == nn::AdamDecay::kDecoupled;
+      const double g = p.g[i] + (decoupled ? 0.0 : wd * p.w[i]);
+      p.v[i] = c.beta1 * p.v[i] + (1 - c.beta1) * g;
+      p.squares[i] = c.beta2 * p.squares[i] + (1 - c.beta2) * g * g;
+      const double first = p.v[i] / (1 - std::pow(c.beta1, t));
+      const double second = p.squares[i] / (1 - std::pow(c.beta2, t));
+      if (decoupled) p.w[i] -= lr * wd * p.w[i];
+      p.w[i] -= lr * first / (std::sqrt(second) + c.epsilon);
+    }
   }
 }
 
@@ -86,6 +103,38 @@ TEST(Adagrad, LeavesWeightsWithoutAGradientAlone) {
   EXPECT_NE(path[1][2], 2.0);
 }
 
+TEST(Adam, FollowsTheReference) {
+  const nn::AdamConfig config{.epsilon = 1e-6, .weight_decay = 0.01};
+  const auto path = trajectory(*nn::make_adam(config), kStart, {.01, .01}, kGradients);
+  expect_near(path[0], {.9900000323, -1.9900000833}, 3e-7);
+  expect_near(path[1], {.9881801949, -1.9950801606}, 3e-7);
+}
+
+TEST(AdamW, FollowsTheReference) {
+  const nn::AdamConfig config{
+      .epsilon = 1e-6, .weight_decay = 0.01, .decay = nn::AdamDecay::kDecoupled};
+  const auto path = trajectory(*nn::make_adam(config), kStart, {.01, .01}, kGradients);
+  expect_near(path[0], {.9899000333, -1.9898001}, 3e-7);
+  expect_near(path[1], {.9883558437, -1.9951961357}, 3e-7);
+}
+
+TEST(Adam, AgreesWithItsTwinInEveryCombination) {
+  for (const auto decay : {nn::AdamDecay::kL2, nn::AdamDecay::kDecoupled}) {
+    for (const auto scope : {DecayScope::kAll, DecayScope::kWeights}) {
+      for (const double weight_decay : {0.0, 0.1}) {
+        SCOPED_TRACE(testing::Message()
+                     << static_cast<int>(decay) << static_cast<int>(scope) << ' ' << weight_decay);
+        const nn::AdamConfig config{.8, .95, 1e-2, weight_decay, decay, scope};
+        const auto adam = nn::make_adam(config);
+        double updates = 0.0;
+        expect_agreement(*adam, [&](std::vector<Pair>& tensors, double lr, double) {
+          twin_adam(tensors, config, lr, ++updates);
+        });
+      }
+    }
+  }
+}
+
 TEST(Lamb, FollowsTheReference) {
   const auto lamb = nn::make_lamb({});
   const auto path = trajectory(*lamb, kStart, {.01, .01}, kGradients);
@@ -95,7 +144,7 @@ TEST(Lamb, FollowsTheReference) {
 }
 
 TEST(Lamb, AgreesWithItsTwinInEveryCombination) {
-  for (const auto scope : {LambScope::kAll, LambScope::kWeights}) {
+  for (const auto scope : {DecayScope::kAll, DecayScope::kWeights}) {
     for (const auto trust : {LambTrust::kDecayed, LambTrust::kAlways}) {
       for (const double weight_decay : {0.0, 0.1}) {
         for (const double max_norm : {0.0, 2.0, 1e6}) {

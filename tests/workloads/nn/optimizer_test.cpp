@@ -271,7 +271,7 @@ TEST(OptimizerConfig, ReadsWhatTheLogNeeds) {
 
 TEST(OptimizerConfig, RefusesWhatCannotBe) {
   for (const char* text :
-       {R"({"name": "adamw"})", R"({"momentum": 1.0})", R"({"momentum": -0.1})",
+       {R"({"name": "rmsprop"})", R"({"momentum": 1.0})", R"({"momentum": -0.1})",
         R"({"weight_decay": -1e-4})", R"({"momentum": 0, "nesterov": true})",
         R"({"name": "sgd", "eta": 0.001})", R"({"name": "lars", "eta": 0})",
         R"({"name": "lars", "form": "keras"})", R"({"weight_decay_mode": "l1"})"}) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "workloads/nn/plain_batch_norm.h"
+#include "workloads/nn/plain_image.h"
 #include "workloads/nn/plain_interaction.h"
 #include "workloads/nn/plain_volume.h"
 
@@ -38,7 +40,8 @@ std::int64_t source_point(const Operation& op, const Index& in, std::int64_t d, 
   const Index tap = unravel(k, op.kernel);
   std::int64_t flat = 0;
   for (std::size_t axis = 0; axis < in.size(); ++axis) {
-    const std::int64_t i = at[axis] * op.stride[axis] + tap[axis] - op.padding.begin[axis];
+    const std::int64_t apart = op.dilation.empty() ? 1 : op.dilation[axis];
+    const std::int64_t i = at[axis] * op.stride[axis] + tap[axis] * apart - op.padding.begin[axis];
     if (i < 0 || i >= in[axis]) return -1;
     flat = flat * in[axis] + i;
   }
@@ -108,109 +111,13 @@ void max_pool(const Network& net, const Operation& op, const Array& src, std::in
   }
 }
 
-struct Moments {
-  double mean, variance;
-};
-
-Moments group_moments(const Array& src, std::int64_t channels, std::int64_t points,
-                      std::int64_t first, std::int64_t size, std::int64_t c) {
-  double sum = 0.0;
-  double squares = 0.0;
-  for (std::int64_t n = first; n < first + size; ++n) {
-    for (std::int64_t p = 0; p < points; ++p) sum += at(src, (n * channels + c) * points + p);
-  }
-  const double mean = sum / static_cast<double>(size * points);
-  for (std::int64_t n = first; n < first + size; ++n) {
-    for (std::int64_t p = 0; p < points; ++p)
-      squares += std::pow(at(src, (n * channels + c) * points + p) - mean, 2);
-  }
-  return {mean, squares / static_cast<double>(size * points)};
-}
-
-Moments moments_for(const Operation& op, const Options& options, const Array& src,
-                    std::int64_t first, std::int64_t c) {
-  if (!options.training) {
-    const auto s = static_cast<std::size_t>(op.statistics);
-    return {at(options.running_mean[s], c), at(options.running_variance[s], c)};
-  }
-  return group_moments(src, op.dst.channels, op.dst.points(), first, options.group_size, c);
-}
-
-void batch_norm(const Operation& op, const std::vector<Array>& parameters, const Options& options,
-                const Array& src, const Array* residual, Array& dst, Pass& pass) {
-  const std::int64_t channels = op.dst.channels;
-  const std::int64_t points = op.dst.points();
-  const auto s = static_cast<std::size_t>(op.statistics);
-  const double groups = static_cast<double>(options.batch / options.group_size);
-  const double count = static_cast<double>(options.group_size * points);
-  for (std::int64_t c = 0; c < channels; ++c) {
-    for (std::int64_t first = 0; first < options.batch; first += options.group_size) {
-      const Moments m = moments_for(op, options, src, first, c);
-      at(pass.running_mean[s], c) += op.momentum * m.mean / groups;
-      at(pass.running_variance[s], c) +=
-          op.momentum * m.variance * (count > 1 ? count / (count - 1) : 1.0) / groups;
-      for (std::int64_t n = first; n < first + options.group_size; ++n) {
-        for (std::int64_t p = 0; p < points; ++p) {
-          const std::int64_t i = (n * channels + c) * points + p;
-          double y = (at(src, i) - m.mean) / std::sqrt(m.variance + op.epsilon) *
-                         at(parameter(parameters, op.weights), c) +
-                     at(parameter(parameters, op.bias), c);
-          if (residual != nullptr) y += at(*residual, i);
-          at(dst, i) = op.relu && y < 0.0 ? 0.0 : y;
-        }
-      }
-    }
-  }
-}
-
-void batch_norm_backward(const Operation& op, const std::vector<Array>& parameters,
-                         const Options& options, const Array& src, const Array& dst,
-                         const Array& diff_dst, Array& diff_src, Array* diff_residual, Pass& pass) {
-  const std::int64_t channels = op.dst.channels;
-  const std::int64_t points = op.dst.points();
-  const double count = static_cast<double>(options.group_size * points);
-  Array& diff_gamma = pass.parameter_gradients[static_cast<std::size_t>(op.weights)];
-  Array& diff_beta = pass.parameter_gradients[static_cast<std::size_t>(op.bias)];
-  for (std::int64_t c = 0; c < channels; ++c) {
-    for (std::int64_t first = 0; first < options.batch; first += options.group_size) {
-      const Moments m = moments_for(op, options, src, first, c);
-      const double inverse = 1.0 / std::sqrt(m.variance + op.epsilon);
-      // Statistics of the batch move with its values; running ones do not.
-      const double moving = options.training ? 1.0 : 0.0;
-      double sum = 0.0;
-      double product_sum = 0.0;
-      const auto each = [&](const auto& body) {
-        for (std::int64_t n = first; n < first + options.group_size; ++n) {
-          for (std::int64_t p = 0; p < points; ++p) {
-            const std::int64_t i = (n * channels + c) * points + p;
-            // A sum of parts that goes on to the residual is stored before it is used.
-            const double g = op.relu && at(dst, i) <= 0.0 ? 0.0 : at(diff_dst, i);
-            const bool is_stored = options.rounded != nullptr && options.training && op.residual;
-            body(i, is_stored ? options.rounded(g) : g, (at(src, i) - m.mean) * inverse);
-          }
-        }
-      };
-      each([&](std::int64_t, double g, double x) {
-        sum += g;
-        product_sum += g * x;
-      });
-      at(diff_gamma, c) += product_sum;
-      at(diff_beta, c) += sum;
-      each([&](std::int64_t i, double g, double x) {
-        at(diff_src, i) += at(parameter(parameters, op.weights), c) * inverse *
-                           (g - moving * (sum + x * product_sum) / count);
-        if (diff_residual != nullptr) at(*diff_residual, i) += g;
-      });
-    }
-  }
-}
-
 /// Whether what `op` makes is stored as floats at any precision: what a classifier or a loss reads.
 bool makes_floats(const Network& net, const Operation& op) {
   if (op.kind == OperationKind::kGlobalAveragePool || op.kind == OperationKind::kActivation) {
     return true;
   }
   if (op.kind == OperationKind::kConvolutionPool) return op.dst.spatial.empty();
+  if (op.kind == OperationKind::kDeconvolution) return op.gives_floats;
   if (op.kind != OperationKind::kFullyConnected) return false;
   const Operation& maker = net.operations()[static_cast<std::size_t>(op.src)];
   return maker.kind == OperationKind::kGlobalAveragePool ||
@@ -250,14 +157,22 @@ class Parts {
       : net_(net), options_(options), pass_(pass), src_(zeros(op.src)) {
     if (op.residual) residual_ = zeros(*op.residual);
     if (op.features) features_ = zeros(*op.features);
+    for (const nn::ValueId value : op.others) others_.push_back(zeros(value));
   }
   Array& src() { return src_; }
   Array* residual() { return residual_.empty() ? nullptr : &residual_; }
   Array& features() { return features_; }
+  /// Of src, and what stands behind it.
+  std::vector<Array*> all() {
+    std::vector<Array*> arrays = {&src_};
+    for (Array& other : others_) arrays.push_back(&other);
+    return arrays;
+  }
   void add(const Operation& op) {
     add(op.src, src_);
     if (op.residual) add(*op.residual, residual_);
     if (op.features) add(*op.features, features_);
+    for (std::size_t i = 0; i < others_.size(); ++i) add(op.others[i], others_[i]);
   }
 
  private:
@@ -273,7 +188,17 @@ class Parts {
   const Options& options_;
   Pass& pass_;
   Array src_, residual_, features_;
+  std::vector<Array> others_;
 };
+
+/// What an operation reads: src, and what stands behind it.
+std::vector<const Array*> sources_of(const Operation& op, const Pass& pass) {
+  std::vector<const Array*> sources = {&pass.values[static_cast<std::size_t>(op.src)]};
+  for (const nn::ValueId value : op.others) {
+    sources.push_back(&pass.values[static_cast<std::size_t>(value)]);
+  }
+  return sources;
+}
 
 }  // namespace
 
@@ -298,14 +223,16 @@ Pass forward(const Network& net, const std::vector<Array>& parameters, const Arr
       convolution(net, op, outputs_first(op, parameter(parameters, op.weights)), src, options.batch,
                   dst);
       if (op.bias >= 0) {
-        for (std::int64_t e = 0; e < options.batch * op.dst.channels; ++e) {
-          at(dst, e) += at(parameter(parameters, op.bias), e % op.dst.channels);
+        for (std::int64_t e = 0; e < options.batch * op.dst.size(); ++e) {
+          at(dst, e) += at(parameter(parameters, op.bias), e / op.dst.points() % op.dst.channels);
         }
       }
       for (double& value : dst) value = op.relu && value < 0.0 ? 0.0 : value;
     } else if (op.kind == OperationKind::kDotInteraction) {
       interaction(net, op, src, pass.values[static_cast<std::size_t>(*op.features)], options.batch,
                   dst);
+    } else if (is_of_images(op)) {
+      dst = image_values(net, op, parameters, sources_of(op, pass), options.batch);
     } else if (op.kind == OperationKind::kConvolutionPool) {
       dst = volume_values(net, op, parameters, src, options.batch);
     } else if (op.kind == OperationKind::kActivation) {
@@ -359,13 +286,16 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
         at(diff_w, k) += at(diff_dst, d) * at(src, s);
       });
       pass.parameter_gradients[static_cast<std::size_t>(op.weights)] = inputs_first(op, diff_w);
-      for (std::int64_t e = 0; op.bias >= 0 && e < options.batch * op.dst.channels; ++e) {
-        at(pass.parameter_gradients[static_cast<std::size_t>(op.bias)], e % op.dst.channels) +=
-            at(diff_dst, e);
+      for (std::int64_t e = 0; op.bias >= 0 && e < options.batch * op.dst.size(); ++e) {
+        at(pass.parameter_gradients[static_cast<std::size_t>(op.bias)],
+           e / op.dst.points() % op.dst.channels) += at(diff_dst, e);
       }
     } else if (op.kind == OperationKind::kDotInteraction) {
       interaction_backward(net, op, src, pass.values[static_cast<std::size_t>(*op.features)],
                            options.batch, diff_dst, diff_src, parts.features());
+    } else if (is_of_images(op)) {
+      image_backward(net, op, parameters, sources_of(op, pass), diff_dst, options.batch,
+                     parts.all(), pass);
     } else if (op.kind == OperationKind::kConvolutionPool) {
       volume_backward(net, op, parameters, src, diff_dst, options.batch, diff_src, pass);
     } else if (op.kind == OperationKind::kActivation) {

@@ -1,0 +1,233 @@
+// Layers of images, depthwise, atrous and transposed convolutions among them, against plain loops.
+// Hides the network that has all of them.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <string>
+
+#include "workloads/nn/plain_network.h"
+#include "workloads/nn/product_limit.h"
+#include "workloads/nn/residual_network.h"
+
+namespace {
+
+using nn::Network;
+using nn::Padding;
+using nn::ValueId;
+using plain::Array;
+using residual::kSmall;
+using residual::noise;
+
+/// An encoder that halves an image twice, atrous convolutions, its mean beside them, and a decoder
+/// that takes up what the encoder had found. Widths are no multiples of blocks.
+Network segmenting(std::int64_t height, std::int64_t width, std::int64_t channels,
+                   bool channels_last = false) {
+  Network net;
+  const Padding one = nn::uniform_padding(2, 1, 1);
+  const Padding twice = {{1, 1}, {0, 0}};
+  ValueId x = net.input({16, {height, width}, 0, channels_last});
+  x = net.convolution(x, {"first", channels, 3, 2, one, kSmall});
+  const ValueId fine = net.batch_norm(x, {"first.bn"});
+  x = net.depthwise_convolution(fine, {"narrow", 1, 1, kSmall});
+  x = net.convolution(x, {"pointwise", channels + 8, 1, 1, {}, kSmall});
+  x = net.batch_norm(x, {"pointwise.bn", false});
+  x = net.depthwise_convolution(x, {"strided", 2, 1, kSmall});
+  x = net.convolution(x, {"strided.pointwise", channels + 16, 1, 1, {}, kSmall});
+  const ValueId skip = net.convolution(fine, {"skip", channels + 16, 1, 2, {}, kSmall});
+  x = net.batch_norm(skip, {"skip.bn"}, x);
+  x = net.depthwise_convolution(x, {"wide", 1, 2, kSmall});
+  x = net.batch_norm(x, {"wide.bn"});
+  std::vector<ValueId> pyramid;
+  for (const std::int64_t rate : {1, 2, 6}) {
+    const std::string name = "atrous" + std::to_string(rate);
+    ValueId y =
+        net.convolution(x, {name, 16, 3, 1, nn::uniform_padding(2, rate, rate), kSmall, rate});
+    pyramid.push_back(net.batch_norm(y, {name + ".bn"}));
+  }
+  const ValueId mean = net.global_average_pool(x);
+  const ValueId product =
+      net.fully_connected(mean, {"mean", 32, kSmall, {}, false, nn::ParameterStyle::kPointwise});
+  pyramid.push_back(net.spread(product, "spread", net.shape(x).spatial));
+  x = net.concatenation(pyramid);
+  x = net.convolution(x, {"joined", 32, 1, 1, {}, kSmall});
+  x = net.batch_norm(x, {"joined.bn"});
+  x = net.deconvolution(x, {"up", 16, 3, 2, twice, kSmall});
+  x = net.batch_norm(x, {"up.bn"});
+  x = net.concatenation({x, fine});
+  x = net.convolution(x, {"biased", 16, 1, 1, {}, kSmall, 1, kSmall});
+  net.deconvolution(x, {"last", 3, 3, 2, twice, kSmall});
+  return net;
+}
+
+double to_bf16(double value) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  const std::uint32_t nearest = bits + 0x7FFFu + ((bits >> 16) & 1u);
+  return static_cast<double>(std::bit_cast<float>(nearest & 0xFFFF0000u));
+}
+
+struct Shape {
+  const char* name;
+  std::int64_t height, width, channels, batch;
+  friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
+};
+
+class Images : public testing::TestWithParam<Shape> {
+ protected:
+  Images()
+      : net_(segmenting(GetParam().height, GetParam().width, GetParam().channels)),
+        parameters_(residual::test_parameters(net_)),
+        input_(noise(GetParam().batch * net_.shape(0).size(), 1.0, 3)),
+        upstream_(noise(GetParam().batch * net_.shape(last()).size(), 1.0, 5)) {
+    for (Array& values : parameters_) {
+      for (double& value : values) value = to_bf16(value);
+    }
+    for (double& value : input_) value = to_bf16(value);
+    for (double& value : upstream_) value = to_bf16(value);
+  }
+  ValueId last() const { return static_cast<ValueId>(net_.operations().size()) - 1; }
+  plain::Pass twin(nn::Precision precision) const {
+    plain::Options options;
+    options.batch = options.group_size = GetParam().batch;
+    if (precision == nn::Precision::kBf16) options.rounded = to_bf16;
+    plain::Pass pass = plain::forward(net_, parameters_, input_, options);
+    plain::backward(net_, parameters_, options, upstream_, pass);
+    return pass;
+  }
+  /// Outputs within `forward` of the twin's, each parameter's gradient within `backward`.
+  void expect_twin(const plain::Pass& expected, const nn::ExecutorOptions& options, double forward,
+                   double backward) const {
+    nn::Device device;
+    nn::Executor executor(net_, options, device, nullptr);
+    residual::load(executor, net_, parameters_);
+    std::copy(input_.begin(), input_.end(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+    EXPECT_LT(plain::relative_l2(outputs, expected.values.back()), forward);
+    std::copy(upstream_.begin(), upstream_.end(), executor.output_gradient().begin());
+    executor.backward(false, nullptr);
+    for (std::size_t i = 0; i < net_.parameters().size(); ++i) {
+      EXPECT_LT(residual::error_of(executor.parameters().read_gradient(static_cast<int>(i)),
+                                   expected.parameter_gradients[i]),
+                backward)
+          << net_.parameters()[i].name;
+    }
+  }
+  nn::ExecutorOptions options(nn::Precision precision, base::InstructionSet set) const {
+    nn::ExecutorOptions options = residual::options_for(GetParam().batch, GetParam().batch);
+    options.instruction_set = set;
+    options.arithmetic.precision = precision;
+    return options;
+  }
+
+  Network net_;
+  std::vector<Array> parameters_;
+  Array input_, upstream_;
+};
+
+TEST_P(Images, AreAsPlainLoopsHaveThem) {
+  const plain::Pass expected = twin(nn::Precision::kF32);
+  for (const base::InstructionSet set :
+       {base::InstructionSet::kBaseline, base::InstructionSet::kAvx2,
+        base::InstructionSet::kAvx512}) {
+    if (set > base::usable_instruction_set()) continue;
+    SCOPED_TRACE(base::to_string(set));
+    expect_twin(expected, options(nn::Precision::kF32, set), 1e-4, 1e-3);
+  }
+}
+
+TEST_P(Images, AreTheSameInSlicesAndMadeAgain) {
+  const plain::Pass expected = twin(nn::Precision::kF32);
+  for (const nn::Recompute recompute : {nn::Recompute::kNone, nn::Recompute::kBlocks}) {
+    for (const std::int64_t slice : {1, 2}) {
+      nn::ExecutorOptions sliced = options(nn::Precision::kF32, base::usable_instruction_set());
+      sliced.recompute = recompute;
+      sliced.slice_samples = slice;
+      expect_twin(expected, sliced, 1e-4, 1e-3);
+    }
+  }
+}
+
+TEST_P(Images, AreRoundedAsStoredInBf16) {
+  if (base::usable_instruction_set() != base::InstructionSet::kAvx512Bf16) {
+    GTEST_SKIP() << "needs avx512_bf16";
+  }
+  // Sums of products that are rounded differently turn values by a unit in the last place.
+  expect_twin(twin(nn::Precision::kBf16),
+              options(nn::Precision::kBf16, base::InstructionSet::kAvx512Bf16), 2e-2, 1e-1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Images,
+                         testing::Values(Shape{"even", 16, 16, 16, 3},
+                                         Shape{"uneven", 16, 32, 24, 2},
+                                         Shape{"narrow", 32, 16, 8, 1}),
+                         [](const auto& what) { return std::string(what.param.name); });
+
+/// Points before channels, or behind them: the same network.
+TEST(Image, TakesInputsWithChannelsLast) {
+  constexpr std::int64_t kHeight = 16, kWidth = 32, kChannels = 16;
+  const Array input = noise(kChannels * kHeight * kWidth, 1.0, 3);
+  std::vector<std::vector<float>> outputs;
+  for (const bool channels_last : {false, true}) {
+    const Network net = segmenting(kHeight, kWidth, 16, channels_last);
+    nn::Device device;
+    nn::Executor executor(net, residual::options_for(1, 1), device, nullptr);
+    residual::load(executor, net, residual::test_parameters(net));
+    for (std::int64_t i = 0; i < kChannels * kHeight * kWidth; ++i) {
+      const std::int64_t channel = i / (kHeight * kWidth), point = i % (kHeight * kWidth);
+      const std::int64_t to = channels_last ? point * kChannels + channel : i;
+      executor.input()[static_cast<std::size_t>(to)] =
+          static_cast<float>(input[static_cast<std::size_t>(i)]);
+    }
+    executor.forward(nn::Mode::kTraining);
+    outputs.emplace_back(executor.outputs().begin(), executor.outputs().end());
+  }
+  EXPECT_LT(plain::relative_l2(outputs[1], Array(outputs[0].begin(), outputs[0].end())), 1e-5);
+}
+
+/// The products alone that a step has: of transposed convolutions, too.
+TEST(Image, HasALimit) {
+  const Network net = segmenting(16, 32, 16);
+  nn::Device device;
+  nn::ProductLimit limit(net, 2, nn::Precision::kF32, device);
+  limit.measure();
+  std::int64_t flops = 0, wanted = 0;
+  for (const nn::ProductTime& time : limit.times()) flops += time.flops;
+  for (const nn::Operation& operation : net.operations()) {
+    if (operation.kind == nn::OperationKind::kConvolution ||
+        operation.kind == nn::OperationKind::kDeconvolution) {
+      wanted += 2 * 2 * net.training_macs(operation);
+    }
+  }
+  EXPECT_EQ(flops, wanted);
+  EXPECT_GT(limit.seconds(), 0.0);
+}
+
+TEST(Image, CountsMultiplications) {
+  const Network net = segmenting(16, 32, 16);
+  std::int64_t depthwise = 0, transposed = 0;
+  for (const nn::Operation& operation : net.operations()) {
+    if (operation.kind == nn::OperationKind::kDepthwise) depthwise += net.forward_macs(operation);
+    if (operation.kind == nn::OperationKind::kDeconvolution) {
+      transposed += net.forward_macs(operation);
+    }
+  }
+  // 8 x 16 points of 16 channels; 4 x 8 of 24, and of 32.
+  EXPECT_EQ(depthwise, std::int64_t{9} * (8 * 16 * 16 + 4 * 8 * 24 + 4 * 8 * 32));
+  // From 4 x 8 points, 32 channels to 16; from 8 x 16, 16 to 3.
+  EXPECT_EQ(transposed, std::int64_t{9} * (4 * 8 * 32 * 16 + 8 * 16 * 16 * 3));
+}
+
+TEST(Image, HasTheTransposedExample) {
+  Network net;
+  const ValueId input = net.input({1, {2, 2}});
+  net.deconvolution(input, {"up", 1, 3, 2, {{1, 1}, {0, 0}}, kSmall});
+  nn::Device device;
+  nn::Executor executor(net, residual::options_for(1, 1), device, nullptr);
+  executor.parameters().write_weights(0, std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9});
+  std::fill(executor.input().begin(), executor.input().end(), 1.0F);
+  executor.forward(nn::Mode::kInference);
+  EXPECT_EQ(std::vector<float>(executor.outputs().begin(), executor.outputs().end()),
+            (std::vector<float>{5, 10, 5, 6, 10, 20, 10, 12, 5, 10, 5, 6, 8, 16, 8, 9}));
+}
+
+}  // namespace

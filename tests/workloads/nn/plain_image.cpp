@@ -1,0 +1,153 @@
+// Plain loops over images.
+// Hides index arithmetic.
+#include "workloads/nn/plain_image.h"
+
+namespace plain {
+namespace {
+
+using nn::Network;
+using nn::Operation;
+using nn::OperationKind;
+
+double& at(Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
+double at(const Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
+const Array& parameter(const std::vector<Array>& all, int id) {
+  return all[static_cast<std::size_t>(id)];
+}
+
+/// Calls body(image point, window point, tap) for each pair that a window's tap joins: windows of
+/// `small` points over an image of `large` ones.
+template <class Body>
+void for_each_meeting(const Operation& op, const std::vector<std::int64_t>& large,
+                      const std::vector<std::int64_t>& small, const Body& body) {
+  const std::int64_t apart = op.dilation.empty() ? 1 : op.dilation[0];
+  for (std::int64_t y = 0; y < small[0]; ++y) {
+    for (std::int64_t x = 0; x < small[1]; ++x) {
+      for (std::int64_t tap = 0; tap < op.kernel[0] * op.kernel[1]; ++tap) {
+        const std::int64_t row =
+            y * op.stride[0] - op.padding.begin[0] + tap / op.kernel[1] * apart;
+        const std::int64_t column =
+            x * op.stride[1] - op.padding.begin[1] + tap % op.kernel[1] * apart;
+        if (row < 0 || row >= large[0] || column < 0 || column >= large[1]) continue;
+        body(row * large[1] + column, y * small[1] + x, tap);
+      }
+    }
+  }
+}
+
+/// Calls body(src index, weight index, dst index) for every product of a depthwise or transposed
+/// convolution.
+template <class Body>
+void for_each_product(const Network& net, const Operation& op, std::int64_t batch,
+                      const Body& body) {
+  const nn::SampleShape& in = net.shape(op.src);
+  const std::int64_t points = in.points(), made = op.dst.points();
+  const std::int64_t taps = op.kernel[0] * op.kernel[1];
+  const bool is_depthwise = op.kind == OperationKind::kDepthwise;
+  const auto each = [&](std::int64_t src, std::int64_t dst, std::int64_t tap) {
+    for (std::int64_t n = 0; n < batch; ++n) {
+      for (std::int64_t c = 0; c < in.channels; ++c) {
+        if (is_depthwise) {
+          body((n * in.channels + c) * points + src, c * taps + tap,
+               (n * in.channels + c) * made + dst);
+          continue;
+        }
+        for (std::int64_t o = 0; o < op.dst.channels; ++o) {
+          body((n * in.channels + c) * points + src, (c * op.dst.channels + o) * taps + tap,
+               (n * op.dst.channels + o) * made + dst);
+        }
+      }
+    }
+  };
+  if (is_depthwise) {
+    for_each_meeting(op, in.spatial, op.dst.spatial, each);
+  } else {
+    for_each_meeting(op, op.dst.spatial, in.spatial,
+                     [&](auto dst, auto src, auto tap) { each(src, dst, tap); });
+  }
+}
+
+/// Calls body(source, index there, index in the whole) for each value.
+template <class Body>
+void for_each_part(const Network& net, const Operation& op, std::int64_t batch, const Body& body) {
+  std::vector<nn::ValueId> values = {op.src};
+  values.insert(values.end(), op.others.begin(), op.others.end());
+  const std::int64_t points = op.dst.points();
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t channels = net.shape(values[i]).channels;
+    for (std::int64_t n = 0; n < batch; ++n) {
+      for (std::int64_t e = 0; e < channels * points; ++e) {
+        body(i, n * channels * points + e, (n * op.dst.channels + first) * points + e);
+      }
+    }
+    first += channels;
+  }
+}
+
+double spread_value(const Operation& op, const std::vector<Array>& parameters, double src,
+                    std::int64_t channel) {
+  return at(parameter(parameters, op.weights), channel) * src +
+         at(parameter(parameters, op.bias), channel);
+}
+
+}  // namespace
+
+bool is_of_images(const Operation& op) {
+  return op.kind == OperationKind::kDepthwise || op.kind == OperationKind::kDeconvolution ||
+         op.kind == OperationKind::kConcatenation || op.kind == OperationKind::kSpread;
+}
+
+Array image_values(const Network& net, const Operation& op, const std::vector<Array>& parameters,
+                   const std::vector<const Array*>& sources, std::int64_t batch) {
+  Array dst(static_cast<std::size_t>(batch * op.dst.size()), 0.0);
+  const Array& src = *sources.front();
+  if (op.kind == OperationKind::kConcatenation) {
+    for_each_part(net, op, batch,
+                  [&](auto i, auto from, auto to) { at(dst, to) = at(*sources[i], from); });
+  } else if (op.kind == OperationKind::kSpread) {
+    const std::int64_t points = op.dst.points();
+    for (std::int64_t e = 0; e < static_cast<std::int64_t>(dst.size()); ++e) {
+      const double value =
+          spread_value(op, parameters, at(src, e / points), e / points % op.dst.channels);
+      at(dst, e) = value < 0.0 ? 0.0 : value;
+    }
+  } else {
+    const Array& weights = parameter(parameters, op.weights);
+    for_each_product(net, op, batch,
+                     [&](auto s, auto k, auto d) { at(dst, d) += at(src, s) * at(weights, k); });
+  }
+  return dst;
+}
+
+void image_backward(const Network& net, const Operation& op, const std::vector<Array>& parameters,
+                    const std::vector<const Array*>& sources, const Array& diff_dst,
+                    std::int64_t batch, const std::vector<Array*>& diff_sources, Pass& pass) {
+  const Array& src = *sources.front();
+  Array& diff_src = *diff_sources.front();
+  const auto gradient = [&](int id) -> Array& {
+    return pass.parameter_gradients[static_cast<std::size_t>(id)];
+  };
+  if (op.kind == OperationKind::kConcatenation) {
+    for_each_part(net, op, batch, [&](auto i, auto from, auto to) {
+      at(*diff_sources[i], from) += at(diff_dst, to);
+    });
+  } else if (op.kind == OperationKind::kSpread) {
+    const std::int64_t points = op.dst.points();
+    for (std::int64_t e = 0; e < static_cast<std::int64_t>(diff_dst.size()); ++e) {
+      const std::int64_t from = e / points, channel = from % op.dst.channels;
+      if (spread_value(op, parameters, at(src, from), channel) <= 0.0) continue;
+      at(gradient(op.weights), channel) += at(diff_dst, e) * at(src, from);
+      at(gradient(op.bias), channel) += at(diff_dst, e);
+      at(diff_src, from) += at(diff_dst, e) * at(parameter(parameters, op.weights), channel);
+    }
+  } else {
+    const Array& weights = parameter(parameters, op.weights);
+    for_each_product(net, op, batch, [&](auto s, auto k, auto d) {
+      at(diff_src, s) += at(diff_dst, d) * at(weights, k);
+      at(gradient(op.weights), k) += at(diff_dst, d) * at(src, s);
+    });
+  }
+}
+
+}  // namespace plain

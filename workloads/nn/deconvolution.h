@@ -1,0 +1,18 @@
+// What transposed convolutions of many and of few channels share.
+// Hides nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "workloads/nn/layer.h"
+
+namespace nn {
+
+/// For messages.
+std::string described_deconvolution(const Operation& operation, const Planner& planner);
+
+/// To few channels, given as floats.
+std::unique_ptr<Layer> make_narrow_deconvolution(const Operation& operation, Planner& planner);
+
+}  // namespace nn

@@ -1,0 +1,226 @@
+// The depthwise kernels' source. As kernels_body.h, whose part it is: compiled once per instruction
+// set, internal linkage, nothing of the standard library.
+// Hides how columns of the source are read once for all points that they reach.
+#pragma once
+
+#include "workloads/nn/depthwise_kernels.h"
+#include "workloads/nn/kernels_lanes.h"
+
+namespace nn {
+namespace {
+
+constexpr int kSideTaps = 3;
+
+/// The source's rows that a row of the destination meets, with their taps [line][tap].
+template <class T>
+struct Lines {
+  const T* first[kSideTaps];
+  Lanes taps[kSideTaps][kSideTaps];
+  int count = 0;
+};
+
+inline Lanes load_tap(const float* weights, int tap, const DepthwisePlane& plane) {
+  const int step = plane.weights_step;
+  if (step == kLanes) return Full::load(weights + tap * kLanes, kLanes);
+  return Partial::load(weights + tap * step, step);
+}
+
+/// The line's taps are `from` and those `step` further each.
+template <class T>
+void add_line(Lines<T>& lines, const T* row, const float* weights, int from, int step,
+              const DepthwisePlane& plane) {
+  lines.first[lines.count] = row;
+  for (int tap = 0; tap < kSideTaps; ++tap) {
+    lines.taps[lines.count][tap] = load_tap(weights, from + tap * step, plane);
+  }
+  ++lines.count;
+}
+
+/// What a column of the lines gives to a point that meets it with `tap`.
+template <class Access, int kLines, class T>
+struct Columns {
+  Lanes values[kSideTaps];
+  Columns(const Lines<T>& lines, std::int64_t at, int channels) {
+    for (int line = 0; line < kLines; ++line) {
+      values[line] = Access::load(lines.first[line] + at, channels);
+    }
+  }
+  Lanes sum(const Lines<T>& lines, int tap, Lanes sum) const {
+    for (int line = 0; line < kLines; ++line) sum += values[line] * lines.taps[line][tap];
+    return sum;
+  }
+};
+
+/// Points of a row, each from the columns `dilation` before it, at it and behind it. A column is
+/// read once: while it ends the sum of the point before, it goes on with its own and begins the
+/// next one's.
+template <class Access, int kLines, class T>
+void same_row(const Lines<T>& lines, T* dst, const DepthwisePlane& plane, std::int64_t src_step,
+              std::int64_t dst_step) {
+  const std::int64_t apart = plane.dilation;
+  for (std::int64_t begin = 0; begin < apart && begin < plane.width; ++begin) {
+    Lanes before = zero(), here = zero();
+    std::int64_t x = begin;
+    for (; x < plane.width; x += apart) {
+      const Columns<Access, kLines, T> column(lines, x * src_step, plane.channels);
+      const Lanes behind = column.sum(lines, 0, zero());
+      here = column.sum(lines, 1, here);
+      if (x >= apart) {
+        Access::store(dst + (x - apart) * dst_step, column.sum(lines, 2, before), plane.channels);
+      }
+      before = here;
+      here = behind;
+    }
+    Access::store(dst + (x - apart) * dst_step, before, plane.channels);
+  }
+}
+
+template <class Access, int kLines, class T>
+void strided_row(const Lines<T>& lines, T* dst, const DepthwisePlane& plane) {
+  const std::int64_t points = plane.dst_width();
+  for (std::int64_t point = 0; point < points; ++point) {
+    const std::int64_t at = point * plane.stride;
+    Lanes sum = zero();
+    for (int tap = 0; tap < kSideTaps; ++tap) {
+      const std::int64_t x = at + tap - 1;
+      if (x < 0 || x >= plane.width) continue;
+      sum = Columns<Access, kLines, T>(lines, x * plane.src_step, plane.channels)
+                .sum(lines, tap, sum);
+    }
+    Access::store(dst + point * plane.dst_step, sum, plane.channels);
+  }
+}
+
+template <int kLines>
+struct LineCount {
+  static constexpr int kCount = kLines;
+};
+
+/// Calls run(number of lines, known when compiled).
+template <class Run>
+void with_lines(int count, const Run& run) {
+  if (count == 1) return run(LineCount<1>());
+  if (count == 2) return run(LineCount<2>());
+  run(LineCount<3>());
+}
+
+template <class Access, class T>
+void depthwise_row(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
+                   std::int64_t row) {
+  Lines<T> lines;
+  for (int line = 0; line < kSideTaps; ++line) {
+    const std::int64_t y = row * plane.stride + (line - 1) * plane.dilation;
+    if (y < 0 || y >= plane.height) continue;
+    add_line(lines, src + y * plane.width * plane.src_step, weights, line * kSideTaps, 1, plane);
+  }
+  T* const to = dst + row * plane.dst_width() * plane.dst_step;
+  with_lines(lines.count, [&](auto known) {
+    constexpr int kLines = decltype(known)::kCount;
+    if (plane.stride > 1) return strided_row<Access, kLines>(lines, to, plane);
+    same_row<Access, kLines>(lines, to, plane, plane.src_step, plane.dst_step);
+  });
+}
+
+/// Of a convolution with stride 1, the gradient is one with the taps turned round.
+template <class Access, class T>
+void same_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
+                       const DepthwisePlane& plane, std::int64_t row) {
+  Lines<T> lines;
+  for (int line = 0; line < kSideTaps; ++line) {
+    const std::int64_t y = row + (line - 1) * plane.dilation;
+    if (y < 0 || y >= plane.height) continue;
+    const int last = (kSideTaps - 1 - line) * kSideTaps + kSideTaps - 1;
+    add_line(lines, diff_dst + y * plane.width * plane.dst_step, weights, last, -1, plane);
+  }
+  T* const to = diff_src + row * plane.width * plane.src_step;
+  with_lines(lines.count, [&](auto known) {
+    same_row<Access, decltype(known)::kCount>(lines, to, plane, plane.dst_step, plane.src_step);
+  });
+}
+
+/// With a stride, a source point meets the destination points whose windows it is in.
+template <class Access, class T>
+void strided_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
+                          const DepthwisePlane& plane, std::int64_t row) {
+  const std::int64_t rows = plane.dst_height(), points = plane.dst_width();
+  for (std::int64_t x = 0; x < plane.width; ++x) {
+    Lanes sum = zero();
+    for (int line = 0; line < kSideTaps; ++line) {
+      const std::int64_t y = row + 1 - line;
+      if (y < 0 || y % plane.stride != 0 || y / plane.stride >= rows) continue;
+      for (int tap = 0; tap < kSideTaps; ++tap) {
+        const std::int64_t at = x + 1 - tap;
+        if (at < 0 || at % plane.stride != 0 || at / plane.stride >= points) continue;
+        const std::int64_t point = y / plane.stride * points + at / plane.stride;
+        sum += Access::load(diff_dst + point * plane.dst_step, plane.channels) *
+               load_tap(weights, line * kSideTaps + tap, plane);
+      }
+    }
+    Access::store(diff_src + (row * plane.width + x) * plane.src_step, sum, plane.channels);
+  }
+}
+
+/// A row's sums are of floats; they are added up in doubles.
+template <class Access, class T>
+void depthwise_weights_row(const T* src, const T* diff_dst, const DepthwisePlane& plane,
+                           std::int64_t row, double* sums) {
+  const std::int64_t points = plane.dst_width();
+  const T* const gradients = diff_dst + row * points * plane.dst_step;
+  for (int line = 0; line < kSideTaps; ++line) {
+    const std::int64_t y = row * plane.stride + (line - 1) * plane.dilation;
+    if (y < 0 || y >= plane.height) continue;
+    const T* const from = src + y * plane.width * plane.src_step;
+    for (int tap = 0; tap < kSideTaps; ++tap) {
+      // Points whose column is in the source.
+      const std::int64_t shift = (tap - 1) * plane.dilation;
+      const std::int64_t begin = shift < 0 ? (-shift + plane.stride - 1) / plane.stride : 0;
+      const std::int64_t last = plane.width - 1 - shift;
+      std::int64_t end = last < 0 ? 0 : last / plane.stride + 1;
+      if (end > points) end = points;
+      Lanes parts[2] = {zero(), zero()};
+      for (std::int64_t point = begin; point < end; ++point) {
+        parts[point & 1] +=
+            Access::load(gradients + point * plane.dst_step, plane.channels) *
+            Access::load(from + (point * plane.stride + shift) * plane.src_step, plane.channels);
+      }
+      const Lanes sum = parts[0] + parts[1];
+      double* const to = sums + (line * kSideTaps + tap) * kLanes;
+      for (int lane = 0; lane < kLanes; ++lane) to[lane] += static_cast<double>(sum[lane]);
+    }
+  }
+}
+
+template <class T>
+void depthwise_forward(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
+                       std::int64_t row) {
+  if (plane.channels == kLanes) return depthwise_row<Full>(src, weights, dst, plane, row);
+  depthwise_row<Partial>(src, weights, dst, plane, row);
+}
+
+template <class T>
+void depthwise_source_gradient(const T* diff_dst, const float* weights, T* diff_src,
+                               const DepthwisePlane& plane, std::int64_t row) {
+  const auto run = [&](auto gradient) { gradient(diff_dst, weights, diff_src, plane, row); };
+  if (plane.stride == 1) {
+    if (plane.channels == kLanes) return run(same_gradient_row<Full, T>);
+    return run(same_gradient_row<Partial, T>);
+  }
+  if (plane.channels == kLanes) return run(strided_gradient_row<Full, T>);
+  run(strided_gradient_row<Partial, T>);
+}
+
+template <class T>
+void depthwise_weights_gradient(const T* src, const T* diff_dst, const DepthwisePlane& plane,
+                                std::int64_t row, double* sums) {
+  if (plane.channels == kLanes) {
+    return depthwise_weights_row<Full>(src, diff_dst, plane, row, sums);
+  }
+  depthwise_weights_row<Partial>(src, diff_dst, plane, row, sums);
+}
+
+template <class T>
+constexpr DepthwiseKernels<T> kDepthwise = {depthwise_forward<T>, depthwise_source_gradient<T>,
+                                            depthwise_weights_gradient<T>};
+
+}  // namespace
+}  // namespace nn

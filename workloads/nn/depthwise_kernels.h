@@ -1,0 +1,37 @@
+// Kernels of depthwise convolutions with 3 x 3 taps: every channel is convolved alone.
+// Hides edges, and the order in which source columns are met.
+#pragma once
+
+#include <cstdint>
+
+namespace nn {
+
+/// Planes of up to 16 neighbouring channels, whose rows follow each other. There are `dilation`
+/// zeros around the source; with a stride above 1 the dilation is 1.
+struct DepthwisePlane {
+  static constexpr std::int64_t kTaps = 9;
+  static constexpr std::int64_t kBlock = 16;
+  std::int64_t height = 0, width = 0;  ///< of the source
+  std::int64_t stride = 1, dilation = 1;
+  std::int64_t src_step = 0, dst_step = 0;  ///< values from one point to the next
+  int channels = 0;                         ///< here, 1..16
+  int weights_step = kBlock;                ///< values from one tap's weights to the next, 1..16
+  std::int64_t dst_height() const { return (height - 1) / stride + 1; }
+  std::int64_t dst_width() const { return (width - 1) / stride + 1; }
+};
+
+/// On activations of one type, float or Bf16; sums are of floats. weights [9][weights_step].
+template <class T>
+struct DepthwiseKernels {
+  /// A row of the destination, whose points do not depend on what else is asked for.
+  void (*forward)(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
+                  std::int64_t row);
+  /// A row of the source's gradient.
+  void (*source_gradient)(const T* diff_dst, const float* weights, T* diff_src,
+                          const DepthwisePlane& plane, std::int64_t row);
+  /// sums [9][16] += the weights' gradient by a row of the destination.
+  void (*weights_gradient)(const T* src, const T* diff_dst, const DepthwisePlane& plane,
+                           std::int64_t row, double* sums);
+};
+
+}  // namespace nn

@@ -1,0 +1,204 @@
+// Depthwise convolutions with 3 x 3 taps, by own kernels.
+// Hides how planes and rows are shared out over threads, and the fixed order of sums.
+#include <algorithm>
+#include <vector>
+
+#include "workloads/nn/layer.h"
+
+namespace nn {
+namespace {
+
+/// Weights [C, 1, 3, 3] as [C / width][3][3][width], zeros beyond the last channel.
+dnnl::memory::desc lane_major(const std::vector<std::int64_t>& shape, int width) {
+  using Tag = dnnl::memory::format_tag;
+  if (width == 1) return plain_desc(shape);
+  return {shape, dnnl::memory::data_type::f32, width == 8 ? Tag::Abcd8a : Tag::Abcd16a};
+}
+
+template <class T>
+class DepthwiseLayer final : public Layer {
+ public:
+  DepthwiseLayer(const Operation& operation, Planner& planner);
+  void plan_backward(Planner& planner) override;
+  void bind(const Arena& arena) override;
+  void forward(Mode /*mode*/, const Samples& samples) override {
+    convolve(samples, src_forward_, src_place_, dst_forward_, dst_place_);
+  }
+  void remake(const Samples& samples) override {
+    convolve(samples, src_again_, src_place_again_, dst_again_, dst_place_again_);
+  }
+  void backward(bool accumulate, const Samples& samples) override;
+
+ private:
+  /// Rows of the destination whose part of the weights' gradient is summed apart: as many whatever
+  /// the threads are.
+  static constexpr std::int64_t kRows = 64;
+  static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
+
+  DepthwisePlane plane_of(std::int64_t block) const;
+  std::int64_t pieces() const { return (operation_.dst.spatial[0] + kRows - 1) / kRows; }
+  std::int64_t weights_floats() const { return DepthwisePlane::kTaps * src_layout_.width; }
+  const float* weights_of(std::int64_t block) const { return weights_ + block * weights_floats(); }
+  void convolve(const Samples& samples, const T* src, const ValuePlace& src_place, T* dst,
+                const ValuePlace& dst_place) const;
+  void find_source_gradient(const Samples& samples) const;
+  void find_weights_gradient(bool accumulate, const Samples& samples);
+
+  const Operation operation_;
+  const DepthwiseKernels<T>& kernels_;
+  const Kernels& all_kernels_;
+  const std::int64_t batch_;
+  const SampleShape src_shape_;
+  ChannelLayout src_layout_, dst_layout_;
+  const bool first_;
+  ValuePlace src_place_, dst_place_, src_place_again_, dst_place_again_;
+  BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1, sums_buffer_ = -1;
+  GradientTarget target_;
+  const float* weights_ = nullptr;
+  const T* src_forward_ = nullptr;
+  const T* src_again_ = nullptr;
+  T* dst_forward_ = nullptr;
+  T* dst_again_ = nullptr;
+  const T* diff_dst_ = nullptr;
+  T* diff_src_ = nullptr;
+  double* sums_ = nullptr;  ///< [samples of a slice][pieces][blocks][9][16]
+};
+
+template <class T>
+DepthwiseLayer<T>::DepthwiseLayer(const Operation& operation, Planner& planner)
+    : operation_(operation),
+      kernels_(planner.kernels().depthwise<T>()),
+      all_kernels_(planner.kernels()),
+      batch_(planner.batch()),
+      src_shape_(planner.network().shape(operation.src)),
+      src_layout_(channel_layout(planner.value_desc(operation.src))),
+      first_(!planner.network().has_gradient(operation.src)) {
+  const dnnl::memory::desc dst = like(planner.value_desc(operation.src), operation.dst);
+  dst_layout_ = channel_layout(dst);
+  planner.use_value(operation.src, true);
+  planner.define_value(dst);
+  const auto& weights = planner.network().parameters()[static_cast<std::size_t>(operation.weights)];
+  planner.set_parameter_desc(operation.weights, lane_major(weights.shape, src_layout_.width));
+  src_place_ = planner.value_place(operation.src);
+  dst_place_ = planner.value_place(planner.made());
+  src_place_again_ = planner.value_again(operation.src);
+  dst_place_again_ = planner.value_again(planner.made());
+}
+
+template <class T>
+void DepthwiseLayer<T>::plan_backward(Planner& planner) {
+  diff_dst_buffer_ = planner.incoming().front();
+  const std::int64_t slice = planner.backward_slices().sizes().back();
+  sums_buffer_ = planner.temporary(
+      slice * pieces() * src_layout_.blocks * kSums * static_cast<std::int64_t>(sizeof(double)),
+      planner.backward_moment(), "sums of gradients");
+  target_.plan(planner,
+               src_layout_.blocks * weights_floats() * static_cast<std::int64_t>(sizeof(float)));
+  if (!first_) diff_src_buffer_ = planner.contribute(operation_.src);
+}
+
+template <class T>
+void DepthwiseLayer<T>::bind(const Arena& arena) {
+  weights_ = arena.parameters.weights(operation_.weights);
+  src_forward_ = arena.at<T>(src_place_.buffer);
+  src_again_ = arena.at<T>(src_place_again_.buffer);
+  dst_forward_ = arena.at<T>(dst_place_.buffer);
+  dst_again_ = arena.at<T>(dst_place_again_.buffer);
+  diff_dst_ = arena.at<T>(diff_dst_buffer_);
+  diff_src_ = arena.at<T>(diff_src_buffer_);
+  sums_ = arena.at<double>(sums_buffer_);
+  target_.bind(arena, operation_.weights, all_kernels_);
+}
+
+template <class T>
+DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block) const {
+  DepthwisePlane plane;
+  plane.height = src_shape_.spatial[0];
+  plane.width = src_shape_.spatial[1];
+  plane.stride = operation_.stride[0];
+  plane.dilation = operation_.dilation[0];
+  plane.src_step = src_layout_.row_stride;
+  plane.dst_step = dst_layout_.row_stride;
+  plane.channels = src_layout_.column(block).width;
+  plane.weights_step = src_layout_.width;
+  return plane;
+}
+
+template <class T>
+void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const ValuePlace& src_place,
+                                 T* dst, const ValuePlace& dst_place) const {
+  const std::int64_t end = samples.first + samples.count, rows = operation_.dst.spatial[0];
+#pragma omp parallel for collapse(3) schedule(static)
+  for (std::int64_t sample = samples.first; sample < end; ++sample) {
+    for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
+      for (std::int64_t row = 0; row < rows; ++row) {
+        kernels_.forward(src + src_layout_.offset(src_place.row_of(sample, samples), block),
+                         weights_of(block),
+                         dst + dst_layout_.offset(dst_place.row_of(sample, samples), block),
+                         plane_of(block), row);
+      }
+    }
+  }
+}
+
+template <class T>
+void DepthwiseLayer<T>::find_source_gradient(const Samples& samples) const {
+  const std::int64_t end = samples.first + samples.count, rows = src_shape_.spatial[0];
+#pragma omp parallel for collapse(3) schedule(static)
+  for (std::int64_t sample = samples.first; sample < end; ++sample) {
+    for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
+      for (std::int64_t row = 0; row < rows; ++row) {
+        kernels_.source_gradient(diff_dst_ + dst_layout_.offset(sample, block), weights_of(block),
+                                 diff_src_ + src_layout_.offset(sample, block), plane_of(block),
+                                 row);
+      }
+    }
+  }
+}
+
+template <class T>
+void DepthwiseLayer<T>::find_weights_gradient(bool accumulate, const Samples& samples) {
+  const std::int64_t rows = operation_.dst.spatial[0], blocks = src_layout_.blocks;
+  const std::int64_t parts = samples.count * pieces();
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t part = 0; part < parts; ++part) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const std::int64_t sample = samples.first + part / pieces();
+      const std::int64_t first = part % pieces() * kRows;
+      double* const sums = sums_ + (part * blocks + block) * kSums;
+      std::fill(sums, sums + kSums, 0.0);
+      for (std::int64_t row = first; row < std::min(first + kRows, rows); ++row) {
+        kernels_.weights_gradient(
+            src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), block),
+            diff_dst_ + dst_layout_.offset(sample, block), plane_of(block), row, sums);
+      }
+    }
+  }
+  float* const gradient = target_.begin(accumulate);
+  for (std::int64_t i = 0; i < blocks * weights_floats(); ++i) {
+    const std::int64_t tap = i / src_layout_.width, lane = i % src_layout_.width;
+    double sum = 0.0;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      sum += sums_[part * blocks * kSums + tap * DepthwisePlane::kBlock + lane];
+    }
+    gradient[i] = static_cast<float>(sum);
+  }
+  target_.finish(accumulate);
+}
+
+template <class T>
+void DepthwiseLayer<T>::backward(bool accumulate, const Samples& samples) {
+  find_weights_gradient(accumulate || samples.first > 0, samples);
+  if (!first_) find_source_gradient(samples);
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> make_depthwise(const Operation& operation, Planner& planner) {
+  if (planner.value_desc(operation.src).data_type() == dnnl::memory::data_type::bf16) {
+    return std::make_unique<DepthwiseLayer<Bf16>>(operation, planner);
+  }
+  return std::make_unique<DepthwiseLayer<float>>(operation, planner);
+}
+
+}  // namespace nn

@@ -1,0 +1,39 @@
+// All kernels of an instruction set: included by kernels_*.cpp and nothing else. As kernels_body.h,
+// whose part it is.
+// Hides nothing.
+#pragma once
+
+#include "workloads/nn/depthwise_body.h"
+#include "workloads/nn/kernels_body.h"
+#include "workloads/nn/kernels_interaction.h"
+#include "workloads/nn/kernels_rows.h"
+#include "workloads/nn/kernels_tiles.h"
+#include "workloads/nn/sparse_kernels_body.h"
+#include "workloads/nn/volume_body.h"
+
+namespace nn {
+namespace {
+
+template <class T>
+constexpr ColumnKernels<T> kColumns = {moments<T>,        normalize<T>,       gradient_sums<T>,
+                                       gradient_apply<T>, gradient_frozen<T>, accumulate<T>,
+                                       row_mean<T>,       fill_rows<T>};
+
+template <class T>
+constexpr FeatureKernels<T> kFeatures = {interact<T>, interact_backward<T>, mask_rows<T>,
+                                         project_rows<T>, project_rows_backward<T>};
+
+constexpr Kernels kTable = {kColumns<float>,
+                            kColumns<Bf16>,
+                            round_to_bf16,
+                            {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
+                            kFeatures<float>,
+                            kFeatures<Bf16>,
+                            kSparse,
+                            kVolumes,
+                            kDepthwise<float>,
+                            kDepthwise<Bf16>,
+                            {}};
+
+}  // namespace
+}  // namespace nn

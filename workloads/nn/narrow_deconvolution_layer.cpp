@@ -1,0 +1,304 @@
+// Transposed convolutions to few channels: one product for all taps, which are then added up.
+// Hides primitive descriptors, and where products meet.
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <vector>
+
+#include "workloads/nn/deconvolution.h"
+#include "workloads/nn/sliced_primitive.h"
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
+/// To few channels, given as floats, plain: all taps of all channels are the outputs of one
+/// pointwise product, of which each destination point adds up those that meet there.
+template <class T>
+class NarrowDeconvolutionLayer final : public Layer {
+ public:
+  NarrowDeconvolutionLayer(const Operation& operation, Planner& planner);
+  void plan_backward(Planner& planner) override;
+  void bind(const Arena& arena) override;
+  void forward(Mode mode, const Samples& samples) override;
+  void backward(bool accumulate, const Samples& samples) override;
+  std::int64_t reorders_per_step() const override {
+    return forward_.reorders() + data_gradient_.reorders() + weights_gradient_.reorders();
+  }
+  std::string implementation() const override { return forward_.implementation() + ", own"; }
+
+ private:
+  /// A source point along one axis and the tap by which it meets a destination point.
+  struct Meeting {
+    std::int64_t point, tap;
+  };
+  static memory::data_type compute_type() {
+    return std::is_same_v<T, float> ? memory::data_type::f32 : memory::data_type::bf16;
+  }
+  std::vector<std::vector<Meeting>> meetings_along(std::size_t axis) const;
+  memory::dims products_dims(std::int64_t samples) const {
+    return batch_dims(samples, {outputs_, src_shape_.spatial});
+  }
+  memory::desc any_src(std::int64_t samples) const {
+    return any_desc(batch_dims(samples, src_shape_), compute_type());
+  }
+  memory::dims product_weights() const { return {outputs_, src_shape_.channels, 1, 1}; }
+  dnnl::convolution_forward::primitive_desc forward_desc(std::int64_t samples) const;
+  dnnl::convolution_backward_data::primitive_desc data_desc(std::int64_t samples) const;
+  dnnl::convolution_backward_weights::primitive_desc weights_desc(std::int64_t samples) const;
+  void plan_forward(Planner& planner);
+  void plan_gradients(Planner& planner);
+  void add_products(std::int64_t row, std::int64_t channel, const float* products,
+                    float* dst) const;
+  void spread_gradient(std::int64_t row, const float* diff_dst, T* products) const;
+
+  static constexpr std::array<std::int64_t, 2> kUnit = {1, 1};
+  const Operation operation_;
+  Device& device_;
+  const Kernels& kernels_;
+  const SampleShape src_shape_;
+  const std::int64_t taps_, outputs_;  ///< of a channel, and of all
+  memory::desc src_desc_, dst_desc_, products_desc_, diff_products_desc_, weights_view_;
+  ChannelLayout products_layout_, diff_products_layout_;
+  std::vector<std::vector<Meeting>> rows_, columns_;  ///< by destination row and column
+  SlicedPrimitive forward_, data_gradient_, weights_gradient_;
+  GradientTarget target_;
+  ValuePlace src_place_, dst_place_, src_again_;
+  BufferId products_buffer_ = -1, diff_products_buffer_ = -1;
+  BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
+  float* products_ = nullptr;
+  float* dst_ = nullptr;
+  const float* diff_dst_ = nullptr;
+  T* diff_products_ = nullptr;
+};
+
+template <class T>
+NarrowDeconvolutionLayer<T>::NarrowDeconvolutionLayer(const Operation& operation, Planner& planner)
+    : operation_(operation),
+      device_(planner.device()),
+      kernels_(planner.kernels()),
+      src_shape_(planner.network().shape(operation.src)),
+      taps_(operation.kernel[0] * operation.kernel[1]),
+      outputs_(operation.dst.channels * taps_),
+      src_desc_(planner.value_desc(operation.src)) {
+  // Weights [in, channels, taps] as the product's [channels * taps, in].
+  weights_view_ = {product_weights(), memory::data_type::f32, memory::dims{1, outputs_, 1, 1}};
+  rows_ = meetings_along(0);
+  columns_ = meetings_along(1);
+  translated(described_deconvolution(operation, planner), [&] { plan_forward(planner); });
+}
+
+template <class T>
+std::vector<std::vector<typename NarrowDeconvolutionLayer<T>::Meeting>>
+NarrowDeconvolutionLayer<T>::meetings_along(std::size_t axis) const {
+  std::vector<std::vector<Meeting>> meetings(
+      static_cast<std::size_t>(operation_.dst.spatial[axis]));
+  for (std::int64_t point = 0; point < src_shape_.spatial[axis]; ++point) {
+    for (std::int64_t tap = 0; tap < operation_.kernel[axis]; ++tap) {
+      const std::int64_t to =
+          point * operation_.stride[axis] - operation_.padding.begin[axis] + tap;
+      if (to < 0 || to >= operation_.dst.spatial[axis]) continue;
+      meetings[static_cast<std::size_t>(to)].push_back({point, tap});
+    }
+  }
+  return meetings;
+}
+
+template <class T>
+dnnl::convolution_forward::primitive_desc NarrowDeconvolutionLayer<T>::forward_desc(
+    std::int64_t samples) const {
+  const memory::dims unit(kUnit.begin(), kUnit.end()), none = {0, 0};
+  return {{dnnl::prop_kind::forward_training, kDirect, any_src(samples),
+           any_desc(product_weights(), compute_type()), any_desc(products_dims(samples)), unit,
+           none, none},
+          user_scratchpad(),
+          device_.engine};
+}
+
+template <class T>
+dnnl::convolution_backward_data::primitive_desc NarrowDeconvolutionLayer<T>::data_desc(
+    std::int64_t samples) const {
+  const memory::dims unit(kUnit.begin(), kUnit.end()), none = {0, 0};
+  return {{kDirect, any_src(samples), any_desc(product_weights(), compute_type()),
+           any_desc(products_dims(samples), compute_type()), unit, none, none},
+          user_scratchpad(),
+          device_.engine,
+          forward_desc(samples)};
+}
+
+template <class T>
+dnnl::convolution_backward_weights::primitive_desc NarrowDeconvolutionLayer<T>::weights_desc(
+    std::int64_t samples) const {
+  const memory::dims unit(kUnit.begin(), kUnit.end()), none = {0, 0};
+  return {{kDirect, any_src(samples), any_desc(product_weights()),
+           any_desc(products_dims(samples), compute_type()), unit, none, none},
+          user_scratchpad(),
+          device_.engine,
+          forward_desc(samples)};
+}
+
+template <class T>
+void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
+  const Slices& slices = planner.forward_slices();
+  const std::int64_t most = slices.sizes().back();
+  products_desc_ = with_samples(forward_desc(slices.sizes().front()).dst_desc(), most);
+  products_layout_ = channel_layout(products_desc_);
+  dst_desc_ = plain_desc(batch_dims(planner.batch(), operation_.dst));
+  planner.use_value(operation_.src, true);
+  planner.define_value(dst_desc_);
+  planner.set_parameter_desc(
+      operation_.weights,
+      plain_desc(
+          planner.network().parameters()[static_cast<std::size_t>(operation_.weights)].shape));
+  products_buffer_ = planner.temporary(static_cast<std::int64_t>(products_desc_.get_size()),
+                                       planner.forward_moment(), "products to add");
+  src_place_ = planner.value_place(operation_.src);
+  dst_place_ = planner.value_place(planner.made());
+  src_again_ = planner.value_again(operation_.src);
+  forward_.plan(planner, slices, planner.forward_moment(),
+                [this](std::int64_t samples) { return forward_desc(samples); },
+                {{DNNL_ARG_SRC, src_desc_, extent_of(src_place_)},
+                 {DNNL_ARG_WEIGHTS, weights_view_, Extent::kWhole},
+                 {DNNL_ARG_DST, products_desc_, Extent::kSlice, true}});
+}
+
+template <class T>
+void NarrowDeconvolutionLayer<T>::plan_backward(Planner& planner) {
+  translated(described_deconvolution(operation_, planner), [&] { plan_gradients(planner); });
+}
+
+template <class T>
+void NarrowDeconvolutionLayer<T>::plan_gradients(Planner& planner) {
+  const Slices& slices = planner.backward_slices();
+  diff_products_desc_ =
+      with_samples(data_desc(slices.sizes().front()).diff_dst_desc(), slices.sizes().back());
+  diff_products_layout_ = channel_layout(diff_products_desc_);
+  diff_dst_buffer_ = planner.incoming().front();
+  diff_products_buffer_ =
+      planner.temporary(static_cast<std::int64_t>(diff_products_desc_.get_size()),
+                        planner.backward_moment(), "products to add");
+  weights_gradient_.plan(planner, slices, planner.backward_moment(),
+                         [this](std::int64_t samples) { return weights_desc(samples); },
+                         {{DNNL_ARG_SRC, src_desc_, extent_of(src_again_)},
+                          {DNNL_ARG_DIFF_DST, diff_products_desc_, Extent::kSlice},
+                          {DNNL_ARG_DIFF_WEIGHTS, weights_view_, Extent::kWhole, true}});
+  target_.plan(planner, static_cast<std::int64_t>(weights_view_.get_size()));
+  data_gradient_.plan(planner, slices, planner.backward_moment(),
+                      [this](std::int64_t samples) { return data_desc(samples); },
+                      {{DNNL_ARG_DIFF_DST, diff_products_desc_, Extent::kSlice},
+                       {DNNL_ARG_WEIGHTS, weights_view_, Extent::kWhole},
+                       {DNNL_ARG_DIFF_SRC, src_desc_, Extent::kPass, true}});
+  diff_src_buffer_ = planner.contribute(operation_.src);
+}
+
+template <class T>
+void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
+  void* const weights = arena.parameters.weights(operation_.weights);
+  products_ = arena.at(products_buffer_);
+  dst_ = arena.at(dst_place_.buffer);
+  forward_.bind(arena, device_, {arena.at<void>(src_place_.buffer), weights, products_});
+  if (diff_dst_buffer_ < 0) return;
+  target_.bind(arena, operation_.weights, kernels_);
+  diff_dst_ = arena.at(diff_dst_buffer_);
+  diff_products_ = arena.at<T>(diff_products_buffer_);
+  weights_gradient_.bind(arena, device_,
+                         {arena.at<void>(src_again_.buffer), diff_products_, target_.begin(false)});
+  data_gradient_.bind(arena, device_, {diff_products_, weights, arena.at<void>(diff_src_buffer_)});
+}
+
+/// A row of the destination, of one channel.
+template <class T>
+void NarrowDeconvolutionLayer<T>::add_products(std::int64_t row, std::int64_t channel,
+                                               const float* products, float* dst) const {
+  const std::int64_t width = src_shape_.spatial[1], step = products_layout_.row_stride;
+  std::fill(dst, dst + operation_.dst.spatial[1], 0.0F);
+  for (const Meeting& line : rows_[static_cast<std::size_t>(row)]) {
+    for (std::size_t x = 0; x < columns_.size(); ++x) {
+      for (const Meeting& column : columns_[x]) {
+        const std::int64_t output = channel * taps_ + line.tap * operation_.kernel[1] + column.tap;
+        dst[x] +=
+            products[products_layout_.offset(0, output / products_layout_.width) +
+                     output % products_layout_.width + (line.point * width + column.point) * step];
+      }
+    }
+  }
+}
+
+template <class T>
+void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
+  forward_.run(samples);
+  const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
+  const std::int64_t channels = operation_.dst.channels;
+#pragma omp parallel for collapse(3) schedule(static)
+  for (std::int64_t i = 0; i < samples.count; ++i) {
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      for (std::int64_t row = 0; row < height; ++row) {
+        const std::int64_t at = dst_place_.row_of(samples.first + i, samples);
+        add_products(row, channel, products_ + products_layout_.offset(i, 0),
+                     dst_ + ((at * channels + channel) * height + row) * width);
+      }
+    }
+  }
+}
+
+/// A row of the source's points: what each product's gradient is.
+template <class T>
+void NarrowDeconvolutionLayer<T>::spread_gradient(std::int64_t row, const float* diff_dst,
+                                                  T* products) const {
+  const ChannelLayout& layout = diff_products_layout_;
+  const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
+  const std::int64_t columns = src_shape_.spatial[1];
+  std::vector<float> line(static_cast<std::size_t>(layout.padded_channels()));
+  for (std::int64_t x = 0; x < columns; ++x) {
+    for (std::int64_t output = 0; output < outputs_; ++output) {
+      const std::int64_t channel = output / taps_, tap = output % taps_;
+      const std::int64_t to_row =
+          row * operation_.stride[0] - operation_.padding.begin[0] + tap / operation_.kernel[1];
+      const std::int64_t to_column =
+          x * operation_.stride[1] - operation_.padding.begin[1] + tap % operation_.kernel[1];
+      const bool is_there = to_row >= 0 && to_row < height && to_column >= 0 && to_column < width;
+      line[static_cast<std::size_t>(output)] =
+          is_there ? diff_dst[(channel * height + to_row) * width + to_column] : 0.0F;
+    }
+    for (std::int64_t block = 0; block < layout.blocks; ++block) {
+      const Column column = layout.column(block);
+      T* const to = products + layout.offset(0, block) + (row * columns + x) * layout.row_stride;
+      const float* const from = line.data() + block * layout.width;
+      if constexpr (std::is_same_v<T, float>) {
+        std::copy(from, from + column.width, to);
+      } else {
+        kernels_.round_to_bf16(from, to, column.width);
+      }
+    }
+  }
+}
+
+template <class T>
+void NarrowDeconvolutionLayer<T>::backward(bool accumulate, const Samples& samples) {
+  const std::int64_t rows = src_shape_.spatial[0];
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t i = 0; i < samples.count; ++i) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      spread_gradient(row, diff_dst_ + (samples.first + i) * operation_.dst.size(),
+                      diff_products_ + diff_products_layout_.offset(i, 0));
+    }
+  }
+  const bool adds = accumulate || samples.first > 0;
+  data_gradient_.run(samples);
+  weights_gradient_.run(samples, target_.begin(adds));
+  target_.finish(adds);
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> make_narrow_deconvolution(const Operation& operation, Planner& planner) {
+  if (planner.value_type() == memory::data_type::bf16) {
+    return std::make_unique<NarrowDeconvolutionLayer<Bf16>>(operation, planner);
+  }
+  return std::make_unique<NarrowDeconvolutionLayer<float>>(operation, planner);
+}
+
+}  // namespace nn

@@ -1,0 +1,23 @@
+// What the builders of a network's operations share: shapes in words, their checks, and windows.
+// Hides nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/nn/network.h"
+
+namespace nn::network {
+
+std::string to_text(const SampleShape& shape);
+/// Throws ShapeError naming the operation unless `condition` holds.
+void require(bool condition, const std::string& name, const std::string& expected,
+             const std::string& found);
+/// Extents that the operation's windows over `src` give.
+std::vector<std::int64_t> window_extents(const Operation& operation, const SampleShape& src);
+/// With the same kernel and stride on all axes of `shape`; no padding where none is given.
+Operation windowed(OperationKind kind, const std::string& name, ValueId src, std::int64_t kernel,
+                   std::int64_t stride, const Padding& padding, const SampleShape& shape);
+
+}  // namespace nn::network
