@@ -47,7 +47,9 @@ Rooms visible_from(const std::string& room) {
       {"staging", {"staging/dataset", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
       {"workloads/nn", {"runner/base"}},
       {"workloads/parallel",
-       {"workloads/nn", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
+       {"workloads/nn", "staging", "staging/dataset", "runner", "runner/base", "runner/mllog",
+        "runner/telemetry"}},
+      {"workloads/synthetic", {"staging", "staging/dataset", "runner", "runner/base"}},
       {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}},
       {"analysis/submission", {"analysis", "runner/base", "runner/mllog"}},
       {"analysis/comparison", {"analysis", "runner/base", "runner/mllog"}},
@@ -61,8 +63,9 @@ Rooms visible_from(const std::string& room) {
         "runner/telemetry"}}};
   const auto found = table.find(room);
   if (found != table.end()) return found->second;
-  return {"workloads/nn", "workloads/parallel", "staging",      "staging/dataset",
-          "runner",       "runner/base",        "runner/mllog", "runner/telemetry"};
+  return {"workloads/nn", "workloads/parallel", "workloads/synthetic",
+          "staging",      "staging/dataset",    "runner",
+          "runner/base",  "runner/mllog",       "runner/telemetry"};
 }
 
 bool may_include(const std::string& room, const std::string& seen) {

@@ -1,10 +1,12 @@
 // Fourier transforms of a cube of complex numbers.
-// Hides the order of the butterflies and that many lines are transformed at once.
+// Hides in which order the axes are transformed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "workloads/synthetic/fourier_lines.h"
 
 namespace cosmoflow {
 
@@ -28,24 +30,12 @@ class Fourier {
   void inverse(ComplexCube& cube);
 
  private:
-  /// The elements of some lines, side by side: row r holds the r-th of each.
-  struct Rows {
-    float *re, *im;
-    std::size_t stride;  ///< from row to row
-  };
-  struct Factor {
-    float re, im;
-  };
   void transform(float* re, float* im);
-  void transform_rows(const Rows& rows);
-  void quarter(const Rows& from, const Rows& to, std::size_t step) const;
-  void halve(const Rows& from, const Rows& to, std::size_t step) const;
   void transpose(const float* from, float* to) const;
 
   std::size_t cells_, lanes_;
-  std::vector<Factor> factors_;  ///< [N]: e^(-2 pi i j / N)
+  synthetic::FourierLines lines_;
   std::vector<float> plane_re_, plane_im_;
-  std::vector<float> rows_[4];
 };
 
 }  // namespace cosmoflow

@@ -13,7 +13,6 @@
 #include "runner/base/narrow.h"
 #include "runner/base/system_facts.h"
 #include "staging/generated_folder.h"
-#include "staging/space.h"
 #include "workloads/cosmoflow/universe.h"
 #include "workloads/cosmoflow/universe_writer.h"
 
@@ -40,13 +39,13 @@ const char* name_of(dataset::UniverseFormat format) {
 /// One of the two folders.
 struct Folder {
   const char* name;
-  Split split;
+  SampleSet set;
   std::int64_t samples;
 };
 
 std::vector<Folder> folders_of(const GenerateOptions& options) {
-  return {{"train", Split::kTrain, options.train_samples},
-          {"validation", Split::kValidation, options.validation_samples}};
+  return {{"train", SampleSet::kTrain, options.train_samples},
+          {"validation", SampleSet::kValidation, options.validation_samples}};
 }
 
 std::int64_t samples_of(const GenerateOptions& options) {
@@ -83,14 +82,10 @@ void check_box(std::int64_t size, std::int64_t box_cells) {
 GenerateOptions completed(GenerateOptions options) {
   constexpr std::int64_t kMostSize = 256;
   constexpr double kSampleSide = 128.0;  // Mpc/h
-  const auto within = [](const char* name, auto value, decltype(value) low, decltype(value) high) {
-    if (value >= low && value <= high) return;
-    throw base::ConfigError(
-        fmt::format("generate: --{}: must be {} to {}, got {}", name, low, high, value));
-  };
-  within("train-samples", options.train_samples, 1, kMostSamples);
-  within("validation-samples", options.validation_samples, 0, kMostSamples);
-  within("size", options.size, Fourier::kLeastCells, kMostSize);
+  using synthetic::check_within;
+  check_within<std::int64_t>("train-samples", options.train_samples, 1, kMostSamples);
+  check_within<std::int64_t>("validation-samples", options.validation_samples, 0, kMostSamples);
+  check_within("size", options.size, Fourier::kLeastCells, kMostSize);
   if (!std::has_single_bit(static_cast<std::uint64_t>(options.size))) {
     throw base::ConfigError(
         fmt::format("generate: --size: must be a power of 2, got {}", options.size));
@@ -98,8 +93,8 @@ GenerateOptions completed(GenerateOptions options) {
   options.box_cells = options.box_cells.value_or(options.size);
   check_box(options.size, *options.box_cells);
   options.voxel = options.voxel.value_or(kSampleSide / static_cast<double>(options.size));
-  within("voxel", *options.voxel, Simulator::kLeastVoxel, Simulator::kMostVoxel);
-  within("threads", options.threads, 0, 4096);
+  check_within("voxel", *options.voxel, Simulator::kLeastVoxel, Simulator::kMostVoxel);
+  check_within<std::int64_t>("threads", options.threads, 0, 4096);
   if (options.output.empty()) throw base::ConfigError("generate: --output: must not be empty");
   return options;
 }
@@ -113,25 +108,23 @@ staging::GeneratedFolder folder_of(const GenerateOptions& options) {
   return {options.output, kManifest, identity_of(options)};
 }
 
-GenerateResult write_all(const GenerateOptions& options, const staging::GeneratedFolder& folder) {
-  const std::string part = folder.begin();
+GenerateResult write_all(const GenerateOptions& options, const std::string& part) {
   UniverseWriter writer(writer_of(options));
   GenerateResult result;
   for (const Folder& each : folders_of(options)) {
     if (each.samples == 0) continue;
-    result.bytes += writer.write(fmt::format("{}/{}", part, each.name), each.split, each.samples);
+    result.bytes += writer.write(fmt::format("{}/{}", part, each.name), each.set, each.samples);
   }
   result.files = samples_of(options);
-  folder.publish({{"files", result.files}, {"bytes", result.bytes}});
   return result;
 }
 
-/// Of one file: exact where nothing is compressed, else by the example of a smaller box.
+/// Of one file: exact for HDF5, else by the example of a smaller box.
 std::int64_t estimated_bytes(const GenerateOptions& options) {
   constexpr std::int64_t kExampleSize = 32;
   const std::int64_t size = std::min(options.size, kExampleSize);
   const dataset::Universe example =
-      Simulator(size, *options.voxel).draw(options.seed, Split::kTrain, 0);
+      Simulator(size, *options.voxel).draw(options.seed, SampleSet::kTrain, 0);
   const auto encoded =
       static_cast<std::int64_t>(dataset::encode_universe(example, options.format).size());
   const std::int64_t times = options.size / size, more = times * times * times;
@@ -158,22 +151,15 @@ dataset::UniverseFormat parse_format(std::string_view name) {
 
 GenerateResult generate_universes(const GenerateOptions& given) {
   const GenerateOptions options = completed(given);
-  const staging::GeneratedFolder folder = folder_of(options);
-  if (!folder.is_there()) return write_all(options, folder);
-  const json manifest = folder.manifest();
-  return {true, manifest.value("files", std::int64_t{0}), manifest.value("bytes", std::int64_t{0})};
+  return synthetic::generate_once(
+      folder_of(options), [&](const std::string& part) { return write_all(options, part); });
 }
 
 json generate_plan(const GenerateOptions& given) {
   const GenerateOptions options = completed(given);
-  const staging::GeneratedFolder folder = folder_of(options);
-  json plan = identity_of(options);
-  plan["output"] = folder.output();
-  plan["files"] = samples_of(options);
-  plan["estimated_bytes"] = estimated_bytes(options) * samples_of(options);
+  const std::int64_t samples = samples_of(options);
+  json plan = synthetic::plan_of(folder_of(options), samples, estimated_bytes(options) * samples);
   plan["memory_bytes"] = memory_bytes(options);
-  plan["free_bytes"] = staging::space_near(folder.output()).free_bytes;
-  plan["already_there"] = folder.is_there();
   return plan;
 }
 

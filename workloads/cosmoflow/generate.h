@@ -11,6 +11,7 @@
 
 #include "runner/base/error.h"
 #include "staging/dataset/universe.h"
+#include "workloads/synthetic/generation.h"
 
 namespace CLI {
 class App;
@@ -31,10 +32,7 @@ struct GenerateOptions {
   std::int64_t threads = 0;  ///< 0: the CPUs that this process may use
 };
 
-struct GenerateResult {
-  bool already_there = false;
-  std::int64_t files = 0, bytes = 0;  ///< samples, and their size
-};
+using synthetic::GenerateResult;
 
 /// "hdf5", "tfrecord" or "tfrecord.gz". Throws ConfigError for anything else.
 dataset::UniverseFormat parse_format(std::string_view name);

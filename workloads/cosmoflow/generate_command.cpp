@@ -1,14 +1,11 @@
 // The options of `trainmark generate cosmoflow`.
 // Hides the parser.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runner/documents.h"
 #include "workloads/cosmoflow/generate.h"
+#include "workloads/synthetic/generate_call.h"
 
 namespace cosmoflow {
 namespace {
@@ -16,29 +13,15 @@ namespace {
 struct Call {
   GenerateOptions options;
   std::string format = "hdf5";
-  bool dry_run = false;
-  std::string json;
+  synthetic::GenerateCall call;
 };
 
 base::ExitCode generate(const Call& call) {
   GenerateOptions options = call.options;
   options.format = parse_format(call.format);
-  if (call.dry_run) {
-    runner::write_document(generate_plan(options), call.json.empty() ? "-" : call.json, std::cout);
-    return base::ExitCode::kSuccess;
-  }
-  const GenerateResult result = generate_universes(options);
-  std::cerr << fmt::format("{}{}: {} samples, {} bytes\n",
-                           result.already_there ? "Already there: " : "", options.output,
-                           result.files, result.bytes);
-  if (!call.json.empty()) {
-    const nlohmann::json document = {{"output", options.output},
-                                     {"already_there", result.already_there},
-                                     {"files", result.files},
-                                     {"bytes", result.bytes}};
-    runner::write_document(document, call.json, std::cout);
-  }
-  return base::ExitCode::kSuccess;
+  return synthetic::run_call(call.call,
+                             {options.output, "samples", [&] { return generate_plan(options); },
+                              [&] { return generate_universes(options); }});
 }
 
 }  // namespace
@@ -60,9 +43,8 @@ std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   add("--format", call->format, "hdf5, tfrecord, or tfrecord.gz (compressed)");
   add("--seed", options.seed, "seed of all samples")->check(CLI::NonNegativeNumber);
   add("--threads", options.threads, "threads; 0: the CPUs that this process may use");
-  app.add_flag("--dry-run", call->dry_run,
-               "show samples, estimated bytes, memory and free space only");
-  app.add_option("--json", call->json, "write the result as JSON to this file; '-' for stdout");
+  synthetic::declare_call(app, call->call,
+                          "show samples, estimated bytes, memory and free space only");
   return [call] { return generate(*call); };
 }
 

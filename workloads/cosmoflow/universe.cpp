@@ -49,9 +49,9 @@ std::int64_t Simulator::scratch_bytes(std::int64_t cells) {
   return cells * cells * cells * kCubes * kParts * kFloatBytes;
 }
 
-dataset::Universe Simulator::draw(std::uint64_t seed, Split split, std::int64_t index) {
+dataset::Universe Simulator::draw(std::uint64_t seed, SampleSet set, std::int64_t index) {
   const std::uint64_t universe =
-      base::chain({seed, static_cast<std::uint64_t>(split), static_cast<std::uint64_t>(index)});
+      base::chain({seed, static_cast<std::uint64_t>(set), static_cast<std::uint64_t>(index)});
   std::array<float, 4> targets{};
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const double share = base::uniform_of(base::chain({i}, stream_of(universe, Use::kTargets)));

@@ -11,7 +11,7 @@
 namespace cosmoflow {
 
 /// Sets of samples: the values enter the hash.
-enum class Split : std::uint64_t { kTrain, kValidation };
+enum class SampleSet : std::uint64_t { kTrain, kValidation };
 
 /// Of the channels.
 inline constexpr std::array<double, 4> kRedshifts = {0.0, 0.5, 1.5, 3.0};
@@ -32,7 +32,7 @@ class Simulator {
   /// Of one Simulator, without the universe that it returns.
   static std::int64_t scratch_bytes(std::int64_t cells);
   /// Targets are uniform in [-1, 1) and independent.
-  dataset::Universe draw(std::uint64_t seed, Split split, std::int64_t index);
+  dataset::Universe draw(std::uint64_t seed, SampleSet set, std::int64_t index);
   /// The universe of cosmology_of(targets) that began with the noise of `stream`: particles in
   /// each voxel, [cells, cells, cells, kRedshifts], counted where they are nearest to. Every
   /// channel sums to cells^3.

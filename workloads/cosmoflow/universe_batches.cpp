@@ -3,13 +3,13 @@
 #include "workloads/cosmoflow/universe_batches.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <type_traits>
 #include <utility>
+
+#include "workloads/parallel/input_value.h"
 
 namespace cosmoflow {
 namespace {
@@ -28,17 +28,6 @@ const std::vector<float>& logarithms() {
   return table;
 }
 
-template <class T>
-T stored(float value) {
-  if constexpr (std::is_same_v<T, float>) {
-    return value;
-  } else {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    constexpr std::uint32_t kHalf = 0x7FFF;  // to the nearest, ties to even
-    return {static_cast<std::uint16_t>((bits + kHalf + ((bits >> 16) & 1U)) >> 16)};
-  }
-}
-
 float mean_of(const std::vector<std::int16_t>& counts) {
   const double sum = std::accumulate(counts.begin(), counts.end(), 0.0);
   return counts.empty() || sum == 0.0
@@ -55,7 +44,7 @@ std::vector<T> table_for(const Universe& universe, bool apply_log) {
   const float mean = apply_log ? 1.0F : mean_of(universe.counts);
   std::vector<T> table(size);
   for (std::size_t i = 0; i < size; ++i) {
-    table[i] = stored<T>(apply_log ? logarithms()[i] : static_cast<float>(i) / mean);
+    table[i] = parallel::input_value<T>(apply_log ? logarithms()[i] : static_cast<float>(i) / mean);
   }
   return table;
 }
@@ -86,13 +75,8 @@ dataset::UniverseRegion source_region(const dataset::UniverseRegion& seen, std::
 }
 
 bool UniverseCache::find(std::int64_t index, Universe& universe) const {
-  std::shared_ptr<const Kept> kept;
-  {
-    const std::scoped_lock lock(mutex_);
-    const auto found = kept_.find(index);
-    if (found == kept_.end() || !found->second) return false;
-    kept = found->second;
-  }
+  const std::shared_ptr<const Kept> kept = kept_.find(index);
+  if (!kept) return false;
   std::vector<std::int16_t> counts = std::move(universe.counts);
   universe = kept->without_counts;
   if (kept->wide.empty()) {
@@ -110,12 +94,7 @@ void UniverseCache::keep(std::int64_t index, const Universe& universe) {
   const bool is_narrow = std::all_of(counts.begin(), counts.end(),
                                      [](std::int16_t count) { return count <= kLargest; });
   const auto bytes = static_cast<std::int64_t>(counts.size() * (is_narrow ? 1 : 2));
-  {
-    const std::scoped_lock lock(mutex_);
-    if (bytes > left_ || kept_.count(index) != 0) return;
-    left_ -= bytes;
-    kept_[index] = nullptr;  // its bytes are spoken for
-  }
+  if (!kept_.reserve(index, bytes)) return;
   auto kept = std::make_shared<Kept>();
   if (is_narrow) {
     kept->narrow.reserve(counts.size());
@@ -128,13 +107,7 @@ void UniverseCache::keep(std::int64_t index, const Universe& universe) {
   kept->without_counts.extents = universe.extents;
   kept->without_counts.channels = universe.channels;
   kept->without_counts.targets = universe.targets;
-  const std::scoped_lock lock(mutex_);
-  kept_[index] = std::move(kept);
-}
-
-std::int64_t UniverseCache::samples() const {
-  const std::scoped_lock lock(mutex_);
-  return static_cast<std::int64_t>(kept_.size());
+  kept_.keep(index, std::move(kept));
 }
 
 UniverseBatches::UniverseBatches(int threads, int depth, std::int64_t samples, std::int64_t first,

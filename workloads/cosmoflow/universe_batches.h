@@ -6,15 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "runner/base/random.h"
 #include "staging/dataset/dataset.h"
 #include "staging/dataset/universe.h"
 #include "staging/prefetch_queue.h"
+#include "staging/sample_cache.h"
 #include "workloads/nn/kernels.h"
 
 namespace cosmoflow {
@@ -36,11 +35,11 @@ dataset::UniverseRegion source_region(const dataset::UniverseRegion& seen, std::
 /// Threads may ask at once.
 class UniverseCache {
  public:
-  explicit UniverseCache(std::int64_t bytes) : left_(bytes) {}
+  explicit UniverseCache(std::int64_t bytes) : kept_(bytes) {}
   /// False when it is not there.
   bool find(std::int64_t index, dataset::Universe& universe) const;
   void keep(std::int64_t index, const dataset::Universe& universe);
-  std::int64_t samples() const;
+  std::int64_t samples() const { return kept_.samples(); }
 
  private:
   struct Kept {
@@ -48,9 +47,7 @@ class UniverseCache {
     std::vector<std::int16_t> wide;  ///< where a count is above 255
     dataset::Universe without_counts;
   };
-  mutable std::mutex mutex_;
-  std::int64_t left_;
-  std::unordered_map<std::int64_t, std::shared_ptr<const Kept>> kept_;
+  staging::SampleCache<Kept> kept_;
 };
 
 /// A sample as it is in a batch.

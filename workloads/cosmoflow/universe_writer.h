@@ -25,16 +25,16 @@ struct WriterOptions {
 class UniverseWriter {
  public:
   explicit UniverseWriter(const WriterOptions& options);
-  /// Makes the folder `path` hold the first `samples` samples of `split`, one file each, and
+  /// Makes the folder `path` hold the first `samples` samples of `set`, one file each, and
   /// returns their bytes. Files that it holds already are kept. Throws SystemError.
-  std::int64_t write(const std::string& path, Split split, std::int64_t samples);
+  std::int64_t write(const std::string& path, SampleSet set, std::int64_t samples);
   /// What each thread takes: a simulator, a box, a cube and that encoded.
   static std::int64_t thread_bytes(const WriterOptions& options);
 
  private:
   struct Universe {
     std::string path;  ///< of its files, but for what is behind the universe's number
-    Split split;
+    SampleSet set;
     std::int64_t index, cubes;  ///< samples wanted of it
   };
   std::int64_t write_universe(const Universe& universe);

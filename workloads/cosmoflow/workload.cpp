@@ -44,8 +44,11 @@ Config planned_config(const runner::RunConfig& run, const Split& split) {
   return config;
 }
 
+/// Collective. Nodes may differ in threads, and what is chosen for one must do for all.
 runner::PlannedRank place_of(const runner::Surroundings& around) {
-  return {around.world.rank(), around.world.size(), around.topology.node.size(), around.threads};
+  const std::int64_t threads = around.world.allreduce_max(std::int64_t{around.threads});
+  return {around.world.rank(), around.world.size(), around.topology.node.size(),
+          static_cast<int>(threads)};
 }
 
 /// Ranks of a group stand side by side; each has a box of their samples.
@@ -242,7 +245,7 @@ runner::TrainResult CosmoFlow::train(std::int64_t steps) {
 }
 
 void CosmoFlow::count_reads() {
-  const ReadCounts counts = data_.take_counts();
+  const parallel::ReadCounts counts = data_.take_counts();
   around_.telemetry.add(Counter::kBytesRead, counts.bytes);
   around_.telemetry.add(Counter::kBytesStaged, counts.staged);
 }
@@ -289,7 +292,7 @@ void CosmoFlow::send_outputs(runner::OutputSink* sink, std::int64_t batch) {
   const std::int64_t count = counted(static_cast<std::int64_t>(targets_.size()));
   parallel::gather_outputs(around_.world, sink,
                            std::min(first + batch * model_->local_batch(), last), count, kTargets,
-                           model_->executor().outputs(), targets_);
+                           model_->executor().outputs(), kTargets, targets_);
 }
 
 void CosmoFlow::load_weights(const runner::StateReader& reader) {
@@ -311,6 +314,7 @@ std::vector<std::string> CosmoFlow::keys_without_effect() const {
                                    "/dataset/prefetch_batches", "/dataset/cache_bytes"};
   // Where a decay ends says /schedule/decay_epochs.
   keys.emplace_back("/epochs");
+  if (!config_.chooses_split) keys.emplace_back("/training/memory_limit_gib");
   return keys;
 }
 

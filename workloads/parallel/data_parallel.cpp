@@ -31,6 +31,12 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
         fmt::format("/training/sample_split: must divide {} ranks, got {} parts of a sample", ranks,
                     config.sample_ranks));
   }
+  if (config.sample_ranks > 1 && config.bn_group_size > 1) {
+    throw base::ConfigError(
+        "/training/bn_group_size: must be 1 where ranks share samples, as groups are of ranks that "
+        "have whole ones, got " +
+        std::to_string(config.bn_group_size));
+  }
   BatchSplit split = {{}, pass, config.accumulation, config.sample_ranks};
   for (const nn::PassSlice& slice :
        slice_pass(pass, static_cast<int>(ranks / config.sample_ranks))) {

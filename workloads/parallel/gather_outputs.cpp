@@ -46,14 +46,16 @@ void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink,
 
 void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink, std::int64_t first,
                     std::int64_t count, std::int64_t width, std::span<const float> outputs,
-                    std::span<const float> targets) {
+                    std::int64_t target_width, std::span<const float> targets) {
   const auto columns = static_cast<std::size_t>(width);
-  const std::size_t values = static_cast<std::size_t>(count) * columns;
-  const auto all_targets = world.gather(targets.first(values), 0);
-  const auto all_outputs = world.gather(outputs.first(values), 0);
+  const auto target_columns = static_cast<std::size_t>(target_width);
+  const auto mine = static_cast<std::size_t>(count);
+  const auto all_targets = world.gather(targets.first(mine * target_columns), 0);
+  const auto all_outputs = world.gather(outputs.first(mine * columns), 0);
   for_each_part(world, first, count, [&](std::int64_t at, std::size_t rows, std::size_t place) {
-    sink->write_targets(at, width, std::span(all_outputs).subspan(place * columns, rows * columns),
-                        std::span(all_targets).subspan(place * columns, rows * columns));
+    sink->write_targets(
+        at, width, std::span(all_outputs).subspan(place * columns, rows * columns),
+        std::span(all_targets).subspan(place * target_columns, rows * target_columns));
   });
 }
 

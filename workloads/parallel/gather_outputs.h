@@ -16,9 +16,9 @@ void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink,
                     std::int64_t count, std::int64_t width, std::span<const float> outputs,
                     std::span<const std::int32_t> labels);
 
-/// The same of samples with as many targets as outputs; targets [count, width].
+/// The same of samples with several targets each; targets [.., target_width].
 void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink, std::int64_t first,
                     std::int64_t count, std::int64_t width, std::span<const float> outputs,
-                    std::span<const float> targets);
+                    std::int64_t target_width, std::span<const float> targets);
 
 }  // namespace parallel

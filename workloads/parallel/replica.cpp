@@ -32,6 +32,33 @@ void read_parameters(const runner::StateReader& reader, nn::Executor& executor,
   executor.parameters().publish();
 }
 
+void write_statistics(runner::StateWriter* writer, const nn::Executor& executor) {
+  if (writer == nullptr) return;
+  const auto& specs = executor.network().statistics();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const auto mean = executor.statistics().mean(static_cast<int>(i));
+    const auto variance = executor.statistics().variance(static_cast<int>(i));
+    writer->write(specs[i].name + ".running_mean", {specs[i].channels},
+                  std::vector<float>(mean.begin(), mean.end()));
+    writer->write(specs[i].name + ".running_var", {specs[i].channels},
+                  std::vector<float>(variance.begin(), variance.end()));
+  }
+}
+
+void read_statistics(const runner::StateReader& reader, nn::Executor& executor,
+                     std::set<std::string>& known) {
+  const auto& specs = executor.network().statistics();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    executor.statistics().set(static_cast<int>(i),
+                              reader.read(specs[i].name + ".running_mean", {specs[i].channels}),
+                              reader.read(specs[i].name + ".running_var", {specs[i].channels}));
+    // PyTorch counts the batches it has seen; nothing here depends on them.
+    for (const char* member : {".running_mean", ".running_var", ".num_batches_tracked"}) {
+      known.insert(specs[i].name + member);
+    }
+  }
+}
+
 void refuse_unknown(const runner::StateReader& reader, const std::set<std::string>& known) {
   for (const std::string& name : reader.names()) {
     if (known.count(name) == 0 && !name.starts_with(base::kResumeGroup)) {

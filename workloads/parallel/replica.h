@@ -19,6 +19,11 @@ void write_parameters(runner::StateWriter* writer, const nn::Executor& executor)
 /// DataError for arrays that are missing or of another shape.
 void read_parameters(const runner::StateReader& reader, nn::Executor& executor,
                      std::set<std::string>& known);
+/// The same of batch norms' running statistics, which synchronize_statistics() has made those of
+/// all ranks: name.running_mean, name.running_var. What PyTorch saves beside them is known, too.
+void write_statistics(runner::StateWriter* writer, const nn::Executor& executor);
+void read_statistics(const runner::StateReader& reader, nn::Executor& executor,
+                     std::set<std::string>& known);
 /// Throws DataError when the file has arrays that are neither known nor a resume's alone.
 void refuse_unknown(const runner::StateReader& reader, const std::set<std::string>& known);
 

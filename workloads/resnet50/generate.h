@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runner/base/error.h"
+#include "workloads/synthetic/generation.h"
 
 namespace CLI {
 class App;
@@ -26,10 +27,8 @@ struct GenerateOptions {
   std::int64_t threads = 0;  ///< 0: the CPUs that this process may use
 };
 
-struct GenerateResult {
-  bool already_there = false;
-  std::int64_t files = 0, bytes = 0;  ///< JPEG images and their size
-};
+/// Files are JPEG images.
+using synthetic::GenerateResult;
 
 /// Writes output/{train,validation}/n%08d/n%08d_%d.JPEG (or .tar) and output/dataset.json. The
 /// bytes depend on the options alone, never on threads. All is written to `output`.part and renamed

@@ -227,7 +227,7 @@ double ResNet50::correct_share(std::int64_t correct) const {
 
 void ResNet50::send_outputs(runner::OutputSink* sink, std::int64_t batch,
                             const std::vector<std::int32_t>& labels) {
-  const auto [first, last] = data_.validation_part(around_.world.rank());
+  const auto [first, last] = data_.validation_part();
   const std::int64_t begin = std::min(first + batch * model_->local_batch(), last);
   parallel::gather_outputs(around_.world, sink, begin,
                            std::min(model_->local_batch(), last - begin), config_.model.classes,
@@ -252,7 +252,7 @@ double ResNet50::evaluate(runner::OutputSink* outputs) {
   const auto batches = open_evaluation();
   model_->synchronize_statistics();
   const std::int64_t batch_size = model_->local_batch();
-  const auto [first, last] = data_.validation_part(around_.world.rank());
+  const auto [first, last] = data_.validation_part();
   const std::int64_t mine = (last - first + batch_size - 1) / batch_size;
   // Sending outputs is collective, so that a rank with fewer batches sends empty ones at the end.
   const bool sends = around_.world.allreduce_max(std::int64_t{outputs != nullptr ? 1 : 0}) > 0;
@@ -273,33 +273,14 @@ double ResNet50::evaluate(runner::OutputSink* outputs) {
 
 void ResNet50::save_weights(runner::StateWriter* writer) {
   model_->synchronize_statistics();
-  if (writer == nullptr) return;
-  nn::Executor& executor = model_->executor();
-  parallel::write_parameters(writer, executor);
-  for (std::size_t i = 0; i < network_.statistics().size(); ++i) {
-    const nn::StatisticsSpec& spec = network_.statistics()[i];
-    const auto mean = executor.statistics().mean(static_cast<int>(i));
-    const auto variance = executor.statistics().variance(static_cast<int>(i));
-    writer->write(spec.name + ".running_mean", {spec.channels},
-                  std::vector<float>(mean.begin(), mean.end()));
-    writer->write(spec.name + ".running_var", {spec.channels},
-                  std::vector<float>(variance.begin(), variance.end()));
-  }
+  parallel::write_parameters(writer, model_->executor());
+  parallel::write_statistics(writer, model_->executor());
 }
 
 void ResNet50::load_weights(const runner::StateReader& reader) {
-  nn::Executor& executor = model_->executor();
   std::set<std::string> known;
-  parallel::read_parameters(reader, executor, known);
-  for (std::size_t i = 0; i < network_.statistics().size(); ++i) {
-    const nn::StatisticsSpec& spec = network_.statistics()[i];
-    executor.statistics().set(static_cast<int>(i),
-                              reader.read(spec.name + ".running_mean", {spec.channels}),
-                              reader.read(spec.name + ".running_var", {spec.channels}));
-    // PyTorch counts the batches it has seen; nothing here depends on them.
-    for (const char* member : {".running_mean", ".running_var", ".num_batches_tracked"})
-      known.insert(spec.name + member);
-  }
+  parallel::read_parameters(reader, model_->executor(), known);
+  parallel::read_statistics(reader, model_->executor(), known);
   parallel::refuse_unknown(reader, known);
 }
 

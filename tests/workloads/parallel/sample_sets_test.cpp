@@ -1,0 +1,152 @@
+// Tests of the sets of a run on samples in memory: what is opened when, and who gets what.
+// Hides nothing.
+#include "workloads/parallel/sample_sets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runner/base/error.h"
+#include "runner/base/thrown_message.h"
+
+namespace parallel {
+namespace {
+
+/// So many samples of one byte.
+class Counted final : public dataset::Dataset {
+ public:
+  Counted(std::int64_t samples, std::string source)
+      : samples_(samples), source_(std::move(source)) {}
+  std::int64_t size() const override { return samples_; }
+  const std::vector<std::string>& class_names() const override { return names_; }
+  std::int32_t label(std::int64_t /*index*/) const override { return 0; }
+  std::int64_t bytes(std::int64_t /*index*/) const override { return 1; }
+  void read(std::int64_t index, std::vector<std::byte>& out) const override {
+    out.assign(1, static_cast<std::byte>(index));
+  }
+  std::string name(std::int64_t index) const override { return std::to_string(index); }
+  std::string source() const override { return source_; }
+
+ private:
+  const std::int64_t samples_;
+  const std::string source_;
+  const std::vector<std::string> names_ = {""};
+};
+
+class SampleSetsOnRanks : public testing::Test {
+ protected:
+  static constexpr std::int64_t kTrain = 50, kValidation = 9;
+  SampleSetsOnRanks() {
+    config_.global_batch_size = 12;
+    config_.epochs = 3;
+    config_.seed = 4;
+    config_.staging.mode = staging::StagingMode::kNone;
+    config_.group = world_.rank();
+    config_.groups = world_.size();
+  }
+  SampleSets::Open open() {
+    return SampleSets::by_path("train", "validation", [this](const std::string& path) {
+      opened_.push_back(path);
+      return std::make_shared<Counted>(path == "train" ? kTrain : kValidation, path);
+    });
+  }
+  BatchSplit split(std::int64_t passes) const {
+    DataParallelConfig config;
+    config.global_batch = config_.global_batch_size;
+    config.accumulation = passes;
+    return split_batch(config, world_.size());
+  }
+  const runner::Communicator world_ = runner::Communicator::world();
+  const runner::Topology topology_ = runner::discover_topology(world_);
+  const base::SystemClock clock_;
+  SampleSetsConfig config_;
+  std::vector<std::string> opened_;
+};
+
+TEST_F(SampleSetsOnRanks, OpenWhatIsNeededOnce) {
+  SampleSets sets(config_, open(), world_, topology_, clock_);
+  EXPECT_TRUE(opened_.empty());
+  EXPECT_EQ(sets.steps_per_epoch(), 0);
+  sets.open_validation();
+  sets.open_validation();
+  EXPECT_THAT(opened_, testing::ElementsAre("validation"));
+  EXPECT_EQ(sets.train_samples(), 0);
+  EXPECT_EQ(sets.validation_samples(), kValidation);
+  sets.open();
+  sets.open();
+  EXPECT_THAT(opened_, testing::ElementsAre("validation", "train"));
+  EXPECT_EQ(sets.train_samples(), kTrain);
+  EXPECT_EQ(sets.steps_per_epoch(), kTrain / 12);
+  EXPECT_EQ(sets.train()->source(), "train");
+  EXPECT_EQ(sets.validation()->source(), "validation");
+}
+
+TEST_F(SampleSetsOnRanks, KnowTheOrderWithoutAFileWhenCountsAreGiven) {
+  config_.train_samples = kTrain;
+  SampleSets sets(config_, open(), world_, topology_, clock_);
+  EXPECT_EQ(sets.steps_per_epoch(), kTrain / 12);
+  EXPECT_GE(sets.training_place(split(1), 0, 0).index, 0);
+  EXPECT_TRUE(opened_.empty());
+}
+
+TEST_F(SampleSetsOnRanks, RefuseOtherCountsAndKeepNothingOfThem) {
+  config_.train_samples = kTrain - 1;
+  SampleSets sets(config_, open(), world_, topology_, clock_);
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_EQ(base::thrown_message<base::DataError>([&] { sets.open(); }),
+              "train: /dataset/train_samples: expected 49 samples, found 50");
+    EXPECT_EQ(sets.validation(), nullptr);
+  }
+  EXPECT_NO_THROW(sets.open_validation());
+}
+
+TEST_F(SampleSetsOnRanks, CountPassesFromTheStartOfTheRun) {
+  SampleSets sets(config_, open(), world_, topology_, clock_);
+  sets.open();
+  const staging::SampleOrder order(kTrain, 12, 1, 4);
+  for (const std::int64_t passes : {1, 3}) {
+    const BatchSplit split = this->split(passes);
+    EXPECT_EQ(SampleSets::first_batch(split, 5), 5 * passes);
+    EXPECT_EQ(sets.training_batches(split), 3 * 4 * passes);
+    std::int64_t samples = sets.batch_samples(split);
+    world_.allreduce_sum(std::span<std::int64_t>(&samples, 1));
+    EXPECT_EQ(samples, 12 / passes);
+    for (std::int64_t batch = 0; batch < sets.training_batches(split); ++batch) {
+      for (std::int64_t slot = 0; slot < sets.batch_samples(split); ++slot) {
+        const std::int64_t step = batch / passes;
+        const SamplePlace place = sets.training_place(split, batch, slot);
+        EXPECT_EQ(place.epoch, step / 4);
+        EXPECT_EQ(place.index,
+                  order.index(step / 4, step % 4, split.slot(world_.rank(), batch % passes, slot)));
+      }
+    }
+  }
+}
+
+TEST_F(SampleSetsOnRanks, GiveRanksOfAGroupTheSameValidationSamples) {
+  config_.groups = (world_.size() + 1) / 2;
+  config_.group = world_.rank() / 2;
+  SampleSets sets(config_, open(), world_, topology_, clock_);
+  sets.open_validation();
+  const auto part = sets.validation_part();
+  EXPECT_EQ(part, staging::split_evenly(kValidation, config_.groups, config_.group));
+  std::int64_t index = part.first;
+  for (std::int64_t batch = 0; batch < sets.validation_batches(4); ++batch) {
+    for (std::int64_t slot = 0; slot < 4; ++slot, ++index) {
+      EXPECT_EQ(sets.validation_place(4, batch, slot).index, index < part.second ? index : -1);
+    }
+  }
+  EXPECT_GE(index, part.second);
+}
+
+TEST_F(SampleSetsOnRanks, CountWhatWasRead) {
+  SampleSets sets(config_, open(), world_, topology_, clock_);
+  sets.count_read(3);
+  sets.count_read(4);
+  EXPECT_EQ(sets.take_counts().bytes, 7);
+  EXPECT_EQ(sets.take_counts().bytes, 0);
+}
+
+}  // namespace
+}  // namespace parallel

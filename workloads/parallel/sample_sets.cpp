@@ -1,0 +1,163 @@
+// The training and the validation set of a run.
+// Hides what a rank needs of them.
+#include "workloads/parallel/sample_sets.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runner/base/error.h"
+
+namespace parallel {
+namespace {
+
+void check_count(const dataset::Dataset& source, const char* key, std::int64_t expected) {
+  if (expected == 0 || source.size() == expected) return;
+  throw base::DataError(fmt::format("{}: /dataset/{}: expected {} samples, found {}",
+                                    source.source(), key, expected, source.size()));
+}
+
+}  // namespace
+
+SampleSets::Open SampleSets::by_path(std::string train, std::string validation,
+                                     std::function<Source(const std::string& path)> open) {
+  return [train = std::move(train), validation = std::move(validation), open = std::move(open)](
+             Sources& sources, Need need) {
+    if (need == Need::kBoth && !sources.train) sources.train = open(train);
+    if (!sources.validation) sources.validation = open(validation);
+  };
+}
+
+SampleSets::SampleSets(const SampleSetsConfig& config, Open open, const runner::Communicator& world,
+                       const runner::Topology& topology, const base::Clock& clock)
+    : config_(config), open_(std::move(open)), world_(world), topology_(topology), clock_(clock) {
+  if (config.train_samples > 0) make_order(config.train_samples);
+}
+
+void SampleSets::make_order(std::int64_t samples) {
+  if (order_) return;
+  order_.emplace(samples, config_.global_batch_size, config_.shards, config_.seed);
+}
+
+void SampleSets::open() {
+  if (sources_.train && sources_.validation) return;
+  learn(Need::kBoth);
+  make_order(sources_.train->size());
+}
+
+void SampleSets::open_validation() {
+  if (!sources_.validation) learn(Need::kValidation);
+}
+
+/// What does not fit is not kept, so that it is found again.
+void SampleSets::learn(Need need) {
+  Sources found = sources_;
+  open_(found, need);
+  if (found.train) check_count(*found.train, "train_samples", config_.train_samples);
+  check_count(*found.validation, "validation_samples", config_.validation_samples);
+  sources_ = std::move(found);
+}
+
+std::int64_t SampleSets::train_samples() const {
+  return sources_.train ? sources_.train->size() : config_.train_samples;
+}
+
+std::int64_t SampleSets::validation_samples() const {
+  return sources_.validation ? sources_.validation->size() : config_.validation_samples;
+}
+
+std::int64_t SampleSets::steps_per_epoch() const { return order_ ? order_->steps_per_epoch() : 0; }
+
+std::pair<std::int64_t, std::int64_t> SampleSets::validation_part() const {
+  return staging::split_evenly(validation_samples(), config_.groups, config_.group);
+}
+
+staging::Ranges SampleSets::needed_for_training(const BatchSplit& split) const {
+  const std::int64_t count = batch_samples(split);
+  staging::Ranges needed;
+  for (std::int64_t pass = 0; pass < split.accumulation; ++pass) {
+    const std::int64_t first = split.slot(world_.rank(), pass, 0);
+    const auto ranges = order_->needed(first, first + count);
+    needed.insert(needed.end(), ranges.begin(), ranges.end());
+  }
+  return needed;
+}
+
+nlohmann::json SampleSets::staging_plan(const BatchSplit& split) {
+  if (config_.staging.mode == staging::StagingMode::kNone) return nullptr;
+  try {
+    open();
+  } catch (const base::Error& error) {
+    // A plan may be wanted where the data is not; every rank learns of it alike.
+    return {{"unknown", error.what()}};
+  }
+  const auto plan = [&](const Source& source, const staging::Ranges& ranges) {
+    return staging::plan_staging(*source, ranges, topology_, config_.staging.directory);
+  };
+  const auto train = plan(sources_.train, needed_for_training(split));
+  const auto validation = plan(sources_.validation, {validation_part()});
+  return {{"train", staging::to_json(train)},
+          {"validation", staging::to_json(validation)},
+          {"fits", staging::fit_together({train, validation})}};
+}
+
+nlohmann::json SampleSets::stage(const BatchSplit& split) {
+  open();
+  const std::vector<staging::Staged> sets = staging::stage(
+      {{sources_.train, needed_for_training(split)}, {sources_.validation, {validation_part()}}},
+      config_.staging.mode, config_.staging.directory, world_, topology_, clock_);
+  sources_ = {sets[0].data, sets[1].data};
+  for (const staging::Staged& set : sets) {
+    bytes_staged_ += set.copied_bytes;
+    if (set.is_ours) staged_directories_.push_back(set.directory);
+  }
+  return {{"train", staging::to_json(sets[0].facts)},
+          {"validation", staging::to_json(sets[1].facts)}};
+}
+
+void SampleSets::clean_up() {
+  if (config_.staging.keep) return;
+  sources_ = {};
+  for (const std::string& directory : staged_directories_) {
+    staging::remove_staged(topology_, directory);
+  }
+  staged_directories_.clear();
+}
+
+std::int64_t SampleSets::first_batch(const BatchSplit& split, std::int64_t step) {
+  return step * split.accumulation;
+}
+
+std::int64_t SampleSets::training_batches(const BatchSplit& split) const {
+  return first_batch(split, config_.epochs * steps_per_epoch());
+}
+
+std::int64_t SampleSets::batch_samples(const BatchSplit& split) const {
+  return split.slices[static_cast<std::size_t>(world_.rank())].count;
+}
+
+SamplePlace SampleSets::training_place(const BatchSplit& split, std::int64_t batch,
+                                       std::int64_t slot) const {
+  const std::int64_t step = batch / split.accumulation, steps = order_->steps_per_epoch();
+  const std::int64_t epoch = step / steps;
+  return {epoch, order_->index(epoch, step % steps,
+                               split.slot(world_.rank(), batch % split.accumulation, slot))};
+}
+
+std::int64_t SampleSets::validation_batches(std::int64_t batch_size) const {
+  const auto [first, last] = validation_part();
+  return (last - first + batch_size - 1) / batch_size;
+}
+
+SamplePlace SampleSets::validation_place(std::int64_t batch_size, std::int64_t batch,
+                                         std::int64_t slot) const {
+  const auto [first, last] = validation_part();
+  const std::int64_t index = first + batch * batch_size + slot;
+  return {0, index < last ? index : -1};
+}
+
+ReadCounts SampleSets::take_counts() {
+  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0)};
+}
+
+}  // namespace parallel
