@@ -1,35 +1,47 @@
-// Opening a dataset on many ranks with one walk over the file system.
-// Hides who lists and how the others learn.
+// Opening a dataset on many ranks with one look at the file system.
+// Hides who looks and how the others learn.
 #include "staging/collective_open.h"
 
+#include <cstring>
 #include <functional>
+#include <type_traits>
 
 #include "runner/agreed_error.h"
+#include "staging/dataset/climate_folder.h"
 #include "staging/dataset/universe_folder.h"
 
 namespace staging {
 
 namespace {
 
-/// What `list` gives on rank 0, on every rank.
-dataset::Listing list_collective(const runner::Communicator& world,
-                                 const std::function<dataset::Listing()>& list) {
-  // First byte: the exit code; then a message or the listing.
+/// What `find` gives on rank 0, on every rank.
+std::string found_collective(const runner::Communicator& world,
+                             const std::function<std::string()>& find) {
+  // First byte: the exit code; then a message or what was found.
   std::string word;
-  dataset::Listing listing;
   if (world.rank() == 0) {
     try {
-      listing = list();
-      word = static_cast<char>(base::ExitCode::kSuccess) + dataset::to_bytes(listing);
+      word = static_cast<char>(base::ExitCode::kSuccess) + find();
     } catch (const base::Error& e) {
       word = static_cast<char>(e.code()) + std::string(e.what());
     }
   }
   word = world.broadcast(word, 0);
   const auto code = static_cast<base::ExitCode>(word.front());
-  if (code != base::ExitCode::kSuccess) throw runner::AgreedError(code, word.substr(1));
-  if (world.rank() != 0) listing = dataset::listing_from_bytes(std::string_view(word).substr(1));
-  return listing;
+  word.erase(0, 1);
+  if (code != base::ExitCode::kSuccess) throw runner::AgreedError(code, word);
+  return word;
+}
+
+/// What `list` gives on rank 0, on every rank.
+dataset::Listing list_collective(const runner::Communicator& world,
+                                 const std::function<dataset::Listing()>& list) {
+  dataset::Listing listing;
+  const std::string told = found_collective(world, [&] {
+    listing = list();
+    return dataset::to_bytes(listing);
+  });
+  return world.rank() == 0 ? listing : dataset::listing_from_bytes(told);
 }
 
 }  // namespace
@@ -45,6 +57,24 @@ std::shared_ptr<const dataset::Dataset> open_universes_collective(const runner::
                                                                   const std::string& path) {
   return dataset::open_universes(
       list_collective(world, [&] { return dataset::list_universes(path, &world.activity()); }));
+}
+
+std::shared_ptr<const dataset::Dataset> open_climate_collective(const runner::Communicator& world,
+                                                                const std::string& path) {
+  return dataset::open_climate(
+      list_collective(world, [&] { return dataset::list_climate(path, &world.activity()); }));
+}
+
+dataset::ClimateStatistics read_climate_statistics_collective(const runner::Communicator& world,
+                                                              const std::string& path) {
+  dataset::ClimateStatistics statistics;
+  static_assert(std::is_trivially_copyable_v<dataset::ClimateStatistics>);
+  const std::string told = found_collective(world, [&] {
+    statistics = dataset::read_climate_statistics(path);
+    return std::string(reinterpret_cast<const char*>(&statistics), sizeof statistics);
+  });
+  std::memcpy(&statistics, told.data(), sizeof statistics);
+  return statistics;
 }
 
 }  // namespace staging

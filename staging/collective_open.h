@@ -1,11 +1,12 @@
-// Opening a dataset on many ranks with one walk over the file system.
-// Hides who lists and how the others learn.
+// Opening a dataset on many ranks with one look at the file system.
+// Hides who looks and how the others learn.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "runner/communicator.h"
+#include "staging/dataset/climate_statistics.h"
 #include "staging/dataset/open.h"
 
 namespace staging {
@@ -16,8 +17,14 @@ std::shared_ptr<const dataset::Dataset> open_dataset_collective(
     const runner::Communicator& world, const std::string& path,
     const dataset::OpenOptions& options = {});
 
-/// The same of a folder of universes.
+/// The same of a folder of universes, and of one of climate samples.
 std::shared_ptr<const dataset::Dataset> open_universes_collective(const runner::Communicator& world,
                                                                   const std::string& path);
+std::shared_ptr<const dataset::Dataset> open_climate_collective(const runner::Communicator& world,
+                                                                const std::string& path);
+
+/// The same of stats.h5: rank 0 alone reads it.
+dataset::ClimateStatistics read_climate_statistics_collective(const runner::Communicator& world,
+                                                              const std::string& path);
 
 }  // namespace staging

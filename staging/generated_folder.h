@@ -15,6 +15,7 @@ class GeneratedFolder {
   /// A slash behind `output` is left out. Results must not share keys with `identity`.
   GeneratedFolder(std::string output, std::string manifest_name, nlohmann::json identity);
   const std::string& output() const { return output_; }
+  const nlohmann::json& identity() const { return identity_; }
   /// Whether the whole dataset is there. Throws ConfigError when anything else is.
   bool is_there() const;
   /// Of the whole dataset: identity and results.

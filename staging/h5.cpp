@@ -139,12 +139,14 @@ void H5OutputSink::write(std::int64_t first, std::int64_t width, std::span<const
 void H5OutputSink::write_targets(std::int64_t first, std::int64_t width,
                                  std::span<const float> outputs, std::span<const float> targets) {
   const auto values = static_cast<std::int64_t>(targets.size());
-  if (width < 1 || values % width != 0) {
-    throw base::ShapeError(
-        fmt::format("{}: expected rows of {} targets, got {}", file_->path(), width, values));
+  const std::int64_t rows = width < 1 ? 0 : static_cast<std::int64_t>(outputs.size()) / width;
+  if (rows == 0 && targets.empty()) return;
+  if (rows == 0 || values % rows != 0 || (width_ != 0 && values / rows != label_columns_)) {
+    throw base::ShapeError(fmt::format("{}: expected targets for {} rows of outputs, got {}",
+                                       file_->path(), rows, values));
   }
   write_rows(first, width, outputs,
-             {targets.data(), values / width, width, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT});
+             {targets.data(), rows, values / rows, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT});
 }
 
 void H5OutputSink::write_rows(std::int64_t first, std::int64_t width,
@@ -167,10 +169,12 @@ void H5OutputSink::write_rows(std::int64_t first, std::int64_t width,
     if (labels.columns == 0) {
       file_->create("labels", labels.stored_type, {0}, {H5S_UNLIMITED}, {kChunkFloats});
     } else {
-      file_->create("labels", labels.stored_type, {0, columns}, {H5S_UNLIMITED, columns},
-                    {chunk, columns});
+      const auto targets = static_cast<hsize_t>(labels.columns);
+      file_->create("labels", labels.stored_type, {0, targets}, {H5S_UNLIMITED, targets},
+                    {chunk, targets});
     }
     width_ = width;
+    label_columns_ = labels.columns;
   }
   if (rows == 0) return;
   const std::int64_t end = written_.rbegin()->second;

@@ -50,10 +50,10 @@ class H5StateReader final : public runner::StateReader {
   std::unique_ptr<H5File> file_;
 };
 
-/// Writes datasets `outputs` [N, width] float32 and `labels`, [N] int32 or of targets [N, width]
-/// float32, that grow by what arrives, in any order, as ranks evaluate parts of their own; in the
-/// end every row must have come once. As for H5StateWriter the file appears with finish(). Throws
-/// ShapeError for rows that do not fit.
+/// Writes datasets `outputs` [N, width] float32 and `labels`, [N] int32 or of targets
+/// [N, of a sample] float32, that grow by what arrives, in any order, as ranks evaluate parts of
+/// their own; in the end every row must have come once. As for H5StateWriter the file appears with
+/// finish(). Throws ShapeError for rows that do not fit.
 class H5OutputSink final : public runner::OutputSink {
  public:
   explicit H5OutputSink(const std::string& path);
@@ -76,7 +76,7 @@ class H5OutputSink final : public runner::OutputSink {
   void note_rows(std::int64_t first, std::int64_t last);
 
   std::unique_ptr<H5File> file_;
-  std::int64_t width_ = 0;
+  std::int64_t width_ = 0, label_columns_ = 0;
   std::map<std::int64_t, std::int64_t> written_;  ///< ranges of rows, first to behind the last
 };
 

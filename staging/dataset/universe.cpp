@@ -11,6 +11,7 @@
 #include "runner/base/error.h"
 #include "staging/dataset/example.h"
 #include "staging/dataset/gzip.h"
+#include "staging/dataset/h5_array.h"
 #include "staging/dataset/tfrecord.h"
 #include "staging/dataset/universe_h5.h"
 #include "staging/dataset/universe_parts.h"

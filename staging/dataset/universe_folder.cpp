@@ -2,19 +2,18 @@
 // Hides the listing, and which bytes of a file make up a part.
 #include "staging/dataset/universe_folder.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "runner/base/error.h"
-#include "runner/base/printable.h"
 #include "staging/dataset/file.h"
+#include "staging/dataset/flat_folder.h"
+#include "staging/dataset/h5_array.h"
 #include "staging/dataset/open.h"
 #include "staging/dataset/universe_h5.h"
 #include "staging/dataset/universe_parts.h"
@@ -24,31 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_sample(const fs::directory_entry& entry) {
+bool is_sample(std::string_view file) {
   constexpr std::array kExtensions = {".hdf5", ".h5", ".tfrecord"};
-  std::string extension = entry.path().extension().string();
+  std::string extension = fs::path(file).extension().string();
   for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return !entry.is_directory() &&
-         std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
-}
-
-/// File names, zero-terminated and unsorted, into `listing`; the first (in byte order) of what is
-/// no sample into `other`.
-void walk(Listing& listing, std::string& other, base::Activity* activity) {
-  for (const auto& entry : fs::directory_iterator(listing.root)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with('.')) {
-      ++listing.ignored_files;
-    } else if (is_sample(entry)) {
-      Listing::Sample sample;
-      sample.position = static_cast<std::int64_t>(listing.names.size());
-      listing.samples.push_back(sample);
-      listing.names.append(name).push_back('\0');
-    } else if (other.empty() || name < other) {
-      other = name;
-    }
-    if (activity != nullptr) activity->progress();
-  }
+  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
 }
 
 /// Reads of an HDF5 file's counts: what lies between two runs is read with them where storage would
@@ -125,30 +104,9 @@ std::int64_t read_in_place(const File& file, const UniverseShape& shape,
 }  // namespace
 
 Listing list_universes(const std::string& path, base::Activity* activity) {
-  Listing listing;
-  listing.root = path;
-  listing.is_flat = true;
-  listing.class_names = listing.folder_names = {""};
-  std::string other;
-  try {
-    walk(listing, other, activity);
-  } catch (const fs::filesystem_error& e) {
-    throw base::DataError(fmt::format("{}: cannot be listed: {}", path, e.code().message()));
-  }
-  constexpr char kExpected[] = "expected sample files (.hdf5, .h5, .tfrecord) and nothing else";
-  if (!other.empty()) {
-    throw base::DataError(
-        fmt::format("{}: {}, found '{}'", path, kExpected, base::printable(other)));
-  }
-  if (listing.samples.empty()) {
-    throw base::DataError(fmt::format("{}: {}, found none", path, kExpected));
-  }
-  listing.samples.shrink_to_fit();
-  listing.names.shrink_to_fit();
-  std::sort(listing.samples.begin(), listing.samples.end(), [&](const auto& a, const auto& b) {
-    return std::strcmp(listing.names.data() + a.position, listing.names.data() + b.position) < 0;
-  });
-  return listing;
+  return list_flat_folder(
+      path, {is_sample, "sample files (.hdf5, .h5, .tfrecord) and nothing else", Others::kRefused},
+      activity);
 }
 
 std::unique_ptr<Dataset> open_universes(Listing listing) {

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,6 @@
 #include "staging/dataset/universe.h"
 
 namespace dataset {
-
-/// Whether these are the first bytes of an HDF5 file.
-bool is_h5(std::span<const std::byte> bytes);
 
 /// What an HDF5 file says of a sample.
 struct UniverseInH5 {

@@ -177,6 +177,17 @@ TEST_F(H5, KeepsTargetsBesideOutputs) {
   EXPECT_EQ(reader.read("labels", {2, 2}), (std::vector<float>{3, 4, 7, 8}));
 }
 
+TEST_F(H5, KeepsTargetsOfAnotherWidthThanOutputs) {
+  H5OutputSink sink(path());
+  sink.write_targets(0, 3, std::vector<float>{1, 2, 3, 4, 5, 6}, std::vector<float>{7, 8});
+  EXPECT_THROW(sink.write_targets(2, 3, std::vector<float>{1, 2, 3}, std::vector<float>{3, 4}),
+               base::ShapeError);
+  sink.finish();
+  const H5StateReader reader(path());
+  EXPECT_EQ(reader.read("outputs", {2, 3}), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(reader.read("labels", {2, 1}), (std::vector<float>{7, 8}));
+}
+
 TEST_F(H5, RefusesOutputsThatCameBeforeAndThoseThatNeverCome) {
   H5OutputSink sink(path());
   write_rows(sink, 3, 6);

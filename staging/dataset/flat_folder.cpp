@@ -1,0 +1,69 @@
+// The listing of a folder that holds samples, one file each.
+// Hides the walk and the order.
+#include "staging/dataset/flat_folder.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "runner/base/error.h"
+#include "runner/base/printable.h"
+
+namespace dataset {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// File names, zero-terminated and unsorted, into `listing`; the first (in byte order) of what is
+/// refused into `other`.
+void walk(const FlatFolder& folder, Listing& listing, std::string& other,
+          base::Activity* activity) {
+  for (const auto& entry : fs::directory_iterator(listing.root)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_hidden = name.starts_with('.');
+    if (!is_hidden && folder.is_sample(name) && !entry.is_directory()) {
+      Listing::Sample sample;
+      sample.position = static_cast<std::int64_t>(listing.names.size());
+      listing.samples.push_back(sample);
+      listing.names.append(name).push_back('\0');
+    } else if (is_hidden || folder.others == Others::kIgnored) {
+      ++listing.ignored_files;
+    } else if (other.empty() || name < other) {
+      other = name;
+    }
+    if (activity != nullptr) activity->progress();
+  }
+}
+
+}  // namespace
+
+Listing list_flat_folder(const std::string& path, const FlatFolder& folder,
+                         base::Activity* activity) {
+  Listing listing;
+  listing.root = path;
+  listing.is_flat = true;
+  listing.class_names = listing.folder_names = {""};
+  std::string other;
+  try {
+    walk(folder, listing, other, activity);
+  } catch (const fs::filesystem_error& e) {
+    throw base::DataError(fmt::format("{}: cannot be listed: {}", path, e.code().message()));
+  }
+  if (!other.empty()) {
+    throw base::DataError(
+        fmt::format("{}: expected {}, found '{}'", path, folder.samples, base::printable(other)));
+  }
+  if (listing.samples.empty()) {
+    throw base::DataError(fmt::format("{}: expected {}, found none", path, folder.samples));
+  }
+  listing.samples.shrink_to_fit();
+  listing.names.shrink_to_fit();
+  std::sort(listing.samples.begin(), listing.samples.end(), [&](const auto& a, const auto& b) {
+    return std::strcmp(listing.names.data() + a.position, listing.names.data() + b.position) < 0;
+  });
+  return listing;
+}
+
+}  // namespace dataset
