@@ -74,7 +74,7 @@ class OutputSink {
   /// outputs [count, width] row-major fp32, labels [count]; first is the dataset index of row 0.
   virtual void write(std::int64_t first, std::int64_t width, std::span<const float> outputs,
                      std::span<const std::int32_t> labels) = 0;
-  /// In its place where samples have as many targets as outputs: targets [count, width].
+  /// In its place where samples have several targets each: targets [count, of a sample].
   virtual void write_targets(std::int64_t /*first*/, std::int64_t /*width*/,
                              std::span<const float> /*outputs*/,
                              std::span<const float> /*targets*/) {
@@ -218,7 +218,8 @@ struct BenchOptions {
   std::int64_t steps = 10;
   std::int64_t warmup_steps = 2;
   std::int64_t image_size = 224;
-  std::int64_t size = 128;  ///< of volumes, along each axis
+  std::int64_t size = 128;                  ///< of volumes, along each axis
+  std::int64_t height = 768, width = 1152;  ///< of images that are not square
   std::int64_t classes = 1000;
   std::uint64_t seed = 1;
   std::int64_t limit_repetitions = 5;  ///< at least so many of each product alone; 0: none

@@ -69,6 +69,8 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
   number("--steps", options.steps, 1, 1000000, "timed steps");
   number("--image-size", options.image_size, 8, 4096, "height and width of the input");
   number("--size", options.size, 2, 1024, "voxels of the input along each axis");
+  number("--height", options.height, 16, 16384, "points of the input from north to south");
+  number("--width", options.width, 16, 16384, "points of the input from west to east");
   number("--classes", options.classes, 2, 1000000, "classes of the output");
   number("--warmup", options.warmup_steps, 0, 1000000, "steps before the clock starts");
   app.add_option("--precision", options.precision, "arithmetic of the layers")

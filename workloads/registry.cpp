@@ -5,6 +5,9 @@
 #include "workloads/cosmoflow/config.h"
 #include "workloads/cosmoflow/generate.h"
 #include "workloads/cosmoflow/workload.h"
+#include "workloads/deepcam/config.h"
+#include "workloads/deepcam/generate.h"
+#include "workloads/deepcam/workload.h"
 #include "workloads/dlrm/config.h"
 #include "workloads/dlrm/generate.h"
 #include "workloads/dlrm/workload.h"
@@ -39,7 +42,15 @@ std::vector<runner::WorkloadEntry> registry() {
            cosmoflow::memory_needs,
            cosmoflow::run_bench,
            cosmoflow::declare_generate,
-           {"--size"}}};
+           {"--size"}},
+          {"deepcam",
+           "DeepCAM, segmentation of storms in climate simulations",
+           deepcam::make_workload,
+           deepcam::check_config,
+           deepcam::memory_needs,
+           deepcam::run_bench,
+           deepcam::declare_generate,
+           {"--height", "--width", "--recompute"}}};
 }
 
 }  // namespace workloads

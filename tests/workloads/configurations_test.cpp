@@ -95,4 +95,32 @@ TEST(Configurations, OfResNet50HaveItsReferencePoints) {
                              {32768, point(21.2, 16, 2267, 2.5e-5, 0.94)}});
 }
 
+// Source: MLCommons' reference convergence points of deepcam, rounds 1.0 to 3.0.
+TEST(Configurations, OfDeepCamHaveItsReferencePoints) {
+  const auto point = [](double rate, double warmup) {
+    return std::map<std::string, double>{
+        {"/schedule/learning_rate", rate},     {"/schedule/warmup_steps", warmup},
+        {"/optimizer/weight_decay", 0.01},     {"/optimizer/beta1", 0.9},
+        {"/optimizer/beta2", 0.999},           {"/optimizer/epsilon", 1e-6},
+        {"/evaluation/every_epochs", 1},       {"/dataset/train_samples", 121266},
+        {"/dataset/validation_samples", 15158}};
+  };
+  auto points = Points{{128, point(0.00155, 0)},
+                       {256, point(0.002, 0)},
+                       {512, point(0.004, 100)},
+                       {1024, point(0.004, 200)},
+                       {2048, point(0.0055, 400)}};
+  points[128]["/schedule/t_max"] = 9000;
+  const auto milestones = [&](std::int64_t batch, std::vector<double> updates) {
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      points[batch]["/schedule/milestones/" + std::to_string(i)] = updates[i];
+    }
+  };
+  milestones(256, {4096, 8192});
+  milestones(512, {2048, 4096});
+  milestones(1024, {1100, 4096});
+  milestones(2048, {800});
+  expect_points("deepcam", points);
+}
+
 }  // namespace

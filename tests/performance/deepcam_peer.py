@@ -1,0 +1,118 @@
+"""How fast `trainmark bench deepcam` is beside PyTorch, which trains the same model on the same machine.
+
+Hides how PyTorch is set up. Both do the same work: batch, size of scenes, layers, threads, precision; random fields and
+labels in memory; weighted cross entropy; LAMB. PyTorch is first tried in either memory format, and the faster one
+counts; else it is as installed, and pays for fresh pages of memory in each step unless MALLOC_MMAP_THRESHOLD_ and
+MALLOC_TRIM_THRESHOLD_ in the environment spare it. Then the two take turns, so that a slow minute of the machine meets
+both. Nothing is asserted of a time. At the default size it takes a quarter of an hour or more on two cores:
+
+    python3 tests/performance/deepcam_peer.py build/release/trainmark --precision bf16 --output /tmp/peer.json
+
+With --memory it tells the largest resident set of either side instead, each in a process of its own.
+
+Exit code 2 for wrong arguments, 77 where PyTorch is absent, trainmark's own where it fails.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+
+from resnet50_peer import (FORMATS, TimedSteps, check_writable, fastest, measure_memory, measure_pairs, run_bench, show,
+                           summarize, tell_peak, whole_number, write_report)
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "parity"))
+import peer
+
+RATE = 0.001
+LAMB = {"name": "lamb", "weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6}
+DIVISOR = 16  # of height and width, by the model
+SETTINGS = ("precision", "batch", "height", "width", "threads", "steps")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", help="path of trainmark")
+    parser.add_argument("--precision", choices=("f32", "bf16"), default="f32")
+    parser.add_argument("--batch", type=whole_number(1), default=1)
+    parser.add_argument("--height", type=whole_number(DIVISOR), default=768)
+    parser.add_argument("--width", type=whole_number(DIVISOR), default=1152)
+    parser.add_argument("--threads", type=whole_number(1), default=2)
+    parser.add_argument("--pairs", type=whole_number(1), default=5, help="measurements of either side")
+    parser.add_argument("--steps", type=whole_number(1), default=3, help="timed steps of a measurement")
+    parser.add_argument("--memory", action="store_true", help="compare memory, not speed; once, not in pairs")
+    parser.add_argument("--peak-of", choices=FORMATS, help=argparse.SUPPRESS)  # this script calls itself
+    parser.add_argument("--output", help="JSON file for settings, figures and machine")
+    options = parser.parse_args()
+    if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
+        parser.error(f"{options.program}: expected the program trainmark")
+    for name in ("height", "width"):
+        if getattr(options, name) % DIVISOR != 0:
+            parser.error(f"--{name}: must divide by {DIVISOR}, got {getattr(options, name)}")
+    if options.batch * options.height * options.width <= DIVISOR ** 2:
+        parser.error(f"--batch: PyTorch's batch norm needs more than one point, got {options.batch} scenes of one")
+    if options.output:
+        check_writable(parser, pathlib.Path(options.output))
+    return options
+
+
+def bench(options):
+    return run_bench(options.program, "deepcam", **{name: getattr(options, name) for name in SETTINGS})
+
+
+class Training(TimedSteps):
+    """PyTorch's training in one memory format."""
+
+    def __init__(self, torch, options, memory_format):
+        import adaptive
+        import deepcam_reference as reference
+
+        torch.manual_seed(7)
+        torch.set_num_threads(options.threads)
+        self.torch, self.loss, layout = torch, reference.pixel_loss, getattr(torch, memory_format)
+        shape = options.batch, reference.INPUTS, options.height, options.width
+        self.fields = torch.rand(shape).contiguous(memory_format=layout)
+        self.labels = torch.randint(reference.CLASSES, (options.batch, options.height, options.width))
+        self.model = reference.DeepCam(reference.PUBLISHED).to(memory_format=layout).train()
+        for module in self.model.modules():
+            if isinstance(module, torch.nn.ReLU):
+                module.inplace = True  # as the reference has it
+        self.optimizer = adaptive.Adaptive(self.model.parameters(), LAMB)
+        self.is_mixed = options.precision == "bf16"
+
+    def parameters(self):
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def step(self):
+        self.model.zero_grad(set_to_none=True)
+        with self.torch.autocast("cpu", dtype=self.torch.bfloat16, enabled=self.is_mixed):
+            logits = self.model(self.fields)
+        self.loss(logits.float(), self.labels).backward()
+        self.optimizer.step(RATE)
+
+
+def main():
+    options = parse_arguments()
+    torch, = peer.require("torch")
+    if options.peak_of:
+        return tell_peak(Training(torch, options, options.peak_of), options.steps)
+    # What this machine cannot do is said before PyTorch takes its minutes; so is a model that is not the same.
+    tiny = bench(argparse.Namespace(**vars(options) | {"batch": 2, "height": 32, "width": 48, "steps": 1}))
+    if options.memory:
+        report = measure_memory("deepcam", __file__, options, bench, FORMATS, SETTINGS)
+        return write_report(options, report | {"torch": torch.__version__})
+    trainings = {name: Training(torch, options, name) for name in FORMATS}
+    parameters = trainings[FORMATS[0]].parameters()
+    if parameters != tiny["parameters"]:
+        sys.exit(f"{tiny['parameters']} parameters in trainmark, {parameters} in PyTorch")
+    memory_format, by_format = fastest(torch, trainings, options)
+    settings = {name: getattr(options, name) for name in (*SETTINGS, "pairs")}
+    report = summarize("deepcam", settings, *measure_pairs(options, bench, trainings[memory_format]))
+    report["pytorch"] |= {"torch": torch.__version__, "memory_format": memory_format,
+                          "samples_per_s_by_format": by_format}
+    show(report)
+    write_report(options, report)
+
+
+if __name__ == "__main__":
+    main()

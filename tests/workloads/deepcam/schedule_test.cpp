@@ -1,0 +1,114 @@
+// Learning rates against the rule written out update by update.
+// Hides nothing.
+#include "workloads/deepcam/schedule.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <string>
+
+#include "runner/base/error.h"
+#include "runner/base/thrown_message.h"
+
+namespace deepcam {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+ScheduleConfig parsed(const json& object) {
+  return parse_schedule(base::ObjectReader(object, "small.json"));
+}
+
+/// The reference's schedulers change the rate of the update before, from update number 1 on.
+std::vector<double> chained(const ScheduleConfig& schedule, int updates) {
+  std::vector<double> rates;
+  double rate = schedule.base;
+  const std::int64_t warmup = schedule.warmup_steps;
+  for (std::int64_t k = 1; k <= updates; ++k) {
+    const auto at = static_cast<double>(k);
+    if (k < warmup) {
+      const double share = at / static_cast<double>(warmup);
+      rate = schedule.warmup_factor == 1.0
+                 ? schedule.base * share
+                 : schedule.base * ((schedule.warmup_factor - 1.0) * share + 1.0);
+    } else if (schedule.type == SchedulerType::kMultistep) {
+      for (const std::int64_t milestone : schedule.milestones) {
+        if (k == milestone + warmup + 1) rate *= schedule.decay_rate;
+      }
+    } else if (k > warmup) {
+      const double e = at - static_cast<double>(warmup);
+      const auto period = static_cast<double>(schedule.t_max);
+      const double step = std::numbers::pi / period;
+      if (std::fmod(e - 1.0 - period, 2.0 * period) == 0.0) {
+        rate += (schedule.base - schedule.eta_min) * (1.0 - std::cos(step)) / 2.0;
+      } else {
+        rate = (1.0 + std::cos(step * e)) / (1.0 + std::cos(step * (e - 1.0))) *
+                   (rate - schedule.eta_min) +
+               schedule.eta_min;
+      }
+    }
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
+void expect_chained(const json& object, int updates) {
+  SCOPED_TRACE(object.dump());
+  const ScheduleConfig schedule = parsed(object);
+  const std::vector<double> expected = chained(schedule, updates);
+  for (int s = 0; s < updates; ++s) {
+    EXPECT_NEAR(schedule.learning_rate(s), expected[static_cast<std::size_t>(s)], 1e-12) << s;
+  }
+}
+
+TEST(DeepCamSchedule, StepsDownAsTheReference) {
+  expect_chained({{"learning_rate", 0.004}, {"milestones", {5, 9}}}, 20);
+  expect_chained({{"learning_rate", 0.004}, {"warmup_steps", 6}, {"milestones", {2, 3, 10}}}, 30);
+  expect_chained({{"learning_rate", 0.004},
+                  {"warmup_steps", 6},
+                  {"warmup_factor", 8},
+                  {"milestones", {2}},
+                  {"decay_rate", 0.5}},
+                 30);
+}
+
+TEST(DeepCamSchedule, AnnealsAsTheReference) {
+  const json plain = {{"type", "cosine_annealing"}, {"learning_rate", 0.00155}, {"t_max", 10}};
+  expect_chained(plain, 10);
+  json warm = plain;
+  warm["warmup_steps"] = 4;
+  warm["eta_min"] = 0.0001;
+  expect_chained(warm, 14);
+  // Behind t_max the rate rises again.
+  expect_chained(warm, 30);
+}
+
+TEST(DeepCamSchedule, KeepsTheRateOfWarmUpsLastUpdate) {
+  const ScheduleConfig schedule = parsed({{"learning_rate", 0.4}, {"warmup_steps", 4}});
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(0), 0.1);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(2), 0.3);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(3), 0.3);
+  EXPECT_DOUBLE_EQ(schedule.learning_rate(100), 0.3);
+}
+
+TEST(DeepCamSchedule, RefusesWhatMakesNoRate) {
+  const auto refusal = [](const json& object) {
+    return base::thrown_message<base::ConfigError>([&] { parsed(object); });
+  };
+  EXPECT_THAT(refusal({{"learning_rate", 0}}), HasSubstr("/learning_rate"));
+  EXPECT_THAT(refusal({{"warmup_steps", -1}}), HasSubstr("/warmup_steps"));
+  EXPECT_THAT(refusal({{"warmup_factor", 0.5}}), HasSubstr("/warmup_factor"));
+  EXPECT_THAT(refusal({{"milestones", {5, 5}}}), HasSubstr("/milestones: must rise"));
+  EXPECT_THAT(refusal({{"decay_rate", 2}}), HasSubstr("/decay_rate"));
+  EXPECT_THAT(refusal({{"type", "step"}}), HasSubstr("/type"));
+  EXPECT_THAT(refusal({{"type", "cosine_annealing"}}), HasSubstr("/t_max"));
+  EXPECT_THAT(refusal({{"type", "cosine_annealing"}, {"t_max", 0}}), HasSubstr("/t_max"));
+  EXPECT_THAT(refusal({{"type", "cosine_annealing"}, {"t_max", 5}, {"eta_min", -1}}),
+              HasSubstr("/eta_min"));
+}
+
+}  // namespace
+}  // namespace deepcam

@@ -1,0 +1,159 @@
+// Timed training steps on fields in memory.
+// Hides warm-up and the arithmetic of rates.
+#include <omp.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "runner/base/random.h"
+#include "workloads/deepcam/config.h"
+#include "workloads/deepcam/trainer.h"
+#include "workloads/deepcam/workload.h"
+#include "workloads/nn/adaptive_optimizers.h"
+#include "workloads/parallel/layer_bench.h"
+#include "workloads/parallel/step_times.h"
+
+namespace deepcam {
+namespace {
+
+constexpr std::int64_t kUsualBatch = 2;
+constexpr std::int64_t kResolutions = 16;
+constexpr double kLearningRate = 0.001;
+
+nn::Recompute recompute_of(const std::string& name) {
+  if (name == "none") return nn::Recompute::kNone;
+  return name == "blocks" ? nn::Recompute::kBlocks : nn::Recompute::kNormalizations;
+}
+
+Config config_of(const runner::BenchOptions& options, int ranks) {
+  Config config;
+  config.model.height = options.height;
+  config.model.width = options.width;
+  for (const auto& [name, points] :
+       {std::pair("--height", options.height), std::pair("--width", options.width)}) {
+    if (points % kResolutions == 0) continue;
+    throw base::ConfigError("bench deepcam: " + std::string(name) +
+                            ": must be a multiple of 16, got " + std::to_string(points));
+  }
+  config.global_batch_size = options.batch * ranks;
+  config.precision = options.precision == "bf16" ? nn::Precision::kBf16 : nn::Precision::kF32;
+  config.recompute = recompute_of(options.recompute);
+  return config;
+}
+
+/// Values over the range of the statistics, and storms on few points.
+dataset::ClimateSample random_sample(const ModelConfig& model, std::int64_t index,
+                                     std::uint64_t seed) {
+  constexpr double kStorms = 0.02;
+  base::RandomStream random(seed, base::Purpose::kGenerate, 0, static_cast<std::uint64_t>(index));
+  dataset::ClimateSample sample = {model.height, model.width, model.inputs, {}, {}};
+  const std::int64_t points = model.height * model.width;
+  sample.values.resize(static_cast<std::size_t>(points * model.inputs));
+  for (float& value : sample.values) value = static_cast<float>(random.uniform(0.0, 1.0));
+  sample.labels.resize(static_cast<std::size_t>(points));
+  for (std::uint8_t& label : sample.labels) {
+    label = random.uniform(0.0, 1.0) < kStorms ? static_cast<std::uint8_t>(1 + random.below(2)) : 0;
+  }
+  return sample;
+}
+
+dataset::ClimateStatistics unit_statistics() {
+  dataset::ClimateStatistics statistics;
+  statistics.maxval.fill(1.0F);
+  return statistics;
+}
+
+class Bench {
+ public:
+  Bench(const runner::BenchOptions& options, const runner::Surroundings& around)
+      : options_(options),
+        around_(around),
+        config_(config_of(options, around.world.size())),
+        network_(build_network(config_.model)),
+        trainer_(network_, data_parallel_config(config_, around.world.size()), around.world,
+                 around.topology.node, around.telemetry),
+        optimizer_(nn::make_lamb({})),
+        statistics_(unit_statistics()),
+        layers_(network_, options.batch, config_.precision, options_, around.world),
+        batch_(static_cast<std::size_t>(options.batch)) {
+    trainer_.initialize(options.seed, *optimizer_);
+    ClimateCache none(0);
+    for (std::int64_t i = 0; i < options.batch; ++i) {
+      const std::int64_t index = around.world.rank() * options.batch + i;
+      batch_[static_cast<std::size_t>(i)].fill(index, none, [&](dataset::ClimateSample& sample) {
+        sample = random_sample(config_.model, index, options.seed);
+      });
+    }
+  }
+
+  nlohmann::json run() {
+    parallel::StepTimes times(around_);
+    for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
+    times.begin();
+    if (options_.layers) trainer_.executor().time_layers();
+    for (std::int64_t i = 0; i < options_.steps; ++i) {
+      times.time([this] { step(); });
+      layers_.measure();
+    }
+    return report(times);
+  }
+
+ private:
+  void step() {
+    const std::int64_t points = config_.model.height * config_.model.width;
+    const double scale = 1.0 / static_cast<double>(config_.global_batch_size * points);
+    trainer_.step(
+        [&](std::int64_t) {
+          const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
+          load_batch(batch_, statistics_, trainer_.executor());
+        },
+        [&](std::int64_t) {
+          const Scores scores = judge(batch_, scale, trainer_.executor());
+          loss_ = scores.loss / static_cast<double>(scores.samples);
+        },
+        *optimizer_, kLearningRate);
+  }
+
+  nlohmann::json report(const parallel::StepTimes& times) {
+    const double samples_per_s = static_cast<double>(config_.global_batch_size) / times.median_s();
+    nlohmann::json result = {{"workload", "deepcam"},
+                             {"batch_per_rank", options_.batch},
+                             {"precision", options_.precision},
+                             {"recompute", options_.recompute},
+                             {"height", options_.height},
+                             {"width", options_.width},
+                             {"steps", options_.steps},
+                             {"warmup_steps", options_.warmup_steps},
+                             {"definitions", nlohmann::json::object()}};
+    parallel::add_training_facts(trainer_.executor(), network_.parameter_count(), samples_per_s,
+                                 loss_, result);
+    times.add_to(result);
+    layers_.finish(trainer_.executor(), samples_per_s, result);
+    return result;
+  }
+
+  const runner::BenchOptions options_;
+  const runner::Surroundings around_;
+  const Config config_;
+  const nn::Network network_;
+  parallel::DataParallel trainer_;
+  std::unique_ptr<nn::Optimizer> optimizer_;
+  const dataset::ClimateStatistics statistics_;
+  parallel::LayerBench layers_;
+  ClimateBatch batch_;
+  double loss_ = 0.0;
+};
+
+}  // namespace
+
+nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
+  runner::BenchOptions options = given;
+  if (options.batch == 0) options.batch = kUsualBatch;
+  omp_set_dynamic(0);
+  omp_set_num_threads(around.threads);
+  return Bench(options, around).run();
+}
+
+}  // namespace deepcam

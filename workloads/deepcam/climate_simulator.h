@@ -1,0 +1,41 @@
+// Climate samples to learn from: smooth weather and the storms planted in it.
+// Hides random fields and the formulas of the variables.
+#pragma once
+
+#include <cstdint>
+
+#include "staging/dataset/climate.h"
+#include "workloads/deepcam/climate_fields.h"
+#include "workloads/deepcam/climate_grid.h"
+#include "workloads/deepcam/climate_storms.h"
+
+namespace deepcam {
+
+/// Sets of samples: the values enter the hash.
+enum class SampleSet : std::uint64_t { kTrain, kValidation };
+
+/// A sample is a pure function of what is asked for: the same on any thread, but for the last bits
+/// of the standard library's exp, log and cos. Holds scratch memory: each thread needs its own.
+class ClimateSimulator {
+ public:
+  /// As ClimateFields has it.
+  ClimateSimulator(std::int64_t height, std::int64_t width);
+  /// Of one simulator, without the sample.
+  static std::int64_t scratch_bytes(std::int64_t height, std::int64_t width);
+  /// Into `sample`, whose memory is used again.
+  void draw(std::uint64_t seed, SampleSet set, std::int64_t index, dataset::ClimateSample& sample);
+  /// The storms that draw() plants.
+  static Storms storms_of(std::uint64_t seed, SampleSet set, std::int64_t index);
+
+ private:
+  void draw_background(std::uint64_t stream, dataset::ClimateSample& sample);
+  void set_flow(dataset::ClimateSample& sample) const;
+  template <class Set>
+  void for_each_point(const Set& set) const;
+
+  const ClimateGrid grid_;
+  ClimateFields fields_;
+  Plane first_, second_;
+};
+
+}  // namespace deepcam

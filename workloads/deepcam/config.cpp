@@ -1,0 +1,102 @@
+// Reading of DeepCAM's sections.
+// Hides ObjectReader's calls.
+#include "workloads/deepcam/config.h"
+
+#include <fmt/format.h>
+
+#include "runner/base/error.h"
+#include "runner/base/system_facts.h"
+#include "workloads/nn/adaptive_optimizers.h"
+
+namespace deepcam {
+namespace {
+
+constexpr std::int64_t kMostEpochs = 1'000'000;
+
+enum class Rule { kLamb, kAdam, kAdamW };
+
+void parse_training(const base::ObjectReader& in, Config& config) {
+  config.global_batch_size = in.required<std::int64_t>(
+      "global_batch_size", "samples of one update, on all ranks", base::at_least(1));
+  config.gradient_accumulation_steps = in.optional<std::int64_t>(
+      "gradient_accumulation_steps", 1, "passes that make one update", base::at_least(1));
+  config.batchnorm_group_size = in.optional<std::int64_t>(
+      "batchnorm_group_size", 1, "neighbouring ranks whose samples share batch norm's statistics",
+      base::within(1, 1 << 20));
+  config.precision =
+      in.choice<nn::Precision>("precision", nn::Precision::kF32,
+                               {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},
+                               "of images; bf16 needs a CPU with avx512_bf16");
+  config.recompute =
+      in.choice<nn::Recompute>("recompute", config.recompute,
+                               {{"none", nn::Recompute::kNone},
+                                {"normalizations", nn::Recompute::kNormalizations},
+                                {"blocks", nn::Recompute::kBlocks}},
+                               "what the backward pass makes again in place of keeping it");
+  if (config.global_batch_size % config.gradient_accumulation_steps != 0) {
+    throw base::ConfigError(fmt::format(
+        "{}: must divide by {} gradient accumulation steps, got {}", in.where("global_batch_size"),
+        config.gradient_accumulation_steps, config.global_batch_size));
+  }
+}
+
+}  // namespace
+
+Config parse_config(const base::ObjectReader& root) {
+  Config config;
+  config.model = parse_model(root.object("model", "the network"));
+  config.data = parse_data(root.object("dataset", "where samples come from"));
+  config.staging = staging::parse_staging(root.object("staging", "node-local copies"));
+  parse_training(root.object("training", "how an update is made"), config);
+  config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
+                                              base::within(1, kMostEpochs));
+  config.schedule = parse_schedule(root.object("schedule", "learning rate by update"));
+  return config;
+}
+
+std::unique_ptr<nn::Optimizer> make_optimizer(const base::ObjectReader& root) {
+  constexpr double kEpsilon = 1e-6;  // the reference's, of all three
+  const base::ObjectReader section = root.object("optimizer", "how gradients change weights");
+  const Rule rule = section.choice<Rule>(
+      "name", Rule::kLamb, {{"lamb", Rule::kLamb}, {"adam", Rule::kAdam}, {"adamw", Rule::kAdamW}},
+      "how gradients change weights");
+  if (rule == Rule::kLamb) return nn::make_lamb(nn::parse_lamb(section));
+  const auto decay = rule == Rule::kAdam ? nn::AdamDecay::kL2 : nn::AdamDecay::kDecoupled;
+  return nn::make_adam(nn::parse_adam(section, decay, kEpsilon));
+}
+
+void check_config(const base::ObjectReader& root) {
+  const Config config = parse_config(root);
+  (void)make_optimizer(root);
+  const std::int64_t samples = config.data.train_samples;
+  if (samples > 0 && samples < config.global_batch_size) {
+    throw base::ConfigError(fmt::format("{}: expected at most the {} training samples, got {}",
+                                        root.object("training", "").where("global_batch_size"),
+                                        samples, config.global_batch_size));
+  }
+}
+
+parallel::DataParallelConfig data_parallel_config(const Config& config, int ranks) {
+  const std::int64_t pass = config.global_batch_size / config.gradient_accumulation_steps;
+  const std::int64_t group = config.batchnorm_group_size;
+  if (ranks % group != 0) {
+    throw base::ConfigError(fmt::format(
+        "/training/batchnorm_group_size: must divide the {} ranks, got {}", ranks, group));
+  }
+  if (pass % (ranks / group) != 0) {
+    throw base::ConfigError(
+        fmt::format("/training/batchnorm_group_size: {} groups of {} ranks must have equal shares "
+                    "of the {} samples of a pass",
+                    ranks / group, group, pass));
+  }
+  parallel::DataParallelConfig parallel;
+  parallel.global_batch = config.global_batch_size;
+  parallel.accumulation = config.gradient_accumulation_steps;
+  parallel.bn_group_size = pass / (ranks / group);
+  parallel.instruction_set = base::usable_instruction_set();
+  parallel.arithmetic.precision = config.precision;
+  parallel.recompute = config.recompute;
+  return parallel;
+}
+
+}  // namespace deepcam

@@ -1,0 +1,46 @@
+// The keys of a DeepCAM configuration beyond those of every workload.
+// Hides their names, defaults and checks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "runner/base/object_reader.h"
+#include "staging/staging_config.h"
+#include "workloads/deepcam/data_config.h"
+#include "workloads/deepcam/model.h"
+#include "workloads/deepcam/schedule.h"
+#include "workloads/nn/optimizer.h"
+#include "workloads/nn/precision.h"
+#include "workloads/nn/recompute.h"
+#include "workloads/parallel/data_parallel.h"
+
+namespace deepcam {
+
+struct Config {
+  ModelConfig model;
+  DataConfig data;
+  staging::StagingConfig staging;
+  ScheduleConfig schedule;
+  std::int64_t global_batch_size = 0;
+  std::int64_t gradient_accumulation_steps = 1;
+  std::int64_t batchnorm_group_size = 1;  ///< neighbouring ranks that share statistics
+  nn::Precision precision = nn::Precision::kF32;
+  nn::Recompute recompute = nn::Recompute::kNormalizations;
+  std::int64_t epochs = 0;
+};
+
+/// Reads all sections but the optimizer.
+Config parse_config(const base::ObjectReader& root);
+
+/// From the section "optimizer"; without a name LAMB, as the reference convergence points have it.
+std::unique_ptr<nn::Optimizer> make_optimizer(const base::ObjectReader& root);
+
+/// Reads all sections: what `config` and `--dry-run` check.
+void check_config(const base::ObjectReader& root);
+
+/// Throws ConfigError where the ranks do not divide into groups of batch norm, or those do not have
+/// equally many samples.
+parallel::DataParallelConfig data_parallel_config(const Config& config, int ranks);
+
+}  // namespace deepcam

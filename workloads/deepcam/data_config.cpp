@@ -1,0 +1,52 @@
+// Reading of the section "dataset" of a DeepCAM configuration.
+// Hides its keys.
+#include "workloads/deepcam/data_config.h"
+
+#include <filesystem>
+
+namespace deepcam {
+namespace {
+
+/// "/data/train/" and "/data/train" both lie in "/data".
+std::string beside(const std::string& folder, const char* file) {
+  std::filesystem::path path(folder);
+  if (!path.has_filename()) path = path.parent_path();
+  return (path.parent_path() / file).string();
+}
+
+}  // namespace
+
+DataConfig parse_data(const base::ObjectReader& in) {
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+  DataConfig data;
+  data.train = in.required<std::string>("train", "folder of training samples, data-*.h5, one each",
+                                        base::not_empty());
+  data.validation =
+      in.required<std::string>("validation", "folder of validation samples", base::not_empty());
+  data.statistics = in.optional<std::string>(
+      "statistics", beside(data.train, "stats.h5"),
+      "file of minima and maxima that samples are normalised with; default: stats.h5 beside the "
+      "folder of training samples",
+      base::not_empty());
+  data.train_samples = in.optional<std::int64_t>(
+      "train_samples", 0, "when both counts are given no file is touched before run_start",
+      base::at_least(0));
+  data.validation_samples =
+      in.optional<std::int64_t>("validation_samples", 0, "likewise", base::at_least(0));
+  data.shards = in.optional<std::int64_t>("shards", data.shards,
+                                          "parts of the training set that batches draw from in "
+                                          "fixed shares; a node stages only its own",
+                                          base::at_least(1));
+  data.cache_bytes = in.optional<std::int64_t>(
+      "cache_bytes", 0, "memory of a rank for decoded samples that it reads again",
+      base::within(0, kMostBytes));
+  data.decode_threads = in.optional<std::int64_t>(
+      "decode_threads", 0, "threads that decode, per rank; 0: as many as compute",
+      base::within(0, 1024));
+  data.prefetch_batches =
+      in.optional<std::int64_t>("prefetch_batches", data.prefetch_batches,
+                                "batches ready ahead of need", base::within(1, 1024));
+  return data;
+}
+
+}  // namespace deepcam

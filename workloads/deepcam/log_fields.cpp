@@ -1,0 +1,91 @@
+// Log keys of optimizer and schedule, and the closed division's bounds.
+// Hides nothing more.
+#include "workloads/deepcam/log_fields.h"
+
+#include <fmt/format.h>
+
+#include "runner/mllog/keys.h"
+
+namespace deepcam {
+namespace {
+
+namespace keys = mllog::keys;
+
+/// As the rules spell it.
+std::string optimizer_name(const std::string& name) {
+  if (name == "lamb") return "LAMB";
+  return name == "adam" ? "Adam" : "AdamW";
+}
+
+/// A key of the model whose value the closed division fixes.
+struct Size {
+  const char* key;
+  std::int64_t ModelConfig::*value;
+};
+constexpr Size kSizes[] = {{"height", &ModelConfig::height},
+                           {"width", &ModelConfig::width},
+                           {"middle_blocks", &ModelConfig::middle_blocks},
+                           {"widths/conv1", &ModelConfig::conv1},
+                           {"widths/conv2", &ModelConfig::conv2},
+                           {"widths/block1", &ModelConfig::block1},
+                           {"widths/block2", &ModelConfig::block2},
+                           {"widths/middle", &ModelConfig::middle},
+                           {"widths/block20", &ModelConfig::block20},
+                           {"widths/conv3", &ModelConfig::conv3},
+                           {"widths/conv4", &ModelConfig::conv4},
+                           {"widths/conv5", &ModelConfig::conv5},
+                           {"widths/aspp", &ModelConfig::aspp},
+                           {"widths/low_level", &ModelConfig::low_level},
+                           {"widths/decoder", &ModelConfig::decoder}};
+
+}  // namespace
+
+LogFields log_fields(const Config& config, const nn::Hyperparameters& optimizer) {
+  const ScheduleConfig& schedule = config.schedule;
+  LogFields fields = {{keys::kBatchNormGroupSize, config.batchnorm_group_size},
+                      {keys::kGradientAccumulationFrequency, config.gradient_accumulation_steps},
+                      {keys::kOptName, optimizer_name(optimizer.name)},
+                      {keys::kOptLearningRate, schedule.base},
+                      {keys::kOptBetas, nlohmann::ordered_json{optimizer.beta1, optimizer.beta2}},
+                      {keys::kOptEpsilon, optimizer.epsilon},
+                      {keys::kOptWeightDecay, optimizer.weight_decay},
+                      {keys::kSchedulerType, to_string(schedule.type)},
+                      {keys::kSchedulerWarmupSteps, schedule.warmup_steps},
+                      {keys::kSchedulerWarmupFactor, schedule.warmup_factor}};
+  if (optimizer.name == "lamb") {
+    fields.emplace_back(keys::kOptBiasCorrection, true);
+    fields.emplace_back(keys::kOptGradAveraging, true);
+    fields.emplace_back(keys::kOptMaxGradNorm, optimizer.max_gradient_norm);
+  }
+  if (schedule.type == SchedulerType::kMultistep) {
+    fields.emplace_back(keys::kSchedulerMilestones, schedule.milestones);
+    fields.emplace_back(keys::kSchedulerDecayRate, schedule.decay_rate);
+  } else {
+    fields.emplace_back(keys::kSchedulerTMax, schedule.t_max);
+    fields.emplace_back(keys::kSchedulerEtaMin, schedule.eta_min);
+  }
+  return fields;
+}
+
+std::vector<std::string> closed_rule_breaks(const Config& config,
+                                            const nn::Hyperparameters& optimizer) {
+  constexpr double kEpsilon = 1e-6, kMostNorm = 1.0;
+  const ModelConfig reference;
+  std::vector<std::string> breaks;
+  const auto expect = [&](bool holds, const std::string& key, const auto& wanted,
+                          const auto& found) {
+    if (!holds) breaks.push_back(fmt::format("{}: must be {}, got {}", key, wanted, found));
+  };
+  expect(optimizer.epsilon == kEpsilon, "/optimizer/epsilon", kEpsilon, optimizer.epsilon);
+  if (optimizer.name == "lamb") {
+    expect(optimizer.max_gradient_norm == kMostNorm, "/optimizer/max_gradient_norm", kMostNorm,
+           optimizer.max_gradient_norm);
+  }
+  for (const Size& size : kSizes) {
+    const std::int64_t wanted = reference.*size.value, found = config.model.*size.value;
+    expect(found == wanted, fmt::format("/model/{}", size.key), wanted, found);
+  }
+  return breaks;
+}
+
+}  // namespace deepcam
