@@ -152,7 +152,7 @@ TEST_F(CosmoFlowResume, MayChangeWhatReadsAlone) {
   EXPECT_THAT(trial.workload().keys_without_effect(),
               testing::UnorderedElementsAre("/staging", "/dataset/decode_threads",
                                             "/dataset/prefetch_batches", "/dataset/cache_bytes",
-                                            "/epochs"));
+                                            "/epochs", "/training/memory_limit_gib"));
 }
 
 }  // namespace
