@@ -9,19 +9,20 @@
 #include <numeric>
 #include <utility>
 
-#include "workloads/parallel/input_value.h"
+#include "workloads/nn/input_value.h"
 
 namespace cosmoflow {
 namespace {
 
 using dataset::Universe;
 
-/// log(count + 1) in floats, of all counts that there are.
-const std::vector<float>& logarithms() {
-  static const std::vector<float> table = [] {
-    std::vector<float> values(std::size_t{std::numeric_limits<std::int16_t>::max()} + 1);
+/// log(count + 1) of all counts that there are.
+template <class T>
+const std::vector<T>& logarithms() {
+  static const std::vector<T> table = [] {
+    std::vector<T> values(std::size_t{std::numeric_limits<std::int16_t>::max()} + 1);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = std::log(static_cast<float>(i) + 1.0F);
+      values[i] = nn::input_value<T>(std::log(static_cast<float>(i) + 1.0F));
     }
     return values;
   }();
@@ -35,16 +36,16 @@ float mean_of(const std::vector<std::int16_t>& counts) {
              : static_cast<float>(sum / static_cast<double>(counts.size()));
 }
 
-/// A value for each count that there is.
+/// count / mean of all counts that the sample has.
 template <class T>
-std::vector<T> table_for(const Universe& universe, bool apply_log) {
+std::vector<T> shares_of_mean(const Universe& universe) {
   const auto largest = std::max_element(universe.counts.begin(), universe.counts.end());
   const std::size_t size =
       largest == universe.counts.end() ? 1 : static_cast<std::size_t>(*largest) + 1;
-  const float mean = apply_log ? 1.0F : mean_of(universe.counts);
+  const float mean = mean_of(universe.counts);
   std::vector<T> table(size);
   for (std::size_t i = 0; i < size; ++i) {
-    table[i] = parallel::input_value<T>(apply_log ? logarithms()[i] : static_cast<float>(i) / mean);
+    table[i] = nn::input_value<T>(static_cast<float>(i) / mean);
   }
   return table;
 }
@@ -110,22 +111,11 @@ void UniverseCache::keep(std::int64_t index, const Universe& universe) {
   kept_.keep(index, std::move(kept));
 }
 
-UniverseBatches::UniverseBatches(int threads, int depth, std::int64_t samples, std::int64_t first,
-                                 std::int64_t last, Fill fill)
-    : batches_(staging::PrefetchQueue::places(depth),
-               UniverseBatch(static_cast<std::size_t>(samples))),
-      queue_(
-          threads, depth, samples, first, last,
-          [this, fill = std::move(fill)](std::int64_t batch, std::int64_t slot, std::size_t place) {
-            fill(batch, slot, batches_[place][static_cast<std::size_t>(slot)]);
-          }) {}
-
-const UniverseBatch& UniverseBatches::next() { return batches_[queue_.next().place]; }
-
 template <class T>
 void widen(const UniverseSample& sample, bool apply_log, std::span<T> input) {
   const Universe& universe = sample.universe;
-  const std::vector<T> table = table_for<T>(universe, apply_log);
+  const std::vector<T> shares = apply_log ? std::vector<T>() : shares_of_mean<T>(universe);
+  const std::vector<T>& table = apply_log ? logarithms<T>() : shares;
   const std::int64_t channels = universe.channels;
   const std::array<std::int64_t, 3> steps = {universe.extents[1] * universe.extents[2] * channels,
                                              universe.extents[2] * channels, channels};

@@ -12,8 +12,8 @@
 #include "runner/base/random.h"
 #include "staging/dataset/dataset.h"
 #include "staging/dataset/universe.h"
-#include "staging/prefetch_queue.h"
 #include "staging/sample_cache.h"
+#include "staging/slot_batches.h"
 #include "workloads/nn/kernels.h"
 
 namespace cosmoflow {
@@ -58,19 +58,7 @@ struct UniverseSample {
 };
 using UniverseBatch = std::vector<UniverseSample>;
 
-class UniverseBatches {
- public:
-  /// Fills one slot. Called concurrently.
-  using Fill = std::function<void(std::int64_t batch, std::int64_t slot, UniverseSample& sample)>;
-  UniverseBatches(int threads, int depth, std::int64_t samples, std::int64_t first,
-                  std::int64_t last, Fill fill);
-  /// The next batch in order; waits for it. Valid until the next call.
-  const UniverseBatch& next();
-
- private:
-  std::vector<UniverseBatch> batches_;  ///< by place
-  staging::PrefetchQueue queue_;        ///< last: its threads end before the batches do
-};
+using UniverseBatches = staging::SlotBatches<UniverseSample>;
 
 /// From counts to the network's input of one sample, T [extents + 2, channels] with the margin: 0
 /// there, inside log(count + 1) or count / mean.

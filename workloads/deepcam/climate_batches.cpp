@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
-#include "workloads/parallel/input_value.h"
+#include "workloads/nn/input_value.h"
 
 namespace deepcam {
 
@@ -25,18 +25,6 @@ void ClimateSlot::fill(std::int64_t index, ClimateCache& cache, const Read& read
   sample_ = own_;
   if (cache.reserve(index, bytes_of(*own_))) cache.keep(index, std::exchange(own_, nullptr));
 }
-
-ClimateBatches::ClimateBatches(int threads, int depth, std::int64_t samples, std::int64_t first,
-                               std::int64_t last, Fill fill)
-    : batches_(staging::PrefetchQueue::places(depth),
-               ClimateBatch(static_cast<std::size_t>(samples))),
-      queue_(
-          threads, depth, samples, first, last,
-          [this, fill = std::move(fill)](std::int64_t batch, std::int64_t slot, std::size_t place) {
-            fill(batch, slot, batches_[place][static_cast<std::size_t>(slot)]);
-          }) {}
-
-const ClimateBatch& ClimateBatches::next() { return batches_[queue_.next().place]; }
 
 template <class T>
 void normalize_into(const dataset::ClimateSample& sample,
@@ -59,7 +47,7 @@ void normalize_into(const dataset::ClimateSample& sample,
     const std::size_t at = static_cast<std::size_t>(point) * kChannels;
     for (std::size_t channel = 0; channel < kChannels; ++channel) {
       const float share = (from[at + channel] - statistics.minval[channel]) / ranges[channel];
-      to[at + channel] = parallel::input_value<T>(share);
+      to[at + channel] = nn::input_value<T>(share);
     }
   }
 }

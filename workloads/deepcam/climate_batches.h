@@ -10,8 +10,8 @@
 
 #include "staging/dataset/climate.h"
 #include "staging/dataset/climate_statistics.h"
-#include "staging/prefetch_queue.h"
 #include "staging/sample_cache.h"
+#include "staging/slot_batches.h"
 
 namespace deepcam {
 
@@ -38,19 +38,7 @@ class ClimateSlot {
 };
 using ClimateBatch = std::vector<ClimateSlot>;
 
-class ClimateBatches {
- public:
-  /// Fills one slot. Called concurrently.
-  using Fill = std::function<void(std::int64_t batch, std::int64_t slot, ClimateSlot& into)>;
-  ClimateBatches(int threads, int depth, std::int64_t samples, std::int64_t first,
-                 std::int64_t last, Fill fill);
-  /// The next batch in order; waits for it. Valid until the next call.
-  const ClimateBatch& next();
-
- private:
-  std::vector<ClimateBatch> batches_;  ///< by place
-  staging::PrefetchQueue queue_;       ///< last: its threads end before the batches do
-};
+using ClimateBatches = staging::SlotBatches<ClimateSlot>;
 
 /// (x - minval) / (maxval - minval) of each value, T [H, W, channels]; T is float or nn::Bf16, to
 /// the nearest. On all OpenMP threads. Throws ShapeError unless `input` is as large as the sample,

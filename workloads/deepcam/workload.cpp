@@ -166,7 +166,6 @@ void DeepCam::train_step(double learning_rate) {
 runner::TrainResult DeepCam::train(std::int64_t steps) {
   if (!batches_) {
     const Scope scope(around_.telemetry, Subsystem::kInput);
-    data_.open();
     batches_ = data_.training_batches(split_, steps_done_);
   }
   sums_ = {};

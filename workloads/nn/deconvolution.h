@@ -12,7 +12,7 @@ namespace nn {
 /// For messages.
 std::string described_deconvolution(const Operation& operation, const Planner& planner);
 
-/// To few channels, given as floats.
+/// The network's last, to few channels as a rule: gives floats, for a loss to read.
 std::unique_ptr<Layer> make_narrow_deconvolution(const Operation& operation, Planner& planner);
 
 }  // namespace nn

@@ -152,7 +152,8 @@ std::string described_deconvolution(const Operation& operation, const Planner& p
 }
 
 std::unique_ptr<Layer> make_deconvolution(const Operation& operation, Planner& planner) {
-  if (operation.gives_floats) return make_narrow_deconvolution(operation, planner);
+  const bool is_last = &operation == &planner.network().operations().back();
+  if (is_last) return make_narrow_deconvolution(operation, planner);
   return std::make_unique<DeconvolutionLayer>(operation, planner);
 }
 

@@ -47,7 +47,6 @@ class DepthwiseLayer final : public Layer {
   const Operation operation_;
   const DepthwiseKernels<T>& kernels_;
   const Kernels& all_kernels_;
-  const std::int64_t batch_;
   const SampleShape src_shape_;
   ChannelLayout src_layout_, dst_layout_;
   const bool first_;
@@ -69,7 +68,6 @@ DepthwiseLayer<T>::DepthwiseLayer(const Operation& operation, Planner& planner)
     : operation_(operation),
       kernels_(planner.kernels().depthwise<T>()),
       all_kernels_(planner.kernels()),
-      batch_(planner.batch()),
       src_shape_(planner.network().shape(operation.src)),
       src_layout_(channel_layout(planner.value_desc(operation.src))),
       first_(!planner.network().has_gradient(operation.src)) {

@@ -191,8 +191,7 @@ class Network {
   /// are apart; weights [C, 1, 3, 3]. With a stride above 1 the dilation is 1.
   ValueId depthwise_convolution(ValueId src, const DepthwiseSpec& spec);
   /// The transpose of a convolution of images: weights [C_in, C_out, K, K]; dst extent
-  /// (in - 1) stride - begin - end + K per axis. With fewer than 16 channels it gives floats,
-  /// plain.
+  /// (in - 1) stride - begin - end + K per axis. The network's last gives floats, plain.
   ValueId deconvolution(ValueId src, const DeconvolutionSpec& spec);
   /// The values' channels one behind the other.
   ValueId concatenation(const std::vector<ValueId>& values);

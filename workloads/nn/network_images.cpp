@@ -29,7 +29,6 @@ ValueId Network::depthwise_convolution(ValueId src, const DepthwiseSpec& spec) {
 }
 
 ValueId Network::deconvolution(ValueId src, const DeconvolutionSpec& spec) {
-  constexpr std::int64_t kFewChannels = 16;
   const SampleShape in = shape(src);
   require(in.spatial.size() == 2 && in.margin == 0, spec.name, "an image", to_text(in));
   require(spec.channels > 0, spec.name, "positive channels", std::to_string(spec.channels));
@@ -42,7 +41,6 @@ ValueId Network::deconvolution(ValueId src, const DeconvolutionSpec& spec) {
     require(extent > 0, spec.name, "points left by the padding", to_text(in));
     operation.dst.spatial.push_back(extent);
   }
-  operation.gives_floats = spec.channels < kFewChannels;
   operation.weights = add_parameter({spec.name + ".weight",
                                      {in.channels, spec.channels, spec.kernel, spec.kernel},
                                      spec.initializer,

@@ -199,9 +199,9 @@ bool BackwardBuilder::is_remade(std::size_t value) const {
   if (options_.recompute == Recompute::kNormalizations) return normalizes;
   if (network_.readers(static_cast<ValueId>(value)).size() != 1) return false;
   const bool takes_all = options_.takes_all && options_.takes_all(maker);
-  const bool is_cheap =
+  const bool convolves =
       maker.kind == OperationKind::kConvolution || maker.kind == OperationKind::kDepthwise;
-  return normalizes || (is_cheap && !takes_all);
+  return normalizes || (convolves && !takes_all);
 }
 
 void BackwardBuilder::need(ValueId value) {

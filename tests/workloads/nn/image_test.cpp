@@ -51,7 +51,7 @@ Network segmenting(std::int64_t height, std::int64_t width, std::int64_t channel
   x = net.concatenation(pyramid);
   x = net.convolution(x, {"joined", 32, 1, 1, {}, kSmall});
   x = net.batch_norm(x, {"joined.bn"});
-  x = net.deconvolution(x, {"up", 16, 3, 2, twice, kSmall});
+  x = net.deconvolution(x, {"up", channels, 3, 2, twice, kSmall});
   x = net.batch_norm(x, {"up.bn"});
   x = net.concatenation({x, fine});
   x = net.convolution(x, {"biased", 16, 1, 1, {}, kSmall, 1, kSmall});

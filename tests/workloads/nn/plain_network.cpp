@@ -117,7 +117,7 @@ bool makes_floats(const Network& net, const Operation& op) {
     return true;
   }
   if (op.kind == OperationKind::kConvolutionPool) return op.dst.spatial.empty();
-  if (op.kind == OperationKind::kDeconvolution) return op.gives_floats;
+  if (op.kind == OperationKind::kDeconvolution) return &op == &net.operations().back();
   if (op.kind != OperationKind::kFullyConnected) return false;
   const Operation& maker = net.operations()[static_cast<std::size_t>(op.src)];
   return maker.kind == OperationKind::kGlobalAveragePool ||

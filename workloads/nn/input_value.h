@@ -8,19 +8,19 @@
 
 #include "workloads/nn/kernels.h"
 
-namespace parallel {
+namespace nn {
 
-/// `value`, which is no NaN, as a T: float, or nn::Bf16 to the nearest, ties to even.
+/// `value`, which is no NaN, as a T: float, or Bf16 to the nearest, ties to even.
 template <class T>
 T input_value(float value) {
   if constexpr (std::is_same_v<T, float>) {
     return value;
   } else {
-    static_assert(std::is_same_v<T, nn::Bf16>);
+    static_assert(std::is_same_v<T, Bf16>);
     const auto bits = std::bit_cast<std::uint32_t>(value);
     constexpr std::uint32_t kHalf = 0x7FFF;
     return {static_cast<std::uint16_t>((bits + kHalf + ((bits >> 16) & 1U)) >> 16)};
   }
 }
 
-}  // namespace parallel
+}  // namespace nn
