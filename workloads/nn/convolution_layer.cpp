@@ -99,6 +99,7 @@ class ConvolutionLayer final : public Layer {
   dnnl::convolution_forward::primitive_desc forward_desc(std::int64_t samples) const;
   dnnl::convolution_backward_data::primitive_desc data_desc(std::int64_t samples) const;
   dnnl::convolution_backward_weights::primitive_desc weights_desc(std::int64_t samples) const;
+  memory::desc made_desc(std::int64_t samples) const;
   memory::desc updated_weights_desc(const Planner& planner) const;
   void choose_gradients(const Planner& planner);
   void plan_weights_gradient(Planner& planner);
@@ -184,10 +185,19 @@ memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) cons
   return weights_desc(planner.backward_slices().sizes().front()).diff_weights_desc();
 }
 
+/// As the library has it, but for channels that come in blocks and would leave as plain planes: its
+/// slow way makes these, and what follows is slow on them where one copy is cheap.
+memory::desc ConvolutionLayer::made_desc(std::int64_t samples) const {
+  const memory::desc dst = forward_desc(samples).dst_desc();
+  const bool leaves_blocks = !first_ && operation_.stride.size() == 2 &&
+                             channel_layout(src_desc_).width > 1 && channel_layout(dst).width == 1;
+  return leaves_blocks ? like(src_desc_, operation_.dst) : dst;
+}
+
 void ConvolutionLayer::plan_forward(Planner& planner) {
   const Slices& slices = planner.forward_slices();
-  const memory::desc dst = forward_desc(slices.sizes().front()).dst_desc();
-  dst_desc_ = with_samples(retyped(dst, planner.value_type()), planner.batch());
+  dst_desc_ = with_samples(retyped(made_desc(slices.sizes().front()), planner.value_type()),
+                           planner.batch());
   weights_desc_ = updated_weights_desc(planner);
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);

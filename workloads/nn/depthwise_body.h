@@ -160,34 +160,91 @@ void strided_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
   }
 }
 
+/// Columns of the source that a row of the destination meets, and its gradients' products with them
+/// so far [line][tap].
+template <int kLines, class T>
+struct TapSums {
+  const T* first[kLines];
+  Lanes sums[kLines][kSideTaps];
+
+  template <class Access>
+  void add_column(std::int64_t at, int channels, const Lanes (&gradients)[kSideTaps]) {
+    for (int line = 0; line < kLines; ++line) {
+      const Lanes value = Access::load(first[line] + at, channels);
+      for (int tap = 0; tap < kSideTaps; ++tap) sums[line][tap] += value * gradients[tap];
+    }
+  }
+};
+
+/// A column is read once, with the gradients of the points that meet it with the first, the middle
+/// and the last tap: those `dilation` behind it, at it and before it.
+template <class Access, int kLines, class T>
+void add_same_row(TapSums<kLines, T>& sums, const T* gradients, const DepthwisePlane& plane) {
+  const std::int64_t apart = plane.dilation;
+  for (std::int64_t begin = 0; begin < apart && begin < plane.width; ++begin) {
+    Lanes met[kSideTaps] = {Access::load(gradients + begin * plane.dst_step, plane.channels),
+                            zero(), zero()};
+    for (std::int64_t x = begin; x < plane.width; x += apart) {
+      met[2] = met[1];
+      met[1] = met[0];
+      met[0] = x + apart < plane.width
+                   ? Access::load(gradients + (x + apart) * plane.dst_step, plane.channels)
+                   : zero();
+      sums.template add_column<Access>(x * plane.src_step, plane.channels, met);
+    }
+  }
+}
+
+template <class Access, int kLines, class T>
+void add_strided_row(TapSums<kLines, T>& sums, const T* gradients, const DepthwisePlane& plane) {
+  const std::int64_t points = plane.dst_width();
+  for (std::int64_t point = 0; point < points; ++point) {
+    const Lanes gradient = Access::load(gradients + point * plane.dst_step, plane.channels);
+    for (int tap = 0; tap < kSideTaps; ++tap) {
+      const std::int64_t x = point * plane.stride + tap - 1;
+      if (x < 0 || x >= plane.width) continue;
+      for (int line = 0; line < kLines; ++line) {
+        sums.sums[line][tap] +=
+            gradient * Access::load(sums.first[line] + x * plane.src_step, plane.channels);
+      }
+    }
+  }
+}
+
 /// A row's sums are of floats; they are added up in doubles.
 template <class Access, class T>
 void depthwise_weights_row(const T* src, const T* diff_dst, const DepthwisePlane& plane,
-                           std::int64_t row, double* sums) {
-  const std::int64_t points = plane.dst_width();
-  const T* const gradients = diff_dst + row * points * plane.dst_step;
+                           std::int64_t row, double* totals) {
+  const T* first[kSideTaps];
+  int lines[kSideTaps], count = 0;
   for (int line = 0; line < kSideTaps; ++line) {
     const std::int64_t y = row * plane.stride + (line - 1) * plane.dilation;
     if (y < 0 || y >= plane.height) continue;
-    const T* const from = src + y * plane.width * plane.src_step;
-    for (int tap = 0; tap < kSideTaps; ++tap) {
-      // Points whose column is in the source.
-      const std::int64_t shift = (tap - 1) * plane.dilation;
-      const std::int64_t begin = shift < 0 ? (-shift + plane.stride - 1) / plane.stride : 0;
-      const std::int64_t last = plane.width - 1 - shift;
-      std::int64_t end = last < 0 ? 0 : last / plane.stride + 1;
-      if (end > points) end = points;
-      Lanes parts[2] = {zero(), zero()};
-      for (std::int64_t point = begin; point < end; ++point) {
-        parts[point & 1] +=
-            Access::load(gradients + point * plane.dst_step, plane.channels) *
-            Access::load(from + (point * plane.stride + shift) * plane.src_step, plane.channels);
-      }
-      const Lanes sum = parts[0] + parts[1];
-      double* const to = sums + (line * kSideTaps + tap) * kLanes;
-      for (int lane = 0; lane < kLanes; ++lane) to[lane] += static_cast<double>(sum[lane]);
-    }
+    first[count] = src + y * plane.width * plane.src_step;
+    lines[count++] = line;
   }
+  const T* const gradients = diff_dst + row * plane.dst_width() * plane.dst_step;
+  with_lines(count, [&](auto known) {
+    constexpr int kLines = decltype(known)::kCount;
+    TapSums<kLines, T> sums;
+    for (int line = 0; line < kLines; ++line) {
+      sums.first[line] = first[line];
+      for (Lanes& sum : sums.sums[line]) sum = zero();
+    }
+    if (plane.stride > 1) {
+      add_strided_row<Access>(sums, gradients, plane);
+    } else {
+      add_same_row<Access>(sums, gradients, plane);
+    }
+    for (int line = 0; line < kLines; ++line) {
+      for (int tap = 0; tap < kSideTaps; ++tap) {
+        double* const to = totals + (lines[line] * kSideTaps + tap) * kLanes;
+        for (int lane = 0; lane < kLanes; ++lane) {
+          to[lane] += static_cast<double>(sums.sums[line][tap][lane]);
+        }
+      }
+    }
+  });
 }
 
 template <class T>

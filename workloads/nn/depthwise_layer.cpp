@@ -41,8 +41,9 @@ class DepthwiseLayer final : public Layer {
   const float* weights_of(std::int64_t block) const { return weights_ + block * weights_floats(); }
   void convolve(const Samples& samples, const T* src, const ValuePlace& src_place, T* dst,
                 const ValuePlace& dst_place) const;
-  void find_source_gradient(const Samples& samples) const;
-  void find_weights_gradient(bool accumulate, const Samples& samples);
+  void find_gradients(const Samples& samples, std::int64_t sample, std::int64_t piece,
+                      std::int64_t block, double* sums) const;
+  void add_sums(std::int64_t parts, bool accumulate);
 
   const Operation operation_;
   const DepthwiseKernels<T>& kernels_;
@@ -139,39 +140,45 @@ void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const Val
   }
 }
 
+/// Of the rows of a piece of the destination: both gradients, while the gradient that they are made
+/// of is in the cache.
 template <class T>
-void DepthwiseLayer<T>::find_source_gradient(const Samples& samples) const {
-  const std::int64_t end = samples.first + samples.count, rows = src_shape_.spatial[0];
-#pragma omp parallel for collapse(3) schedule(static)
-  for (std::int64_t sample = samples.first; sample < end; ++sample) {
-    for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
-      for (std::int64_t row = 0; row < rows; ++row) {
-        kernels_.source_gradient(diff_dst_ + dst_layout_.offset(sample, block), weights_of(block),
-                                 diff_src_ + src_layout_.offset(sample, block), plane_of(block),
-                                 row);
-      }
-    }
+void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t sample,
+                                       std::int64_t piece, std::int64_t block, double* sums) const {
+  const DepthwisePlane plane = plane_of(block);
+  const T* const src =
+      src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), block);
+  const T* const diff_dst = diff_dst_ + dst_layout_.offset(sample, block);
+  const std::int64_t rows = plane.dst_height();
+  const std::int64_t first = piece * kRows, end = std::min(first + kRows, rows);
+  std::fill(sums, sums + kSums, 0.0);
+  for (std::int64_t row = first; row < end; ++row) {
+    kernels_.weights_gradient(src, diff_dst, plane, row, sums);
+  }
+  if (first_) return;
+  T* const diff_src = diff_src_ + src_layout_.offset(sample, block);
+  const std::int64_t src_end = end == rows ? plane.height : end * plane.stride;
+  for (std::int64_t row = first * plane.stride; row < src_end; ++row) {
+    kernels_.source_gradient(diff_dst, weights_of(block), diff_src, plane, row);
   }
 }
 
 template <class T>
-void DepthwiseLayer<T>::find_weights_gradient(bool accumulate, const Samples& samples) {
-  const std::int64_t rows = operation_.dst.spatial[0], blocks = src_layout_.blocks;
-  const std::int64_t parts = samples.count * pieces();
+void DepthwiseLayer<T>::backward(bool accumulate, const Samples& samples) {
+  const std::int64_t blocks = src_layout_.blocks, parts = samples.count * pieces();
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t part = 0; part < parts; ++part) {
     for (std::int64_t block = 0; block < blocks; ++block) {
-      const std::int64_t sample = samples.first + part / pieces();
-      const std::int64_t first = part % pieces() * kRows;
-      double* const sums = sums_ + (part * blocks + block) * kSums;
-      std::fill(sums, sums + kSums, 0.0);
-      for (std::int64_t row = first; row < std::min(first + kRows, rows); ++row) {
-        kernels_.weights_gradient(
-            src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), block),
-            diff_dst_ + dst_layout_.offset(sample, block), plane_of(block), row, sums);
-      }
+      find_gradients(samples, samples.first + part / pieces(), part % pieces(), block,
+                     sums_ + (part * blocks + block) * kSums);
     }
   }
+  add_sums(parts, accumulate || samples.first > 0);
+}
+
+template <class T>
+void DepthwiseLayer<T>::add_sums(std::int64_t parts, bool accumulate) {
+  const std::int64_t blocks = src_layout_.blocks;
   float* const gradient = target_.begin(accumulate);
   for (std::int64_t i = 0; i < blocks * weights_floats(); ++i) {
     const std::int64_t tap = i / src_layout_.width, lane = i % src_layout_.width;
@@ -182,12 +189,6 @@ void DepthwiseLayer<T>::find_weights_gradient(bool accumulate, const Samples& sa
     gradient[i] = static_cast<float>(sum);
   }
   target_.finish(accumulate);
-}
-
-template <class T>
-void DepthwiseLayer<T>::backward(bool accumulate, const Samples& samples) {
-  find_weights_gradient(accumulate || samples.first > 0, samples);
-  if (!first_) find_source_gradient(samples);
 }
 
 }  // namespace

@@ -31,14 +31,20 @@ class NarrowDeconvolutionLayer final : public Layer {
   std::string implementation() const override { return forward_.implementation() + ", own"; }
 
  private:
-  /// A source point along one axis and the tap by which it meets a destination point.
+  /// A source row and the row of taps by which it meets a destination row.
   struct Meeting {
     std::int64_t point, tap;
+  };
+  /// An output of the product: from where in the destination, beside `stride` times the source
+  /// point, it goes to which channel; and which of a row's points do so within the destination.
+  struct Output {
+    std::int64_t channel, row, column, first, end;
   };
   static memory::data_type compute_type() {
     return std::is_same_v<T, float> ? memory::data_type::f32 : memory::data_type::bf16;
   }
-  std::vector<std::vector<Meeting>> meetings_along(std::size_t axis) const;
+  std::vector<Output> all_outputs() const;
+  std::vector<std::vector<Meeting>> meetings_of_rows() const;
   memory::dims products_dims(std::int64_t samples) const {
     return batch_dims(samples, {outputs_, src_shape_.spatial});
   }
@@ -63,7 +69,8 @@ class NarrowDeconvolutionLayer final : public Layer {
   const std::int64_t taps_, outputs_;  ///< of a channel, and of all
   memory::desc src_desc_, dst_desc_, products_desc_, diff_products_desc_, weights_view_;
   ChannelLayout products_layout_, diff_products_layout_;
-  std::vector<std::vector<Meeting>> rows_, columns_;  ///< by destination row and column
+  std::vector<Output> products_of_;         ///< of each source point
+  std::vector<std::vector<Meeting>> rows_;  ///< by destination row
   SlicedPrimitive forward_, data_gradient_, weights_gradient_;
   GradientTarget target_;
   ValuePlace src_place_, dst_place_, src_again_;
@@ -86,21 +93,38 @@ NarrowDeconvolutionLayer<T>::NarrowDeconvolutionLayer(const Operation& operation
       src_desc_(planner.value_desc(operation.src)) {
   // Weights [in, channels, taps] as the product's [channels * taps, in].
   weights_view_ = {product_weights(), memory::data_type::f32, memory::dims{1, outputs_, 1, 1}};
-  rows_ = meetings_along(0);
-  columns_ = meetings_along(1);
+  products_of_ = all_outputs();
+  rows_ = meetings_of_rows();
   translated(described_deconvolution(operation, planner), [&] { plan_forward(planner); });
 }
 
 template <class T>
+std::vector<typename NarrowDeconvolutionLayer<T>::Output> NarrowDeconvolutionLayer<T>::all_outputs()
+    const {
+  const std::int64_t width = operation_.dst.spatial[1], stride = operation_.stride[1];
+  std::vector<Output> outputs;
+  for (std::int64_t i = 0; i < outputs_; ++i) {
+    const std::int64_t tap = i % taps_;
+    Output output = {i / taps_, tap / operation_.kernel[1] - operation_.padding.begin[0],
+                     tap % operation_.kernel[1] - operation_.padding.begin[1], 0, 0};
+    while (output.first * stride + output.column < 0) ++output.first;
+    output.end = output.first;
+    while (output.end < src_shape_.spatial[1] && output.end * stride + output.column < width) {
+      ++output.end;
+    }
+    outputs.push_back(output);
+  }
+  return outputs;
+}
+
+template <class T>
 std::vector<std::vector<typename NarrowDeconvolutionLayer<T>::Meeting>>
-NarrowDeconvolutionLayer<T>::meetings_along(std::size_t axis) const {
-  std::vector<std::vector<Meeting>> meetings(
-      static_cast<std::size_t>(operation_.dst.spatial[axis]));
-  for (std::int64_t point = 0; point < src_shape_.spatial[axis]; ++point) {
-    for (std::int64_t tap = 0; tap < operation_.kernel[axis]; ++tap) {
-      const std::int64_t to =
-          point * operation_.stride[axis] - operation_.padding.begin[axis] + tap;
-      if (to < 0 || to >= operation_.dst.spatial[axis]) continue;
+NarrowDeconvolutionLayer<T>::meetings_of_rows() const {
+  std::vector<std::vector<Meeting>> meetings(static_cast<std::size_t>(operation_.dst.spatial[0]));
+  for (std::int64_t point = 0; point < src_shape_.spatial[0]; ++point) {
+    for (std::int64_t tap = 0; tap < operation_.kernel[0]; ++tap) {
+      const std::int64_t to = point * operation_.stride[0] - operation_.padding.begin[0] + tap;
+      if (to < 0 || to >= operation_.dst.spatial[0]) continue;
       meetings[static_cast<std::size_t>(to)].push_back({point, tap});
     }
   }
@@ -213,15 +237,17 @@ void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
 template <class T>
 void NarrowDeconvolutionLayer<T>::add_products(std::int64_t row, std::int64_t channel,
                                                const float* products, float* dst) const {
-  const std::int64_t width = src_shape_.spatial[1], step = products_layout_.row_stride;
+  const ChannelLayout& layout = products_layout_;
+  const std::int64_t stride = operation_.stride[1], step = layout.row_stride;
   std::fill(dst, dst + operation_.dst.spatial[1], 0.0F);
   for (const Meeting& line : rows_[static_cast<std::size_t>(row)]) {
-    for (std::size_t x = 0; x < columns_.size(); ++x) {
-      for (const Meeting& column : columns_[x]) {
-        const std::int64_t output = channel * taps_ + line.tap * operation_.kernel[1] + column.tap;
-        dst[x] +=
-            products[products_layout_.offset(0, output / products_layout_.width) +
-                     output % products_layout_.width + (line.point * width + column.point) * step];
+    const std::int64_t first = channel * taps_ + line.tap * operation_.kernel[1];
+    for (std::int64_t i = first; i < first + operation_.kernel[1]; ++i) {
+      const Output& output = products_of_[static_cast<std::size_t>(i)];
+      const float* const from = products + layout.offset(0, i / layout.width) + i % layout.width +
+                                line.point * src_shape_.spatial[1] * step;
+      for (std::int64_t x = output.first; x < output.end; ++x) {
+        dst[x * stride + output.column] += from[x * step];
       }
     }
   }
@@ -253,15 +279,13 @@ void NarrowDeconvolutionLayer<T>::spread_gradient(std::int64_t row, const float*
   const std::int64_t columns = src_shape_.spatial[1];
   std::vector<float> line(static_cast<std::size_t>(layout.padded_channels()));
   for (std::int64_t x = 0; x < columns; ++x) {
-    for (std::int64_t output = 0; output < outputs_; ++output) {
-      const std::int64_t channel = output / taps_, tap = output % taps_;
-      const std::int64_t to_row =
-          row * operation_.stride[0] - operation_.padding.begin[0] + tap / operation_.kernel[1];
-      const std::int64_t to_column =
-          x * operation_.stride[1] - operation_.padding.begin[1] + tap % operation_.kernel[1];
-      const bool is_there = to_row >= 0 && to_row < height && to_column >= 0 && to_column < width;
-      line[static_cast<std::size_t>(output)] =
-          is_there ? diff_dst[(channel * height + to_row) * width + to_column] : 0.0F;
+    for (std::size_t i = 0; i < products_of_.size(); ++i) {
+      const Output& output = products_of_[i];
+      const std::int64_t to = row * operation_.stride[0] + output.row;
+      const bool is_there = to >= 0 && to < height && x >= output.first && x < output.end;
+      line[i] = is_there ? diff_dst[(output.channel * height + to) * width +
+                                    x * operation_.stride[1] + output.column]
+                         : 0.0F;
     }
     for (std::int64_t block = 0; block < layout.blocks; ++block) {
       const Column column = layout.column(block);
