@@ -21,6 +21,7 @@ constexpr int kCopies = 3;
 struct Alone {
   double seconds = 0.0;
   std::int64_t flops = 0;
+  int passes = 0;
 };
 
 std::map<std::string, Alone> by_layer(const std::vector<nn::ProductTime>& times) {
@@ -28,6 +29,7 @@ std::map<std::string, Alone> by_layer(const std::vector<nn::ProductTime>& times)
   for (const nn::ProductTime& time : times) {
     layers[time.layer].seconds += time.best_s;
     layers[time.layer].flops += time.flops;
+    ++layers[time.layer].passes;
   }
   return layers;
 }
@@ -44,14 +46,18 @@ json limit_definitions(const std::string& other) {
 }
 
 json layer_definitions() {
-  return {{"layers.forward_ms", "mean over the steps, of rank 0; backward_ms likewise"},
-          {"layers.megabytes", "operands of a forward pass, each once: what is read and written"},
-          {"layers.gflops_per_s", "of all passes of a product in the step"},
-          {"layers.limit_ms", "all passes of the product alone, best times"},
-          {"layers.bound",
-           "compute where the product's FLOPs at the highest rate of any product take longer than "
-           "its operands, once per pass, at the bandwidth of a copy; else memory. Null for "
-           "products that were not measured alone"}};
+  return {
+      {"layers.forward_ms", "mean over the steps, of rank 0; backward_ms likewise"},
+      {"layers.megabytes", "operands of a forward pass, each once: what is read and written"},
+      {"layers.gflops_per_s", "of all passes of a product in the step"},
+      {"layers.limit_ms", "all passes of the product alone, best times"},
+      {"layers.bound",
+       "compute where the layer's FLOPs at the highest rate of any product take longer than its "
+       "operands at the bandwidth of a copy, once forward and once for the gradient of data, "
+       "and of products that were measured alone for that of weights; else memory. Null for "
+       "layers of FLOPs where no product was measured"},
+      {"layers.bound_ms", "that time"},
+      {"layers.fraction_of_bound", "bound_ms over forward_ms and backward_ms together"}};
 }
 
 }  // namespace
@@ -109,14 +115,24 @@ json LayerBench::layers(const nn::Executor& executor) const {
                 {"megabytes", static_cast<double>(layer.operand_bytes) / 1e6},
                 {"gflops_per_s", nullptr},
                 {"limit_ms", nullptr},
-                {"bound", layer.forward_flops > 0 ? json() : json("memory")}};
+                {"bound", nullptr},
+                {"bound_ms", nullptr},
+                {"fraction_of_bound", nullptr}};
+    double flops = 3.0 * static_cast<double>(layer.forward_flops);
+    int passes = 2;
     if (const auto found = alone.find(layer.name); found != alone.end()) {
-      const auto flops = static_cast<double>(found->second.flops);
-      // Each direction of a product moves the operands once.
-      const double moved = 3.0 * static_cast<double>(layer.operand_bytes);
+      flops = static_cast<double>(found->second.flops);
+      passes = found->second.passes;
       row["gflops_per_s"] = flops / (forward + backward) / 1e9;
       row["limit_ms"] = 1e3 * found->second.seconds;
-      row["bound"] = flops / peak > moved / bandwidth ? "compute" : "memory";
+    }
+    if (flops == 0.0 || peak > 0.0) {
+      const double computing = flops == 0.0 ? 0.0 : flops / peak;
+      const double moving = passes * static_cast<double>(layer.operand_bytes) / bandwidth;
+      const double bound = std::max(computing, moving);
+      row["bound"] = computing > moving ? "compute" : "memory";
+      row["bound_ms"] = 1e3 * bound;
+      if (forward + backward > 0.0) row["fraction_of_bound"] = bound / (forward + backward);
     }
     rows.push_back(std::move(row));
   }
