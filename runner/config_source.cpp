@@ -21,8 +21,9 @@ void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
 
 }  // namespace
 
-std::shared_ptr<ConfigSource> declare_config(CLI::App& app,
-                                             const std::vector<WorkloadEntry>& workloads) {
+std::shared_ptr<ConfigSource> declare_config(
+    CLI::App& app, const std::vector<WorkloadEntry>& workloads,
+    const std::function<void(const WorkloadEntry& entry)>& check) {
   auto source = std::make_shared<ConfigSource>();
   app.add_option("CONFIG", source->path, "configuration file (JSON, // comments allowed)")
       ->required();
@@ -30,7 +31,10 @@ std::shared_ptr<ConfigSource> declare_config(CLI::App& app,
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->take_all();
-  app.callback([source, &workloads] { load(*source, workloads); });
+  app.callback([source, &workloads, check] {
+    load(*source, workloads);
+    if (check) check(*source->entry);
+  });
   return source;
 }
 

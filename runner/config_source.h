@@ -2,6 +2,7 @@
 // Hides the options and the order of checks.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +22,11 @@ struct ConfigSource {
 };
 
 /// Declares the options. While the command line is parsed, and so before any MPI, the file is read
-/// and every key of it is checked: ConfigError leaves the parser. `workloads` must outlive `app`.
-std::shared_ptr<ConfigSource> declare_config(CLI::App& app,
-                                             const std::vector<WorkloadEntry>& workloads);
+/// and every key of it is checked: ConfigError leaves the parser, also that of `check`, which may
+/// look at further options. `workloads` must outlive `app`.
+std::shared_ptr<ConfigSource> declare_config(
+    CLI::App& app, const std::vector<WorkloadEntry>& workloads,
+    const std::function<void(const WorkloadEntry& entry)>& check = {});
 
 /// The entry of that name; throws ConfigError with the nearest name, `where` saying who asks.
 const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/agreed_error.h"
+#include "runner/base/error.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
@@ -134,9 +135,49 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
 struct EvaluateOptions {
   std::shared_ptr<ConfigSource> source;
   std::string weights;
-  std::string outputs;
+  std::string outputs, images;
   std::string json;
 };
+
+/// What every part of it gets.
+class Sinks final : public OutputSink {
+ public:
+  void add(std::unique_ptr<OutputSink> sink) { sinks_.push_back(std::move(sink)); }
+  void write(std::int64_t first, std::int64_t width, std::span<const float> outputs,
+             std::span<const std::int32_t> labels) override {
+    for (const auto& sink : sinks_) sink->write(first, width, outputs, labels);
+  }
+  void write_targets(std::int64_t first, std::int64_t width, std::span<const float> outputs,
+                     std::span<const float> targets) override {
+    for (const auto& sink : sinks_) sink->write_targets(first, width, outputs, targets);
+  }
+  void finish() override {
+    for (const auto& sink : sinks_) sink->finish();
+  }
+
+ private:
+  std::vector<std::unique_ptr<OutputSink>> sinks_;
+};
+
+/// The names of those whose samples and outputs can be looked at.
+std::string drawing_workloads(const std::vector<WorkloadEntry>& workloads) {
+  std::string names;
+  for (const WorkloadEntry& entry : workloads) {
+    if (entry.draw != nullptr) names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return names;
+}
+
+/// Null where nothing is asked for.
+std::unique_ptr<OutputSink> make_sink(const EvaluateOptions& options, const CommandParts& parts) {
+  if (options.outputs.empty() && options.images.empty()) return nullptr;
+  auto sinks = std::make_unique<Sinks>();
+  if (!options.outputs.empty()) sinks->add(parts.make_output_sink(options.outputs));
+  if (!options.images.empty()) {
+    sinks->add(options.source->entry->draw(*options.source->config, options.images));
+  }
+  return sinks;
+}
 
 void tell_quality(double quality, const WorkloadInfo& info, double seconds,
                   const EvaluateOptions& options) {
@@ -168,7 +209,7 @@ ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
   workload->load_weights(*parts.make_state_reader(options.weights));
 
   std::unique_ptr<OutputSink> sink;
-  if (world.rank() == 0 && !options.outputs.empty()) sink = parts.make_output_sink(options.outputs);
+  if (world.rank() == 0) sink = make_sink(options, parts);
   world.activity().enter_phase("evaluation");
   const double quality = workload->evaluate(sink.get());
   if (sink != nullptr) sink->finish();  // first: outputs tell why a quality is not finite
@@ -194,7 +235,11 @@ base::Command evaluate_command(const std::shared_ptr<const CommandParts>& parts)
   command.needs_mpi = true;
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<EvaluateOptions>();
-    options->source = declare_config(app, parts->workloads);
+    options->source = declare_config(app, parts->workloads, [=](const WorkloadEntry& entry) {
+      if (options->images.empty() || entry.draw != nullptr) return;
+      throw base::ConfigError(fmt::format("evaluate: --images means nothing to {}, only to {}",
+                                          entry.name, drawing_workloads(parts->workloads)));
+    });
     app.add_option("--weights", options->weights,
                    "HDF5 file with the parameters under the reference model's names")
         ->required();
@@ -202,6 +247,10 @@ base::Command evaluate_command(const std::shared_ptr<const CommandParts>& parts)
         "--outputs", options->outputs,
         "write outputs [N, width] and labels of every sample to this HDF5 file: [N], or where "
         "they are numbers as the outputs are, [N, width]");
+    app.add_option("--images", options->images,
+                   drawing_workloads(parts->workloads) +
+                       ": write a picture of each sample, what is there above what was found, into "
+                       "this folder");
     app.add_option("--json", options->json,
                    "write the result as JSON to this file; '-' for standard output");
     return [options, parts](Communicator* world) { return evaluate(*options, *parts, *world); };

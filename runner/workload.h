@@ -209,6 +209,9 @@ struct WorkloadEntry {
   std::vector<std::string> bench_options = {};
   /// Evaluations of each epoch where a configuration says nothing of when.
   std::int64_t evaluations_per_epoch = 1;
+  /// Makes a sink that draws what an evaluation found into `folder`; null where there is nothing to
+  /// see.
+  std::unique_ptr<OutputSink> (*draw)(const RunConfig& config, const std::string& folder) = nullptr;
 };
 
 /// Options of `trainmark bench WORKLOAD`.

@@ -7,6 +7,7 @@
 #include "workloads/cosmoflow/workload.h"
 #include "workloads/deepcam/config.h"
 #include "workloads/deepcam/generate.h"
+#include "workloads/deepcam/mask_pictures.h"
 #include "workloads/deepcam/workload.h"
 #include "workloads/dlrm/config.h"
 #include "workloads/dlrm/generate.h"
@@ -50,7 +51,9 @@ std::vector<runner::WorkloadEntry> registry() {
            deepcam::memory_needs,
            deepcam::run_bench,
            deepcam::declare_generate,
-           {"--height", "--width", "--recompute"}}};
+           {"--height", "--width", "--recompute"},
+           1,
+           deepcam::draw_masks}};
 }
 
 }  // namespace workloads

@@ -1,5 +1,5 @@
-// Writing what the readers read: JPEG images and tar archives.
-// Hides libjpeg's encoder and tar's header blocks.
+// Writing what the readers read: JPEG and PNG images and tar archives.
+// Hides libjpeg's and libpng's encoders and tar's header blocks.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,9 @@ namespace dataset {
 /// A baseline JPEG (4:2:0, optimised nowhere, so that the bytes depend on the pixels alone).
 /// quality: 1 to 100. Throws SystemError with libjpeg's words.
 std::vector<std::byte> encode_jpeg(const Image& image, int quality);
+
+/// A PNG of 8 bits a channel. Throws SystemError with libpng's words.
+std::vector<std::byte> encode_png(const Image& image);
 
 /// Writes a tar archive (ustar; long names the GNU way). Owner, time and mode are fixed, so that
 /// equal contents give equal archives. The stream's owner checks it for errors.

@@ -10,6 +10,7 @@
 #include "workloads/deepcam/data_config.h"
 #include "workloads/deepcam/model.h"
 #include "workloads/deepcam/schedule.h"
+#include "workloads/deepcam/trainer.h"
 #include "workloads/nn/optimizer.h"
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
@@ -27,6 +28,7 @@ struct Config {
   std::int64_t batchnorm_group_size = 1;  ///< neighbouring ranks that share statistics
   nn::Precision precision = nn::Precision::kF32;
   nn::Recompute recompute = nn::Recompute::kNormalizations;
+  IouOver iou = IouOver::kSample;
   std::int64_t epochs = 0;
 };
 

@@ -81,6 +81,7 @@ std::vector<std::string> closed_rule_breaks(const Config& config,
     expect(optimizer.max_gradient_norm == kMostNorm, "/optimizer/max_gradient_norm", kMostNorm,
            optimizer.max_gradient_norm);
   }
+  expect(config.iou == IouOver::kSample, "/evaluation/iou_over", "sample", "batch");
   for (const Size& size : kSizes) {
     const std::int64_t wanted = reference.*size.value, found = config.model.*size.value;
     expect(found == wanted, fmt::format("/model/{}", size.key), wanted, found);

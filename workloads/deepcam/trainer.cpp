@@ -52,14 +52,17 @@ Scores& Scores::operator+=(const Scores& other) {
   loss += other.loss;
   iou += other.iou;
   samples += other.samples;
+  counts += other.counts;
   return *this;
 }
 
-Scores judge(const ClimateBatch& batch, double scale, nn::Executor& executor) {
+Scores judge(const ClimateBatch& batch, double scale, nn::Executor& executor, IouOver over) {
   const std::span<const float> outputs = executor.outputs();
   const std::span<float> gradient = scale == 0.0 ? std::span<float>() : executor.output_gradient();
   const std::size_t size = outputs.size() / batch.size();
   Scores sums;
+  nn::PointLoss together;
+  together.classes.resize(kClasses);
   for (std::size_t slot = 0; slot < batch.size(); ++slot) {
     const std::span<float> diff = gradient.empty() ? gradient : gradient.subspan(slot * size, size);
     if (batch[slot].index() < 0) {
@@ -70,8 +73,17 @@ Scores judge(const ClimateBatch& batch, double scale, nn::Executor& executor) {
     const nn::PointLoss points = nn::weighted_cross_entropy(outputs.subspan(slot * size, size),
                                                             labels, class_weights(), scale, diff);
     sums.loss += points.loss / static_cast<double>(labels.size());
-    sums.iou += points.mean_iou();
     ++sums.samples;
+    if (over == IouOver::kSample) {
+      sums.iou += points.mean_iou();
+      ++sums.counts;
+    } else {
+      together += points;
+    }
+  }
+  if (over == IouOver::kBatch && sums.samples > 0) {
+    sums.iou = together.mean_iou();
+    sums.counts = 1;
   }
   return sums;
 }

@@ -18,16 +18,21 @@ const std::array<double, kClasses>& class_weights();
 void load_batch(const ClimateBatch& batch, const dataset::ClimateStatistics& statistics,
                 nn::Executor& executor);
 
-/// Sums over a batch's samples.
+/// What intersections and unions are counted over, before their mean is taken.
+enum class IouOver { kSample, kBatch };
+
+/// Sums over samples.
 struct Scores {
   double loss = 0.0;  ///< of each sample, the mean over its points
-  double iou = 0.0;   ///< of each sample, the mean over the classes
+  double iou = 0.0;   ///< of each count, the mean over the classes
   std::int64_t samples = 0;
+  std::int64_t counts = 0;  ///< what `iou` is a sum of: samples or batches
   Scores& operator+=(const Scores& other);
 };
 
 /// Of the executor's outputs. What `scale` times the loss of a point grows by goes into the output
 /// gradient, unless `scale` is 0.
-Scores judge(const ClimateBatch& batch, double scale, nn::Executor& executor);
+Scores judge(const ClimateBatch& batch, double scale, nn::Executor& executor,
+             IouOver over = IouOver::kSample);
 
 }  // namespace deepcam

@@ -214,13 +214,13 @@ double DeepCam::evaluate(runner::OutputSink* outputs) {
       judged = &load(*batches);
       const Scope scope(around_.telemetry, Subsystem::kForward);
       model_->executor().forward(nn::Mode::kInference);
-      sums += judge(*judged, 0.0, model_->executor());
+      sums += judge(*judged, 0.0, model_->executor(), config_.iou);
     }
     if (sends) send_outputs(outputs, batch, judged);
   }
   around_.telemetry.add(Counter::kEvalSamples, sums.samples);
   count_reads();
-  std::array<double, 2> totals = {sums.iou, static_cast<double>(sums.samples)};
+  std::array<double, 2> totals = {sums.iou, static_cast<double>(sums.counts)};
   around_.world.allreduce_sum(std::span<double>(totals));
   return totals[0] / totals[1];
 }

@@ -28,14 +28,8 @@ struct Image {
 };
 
 void take_point(const Image& image, std::size_t point, PointLoss& sums) {
-  std::size_t best = 0;
-  double top = static_cast<double>(image.logits[point]);
-  for (std::size_t k = 1; k < image.classes(); ++k) {
-    const auto logit = static_cast<double>(image.logits[image.at(k, point)]);
-    if (!(logit > top)) continue;
-    top = logit;
-    best = k;
-  }
+  const std::size_t best = found_class(image.logits, image.classes(), point);
+  const auto top = static_cast<double>(image.logits[image.at(best, point)]);
   double sum = 0.0;
   for (std::size_t k = 0; k < image.classes(); ++k) {
     sum += std::exp(static_cast<double>(image.logits[image.at(k, point)]) - top);
@@ -72,6 +66,15 @@ void check(const Image& image) {
 
 }  // namespace
 
+std::size_t found_class(std::span<const float> logits, std::size_t classes, std::size_t point) {
+  const std::size_t points = logits.size() / classes;
+  std::size_t best = 0;
+  for (std::size_t k = 1; k < classes; ++k) {
+    if (logits[k * points + point] > logits[best * points + point]) best = k;
+  }
+  return best;
+}
+
 double PointLoss::mean_iou() const {
   double sum = 0.0;
   for (const ClassPoints& points : classes) {
@@ -79,6 +82,16 @@ double PointLoss::mean_iou() const {
     sum += either == 0 ? 1.0 : static_cast<double>(points.both) / static_cast<double>(either);
   }
   return sum / static_cast<double>(classes.size());
+}
+
+PointLoss& PointLoss::operator+=(const PointLoss& other) {
+  loss += other.loss;
+  for (std::size_t k = 0; k < classes.size(); ++k) {
+    classes[k].both += other.classes[k].both;
+    classes[k].found += other.classes[k].found;
+    classes[k].there += other.classes[k].there;
+  }
+  return *this;
 }
 
 PointLoss weighted_cross_entropy(std::span<const float> logits,
@@ -100,14 +113,7 @@ PointLoss weighted_cross_entropy(std::span<const float> logits,
     }
   }
   PointLoss all = none;
-  for (const PointLoss& part : parts) {
-    all.loss += part.loss;
-    for (std::size_t k = 0; k < weights.size(); ++k) {
-      all.classes[k].both += part.classes[k].both;
-      all.classes[k].found += part.classes[k].found;
-      all.classes[k].there += part.classes[k].there;
-    }
-  }
+  for (const PointLoss& part : parts) all += part;
   return all;
 }
 

@@ -8,6 +8,10 @@
 
 namespace nn {
 
+/// Which class the point of an image, logits [classes, points] plain, is found to be of: that of
+/// its largest logit, the first of equals; 0 where its first logit is no number.
+std::size_t found_class(std::span<const float> logits, std::size_t classes, std::size_t point);
+
 /// Points of an image by whether they are of a class and whether they were found to be.
 struct ClassPoints {
   std::int64_t both = 0;   ///< found where they are
@@ -21,12 +25,14 @@ struct PointLoss {
   /// Mean over the classes of both / (found + there - both), 1 for a class that is neither there
   /// nor found. Source: mlcommons/hpc, deepcam/src/deepCam/utils/metric.py.
   double mean_iou() const;
+  /// Of both images, or blocks of points, together; of as many classes.
+  PointLoss& operator+=(const PointLoss& other);
 };
 
-/// One image: logits [classes, points] plain; labels [points] below classes. A point is found to be
-/// of the class of its largest logit, the first of equals; of class 0 where a logit is no number.
-/// diff_logits, when not empty, receives scale times the gradient of the loss. Same bits on any
-/// number of threads. Throws DataError for another label, ShapeError for spans that do not match.
+/// One image: logits [classes, points] plain; labels [points] below classes; classes found as
+/// found_class() has it. diff_logits, when not empty, receives scale times the gradient of the
+/// loss. Same bits on any number of threads. Throws DataError for another label, ShapeError for
+/// spans that do not match.
 PointLoss weighted_cross_entropy(std::span<const float> logits,
                                  std::span<const std::uint8_t> labels,
                                  std::span<const double> weights, double scale,

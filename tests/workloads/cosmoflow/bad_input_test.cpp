@@ -15,41 +15,12 @@ using outside::content;
 using outside::Ended;
 using outside::mpirun;
 using testing::AllOf;
-using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
 constexpr int kUsage = 2, kData = 3, kTargetMissed = 6;
 
-class BadUniverses : public outside::UniverseRun {
- protected:
-  /// The run with `change`, alone and on two ranks: nothing is left but the log of how it ended.
-  template <class Change>
-  void expect_everywhere(Change change, int status, const testing::Matcher<std::string>& message,
-                         const std::string& environment = "") {
-    for (const std::string& before : {std::string(), mpirun(2)}) {
-      SCOPED_TRACE(before.empty() ? "alone" : "on two ranks");
-      expect(run(change, environment + before), status, message);
-      EXPECT_TRUE(processes().empty());
-      if (!fs::exists(folder_ / "results")) continue;
-      for (const auto& entry : fs::recursive_directory_iterator(folder_ / "results")) {
-        EXPECT_FALSE(entry.path().string().ends_with(".part")) << entry.path();
-        EXPECT_FALSE(entry.path().string().ends_with("weights.h5")) << entry.path();
-      }
-      // A run that had begun says how it ended.
-      EXPECT_THAT(content(result("1.txt")),
-                  AnyOf(Not(HasSubstr("\"run_start\"")), HasSubstr("\"status\": \"aborted\"")));
-      fs::remove_all(folder_ / "results");
-    }
-  }
-  void expect_everywhere(int status, const testing::Matcher<std::string>& message) {
-    expect_everywhere([](json&) {}, status, message);
-  }
-  /// The same while samples are read in place.
-  void expect_in_place(int status, const testing::Matcher<std::string>& message) {
-    expect_everywhere([](json& c) { c["staging"]["mode"] = "none"; }, status, message);
-  }
-};
+class BadUniverses : public outside::UniverseRun {};
 
 TEST_F(BadUniverses, MissingFolders) {
   for (const char* part : {"train", "validation"}) {

@@ -96,9 +96,34 @@ class MaskSink final : public runner::OutputSink {
     }
   }
   std::size_t known() const { return known_.size(); }
+  /// Of the samples from `first` to before `end` together.
+  double mean_iou(std::int64_t first, std::int64_t end) const {
+    double sum = 0.0;
+    for (std::int64_t which = 0; which < kClasses; ++which) {
+      double both = 0.0, either = 0.0;
+      for (std::int64_t place = first * kPoints; place < end * kPoints; ++place) {
+        const bool is_found = found(place) == which;
+        const bool is_there = labels[static_cast<std::size_t>(place)] == static_cast<float>(which);
+        both += is_found && is_there ? 1.0 : 0.0;
+        either += is_found || is_there ? 1.0 : 0.0;
+      }
+      sum += either == 0.0 ? 1.0 : both / either;
+    }
+    return sum / kClasses;
+  }
   std::vector<float> outputs, labels;
 
  private:
+  /// The class of a point of all samples.
+  std::int64_t found(std::int64_t place) const {
+    const std::int64_t sample = place / kPoints, point = place % kPoints;
+    const auto logit = [&](std::int64_t k) {
+      return outputs[static_cast<std::size_t>((sample * kClasses + k) * kPoints + point)];
+    };
+    std::int64_t best = 0;
+    for (std::int64_t k = 1; k < kClasses; ++k) best = logit(k) > logit(best) ? k : best;
+    return best;
+  }
   std::set<std::int64_t> known_;
 };
 

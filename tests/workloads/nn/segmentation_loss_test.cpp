@@ -64,6 +64,19 @@ TEST(PointLoss, CountsIntersectionsAndUnions) {
   EXPECT_NEAR(loss.mean_iou(), (1.0 / 2.0 + 2.0 / 3.0 + 1.0) / 3.0, 1e-15);
 }
 
+/// Counts of both together, not a mean of what either has.
+TEST(PointLoss, CountsImagesTogether) {
+  const std::vector<float> first = {1, 1, 0, 0, 0, 0, 1, 1, -9, -9, -9, -9};
+  const std::vector<float> second = {0, 0, 1};
+  nn::PointLoss loss = nn::weighted_cross_entropy(first, Labels{0, 1, 1, 1}, kWeights, 0.0, {});
+  const double before = loss.loss;
+  const nn::PointLoss other = nn::weighted_cross_entropy(second, Labels{1}, kWeights, 0.0, {});
+  loss += other;
+  EXPECT_DOUBLE_EQ(loss.loss, before + other.loss);
+  EXPECT_NEAR(loss.mean_iou(), (1.0 / 2.0 + 2.0 / 4.0 + 0.0) / 3.0, 1e-15);
+  EXPECT_EQ(nn::found_class(second, kClasses, 0), 2U);
+}
+
 TEST(PointLoss, TakesTheFirstOfEquals) {
   const nn::PointLoss loss =
       nn::weighted_cross_entropy(std::vector<float>{1, 1, 1}, Labels{1}, kWeights, 0.0, {});

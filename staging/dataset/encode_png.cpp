@@ -1,0 +1,35 @@
+// RGB to PNG by libpng's simplified calls, which return their errors.
+// Hides those.
+#include <fmt/core.h>
+#include <png.h>
+
+#include "runner/base/error.h"
+#include "staging/dataset/encode.h"
+
+namespace dataset {
+
+std::vector<std::byte> encode_png(const Image& image) {
+  png_image header{};
+  header.version = PNG_IMAGE_VERSION;
+  header.width = static_cast<png_uint_32>(image.width);
+  header.height = static_cast<png_uint_32>(image.height);
+  header.format = PNG_FORMAT_RGB;
+  png_alloc_size_t size = 0;
+  std::vector<std::byte> bytes;
+  // First the size alone.
+  bool written =
+      png_image_write_get_memory_size(header, size, 0, image.pixels.data(), 0, nullptr) != 0;
+  if (written) {
+    bytes.resize(size);
+    written = png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(), 0,
+                                        nullptr) != 0;
+  }
+  if (!written) {
+    throw base::SystemError(fmt::format("libpng: cannot encode an image of {} x {}: {}",
+                                        image.height, image.width, header.message));
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace dataset

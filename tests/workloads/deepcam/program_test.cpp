@@ -1,0 +1,203 @@
+// Whole runs of the program: to the target, outputs, pictures, plans, and what the rules say of its
+// logs. Hides where a run's files lie.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "staging/dataset/dataset.h"
+#include "staging/h5.h"
+#include "workloads/deepcam/scene_run.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using outside::content;
+using outside::Ended;
+using outside::mpirun;
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+
+constexpr int kUsage = 2, kData = 3, kTargetMissed = 6;
+constexpr std::int64_t kClasses = 3;
+
+class DeepCam : public outside::SceneRun {
+ protected:
+  static constexpr std::int64_t kPoints = std::int64_t{kHeight} * kWidth;
+
+  std::string evaluate(const std::string& rest) const {
+    return std::string(TRAINMARK) + " evaluate " + saved(config()) + " --weights " +
+           result("1.weights.h5").string() + " " + rest;
+  }
+};
+
+TEST_F(DeepCam, ReachesATargetAndLogsTheKeysOfTheRulesInOrder) {
+  for (const std::string& before : {std::string(), mpirun(2)}) {
+    const Ended ended = run([](json& c) { c["target"]["quality"] = 0.01; }, before);
+    ASSERT_EQ(ended.status, 0) << ended.err;
+    EXPECT_THAT(ended.out, AllOf(HasSubstr("RESULT benchmark=deepcam metric=time_to_train"),
+                                 HasSubstr("status=success"), HasSubstr("epochs=1 ")));
+    EXPECT_THAT(
+        keys(),
+        ElementsAre(
+            "submission_benchmark", "submission_division", "submission_org", "submission_platform",
+            "submission_status", "cache_clear", "init_start", "number_of_nodes", "number_of_ranks",
+            "accelerators_per_node", "global_batch_size", "gradient_accumulation_steps",
+            "train_samples", "eval_samples", "seed", "quality_target", "batchnorm_group_size",
+            "gradient_accumulation_frequency", "opt_name", "opt_lr", "opt_betas", "opt_eps",
+            "opt_weight_decay", "scheduler_type", "scheduler_lr_warmup_steps",
+            "scheduler_lr_warmup_factor", "opt_bias_correction", "opt_grad_averaging",
+            "opt_max_grad_norm", "scheduler_milestones", "scheduler_decay_rate",
+            "weights_initialization", "init_stop", "run_start", "staging_start", "staging_stop",
+            "block_start", "epoch_start", "epoch_stop", "train_loss", "learning_rate", "throughput",
+            "tracked_stats", "eval_start", "eval_stop", "eval_accuracy", "block_stop", "run_stop"));
+    EXPECT_THAT(logged("submission_benchmark"), ElementsAre("deepcam"));
+    EXPECT_THAT(logged("train_samples"), ElementsAre(kTrainSamples));
+    EXPECT_THAT(logged("eval_samples"), ElementsAre(kValidationSamples));
+    fs::remove_all(folder_ / "results");
+  }
+}
+
+TEST_F(DeepCam, TellsThatATargetWasMissed) {
+  const Ended ended = run([](json&) {});
+  expect(ended, kTargetMissed, HasSubstr("the target 0.999 was not reached"));
+  EXPECT_EQ(logged("eval_accuracy").size(), 2U);
+}
+
+TEST_F(DeepCam, TrainsInBfloat16WhereTheCpuHasIt) {
+  const auto half = [](json& c) { c["training"]["precision"] = "bf16"; };
+  const Ended ended = run(half, mpirun(2));
+  if (ended.status == kUsage) {
+    EXPECT_THAT(ended.err, HasSubstr("expected a CPU with avx512_bf16"));
+    GTEST_SKIP() << "needs avx512_bf16";
+  }
+  ASSERT_EQ(ended.status, kTargetMissed) << ended.err;
+  ASSERT_EQ(run([](json&) {}, mpirun(2)).status, kTargetMissed);
+  const double loss = logged("train_loss", 2)[0];
+  EXPECT_NEAR(logged("train_loss", 1)[0], loss, 0.05 * loss);
+}
+
+/// What is drawn is what the outputs say, and what the files have.
+TEST_F(DeepCam, DrawsTheMasksThatAreThereAboveThoseThatItFound) {
+  ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
+  const fs::path pictures = folder_ / "made/pictures";
+  const std::string outputs_path = (folder_ / "outputs.h5").string();
+  const Ended ended =
+      shell(mpirun(2) + evaluate("--images " + pictures.string() + " --outputs " + outputs_path));
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("RESULT benchmark=deepcam metric=eval_accuracy value=0."));
+  const staging::H5StateReader reader(outputs_path);
+  const std::vector<float> outputs =
+      reader.read("outputs", {kValidationSamples, kClasses * kPoints});
+  const std::vector<float> labels = reader.read("labels", {kValidationSamples, kPoints});
+  using Colour = std::vector<std::uint8_t>;
+  const std::vector<Colour> colours = {{24, 24, 32}, {240, 144, 32}, {48, 144, 240}};
+  std::set<std::size_t> seen;
+  for (std::int64_t sample = 0; sample < kValidationSamples; ++sample) {
+    const fs::path path = pictures / ("scene_00000" + std::to_string(sample) + ".png");
+    const std::string bytes = content(path);
+    const auto* const first = reinterpret_cast<const std::byte*>(bytes.data());
+    const dataset::Image image =
+        dataset::decode_image({first, first + bytes.size()}, path.string());
+    ASSERT_EQ(image.height, 2 * kHeight + 4);
+    ASSERT_EQ(image.width, kWidth);
+    const auto colour = [&](std::int64_t row, std::int64_t column) {
+      const auto at = image.pixels.begin() + 3 * (row * kWidth + column);
+      return Colour(at, at + 3);
+    };
+    for (std::int64_t column = 0; column < kWidth; ++column) {
+      EXPECT_EQ(colour(kHeight, column), (Colour{255, 255, 255}));
+      for (std::int64_t row = 0; row < kHeight; ++row) {
+        // The first row of a file is the southernmost.
+        const std::int64_t point = (kHeight - 1 - row) * kWidth + column;
+        const auto label =
+            static_cast<std::size_t>(labels[static_cast<std::size_t>(sample * kPoints + point)]);
+        const auto logit = [&](std::int64_t k) {
+          return outputs[static_cast<std::size_t>((sample * kClasses + k) * kPoints + point)];
+        };
+        std::int64_t found = 0;
+        for (std::int64_t k = 1; k < kClasses; ++k) found = logit(k) > logit(found) ? k : found;
+        ASSERT_EQ(colour(row, column), colours[label]);
+        ASSERT_EQ(colour(kHeight + 4 + row, column), colours[static_cast<std::size_t>(found)]);
+        seen.insert(label);
+      }
+    }
+  }
+  EXPECT_GT(seen.size(), 1U);
+}
+
+TEST_F(DeepCam, RefusesPicturesThatItCannotWrite) {
+  ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
+  const Ended ended = shell(evaluate("--images " + saved(config()) + "/pictures"));
+  EXPECT_NE(ended.status, 0);
+  EXPECT_THAT(ended.err, HasSubstr("config.json/pictures: Not a directory"));
+}
+
+TEST_F(DeepCam, EvaluatesWithoutTheTrainingScenes) {
+  ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
+  fs::remove_all(set("train"));
+  const Ended ended = shell(evaluate("--json -"));
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(json::parse(ended.out)["value"], logged("eval_accuracy").back());
+  EXPECT_EQ(json::parse(ended.out)["samples"], kValidationSamples);
+}
+
+TEST_F(DeepCam, PlansWithoutTraining) {
+  const json planned = plan(config());
+  EXPECT_EQ(planned["workload"]["benchmark"], "deepcam");
+  EXPECT_EQ(planned["workload"]["train_samples"], kTrainSamples);
+  EXPECT_EQ(planned["workload"]["target"]["workload_default"], 0.82);
+  EXPECT_EQ(planned["schedule"]["steps_per_epoch"], 3);
+  EXPECT_EQ(planned["log"]["opt_name"], "LAMB");
+  EXPECT_EQ(planned["staging"]["train"]["samples"], kTrainSamples);
+}
+
+TEST_F(DeepCam, TellsWhatAClosedSubmissionMustNotChoose) {
+  json object = config();
+  object["submission"]["division"] = "closed";
+  object["evaluation"]["iou_over"] = "batch";
+  object["optimizer"]["epsilon"] = 1e-3;
+  const auto breaks = plan(object)["rules"]["known_breaks"].get<std::vector<std::string>>();
+  EXPECT_THAT(breaks, IsSupersetOf({"/model/height: must be 768, got 32",
+                                    "/model/widths/conv1: must be 32, got 16",
+                                    "/evaluation/iou_over: must be sample, got batch",
+                                    "/optimizer/epsilon: must be 1e-06, got 0.001"}));
+}
+
+TEST_F(DeepCam, BreaksNoRuleButThatOfTheTarget) {
+  ASSERT_EQ(run([](json& c) { c["target"]["quality"] = 0.01; }, mpirun(2)).status, 0);
+  for (const char* round : {"hpc-1.0", "hpc-2.0", "hpc-3.0"}) {
+    EXPECT_THAT(broken_rules(round), ElementsAre("open_deepcam/eval_accuracy/once")) << round;
+  }
+}
+
+TEST_F(DeepCam, EndsInTheSameBitsWhenResumed) {
+  const auto saving = [](json& c) { c["checkpoint"] = {{"every_steps", 2}, {"keep_last", 9}}; };
+  ASSERT_EQ(run(saving, mpirun(2)).status, kTargetMissed);
+  json object = config();
+  saving(object);
+  const Ended resumed = shell(mpirun(2) + TRAINMARK " run " + saved(object) + " --resume " +
+                              result("1.checkpoints/checkpoint_0001_step_2.h5").string());
+  ASSERT_EQ(resumed.status, kTargetMissed) << resumed.err;
+  EXPECT_EQ(content(result("2.weights.h5")), content(result("1.weights.h5")));
+  EXPECT_EQ(logged("eval_accuracy", 2), logged("eval_accuracy"));
+  object["evaluation"]["iou_over"] = "batch";
+  const Ended refused = shell(mpirun(2) + TRAINMARK " run " + saved(object) + " --resume");
+  expect(refused, kData, HasSubstr("/evaluation/iou_over: expected \"sample\", found \"batch\""));
+}
+
+TEST_F(DeepCam, BenchRefusesWhatItCannotDo) {
+  const auto bench = [this](const std::string& rest) {
+    return shell(std::string(TRAINMARK) + " bench " + rest);
+  };
+  expect(bench("deepcam --size 64"), kUsage,
+         HasSubstr("bench deepcam: --size means nothing here, only to cosmoflow"));
+  expect(bench("deepcam --height 40"), kUsage,
+         HasSubstr("bench deepcam: --height: must be a multiple of 16, got 40"));
+}
+
+}  // namespace

@@ -1,0 +1,46 @@
+// A few small scenes and runs on them by the program itself, for tests from outside.
+// Hides the configuration's keys.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "staging/dataset/climate.h"
+#include "workloads/generated_run.h"
+
+namespace outside {
+
+class SceneRun : public GeneratedRun {
+ protected:
+  static constexpr int kHeight = 32, kWidth = 48, kTrainSamples = 12, kValidationSamples = 5;
+
+  SceneRun()
+      : GeneratedRun("deepcam", "--train-samples " + std::to_string(kTrainSamples) +
+                                    " --validation-samples " + std::to_string(kValidationSamples) +
+                                    " --height " + std::to_string(kHeight) + " --width " +
+                                    std::to_string(kWidth)) {}
+
+  static dataset::ClimateSample scene(std::int64_t height = kHeight) {
+    dataset::ClimateSample made = {height, kWidth, dataset::kClimateChannels, {}, {}};
+    const auto points = static_cast<std::size_t>(height * kWidth);
+    made.values.resize(points * dataset::kClimateChannels, 1.0F);
+    made.labels.resize(points);
+    return made;
+  }
+
+  /// Two epochs of three steps.
+  json config() const override {
+    json config = usual_config();
+    config["target"] = {{"quality", 0.999}};
+    config["model"] = {{"height", kHeight}, {"width", kWidth}, {"middle_blocks", 1}};
+    for (const char* part : {"conv1", "conv2", "block1", "block2", "middle", "block20", "conv3",
+                             "conv4", "conv5", "aspp", "low_level", "decoder"}) {
+      config["model"]["widths"][part] = 16;
+    }
+    config["training"] = {{"global_batch_size", 4}};
+    config["schedule"] = {{"learning_rate", 0.001}};
+    return config;
+  }
+};
+
+}  // namespace outside

@@ -1,0 +1,163 @@
+// Runs by the program itself on a few small samples that it generated, for tests from outside.
+// Hides where data, configuration and results lie. TRAINMARK is the program's path.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/from_outside.h"
+
+namespace outside {
+
+using nlohmann::json;
+
+class GeneratedRun : public ProgramTest {
+ protected:
+  /// `options`: of `trainmark generate`, which say how many samples of what size.
+  GeneratedRun(std::string workload, std::string options)
+      : workload_(std::move(workload)), options_(std::move(options)) {}
+
+  void SetUp() override {
+    const Ended made = shell(std::string(TRAINMARK) + " generate " + workload_ + " " + options_ +
+                             " --threads 1 --seed 3 --output " + (folder_ / "data").string());
+    ASSERT_EQ(made.status, 0) << made.err;
+  }
+
+  /// The folder "train" or "validation".
+  fs::path set(const std::string& part) const { return folder_ / "data" / part; }
+  /// Its file number `index`.
+  fs::path file(const std::string& part, std::size_t index) const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(set(part))) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files.at(index);
+  }
+  static void write(const fs::path& path, const std::vector<std::byte>& bytes) {
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+
+  /// A few steps and a target that is never met.
+  virtual json config() const = 0;
+  /// The keys that do not depend on the workload.
+  json usual_config() const {
+    return {
+        {"workload", workload_},
+        {"epochs", 2},
+        {"seed", 3},
+        {"threads", 1},
+        {"clear_caches", "never"},
+        {"dataset", {{"train", set("train").string()}, {"validation", set("validation").string()}}},
+        {"staging", {{"directory", (folder_ / "near").string()}}},
+        {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
+  }
+
+  std::string saved(const json& object, const std::string& name = "config.json") const {
+    std::ofstream(folder_ / name) << object;
+    return (folder_ / name).string();
+  }
+
+  /// `trainmark run` with the configuration as `change` leaves it; `before` precedes the program.
+  template <class Change>
+  Ended run(Change change, const std::string& before = "") const {
+    json object = config();
+    change(object);
+    return shell(before + TRAINMARK " run " + saved(object));
+  }
+
+  json plan(const json& object, const std::string& before = "") const {
+    const Ended planned = shell(before + TRAINMARK " run --dry-run --json - " + saved(object));
+    EXPECT_EQ(planned.status, 0) << planned.err;
+    EXPECT_FALSE(fs::exists(folder_ / "results"));
+    return json::parse(planned.out);
+  }
+
+  static void expect(const Ended& ended, int status, const testing::Matcher<std::string>& message) {
+    EXPECT_EQ(ended.status, status) << ended.err;
+    EXPECT_THAT(ended.err, message);
+  }
+
+  /// The run with `change`, alone and on two ranks: nothing is left but the log of how it ended.
+  template <class Change>
+  void expect_everywhere(Change change, int status, const testing::Matcher<std::string>& message,
+                         const std::string& environment = "") {
+    using testing::HasSubstr;
+    for (const std::string& before : {std::string(), mpirun(2)}) {
+      SCOPED_TRACE(before.empty() ? "alone" : "on two ranks");
+      expect(run(change, environment + before), status, message);
+      EXPECT_TRUE(processes().empty());
+      if (!fs::exists(folder_ / "results")) continue;
+      for (const auto& entry : fs::recursive_directory_iterator(folder_ / "results")) {
+        EXPECT_FALSE(entry.path().string().ends_with(".part")) << entry.path();
+        EXPECT_FALSE(entry.path().string().ends_with("weights.h5")) << entry.path();
+      }
+      // A run that had begun says how it ended.
+      EXPECT_THAT(content(result("1.txt")), testing::AnyOf(testing::Not(HasSubstr("\"run_start\"")),
+                                                           HasSubstr("\"status\": \"aborted\"")));
+      fs::remove_all(folder_ / "results");
+    }
+  }
+  void expect_everywhere(int status, const testing::Matcher<std::string>& message) {
+    expect_everywhere([](json&) {}, status, message);
+  }
+  /// The same while samples are read in place.
+  void expect_in_place(int status, const testing::Matcher<std::string>& message) {
+    expect_everywhere([](json& c) { c["staging"]["mode"] = "none"; }, status, message);
+  }
+
+  fs::path result(const std::string& ending) const {
+    return folder_ / "results/box" / workload_ / ("result_" + ending);
+  }
+  /// The records of the log of run `number`.
+  std::vector<json> records(int number = 1) const {
+    std::vector<json> found;
+    std::istringstream log(content(result(std::to_string(number) + ".txt")));
+    for (std::string line; std::getline(log, line);) {
+      found.push_back(json::parse(line.substr(line.find('{'))));
+    }
+    return found;
+  }
+  /// Values with that key, in order.
+  std::vector<json> logged(const std::string& key, int number = 1) const {
+    std::vector<json> found;
+    for (const json& record : records(number)) {
+      if (record["key"] == key) found.push_back(record["value"]);
+    }
+    return found;
+  }
+  /// Keys of the log in order, each once where it stands several times in a row.
+  std::vector<std::string> keys() const {
+    std::vector<std::string> keys;
+    for (const json& record : records()) {
+      const std::string key = record["key"];
+      if (keys.empty() || keys.back() != key) keys.push_back(key);
+    }
+    return keys;
+  }
+  /// The errors that `trainmark check` finds in the first log under a round's rules.
+  std::vector<std::string> broken_rules(const std::string& round) const {
+    const Ended checked = shell(std::string(TRAINMARK) + " check --round " + round + " --json - " +
+                                result("1.txt").string());
+    std::vector<std::string> errors;
+    const json verdicts = json::parse(checked.out);
+    for (const json& finding : verdicts["files"]["result_1.txt"]["findings"]) {
+      if (finding["severity"] == "error") errors.push_back(finding["rule"]);
+    }
+    EXPECT_EQ(checked.status, errors.empty() ? 0 : 5) << checked.err;
+    return errors;
+  }
+
+ private:
+  const std::string workload_, options_;
+};
+
+}  // namespace outside
