@@ -138,26 +138,50 @@ void same_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
   });
 }
 
-/// With a stride, a source point meets the destination points whose windows it is in.
+/// With a stride, every point gives to the columns before it, at it and behind it, of which those
+/// between two points that are two apart get something of both.
+template <class Access, int kLines, class T>
+void spread_row(const Lines<T>& lines, T* diff_src, const DepthwisePlane& plane) {
+  const auto put = [&](std::int64_t x, const Lanes& value) {
+    if (x < plane.width) Access::store(diff_src + x * plane.src_step, value, plane.channels);
+  };
+  const std::int64_t points = plane.dst_width(), stride = plane.stride;
+  Lanes behind = zero();
+  for (std::int64_t point = 0; point < points; ++point) {
+    const std::int64_t at = point * stride;
+    const Columns<Access, kLines, T> column(lines, point * plane.dst_step, plane.channels);
+    if (point > 0) {
+      if (stride > 2) put(at - stride + 1, behind);
+      for (std::int64_t x = at - stride + 2; x < at - 1; ++x) put(x, zero());
+      put(at - 1, column.sum(lines, 0, stride > 2 ? zero() : behind));
+    }
+    put(at, column.sum(lines, 1, zero()));
+    behind = column.sum(lines, 2, zero());
+  }
+  const std::int64_t last = (points - 1) * stride;
+  put(last + 1, behind);
+  for (std::int64_t x = last + 2; x < plane.width; ++x) put(x, zero());
+}
+
 template <class Access, class T>
 void strided_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
                           const DepthwisePlane& plane, std::int64_t row) {
-  const std::int64_t rows = plane.dst_height(), points = plane.dst_width();
-  for (std::int64_t x = 0; x < plane.width; ++x) {
-    Lanes sum = zero();
-    for (int line = 0; line < kSideTaps; ++line) {
-      const std::int64_t y = row + 1 - line;
-      if (y < 0 || y % plane.stride != 0 || y / plane.stride >= rows) continue;
-      for (int tap = 0; tap < kSideTaps; ++tap) {
-        const std::int64_t at = x + 1 - tap;
-        if (at < 0 || at % plane.stride != 0 || at / plane.stride >= points) continue;
-        const std::int64_t point = y / plane.stride * points + at / plane.stride;
-        sum += Access::load(diff_dst + point * plane.dst_step, plane.channels) *
-               load_tap(weights, line * kSideTaps + tap, plane);
-      }
-    }
-    Access::store(diff_src + (row * plane.width + x) * plane.src_step, sum, plane.channels);
+  Lines<T> lines;
+  for (int line = 0; line < kSideTaps; ++line) {
+    const std::int64_t y = row + 1 - line;
+    if (y < 0 || y % plane.stride != 0 || y / plane.stride >= plane.dst_height()) continue;
+    add_line(lines, diff_dst + y / plane.stride * plane.dst_width() * plane.dst_step, weights,
+             line * kSideTaps, 1, plane);
   }
+  T* const to = diff_src + row * plane.width * plane.src_step;
+  if (lines.count == 0) {
+    for (std::int64_t x = 0; x < plane.width; ++x) {
+      Access::store(to + x * plane.src_step, zero(), plane.channels);
+    }
+    return;
+  }
+  with_lines(lines.count,
+             [&](auto known) { spread_row<Access, decltype(known)::kCount>(lines, to, plane); });
 }
 
 /// Columns of the source that a row of the destination meets, and its gradients' products with them

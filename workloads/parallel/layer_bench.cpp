@@ -53,9 +53,10 @@ json layer_definitions() {
       {"layers.limit_ms", "all passes of the product alone, best times"},
       {"layers.bound",
        "compute where the layer's FLOPs at the highest rate of any product take longer than its "
-       "operands at the bandwidth of a copy, once forward and once for the gradient of data, "
-       "and of products that were measured alone for that of weights; else memory. Null for "
-       "layers of FLOPs where no product was measured"},
+       "operands at the bandwidth of a copy, once in each pass of a product that was measured "
+       "alone, twice forward and backward in batch norm, whose sums precede what they are for, and "
+       "once forward and backward in other layers; else memory. Null for layers of FLOPs where no "
+       "product was measured"},
       {"layers.bound_ms", "that time"},
       {"layers.fraction_of_bound", "bound_ms over forward_ms and backward_ms together"}};
 }
@@ -119,7 +120,7 @@ json LayerBench::layers(const nn::Executor& executor) const {
                 {"bound_ms", nullptr},
                 {"fraction_of_bound", nullptr}};
     double flops = 3.0 * static_cast<double>(layer.forward_flops);
-    int passes = 2;
+    int passes = layer.sweeps;
     if (const auto found = alone.find(layer.name); found != alone.end()) {
       flops = static_cast<double>(found->second.flops);
       passes = found->second.passes;
