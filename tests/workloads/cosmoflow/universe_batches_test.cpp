@@ -4,12 +4,13 @@
 
 #include <gmock/gmock.h>
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <numeric>
 #include <set>
+
+#include "workloads/nn/plain_bf16.h"
 
 namespace cosmoflow {
 namespace {
@@ -69,12 +70,6 @@ void for_each_point(const Point& extents, const Use& use) {
   }
 }
 
-/// To the nearest, ties to even.
-float to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return std::bit_cast<float>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) & 0xFFFF0000U);
-}
-
 double number(float value) { return static_cast<double>(value); }
 double number(nn::Bf16 value) { return static_cast<double>(nn::as_float(value)); }
 
@@ -121,7 +116,7 @@ TEST(Widen, SeesASampleInEveryOrientation) {
     sample.orientation = orientation;
     expect_widened<float>(sample, true, log_of);
     expect_widened<nn::Bf16>(sample, true,
-                             [](std::int16_t count) { return to_bf16(log_of(count)); });
+                             [](std::int16_t count) { return plain::to_bf16(log_of(count)); });
   }
 }
 
@@ -146,7 +141,7 @@ TEST(Widen, DividesByTheMeanOfAllChannels) {
   const auto share = [&](std::int16_t count) { return static_cast<float>(count) / mean; };
   expect_widened<float>(sample, false, share);
   expect_widened<nn::Bf16>(sample, false,
-                           [&](std::int16_t count) { return to_bf16(share(count)); });
+                           [&](std::int16_t count) { return plain::to_bf16(share(count)); });
   // Where there is nothing it stays nothing.
   sample.universe = universe_of({2, 2, 2}, 1, 0);
   expect_widened<float>(sample, false, [](std::int16_t) { return 0.0F; });

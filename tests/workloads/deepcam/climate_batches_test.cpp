@@ -5,13 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <numeric>
 
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 #include "workloads/nn/kernels.h"
+#include "workloads/nn/plain_bf16.h"
 
 namespace deepcam {
 namespace {
@@ -40,12 +40,6 @@ dataset::ClimateStatistics statistics() {
   return statistics;
 }
 
-/// To the nearest, ties to even.
-float to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return std::bit_cast<float>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) & 0xFFFF0000U);
-}
-
 TEST(NormalizeInto, IsThePlainFormula) {
   const ClimateSample sample = sample_of(5, 7, 1);
   const dataset::ClimateStatistics of = statistics();
@@ -58,7 +52,7 @@ TEST(NormalizeInto, IsThePlainFormula) {
     const float expected =
         (sample.values[at] - of.minval[channel]) / (of.maxval[channel] - of.minval[channel]);
     EXPECT_EQ(input[at], expected);
-    EXPECT_EQ(nn::as_float(halves[at]), to_bf16(expected));
+    EXPECT_EQ(nn::as_float(halves[at]), plain::to_bf16(expected));
     const double exactly =
         (static_cast<double>(sample.values[at]) - static_cast<double>(of.minval[channel])) /
         (static_cast<double>(of.maxval[channel]) - static_cast<double>(of.minval[channel]));

@@ -3,17 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <string>
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
+#include "workloads/nn/plain_bf16.h"
 #include "workloads/nn/residual_expectations.h"
 
 namespace {
 
 using nn::Network;
 using plain::Array;
+using plain::to_bf16;
 using residual::error_of;
 using residual::load;
 using residual::noise;
@@ -25,12 +26,6 @@ constexpr double kGradientTolerance = 5e-2;
 constexpr double kFrozenTolerance = 2e-2;
 /// Against a twin that does not round.
 constexpr double kRoundingTolerance = 2e-2;
-
-double to_bf16(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  const std::uint32_t nearest = bits + 0x7FFFu + ((bits >> 16) & 1u);
-  return static_cast<double>(std::bit_cast<float>(nearest & 0xFFFF0000u));
-}
 
 nn::ExecutorOptions options_for(std::int64_t batch, std::int64_t group) {
   nn::ExecutorOptions options = residual::options_for(batch, group);
@@ -59,7 +54,7 @@ class Comparison {
         plain_options_{c.batch, c.group, mode == nn::Mode::kTraining, {}, {}, to_bf16} {
     // Weights that are bfloat16 from the start: both sides use the same.
     for (Array& values : parameters_)
-      std::transform(values.begin(), values.end(), values.begin(), to_bf16);
+      std::transform(values.begin(), values.end(), values.begin(), to_bf16<double>);
     if (mode != nn::Mode::kTraining) residual::draw_statistics(net_, plain_options_);
     pass_ = plain::forward(net_, parameters_, input_, plain_options_);
     plain::backward(net_, parameters_, plain_options_, upstream_, pass_);

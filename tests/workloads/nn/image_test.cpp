@@ -2,9 +2,9 @@
 // Hides the network that has all of them.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <string>
 
+#include "workloads/nn/plain_bf16.h"
 #include "workloads/nn/plain_network.h"
 #include "workloads/nn/product_limit.h"
 #include "workloads/nn/residual_network.h"
@@ -15,6 +15,7 @@ using nn::Network;
 using nn::Padding;
 using nn::ValueId;
 using plain::Array;
+using plain::to_bf16;
 using residual::kSmall;
 using residual::noise;
 
@@ -57,12 +58,6 @@ Network segmenting(std::int64_t height, std::int64_t width, std::int64_t channel
   x = net.convolution(x, {"biased", 16, 1, 1, {}, kSmall, 1, kSmall});
   net.deconvolution(x, {"last", 3, 3, 2, twice, kSmall});
   return net;
-}
-
-double to_bf16(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  const std::uint32_t nearest = bits + 0x7FFFu + ((bits >> 16) & 1u);
-  return static_cast<double>(std::bit_cast<float>(nearest & 0xFFFF0000u));
 }
 
 struct Shape {

@@ -4,13 +4,13 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <string>
 
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
 #include "workloads/nn/executor.h"
+#include "workloads/nn/plain_bf16.h"
 #include "workloads/nn/plain_network.h"
 #include "workloads/nn/residual_expectations.h"
 
@@ -19,6 +19,7 @@ namespace {
 using nn::Network;
 using nn::ValueId;
 using plain::Array;
+using plain::to_bf16;
 using residual::error_of;
 using residual::load;
 using residual::noise;
@@ -55,12 +56,6 @@ Network network_of(const Shape& shape) {
   return net;
 }
 
-double to_bf16(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  const std::uint32_t nearest = bits + 0x7FFFu + ((bits >> 16) & 1u);
-  return static_cast<double>(std::bit_cast<float>(nearest & 0xFFFF0000u));
-}
-
 nn::ExecutorOptions options_for(const Shape& shape, nn::Precision precision) {
   nn::ExecutorOptions options;
   options.batch = shape.batch;
@@ -88,8 +83,7 @@ void set_features(const nn::Executor& executor, const Array& values) {
     if constexpr (std::is_same_v<T, float>) {
       to[i] = static_cast<float>(values[i]);
     } else {
-      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(to_bf16(values[i])));
-      to[i].bits = static_cast<std::uint16_t>(bits >> 16);
+      to[i].bits = plain::bf16_bits(static_cast<float>(values[i]));
     }
   }
 }

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
-#include <bit>
 #include <string>
 
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
 #include "workloads/nn/executor.h"
+#include "workloads/nn/plain_bf16.h"
 #include "workloads/nn/plain_network.h"
 #include "workloads/nn/residual_network.h"
 
@@ -17,6 +17,7 @@ namespace {
 using nn::Network;
 using nn::ValueId;
 using plain::Array;
+using plain::to_bf16;
 using residual::noise;
 
 struct Shape {
@@ -49,12 +50,6 @@ Network network_of(const Shape& shape, double dropout = 0.0) {
   return net;
 }
 
-double to_bf16(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  const std::uint32_t nearest = bits + 0x7FFFu + ((bits >> 16) & 1u);
-  return static_cast<double>(std::bit_cast<float>(nearest & 0xFFFF0000u));
-}
-
 std::vector<Array> parameters_of(const Network& net) {
   std::vector<Array> parameters;
   for (std::size_t i = 0; i < net.parameters().size(); ++i) {
@@ -76,8 +71,7 @@ void set(T& to, double value) {
   if constexpr (std::is_same_v<T, float>) {
     to = static_cast<float>(value);
   } else {
-    to.bits = static_cast<std::uint16_t>(
-        std::bit_cast<std::uint32_t>(static_cast<float>(to_bf16(value))) >> 16);
+    to.bits = plain::bf16_bits(static_cast<float>(value));
   }
 }
 
@@ -123,7 +117,7 @@ class Volumes : public testing::TestWithParam<Shape> {
                                     true,
                                     {},
                                     {},
-                                    precision == nn::Precision::kBf16 ? to_bf16 : nullptr,
+                                    precision == nn::Precision::kBf16 ? to_bf16<double> : nullptr,
                                     {}};
     plain::Pass pass = plain::forward(net_, parameters_, input_, options);
     plain::backward(net_, parameters_, options, upstream_, pass);

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/fake_clock.h"
+#include "workloads/nn/plain_bf16.h"
 #include "workloads/parallel/embedding_layouts.h"
 #include "workloads/parallel/gradient_exchange.h"
 #include "workloads/parallel/node_memory.h"
@@ -25,21 +25,12 @@ using nn::Precision;
 constexpr AlltoallVariant kVariants[] = {AlltoallVariant::kScatterList, AlltoallVariant::kScatter,
                                          AlltoallVariant::kAlltoall};
 
-/// To nearest, ties to even, by arithmetic on the bits.
-std::uint16_t rounded_bits(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
-}
-float rounded(float value) {
-  return std::bit_cast<float>(std::uint32_t{rounded_bits(value)} << 16U);
-}
-
 template <class T>
 T stored(float value) {
   if constexpr (std::is_same_v<T, float>) {
     return value;
   } else {
-    return Bf16{rounded_bits(value)};
+    return Bf16{plain::bf16_bits(value)};
   }
 }
 
@@ -61,7 +52,7 @@ class Exchange : public ExchangeTest {
         const std::int64_t first = layout.first_of(shard.table) + shard.first_column;
         for (std::int64_t c = first; c < first + shard.columns; ++c) {
           const float value = value_at(b, c, phase);
-          owned.push_back(stored<T>(rounds ? rounded(value) : value));
+          owned.push_back(stored<T>(rounds ? plain::to_bf16(value) : value));
         }
       }
     }
@@ -80,7 +71,7 @@ class Exchange : public ExchangeTest {
         for (; c < end; ++c) {
           const float value = value_at(b, c, phase);
           part.push_back(stored<T>(untouched && layout.is_replicated(table) ? *untouched
-                                   : rounds                                 ? rounded(value)
+                                   : rounds                                 ? plain::to_bf16(value)
                                                                             : value));
         }
       }
