@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/base/error.h"
 #include "runner/workload.h"
 #include "telemetry_account.h"
 
@@ -32,14 +33,35 @@ inline double update_error(const Arrays& start, const Arrays& a, const Arrays& b
   return norm > 0.0 ? std::sqrt(distance / norm) : std::numeric_limits<double>::infinity();
 }
 
-class WeightsInMemory final : public runner::StateWriter {
+/// Weights as a file has them.
+class MemoryState final : public runner::StateWriter, public runner::StateReader {
  public:
-  void write(const std::string& name, const std::vector<std::int64_t>&,
-             std::span<const float> data) override {
+  using Shape = std::vector<std::int64_t>;
+  void write(const std::string& name, const Shape& shape, std::span<const float> data) override {
     arrays[name].assign(data.begin(), data.end());
+    shapes_[name] = shape;
   }
   void write(const std::string& name, std::int64_t) override { ADD_FAILURE() << name; }
+  bool has(const std::string& name) const override { return arrays.count(name) == 1; }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto& [name, values] : arrays) names.push_back(name);
+    return names;
+  }
+  std::vector<float> read(const std::string& name, const Shape& shape) const override {
+    if (!has(name) || shapes_.at(name) != shape) {
+      throw base::DataError("memory: " + name + ": absent or of another shape");
+    }
+    return arrays.at(name);
+  }
+  std::int64_t read_integer(const std::string& name) const override {
+    throw base::DataError("memory: " + name + ": no weights");
+  }
+  const Shape& shape(const std::string& name) const { return shapes_.at(name); }
   Arrays arrays;
+
+ private:
+  std::map<std::string, Shape> shapes_;
 };
 
 /// A workload on `world`, ready to train.
@@ -65,15 +87,19 @@ class Trial {
   runner::Workload& workload() { return *workload_; }
   const nlohmann::json& staging() const { return facts_; }
   std::int64_t count(telemetry::Counter counter) const { return telemetry_.count(counter); }
-  /// Collective.
-  Arrays weights() {
-    WeightsInMemory state;
-    workload_->save_weights(&state);
-    world_.barrier();  // a node's ranks share them: nobody changes them while another reads
-    return state.arrays;
-  }
+  /// Collective. On every rank what it has.
+  Arrays weights() { return written(true).arrays; }
+  /// Collective. On rank 0 alone, which gathers what others have.
+  MemoryState saved_weights() { return written(world_.rank() == 0); }
 
  private:
+  MemoryState written(bool is_here) {
+    MemoryState state;
+    workload_->save_weights(is_here ? &state : nullptr);
+    world_.barrier();  // a node's ranks share them: nobody changes them while another reads
+    return state;
+  }
+
   const runner::Communicator& world_;
   base::SystemClock clock_;
   runner::Topology topology_;

@@ -12,7 +12,6 @@
 namespace {
 
 using dlrm::config_of;
-using dlrm::MemoryState;
 using dlrm::SharedClicks;
 using dlrm::Trial;
 using nlohmann::json;
@@ -97,9 +96,9 @@ TEST_P(DlrmResume, GoesOnOnOneRank) {
     const staging::CheckpointReader reader(alone_, path());
     resumed.workload().restore(reader, kFirstSteps);
   }
-  MemoryState whole = saved.weights(), of_one = resumed.weights();
+  const auto whole = saved.saved_weights(), of_one = resumed.saved_weights();
   if (world_.rank() == 0) {
-    EXPECT_EQ(of_one.arrays(), whole.arrays());
+    EXPECT_EQ(of_one.arrays, whole.arrays);
   }
   const std::vector<double> expected = second_part(saved), told = second_part(resumed);
   for (std::size_t i = 0; i < told.size(); ++i) EXPECT_NEAR(told[i], expected[i], 1e-5) << i;

@@ -3,9 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include <cmath>
 #include <filesystem>
-#include <limits>
 #include <optional>
 
 #include "runner/base/error.h"
@@ -21,24 +19,12 @@ namespace fs = std::filesystem;
 using dlrm::config_of;
 using dlrm::kBatch;
 using dlrm::kTestSamples;
-using dlrm::MemoryState;
 using dlrm::SharedClicks;
 using dlrm::Trial;
 using nlohmann::json;
 using testing::HasSubstr;
-
-/// ||a - b|| / ||b - start|| over all arrays.
-double update_error(MemoryState& start, MemoryState& a, MemoryState& b) {
-  double distance = 0.0, norm = 0.0;
-  for (const auto& [name, values] : b.arrays()) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto goal = static_cast<double>(values[i]);
-      norm += std::pow(goal - static_cast<double>(start.arrays().at(name).at(i)), 2);
-      distance += std::pow(static_cast<double>(a.arrays().at(name).at(i)) - goal, 2);
-    }
-  }
-  return norm > 0.0 ? std::sqrt(distance / norm) : std::numeric_limits<double>::infinity();
-}
+using workload_trial::MemoryState;
+using workload_trial::update_error;
 
 class DlrmWorkload : public testing::Test {
  protected:
@@ -58,7 +44,7 @@ TEST_F(DlrmWorkload, DoesTheMathematicsOfOneRank) {
   EXPECT_EQ(many.workload().info().train_samples, 300);
   EXPECT_EQ(many.workload().info().eval_samples, kTestSamples);
   EXPECT_EQ(many.workload().info().steps_per_epoch, 5);
-  MemoryState start = one.weights();
+  MemoryState start = one.saved_weights();
   EXPECT_NEAR(many.workload().evaluate(nullptr), one.workload().evaluate(nullptr), 1e-12);
   for (int step = 1; step <= 6; ++step) {
     const runner::TrainResult of_many = many.workload().train(1), of_one = one.workload().train(1);
@@ -67,9 +53,9 @@ TEST_F(DlrmWorkload, DoesTheMathematicsOfOneRank) {
     EXPECT_NEAR(of_many.mean_loss, of_one.mean_loss, 1e-6 * of_one.mean_loss) << "step " << step;
   }
   EXPECT_NEAR(many.workload().evaluate(nullptr), one.workload().evaluate(nullptr), 1e-12);
-  MemoryState weights_many = many.weights(), weights_one = one.weights();
+  MemoryState weights_many = many.saved_weights(), weights_one = one.saved_weights();
   if (world_.rank() == 0) {
-    EXPECT_LT(update_error(start, weights_many, weights_one), 1e-5);
+    EXPECT_LT(update_error(start.arrays, weights_many.arrays, weights_one.arrays), 1e-5);
   }
   const auto hash = static_cast<std::int64_t>(many.workload().replica_hash() >> 1U);
   EXPECT_EQ(world_.allreduce_min(hash), world_.allreduce_max(hash));
@@ -84,14 +70,14 @@ TEST_F(DlrmWorkload, TakesTheMeanOfAShortBatchOverItsOwnSamples) {
   fitting["training"]["global_batch_size"] = 44;
   Trial shorter(world_, config_of(few, "none")), exact(world_, fitting);
   EXPECT_EQ(shorter.workload().info().steps_per_epoch, 1);
-  MemoryState start = exact.weights();
+  MemoryState start = exact.saved_weights();
   const runner::TrainResult of_short = shorter.workload().train(1),
                             of_exact = exact.workload().train(1);
   EXPECT_EQ(of_short.samples, 44);
   EXPECT_NEAR(of_short.mean_loss, of_exact.mean_loss, 1e-6 * of_exact.mean_loss);
-  MemoryState weights_short = shorter.weights(), weights_exact = exact.weights();
+  MemoryState weights_short = shorter.saved_weights(), weights_exact = exact.saved_weights();
   if (world_.rank() != 0) return;
-  EXPECT_LT(update_error(start, weights_short, weights_exact), 1e-5);
+  EXPECT_LT(update_error(start.arrays, weights_short.arrays, weights_exact.arrays), 1e-5);
 }
 
 double plain_auc(const runner::WholeSink& sink) {
@@ -143,9 +129,9 @@ TEST_F(DlrmWorkload, GivesTheSameBitsAgain) {
   for (int i = 0; i < 2; ++i) {
     Trial trial(world_, config_of(clicks_, "none"));
     trial.workload().train(7);
-    MemoryState now = trial.weights();
+    MemoryState now = trial.saved_weights();
     if (weights) {
-      EXPECT_EQ(now.arrays(), weights->arrays());
+      EXPECT_EQ(now.arrays, weights->arrays);
     }
     weights = std::move(now);
   }
@@ -177,7 +163,7 @@ MemoryState on_every_rank(const runner::Communicator& world, const MemoryState& 
 TEST_F(DlrmWorkload, LoadsWhatItSaved) {
   Trial trained(world_, config_of(clicks_, "none"));
   trained.workload().train(2);
-  MemoryState saved = trained.weights();
+  MemoryState saved = trained.saved_weights();
   const MemoryState state = on_every_rank(world_, saved);
   json config = config_of(clicks_, "none");
   config["seed"] = 12;
@@ -185,18 +171,18 @@ TEST_F(DlrmWorkload, LoadsWhatItSaved) {
   Trial loaded(world_, config);
   world_.barrier();  // the ranks of a node have one copy of the weights
   loaded.workload().load_weights(state);
-  EXPECT_EQ(loaded.weights().arrays(), saved.arrays());
+  EXPECT_EQ(loaded.saved_weights().arrays, saved.arrays);
   EXPECT_EQ(loaded.workload().evaluate(nullptr), trained.workload().evaluate(nullptr));
 }
 
 TEST_F(DlrmWorkload, RefusesWeightsOfAnotherModel) {
   Trial trial(world_, config_of(clicks_, "none"));
-  MemoryState saved = trial.weights();
+  MemoryState saved = trial.saved_weights();
   MemoryState state = on_every_rank(world_, saved);
   state.write("emb_l.9.weight", {1}, std::vector<float>{1.0F});
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { trial.workload().load_weights(state); }),
               HasSubstr("emb_l.9.weight: this model has no such array"));
-  state.arrays().erase("emb_l.9.weight");
+  state.arrays.erase("emb_l.9.weight");
   state.write("top_l.0.weight", {1}, std::vector<float>{1.0F});
   EXPECT_THROW(trial.workload().load_weights(state), base::DataError);
 }
