@@ -1,0 +1,121 @@
+// Trainings that are saved within an epoch and resumed, for tests on any number of ranks.
+// Hides where a state is saved, and how its arrays are compared.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runner/base/thrown_message.h"
+#include "staging/checkpoint_file.h"
+#include "staging/h5.h"
+#include "workloads/workload_trial.h"
+
+namespace workload_trial {
+
+using Bits = std::map<std::string, std::vector<std::byte>>;
+
+/// What this rank has of every array.
+inline Bits bits_of(Trial& trial) {
+  Bits bits;
+  for (const base::StateArray& array : trial.workload().state()) {
+    std::vector<std::byte> scratch;
+    const auto bytes = array.bytes(scratch);
+    bits[array.name].assign(bytes.begin(), bytes.end());
+  }
+  return bits;
+}
+
+/// The steps of a training: `begin` and an evaluation, one more and it is saved, within an epoch;
+/// the `rest` of that epoch and an evaluation, as many `after` it and an evaluation, one more.
+struct Course {
+  std::int64_t begin, rest, after;
+};
+
+/// `Data` is a folder that all ranks see; Base is testing::Test, or one with a parameter.
+template <class OwnTrial, class Data, class Base = testing::Test>
+class ResumeTest : public Base {
+ protected:
+  explicit ResumeTest(const Course& course) : course_(course) {}
+
+  /// Ends where it is saved.
+  void first_part(Trial& trial) const {
+    trial.workload().train(course_.begin);
+    trial.workload().evaluate(nullptr);
+    trial.workload().train(1);
+  }
+  /// What follows; returns qualities and a loss.
+  std::vector<double> second_part(Trial& trial) const {
+    std::vector<double> told;
+    trial.workload().train(course_.rest);
+    told.push_back(trial.workload().evaluate(nullptr));
+    told.push_back(trial.workload().train(course_.after).mean_loss);
+    told.push_back(trial.workload().evaluate(nullptr));
+    trial.workload().train(1);
+    return told;
+  }
+  void save(Trial& trial) const {
+    staging::write_checkpoint(world_, path(), "", trial.workload().state());
+  }
+  /// Puts back what was saved behind the first part; `ranks` are the trial's.
+  void restore(Trial& trial, const runner::Communicator& ranks) const {
+    const staging::CheckpointReader reader(ranks, path());
+    trial.workload().restore(reader, course_.begin + 1);
+  }
+
+  void expect_same_bits(const nlohmann::json& config) const {
+    OwnTrial undisturbed(world_, config), saved(world_, config), resumed(world_, config);
+    first_part(undisturbed);
+    const std::vector<double> expected = second_part(undisturbed);
+    first_part(saved);
+    save(saved);
+    EXPECT_EQ(second_part(saved), expected);
+    const Bits last = bits_of(undisturbed);
+    EXPECT_EQ(bits_of(saved), last);  // saving changed nothing
+    restore(resumed, world_);
+    EXPECT_EQ(second_part(resumed), expected);
+    EXPECT_EQ(bits_of(resumed), last);
+    EXPECT_EQ(resumed.workload().replica_hash(), undisturbed.workload().replica_hash());
+  }
+  void expect_size_told_beforehand(const nlohmann::json& config) const {
+    OwnTrial trial(world_, config);
+    std::int64_t bytes = 0;
+    for (const base::StateArray& array : trial.workload().state()) bytes += array.total_bytes();
+    EXPECT_EQ(trial.workload().state_bytes(), bytes) << config;
+  }
+  void expect_weights_that_can_be_evaluated(const nlohmann::json& config) const {
+    OwnTrial saved(world_, config);
+    first_part(saved);
+    save(saved);
+    nlohmann::json other_seed = config;
+    other_seed["seed"] = 12;
+    OwnTrial other(world_, other_seed);
+    world_.barrier();  // the ranks of a node have one copy of the weights
+    other.workload().load_weights(staging::H5StateReader(path()));
+    EXPECT_EQ(other.workload().replica_hash(), saved.workload().replica_hash());
+    EXPECT_EQ(other.workload().evaluate(nullptr), saved.workload().evaluate(nullptr));
+  }
+  /// What a model says to the state of another.
+  std::string refusal(const nlohmann::json& config, const nlohmann::json& of_another) const {
+    OwnTrial saved(world_, of_another);
+    save(saved);
+    OwnTrial trial(world_, config);
+    const staging::CheckpointReader reader(world_, path());
+    return base::thrown_message<base::Error>([&] { trial.workload().restore(reader, 0); });
+  }
+
+  const runner::Communicator world_ = runner::Communicator::world();
+  const runner::Communicator alone_ = world_.split(-1, 0);
+  const Data data_{world_};
+
+ private:
+  std::string path() const { return data_.path() + "/checkpoint.h5"; }
+  const Course course_;
+};
+
+}  // namespace workload_trial
