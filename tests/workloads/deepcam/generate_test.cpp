@@ -4,64 +4,32 @@
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <tuple>
 
-#include "runner/base/temporary_directory.h"
-#include "runner/base/thrown_message.h"
 #include "staging/dataset/climate_statistics.h"
 #include "workloads/deepcam/climate_simulator.h"
+#include "workloads/generate_trial.h"
 
 namespace deepcam {
 namespace {
 
+using generate_trial::files_below;
+using generate_trial::text_of;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::string text_of(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// By path below `folder`.
-std::map<std::string, std::string> files_below(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) {
-      files[fs::relative(entry.path(), folder).string()] = text_of(entry.path());
-    }
-  }
-  return files;
-}
-
-class GenerateClimate : public testing::Test {
+class GenerateClimate : public generate_trial::GenerateTest<GenerateOptions, GenerateResult> {
  protected:
-  GenerateOptions options(const std::string& name) const {
+  GenerateClimate() : GenerateTest({generate_climate, generate_plan, declare_generate}) {}
+  GenerateOptions small() const override {
     GenerateOptions options;
-    options.output = (folder_.path() / name).string();
     options.train_samples = 5;
     options.validation_samples = 3;
     options.height = 16;
     options.width = 48;
     return options;
   }
-  nlohmann::json manifest(const GenerateOptions& of) const {
-    return nlohmann::json::parse(text_of(of.output + "/manifest.json"));
-  }
-  const base::TemporaryDirectory folder_;
 };
 
 TEST_F(GenerateClimate, WritesTheSamplesOfTheSimulatorAndTheirStatistics) {
@@ -105,16 +73,7 @@ TEST_F(GenerateClimate, TellsWhatItWroteInTheManifest) {
   EXPECT_EQ(found["bytes"], result.bytes);
 }
 
-TEST_F(GenerateClimate, DependsOnTheSeedAndNotOnThreads) {
-  GenerateOptions one = options("one"), many = options("many"), other = options("other");
-  one.threads = 1;
-  many.threads = 5;
-  other.seed = 2;
-  for (const auto& each : {one, many, other}) generate_climate(each);
-  EXPECT_TRUE(files_below(one.output) == files_below(many.output));
-  const auto first = files_below(one.output), third = files_below(other.output);
-  for (const auto& [name, text] : first) EXPECT_TRUE(third.at(name) != text) << name;
-}
+TEST_F(GenerateClimate, DependsOnTheSeedAndNotOnThreads) { expect_files_of_the_seed(); }
 
 TEST_F(GenerateClimate, BeginsALargerSetLikeASmallerOne) {
   GenerateOptions more = options("more");
@@ -128,79 +87,33 @@ TEST_F(GenerateClimate, BeginsALargerSetLikeASmallerOne) {
 }
 
 TEST_F(GenerateClimate, LeavesAFinishedDatasetAlone) {
-  const GenerateResult first = generate_climate(options("a"));
-  const auto before = fs::last_write_time(options("a").output + "/manifest.json");
-  GenerateOptions again = options("a");
-  again.output += "/";
-  again.threads = 3;
-  const GenerateResult second = generate_climate(again);
-  EXPECT_TRUE(second.already_there);
+  const auto [first, second] = generate_twice();
   EXPECT_EQ(second.files, first.files);
-  EXPECT_EQ(second.bytes, first.bytes);
-  EXPECT_EQ(fs::last_write_time(options("a").output + "/manifest.json"), before);
 }
 
 TEST_F(GenerateClimate, ContinuesWhatWasInterrupted) {
-  const GenerateOptions whole = options("whole"), continued = options("a");
-  generate_climate(whole);
-  // As an interrupted run leaves it: some files, one half written, the manifest without totals.
-  const std::string part = continued.output + ".part";
-  fs::copy(whole.output, part, fs::copy_options::recursive);
-  fs::remove_all(part + "/validation");
-  fs::remove(part + "/stats.h5");
-  const std::string lost = part + "/train/data-000003.h5";
-  fs::rename(lost, lost + "~");
-  fs::resize_file(lost + "~", 20);
-  nlohmann::json begun = manifest(whole);
-  ASSERT_EQ(begun.erase("files") + begun.erase("bytes"), 2u);
-  folder_.write("a.part/manifest.json", begun.dump());
-  const std::string kept = "/train/data-000000.h5";
-  const auto time = fs::last_write_time(part + kept);
-
-  generate_climate(continued);
-  EXPECT_TRUE(files_below(continued.output) == files_below(whole.output));
-  EXPECT_EQ(fs::last_write_time(continued.output + kept), time);
+  expect_continued([](auto&) {}, "train/data-000003.h5", "train/data-000000.h5");
 }
 
 TEST_F(GenerateClimate, StartsOverWhenTheInterruptedRunWasAnother) {
-  GenerateOptions other = options("a");
-  other.seed = 3;
-  other.output = options("a").output + ".part";
-  generate_climate(other);
-  generate_climate(options("a"));
-  generate_climate(options("b"));
-  EXPECT_TRUE(files_below(options("a").output) == files_below(options("b").output));
+  expect_new_start([](auto& o) { o.seed = 3; });
 }
 
 TEST_F(GenerateClimate, RefusesToTouchAnythingElse) {
-  folder_.write("mine/thesis.txt", "precious");
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_climate(options("mine")); }),
-              HasSubstr("mine: is there already and is no generated dataset"));
-  generate_climate(options("a"));
-  GenerateOptions other = options("a");
-  other.width = 32;
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_climate(other); }),
-              HasSubstr("holds a dataset of other options"));
-  EXPECT_EQ(text_of(folder_.path() / "mine/thesis.txt"), "precious");
+  expect_untouched([](auto& o) { o.width = 32; });
 }
 
 TEST_F(GenerateClimate, RefusesOptionsOutOfRange) {
-  const auto message = [&](auto&& change) {
-    GenerateOptions bad = options("a");
-    change(bad);
-    return base::thrown_message<base::ConfigError>([&] { generate_climate(bad); });
-  };
-  EXPECT_THAT(message([](auto& o) { o.train_samples = 0; }), HasSubstr("--train-samples: must be"));
-  EXPECT_THAT(message([](auto& o) { o.validation_samples = -1; }),
+  EXPECT_THAT(refusal([](auto& o) { o.train_samples = 0; }), HasSubstr("--train-samples: must be"));
+  EXPECT_THAT(refusal([](auto& o) { o.validation_samples = -1; }),
               HasSubstr("--validation-samples: must be 0 to"));
-  EXPECT_THAT(message([](auto& o) { o.height = 24; }),
+  EXPECT_THAT(refusal([](auto& o) { o.height = 24; }),
               HasSubstr("--height: must be a multiple of 16, got 24"));
-  EXPECT_THAT(message([](auto& o) { o.width = 0; }),
+  EXPECT_THAT(refusal([](auto& o) { o.width = 0; }),
               HasSubstr("--width: must be 16 to 4096, got 0"));
-  EXPECT_THAT(message([](auto& o) { o.width = 4112; }), HasSubstr("--width: must be 16 to 4096"));
-  EXPECT_THAT(message([](auto& o) { o.threads = -1; }), HasSubstr("--threads: must be 0 to"));
-  EXPECT_THAT(message([](auto& o) { o.output = ""; }), HasSubstr("--output"));
-  EXPECT_FALSE(fs::exists(options("a").output + ".part"));
+  EXPECT_THAT(refusal([](auto& o) { o.width = 4112; }), HasSubstr("--width: must be 16 to 4096"));
+  EXPECT_THAT(refusal([](auto& o) { o.threads = -1; }), HasSubstr("--threads: must be 0 to"));
+  EXPECT_THAT(refusal([](auto& o) { o.output = ""; }), HasSubstr("--output"));
 }
 
 TEST_F(GenerateClimate, TakesEveryMultipleOfSixteen) {
@@ -215,27 +128,19 @@ TEST_F(GenerateClimate, TakesEveryMultipleOfSixteen) {
 }
 
 TEST_F(GenerateClimate, PlansWithoutWriting) {
-  const GenerateOptions options = this->options("a");
-  const nlohmann::json plan = generate_plan(options);
+  const auto [plan, result] = planned(options("a"));
   EXPECT_EQ(plan["files"], 8);
-  EXPECT_EQ(plan["already_there"], false);
-  EXPECT_GT(plan["free_bytes"], 0);
   EXPECT_GE(plan["memory_bytes"], ClimateSimulator::scratch_bytes(16, 48));
-  EXPECT_FALSE(fs::exists(options.output));
-  const auto bytes = static_cast<double>(generate_climate(options).bytes);
+  const auto bytes = static_cast<double>(result.bytes);
   EXPECT_NEAR(plan["estimated_bytes"].get<double>() / bytes, 1.0, 0.01);
-  EXPECT_EQ(generate_plan(options)["already_there"], true);
 }
 
 TEST_F(GenerateClimate, TakesItsOptionsFromTheCommandLine) {
-  CLI::App app;
-  const auto action = declare_generate(app);
-  const std::string output = options("cli").output, report = output + ".json";
-  app.parse(output + " --train-samples 4 --validation-samples 0 --height 32 --width 16 --seed 4 " +
-                "--threads 1 --json " + report,
-            false);
-  EXPECT_EQ(action(), base::ExitCode::kSuccess);
-  EXPECT_EQ(nlohmann::json::parse(text_of(report))["files"], 4);
+  const std::string output = options("cli").output;
+  const nlohmann::json report =
+      reported(output + " --train-samples 4 --validation-samples 0 --height 32 --width 16 " +
+               "--seed 4 --threads 1");
+  EXPECT_EQ(report["files"], 4);
   const nlohmann::json found = manifest(options("cli"));
   EXPECT_EQ(found["height"], 32);
   EXPECT_EQ(found["seed"], 4);

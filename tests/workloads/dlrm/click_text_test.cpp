@@ -3,21 +3,16 @@
 #include "workloads/dlrm/click_text.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
-#include "runner/base/temporary_directory.h"
-#include "runner/base/thrown_message.h"
 #include "workloads/dlrm/generate.h"
 #include "workloads/dlrm/tables.h"
+#include "workloads/generate_trial.h"
 
 namespace dlrm {
 namespace {
@@ -30,13 +25,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kDense = 13, kTables = 26, kFirstId = 1 + kDense, kColumns = 40;
 using Record = std::vector<std::int64_t>;
 using Lines = std::vector<std::vector<std::string>>;
-
-std::string text_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 /// Columns of each line.
 Lines lines_of(const fs::path& path) {
@@ -97,21 +85,20 @@ void add_records(const fs::path& path, std::vector<Record>& records) {
   }
 }
 
-class TextOfClicks : public testing::Test {
+class TextOfClicks : public generate_trial::GenerateTest<GenerateOptions, GenerateResult> {
  protected:
-  GenerateOptions options(const std::string& name) const {
+  TextOfClicks() : GenerateTest({generate_clicks, generate_plan, declare_generate}) {}
+  GenerateOptions small() const override {
     GenerateOptions options;
-    options.output = (folder_.path() / name).string();
     options.samples = 5000;
     options.test_samples = 1501;
     options.validation_samples = 1500;
     options.tsv = true;
     return options;
   }
-  std::string day(const GenerateOptions& of, int day) const {
-    return text_of(fs::path(of.output) / day_name(day));
+  static std::string day(const GenerateOptions& of, int day) {
+    return base::content(fs::path(of.output) / day_name(day));
   }
-  const base::TemporaryDirectory folder_;
 };
 
 TEST_F(TextOfClicks, BecomesTheRecordsByThePublishedPreprocessing) {
@@ -183,16 +170,7 @@ TEST_F(TextOfClicks, FillsTrainingDaysEvenly) {
 }
 
 TEST_F(TextOfClicks, DependsOnTheSeedAndNotOnThreads) {
-  GenerateOptions one = options("one"), many = options("many"), other = options("other");
-  for (GenerateOptions* each : {&one, &many, &other}) each->samples = 120'000;  // two pieces a day
-  one.threads = 1;
-  many.threads = 5;
-  other.seed = 2;
-  for (const auto& each : {one, many, other}) generate_clicks(each);
-  for (int day = 0; day < ClickText::kDays; ++day) {
-    EXPECT_EQ(this->day(one, day), this->day(many, day)) << day;
-    EXPECT_NE(this->day(one, day), this->day(other, day)) << day;
-  }
+  expect_files_of_the_seed([](auto& o) { o.samples = 120'000; });  // two pieces a day
 }
 
 TEST_F(TextOfClicks, ContinuesWhatWasInterrupted) {
@@ -212,14 +190,11 @@ TEST_F(TextOfClicks, ContinuesWhatWasInterrupted) {
   for (int day = 1; day < ClickText::kDays; ++day) {
     EXPECT_EQ(this->day(options("a"), day), this->day(options("whole"), day)) << day;
   }
-  EXPECT_EQ(text_of(options("a").output + "/manifest.json"),
-            text_of(options("whole").output + "/manifest.json"));
+  EXPECT_EQ(manifest(options("a")), manifest(options("whole")));
 }
 
 TEST_F(TextOfClicks, TellsItsBytes) {
-  const nlohmann::json plan = generate_plan(options("a"));
-  EXPECT_FALSE(fs::exists(options("a").output));
-  const GenerateResult result = generate_clicks(options("a"));
+  const auto [plan, result] = planned(options("a"));
   std::int64_t text = 0;
   for (int day = 0; day < ClickText::kDays; ++day) text += std::ssize(this->day(options("a"), day));
   EXPECT_EQ(result.bytes, 8001 * 160 + text);
@@ -229,11 +204,8 @@ TEST_F(TextOfClicks, TellsItsBytes) {
 }
 
 TEST_F(TextOfClicks, IsWrittenWhenAskedFor) {
-  CLI::App app;
-  const auto action = declare_generate(app);
   const std::string output = options("cli").output;
-  app.parse(output + " --samples 30 --test-samples 20 --tsv --threads 1", false);
-  EXPECT_EQ(action(), base::ExitCode::kSuccess);
+  reported(output + " --samples 30 --test-samples 20 --tsv --threads 1");
   EXPECT_THAT(lines_of(output + "/day_23"), SizeIs(40));
   EXPECT_EQ(dataset::ClickFile(output + "/val.bin").samples(), 20);
 
@@ -248,9 +220,7 @@ TEST_F(TextOfClicks, IsWrittenWhenAskedFor) {
 
 TEST_F(TextOfClicks, RefusesALastDayThatIsNotCutInHalves) {
   for (const std::int64_t validation : {0, 1499, 1502}) {
-    GenerateOptions bad = options("bad");
-    bad.validation_samples = validation;
-    EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_clicks(bad); }),
+    EXPECT_THAT(refusal([&](auto& o) { o.validation_samples = validation; }),
                 HasSubstr("--validation-samples: with --tsv, whose last day is cut in halves, must "
                           "be 1501 or 1500 for 1501 test samples, got " +
                           std::to_string(validation)));

@@ -3,19 +3,11 @@
 #include "workloads/dlrm/generate.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "runner/base/temporary_directory.h"
-#include "runner/base/thrown_message.h"
 #include "staging/dataset/criteo.h"
 #include "workloads/dlrm/planted_model.h"
 #include "workloads/dlrm/tables.h"
+#include "workloads/generate_trial.h"
 
 namespace dlrm {
 namespace {
@@ -25,30 +17,19 @@ using testing::HasSubstr;
 using testing::SizeIs;
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-class GenerateClicks : public testing::Test {
+class GenerateClicks : public generate_trial::GenerateTest<GenerateOptions, GenerateResult> {
  protected:
-  GenerateOptions options(const std::string& name) const {
+  GenerateClicks() : GenerateTest({generate_clicks, generate_plan, declare_generate}) {}
+  GenerateOptions small() const override {
     GenerateOptions options;
-    options.output = (folder_.path() / name).string();
     options.samples = 5000;
     options.test_samples = 3000;
     options.validation_samples = 1000;
     return options;
   }
-  std::string file(const GenerateOptions& of, const std::string& name) const {
-    return text_of(of.output + "/" + name);
+  static std::string file(const GenerateOptions& of, const std::string& name) {
+    return base::content(of.output + "/" + name);
   }
-  nlohmann::json manifest(const GenerateOptions& of) const {
-    return nlohmann::json::parse(file(of, "manifest.json"));
-  }
-  const base::TemporaryDirectory folder_;
 };
 
 TEST_F(GenerateClicks, WritesFilesThatTheReaderOpens) {
@@ -105,16 +86,9 @@ TEST_F(GenerateClicks, TellsWhatCanBeReached) {
 }
 
 TEST_F(GenerateClicks, DependsOnTheSeedAndNotOnThreads) {
-  GenerateOptions one = options("one"), many = options("many"), other = options("other");
-  one.threads = 1;
-  many.threads = 5;
-  other.seed = 2;
-  for (const auto& each : {one, many, other}) generate_clicks(each);
-  for (const char* name : {"train.bin", "test.bin", "val.bin", "manifest.json"}) {
-    EXPECT_EQ(file(one, name), file(many, name)) << name;
-    EXPECT_NE(file(one, name), file(other, name)) << name;
-  }
-  EXPECT_NE(file(one, "train.bin").substr(0, 160), file(one, "test.bin").substr(0, 160));
+  expect_files_of_the_seed();
+  EXPECT_NE(file(options("one"), "train.bin").substr(0, 160),
+            file(options("one"), "test.bin").substr(0, 160));
 }
 
 TEST_F(GenerateClicks, BeginsALargerFileLikeASmallerOne) {
@@ -126,16 +100,8 @@ TEST_F(GenerateClicks, BeginsALargerFileLikeASmallerOne) {
 }
 
 TEST_F(GenerateClicks, LeavesAFinishedDatasetAlone) {
-  const GenerateResult first = generate_clicks(options("a"));
-  const auto before = fs::last_write_time(options("a").output + "/train.bin");
-  GenerateOptions again = options("a");
-  again.output += "/";
-  again.threads = 3;
-  const GenerateResult second = generate_clicks(again);
-  EXPECT_TRUE(second.already_there);
-  EXPECT_EQ(second.bytes, first.bytes);
+  const auto [first, second] = generate_twice();
   EXPECT_EQ(second.bayes_auc, first.bayes_auc);
-  EXPECT_EQ(fs::last_write_time(options("a").output + "/train.bin"), before);
 }
 
 TEST_F(GenerateClicks, ContinuesWhatWasInterrupted) {
@@ -167,44 +133,21 @@ TEST_F(GenerateClicks, ContinuesWhatWasInterrupted) {
 }
 
 TEST_F(GenerateClicks, StartsOverWhenTheInterruptedRunWasAnother) {
-  GenerateOptions other = options("a");
-  other.seed = 9;
-  other.output = options("a").output + ".part";
-  generate_clicks(other);
-  generate_clicks(options("a"));
-  generate_clicks(options("b"));
-  EXPECT_EQ(file(options("a"), "train.bin"), file(options("b"), "train.bin"));
+  expect_new_start([](auto& o) { o.seed = 9; });
 }
 
 TEST_F(GenerateClicks, RefusesToTouchAnythingElse) {
-  folder_.write("mine/thesis.txt", "precious");
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_clicks(options("mine")); }),
-              HasSubstr("mine: is there already and is no generated dataset"));
-  folder_.write("b.part/thesis.txt", "precious");
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_clicks(options("b")); }),
-              HasSubstr("b.part: is in the way"));
-  generate_clicks(options("a"));
-  GenerateOptions other = options("a");
-  other.dense = 4;
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_clicks(other); }),
-              HasSubstr("holds a dataset of other options"));
-  EXPECT_EQ(text_of(folder_.path() / "mine/thesis.txt"), "precious");
+  expect_untouched([](auto& o) { o.dense = 4; });
 }
 
 TEST_F(GenerateClicks, RefusesOptionsOutOfRange) {
-  const auto message = [&](auto&& change) {
-    GenerateOptions bad = options("a");
-    change(bad);
-    return base::thrown_message<base::ConfigError>([&] { generate_clicks(bad); });
-  };
-  EXPECT_THAT(message([](auto& o) { o.samples = 0; }), HasSubstr("--samples: must be 1 to"));
-  EXPECT_THAT(message([](auto& o) { o.test_samples = 1; }), HasSubstr("--test-samples: must be 2"));
-  EXPECT_THAT(message([](auto& o) { o.validation_samples = -1; }), HasSubstr("--validation-sam"));
-  EXPECT_THAT(message([](auto& o) { o.positive_rate = 1.5; }), HasSubstr("--positive-rate: must"));
-  EXPECT_THAT(message([](auto& o) { o.tables = {3, -1}; }), HasSubstr("--tables: a size must"));
-  EXPECT_THAT(message([](auto& o) { o.dense = 0; }), HasSubstr("--dense: must be 1 to"));
-  EXPECT_THAT(message([](auto& o) { o.output = ""; }), HasSubstr("--output"));
-  EXPECT_FALSE(fs::exists(options("a").output + ".part"));
+  EXPECT_THAT(refusal([](auto& o) { o.samples = 0; }), HasSubstr("--samples: must be 1 to"));
+  EXPECT_THAT(refusal([](auto& o) { o.test_samples = 1; }), HasSubstr("--test-samples: must be 2"));
+  EXPECT_THAT(refusal([](auto& o) { o.validation_samples = -1; }), HasSubstr("--validation-sam"));
+  EXPECT_THAT(refusal([](auto& o) { o.positive_rate = 1.5; }), HasSubstr("--positive-rate: must"));
+  EXPECT_THAT(refusal([](auto& o) { o.tables = {3, -1}; }), HasSubstr("--tables: a size must"));
+  EXPECT_THAT(refusal([](auto& o) { o.dense = 0; }), HasSubstr("--dense: must be 1 to"));
+  EXPECT_THAT(refusal([](auto& o) { o.output = ""; }), HasSubstr("--output"));
 }
 
 TEST_F(GenerateClicks, WritesRecordsOfOtherShapes) {
@@ -229,24 +172,15 @@ TEST_F(GenerateClicks, WritesRecordsOfOtherShapes) {
 }
 
 TEST_F(GenerateClicks, PlansWithoutWriting) {
-  const nlohmann::json plan = generate_plan(options("a"));
-  EXPECT_EQ(plan["bytes"], 9000 * 160);
-  EXPECT_EQ(plan["already_there"], false);
-  EXPECT_GT(plan["free_bytes"], 0);
-  EXPECT_FALSE(fs::exists(options("a").output));
-  generate_clicks(options("a"));
-  EXPECT_EQ(generate_plan(options("a"))["already_there"], true);
+  EXPECT_EQ(planned(options("a")).first["bytes"], 9000 * 160);
 }
 
 TEST_F(GenerateClicks, TakesItsOptionsFromTheCommandLine) {
-  CLI::App app;
-  const auto action = declare_generate(app);
-  const std::string output = options("cli").output, report = output + ".json";
-  app.parse(output + " --samples 30 --test-samples 20 --validation-samples 10 --tables 4,7 " +
-                "--dense 2 --positive-rate 0.1 --seed 4 --threads 1 --json " + report,
-            false);
-  EXPECT_EQ(action(), base::ExitCode::kSuccess);
-  EXPECT_EQ(nlohmann::json::parse(text_of(report))["bytes"], 60 * 20);
+  const std::string output = options("cli").output;
+  const nlohmann::json report =
+      reported(output + " --samples 30 --test-samples 20 --validation-samples 10 --tables 4,7 " +
+               "--dense 2 --positive-rate 0.1 --seed 4 --threads 1");
+  EXPECT_EQ(report["bytes"], 60 * 20);
   EXPECT_EQ(dataset::ClickFile(output + "/train.bin", {2, 2}).samples(), 30);
   EXPECT_EQ(manifest(options("cli"))["positive_rate"], 0.1);
 }

@@ -3,18 +3,9 @@
 #include "workloads/resnet50/generate.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
-#include "runner/base/temporary_directory.h"
-#include "runner/base/thrown_message.h"
 #include "staging/dataset/open.h"
+#include "workloads/generate_trial.h"
 
 namespace resnet50 {
 namespace {
@@ -22,33 +13,15 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::map<std::string, std::string> files_below(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) {
-      files[fs::relative(entry.path(), folder).string()] = text_of(entry.path());
-    }
-  }
-  return files;
-}
-
-class Generate : public testing::Test {
+class Generate : public generate_trial::GenerateTest<GenerateOptions, GenerateResult> {
  protected:
-  GenerateOptions options(const std::string& name) const {
+  Generate() : GenerateTest({generate_images, generate_plan, declare_generate, "dataset.json"}) {}
+  GenerateOptions small() const override {
     GenerateOptions options;
-    options.output = (folder_.path() / name).string();
     options.train_per_class = 3;
     options.validation_per_class = 2;
     return options;
   }
-  const base::TemporaryDirectory folder_;
 };
 
 TEST_F(Generate, WritesClassFoldersThatTheReaderOpens) {
@@ -66,17 +39,7 @@ TEST_F(Generate, WritesClassFoldersThatTheReaderOpens) {
   EXPECT_FALSE(fs::exists(options("a").output + ".part"));
 }
 
-TEST_F(Generate, DependsOnTheSeedAndNotOnThreads) {
-  GenerateOptions one = options("one"), many = options("many"), other = options("other");
-  one.threads = 1;
-  many.threads = 5;
-  other.seed = 2;
-  for (const auto& each : {one, many, other}) generate_images(each);
-  auto first = files_below(one.output), second = files_below(many.output);
-  EXPECT_EQ(first, second);
-  const auto third = files_below(other.output);
-  for (const auto& [name, text] : first) EXPECT_NE(third.at(name), text) << name;
-}
+TEST_F(Generate, DependsOnTheSeedAndNotOnThreads) { expect_files_of_the_seed(); }
 
 TEST_F(Generate, WritesTheSameImagesAsArchives) {
   GenerateOptions tar = options("tar"), folders = options("folders");
@@ -98,97 +61,42 @@ TEST_F(Generate, WritesTheSameImagesAsArchives) {
   }
 }
 
-TEST_F(Generate, LeavesAFinishedDatasetAlone) {
-  const GenerateResult first = generate_images(options("a"));
-  const auto before = fs::last_write_time(options("a").output + "/dataset.json");
-  const GenerateResult again = generate_images(options("a"));
-  EXPECT_TRUE(again.already_there);
-  EXPECT_EQ(again.bytes, first.bytes);
-  EXPECT_EQ(fs::last_write_time(options("a").output + "/dataset.json"), before);
-}
+TEST_F(Generate, LeavesAFinishedDatasetAlone) { generate_twice(); }
 
 TEST_F(Generate, ContinuesWhatWasInterrupted) {
-  generate_images(options("whole"));
-  const auto whole = files_below(options("whole").output);
-  // As an interrupted run leaves it: some files, one half written, the manifest without totals.
-  const std::string part = options("a").output + ".part";
-  fs::copy(options("whole").output, part, fs::copy_options::recursive);
-  fs::remove_all(part + "/validation");
-  const std::string lost = part + "/train/n00000002/n00000002_1.JPEG";
-  fs::rename(lost, lost + "~");
-  fs::resize_file(lost + "~", 20);
-  auto manifest = nlohmann::json::parse(text_of(part + "/dataset.json"));
-  manifest.erase("files");
-  manifest.erase("bytes");
-  std::ofstream(part + "/dataset.json") << manifest;
-  const std::string kept = part + "/train/n00000001/n00000001_0.JPEG";
-  const auto time = fs::last_write_time(kept);
-
-  const GenerateResult result = generate_images(options("a"));
-  EXPECT_EQ(result.files, 40);
-  EXPECT_EQ(files_below(options("a").output), whole);
-  EXPECT_EQ(fs::last_write_time(options("a").output + "/train/n00000001/n00000001_0.JPEG"), time);
+  expect_continued([](auto&) {}, "train/n00000002/n00000002_1.JPEG",
+                   "train/n00000001/n00000001_0.JPEG");
 }
 
 TEST_F(Generate, StartsOverWhenTheInterruptedRunWasAnother) {
-  GenerateOptions other = options("a");
-  other.seed = 9;
-  other.output = options("a").output + ".part";
-  generate_images(other);
-  generate_images(options("a"));
-  generate_images(options("b"));
-  EXPECT_EQ(files_below(options("a").output), files_below(options("b").output));
+  expect_new_start([](auto& o) { o.seed = 9; });
 }
 
 TEST_F(Generate, RefusesToTouchAnythingElse) {
-  folder_.write("mine/thesis.txt", "precious");
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_images(options("mine")); }),
-              HasSubstr("mine: is there already and is no generated dataset"));
-  folder_.write("b.part/thesis.txt", "precious");
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_images(options("b")); }),
-              HasSubstr("b.part: is in the way"));
-  generate_images(options("a"));
-  GenerateOptions other = options("a");
-  other.classes = 4;
-  EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { generate_images(other); }),
-              HasSubstr("holds a dataset of other options"));
-  EXPECT_EQ(text_of(folder_.path() / "mine/thesis.txt"), "precious");
+  expect_untouched([](auto& o) { o.classes = 4; });
 }
 
 TEST_F(Generate, RefusesOptionsOutOfRange) {
-  const auto message = [&](auto&& change) {
-    GenerateOptions bad = options("a");
-    change(bad);
-    return base::thrown_message<base::ConfigError>([&] { generate_images(bad); });
-  };
-  EXPECT_THAT(message([](auto& o) { o.classes = 1; }),
+  EXPECT_THAT(refusal([](auto& o) { o.classes = 1; }),
               HasSubstr("--classes: must be 2 to 1000, got 1"));
-  EXPECT_THAT(message([](auto& o) { o.image_size = 4; }), HasSubstr("--image-size: must be 8"));
-  EXPECT_THAT(message([](auto& o) { o.train_per_class = 0; }), HasSubstr("--train-per-class"));
-  EXPECT_THAT(message([](auto& o) { o.output = ""; }), HasSubstr("--output"));
+  EXPECT_THAT(refusal([](auto& o) { o.image_size = 4; }), HasSubstr("--image-size: must be 8"));
+  EXPECT_THAT(refusal([](auto& o) { o.train_per_class = 0; }), HasSubstr("--train-per-class"));
+  EXPECT_THAT(refusal([](auto& o) { o.output = ""; }), HasSubstr("--output"));
 }
 
 TEST_F(Generate, PlansWithoutWriting) {
-  const nlohmann::json plan = generate_plan(options("a"));
+  const auto [plan, result] = planned(options("a"));
   EXPECT_EQ(plan["files"], 40);
-  EXPECT_EQ(plan["already_there"], false);
-  EXPECT_GT(plan["free_bytes"], 0);
-  EXPECT_FALSE(fs::exists(options("a").output));
-  const GenerateResult result = generate_images(options("a"));
   EXPECT_NEAR(plan["estimated_bytes"].get<double>(), static_cast<double>(result.bytes),
               0.2 * static_cast<double>(result.bytes));
-  EXPECT_EQ(generate_plan(options("a"))["already_there"], true);
 }
 
 TEST_F(Generate, TakesItsOptionsFromTheCommandLine) {
-  CLI::App app;
-  const auto action = declare_generate(app);
-  const std::string output = options("cli").output, report = output + ".json";
-  app.parse("--output " + output + " --classes 3 --train-per-class 2 --validation-per-class 1 " +
-                "--image-size 16 --seed 4 --tar --json " + report,
-            false);
-  EXPECT_EQ(action(), base::ExitCode::kSuccess);
-  EXPECT_EQ(nlohmann::json::parse(text_of(report))["files"], 9);
+  const std::string output = options("cli").output;
+  const nlohmann::json report =
+      reported("--output " + output + " --classes 3 --train-per-class 2 " +
+               "--validation-per-class 1 --image-size 16 --seed 4 --tar");
+  EXPECT_EQ(report["files"], 9);
   EXPECT_EQ(dataset::open_dataset(output + "/train.tar")->size(), 6);
 }
 
