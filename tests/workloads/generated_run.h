@@ -66,12 +66,26 @@ class GeneratedRun : public ProgramTest {
     return (folder_ / name).string();
   }
 
-  /// `trainmark run` with the configuration as `change` leaves it; `before` precedes the program.
+  /// `trainmark run` with the configuration as `change` leaves it; `before` precedes the program,
+  /// `options` follow.
   template <class Change>
-  Ended run(Change change, const std::string& before = "") const {
+  Ended run(Change change, const std::string& before = "", const std::string& options = "") const {
     json object = config();
     change(object);
-    return shell(before + TRAINMARK " run " + saved(object));
+    return shell(before + TRAINMARK " run " + saved(object) + " " + options);
+  }
+  /// The option to go on from a checkpoint of the first run.
+  std::string resume_from(const std::string& name) const {
+    return "--resume " + result("1.checkpoints/" + name).string();
+  }
+  /// `trainmark evaluate` of the configuration with these weights.
+  Ended evaluate(const json& object, const fs::path& weights, const std::string& options = "",
+                 const std::string& before = "") const {
+    return shell(before + TRAINMARK " evaluate " + saved(object) + " --weights " +
+                 weights.string() + " " + options);
+  }
+  Ended bench(const std::string& options) const {
+    return shell(std::string(TRAINMARK) + " bench " + options);
   }
 
   json plan(const json& object, const std::string& before = "") const {

@@ -111,8 +111,7 @@ TEST_F(CosmoFlow, WritesOutputsInTheOrderOfTheFilesOnAnyNumberOfRanks) {
     const std::string path =
         (folder_ / ("outputs" + std::to_string(outputs.size()) + ".h5")).string();
     const Ended ended =
-        shell(mpirun(ranks) + TRAINMARK " evaluate " + saved(object) + " --weights " +
-              result("1.weights.h5").string() + " --outputs " + path);
+        this->evaluate(object, result("1.weights.h5"), "--outputs " + path, mpirun(ranks));
     ASSERT_EQ(ended.status, 0) << ended.err;
     EXPECT_THAT(ended.out, HasSubstr("RESULT benchmark=cosmoflow metric=eval_error value=0."));
     const staging::H5StateReader reader(path);
@@ -148,8 +147,7 @@ TEST_F(CosmoFlow, WritesOutputsInTheOrderOfTheFilesOnAnyNumberOfRanks) {
 TEST_F(CosmoFlow, EvaluatesWithoutTheTrainingSet) {
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
   fs::remove_all(set("train"));
-  const Ended ended = shell(std::string(TRAINMARK) + " evaluate " + saved(config()) +
-                            " --weights " + result("1.weights.h5").string() + " --json -");
+  const Ended ended = evaluate(config(), result("1.weights.h5"), "--json -");
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(json::parse(ended.out)["value"], logged("eval_error").back());
   EXPECT_EQ(json::parse(ended.out)["samples"], kValidationSamples);
@@ -229,16 +227,16 @@ TEST_F(CosmoFlow, EndsInTheSameBitsWhenResumed) {
   };
   ASSERT_EQ(run(saving, mpirun(2)).status, kTargetMissed);
   const auto errors = logged("eval_error");
-  json object = config();
-  saving(object);
-  const Ended resumed = shell(mpirun(2) + TRAINMARK " run " + saved(object) + " --resume " +
-                              result("1.checkpoints/checkpoint_0001_step_2.h5").string());
+  const Ended resumed = run(saving, mpirun(2), resume_from("checkpoint_0001_step_2.h5"));
   ASSERT_EQ(resumed.status, kTargetMissed) << resumed.err;
   EXPECT_EQ(content(result("2.weights.h5")), content(result("1.weights.h5")));
   EXPECT_EQ(logged("eval_error", 2), errors);
-  object["model"]["dropout"] = 0.25;
-  const Ended refused = shell(mpirun(2) + TRAINMARK " run " + saved(object) + " --resume");
-  expect(refused, 3, HasSubstr("/model/dropout: expected 0.5, found 0.25"));
+  const auto other = [&](json& c) {
+    saving(c);
+    c["model"]["dropout"] = 0.25;
+  };
+  expect(run(other, mpirun(2), "--resume"), 3,
+         HasSubstr("/model/dropout: expected 0.5, found 0.25"));
 }
 
 TEST_F(CosmoFlow, HasNothingToDraw) {
@@ -249,9 +247,6 @@ TEST_F(CosmoFlow, HasNothingToDraw) {
 }
 
 TEST_F(CosmoFlow, RefusesOptionsOfABenchThatAreAnothers) {
-  const auto bench = [this](const std::string& rest) {
-    return shell(std::string(TRAINMARK) + " bench " + rest);
-  };
   expect(bench("cosmoflow --image-size 64"), kUsage,
          HasSubstr("bench cosmoflow: --image-size means nothing here, only to resnet50"));
   expect(bench("dlrm --size 64"), kUsage,

@@ -28,11 +28,6 @@ constexpr std::int64_t kClasses = 3;
 class DeepCam : public outside::SceneRun {
  protected:
   static constexpr std::int64_t kPoints = std::int64_t{kHeight} * kWidth;
-
-  std::string evaluate(const std::string& rest) const {
-    return std::string(TRAINMARK) + " evaluate " + saved(config()) + " --weights " +
-           result("1.weights.h5").string() + " " + rest;
-  }
 };
 
 TEST_F(DeepCam, ReachesATargetAndLogsTheKeysOfTheRulesInOrder) {
@@ -87,7 +82,8 @@ TEST_F(DeepCam, DrawsTheMasksThatAreThereAboveThoseThatItFound) {
   const fs::path pictures = folder_ / "made/pictures";
   const std::string outputs_path = (folder_ / "outputs.h5").string();
   const Ended ended =
-      shell(mpirun(2) + evaluate("--images " + pictures.string() + " --outputs " + outputs_path));
+      evaluate(config(), result("1.weights.h5"),
+               "--images " + pictures.string() + " --outputs " + outputs_path, mpirun(2));
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("RESULT benchmark=deepcam metric=eval_accuracy value=0."));
   const staging::H5StateReader reader(outputs_path);
@@ -132,7 +128,8 @@ TEST_F(DeepCam, DrawsTheMasksThatAreThereAboveThoseThatItFound) {
 
 TEST_F(DeepCam, RefusesPicturesThatItCannotWrite) {
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
-  const Ended ended = shell(evaluate("--images " + saved(config()) + "/pictures"));
+  const Ended ended = evaluate(config(), result("1.weights.h5"),
+                               "--images " + (folder_ / "config.json/pictures").string());
   EXPECT_NE(ended.status, 0);
   EXPECT_THAT(ended.err, HasSubstr("config.json/pictures: Not a directory"));
 }
@@ -140,7 +137,7 @@ TEST_F(DeepCam, RefusesPicturesThatItCannotWrite) {
 TEST_F(DeepCam, EvaluatesWithoutTheTrainingScenes) {
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
   fs::remove_all(set("train"));
-  const Ended ended = shell(evaluate("--json -"));
+  const Ended ended = evaluate(config(), result("1.weights.h5"), "--json -");
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(json::parse(ended.out)["value"], logged("eval_accuracy").back());
   EXPECT_EQ(json::parse(ended.out)["samples"], kValidationSamples);
@@ -178,22 +175,19 @@ TEST_F(DeepCam, BreaksNoRuleButThatOfTheTarget) {
 TEST_F(DeepCam, EndsInTheSameBitsWhenResumed) {
   const auto saving = [](json& c) { c["checkpoint"] = {{"every_steps", 2}, {"keep_last", 9}}; };
   ASSERT_EQ(run(saving, mpirun(2)).status, kTargetMissed);
-  json object = config();
-  saving(object);
-  const Ended resumed = shell(mpirun(2) + TRAINMARK " run " + saved(object) + " --resume " +
-                              result("1.checkpoints/checkpoint_0001_step_2.h5").string());
+  const Ended resumed = run(saving, mpirun(2), resume_from("checkpoint_0001_step_2.h5"));
   ASSERT_EQ(resumed.status, kTargetMissed) << resumed.err;
   EXPECT_EQ(content(result("2.weights.h5")), content(result("1.weights.h5")));
   EXPECT_EQ(logged("eval_accuracy", 2), logged("eval_accuracy"));
-  object["evaluation"]["iou_over"] = "batch";
-  const Ended refused = shell(mpirun(2) + TRAINMARK " run " + saved(object) + " --resume");
-  expect(refused, kData, HasSubstr("/evaluation/iou_over: expected \"sample\", found \"batch\""));
+  const auto other = [&](json& c) {
+    saving(c);
+    c["evaluation"]["iou_over"] = "batch";
+  };
+  expect(run(other, mpirun(2), "--resume"), kData,
+         HasSubstr("/evaluation/iou_over: expected \"sample\", found \"batch\""));
 }
 
 TEST_F(DeepCam, BenchRefusesWhatItCannotDo) {
-  const auto bench = [this](const std::string& rest) {
-    return shell(std::string(TRAINMARK) + " bench " + rest);
-  };
   expect(bench("deepcam --size 64"), kUsage,
          HasSubstr("bench deepcam: --size means nothing here, only to cosmoflow"));
   expect(bench("deepcam --height 40"), kUsage,

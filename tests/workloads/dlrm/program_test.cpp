@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr int kUsage = 2, kSystem = 4, kNotCompliant = 5, kTargetMissed = 6;
+constexpr int kUsage = 2, kData = 3, kSystem = 4, kTargetMissed = 6;
 
 using Dlrm = outside::ClickRun;
 
@@ -27,8 +27,7 @@ TEST_F(Dlrm, WritesOutputsInTheOrderOfTheFileOnAnyNumberOfRanks) {
   for (const int ranks : {1, 3}) {
     const std::string path = (folder_ / ("outputs" + std::to_string(ranks) + ".h5")).string();
     const Ended ended =
-        shell(mpirun(ranks) + TRAINMARK " evaluate " + saved(config()) + " --weights " +
-              result("1.weights.h5").string() + " --outputs " + path);
+        evaluate(config(), result("1.weights.h5"), "--outputs " + path, mpirun(ranks));
     ASSERT_EQ(ended.status, 0) << ended.err;
     EXPECT_THAT(ended.out, HasSubstr("RESULT benchmark=dlrm metric=eval_accuracy value=0."));
     outputs.push_back(staging::H5StateReader(path).read("outputs", {kTestSamples, 1}));
@@ -39,9 +38,6 @@ TEST_F(Dlrm, WritesOutputsInTheOrderOfTheFileOnAnyNumberOfRanks) {
 }
 
 TEST_F(Dlrm, RefusesOptionsOfABenchThatAreAnothersWhateverTheirValue) {
-  const auto bench = [this](const std::string& rest) {
-    return shell(std::string(TRAINMARK) + " bench " + rest);
-  };
   expect(bench("resnet50 --alltoall alltoall"), kUsage,
          HasSubstr("bench resnet50: --alltoall means nothing here, only to dlrm"));
   expect(bench("resnet50 --config small"), kUsage, HasSubstr("--config means nothing here"));
@@ -56,9 +52,7 @@ TEST_F(Dlrm, TellsWhatAClosedSubmissionMustNotChoose) {
   json closed = config();
   closed["submission"]["division"] = "closed";
   const auto breaks = [&](const json& object) {
-    const Ended plan = shell(std::string(TRAINMARK) + " run --dry-run --json - " + saved(object));
-    EXPECT_EQ(plan.status, 0) << plan.err;
-    return json::parse(plan.out)["rules"]["known_breaks"].dump();
+    return plan(object)["rules"]["known_breaks"].dump();
   };
   EXPECT_THAT(breaks(closed), HasSubstr("/model/tables: the closed division"));
   closed["submission"]["division"] = "open";
@@ -67,12 +61,10 @@ TEST_F(Dlrm, TellsWhatAClosedSubmissionMustNotChoose) {
 
 TEST_F(Dlrm, EvaluatesWithoutTheTrainingFile) {
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
-  const std::string evaluate = std::string(TRAINMARK) + " evaluate " + saved(config()) +
-                               " --weights " + result("1.weights.h5").string() + " --json -";
-  const Ended before = shell(evaluate);
+  const Ended before = evaluate(config(), result("1.weights.h5"), "--json -");
   ASSERT_EQ(before.status, 0) << before.err;
   fs::remove(file("train"));
-  const Ended after = shell(evaluate);
+  const Ended after = evaluate(config(), result("1.weights.h5"), "--json -");
   ASSERT_EQ(after.status, 0) << after.err;
   EXPECT_EQ(json::parse(after.out)["value"], json::parse(before.out)["value"]);
   EXPECT_EQ(json::parse(after.out)["samples"], kTestSamples);
@@ -86,18 +78,15 @@ void save_and_evaluate(json& c) {
 
 TEST_F(Dlrm, EndsInTheSameBitsWhenResumed) {
   ASSERT_EQ(run(save_and_evaluate, mpirun(2)).status, kTargetMissed);
-  const auto evaluations = logged("eval_accuracy");
+  const auto evaluations = logged_at("eval_accuracy");
   ASSERT_EQ(evaluations.size(), 4U);
   int number = 1;
   for (const char* name : {"checkpoint_0001_step_3.h5", "checkpoint_0002_step_6.h5"}) {
-    json object = config();
-    save_and_evaluate(object);
-    const Ended resumed = shell(mpirun(2) + TRAINMARK " run " + saved(object) + " --resume " +
-                                result("1.checkpoints/").string() + name);
+    const Ended resumed = run(save_and_evaluate, mpirun(2), resume_from(name));
     ASSERT_EQ(resumed.status, kTargetMissed) << resumed.err;
     EXPECT_EQ(content(result(std::to_string(++number) + ".weights.h5")),
               content(result("1.weights.h5")));
-    const auto later = logged("eval_accuracy", number);
+    const auto later = logged_at("eval_accuracy", number);
     const auto last = static_cast<std::ptrdiff_t>(later.size());
     EXPECT_EQ(later, std::vector(evaluations.end() - last, evaluations.end()));
     EXPECT_EQ(last, number == 2 ? 3 : 1);
@@ -106,18 +95,16 @@ TEST_F(Dlrm, EndsInTheSameBitsWhenResumed) {
 
 TEST_F(Dlrm, GoesOnOnAnotherNumberOfRanks) {
   ASSERT_EQ(run(save_and_evaluate, mpirun(3)).status, kTargetMissed);
-  json object = config();
-  save_and_evaluate(object);
   int number = 1;
   for (const int ranks : {1, 4}) {
-    const Ended resumed = shell(mpirun(ranks) + TRAINMARK " run " + saved(object) + " --resume " +
-                                result("1.checkpoints/checkpoint_0001_step_3.h5").string());
+    const Ended resumed =
+        run(save_and_evaluate, mpirun(ranks), resume_from("checkpoint_0001_step_3.h5"));
     ASSERT_EQ(resumed.status, kTargetMissed) << resumed.err;
     EXPECT_THAT(resumed.err, HasSubstr("the last bits will differ"));
     const auto expected = logged("train_loss"), found = logged("train_loss", ++number);
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-      EXPECT_NEAR(found[i].second, expected[i].second, 1e-5);
+      EXPECT_NEAR(found[i], expected[i], 1e-5);
     }
   }
 }
@@ -125,23 +112,24 @@ TEST_F(Dlrm, GoesOnOnAnotherNumberOfRanks) {
 TEST_F(Dlrm, EvaluatesACheckpointOfTablesThatWereCut) {
   ASSERT_EQ(run(save_and_evaluate, mpirun(3)).status, kTargetMissed);
   const Ended ended =
-      shell(std::string(TRAINMARK) + " evaluate " + saved(config()) + " --weights " +
-            result("1.checkpoints/checkpoint_0002_step_6.h5").string() + " --json -");
+      evaluate(config(), result("1.checkpoints/checkpoint_0002_step_6.h5"), "--json -");
   ASSERT_EQ(ended.status, 0) << ended.err;
-  EXPECT_NEAR(json::parse(ended.out)["value"], logged("eval_accuracy")[2].second, 1e-9);
+  EXPECT_NEAR(json::parse(ended.out)["value"], logged("eval_accuracy")[2], 1e-9);
 }
 
 TEST_F(Dlrm, RefusesToResumeWithOtherMathematics) {
   ASSERT_EQ(run(save_and_evaluate).status, kTargetMissed);
-  json object = config();
-  save_and_evaluate(object);
-  object["embeddings"]["storage"] = "split_bf16";
-  const Ended refused = shell(std::string(TRAINMARK) + " run " + saved(object) + " --resume");
-  expect(refused, 3, HasSubstr("/embeddings/storage: expected \"f32\", found \"split_bf16\""));
-  object = config();
-  save_and_evaluate(object);
-  object["embeddings"] = {{"alltoall", "scatter"}, {"memory_limit_gib", 1}};
-  expect(shell(std::string(TRAINMARK) + " run " + saved(object) + " --resume"), kTargetMissed,
+  const auto resumed = [this](const json& embeddings) {
+    return run(
+        [&](json& c) {
+          save_and_evaluate(c);
+          c["embeddings"] = embeddings;
+        },
+        "", "--resume");
+  };
+  expect(resumed({{"storage", "split_bf16"}}), kData,
+         HasSubstr("/embeddings/storage: expected \"f32\", found \"split_bf16\""));
+  expect(resumed({{"alltoall", "scatter"}, {"memory_limit_gib", 1}}), kTargetMissed,
          Not(HasSubstr("found")));
 }
 
@@ -163,20 +151,12 @@ void as_submitted(json& c) {
 
 TEST_F(Dlrm, BreaksNoRuleButThatOfTheTarget) {
   ASSERT_EQ(run(as_submitted, mpirun(2)).status, kTargetMissed);
-  const auto evaluations = logged("eval_accuracy");
+  const auto evaluations = logged_at("eval_accuracy");
   ASSERT_EQ(evaluations.size(), 20U);
   EXPECT_DOUBLE_EQ(evaluations.front().first, 1.05);
   EXPECT_EQ(evaluations.back().first, 2.0);
   for (const char* round : {"training-1.0", "training-1.1", "training-2.0", "training-2.1"}) {
-    const Ended checked = shell(std::string(TRAINMARK) + " check --round " + round + " --json - " +
-                                result("1.txt").string());
-    EXPECT_EQ(checked.status, kNotCompliant) << checked.err;
-    std::vector<std::string> errors;
-    const json verdicts = json::parse(checked.out);
-    for (const json& finding : verdicts["files"]["result_1.txt"]["findings"]) {
-      if (finding["severity"] == "error") errors.push_back(finding["rule"]);
-    }
-    EXPECT_THAT(errors, ElementsAre("closed_dlrm/eval_accuracy/once")) << checked.out;
+    EXPECT_THAT(broken_rules(round), ElementsAre("closed_dlrm/eval_accuracy/once")) << round;
   }
 }
 

@@ -19,7 +19,7 @@ constexpr int kUsage = 2, kTargetMissed = 6;
 class DlrmTrace : public outside::ClickRun {
  protected:
   Ended traced(int ranks, const std::string& steps) const {
-    return shell(mpirun(ranks) + TRAINMARK " run " + saved(config()) + " --trace " + steps);
+    return run([](json&) {}, mpirun(ranks), "--trace " + steps);
   }
   std::vector<telemetry::ReadRank> trace() const {
     return telemetry::read_trace(result("1.trace.json"));
@@ -87,12 +87,9 @@ TEST_F(DlrmTrace, SaysWhenTheRunHadLessSteps) {
 }
 
 TEST_F(DlrmTrace, NumbersTheStepsOfAResumedRunOnwards) {
-  json object = config();
-  object["checkpoint"] = {{"every_steps", 3}, {"keep_last", 9}};
-  ASSERT_EQ(shell(std::string(TRAINMARK) + " run " + saved(object)).status, kTargetMissed);
-  const Ended ended =
-      shell(std::string(TRAINMARK) + " run " + saved(object) + " --trace 5:6" + " --resume " +
-            result("1.checkpoints/").string() + "checkpoint_0001_step_3.h5");
+  const auto saving = [](json& c) { c["checkpoint"] = {{"every_steps", 3}, {"keep_last", 9}}; };
+  ASSERT_EQ(run(saving).status, kTargetMissed);
+  const Ended ended = run(saving, "", "--trace 5:6 " + resume_from("checkpoint_0001_step_3.h5"));
   ASSERT_EQ(ended.status, kTargetMissed) << ended.err;
   telemetry::expect_whole_trace(telemetry::read_trace(result("2.trace.json")), 5, 6);
 }
@@ -106,7 +103,7 @@ TEST_F(DlrmTrace, NumbersTheStepsOfEachRunOfASet) {
 
 TEST_F(DlrmTrace, RefusesWhatAreNoSteps) {
   for (const char* steps : {"5:2", "x", "0", "0:3", "3"}) {
-    expect(shell(std::string(TRAINMARK) + " run " + saved(config()) + " --trace " + steps), kUsage,
+    expect(run([](json&) {}, "", std::string("--trace ") + steps), kUsage,
            HasSubstr("--trace: expected FIRST:LAST, two numbers of steps with 1 <= FIRST <= LAST, "
                      "got '" +
                      std::string(steps) + "'"));
