@@ -26,9 +26,12 @@ class GeneratedRun : public ProgramTest {
       : workload_(std::move(workload)), options_(std::move(options)) {}
 
   void SetUp() override {
-    const Ended made = shell(std::string(TRAINMARK) + " generate " + workload_ + " " + options_ +
-                             " --threads 1 --seed 3 --output " + (folder_ / "data").string());
+    const Ended made = generate("data", options_);
     ASSERT_EQ(made.status, 0) << made.err;
+  }
+  Ended generate(const std::string& name, const std::string& options) const {
+    return shell(std::string(TRAINMARK) + " generate " + workload_ + " " + options +
+                 " --threads 1 --output " + (folder_ / name).string());
   }
 
   /// The folder "train" or "validation".
@@ -93,6 +96,22 @@ class GeneratedRun : public ProgramTest {
     EXPECT_EQ(planned.status, 0) << planned.err;
     EXPECT_FALSE(fs::exists(folder_ / "results"));
     return json::parse(planned.out);
+  }
+
+  /// What the plan gives the first rank, and what a run took there at most.
+  struct Bytes {
+    double planned = 0.0, taken = 0.0;
+  };
+  Bytes bytes_of(const json& object, int ranks) const {
+    fs::remove_all(folder_ / "results");
+    const Ended planned = shell(std::string(TRAINMARK) + " config --memory --json - --ranks " +
+                                std::to_string(ranks) + " " + saved(object));
+    EXPECT_EQ(planned.status, 0) << planned.err;
+    const Ended ran = shell(mpirun(ranks) + TRAINMARK " run " + saved(object));
+    EXPECT_TRUE(fs::exists(result("1.telemetry.json"))) << ran.status << ": " << ran.err;
+    const json report = json::parse(content(result("1.telemetry.json")));
+    return {json::parse(planned.out).at("total_bytes"),
+            report.at("ranks").at(0).at("peak_rss_bytes")};
   }
 
   static void expect(const Ended& ended, int status, const testing::Matcher<std::string>& message) {

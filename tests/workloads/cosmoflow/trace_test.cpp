@@ -4,12 +4,11 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "runner/from_outside.h"
 #include "trace_checks.h"
+#include "workloads/generated_run.h"
 
 namespace {
 
@@ -25,43 +24,31 @@ constexpr std::int64_t kChannels[] = {16, 32};
 
 bool has_network_namespaces() { return std::system(HOSTS " --probe >/dev/null 2>&1") == 0; }
 
-class CosmoflowTrace : public outside::ProgramTest {
+class CosmoflowTrace : public outside::GeneratedRun {
  protected:
-  void SetUp() override {
-    const Ended made = shell(std::string(TRAINMARK) +
-                             " generate cosmoflow --train-samples 8 --validation-samples 2 "
-                             "--threads 1 --size " +
-                             std::to_string(kSize) + " --output " + (folder_ / "data").string());
-    ASSERT_EQ(made.status, 0) << made.err;
+  CosmoflowTrace()
+      : GeneratedRun("cosmoflow",
+                     "--train-samples 8 --validation-samples 2 --size " + std::to_string(kSize)) {}
+
+  json config() const override {
+    json config = usual_config();
+    config["epochs"] = 1;
+    config["target"] = {{"quality", 1e-6}};
+    config["staging"] = {{"mode", "none"}};
+    config["model"] = {{"size", kSize}, {"channels", kChannels}, {"dense", {16}}};
+    config["training"] = {{"global_batch_size", kBatch}};
+    config["schedule"] = {{"learning_rate", 0.01}};
+    return config;
   }
-  json config(std::int64_t depth, std::int64_t height) const {
-    return {
-        {"workload", "cosmoflow"},
-        {"epochs", 1},
-        {"seed", 3},
-        {"threads", 1},
-        {"clear_caches", "never"},
-        {"target", {{"quality", 1e-6}}},
-        {"dataset",
-         {{"train", (folder_ / "data/train").string()},
-          {"validation", (folder_ / "data/validation").string()}}},
-        {"staging", {{"mode", "none"}}},
-        {"model", {{"size", kSize}, {"channels", kChannels}, {"dense", {16}}}},
-        {"training",
-         {{"global_batch_size", kBatch}, {"sample_split", {{"depth", depth}, {"height", height}}}}},
-        {"schedule", {{"learning_rate", 0.01}}},
-        {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
-  }
-  std::string saved(const json& object) const {
-    const fs::path path = folder_ / "config.json";
-    std::ofstream(path) << object;
-    return path.string();
-  }
-  std::vector<telemetry::ReadRank> traced(const std::string& launcher, const json& object) const {
-    fs::remove_all(folder_ / "results");
-    const Ended ended = shell(launcher + TRAINMARK " run " + saved(object) + " --trace 2:4");
+  /// Samples in so many parts.
+  std::vector<telemetry::ReadRank> traced(const std::string& launcher, std::int64_t depth,
+                                          std::int64_t height) const {
+    const auto in_parts = [&](json& c) {
+      c["training"]["sample_split"] = {{"depth", depth}, {"height", height}};
+    };
+    const Ended ended = run(in_parts, launcher, "--trace 2:4");
     EXPECT_EQ(ended.status, kTargetMissed) << ended.err;
-    return telemetry::read_trace(folder_ / "results/box/cosmoflow/result_1.trace.json");
+    return telemetry::read_trace(result("1.trace.json"));
   }
   static json transfer(const telemetry::ReadRank& rank, const std::string& name) {
     for (const json& times : rank.entry.at("transfers")) {
@@ -76,7 +63,7 @@ TEST_F(CosmoflowTrace, CountsTheBytesThatTheFormulaGives) {
   constexpr std::int64_t kSteps = 3;
   const std::int64_t first = kSize * kSize * kRedshifts;
   const std::int64_t second = kSize / 2 * kSize / 2 * kChannels[0];
-  for (const telemetry::ReadRank& rank : traced(mpirun(2), config(2, 1))) {
+  for (const telemetry::ReadRank& rank : traced(mpirun(2), 2, 1)) {
     EXPECT_EQ(transfer(rank, "margins").at("bytes"), kSteps * kBatch * kFloat * (first + second));
     // Nobody asks for the gradient of the input.
     EXPECT_EQ(transfer(rank, "margin gradients").at("bytes"), kSteps * kBatch * kFloat * second);
@@ -92,7 +79,7 @@ TEST_F(CosmoflowTrace, CountsTheEdgesBetweenQuarters) {
     points += (2 * (size / 2 * size) + size) * channels;
     size /= 2;
   }
-  for (const telemetry::ReadRank& rank : traced(mpirun(4), config(2, 2))) {
+  for (const telemetry::ReadRank& rank : traced(mpirun(4), 2, 2)) {
     EXPECT_EQ(transfer(rank, "margins").at("bytes"), kSteps * kBatch * kFloat * points);
   }
 }
@@ -101,7 +88,7 @@ TEST_F(CosmoflowTrace, ShowsMarginsBehindWorkBetweenHosts) {
   if (!has_network_namespaces()) GTEST_SKIP() << "network namespaces cannot be made here";
   const std::string launcher =
       std::string(HOSTS) + " 2 1gbit " + mpirun(2, "--host host1:1,host2:1 --map-by node");
-  for (const telemetry::ReadRank& rank : traced(launcher, config(2, 1))) {
+  for (const telemetry::ReadRank& rank : traced(launcher, 2, 1)) {
     const json margins = transfer(rank, "margins");
     EXPECT_GT(margins.at("in_flight_s").get<double>(), 0.0);
     EXPECT_GT(margins.at("hidden_s").get<double>(), 0.0) << margins;
@@ -109,7 +96,7 @@ TEST_F(CosmoflowTrace, ShowsMarginsBehindWorkBetweenHosts) {
 }
 
 TEST_F(CosmoflowTrace, FindsWhatWasStagedAhead) {
-  json object = config(1, 1);
+  json object = config();
   object["staging"] = {{"mode", "node"}, {"directory", (folder_ / "near").string()}};
   const std::string stage = std::string(TRAINMARK) + " stage " + saved(object);
   const Ended planned = shell(stage + " --dry-run");

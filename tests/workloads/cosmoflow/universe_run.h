@@ -16,9 +16,10 @@ class UniverseRun : public GeneratedRun {
   static constexpr int kSize = 8, kTrainSamples = 12, kValidationSamples = 5;
 
   UniverseRun()
-      : GeneratedRun("cosmoflow",
-                     "--train-samples " + std::to_string(kTrainSamples) + " --validation-samples " +
-                         std::to_string(kValidationSamples) + " --size " + std::to_string(kSize)) {}
+      : GeneratedRun("cosmoflow", "--train-samples " + std::to_string(kTrainSamples) +
+                                      " --validation-samples " +
+                                      std::to_string(kValidationSamples) + " --seed 3 --size " +
+                                      std::to_string(kSize)) {}
 
   /// Puts `bytes` in the place of a file, where they may be of another format.
   fs::path replace(const std::string& part, std::size_t index, const std::vector<std::byte>& bytes,

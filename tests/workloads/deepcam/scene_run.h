@@ -17,7 +17,7 @@ class SceneRun : public GeneratedRun {
   SceneRun()
       : GeneratedRun("deepcam", "--train-samples " + std::to_string(kTrainSamples) +
                                     " --validation-samples " + std::to_string(kValidationSamples) +
-                                    " --height " + std::to_string(kHeight) + " --width " +
+                                    " --seed 3 --height " + std::to_string(kHeight) + " --width " +
                                     std::to_string(kWidth)) {}
 
   static dataset::ClimateSample scene(std::int64_t height = kHeight) {

@@ -20,7 +20,8 @@ class ClickRun : public GeneratedRun {
 
   ClickRun()
       : GeneratedRun("dlrm", "--samples " + std::to_string(kTrainSamples) + " --test-samples " +
-                                 std::to_string(kTestSamples) + " --validation-samples 0 --dense " +
+                                 std::to_string(kTestSamples) +
+                                 " --validation-samples 0 --seed 3 --dense " +
                                  std::to_string(kDense) + " --tables " + kRows) {}
 
   fs::path file(const std::string& part) const { return folder_ / "data" / (part + ".bin"); }
