@@ -50,7 +50,7 @@ TEST_F(BadInput, TruncatedJpeg) {
 }
 
 TEST_F(BadInput, TarCutInTheMiddle) {
-  ASSERT_EQ(generate("tars", 6, "--tar").status, 0);
+  ASSERT_EQ(generate("tars", images(6) + " --tar").status, 0);
   const fs::path tar = folder_ / "tars/train.tar";
   fs::resize_file(tar, fs::file_size(tar) / 2 + 100);
   const Ended ended = run([&](json& c) { c["dataset"]["train"] = tar.string(); }, mpirun(2));
@@ -79,7 +79,7 @@ TEST_F(BadInput, BatchThatDoesNotFitTheRanks) {
 }
 
 TEST_F(BadInput, MoreRanksThanSamples) {
-  ASSERT_EQ(generate("few", 1).status, 0);
+  ASSERT_EQ(generate("few", images(1)).status, 0);
   const auto few = [this](json& c) { c["dataset"]["train"] = (folder_ / "few/train").string(); };
   expect(run(few, mpirun(4)), kUsage,
          HasSubstr("has 2 samples, fewer than its 4 places in a batch of 4"));
@@ -87,14 +87,10 @@ TEST_F(BadInput, MoreRanksThanSamples) {
 
 TEST_F(BadInput, WeightsOfAnotherModel) {
   ASSERT_EQ(run([](json& c) { c["target"] = {{"quality", 0.001}}; }).status % kTargetMissed, 0);
-  const std::string weights = result("1.weights.h5").string();
-  const Ended no_weights =
-      shell(TRAINMARK " evaluate " + saved(config()) + " --weights " + an_image().string());
-  expect(no_weights, kData, HasSubstr("expected an HDF5 file"));
+  expect(evaluate(config(), an_image()), kData, HasSubstr("expected an HDF5 file"));
   json wider = config();
   wider["model"]["width"] = 16;
-  const Ended other = shell(TRAINMARK " evaluate " + saved(wider) + " --weights " + weights);
-  expect(other, kData,
+  expect(evaluate(wider, result("1.weights.h5")), kData,
          AllOf(HasSubstr("result_1.weights.h5: "),
                HasSubstr(": expected floating point of shape ["), HasSubstr("], found [")));
 }

@@ -1,76 +1,40 @@
-// A small dataset and a run on it by the program itself, for tests from outside.
-// Hides the configuration's keys. TRAINMARK is the program's path.
+// A few small images and a run on them by the program itself, for tests from outside.
+// Hides the configuration's keys.
 #pragma once
 
-#include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 #include <string>
 
-#include "runner/from_outside.h"
+#include "runner/generated_run.h"
 
 namespace outside {
 
-using nlohmann::json;
-
-class SmallRun : public ProgramTest {
+class SmallRun : public GeneratedRun {
  protected:
-  void SetUp() override {
-    const Ended made = generate("data", 6);
-    ASSERT_EQ(made.status, 0) << made.err;
+  SmallRun() : GeneratedRun("resnet50", images(6)) {}
+
+  /// Options that generate two classes with two validation images each.
+  static std::string images(int train_per_class) {
+    return "--classes 2 --train-per-class " + std::to_string(train_per_class) +
+           " --validation-per-class 2 --image-size 32";
   }
 
-  /// Two classes with two validation images each.
-  Ended generate(const std::string& name, int train_per_class,
-                 const std::string& options = "") const {
-    return shell(std::string(TRAINMARK) + " generate resnet50 --classes 2 --train-per-class " +
-                 std::to_string(train_per_class) + " --validation-per-class 2 --image-size 32 " +
-                 "--threads 1 --output " + (folder_ / name).string() + " " + options);
-  }
-
-  json config() const {
-    return {{"workload", "resnet50"},
-            {"epochs", 1},
-            {"seed", 3},
-            {"threads", 1},
-            {"clear_caches", "never"},
-            {"dataset",
-             {{"train", (folder_ / "data/train").string()},
-              {"validation", (folder_ / "data/validation").string()},
-              {"preprocess", "cifar"}}},
-            {"model", {{"depth", 26}, {"width", 8}, {"image_size", 32}, {"classes", 2}}},
-            {"training", {{"global_batch_size", 4}, {"bn_group_size", 2}}},
-            {"optimizer", {{"name", "sgd"}}},
-            {"schedule", {{"name", "constant"}, {"learning_rate", 0.01}}},
-            {"staging", {{"directory", (folder_ / "near").string()}}},
-            {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
-  }
-
-  std::string saved(const json& object) const {
-    std::ofstream(folder_ / "config.json") << object;
-    return (folder_ / "config.json").string();
-  }
-
-  /// `trainmark run` with the configuration as `change` leaves it; `before` precedes the program.
-  template <class Change>
-  Ended run(Change change, const std::string& before = "") const {
-    json object = config();
-    change(object);
-    return shell(before + TRAINMARK " run " + saved(object));
-  }
-
-  static void expect(const Ended& ended, int status, const testing::Matcher<std::string>& message) {
-    EXPECT_EQ(ended.status, status);
-    EXPECT_THAT(ended.err, message);
+  json config() const override {
+    json config = usual_config();
+    config["epochs"] = 1;
+    config["dataset"]["preprocess"] = "cifar";
+    config["model"] = {{"depth", 26}, {"width", 8}, {"image_size", 32}, {"classes", 2}};
+    config["training"] = {{"global_batch_size", 4}, {"bn_group_size", 2}};
+    config["optimizer"] = {{"name", "sgd"}};
+    config["schedule"] = {{"name", "constant"}, {"learning_rate", 0.01}};
+    return config;
   }
 
   fs::path an_image() const { return *fs::directory_iterator(folder_ / "data/train/" / a_class()); }
   std::string a_class() const {
     return fs::directory_iterator(folder_ / "data/train")->path().filename().string();
-  }
-  fs::path result(const std::string& ending) const {
-    return folder_ / "results/box/resnet50" / ("result_" + ending);
   }
   std::string last_record() const {
     std::istringstream log(content(result("1.txt")));

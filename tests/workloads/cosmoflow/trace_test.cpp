@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "runner/generated_run.h"
 #include "trace_checks.h"
-#include "workloads/generated_run.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runner/generated_run.h"
 #include "staging/dataset/universe.h"
-#include "workloads/generated_run.h"
 
 namespace outside {
 

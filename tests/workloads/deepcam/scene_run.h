@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "runner/generated_run.h"
 #include "staging/dataset/climate.h"
-#include "workloads/generated_run.h"
 
 namespace outside {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/generated_run.h"
+#include "runner/generated_run.h"
 
 namespace outside {
 

@@ -191,10 +191,8 @@ TEST_F(Dlrm, TrainsOnTwoRanksWhatTheMemoryOfOneRefuses) {
   constexpr int kLargeTables = 32;
   std::string rows = "125000";
   for (int i = 1; i < kLargeTables; ++i) rows += ",125000";
-  const Ended made = shell(std::string(TRAINMARK) +
-                           " generate dlrm --samples 32 --test-samples 16 --validation-samples 0 "
-                           "--threads 1 --dense 5 --tables " +
-                           rows + " --output " + (folder_ / "large").string());
+  const Ended made = generate(
+      "large", "--samples 32 --test-samples 16 --validation-samples 0 --dense 5 --tables " + rows);
   ASSERT_EQ(made.status, 0) << made.err;
   json object = config();
   object["dataset"] = {{"train", (folder_ / "large/train.bin").string()},

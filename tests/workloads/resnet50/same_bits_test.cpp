@@ -2,7 +2,7 @@
 // Hides nothing.
 #include <gmock/gmock.h>
 
-#include "workloads/generated_run.h"
+#include "runner/generated_run.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 // Hides nothing.
 #include <gmock/gmock.h>
 
+#include "runner/generated_run.h"
 #include "trace_checks.h"
-#include "workloads/generated_run.h"
 
 namespace {
 
