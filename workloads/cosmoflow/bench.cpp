@@ -30,7 +30,8 @@ Config config_of(const runner::BenchOptions& options, int ranks) {
                             ", got " + std::to_string(options.size));
   }
   config.global_batch_size = options.batch * ranks;
-  config.precision = options.precision == "bf16" ? nn::Precision::kBf16 : nn::Precision::kF32;
+  config.precision =
+      parallel::named("bench cosmoflow: --precision", options.precision, parallel::precisions());
   return config;
 }
 

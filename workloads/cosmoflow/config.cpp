@@ -16,30 +16,16 @@ DataConfig parse_data(const base::ObjectReader& in) {
       "train", "folder of training samples, one file each: HDF5 or TFRecord", base::not_empty());
   data.validation =
       in.required<std::string>("validation", "folder of validation samples", base::not_empty());
-  data.train_samples = in.optional<std::int64_t>(
-      "train_samples", 0, "when both counts are given no file is touched before run_start",
-      base::at_least(0));
-  data.validation_samples =
-      in.optional<std::int64_t>("validation_samples", 0, "likewise", base::at_least(0));
   data.apply_log = in.optional("apply_log", data.apply_log,
                                "true: log(count + 1); false: count over the sample's mean");
   data.flips = in.optional("flips", data.flips, "training mirrors axes at random");
   data.transposes = in.optional("transposes", data.transposes, "training swaps axes at random");
-  data.shards = in.optional<std::int64_t>("shards", 1,
-                                          "parts of the training set that batches draw from in "
-                                          "fixed shares; a node stages only its own",
-                                          base::at_least(1));
   data.cache_bytes = in.optional<std::int64_t>(
       "cache_bytes", 0,
       "memory of a rank for decoded samples that it reads again, as narrow as "
       "their counts are",
       base::within(0, kMostBytes));
-  data.decode_threads = in.optional<std::int64_t>(
-      "decode_threads", 0, "threads that decode, per rank; 0: as many as compute",
-      base::within(0, 1024));
-  data.prefetch_batches =
-      in.optional<std::int64_t>("prefetch_batches", data.prefetch_batches,
-                                "batches ready ahead of need", base::within(1, 1024));
+  parallel::parse_read_keys(in, data);
   return data;
 }
 
@@ -77,20 +63,8 @@ Config parse_config(const base::ObjectReader& root) {
   config.data = parse_data(root.object("dataset", "where samples come from"));
   config.staging = staging::parse_staging(root.object("staging", "node-local copies"));
   const base::ObjectReader training = root.object("training", "how an update is made");
-  config.global_batch_size = training.required<std::int64_t>(
-      "global_batch_size", "samples of one update, on all ranks", base::at_least(1));
-  config.gradient_accumulation_steps = training.optional<std::int64_t>(
-      "gradient_accumulation_steps", 1, "passes that make one update", base::at_least(1));
-  config.precision =
-      training.choice<nn::Precision>("precision", nn::Precision::kF32,
-                                     {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},
-                                     "of volumes; bf16 needs a CPU with avx512_bf16");
-  if (config.global_batch_size % config.gradient_accumulation_steps != 0) {
-    throw base::ConfigError(fmt::format("{}: must divide by {} gradient accumulation steps, got {}",
-                                        training.where("global_batch_size"),
-                                        config.gradient_accumulation_steps,
-                                        config.global_batch_size));
-  }
+  parallel::parse_update_keys(training, config);
+  config.precision = parallel::parse_precision(training);
   if (config.precision == nn::Precision::kBf16 && config.model.redshifts % 2 != 0) {
     throw base::ConfigError(fmt::format("{}: bf16 takes an even number of /model/redshifts, got {}",
                                         training.where("precision"), config.model.redshifts));
@@ -113,12 +87,7 @@ std::unique_ptr<nn::Optimizer> make_optimizer(const base::ObjectReader& root) {
 void check_config(const base::ObjectReader& root) {
   const Config config = parse_config(root);
   (void)make_optimizer(root);
-  const std::int64_t samples = config.data.train_samples;
-  if (samples > 0 && samples < config.global_batch_size) {
-    throw base::ConfigError(fmt::format("{}: expected at most the {} training samples, got {}",
-                                        root.object("training", "").where("global_batch_size"),
-                                        samples, config.global_batch_size));
-  }
+  parallel::check_batch_fits(root, config.global_batch_size, config.data.train_samples);
 }
 
 }  // namespace cosmoflow

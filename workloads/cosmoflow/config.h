@@ -12,28 +12,22 @@
 #include "workloads/cosmoflow/schedule.h"
 #include "workloads/nn/optimizer.h"
 #include "workloads/nn/precision.h"
+#include "workloads/parallel/training_keys.h"
 
 namespace cosmoflow {
 
-struct DataConfig {
-  std::string train, validation;                           ///< folders of samples
-  std::int64_t train_samples = 0, validation_samples = 0;  ///< 0: counted when opened
-  bool apply_log = true;                                   ///< log(count + 1); else count / mean
-  bool flips = false, transposes = false;                  ///< at random, of training samples
-  std::int64_t shards = 1;
-  std::int64_t cache_bytes = 0;     ///< of decoded samples that a rank keeps in memory
-  std::int64_t decode_threads = 0;  ///< per rank; 0: as many as compute threads
-  std::int64_t prefetch_batches = 2;
-  bool counts_known() const { return train_samples > 0 && validation_samples > 0; }
+struct DataConfig : parallel::ReadKeys {
+  std::string train, validation;           ///< folders of samples
+  bool apply_log = true;                   ///< log(count + 1); else count / mean
+  bool flips = false, transposes = false;  ///< at random, of training samples
+  std::int64_t cache_bytes = 0;            ///< of decoded samples that a rank keeps in memory
 };
 
-struct Config {
+struct Config : parallel::UpdateKeys {
   ModelConfig model;
   DataConfig data;
   staging::StagingConfig staging;
   ScheduleConfig schedule;
-  std::int64_t global_batch_size = 0;
-  std::int64_t gradient_accumulation_steps = 1;
   nn::Precision precision = nn::Precision::kF32;
   std::int64_t epochs = 0;
   Split split;                    ///< of each sample over ranks

@@ -109,7 +109,7 @@ std::int64_t margin_bytes(const Config& config, const Split& split) {
 
 SplitChoice choose_split(const Config& config, const nn::Optimizer& optimizer,
                          const runner::PlannedRank& place) {
-  const std::int64_t pass = config.global_batch_size / config.gradient_accumulation_steps;
+  const std::int64_t pass = config.pass_samples();
   if (!config.chooses_split) {
     SplitChoice choice = measured(config, config.split, optimizer, place);
     choice.reason = "as configured";

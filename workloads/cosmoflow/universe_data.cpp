@@ -15,21 +15,6 @@ std::int64_t points(const dataset::UniverseRegion& region) {
   return region.count[0] * region.count[1] * region.count[2];
 }
 
-parallel::SampleSetsConfig sets_of(const Config& config, std::uint64_t seed,
-                                   const DataShare& share) {
-  parallel::SampleSetsConfig sets;
-  sets.train_samples = config.data.train_samples;
-  sets.validation_samples = config.data.validation_samples;
-  sets.global_batch_size = config.global_batch_size;
-  sets.epochs = config.epochs;
-  sets.shards = config.data.shards;
-  sets.seed = seed;
-  sets.staging = config.staging;
-  sets.group = share.group;
-  sets.groups = share.groups;
-  return sets;
-}
-
 parallel::SampleSets::Open open_of(const DataConfig& config, const runner::Communicator& world) {
   return parallel::SampleSets::by_path(config.train, config.validation,
                                        [&world](const std::string& path) {
@@ -44,14 +29,20 @@ UniverseData::UniverseData(const Config& config, const runner::Communicator& wor
                            std::uint64_t seed, const DataShare& share)
     : config_(config.data),
       size_(config.model.size),
-      threads_(config.data.decode_threads > 0 ? static_cast<int>(config.data.decode_threads)
-                                              : threads),
+      threads_(config.data.decoders(threads)),
       seed_(seed),
       share_(share),
       shape_{{size_, size_, size_}, config.model.redshifts},
       train_cache_(config.data.cache_bytes / 5 * 4),
       validation_cache_(config.data.cache_bytes / 5),
-      sets_(sets_of(config, seed, share), open_of(config.data, world), world, topology, clock) {}
+      sets_({.read = config.data,
+             .global_batch_size = config.global_batch_size,
+             .epochs = config.epochs,
+             .seed = seed,
+             .staging = config.staging,
+             .group = share.group,
+             .groups = share.groups},
+            open_of(config.data, world), world, topology, clock) {}
 
 nlohmann::json UniverseData::stage(const parallel::BatchSplit& split) { return sets_.stage(split); }
 

@@ -22,11 +22,6 @@ constexpr std::int64_t kUsualBatch = 2;
 constexpr std::int64_t kResolutions = 16;
 constexpr double kLearningRate = 0.001;
 
-nn::Recompute recompute_of(const std::string& name) {
-  if (name == "none") return nn::Recompute::kNone;
-  return name == "blocks" ? nn::Recompute::kBlocks : nn::Recompute::kNormalizations;
-}
-
 Config config_of(const runner::BenchOptions& options, int ranks) {
   Config config;
   config.model.height = options.height;
@@ -38,8 +33,10 @@ Config config_of(const runner::BenchOptions& options, int ranks) {
                             ": must be a multiple of 16, got " + std::to_string(points));
   }
   config.global_batch_size = options.batch * ranks;
-  config.precision = options.precision == "bf16" ? nn::Precision::kBf16 : nn::Precision::kF32;
-  config.recompute = recompute_of(options.recompute);
+  config.precision =
+      parallel::named("bench deepcam: --precision", options.precision, parallel::precisions());
+  config.recompute =
+      parallel::named("bench deepcam: --recompute", options.recompute, parallel::recomputes());
   return config;
 }
 

@@ -11,22 +11,6 @@
 namespace deepcam {
 namespace {
 
-parallel::SampleSetsConfig sets_of(const DataConfig& config, const staging::StagingConfig& staging,
-                                   std::int64_t global_batch_size, std::int64_t epochs,
-                                   const runner::Communicator& world, std::uint64_t seed) {
-  parallel::SampleSetsConfig sets;
-  sets.train_samples = config.train_samples;
-  sets.validation_samples = config.validation_samples;
-  sets.global_batch_size = global_batch_size;
-  sets.epochs = epochs;
-  sets.shards = config.shards;
-  sets.seed = seed;
-  sets.staging = staging;
-  sets.group = world.rank();
-  sets.groups = world.size();
-  return sets;
-}
-
 parallel::SampleSets::Open open_of(const DataConfig& config, const runner::Communicator& world) {
   return parallel::SampleSets::by_path(
       config.train, config.validation,
@@ -42,11 +26,17 @@ ClimateData::ClimateData(const DataConfig& config, const staging::StagingConfig&
                          std::uint64_t seed)
     : config_(config),
       world_(world),
-      threads_(config.decode_threads > 0 ? static_cast<int>(config.decode_threads) : threads),
+      threads_(config.decoders(threads)),
       shape_{height, width},
       train_cache_(config.cache_bytes / 5 * 4),
       validation_cache_(config.cache_bytes / 5),
-      sets_(sets_of(config, staging, global_batch_size, epochs, world, seed),
+      sets_({.read = config,
+             .global_batch_size = global_batch_size,
+             .epochs = epochs,
+             .seed = seed,
+             .staging = staging,
+             .group = world.rank(),
+             .groups = world.size()},
             open_of(config, world), world, topology, clock) {}
 
 void ClimateData::open() {

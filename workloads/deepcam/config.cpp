@@ -16,28 +16,12 @@ constexpr std::int64_t kMostEpochs = 1'000'000;
 enum class Rule { kLamb, kAdam, kAdamW };
 
 void parse_training(const base::ObjectReader& in, Config& config) {
-  config.global_batch_size = in.required<std::int64_t>(
-      "global_batch_size", "samples of one update, on all ranks", base::at_least(1));
-  config.gradient_accumulation_steps = in.optional<std::int64_t>(
-      "gradient_accumulation_steps", 1, "passes that make one update", base::at_least(1));
+  parallel::parse_update_keys(in, config);
   config.batchnorm_group_size = in.optional<std::int64_t>(
       "batchnorm_group_size", 1, "neighbouring ranks whose samples share batch norm's statistics",
       base::within(1, 1 << 20));
-  config.precision =
-      in.choice<nn::Precision>("precision", nn::Precision::kF32,
-                               {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},
-                               "of images; bf16 needs a CPU with avx512_bf16");
-  config.recompute =
-      in.choice<nn::Recompute>("recompute", config.recompute,
-                               {{"none", nn::Recompute::kNone},
-                                {"normalizations", nn::Recompute::kNormalizations},
-                                {"blocks", nn::Recompute::kBlocks}},
-                               "what the backward pass makes again in place of keeping it");
-  if (config.global_batch_size % config.gradient_accumulation_steps != 0) {
-    throw base::ConfigError(fmt::format(
-        "{}: must divide by {} gradient accumulation steps, got {}", in.where("global_batch_size"),
-        config.gradient_accumulation_steps, config.global_batch_size));
-  }
+  config.precision = parallel::parse_precision(in);
+  config.recompute = parallel::parse_recompute(in, config.recompute);
 }
 
 }  // namespace
@@ -74,16 +58,11 @@ std::unique_ptr<nn::Optimizer> make_optimizer(const base::ObjectReader& root) {
 void check_config(const base::ObjectReader& root) {
   const Config config = parse_config(root);
   (void)make_optimizer(root);
-  const std::int64_t samples = config.data.train_samples;
-  if (samples > 0 && samples < config.global_batch_size) {
-    throw base::ConfigError(fmt::format("{}: expected at most the {} training samples, got {}",
-                                        root.object("training", "").where("global_batch_size"),
-                                        samples, config.global_batch_size));
-  }
+  parallel::check_batch_fits(root, config.global_batch_size, config.data.train_samples);
 }
 
 parallel::DataParallelConfig data_parallel_config(const Config& config, int ranks) {
-  const std::int64_t pass = config.global_batch_size / config.gradient_accumulation_steps;
+  const std::int64_t pass = config.pass_samples();
   const std::int64_t group = config.batchnorm_group_size;
   if (ranks % group != 0) {
     throw base::ConfigError(fmt::format(

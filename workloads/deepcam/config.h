@@ -18,13 +18,11 @@
 
 namespace deepcam {
 
-struct Config {
+struct Config : parallel::UpdateKeys {
   ModelConfig model;
   DataConfig data;
   staging::StagingConfig staging;
   ScheduleConfig schedule;
-  std::int64_t global_batch_size = 0;
-  std::int64_t gradient_accumulation_steps = 1;
   std::int64_t batchnorm_group_size = 1;  ///< neighbouring ranks that share statistics
   nn::Precision precision = nn::Precision::kF32;
   nn::Recompute recompute = nn::Recompute::kNormalizations;

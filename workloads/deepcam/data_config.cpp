@@ -28,24 +28,10 @@ DataConfig parse_data(const base::ObjectReader& in) {
       "file of minima and maxima that samples are normalised with; default: stats.h5 beside the "
       "folder of training samples",
       base::not_empty());
-  data.train_samples = in.optional<std::int64_t>(
-      "train_samples", 0, "when both counts are given no file is touched before run_start",
-      base::at_least(0));
-  data.validation_samples =
-      in.optional<std::int64_t>("validation_samples", 0, "likewise", base::at_least(0));
-  data.shards = in.optional<std::int64_t>("shards", data.shards,
-                                          "parts of the training set that batches draw from in "
-                                          "fixed shares; a node stages only its own",
-                                          base::at_least(1));
   data.cache_bytes = in.optional<std::int64_t>(
       "cache_bytes", 0, "memory of a rank for decoded samples that it reads again",
       base::within(0, kMostBytes));
-  data.decode_threads = in.optional<std::int64_t>(
-      "decode_threads", 0, "threads that decode, per rank; 0: as many as compute",
-      base::within(0, 1024));
-  data.prefetch_batches =
-      in.optional<std::int64_t>("prefetch_batches", data.prefetch_batches,
-                                "batches ready ahead of need", base::within(1, 1024));
+  parallel::parse_read_keys(in, data);
   return data;
 }
 

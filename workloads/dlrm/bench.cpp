@@ -19,6 +19,7 @@
 #include "workloads/parallel/hybrid_parallel.h"
 #include "workloads/parallel/layer_bench.h"
 #include "workloads/parallel/step_times.h"
+#include "workloads/parallel/training_keys.h"
 
 namespace dlrm {
 namespace {
@@ -61,18 +62,7 @@ ModelConfig model_of(const runner::BenchOptions& options) {
 }
 
 nn::Precision precision_of(const runner::BenchOptions& options) {
-  return options.precision == "bf16" ? nn::Precision::kBf16 : nn::Precision::kF32;
-}
-
-template <class Choices>
-auto choice_of(const char* option, const std::string& name, const Choices& choices) {
-  std::string names;
-  for (const auto& [known, choice] : choices) {
-    if (known == name) return choice;
-    names += (names.empty() ? "" : ", ") + known;
-  }
-  throw base::ConfigError(std::string("bench dlrm: ") + option + ": expected one of " + names +
-                          ", got " + name);
+  return parallel::named("bench dlrm: --precision", options.precision, parallel::precisions());
 }
 
 parallel::DataParallelConfig dense_config(const runner::BenchOptions& options, int ranks) {
@@ -88,13 +78,15 @@ parallel::EmbeddingConfig embedding_config(const runner::BenchOptions& options,
   parallel::EmbeddingConfig config;
   config.tables = table_specs(model);
   if (!options.table_update.empty()) {
-    config.update = choice_of("--table-update", options.table_update, nn::table_updates());
+    config.update =
+        parallel::named("bench dlrm: --table-update", options.table_update, nn::table_updates());
   }
   const bool is_bf16 = precision_of(options) == nn::Precision::kBf16;
   const std::string storage =
       options.table_storage.empty() ? (is_bf16 ? "split_bf16" : "f32") : options.table_storage;
-  config.storage = choice_of("--table-storage", storage, nn::table_storages());
-  config.alltoall = choice_of("--alltoall", options.alltoall, parallel::alltoall_variants());
+  config.storage = parallel::named("bench dlrm: --table-storage", storage, nn::table_storages());
+  config.alltoall =
+      parallel::named("bench dlrm: --alltoall", options.alltoall, parallel::alltoall_variants());
   return config;
 }
 

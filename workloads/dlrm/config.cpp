@@ -11,6 +11,7 @@
 #include "staging/staging_config.h"
 #include "workloads/nn/divisor_range.h"
 #include "workloads/nn/schedule.h"
+#include "workloads/parallel/training_keys.h"
 
 namespace dlrm {
 namespace {
@@ -66,9 +67,8 @@ parallel::EmbeddingConfig parse_embeddings(const base::ObjectReader& in, const M
       in.optional<double>("epsilon", config.epsilon, "of the Adagrad rules", nn::divisor_range());
   config.alltoall = in.choice("alltoall", config.alltoall, parallel::alltoall_variants(),
                               "in how many operations outputs go to their samples");
-  config.payload = in.choice<nn::Precision>(
-      "payload", config.payload, {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},
-      "of floats between ranks");
+  config.payload =
+      in.choice("payload", config.payload, parallel::precisions(), "of floats between ranks");
   const double limit = in.optional<double>("memory_limit_gib", 0.0,
                                            "of a rank for its tables; 0: none", limit_range());
   config.memory_limit_bytes = std::llround(limit * kGibibyte);
@@ -101,10 +101,7 @@ Config parse_config(const base::ObjectReader& root) {
   config.global_batch_size =
       training.required<std::int64_t>("global_batch_size", "samples of one update, on all ranks",
                                       base::within(1, std::numeric_limits<std::int32_t>::max()));
-  config.arithmetic.precision = training.choice<nn::Precision>(
-      "precision", nn::Precision::kF32,
-      {{"f32", nn::Precision::kF32}, {"bf16", nn::Precision::kBf16}},
-      "of activations and their gradients; bf16 needs a CPU with avx512_bf16");
+  config.arithmetic.precision = parallel::parse_precision(training);
   config.data.global_batch = config.global_batch_size;
   config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
                                               base::at_least(1));

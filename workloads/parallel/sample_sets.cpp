@@ -31,12 +31,12 @@ SampleSets::Open SampleSets::by_path(std::string train, std::string validation,
 SampleSets::SampleSets(const SampleSetsConfig& config, Open open, const runner::Communicator& world,
                        const runner::Topology& topology, const base::Clock& clock)
     : config_(config), open_(std::move(open)), world_(world), topology_(topology), clock_(clock) {
-  if (config.train_samples > 0) make_order(config.train_samples);
+  if (config.read.train_samples > 0) make_order(config.read.train_samples);
 }
 
 void SampleSets::make_order(std::int64_t samples) {
   if (order_) return;
-  order_.emplace(samples, config_.global_batch_size, config_.shards, config_.seed);
+  order_.emplace(samples, config_.global_batch_size, config_.read.shards, config_.seed);
 }
 
 void SampleSets::open() {
@@ -53,17 +53,17 @@ void SampleSets::open_validation() {
 void SampleSets::learn(Need need) {
   Sources found = sources_;
   open_(found, need);
-  if (found.train) check_count(*found.train, "train_samples", config_.train_samples);
-  check_count(*found.validation, "validation_samples", config_.validation_samples);
+  if (found.train) check_count(*found.train, "train_samples", config_.read.train_samples);
+  check_count(*found.validation, "validation_samples", config_.read.validation_samples);
   sources_ = std::move(found);
 }
 
 std::int64_t SampleSets::train_samples() const {
-  return sources_.train ? sources_.train->size() : config_.train_samples;
+  return sources_.train ? sources_.train->size() : config_.read.train_samples;
 }
 
 std::int64_t SampleSets::validation_samples() const {
-  return sources_.validation ? sources_.validation->size() : config_.validation_samples;
+  return sources_.validation ? sources_.validation->size() : config_.read.validation_samples;
 }
 
 std::int64_t SampleSets::steps_per_epoch() const { return order_ ? order_->steps_per_epoch() : 0; }

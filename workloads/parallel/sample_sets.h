@@ -18,6 +18,7 @@
 #include "staging/stage.h"
 #include "staging/staging_config.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/training_keys.h"
 
 namespace parallel {
 
@@ -27,10 +28,9 @@ struct ReadCounts {
 };
 
 struct SampleSetsConfig {
-  std::int64_t train_samples = 0, validation_samples = 0;  ///< 0: counted when opened
+  ReadKeys read;
   std::int64_t global_batch_size = 0;
   std::int64_t epochs = 0;
-  std::int64_t shards = 1;
   std::uint64_t seed = 0;
   staging::StagingConfig staging;
   std::int64_t group = 0, groups = 1;  ///< ranks of a group have the same samples

@@ -3,20 +3,17 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "runner/base/error.h"
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
 #include "workloads/nn/loss.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/layer_bench.h"
 #include "workloads/parallel/step_times.h"
+#include "workloads/parallel/training_keys.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/workload.h"
 
@@ -25,27 +22,6 @@ namespace {
 
 constexpr std::int64_t kUsualBatch = 32;
 constexpr double kLearningRate = 0.1;
-
-/// The one of `all` that is called `name`.
-template <class Choice>
-Choice choice_of(const char* option, const std::string& name, std::span<const Choice> all) {
-  std::string names;
-  for (const Choice one : all) {
-    if (name == nn::to_string(one)) return one;
-    names += std::string(names.empty() ? "" : ", ") + nn::to_string(one);
-  }
-  throw base::ConfigError(std::string("bench resnet50: ") + option + ": expected one of " + names +
-                          ", got " + name);
-}
-
-nn::Precision precision_of(const runner::BenchOptions& options) {
-  constexpr std::array kAll = {nn::Precision::kF32, nn::Precision::kBf16};
-  return choice_of<nn::Precision>("--precision", options.precision, kAll);
-}
-
-nn::Recompute recompute_of(const runner::BenchOptions& options) {
-  return choice_of<nn::Recompute>("--recompute", options.recompute, nn::kAllRecompute);
-}
 
 ModelConfig model_of(const runner::BenchOptions& options) {
   ModelConfig model;
@@ -66,8 +42,10 @@ parallel::DataParallelConfig data_parallel_config(const runner::BenchOptions& op
   config.global_batch = options.batch * ranks;
   config.bn_group_size = group_size(options.batch);
   config.instruction_set = base::usable_instruction_set();
-  config.arithmetic.precision = precision_of(options);
-  config.recompute = recompute_of(options);
+  config.arithmetic.precision =
+      parallel::named("bench resnet50: --precision", options.precision, parallel::precisions());
+  config.recompute =
+      parallel::named("bench resnet50: --recompute", options.recompute, parallel::recomputes());
   return config;
 }
 
@@ -80,7 +58,7 @@ class Bench {
         trainer_(network_, data_parallel_config(options, around.world.size()), around.world,
                  around.topology.node, around.telemetry),
         optimizer_(nn::make_sgd({})),
-        layers_(network_, options.batch, precision_of(options), options_, around.world) {
+        layers_(network_, options.batch, trainer_.executor().precision(), options_, around.world) {
     nn::Executor& executor = trainer_.executor();
     trainer_.initialize(options.seed, *optimizer_);
     base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,

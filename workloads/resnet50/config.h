@@ -9,6 +9,7 @@
 #include "staging/staging_config.h"
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
+#include "workloads/parallel/training_keys.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/preprocess.h"
 
@@ -19,26 +20,19 @@ enum class OnCorrupt {
   kSkip    ///< its slot stays empty (zeros, no loss, not counted) and is counted as skipped
 };
 
-struct DataConfig {
+struct DataConfig : parallel::ReadKeys {
+  /// Images are small: more batches of them are ready.
+  DataConfig() { prefetch_batches = 4; }
   std::string train, validation;  ///< folder or tar of class folders, or tar of class tars
   std::string validation_labels;  ///< labels of a flat validation set
   std::int64_t first_label = 0;
-  std::int64_t train_samples = 0;       ///< 0: counted when opened
-  std::int64_t validation_samples = 0;  ///< 0: counted when opened
   Style preprocess = Style::kMlperf;
   std::int64_t evaluation_resize = 0;
   std::int64_t largest_shift = kUsualShift;  ///< pixels; Style::kCifar alone
-  std::int64_t shards = 1;
   OnCorrupt on_corrupt = OnCorrupt::kError;
-  std::int64_t decode_threads = 0;  ///< per rank; 0: as many as compute threads
-  std::int64_t prefetch_batches = 4;
-  /// Both sample counts are given, so that files can stay untouched until run_start.
-  bool counts_known() const { return train_samples > 0 && validation_samples > 0; }
 };
 
-struct TrainingConfig {
-  std::int64_t global_batch_size = 0;
-  std::int64_t gradient_accumulation_steps = 1;
+struct TrainingConfig : parallel::UpdateKeys {
   std::int64_t bn_group_size = 32;
   double label_smoothing = 0.0;
   nn::Arithmetic arithmetic;

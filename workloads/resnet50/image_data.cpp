@@ -12,38 +12,24 @@
 #include "staging/collective_open.h"
 
 namespace resnet50 {
-namespace {
-
-parallel::SampleSetsConfig sets_of(const Config& config, const runner::Communicator& world,
-                                   std::uint64_t seed) {
-  parallel::SampleSetsConfig sets;
-  sets.train_samples = config.data.train_samples;
-  sets.validation_samples = config.data.validation_samples;
-  sets.global_batch_size = config.training.global_batch_size;
-  sets.epochs = config.epochs;
-  sets.shards = config.data.shards;
-  sets.seed = seed;
-  sets.staging = config.staging;
-  sets.group = world.rank();
-  sets.groups = world.size();
-  return sets;
-}
-
-}  // namespace
-
 ImageData::ImageData(const Config& config, const runner::Communicator& world,
                      const runner::Topology& topology, const base::Clock& clock, int threads,
                      std::uint64_t seed)
     : config_(config),
       world_(world),
-      decode_threads_(config.data.decode_threads > 0 ? static_cast<int>(config.data.decode_threads)
-                                                     : threads),
+      decode_threads_(config.data.decoders(threads)),
       seed_(seed),
       preprocess_(config.data.preprocess, static_cast<int>(config.model.image_size),
                   static_cast<int>(config.data.evaluation_resize),
                   static_cast<int>(config.data.largest_shift)),
       sets_(
-          sets_of(config, world, seed),
+          {.read = config.data,
+           .global_batch_size = config.training.global_batch_size,
+           .epochs = config.epochs,
+           .seed = seed,
+           .staging = config.staging,
+           .group = world.rank(),
+           .groups = world.size()},
           [this](Sets::Sources& sources, Sets::Need need) { open_sets(sources, need); }, world,
           topology, clock) {}
 

@@ -83,7 +83,7 @@ TEST_F(SampleSetsOnRanks, OpenWhatIsNeededOnce) {
 }
 
 TEST_F(SampleSetsOnRanks, KnowTheOrderWithoutAFileWhenCountsAreGiven) {
-  config_.train_samples = kTrain;
+  config_.read.train_samples = kTrain;
   SampleSets sets(config_, open(), world_, topology_, clock_);
   EXPECT_EQ(sets.steps_per_epoch(), kTrain / 12);
   EXPECT_GE(sets.training_place(split(1), 0, 0).index, 0);
@@ -91,7 +91,7 @@ TEST_F(SampleSetsOnRanks, KnowTheOrderWithoutAFileWhenCountsAreGiven) {
 }
 
 TEST_F(SampleSetsOnRanks, RefuseOtherCountsAndKeepNothingOfThem) {
-  config_.train_samples = kTrain - 1;
+  config_.read.train_samples = kTrain - 1;
   SampleSets sets(config_, open(), world_, topology_, clock_);
   for (int time = 0; time < 2; ++time) {
     EXPECT_EQ(base::thrown_message<base::DataError>([&] { sets.open(); }),

@@ -1,0 +1,73 @@
+// Reading of shared keys.
+// Hides ObjectReader's calls.
+#include "workloads/parallel/training_keys.h"
+
+#include <fmt/format.h>
+
+namespace parallel {
+
+void parse_read_keys(const base::ObjectReader& dataset, ReadKeys& keys) {
+  keys.train_samples = dataset.optional(
+      "train_samples", keys.train_samples,
+      "when both counts are given no file is touched before run_start", base::at_least(0));
+  keys.validation_samples = dataset.optional("validation_samples", keys.validation_samples,
+                                             "likewise", base::at_least(0));
+  keys.shards = dataset.optional("shards", keys.shards,
+                                 "parts of the training set that batches draw from in fixed "
+                                 "shares; a node stages only its own",
+                                 base::at_least(1));
+  keys.decode_threads = dataset.optional("decode_threads", keys.decode_threads,
+                                         "threads that decode, per rank; 0: as many as compute",
+                                         base::within(0, 1024));
+  keys.prefetch_batches = dataset.optional("prefetch_batches", keys.prefetch_batches,
+                                           "batches ready ahead of need", base::within(1, 1024));
+}
+
+void parse_update_keys(const base::ObjectReader& training, UpdateKeys& keys) {
+  keys.global_batch_size = training.required<std::int64_t>(
+      "global_batch_size", "samples of one update, on all ranks", base::at_least(1));
+  keys.gradient_accumulation_steps =
+      training.optional("gradient_accumulation_steps", keys.gradient_accumulation_steps,
+                        "passes that make one update", base::at_least(1));
+  if (keys.global_batch_size % keys.gradient_accumulation_steps != 0) {
+    throw base::ConfigError(fmt::format("{}: must divide by {} gradient accumulation steps, got {}",
+                                        training.where("global_batch_size"),
+                                        keys.gradient_accumulation_steps, keys.global_batch_size));
+  }
+}
+
+Choices<nn::Precision> precisions() {
+  Choices<nn::Precision> choices;
+  for (const nn::Precision one : {nn::Precision::kF32, nn::Precision::kBf16}) {
+    choices.emplace_back(nn::to_string(one), one);
+  }
+  return choices;
+}
+
+Choices<nn::Recompute> recomputes() {
+  Choices<nn::Recompute> choices;
+  for (const nn::Recompute one : nn::kAllRecompute) choices.emplace_back(nn::to_string(one), one);
+  return choices;
+}
+
+nn::Precision parse_precision(const base::ObjectReader& training) {
+  return training.choice("precision", nn::Precision::kF32, precisions(),
+                         "of activations and their gradients; bf16 needs a CPU with avx512_bf16");
+}
+
+nn::Recompute parse_recompute(const base::ObjectReader& training, nn::Recompute fallback) {
+  return training.choice(
+      "recompute", fallback, recomputes(),
+      "what the backward pass makes again in place of keeping it: outputs of batch norms, which "
+      "costs little, or those of convolutions, too, for the least memory");
+}
+
+void check_batch_fits(const base::ObjectReader& root, std::int64_t global_batch_size,
+                      std::int64_t train_samples) {
+  if (train_samples == 0 || train_samples >= global_batch_size) return;
+  throw base::ConfigError(fmt::format("{}: expected at most the {} training samples, got {}",
+                                      root.object("training", "").where("global_batch_size"),
+                                      train_samples, global_batch_size));
+}
+
+}  // namespace parallel
