@@ -1,7 +1,5 @@
 // Timed training steps on counts in memory.
 // Hides warm-up and the arithmetic of rates.
-#include <omp.h>
-
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,14 +10,18 @@
 #include "workloads/cosmoflow/model.h"
 #include "workloads/cosmoflow/trainer.h"
 #include "workloads/cosmoflow/workload.h"
-#include "workloads/parallel/layer_bench.h"
-#include "workloads/parallel/step_times.h"
+#include "workloads/parallel/training_bench.h"
 
 namespace cosmoflow {
 namespace {
 
 constexpr std::int64_t kUsualBatch = 2;
 constexpr double kLearningRate = 0.001;
+constexpr const char* kFlopsPerSample =
+    "2 x multiply-accumulates of convolutions and matrix products as the model defines them: "
+    "forward, gradients of weights, and of data but for the first layer. Gradients of points "
+    "that are no maximum are 0 and not multiplied, so that more than the CPU's highest rate "
+    "may be reported";
 
 Config config_of(const runner::BenchOptions& options, int ranks) {
   Config config;
@@ -65,7 +67,7 @@ class Bench {
                  around.telemetry),
         optimizer_(
             nn::make_sgd({0.9, 0.0, nn::DecayMode::kKerasL2, nn::MomentumForm::kKeras, false})),
-        layers_(network_, options.batch, config_.precision, options_, around.world) {
+        bench_(trainer_.executor(), options_, around_) {
     trainer_.initialize(options.seed, *optimizer_);
     for (std::int64_t i = 0; i < options.batch; ++i) {
       batch_.push_back(
@@ -74,21 +76,16 @@ class Bench {
   }
 
   nlohmann::json run() {
-    parallel::StepTimes times(around_);
-    for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
-    times.begin();
-    if (options_.layers) trainer_.executor().time_layers();
-    for (std::int64_t i = 0; i < options_.steps; ++i) {
-      times.time([this] { step(); });
-      layers_.measure();
-    }
-    return report(times);
+    bench_.run([this] { return step(); });
+    return bench_.report("cosmoflow", {{"size", options_.size},
+                                       {"definitions", {{"flops_per_sample", kFlopsPerSample}}}});
   }
 
  private:
-  void step() {
+  double step() {
     const double values = static_cast<double>(config_.global_batch_size * kTargets);
     std::vector<float> targets;
+    double loss = 0.0;
     trainer_.step(
         [&](std::int64_t) {
           const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
@@ -96,34 +93,13 @@ class Bench {
         },
         [&](std::int64_t) {
           nn::Executor& executor = trainer_.executor();
-          loss_ = nn::squared_error(executor.outputs(), targets, kTargets, 1.0 / values,
-                                    executor.output_gradient())
-                      .squared /
-                  static_cast<double>(kTargets);
+          loss = nn::squared_error(executor.outputs(), targets, kTargets, 1.0 / values,
+                                   executor.output_gradient())
+                     .squared /
+                 static_cast<double>(kTargets);
         },
         *optimizer_, kLearningRate);
-  }
-
-  nlohmann::json report(const parallel::StepTimes& times) {
-    const auto samples = static_cast<double>(config_.global_batch_size);
-    const double samples_per_s = samples / times.median_s();
-    nlohmann::json result = {{"workload", "cosmoflow"},
-                             {"batch_per_rank", options_.batch},
-                             {"precision", options_.precision},
-                             {"size", options_.size},
-                             {"steps", options_.steps},
-                             {"warmup_steps", options_.warmup_steps},
-                             {"definitions", nlohmann::json::object()}};
-    parallel::add_training_facts(trainer_.executor(), network_.parameter_count(), samples_per_s,
-                                 loss_, result);
-    result["definitions"]["flops_per_sample"] =
-        "2 x multiply-accumulates of convolutions and matrix products as the model defines them: "
-        "forward, gradients of weights, and of data but for the first layer. Gradients of points "
-        "that are no maximum are 0 and not multiplied, so that more than the CPU's highest rate "
-        "may be reported";
-    times.add_to(result);
-    layers_.finish(trainer_.executor(), samples_per_s, result);
-    return result;
+    return loss;
   }
 
   const runner::BenchOptions options_;
@@ -132,19 +108,14 @@ class Bench {
   const nn::Network network_;
   parallel::DataParallel trainer_;
   std::unique_ptr<nn::Optimizer> optimizer_;
-  parallel::LayerBench layers_;
+  parallel::TrainingBench bench_;
   UniverseBatch batch_;
-  double loss_ = 0.0;
 };
 
 }  // namespace
 
 nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  runner::BenchOptions options = given;
-  if (options.batch == 0) options.batch = kUsualBatch;
-  omp_set_dynamic(0);
-  omp_set_num_threads(around.threads);
-  return Bench(options, around).run();
+  return Bench(parallel::prepare_bench(given, kUsualBatch, around), around).run();
 }
 
 }  // namespace cosmoflow

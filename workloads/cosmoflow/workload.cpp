@@ -3,7 +3,6 @@
 #include "workloads/cosmoflow/workload.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -136,8 +135,7 @@ CosmoFlow::CosmoFlow(const runner::RunConfig& run, const runner::Surroundings& a
       data_(config_, around.world, around.topology, around.telemetry.clock(), around.threads,
             run.seed, share_of(config_, around.world)),
       optimizer_(make_optimizer(run.reader)) {
-  omp_set_dynamic(0);
-  omp_set_num_threads(around.threads);
+  parallel::use_threads(around.threads);
   info_.name = "cosmoflow";
   info_.benchmark = "cosmoflow";
   info_.global_batch_size = config_.global_batch_size;

@@ -1,7 +1,5 @@
 // Timed training steps on fields in memory.
 // Hides warm-up and the arithmetic of rates.
-#include <omp.h>
-
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,8 +10,7 @@
 #include "workloads/deepcam/trainer.h"
 #include "workloads/deepcam/workload.h"
 #include "workloads/nn/adaptive_optimizers.h"
-#include "workloads/parallel/layer_bench.h"
-#include "workloads/parallel/step_times.h"
+#include "workloads/parallel/training_bench.h"
 
 namespace deepcam {
 namespace {
@@ -73,7 +70,7 @@ class Bench {
                  around.topology.node, around.telemetry),
         optimizer_(nn::make_lamb({})),
         statistics_(unit_statistics()),
-        layers_(network_, options.batch, config_.precision, options_, around.world),
+        bench_(trainer_.executor(), options_, around_),
         batch_(static_cast<std::size_t>(options.batch)) {
     trainer_.initialize(options.seed, *optimizer_);
     ClimateCache none(0);
@@ -86,21 +83,17 @@ class Bench {
   }
 
   nlohmann::json run() {
-    parallel::StepTimes times(around_);
-    for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
-    times.begin();
-    if (options_.layers) trainer_.executor().time_layers();
-    for (std::int64_t i = 0; i < options_.steps; ++i) {
-      times.time([this] { step(); });
-      layers_.measure();
-    }
-    return report(times);
+    bench_.run([this] { return step(); });
+    return bench_.report("deepcam", {{"recompute", options_.recompute},
+                                     {"height", options_.height},
+                                     {"width", options_.width}});
   }
 
  private:
-  void step() {
+  double step() {
     const std::int64_t points = config_.model.height * config_.model.width;
     const double scale = 1.0 / static_cast<double>(config_.global_batch_size * points);
+    double loss = 0.0;
     trainer_.step(
         [&](std::int64_t) {
           const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
@@ -108,27 +101,10 @@ class Bench {
         },
         [&](std::int64_t) {
           const Scores scores = judge(batch_, scale, trainer_.executor());
-          loss_ = scores.loss / static_cast<double>(scores.samples);
+          loss = scores.loss / static_cast<double>(scores.samples);
         },
         *optimizer_, kLearningRate);
-  }
-
-  nlohmann::json report(const parallel::StepTimes& times) {
-    const double samples_per_s = static_cast<double>(config_.global_batch_size) / times.median_s();
-    nlohmann::json result = {{"workload", "deepcam"},
-                             {"batch_per_rank", options_.batch},
-                             {"precision", options_.precision},
-                             {"recompute", options_.recompute},
-                             {"height", options_.height},
-                             {"width", options_.width},
-                             {"steps", options_.steps},
-                             {"warmup_steps", options_.warmup_steps},
-                             {"definitions", nlohmann::json::object()}};
-    parallel::add_training_facts(trainer_.executor(), network_.parameter_count(), samples_per_s,
-                                 loss_, result);
-    times.add_to(result);
-    layers_.finish(trainer_.executor(), samples_per_s, result);
-    return result;
+    return loss;
   }
 
   const runner::BenchOptions options_;
@@ -138,19 +114,14 @@ class Bench {
   parallel::DataParallel trainer_;
   std::unique_ptr<nn::Optimizer> optimizer_;
   const dataset::ClimateStatistics statistics_;
-  parallel::LayerBench layers_;
+  parallel::TrainingBench bench_;
   ClimateBatch batch_;
-  double loss_ = 0.0;
 };
 
 }  // namespace
 
 nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  runner::BenchOptions options = given;
-  if (options.batch == 0) options.batch = kUsualBatch;
-  omp_set_dynamic(0);
-  omp_set_num_threads(around.threads);
-  return Bench(options, around).run();
+  return Bench(parallel::prepare_bench(given, kUsualBatch, around), around).run();
 }
 
 }  // namespace deepcam

@@ -2,8 +2,6 @@
 // Hides how data, engine and optimizer meet.
 #include "workloads/deepcam/workload.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -95,8 +93,7 @@ DeepCam::DeepCam(const runner::RunConfig& run, const runner::Surroundings& aroun
             config_.model.height, config_.model.width, around.world, around.topology,
             around.telemetry.clock(), around.threads, run.seed),
       optimizer_(make_optimizer(run.reader)) {
-  omp_set_dynamic(0);
-  omp_set_num_threads(around.threads);
+  parallel::use_threads(around.threads);
   info_.name = "deepcam";
   info_.benchmark = "deepcam";
   info_.global_batch_size = config_.global_batch_size;

@@ -1,7 +1,5 @@
 // Timed training steps on random samples in memory.
 // Hides the configurations by name, and what the tables' part of the limit is.
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -17,8 +15,7 @@
 #include "workloads/nn/loss.h"
 #include "workloads/nn/memory_bandwidth.h"
 #include "workloads/parallel/hybrid_parallel.h"
-#include "workloads/parallel/layer_bench.h"
-#include "workloads/parallel/step_times.h"
+#include "workloads/parallel/training_bench.h"
 #include "workloads/parallel/training_keys.h"
 
 namespace dlrm {
@@ -113,7 +110,7 @@ class Bench {
         trainer_(network_, dense_config(options, around.world.size()), embeddings_, around.world,
                  around.topology.node, around.telemetry),
         optimizer_(nn::make_sgd({.momentum = 0.0})),
-        layers_(network_, options.batch, precision_of(options), options_, around.world) {
+        bench_(trainer_.executor(), options_, around_) {
     trainer_.initialize(options.seed, *optimizer_);
     base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,
                               static_cast<std::uint64_t>(around.world.rank()));
@@ -131,55 +128,37 @@ class Bench {
   }
 
   nlohmann::json run() {
-    parallel::StepTimes times(around_);
-    for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
-    times.begin();
-    if (options_.layers) trainer_.executor().time_layers();
-    for (std::int64_t i = 0; i < options_.steps; ++i) {
-      times.time([this] { step(); });
-      layers_.measure();
-    }
-    return report(times);
+    bench_.run([this] { return step(); });
+    nlohmann::json facts = {
+        {"config", options_.config},
+        {"parameters", model_.parameter_count()},
+        {"table_update", nn::to_string(table_update())},
+        {"table_storage", nn::to_string(embeddings_.storage)},
+        {"memory_bytes", {{"embedding tables", trainer_.tables().memory_bytes()}}},
+        {"definitions", definitions()}};
+    if (options_.limit_repetitions > 0) add_table_limit(facts);
+    return bench_.report("dlrm", facts);
   }
 
  private:
-  void step() {
+  double step() {
     const double scale = 1.0 / static_cast<double>(options_.batch * around_.world.size());
     const std::vector<std::int32_t>& ids = ids_[static_cast<std::size_t>(steps_++) % kIdBatches];
+    double loss = 0.0;
     trainer_.step(
         ids,
         [this](std::int64_t) {
           const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
           std::copy(dense_.begin(), dense_.end(), trainer_.executor().input().begin());
         },
-        [this, scale](std::int64_t) {
+        [&](std::int64_t) {
           nn::Executor& executor = trainer_.executor();
-          loss_ = nn::binary_cross_entropy(executor.outputs(), labels_, scale,
-                                           executor.output_gradient())
-                      .loss;
+          loss = nn::binary_cross_entropy(executor.outputs(), labels_, scale,
+                                          executor.output_gradient())
+                     .loss;
         },
         *optimizer_, kLearningRate);
-  }
-
-  nlohmann::json report(const parallel::StepTimes& times) {
-    const double samples = static_cast<double>(options_.batch * around_.world.size());
-    const double samples_per_s = samples / times.median_s();
-    nlohmann::json result = {{"workload", "dlrm"},
-                             {"config", options_.config},
-                             {"batch_per_rank", options_.batch},
-                             {"precision", options_.precision},
-                             {"table_update", nn::to_string(table_update())},
-                             {"table_storage", nn::to_string(embeddings_.storage)},
-                             {"steps", options_.steps},
-                             {"warmup_steps", options_.warmup_steps},
-                             {"definitions", definitions()}};
-    parallel::add_training_facts(trainer_.executor(), model_.parameter_count(), samples_per_s,
-                                 loss_, result);
-    result["memory_bytes"]["embedding tables"] = trainer_.tables().memory_bytes();
-    times.add_to(result);
-    add_table_limit(result);
-    layers_.finish(trainer_.executor(), samples_per_s, result);
-    return result;
+    return loss;
   }
 
   /// The same on every rank, also on one without tables.
@@ -188,16 +167,15 @@ class Bench {
                                                        static_cast<double>(model_.lookups)));
   }
 
-  void add_table_limit(nlohmann::json& result) {
-    if (options_.limit_repetitions == 0) return;
+  void add_table_limit(nlohmann::json& facts) {
     const bool is_split = embeddings_.storage == nn::TableStorage::kSplitBf16;
     const auto bytes =
         static_cast<double>(table_bytes(model_, options_.batch, is_split, precision_of(options_)));
     const double bandwidth = nn::triad_bandwidth(kTriads, base::SystemClock());
-    result["table_bytes"] = bytes;
-    result["triad_gb_per_s"] = bandwidth / 1e9;
-    layers_.add_seconds(bytes / bandwidth, "table_bytes at the bandwidth of a triad");
-    result["definitions"].update(nlohmann::json{
+    facts["table_bytes"] = bytes;
+    facts["triad_gb_per_s"] = bandwidth / 1e9;
+    bench_.add_seconds(bytes / bandwidth, "table_bytes at the bandwidth of a triad");
+    facts["definitions"].update(nlohmann::json{
         {"table_bytes",
          "per rank and step: ids twice, rows of all lookups read once, and read and written again "
          "to be updated; sums of bags written, their gradients read"},
@@ -223,20 +201,16 @@ class Bench {
   const parallel::EmbeddingConfig embeddings_;
   parallel::HybridParallel trainer_;
   std::unique_ptr<nn::Optimizer> optimizer_;
-  parallel::LayerBench layers_;
+  parallel::TrainingBench bench_;
   std::vector<float> dense_, labels_;
   std::array<std::vector<std::int32_t>, kIdBatches> ids_;
   std::int64_t steps_ = 0;
-  double loss_ = 0.0;
 };
 
 }  // namespace
 
 nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  omp_set_dynamic(0);
-  omp_set_num_threads(around.threads);
-  runner::BenchOptions options = given;
-  if (options.batch == 0) options.batch = kUsualBatch;
+  runner::BenchOptions options = parallel::prepare_bench(given, kUsualBatch, around);
   if (options.config.empty()) options.config = "mlperf-mini";
   return Bench(options, around).run();
 }

@@ -3,7 +3,6 @@
 #include "workloads/dlrm/workload.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -132,8 +131,7 @@ Dlrm::Dlrm(const runner::RunConfig& run, const runner::Surroundings& around)
       schedule_section_(run.reader.object("schedule", "learning rate by update")),
       optimizer_(make_dense_optimizer(run.reader)) {
   (void)parallel::place(config_.embeddings, around.world.size());  // refuses, on all ranks alike
-  omp_set_dynamic(0);
-  omp_set_num_threads(around.threads);
+  parallel::use_threads(around.threads);
   info_.name = "dlrm";
   info_.benchmark = "dlrm";
   info_.global_batch_size = config_.global_batch_size;

@@ -1,5 +1,5 @@
 // What every workload does with the network that all ranks have: its weights in and out of files,
-// what a step costs, what memory it takes. Hides nothing of the network.
+// what a step costs, what memory and threads it takes. Hides nothing of the network.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,9 @@ void read_statistics(const runner::StateReader& reader, nn::Executor& executor,
                      std::set<std::string>& known);
 /// Throws DataError when the file has arrays that are neither known nor a resume's alone.
 void refuse_unknown(const runner::StateReader& reader, const std::set<std::string>& known);
+
+/// OpenMP has as many threads from now on, whatever is asked of it.
+void use_threads(int threads);
 
 /// Of a step on `samples` samples of a rank.
 runner::StepCost step_cost(const nn::Network& network, std::int64_t samples);

@@ -1,7 +1,5 @@
 // Timed training steps on images in memory.
 // Hides warm-up and the arithmetic of rates.
-#include <omp.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,8 +9,7 @@
 #include "runner/base/system_facts.h"
 #include "workloads/nn/loss.h"
 #include "workloads/parallel/data_parallel.h"
-#include "workloads/parallel/layer_bench.h"
-#include "workloads/parallel/step_times.h"
+#include "workloads/parallel/training_bench.h"
 #include "workloads/parallel/training_keys.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/workload.h"
@@ -58,7 +55,7 @@ class Bench {
         trainer_(network_, data_parallel_config(options, around.world.size()), around.world,
                  around.topology.node, around.telemetry),
         optimizer_(nn::make_sgd({})),
-        layers_(network_, options.batch, trainer_.executor().precision(), options_, around.world) {
+        bench_(trainer_.executor(), options_, around_) {
     nn::Executor& executor = trainer_.executor();
     trainer_.initialize(options.seed, *optimizer_);
     base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,
@@ -72,52 +69,30 @@ class Bench {
   }
 
   nlohmann::json run() {
-    parallel::StepTimes times(around_);
-    for (std::int64_t i = 0; i < options_.warmup_steps; ++i) step();
-    times.begin();
-    if (options_.layers) trainer_.executor().time_layers();
-    for (std::int64_t i = 0; i < options_.steps; ++i) {
-      times.time([this] { step(); });
-      layers_.measure();
-    }
-    return report(times);
+    bench_.run([this] { return step(); });
+    return bench_.report("resnet50", {{"recompute", options_.recompute},
+                                      {"image_size", options_.image_size},
+                                      {"classes", options_.classes},
+                                      {"bn_group_size", group_size(options_.batch)}});
   }
 
  private:
-  void step() {
+  double step() {
     const double scale = 1.0 / static_cast<double>(options_.batch * around_.world.size());
+    double loss = 0.0;
     trainer_.step(
         [this](std::int64_t) {
           const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
           std::copy(images_.begin(), images_.end(), trainer_.executor().input().begin());
         },
-        [this, scale](std::int64_t) {
+        [&](std::int64_t) {
           nn::Executor& executor = trainer_.executor();
-          loss_ = nn::softmax_cross_entropy(executor.outputs(), labels_, 0.1, scale,
-                                            executor.output_gradient())
-                      .loss;
+          loss = nn::softmax_cross_entropy(executor.outputs(), labels_, 0.1, scale,
+                                           executor.output_gradient())
+                     .loss;
         },
         *optimizer_, kLearningRate);
-  }
-
-  nlohmann::json report(const parallel::StepTimes& times) {
-    const double samples = static_cast<double>(options_.batch * around_.world.size());
-    const double samples_per_s = samples / times.median_s();
-    nlohmann::json result = {{"workload", "resnet50"},
-                             {"batch_per_rank", options_.batch},
-                             {"precision", options_.precision},
-                             {"recompute", options_.recompute},
-                             {"image_size", options_.image_size},
-                             {"classes", options_.classes},
-                             {"bn_group_size", group_size(options_.batch)},
-                             {"steps", options_.steps},
-                             {"warmup_steps", options_.warmup_steps},
-                             {"definitions", nlohmann::json::object()}};
-    parallel::add_training_facts(trainer_.executor(), network_.parameter_count(), samples_per_s,
-                                 loss_, result);
-    times.add_to(result);
-    layers_.finish(trainer_.executor(), samples_per_s, result);
-    return result;
+    return loss;
   }
 
   const runner::BenchOptions options_;
@@ -125,20 +100,15 @@ class Bench {
   const nn::Network network_;
   parallel::DataParallel trainer_;
   std::unique_ptr<nn::Optimizer> optimizer_;
-  parallel::LayerBench layers_;
+  parallel::TrainingBench bench_;
   std::vector<float> images_;
   std::vector<std::int32_t> labels_;
-  double loss_ = 0.0;
 };
 
 }  // namespace
 
 nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  runner::BenchOptions options = given;
-  if (options.batch == 0) options.batch = kUsualBatch;
-  omp_set_dynamic(0);
-  omp_set_num_threads(around.threads);
-  return Bench(options, around).run();
+  return Bench(parallel::prepare_bench(given, kUsualBatch, around), around).run();
 }
 
 }  // namespace resnet50

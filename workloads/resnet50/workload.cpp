@@ -3,7 +3,6 @@
 #include "workloads/resnet50/workload.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -113,8 +112,7 @@ ResNet50::ResNet50(const runner::RunConfig& run, const runner::Surroundings& aro
       schedule_section_(run.reader.object("schedule", "learning rate by update")),
       optimizer_(
           nn::make_optimizer(run.reader.object("optimizer", "how gradients change weights"))) {
-  omp_set_dynamic(0);
-  omp_set_num_threads(around.threads);
+  parallel::use_threads(around.threads);
   info_.name = "resnet50";
   info_.benchmark = "resnet";
   info_.global_batch_size = config_.training.global_batch_size;

@@ -1,0 +1,54 @@
+// Timed training steps.
+// Hides warm-up and the order of measurements.
+#include "workloads/parallel/training_bench.h"
+
+#include <nlohmann/json.hpp>
+
+#include "workloads/parallel/replica.h"
+
+namespace parallel {
+
+runner::BenchOptions prepare_bench(const runner::BenchOptions& given, std::int64_t usual_batch,
+                                   const runner::Surroundings& around) {
+  use_threads(around.threads);
+  runner::BenchOptions options = given;
+  if (options.batch == 0) options.batch = usual_batch;
+  return options;
+}
+
+TrainingBench::TrainingBench(nn::Executor& executor, const runner::BenchOptions& options,
+                             const runner::Surroundings& around)
+    : executor_(executor),
+      options_(options),
+      around_(around),
+      layers_(executor.network(), options.batch, executor.precision(), options, around.world) {}
+
+void TrainingBench::run(const Step& step) {
+  times_.emplace(around_);
+  for (std::int64_t i = 0; i < options_.warmup_steps; ++i) loss_ = step();
+  times_->begin();
+  if (options_.layers) executor_.time_layers();
+  for (std::int64_t i = 0; i < options_.steps; ++i) {
+    times_->time([&] { loss_ = step(); });
+    layers_.measure();
+  }
+}
+
+nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json& facts) {
+  const double samples = static_cast<double>(options_.batch * around_.world.size());
+  const double samples_per_s = samples / times_->median_s();
+  nlohmann::json result = {{"workload", workload},
+                           {"batch_per_rank", options_.batch},
+                           {"precision", options_.precision},
+                           {"steps", options_.steps},
+                           {"warmup_steps", options_.warmup_steps},
+                           {"definitions", nlohmann::json::object()}};
+  add_training_facts(executor_, executor_.network().parameter_count(), samples_per_s, loss_,
+                     result);
+  times_->add_to(result);
+  result.merge_patch(facts);
+  layers_.finish(executor_, samples_per_s, result);
+  return result;
+}
+
+}  // namespace parallel
