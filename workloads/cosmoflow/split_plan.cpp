@@ -77,10 +77,8 @@ runner::MemoryNeeds memory_of(const Config& config, const nn::Optimizer& optimiz
   const parallel::DataParallelConfig training = data_parallel_config(config);
   const nn::Network network = build_network(config.model, config.split);
   runner::MemoryNeeds needs = parallel::memory_needs(network, training, place, optimizer);
-  // Batches ahead, and the one that is being read, in counts of two bytes.
-  const auto rank = static_cast<std::size_t>(place.rank);
-  const std::int64_t samples = (config.data.prefetch_batches + 1) *
-                               parallel::split_batch(training, place.ranks).slices[rank].count;
+  // In counts of two bytes.
+  const std::int64_t samples = parallel::samples_ahead(config.data, training, place);
   const nn::SampleShape& input = network.shape(0);
   needs.rank["input batches"] =
       samples * input.points() * input.channels * static_cast<std::int64_t>(sizeof(std::int16_t));

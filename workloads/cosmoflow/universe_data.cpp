@@ -2,8 +2,6 @@
 // Hides how a slot of a batch becomes a file and then counts.
 #include "workloads/cosmoflow/universe_data.h"
 
-#include <nlohmann/json.hpp>
-
 #include "runner/base/random.h"
 #include "staging/collective_open.h"
 #include "staging/dataset/universe_folder.h"
@@ -27,28 +25,22 @@ parallel::SampleSets::Open open_of(const DataConfig& config, const runner::Commu
 UniverseData::UniverseData(const Config& config, const runner::Communicator& world,
                            const runner::Topology& topology, const base::Clock& clock, int threads,
                            std::uint64_t seed, const DataShare& share)
-    : config_(config.data),
+    : parallel::SampleSets({.read = config.data,
+                            .global_batch_size = config.global_batch_size,
+                            .epochs = config.epochs,
+                            .seed = seed,
+                            .staging = config.staging,
+                            .group = share.group,
+                            .groups = share.groups},
+                           open_of(config.data, world), world, topology, clock),
+      config_(config.data),
       size_(config.model.size),
       threads_(config.data.decoders(threads)),
       seed_(seed),
       share_(share),
       shape_{{size_, size_, size_}, config.model.redshifts},
       train_cache_(config.data.cache_bytes / 5 * 4),
-      validation_cache_(config.data.cache_bytes / 5),
-      sets_({.read = config.data,
-             .global_batch_size = config.global_batch_size,
-             .epochs = config.epochs,
-             .seed = seed,
-             .staging = config.staging,
-             .group = share.group,
-             .groups = share.groups},
-            open_of(config.data, world), world, topology, clock) {}
-
-nlohmann::json UniverseData::stage(const parallel::BatchSplit& split) { return sets_.stage(split); }
-
-nlohmann::json UniverseData::staging_plan(const parallel::BatchSplit& split) {
-  return sets_.staging_plan(split);
-}
+      validation_cache_(config.data.cache_bytes / 5) {}
 
 void UniverseData::read(const dataset::Dataset& source, std::int64_t index, UniverseCache* cache,
                         UniverseSample& sample) {
@@ -56,7 +48,7 @@ void UniverseData::read(const dataset::Dataset& source, std::int64_t index, Univ
   if (cache != nullptr && cache->find(index, sample.universe)) return;
   const dataset::UniverseRegion region = source_region(share_.region, size_, sample.orientation);
   const bool is_whole = points(region) == size_ * size_ * size_;
-  sets_.count_read(
+  count_read(
       dataset::read_universe(source, index, shape_, is_whole ? nullptr : &region, sample.universe));
   if (cache != nullptr) cache->keep(index, sample.universe);
 }
@@ -69,28 +61,27 @@ std::unique_ptr<UniverseBatches> UniverseData::training_batches(const parallel::
   UniverseCache* const cache = is_turned && has_region ? nullptr : &train_cache_;
   const auto fill = [this, split, cache](std::int64_t batch, std::int64_t slot,
                                          UniverseSample& sample) {
-    const parallel::SamplePlace place = sets_.training_place(split, batch, slot);
+    const parallel::SamplePlace place = training_place(split, batch, slot);
     base::RandomStream random(seed_, base::Purpose::kAugment,
                               static_cast<std::uint64_t>(place.epoch),
                               static_cast<std::uint64_t>(place.index));
     sample.orientation = draw_orientation(random, config_.flips, config_.transposes);
-    read(*sets_.train(), place.index, cache, sample);
+    read(*train(), place.index, cache, sample);
   };
-  return std::make_unique<UniverseBatches>(
-      threads_, static_cast<int>(config_.prefetch_batches), sets_.batch_samples(split),
-      parallel::SampleSets::first_batch(split, first_step), sets_.training_batches(split), fill);
+  return std::make_unique<UniverseBatches>(threads_, static_cast<int>(config_.prefetch_batches),
+                                           batch_samples(split), first_batch(split, first_step),
+                                           training_batch_count(split), fill);
 }
 
 std::unique_ptr<UniverseBatches> UniverseData::validation_batches(std::int64_t batch_size) {
   const auto fill = [this, batch_size](std::int64_t batch, std::int64_t slot,
                                        UniverseSample& sample) {
-    sample.index = sets_.validation_place(batch_size, batch, slot).index;
+    sample.index = validation_place(batch_size, batch, slot).index;
     sample.orientation = {};
-    if (sample.index >= 0) read(*sets_.validation(), sample.index, &validation_cache_, sample);
+    if (sample.index >= 0) read(*validation(), sample.index, &validation_cache_, sample);
   };
   return std::make_unique<UniverseBatches>(threads_, static_cast<int>(config_.prefetch_batches),
-                                           batch_size, 0, sets_.validation_batches(batch_size),
-                                           fill);
+                                           batch_size, 0, validation_batch_count(batch_size), fill);
 }
 
 }  // namespace cosmoflow

@@ -2,33 +2,18 @@
 // Hides how data, engine and optimizer meet.
 #include "workloads/cosmoflow/workload.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <set>
-#include <utility>
-
-#include "runner/base/error.h"
-#include "runner/base/state.h"
 #include "runner/mllog/keys.h"
 #include "workloads/cosmoflow/config.h"
 #include "workloads/cosmoflow/log_fields.h"
 #include "workloads/cosmoflow/split_plan.h"
 #include "workloads/cosmoflow/trainer.h"
 #include "workloads/cosmoflow/universe_data.h"
-#include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/group_volumes.h"
-#include "workloads/parallel/replica.h"
+#include "workloads/parallel/replica_workload.h"
 
 namespace cosmoflow {
 namespace {
-
-using telemetry::Counter;
-using telemetry::Scope;
-using telemetry::Subsystem;
 
 constexpr double kMlperfTarget = 0.124;
 
@@ -60,125 +45,63 @@ DataShare share_of(const Config& config, const runner::Communicator& world) {
           {{part / split.height * depth, part % split.height * height, 0}, {depth, height, size}}};
 }
 
-class CosmoFlow final : public runner::Workload {
+class CosmoFlow final : public parallel::ReplicaWorkload {
  public:
-  CosmoFlow(const runner::RunConfig& run, const runner::Surroundings& around);
+  /// config: with the split that was chosen.
+  CosmoFlow(const SplitChoice& choice, const Config& config,
+            const std::shared_ptr<UniverseData>& data, const runner::RunConfig& run,
+            const runner::Surroundings& around);
 
-  const runner::WorkloadInfo& info() const override { return info_; }
   LogFields log_fields() const override {
-    return cosmoflow::log_fields(config_, optimizer_->hyperparameters());
+    return cosmoflow::log_fields(config_, optimizer().hyperparameters());
   }
-  std::vector<std::string> log_tensor_names() const override;
-  void open_data() override;
-  void open_evaluation_data() override;
   void initialize() override;
-  nlohmann::json stage() override;
-  runner::TrainResult train(std::int64_t steps) override;
-  double evaluate(runner::OutputSink* outputs) override;
-  void save_weights(runner::StateWriter* writer) override {
-    parallel::write_parameters(writer, model_->executor());
-  }
-  void load_weights(const runner::StateReader& reader) override;
-  std::vector<base::StateArray> state() override { return model_->state(*optimizer_); }
-  void restore(const base::StateSource& source, std::int64_t steps_done) override;
-  std::int64_t state_bytes() const override {
-    return nn::training_state_bytes(network_, *optimizer_, around_.world.size());
-  }
   std::vector<std::string> keys_without_effect() const override;
-  std::uint64_t replica_hash() const override {
-    return model_->executor().parameters().weights_hash();
-  }
-  runner::StepCost step_cost() const override;
   std::vector<std::string> closed_rule_breaks() const override {
-    return cosmoflow::closed_rule_breaks(config_, optimizer_->hyperparameters());
+    return cosmoflow::closed_rule_breaks(config_, optimizer().hyperparameters());
   }
-  nlohmann::json staging_plan() override { return data_.staging_plan(split_); }
   nlohmann::json placement_plan() override;
-  void clean_up() override;
 
  private:
-  void learn_counts();
-  void train_step(double learning_rate, std::int64_t epoch);
-  nn::ErrorSums judge_batch(UniverseBatches& batches);
-  void send_outputs(runner::OutputSink* sink, std::int64_t batch);
-  void load(UniverseBatches& batches, std::int64_t epoch);
-  void count_reads();
-  /// Samples that so many targets belong to; of ranks that share them one counts them.
-  std::int64_t counted(std::int64_t values) const {
-    return around_.world.rank() % config_.split.parts() == 0 ? values / kTargets : 0;
+  Load training_batches(std::int64_t first_step) override;
+  Load evaluation_batches() override;
+  void load(const UniverseBatch& batch, std::int64_t epoch) {
+    targets_ = load_batch(batch, config_.data.apply_log, seed(), epoch, executor());
   }
+  std::int64_t epoch_of(std::int64_t step) const { return step / info().steps_per_epoch; }
+  double learning_rate(std::int64_t step) const override {
+    return config_.schedule.learning_rate(epoch_of(step));
+  }
+  parallel::BatchSums learn() override;
+  parallel::BatchSums judge(std::int64_t samples) override;
+  void send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) override;
 
   const SplitChoice choice_;
   const Config config_;
-  const runner::Surroundings around_;
-  const std::uint64_t seed_;
-  const nn::Network network_;
-  const parallel::BatchSplit split_;
-  runner::WorkloadInfo info_;
-  UniverseData data_;
-  std::unique_ptr<nn::Optimizer> optimizer_;
-  std::unique_ptr<parallel::GroupVolumes> volumes_;  ///< null: samples are whole
-  std::unique_ptr<parallel::DataParallel> model_;
-  std::unique_ptr<UniverseBatches> batches_;
+  const std::shared_ptr<UniverseData> data_;
   std::vector<float> targets_;
-  nn::ErrorSums sums_;
-  std::int64_t steps_done_ = 0;
 };
 
-CosmoFlow::CosmoFlow(const runner::RunConfig& run, const runner::Surroundings& around)
-    : choice_(choice_of(run, place_of(around))),
-      config_(planned_config(run, choice_.split)),
-      around_(around),
-      seed_(run.seed),
-      network_(build_network(config_.model, config_.split)),
-      split_(parallel::split_batch(data_parallel_config(config_), around.world.size())),
-      data_(config_, around.world, around.topology, around.telemetry.clock(), around.threads,
-            run.seed, share_of(config_, around.world)),
-      optimizer_(make_optimizer(run.reader)) {
-  parallel::use_threads(around.threads);
-  info_.name = "cosmoflow";
-  info_.benchmark = "cosmoflow";
-  info_.global_batch_size = config_.global_batch_size;
-  info_.gradient_accumulation_steps = config_.gradient_accumulation_steps;
-  info_.parameters = network_.parameter_count();
-  info_.target = {mllog::keys::kEvalError, runner::Direction::kFalls, kMlperfTarget};
-  if (config_.data.counts_known()) learn_counts();
-}
-
-void CosmoFlow::learn_counts() {
-  info_.train_samples = data_.train_samples();
-  info_.eval_samples = data_.validation_samples();
-  info_.steps_per_epoch = data_.steps_per_epoch();
-}
-
-void CosmoFlow::open_data() {
-  // With the counts in the configuration, no file is touched before run_start.
-  if (config_.data.counts_known()) return;
-  data_.open();
-  learn_counts();
-}
-
-void CosmoFlow::open_evaluation_data() {
-  data_.open_validation();
-  info_.eval_samples = data_.validation_samples();
-}
-
-std::vector<std::string> CosmoFlow::log_tensor_names() const {
-  std::vector<std::string> names;
-  for (const nn::ParameterSpec& parameter : network_.parameters()) names.push_back(parameter.name);
-  return names;
-}
+CosmoFlow::CosmoFlow(const SplitChoice& choice, const Config& config,
+                     const std::shared_ptr<UniverseData>& data, const runner::RunConfig& run,
+                     const runner::Surroundings& around)
+    : ReplicaWorkload(
+          {.name = "cosmoflow",
+           .benchmark = "cosmoflow",
+           .target = {mllog::keys::kEvalError, runner::Direction::kFalls, kMlperfTarget}},
+          {build_network(config.model, config.split), data_parallel_config(config),
+           make_optimizer(run.reader)},
+          data, run.seed, around),
+      choice_(choice),
+      config_(config),
+      data_(data) {}
 
 void CosmoFlow::initialize() {
-  parallel::DataParallelConfig training = data_parallel_config(config_);
   if (config_.split.parts() > 1) {
-    volumes_ = std::make_unique<parallel::GroupVolumes>(around_.world, config_.split.depth,
-                                                        config_.split.height, around_.telemetry);
-    training.volumes = volumes_.get();
+    share_volumes(std::make_unique<parallel::GroupVolumes>(
+        around().world, config_.split.depth, config_.split.height, around().telemetry));
   }
-  model_ = std::make_unique<parallel::DataParallel>(network_, training, around_.world,
-                                                    around_.topology.node, around_.telemetry);
-  model_->initialize(seed_, *optimizer_);
+  ReplicaWorkload::initialize();
 }
 
 nlohmann::json CosmoFlow::placement_plan() {
@@ -186,146 +109,56 @@ nlohmann::json CosmoFlow::placement_plan() {
   return {{"sample_split", to_json(choice_)}};
 }
 
-void CosmoFlow::clean_up() {
-  batches_.reset();  // its threads read what is about to go
-  data_.clean_up();
+CosmoFlow::Load CosmoFlow::training_batches(std::int64_t first_step) {
+  const std::shared_ptr<UniverseBatches> batches = data_->training_batches(split(), first_step);
+  return [this, batches] { load(batches->next(), epoch_of(steps_done())); };
 }
 
-nlohmann::json CosmoFlow::stage() {
-  nlohmann::json facts = data_.stage(split_);
-  count_reads();
-  return facts;
+CosmoFlow::Load CosmoFlow::evaluation_batches() {
+  const std::shared_ptr<UniverseBatches> batches = data_->validation_batches(executor().batch());
+  return [this, batches] { load(batches->next(), 0); };
 }
 
-void CosmoFlow::load(UniverseBatches& batches, std::int64_t epoch) {
-  const Scope scope(around_.telemetry, Subsystem::kInput);
-  targets_ = load_batch(batches.next(), config_.data.apply_log, seed_, epoch, model_->executor());
-}
-
-void CosmoFlow::train_step(double learning_rate, std::int64_t epoch) {
+/// Errors are sums over targets, of which a sample has kTargets: means over them change no bits, as
+/// that is a power of two.
+parallel::BatchSums CosmoFlow::learn() {
   // Ranks that share a sample have its loss each.
   const double scale =
-      1.0 / static_cast<double>(info_.global_batch_size * kTargets * config_.split.parts());
-  model_->step([&](std::int64_t) { load(*batches_, epoch); },
-               [&](std::int64_t) {
-                 nn::Executor& executor = model_->executor();
-                 const nn::ErrorSums sums = nn::squared_error(
-                     executor.outputs(), targets_, kTargets, scale, executor.output_gradient());
-                 sums_.squared += sums.squared;
-                 sums_.values += sums.values;
-               },
-               *optimizer_, learning_rate);
+      1.0 / static_cast<double>(info().global_batch_size * kTargets * config_.split.parts());
+  const nn::ErrorSums sums = nn::squared_error(executor().outputs(), targets_, kTargets, scale,
+                                               executor().output_gradient());
+  return {.loss = sums.squared / static_cast<double>(kTargets), .samples = sums.values / kTargets};
 }
 
-runner::TrainResult CosmoFlow::train(std::int64_t steps) {
-  if (!batches_) {
-    const Scope scope(around_.telemetry, Subsystem::kInput);
-    batches_ = data_.training_batches(split_, steps_done_);
-  }
-  sums_ = {};
-  runner::TrainResult result;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    around_.telemetry.begin_step();
-    const std::int64_t epoch = steps_done_ / info_.steps_per_epoch;
-    result.learning_rate = config_.schedule.learning_rate(epoch);
-    train_step(result.learning_rate, epoch);
-    ++steps_done_;
-    around_.telemetry.end_step();
-  }
-  around_.telemetry.add(Counter::kSteps, steps);
-  around_.telemetry.add(Counter::kTrainSamples, counted(sums_.values));
-  count_reads();
-  std::array<double, 2> sums = {sums_.squared, static_cast<double>(sums_.values)};
-  around_.world.allreduce_sum(std::span<double>(sums));
-  result.samples = std::llround(sums[1]) / kTargets / config_.split.parts();
-  result.mean_loss = sums[0] / sums[1];
-  return result;
+parallel::BatchSums CosmoFlow::judge(std::int64_t samples) {
+  const nn::ErrorSums sums = nn::squared_error(executor().outputs(), targets_, kTargets, 0.0, {});
+  return {.quality = sums.absolute / static_cast<double>(kTargets),
+          .counts = samples,
+          .samples = samples};
 }
 
-void CosmoFlow::count_reads() {
-  const parallel::ReadCounts counts = data_.take_counts();
-  around_.telemetry.add(Counter::kBytesRead, counts.bytes);
-  around_.telemetry.add(Counter::kBytesStaged, counts.staged);
-}
-
-nn::ErrorSums CosmoFlow::judge_batch(UniverseBatches& batches) {
-  load(batches, 0);
-  const Scope scope(around_.telemetry, Subsystem::kForward);
-  model_->executor().forward(nn::Mode::kInference);
-  return nn::squared_error(model_->executor().outputs(), targets_, kTargets, 0.0, {});
-}
-
-double CosmoFlow::evaluate(runner::OutputSink* outputs) {
-  std::unique_ptr<UniverseBatches> batches;
-  {
-    const Scope scope(around_.telemetry, Subsystem::kInput);
-    open_evaluation_data();
-    batches = data_.validation_batches(model_->local_batch());
-  }
-  const auto [first, last] = data_.validation_part();
-  const std::int64_t size = model_->local_batch();
-  const std::int64_t mine = (last - first + size - 1) / size;
-  // Sending outputs is collective, so that a rank with fewer batches sends empty ones at the end.
-  const bool sends = around_.world.allreduce_max(std::int64_t{outputs != nullptr ? 1 : 0}) > 0;
-  const std::int64_t rounds = sends ? around_.world.allreduce_max(mine) : mine;
-  nn::ErrorSums sums;
-  for (std::int64_t batch = 0; batch < rounds; ++batch) {
-    targets_.clear();
-    if (batch < mine) {
-      const nn::ErrorSums part = judge_batch(*batches);
-      sums.absolute += part.absolute;
-      sums.values += part.values;
-    }
-    if (sends) send_outputs(outputs, batch);
-  }
-  around_.telemetry.add(Counter::kEvalSamples, counted(sums.values));
-  count_reads();
-  std::array<double, 2> totals = {sums.absolute, static_cast<double>(sums.values)};
-  around_.world.allreduce_sum(std::span<double>(totals));
-  return totals[0] / totals[1];
-}
-
-void CosmoFlow::send_outputs(runner::OutputSink* sink, std::int64_t batch) {
-  const auto [first, last] = data_.validation_part();
-  const std::int64_t count = counted(static_cast<std::int64_t>(targets_.size()));
-  parallel::gather_outputs(around_.world, sink,
-                           std::min(first + batch * model_->local_batch(), last), count, kTargets,
-                           model_->executor().outputs(), kTargets, targets_);
-}
-
-void CosmoFlow::load_weights(const runner::StateReader& reader) {
-  std::set<std::string> known;
-  parallel::read_parameters(reader, model_->executor(), known);
-  parallel::refuse_unknown(reader, known);
-}
-
-void CosmoFlow::restore(const base::StateSource& source, std::int64_t steps_done) {
-  model_->restore(source, *optimizer_);
-  // Order, orientation and dropout are functions of (seed, epoch, sample): the step is all they
-  // need.
-  steps_done_ = steps_done;
-  batches_.reset();
+void CosmoFlow::send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) {
+  parallel::gather_outputs(around().world, sink, first, samples, kTargets, executor().outputs(),
+                           kTargets, targets_);
 }
 
 std::vector<std::string> CosmoFlow::keys_without_effect() const {
-  std::vector<std::string> keys = {"/staging", "/dataset/decode_threads",
-                                   "/dataset/prefetch_batches", "/dataset/cache_bytes"};
-  // Where a decay ends says /schedule/decay_epochs.
-  keys.emplace_back("/epochs");
+  std::vector<std::string> keys = ReplicaWorkload::keys_without_effect();
+  keys.emplace_back("/dataset/cache_bytes");
   if (!config_.chooses_split) keys.emplace_back("/training/memory_limit_gib");
   return keys;
 }
 
-runner::StepCost CosmoFlow::step_cost() const {
-  const auto rank = static_cast<std::size_t>(around_.world.rank());
-  return parallel::step_cost(network_, split_.slices[rank].count * split_.accumulation);
-}
-
 }  // namespace
 
-std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
+std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
                                                 const runner::Surroundings& around) {
-  return std::make_unique<CosmoFlow>(config, around);
+  const SplitChoice choice = choice_of(run, place_of(around));
+  const Config config = planned_config(run, choice.split);
+  const auto data = std::make_shared<UniverseData>(config, around.world, around.topology,
+                                                   around.telemetry.clock(), around.threads,
+                                                   run.seed, share_of(config, around.world));
+  return std::make_unique<CosmoFlow>(choice, config, data, run, around);
 }
 
 runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::PlannedRank& place) {

@@ -4,9 +4,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <utility>
 
 #include "runner/base/clock.h"
 #include "runner/communicator.h"
@@ -18,7 +16,7 @@
 namespace deepcam {
 
 /// Batches must not outlive it.
-class ClimateData {
+class ClimateData final : public parallel::SampleSets {
  public:
   /// Touches no file. world, topology and clock outlive this.
   ClimateData(const DataConfig& config, const staging::StagingConfig& staging,
@@ -30,20 +28,10 @@ class ClimateData {
   /// Collective, both. Lists both sets, or the validation set alone, and reads the statistics,
   /// unless done already. Throws DataError when counts are not those configured, AgreedError for
   /// what cannot be listed or read.
-  void open();
-  void open_validation();
-  std::int64_t train_samples() const { return sets_.train_samples(); }
-  std::int64_t validation_samples() const { return sets_.validation_samples(); }
-  std::int64_t steps_per_epoch() const { return sets_.steps_per_epoch(); }
+  void open() override;
+  void open_validation() override;
   /// Of the training set; once a set is open.
   const dataset::ClimateStatistics& statistics() const;
-
-  /// Collective. Brings near what this node's ranks need.
-  nlohmann::json stage(const parallel::BatchSplit& split);
-  /// Collective. What stage() would copy to this node, by set; null when it would read in place.
-  nlohmann::json staging_plan(const parallel::BatchSplit& split);
-  /// Collective. Removes what stage() left, unless it shall be kept.
-  void clean_up();
 
   /// This rank's samples, pass after pass, from update `first_step` to the end of the run.
   std::unique_ptr<ClimateBatches> training_batches(const parallel::BatchSplit& split,
@@ -51,9 +39,6 @@ class ClimateData {
   /// This rank's part of the validation set in batches of `batch_size`; the last one is filled up
   /// with slots that hold no sample.
   std::unique_ptr<ClimateBatches> validation_batches(std::int64_t batch_size);
-  /// [first, last) of the validation set that this rank evaluates.
-  std::pair<std::int64_t, std::int64_t> validation_part() const { return sets_.validation_part(); }
-  parallel::ReadCounts take_counts() { return sets_.take_counts(); }
 
  private:
   void learn_statistics();
@@ -66,7 +51,6 @@ class ClimateData {
   const dataset::ClimateShape shape_;
   ClimateCache train_cache_, validation_cache_;
   std::optional<dataset::ClimateStatistics> statistics_;
-  parallel::SampleSets sets_;
 };
 
 }  // namespace deepcam

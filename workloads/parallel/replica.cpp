@@ -81,6 +81,12 @@ runner::StepCost step_cost(const nn::Network& network, std::int64_t samples) {
           network.parameter_count() * static_cast<std::int64_t>(sizeof(float))};
 }
 
+std::int64_t samples_ahead(const ReadKeys& keys, const DataParallelConfig& training,
+                           const runner::PlannedRank& place) {
+  const BatchSplit split = split_batch(training, place.ranks);
+  return (keys.prefetch_batches + 1) * split.slices[static_cast<std::size_t>(place.rank)].count;
+}
+
 runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelConfig& training,
                                  const runner::PlannedRank& place, const nn::Optimizer& optimizer) {
   omp_set_num_threads(place.threads);

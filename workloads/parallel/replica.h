@@ -10,6 +10,7 @@
 #include "workloads/nn/executor.h"
 #include "workloads/nn/optimizer.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/training_keys.h"
 
 namespace parallel {
 
@@ -32,6 +33,10 @@ void use_threads(int threads);
 
 /// Of a step on `samples` samples of a rank.
 runner::StepCost step_cost(const nn::Network& network, std::int64_t samples);
+
+/// Of a rank's batches ahead, and of the one that is being read.
+std::int64_t samples_ahead(const ReadKeys& keys, const DataParallelConfig& training,
+                           const runner::PlannedRank& place);
 
 /// Of training without what the workload has beside the network. Throws as DataParallel does.
 runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelConfig& training,

@@ -86,7 +86,7 @@ staging::Ranges SampleSets::needed_for_training(const BatchSplit& split) const {
 nlohmann::json SampleSets::staging_plan(const BatchSplit& split) {
   if (config_.staging.mode == staging::StagingMode::kNone) return nullptr;
   try {
-    open();
+    SampleSets::open();  // a plan needs the samples and nothing else
   } catch (const base::Error& error) {
     // A plan may be wanted where the data is not; every rank learns of it alike.
     return {{"unknown", error.what()}};
@@ -128,7 +128,7 @@ std::int64_t SampleSets::first_batch(const BatchSplit& split, std::int64_t step)
   return step * split.accumulation;
 }
 
-std::int64_t SampleSets::training_batches(const BatchSplit& split) const {
+std::int64_t SampleSets::training_batch_count(const BatchSplit& split) const {
   return first_batch(split, config_.epochs * steps_per_epoch());
 }
 
@@ -144,7 +144,7 @@ SamplePlace SampleSets::training_place(const BatchSplit& split, std::int64_t bat
                                split.slot(world_.rank(), batch % split.accumulation, slot))};
 }
 
-std::int64_t SampleSets::validation_batches(std::int64_t batch_size) const {
+std::int64_t SampleSets::validation_batch_count(std::int64_t batch_size) const {
   const auto [first, last] = validation_part();
   return (last - first + batch_size - 1) / batch_size;
 }
@@ -157,7 +157,7 @@ SamplePlace SampleSets::validation_place(std::int64_t batch_size, std::int64_t b
 }
 
 ReadCounts SampleSets::take_counts() {
-  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0)};
+  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0), skipped_.exchange(0)};
 }
 
 }  // namespace parallel

@@ -25,6 +25,7 @@ namespace parallel {
 /// What reading and staging have done on this rank since the last take_counts().
 struct ReadCounts {
   std::int64_t bytes = 0, staged = 0;
+  std::int64_t skipped = 0;  ///< samples that do not decode
 };
 
 struct SampleSetsConfig {
@@ -42,6 +43,7 @@ struct SamplePlace {
   std::int64_t index = -1;  ///< in the dataset; -1: the slot holds no sample
 };
 
+/// Workloads derive from it what makes batches of their samples.
 class SampleSets {
  public:
   using Source = std::shared_ptr<const dataset::Dataset>;
@@ -59,11 +61,16 @@ class SampleSets {
   /// Touches no file. world, topology and clock outlive this.
   SampleSets(const SampleSetsConfig& config, Open open, const runner::Communicator& world,
              const runner::Topology& topology, const base::Clock& clock);
+  virtual ~SampleSets() = default;
+  SampleSets(const SampleSets&) = delete;
+  SampleSets& operator=(const SampleSets&) = delete;
 
   /// Collective, both. Opens both sets, or the validation set alone, unless done already. Throws
   /// DataError when counts are not those configured.
-  void open();
-  void open_validation();
+  virtual void open();
+  virtual void open_validation();
+  /// The configuration has both counts, so that nothing need be opened to know them.
+  bool counts_known() const { return config_.read.counts_known(); }
   std::int64_t train_samples() const;
   std::int64_t validation_samples() const;
   /// 0 while the samples are not known.
@@ -82,7 +89,7 @@ class SampleSets {
   /// Batches of this rank are passes, counted from the start of the run: that which update `step`
   /// begins with, and the number of all.
   static std::int64_t first_batch(const BatchSplit& split, std::int64_t step);
-  std::int64_t training_batches(const BatchSplit& split) const;
+  std::int64_t training_batch_count(const BatchSplit& split) const;
   /// Samples of each of them.
   std::int64_t batch_samples(const BatchSplit& split) const;
   /// Threads may ask at once, as of validation_place().
@@ -90,12 +97,13 @@ class SampleSets {
   /// [first, last) of the validation set that this rank's group evaluates, and the same in batches
   /// of `batch_size`, of which the last has slots that hold no sample.
   std::pair<std::int64_t, std::int64_t> validation_part() const;
-  std::int64_t validation_batches(std::int64_t batch_size) const;
+  std::int64_t validation_batch_count(std::int64_t batch_size) const;
   SamplePlace validation_place(std::int64_t batch_size, std::int64_t batch,
                                std::int64_t slot) const;
 
   /// Threads may tell at once.
   void count_read(std::int64_t bytes) { bytes_read_.fetch_add(bytes, std::memory_order_relaxed); }
+  void count_skipped() { skipped_.fetch_add(1, std::memory_order_relaxed); }
   ReadCounts take_counts();
 
  private:
@@ -111,7 +119,7 @@ class SampleSets {
   Sources sources_;
   std::optional<staging::SampleOrder> order_;
   std::vector<std::string> staged_directories_;
-  std::atomic<std::int64_t> bytes_read_{0};
+  std::atomic<std::int64_t> bytes_read_{0}, skipped_{0};
   std::int64_t bytes_staged_ = 0;
 };
 

@@ -82,6 +82,31 @@ TEST_F(SampleSetsOnRanks, OpenWhatIsNeededOnce) {
   EXPECT_EQ(sets.validation()->source(), "validation");
 }
 
+TEST_F(SampleSetsOnRanks, AreOpenedByStagingAsWhatDerivesFromThemDoes) {
+  class Counting final : public SampleSets {
+   public:
+    using SampleSets::SampleSets;
+    void open() override {
+      SampleSets::open();
+      ++times_opened;
+    }
+    int times_opened = 0;
+  };
+  Counting sets(config_, open(), world_, topology_, clock_);
+  EXPECT_EQ(sets.staging_plan(split(1)), nullptr);
+  EXPECT_EQ(sets.times_opened, 0);
+  (void)sets.stage(split(1));
+  EXPECT_EQ(sets.times_opened, 1);
+  EXPECT_EQ(sets.train()->size(), kTrain);
+}
+
+TEST_F(SampleSetsOnRanks, KnowTheCountsWhereBothAreConfigured) {
+  EXPECT_FALSE(SampleSets(config_, open(), world_, topology_, clock_).counts_known());
+  config_.read.train_samples = kTrain;
+  config_.read.validation_samples = kValidation;
+  EXPECT_TRUE(SampleSets(config_, open(), world_, topology_, clock_).counts_known());
+}
+
 TEST_F(SampleSetsOnRanks, KnowTheOrderWithoutAFileWhenCountsAreGiven) {
   config_.read.train_samples = kTrain;
   SampleSets sets(config_, open(), world_, topology_, clock_);
@@ -108,11 +133,11 @@ TEST_F(SampleSetsOnRanks, CountPassesFromTheStartOfTheRun) {
   for (const std::int64_t passes : {1, 3}) {
     const BatchSplit split = this->split(passes);
     EXPECT_EQ(SampleSets::first_batch(split, 5), 5 * passes);
-    EXPECT_EQ(sets.training_batches(split), 3 * 4 * passes);
+    EXPECT_EQ(sets.training_batch_count(split), 3 * 4 * passes);
     std::int64_t samples = sets.batch_samples(split);
     world_.allreduce_sum(std::span<std::int64_t>(&samples, 1));
     EXPECT_EQ(samples, 12 / passes);
-    for (std::int64_t batch = 0; batch < sets.training_batches(split); ++batch) {
+    for (std::int64_t batch = 0; batch < sets.training_batch_count(split); ++batch) {
       for (std::int64_t slot = 0; slot < sets.batch_samples(split); ++slot) {
         const std::int64_t step = batch / passes;
         const SamplePlace place = sets.training_place(split, batch, slot);
@@ -132,7 +157,7 @@ TEST_F(SampleSetsOnRanks, GiveRanksOfAGroupTheSameValidationSamples) {
   const auto part = sets.validation_part();
   EXPECT_EQ(part, staging::split_evenly(kValidation, config_.groups, config_.group));
   std::int64_t index = part.first;
-  for (std::int64_t batch = 0; batch < sets.validation_batches(4); ++batch) {
+  for (std::int64_t batch = 0; batch < sets.validation_batch_count(4); ++batch) {
     for (std::int64_t slot = 0; slot < 4; ++slot, ++index) {
       EXPECT_EQ(sets.validation_place(4, batch, slot).index, index < part.second ? index : -1);
     }
@@ -144,8 +169,12 @@ TEST_F(SampleSetsOnRanks, CountWhatWasRead) {
   SampleSets sets(config_, open(), world_, topology_, clock_);
   sets.count_read(3);
   sets.count_read(4);
-  EXPECT_EQ(sets.take_counts().bytes, 7);
+  sets.count_skipped();
+  const ReadCounts counts = sets.take_counts();
+  EXPECT_EQ(counts.bytes, 7);
+  EXPECT_EQ(counts.skipped, 1);
   EXPECT_EQ(sets.take_counts().bytes, 0);
+  EXPECT_EQ(sets.take_counts().skipped, 0);
 }
 
 }  // namespace
