@@ -38,6 +38,15 @@ std::shared_ptr<ConfigSource> declare_config(
   return source;
 }
 
+std::string names_of(const std::vector<WorkloadEntry>& workloads,
+                     const std::function<bool(const WorkloadEntry& entry)>& take) {
+  std::string names;
+  for (const WorkloadEntry& entry : workloads) {
+    if (take(entry)) names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  return names;
+}
+
 const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
                                    const std::string& name, const std::string& where) {
   std::vector<std::string> names;

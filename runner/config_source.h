@@ -28,6 +28,13 @@ std::shared_ptr<ConfigSource> declare_config(
     CLI::App& app, const std::vector<WorkloadEntry>& workloads,
     const std::function<void(const WorkloadEntry& entry)>& check = {});
 
+/// Names of the workloads that `take` something: "dlrm, resnet50".
+std::string names_of(const std::vector<WorkloadEntry>& workloads,
+                     const std::function<bool(const WorkloadEntry& entry)>& take);
+
+/// Before the help of an option that only the workloads of these names have: "dlrm: ".
+inline std::string for_whom(const std::string& names) { return names.empty() ? "" : names + ": "; }
+
 /// The entry of that name; throws ConfigError with the nearest name, `where` saying who asks.
 const WorkloadEntry& find_workload(const std::vector<WorkloadEntry>& workloads,
                                    const std::string& name, const std::string& where);

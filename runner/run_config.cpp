@@ -136,8 +136,9 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
   config.has_target = config.target_quality != 0.0;
   config.submission =
       parse_submission(reader.object("submission", "what the MLPerf log says of the submission"));
-  config.evaluation = parse_evaluation(reader.object("evaluation", "when quality is measured"),
-                                       config.epochs, evaluations_per_epoch);
+  config.evaluation =
+      parse_evaluation(reader.object("evaluation", "when quality is measured, and how"),
+                       config.epochs, evaluations_per_epoch);
   config.checkpoint = parse_checkpoint(
       reader.object("checkpoint", "when the state of a run is saved, so that --resume can go on"));
   const auto results = reader.object("results", "where results go");

@@ -5,7 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "runner/agreed_error.h"
 #include "runner/base/error.h"
@@ -161,11 +165,7 @@ class Sinks final : public OutputSink {
 
 /// The names of those whose samples and outputs can be looked at.
 std::string drawing_workloads(const std::vector<WorkloadEntry>& workloads) {
-  std::string names;
-  for (const WorkloadEntry& entry : workloads) {
-    if (entry.draw != nullptr) names += (names.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  return names;
+  return names_of(workloads, [](const WorkloadEntry& entry) { return entry.draw != nullptr; });
 }
 
 /// Null where nothing is asked for.
@@ -248,8 +248,8 @@ base::Command evaluate_command(const std::shared_ptr<const CommandParts>& parts)
         "write outputs [N, width] and labels of every sample to this HDF5 file: [N], or where "
         "they are numbers as the outputs are, [N, width]");
     app.add_option("--images", options->images,
-                   drawing_workloads(parts->workloads) +
-                       ": write a picture of each sample, what is there above what was found, into "
+                   for_whom(drawing_workloads(parts->workloads)) +
+                       "write a picture of each sample, what is there above what was found, into "
                        "this folder");
     app.add_option("--json", options->json,
                    "write the result as JSON to this file; '-' for standard output");

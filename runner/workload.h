@@ -80,7 +80,7 @@ class OutputSink {
                              std::span<const float> /*targets*/) {
     throw base::Error(base::ExitCode::kInternal, "this sink takes labels, not targets");
   }
-  /// Everything is there: called once, last. What is not finished leaves nothing behind.
+  /// Everything is there: called once, last. What is not finished leaves no file that looks whole.
   virtual void finish() {}
 };
 

@@ -28,14 +28,11 @@ struct BenchCall {
   std::string json;
 };
 
-/// "dlrm: " before the help of an option that only some workloads have.
+/// Before the help of an option that only some workloads have.
 std::string for_whom(const std::vector<WorkloadEntry>& workloads, const std::string& option) {
-  std::string names;
-  for (const WorkloadEntry& entry : workloads) {
-    if (std::ranges::count(entry.bench_options, option) == 0) continue;
-    names += (names.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  return names.empty() ? names : names + ": ";
+  return runner::for_whom(names_of(workloads, [&](const WorkloadEntry& entry) {
+    return std::ranges::count(entry.bench_options, option) > 0;
+  }));
 }
 
 /// An option that means nothing to the workload is refused, whatever its value.

@@ -14,16 +14,10 @@ std::vector<std::byte> encode_png(const Image& image) {
   header.width = static_cast<png_uint_32>(image.width);
   header.height = static_cast<png_uint_32>(image.height);
   header.format = PNG_FORMAT_RGB;
-  png_alloc_size_t size = 0;
-  std::vector<std::byte> bytes;
-  // First the size alone.
-  bool written =
-      png_image_write_get_memory_size(header, size, 0, image.pixels.data(), 0, nullptr) != 0;
-  if (written) {
-    bytes.resize(size);
-    written = png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(), 0,
-                                        nullptr) != 0;
-  }
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(header);
+  std::vector<std::byte> bytes(size);
+  const bool written = png_image_write_to_memory(&header, bytes.data(), &size, 0,
+                                                 image.pixels.data(), 0, nullptr) != 0;
   if (!written) {
     throw base::SystemError(fmt::format("libpng: cannot encode an image of {} x {}: {}",
                                         image.height, image.width, header.message));

@@ -35,11 +35,11 @@ Config parse_config(const base::ObjectReader& root) {
   config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
                                               base::within(1, kMostEpochs));
   config.schedule = parse_schedule(root.object("schedule", "learning rate by update"));
-  config.iou = root.object("evaluation", "when evaluations take place")
+  config.iou = root.object("evaluation", "when quality is measured, and how")
                    .choice<IouOver>("iou_over", config.iou,
                                     {{"sample", IouOver::kSample}, {"batch", IouOver::kBatch}},
                                     "what intersections and unions are counted over before their "
-                                    "mean: a sample, as of hpc v1.0 on, or a rank's batch, as in "
+                                    "mean: a sample, from hpc v1.0 on, or a rank's batch, as in "
                                     "v0.7");
   return config;
 }

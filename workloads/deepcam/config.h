@@ -10,13 +10,15 @@
 #include "workloads/deepcam/data_config.h"
 #include "workloads/deepcam/model.h"
 #include "workloads/deepcam/schedule.h"
-#include "workloads/deepcam/trainer.h"
 #include "workloads/nn/optimizer.h"
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
 #include "workloads/parallel/data_parallel.h"
 
 namespace deepcam {
+
+/// What intersections and unions are counted over, before their mean is taken.
+enum class IouOver { kSample, kBatch };
 
 struct Config : parallel::UpdateKeys {
   ModelConfig model;

@@ -13,7 +13,8 @@ namespace deepcam {
 
 /// Writes `scene_<6-digit number>.png` into a folder for every sample: above the true mask, below
 /// that of each point's largest logit, a white line between them. North is up; background is dark,
-/// cyclones are orange, rivers blue. Throws SystemError where it cannot write.
+/// cyclones are orange, rivers blue. Pictures that are there are replaced one by one, and those of
+/// an evaluation that fails stay. Throws SystemError where it cannot write.
 class MaskPictures final : public runner::OutputSink {
  public:
   MaskPictures(std::int64_t height, std::int64_t width, std::string folder);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "workloads/deepcam/climate_batches.h"
+#include "workloads/deepcam/config.h"
 #include "workloads/deepcam/model.h"
 #include "workloads/nn/executor.h"
 
@@ -17,9 +18,6 @@ const std::array<double, kClasses>& class_weights();
 /// Puts a batch into the network's input; slots without a sample are 0.
 void load_batch(const ClimateBatch& batch, const dataset::ClimateStatistics& statistics,
                 nn::Executor& executor);
-
-/// What intersections and unions are counted over, before their mean is taken.
-enum class IouOver { kSample, kBatch };
 
 /// Sums over samples.
 struct Scores {

@@ -185,8 +185,9 @@ memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) cons
   return weights_desc(planner.backward_slices().sizes().front()).diff_weights_desc();
 }
 
-/// As the library has it, but for channels that come in blocks and would leave as plain planes: its
-/// slow way makes these, and what follows is slow on them where one copy is cheap.
+/// As the library has it, but where channels come side by side (in blocks, or last) and would leave
+/// as plain planes: its slow way makes these, and what follows is slow on them, while a conversion
+/// for each product is cheap.
 memory::desc ConvolutionLayer::made_desc(std::int64_t samples) const {
   const memory::desc dst = forward_desc(samples).dst_desc();
   const bool leaves_blocks = !first_ && operation_.stride.size() == 2 &&

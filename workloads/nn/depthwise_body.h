@@ -1,6 +1,6 @@
 // The depthwise kernels' source. As kernels_body.h, whose part it is: compiled once per instruction
 // set, internal linkage, nothing of the standard library.
-// Hides how columns of the source are read once for all points that they reach.
+// Hides how columns are read once for all points that they reach, where no stride skips any.
 #pragma once
 
 #include "workloads/nn/depthwise_kernels.h"

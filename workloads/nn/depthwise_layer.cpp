@@ -30,9 +30,9 @@ class DepthwiseLayer final : public Layer {
   void backward(bool accumulate, const Samples& samples) override;
 
  private:
-  /// Rows of the destination whose part of the weights' gradient is summed apart: as many whatever
-  /// the threads are.
-  static constexpr std::int64_t kRows = 64;
+  /// Rows of the destination whose gradients are found together, and whose part of the weights' is
+  /// summed apart: as many whatever the threads are, and few, so that many threads have work.
+  static constexpr std::int64_t kRows = 16;
   static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
 
   DepthwisePlane plane_of(std::int64_t block) const;

@@ -314,23 +314,14 @@ std::int64_t Executor::reorders_per_step() const {
   return reorders;
 }
 
-namespace {
-
-int sweeps_of(const Operation& operation) {
-  return operation.kind == OperationKind::kBatchNorm ? 4 : 2;
-}
-
-}  // namespace
-
 std::vector<LayerFacts> Executor::layers() const {
   std::vector<LayerFacts> facts;
   for (std::size_t i = inputs(); i < layers_.size(); ++i) {
     const Operation& operation = network_.operations()[i];
     const LayerSeconds seconds = layer_seconds_.empty() ? LayerSeconds{} : layer_seconds_[i];
     facts.push_back({operation.name, layers_[i]->implementation(),
-                     2 * options_.batch * network_.forward_macs(operation),
-                     operand_bytes(operation), sweeps_of(operation), seconds.forward,
-                     seconds.backward});
+                     2 * options_.batch * network_.training_macs(operation),
+                     operand_bytes(operation), seconds.forward, seconds.backward});
   }
   return facts;
 }

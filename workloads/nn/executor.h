@@ -61,12 +61,9 @@ struct ExecutorOptions {
 /// What one operation is and costs, for tables.
 struct LayerFacts {
   std::string name, implementation;
-  std::int64_t forward_flops = 0;  ///< 2 x multiply-accumulates, whole batch
-  std::int64_t operand_bytes = 0;  ///< of a pass forward: what it reads and writes, each once
-  /// How often a step moves them at least: forward and backward, and batch norm's twice, whose sums
-  /// precede what they are for.
-  int sweeps = 0;
-  double forward_s = 0.0;  ///< all passes since time_layers()
+  std::int64_t training_flops = 0;  ///< 2 x multiply-accumulates, whole batch, all passes
+  std::int64_t operand_bytes = 0;   ///< of a pass forward: what it reads and writes, each once
+  double forward_s = 0.0;           ///< all passes since time_layers()
   double backward_s = 0.0;
 };
 

@@ -54,10 +54,12 @@ json layer_definitions() {
       {"layers.bound",
        "compute where the layer's FLOPs at the highest rate of any product take longer than its "
        "operands at the bandwidth of a copy, once in each pass of a product that was measured "
-       "alone, twice forward and backward in batch norm, whose sums precede what they are for, and "
-       "once forward and backward in other layers; else memory. Null for layers of FLOPs where no "
-       "product was measured"},
-      {"layers.bound_ms", "that time"},
+       "alone and once forward and backward in other layers; else memory. Null for layers of FLOPs "
+       "where no product was measured"},
+      {"layers.bound_ms",
+       "that time: no layer takes less, and batch norm, whose sums precede what they are for, "
+       "takes "
+       "about twice as long where its operands fit no cache"},
       {"layers.fraction_of_bound", "bound_ms over forward_ms and backward_ms together"}};
 }
 
@@ -119,8 +121,8 @@ json LayerBench::layers(const nn::Executor& executor) const {
                 {"bound", nullptr},
                 {"bound_ms", nullptr},
                 {"fraction_of_bound", nullptr}};
-    double flops = 3.0 * static_cast<double>(layer.forward_flops);
-    int passes = layer.sweeps;
+    auto flops = static_cast<double>(layer.training_flops);
+    int passes = 2;
     if (const auto found = alone.find(layer.name); found != alone.end()) {
       flops = static_cast<double>(found->second.flops);
       passes = found->second.passes;
@@ -140,10 +142,10 @@ json LayerBench::layers(const nn::Executor& executor) const {
   return rows;
 }
 
-void add_training_facts(const nn::Executor& executor, std::int64_t parameters, double samples_per_s,
-                        double loss, json& result) {
+void add_training_facts(const nn::Executor& executor, double samples_per_s, double loss,
+                        json& result) {
   const std::int64_t flops = executor.training_flops() / executor.batch();
-  result.update(json{{"parameters", parameters},
+  result.update(json{{"parameters", executor.network().parameter_count()},
                      {"samples_per_s", samples_per_s},
                      {"flops_per_sample", flops},
                      {"gflops_per_s", static_cast<double>(flops) * samples_per_s / 1e9},

@@ -47,7 +47,7 @@ class LayerBench {
 
 /// Adds to `result` what every bench tells of training with `executor`, samples_per_s to mean_loss,
 /// and what it means. loss: the sum over this rank's samples in the last step.
-void add_training_facts(const nn::Executor& executor, std::int64_t parameters, double samples_per_s,
-                        double loss, nlohmann::json& result);
+void add_training_facts(const nn::Executor& executor, double samples_per_s, double loss,
+                        nlohmann::json& result);
 
 }  // namespace parallel

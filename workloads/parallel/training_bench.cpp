@@ -43,8 +43,7 @@ nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json&
                            {"steps", options_.steps},
                            {"warmup_steps", options_.warmup_steps},
                            {"definitions", nlohmann::json::object()}};
-  add_training_facts(executor_, executor_.network().parameter_count(), samples_per_s, loss_,
-                     result);
+  add_training_facts(executor_, samples_per_s, loss_, result);
   times_->add_to(result);
   result.merge_patch(facts);
   layers_.finish(executor_, samples_per_s, result);

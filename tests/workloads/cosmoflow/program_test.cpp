@@ -240,9 +240,7 @@ TEST_F(CosmoFlow, EndsInTheSameBitsWhenResumed) {
 }
 
 TEST_F(CosmoFlow, HasNothingToDraw) {
-  const Ended ended =
-      shell(std::string(TRAINMARK) + " evaluate " + saved(config()) + " --weights w --images x");
-  expect(ended, kUsage,
+  expect(evaluate(config(), "w", "--images x"), kUsage,
          HasSubstr("evaluate: --images means nothing to cosmoflow, only to deepcam"));
 }
 

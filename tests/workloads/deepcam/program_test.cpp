@@ -21,8 +21,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
+using testing::UnorderedElementsAreArray;
 
-constexpr int kUsage = 2, kData = 3, kTargetMissed = 6;
+constexpr int kUsage = 2, kData = 3, kSystem = 4, kTargetMissed = 6;
 constexpr std::int64_t kClasses = 3;
 
 class DeepCam : public outside::SceneRun {
@@ -130,8 +131,7 @@ TEST_F(DeepCam, RefusesPicturesThatItCannotWrite) {
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
   const Ended ended = evaluate(config(), result("1.weights.h5"),
                                "--images " + (folder_ / "config.json/pictures").string());
-  EXPECT_NE(ended.status, 0);
-  EXPECT_THAT(ended.err, HasSubstr("config.json/pictures: Not a directory"));
+  expect(ended, kSystem, HasSubstr("config.json/pictures: Not a directory"));
 }
 
 TEST_F(DeepCam, EvaluatesWithoutTheTrainingScenes) {
@@ -165,10 +165,22 @@ TEST_F(DeepCam, TellsWhatAClosedSubmissionMustNotChoose) {
                                     "/optimizer/epsilon: must be 1e-06, got 0.001"}));
 }
 
-TEST_F(DeepCam, BreaksNoRuleButThatOfTheTarget) {
-  ASSERT_EQ(run([](json& c) { c["target"]["quality"] = 0.01; }, mpirun(2)).status, 0);
-  for (const char* round : {"hpc-1.0", "hpc-2.0", "hpc-3.0"}) {
-    EXPECT_THAT(broken_rules(round), ElementsAre("open_deepcam/eval_accuracy/once")) << round;
+TEST_F(DeepCam, BreaksNoRuleButThoseOfSamplesAndTarget) {
+  for (const std::string division : {"open", "closed"}) {
+    const auto as_submitted = [&](json& c) {
+      c.erase("target");
+      c["submission"] = {{"division", division}, {"org", "someone"}, {"platform", "some machine"}};
+    };
+    ASSERT_EQ(run(as_submitted, mpirun(2)).status, kTargetMissed);
+    std::vector<std::string> expected = {division + "_deepcam/eval_accuracy/once"};
+    if (division == "closed") {
+      expected.insert(expected.begin(),
+                      {"closed_deepcam/train_samples/value", "closed_deepcam/eval_samples/value"});
+    }
+    for (const char* round : {"hpc-1.0", "hpc-2.0", "hpc-3.0"}) {
+      EXPECT_THAT(broken_rules(round), UnorderedElementsAreArray(expected)) << round;
+    }
+    fs::remove_all(folder_ / "results");
   }
 }
 

@@ -1,49 +1,72 @@
-// Every instruction set's depthwise kernels against plain sums over all taps, of odd sizes too.
-// Hides nothing.
+// Every instruction set's depthwise kernels against plain sums over all taps, of both types and odd
+// sizes. Hides nothing.
 #include "workloads/nn/depthwise_kernels.h"
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "workloads/nn/kernels.h"
+#include "workloads/nn/plain_bf16.h"
 
 namespace {
 
 using base::InstructionSet;
+using nn::Bf16;
 using nn::DepthwisePlane;
-using Values = std::vector<float>;
 
 constexpr std::int64_t kSide = 3, kTaps = DepthwisePlane::kTaps, kBlock = DepthwisePlane::kBlock;
-constexpr double kTolerance = 1e-5;
+/// Of sums of up to 91 products of at most 1, each rounded as a float.
+constexpr double kFloats = 1e-5;
+/// What is stored in bfloat16 is rounded once more.
+template <class T>
+constexpr double kRounding = std::is_same_v<T, float> ? 0.0 : 1.0 / 256;
+/// What nobody writes keeps this value.
+constexpr float kUntouched = -1234.0F;
 
 std::vector<const nn::Kernels*> usable_kernels() {
   std::vector<const nn::Kernels*> all;
-  for (const auto set :
-       {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+  for (const auto set : {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512,
+                         InstructionSet::kAvx512Bf16}) {
     if (set <= base::usable_instruction_set()) all.push_back(&nn::kernels(set));
   }
   return all;
 }
 
-Values wave(std::int64_t count, double phase) {
-  Values values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(std::sin(0.7 * static_cast<double>(i) + phase));
+double number(float value) { return static_cast<double>(value); }
+double number(Bf16 value) {
+  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16));
+}
+template <class T>
+T of(float value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else {
+    return {plain::bf16_bits(value)};
+  }
+}
+
+template <class T>
+std::vector<T> wave(std::int64_t count, double phase) {
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    values.push_back(of<T>(static_cast<float>(std::sin(0.7 * static_cast<double>(i) + phase))));
   }
   return values;
 }
 
-/// A plane and all that belongs to it; results are no numbers until they are written.
+/// A plane and all that belongs to it.
+template <class T>
 struct Problem {
   explicit Problem(const DepthwisePlane& given)
       : plane(given),
-        src(wave(plane.height * plane.width * plane.src_step, 0.1)),
-        diff_dst(wave(plane.dst_height() * plane.dst_width() * plane.dst_step, 0.5)),
-        weights(wave(kTaps * plane.weights_step, 0.9)) {}
+        src(wave<T>(plane.height * plane.width * plane.src_step, 0.1)),
+        diff_dst(wave<T>(plane.dst_height() * plane.dst_width() * plane.dst_step, 0.5)),
+        weights(wave<float>(kTaps * plane.weights_step, 0.9)) {}
 
   /// Calls body(source point, tap, destination point) for every product.
   template <class Body>
@@ -60,33 +83,38 @@ struct Problem {
     }
   }
   double source(std::int64_t point, int lane) const {
-    return at(src, point * plane.src_step, lane);
+    return number(src[static_cast<std::size_t>(point * plane.src_step + lane)]);
   }
   double gradient(std::int64_t point, int lane) const {
-    return at(diff_dst, point * plane.dst_step, lane);
+    return number(diff_dst[static_cast<std::size_t>(point * plane.dst_step + lane)]);
   }
   double weight(std::int64_t tap, int lane) const {
-    return at(weights, tap * plane.weights_step, lane);
-  }
-  static double at(const Values& values, std::int64_t first, int lane) {
-    return static_cast<double>(values[static_cast<std::size_t>(first + lane)]);
+    return number(weights[static_cast<std::size_t>(tap * plane.weights_step + lane)]);
   }
 
   const DepthwisePlane plane;
-  const Values src, diff_dst, weights;
+  const std::vector<T> src, diff_dst;
+  const std::vector<float> weights;
 };
 
-void expect_near(const Values& found, const std::vector<double>& expected, std::int64_t step,
-                 int channels) {
+/// Points of `step` values, of which the first `channels` are written.
+template <class T>
+void expect_near(const std::vector<T>& found, const std::vector<double>& expected,
+                 std::int64_t step, int channels) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (static_cast<std::int64_t>(i) % step >= channels) continue;
-    ASSERT_NEAR(static_cast<double>(found[i]), expected[i], kTolerance) << "value " << i;
+    if (static_cast<std::int64_t>(i) % step >= channels) {
+      ASSERT_EQ(number(found[i]), number(of<T>(kUntouched))) << "value " << i;
+      continue;
+    }
+    ASSERT_NEAR(number(found[i]), expected[i], kFloats + kRounding<T> * std::abs(expected[i]))
+        << "value " << i;
   }
 }
 
-void check_forward(const Problem& problem, const nn::DepthwiseKernels<float>& kernels) {
+template <class T>
+void check_forward(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels) {
   const DepthwisePlane& plane = problem.plane;
-  Values dst(problem.diff_dst.size(), std::numeric_limits<float>::quiet_NaN());
+  std::vector<T> dst(problem.diff_dst.size(), of<T>(kUntouched));
   for (std::int64_t row = 0; row < plane.dst_height(); ++row) {
     kernels.forward(problem.src.data(), problem.weights.data(), dst.data(), plane, row);
   }
@@ -100,9 +128,10 @@ void check_forward(const Problem& problem, const nn::DepthwiseKernels<float>& ke
   expect_near(dst, expected, plane.dst_step, plane.channels);
 }
 
-void check_source_gradient(const Problem& problem, const nn::DepthwiseKernels<float>& kernels) {
+template <class T>
+void check_source_gradient(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels) {
   const DepthwisePlane& plane = problem.plane;
-  Values diff_src(problem.src.size(), std::numeric_limits<float>::quiet_NaN());
+  std::vector<T> diff_src(problem.src.size(), of<T>(kUntouched));
   for (std::int64_t row = 0; row < plane.height; ++row) {
     kernels.source_gradient(problem.diff_dst.data(), problem.weights.data(), diff_src.data(), plane,
                             row);
@@ -117,7 +146,8 @@ void check_source_gradient(const Problem& problem, const nn::DepthwiseKernels<fl
   expect_near(diff_src, expected, plane.src_step, plane.channels);
 }
 
-void check_weights_gradient(const Problem& problem, const nn::DepthwiseKernels<float>& kernels) {
+template <class T>
+void check_weights_gradient(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels) {
   constexpr double kBefore = 3.0;
   const DepthwisePlane& plane = problem.plane;
   std::vector<double> sums(kTaps * kBlock, kBefore), expected(sums);
@@ -133,40 +163,53 @@ void check_weights_gradient(const Problem& problem, const nn::DepthwiseKernels<f
   for (std::int64_t tap = 0; tap < kTaps; ++tap) {
     for (int lane = 0; lane < plane.channels; ++lane) {
       const auto i = static_cast<std::size_t>(tap * kBlock + lane);
-      ASSERT_NEAR(sums[i], expected[i], kTolerance) << "tap " << tap << ", channel " << lane;
+      ASSERT_NEAR(sums[i], expected[i], kFloats) << "tap " << tap << ", channel " << lane;
     }
   }
 }
 
-struct Reach {
-  std::int64_t stride, dilation;
-};
-
+template <class T>
 void check_all(const DepthwisePlane& plane) {
   SCOPED_TRACE("plane of " + std::to_string(plane.height) + " x " + std::to_string(plane.width) +
                ", stride " + std::to_string(plane.stride) + ", dilation " +
                std::to_string(plane.dilation) + ", channels " + std::to_string(plane.channels));
-  const Problem problem(plane);
+  const Problem<T> problem(plane);
   for (const nn::Kernels* const kernels : usable_kernels()) {
-    check_forward(problem, kernels->depthwise<float>());
-    check_source_gradient(problem, kernels->depthwise<float>());
-    check_weights_gradient(problem, kernels->depthwise<float>());
+    check_forward(problem, kernels->depthwise<T>());
+    check_source_gradient(problem, kernels->depthwise<T>());
+    check_weights_gradient(problem, kernels->depthwise<T>());
   }
 }
 
-TEST(DepthwiseKernels, AddUpAllTapsThatMeetThePlane) {
+/// How often points are taken, and how far taps are apart.
+struct Reach {
+  std::int64_t stride, dilation;
+};
+/// Channels of a block, the values from point to point, and those from tap to tap.
+struct Lane {
+  int channels;
+  std::int64_t step;
+  int weights_step;
+};
+
+template <class T>
+void check_shapes() {
   for (const Reach reach : {Reach{1, 1}, {1, 2}, {1, 6}, {2, 1}, {3, 1}, {5, 1}}) {
     for (const std::int64_t height : {1, 2, 7}) {
       for (const std::int64_t width : {1, 2, 3, 4, 5, 8, 13}) {
-        for (const int channels : {5, 16}) {
-          const std::int64_t step = channels == 16 ? 16 : 21;
-          check_all({height, width, reach.stride, reach.dilation, step, step, channels,
-                     channels == 16 ? 16 : 8});
+        // Whole blocks, the last channels of points of 21, plain planes, blocks of 8.
+        for (const Lane lane : {Lane{16, 16, 16}, {5, 21, 16}, {1, 1, 1}, {8, 8, 8}}) {
+          check_all<T>({height, width, reach.stride, reach.dilation, lane.step, lane.step,
+                        lane.channels, lane.weights_step});
           if (testing::Test::HasFatalFailure()) return;
         }
       }
     }
   }
 }
+
+TEST(DepthwiseKernels, AddUpAllTapsThatMeetThePlane) { check_shapes<float>(); }
+
+TEST(DepthwiseKernels, AddUpAllTapsInBfloat16) { check_shapes<Bf16>(); }
 
 }  // namespace

@@ -92,9 +92,14 @@ TEST_F(SampleSetsOnRanks, AreOpenedByStagingAsWhatDerivesFromThemDoes) {
     }
     int times_opened = 0;
   };
+  config_.staging.mode = staging::StagingMode::kNode;
+  config_.staging.directory = ".";
+  Counting planned(config_, open(), world_, topology_, clock_);
+  EXPECT_TRUE(planned.staging_plan(split(1)).contains("train"));
+  EXPECT_EQ(planned.times_opened, 0);
+  EXPECT_THAT(opened_, testing::UnorderedElementsAre("validation", "train"));
+  config_.staging.mode = staging::StagingMode::kNone;
   Counting sets(config_, open(), world_, topology_, clock_);
-  EXPECT_EQ(sets.staging_plan(split(1)), nullptr);
-  EXPECT_EQ(sets.times_opened, 0);
   (void)sets.stage(split(1));
   EXPECT_EQ(sets.times_opened, 1);
   EXPECT_EQ(sets.train()->size(), kTrain);
