@@ -42,7 +42,8 @@ std::vector<Meeting> meetings_along(const Operation& operation, std::size_t axis
   std::vector<Meeting> meetings;
   for (std::int64_t to = 0; to < operation.dst.spatial[axis]; ++to) {
     for (std::int64_t tap = 0; tap < operation.kernel[axis]; ++tap) {
-      const std::int64_t at = to * operation.stride[axis] - operation.padding.begin[axis] + tap;
+      const std::int64_t at = to * operation.stride[axis] - operation.padding.begin[axis] +
+                              tap * operation.dilation[axis];
       if (at >= 0 && at < extent) meetings.push_back({at, to, tap});
     }
   }
