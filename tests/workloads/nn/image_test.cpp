@@ -154,8 +154,7 @@ TEST_P(Images, AreRoundedAsStoredInBf16) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Images,
                          testing::Values(Shape{"even", 16, 16, 16, 3},
                                          Shape{"uneven", 16, 32, 24, 2},
-                                         Shape{"narrow", 32, 16, 8, 1},
-                                         Shape{"high", 80, 16, 8, 2},
+                                         Shape{"narrow", 32, 16, 8, 1}, Shape{"high", 80, 16, 8, 2},
                                          // Atrous convolutions of four points.
                                          Shape{"few", 8, 8, 16, 4}),
                          [](const auto& what) { return std::string(what.param.name); });
