@@ -271,23 +271,36 @@ void depthwise_weights_row(const T* src, const T* diff_dst, const DepthwisePlane
   });
 }
 
+/// Calls run(access) with what the row that begins at `to` is written with. Points of dilated rows
+/// are not written one after the other.
+template <class T, class Run>
+void with_stores(const DepthwisePlane& plane, const T* to, std::int64_t step, const Run& run) {
+  if (plane.channels < kLanes) return run(Partial());
+  if (plane.stores == Stores::kCached || plane.dilation > 1 || !can_stream(to, step)) {
+    return run(Full());
+  }
+  run(Streamed());
+  finish_streams();
+}
+
 template <class T>
 void depthwise_forward(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
                        std::int64_t row) {
-  if (plane.channels == kLanes) return depthwise_row<Full>(src, weights, dst, plane, row);
-  depthwise_row<Partial>(src, weights, dst, plane, row);
+  with_stores(plane, dst, plane.dst_step,
+              [&](auto access) { depthwise_row<decltype(access)>(src, weights, dst, plane, row); });
 }
 
 template <class T>
 void depthwise_source_gradient(const T* diff_dst, const float* weights, T* diff_src,
                                const DepthwisePlane& plane, std::int64_t row) {
-  const auto run = [&](auto gradient) { gradient(diff_dst, weights, diff_src, plane, row); };
-  if (plane.stride == 1) {
-    if (plane.channels == kLanes) return run(same_gradient_row<Full, T>);
-    return run(same_gradient_row<Partial, T>);
-  }
-  if (plane.channels == kLanes) return run(strided_gradient_row<Full, T>);
-  run(strided_gradient_row<Partial, T>);
+  with_stores(plane, diff_src, plane.src_step, [&](auto access) {
+    using Access = decltype(access);
+    if (plane.stride == 1) {
+      same_gradient_row<Access>(diff_dst, weights, diff_src, plane, row);
+    } else {
+      strided_gradient_row<Access>(diff_dst, weights, diff_src, plane, row);
+    }
+  });
 }
 
 template <class T>

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "workloads/nn/stores.h"
+
 namespace nn {
 
 /// Planes of up to 16 neighbouring channels, whose rows follow each other. There are `dilation`
@@ -16,6 +18,7 @@ struct DepthwisePlane {
   std::int64_t src_step = 0, dst_step = 0;  ///< values from one point to the next
   int channels = 0;                         ///< here, 1..16
   int weights_step = kBlock;                ///< values from one tap's weights to the next, 1..16
+  Stores stores = Stores::kCached;          ///< of what is written
   std::int64_t dst_height() const { return (height - 1) / stride + 1; }
   std::int64_t dst_width() const { return (width - 1) / stride + 1; }
 };

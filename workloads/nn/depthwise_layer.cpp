@@ -35,7 +35,8 @@ class DepthwiseLayer final : public Layer {
   static constexpr std::int64_t kRows = 16;
   static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
 
-  DepthwisePlane plane_of(std::int64_t block) const;
+  /// `written`: numbers that a pass writes.
+  DepthwisePlane plane_of(std::int64_t block, std::int64_t written) const;
   std::int64_t pieces() const { return (operation_.dst.spatial[0] + kRows - 1) / kRows; }
   std::int64_t weights_floats() const { return DepthwisePlane::kTaps * src_layout_.width; }
   const float* weights_of(std::int64_t block) const { return weights_ + block * weights_floats(); }
@@ -110,7 +111,7 @@ void DepthwiseLayer<T>::bind(const Arena& arena) {
 }
 
 template <class T>
-DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block) const {
+DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block, std::int64_t written) const {
   DepthwisePlane plane;
   plane.height = src_shape_.spatial[0];
   plane.width = src_shape_.spatial[1];
@@ -120,6 +121,7 @@ DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block) const {
   plane.dst_step = dst_layout_.row_stride;
   plane.channels = src_layout_.column(block).width;
   plane.weights_step = src_layout_.width;
+  plane.stores = stores_of<T>(written);
   return plane;
 }
 
@@ -134,7 +136,7 @@ void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const Val
         kernels_.forward(src + src_layout_.offset(src_place.row_of(sample, samples), block),
                          weights_of(block),
                          dst + dst_layout_.offset(dst_place.row_of(sample, samples), block),
-                         plane_of(block), row);
+                         plane_of(block, samples.count * dst_layout_.sample_numbers()), row);
       }
     }
   }
@@ -145,7 +147,7 @@ void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const Val
 template <class T>
 void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t sample,
                                        std::int64_t piece, std::int64_t block, double* sums) const {
-  const DepthwisePlane plane = plane_of(block);
+  const DepthwisePlane plane = plane_of(block, samples.count * src_layout_.sample_numbers());
   const T* const src =
       src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), block);
   const T* const diff_dst = diff_dst_ + dst_layout_.offset(sample, block);

@@ -9,6 +9,7 @@
 #include "runner/base/system_facts.h"
 #include "workloads/nn/depthwise_kernels.h"
 #include "workloads/nn/sparse_kernels.h"
+#include "workloads/nn/stores.h"
 #include "workloads/nn/volume_kernels.h"
 
 namespace nn {
@@ -68,11 +69,11 @@ struct Residual {
 /// place of those that are read.
 template <class T>
 struct ColumnKernels {
-  /// Mean and sum of squared distances from it (two passes). mean [width], squares [width].
+  /// Mean and sum of squared distances from it, in one pass. mean [width], squares [width].
   void (*moments)(const T* src, const Column& column, double* mean, double* squares);
   /// dst = relu?(norm(src) + residual?). passed [rows] gets the signs of dst unless it is null.
   void (*normalize)(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
-                    PassedBits* passed, const Column& column, bool relu);
+                    PassedBits* passed, const Column& column, bool relu, Stores stores);
   /// sum [width] = sum of g, product [width] = sum of g * (src - mean), g being the masked
   /// gradient. It goes to `kept` unless that is null, and is summed as it is kept.
   void (*gradient_sums)(const T* src, const GradientSource<T>& gradient, T* kept,

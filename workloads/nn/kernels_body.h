@@ -19,49 +19,61 @@ inline void add_to(double* sums, const Lanes& value, int width) {
   for (int lane = 0; lane < width; ++lane) sums[lane] += static_cast<double>(value[lane]);
 }
 
+/// Rows [begin, end) of a column: sums of distances from `centre`, and of their squares.
+struct Distances {
+  Lanes sum = zero(), squares = zero();
+};
+template <class Access, class T>
+Distances distances_of(const T* src, const Column& column, std::int64_t begin, std::int64_t end,
+                       const Lanes& centre) {
+  Lanes sums[4] = {zero(), zero(), zero(), zero()};
+  Lanes squares[4] = {zero(), zero(), zero(), zero()};
+  const auto one = [&](std::int64_t row, int part) {
+    const Lanes distance = Access::load(src + row * column.stride, column.width) - centre;
+    sums[part] += distance;
+    squares[part] += distance * distance;
+  };
+  std::int64_t row = begin;
+  for (; row + 4 <= end; row += 4) {
+    for (int part = 0; part < 4; ++part) one(row + part, part);
+  }
+  for (; row < end; ++row) one(row, 0);
+  return {(sums[0] + sums[1]) + (sums[2] + sums[3]),
+          (squares[0] + squares[1]) + (squares[2] + squares[3])};
+}
+
+/// Each piece's distances are from the mean of those before it, and the first one's from its own:
+/// their squares are at most twice those from the mean of all, so that none are lost in the
+/// difference. Pieces are joined as Chan, Golub and LeVeque do.
 template <class Access, class T>
 void moments_of(const T* src, const Column& column, double* mean, double* squares) {
   const int width = column.width;
-  for (int lane = 0; lane < width; ++lane) mean[lane] = squares[lane] = 0.0;
-  for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
-    const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
-    Lanes sums[4] = {zero(), zero(), zero(), zero()};
-    std::int64_t row = begin;
-    for (; row + 4 <= end; row += 4) {
-      for (int part = 0; part < 4; ++part) {
-        sums[part] += Access::load(src + (row + part) * column.stride, width);
-      }
-    }
-    for (; row < end; ++row) sums[0] += Access::load(src + row * column.stride, width);
-    add_to(mean, (sums[0] + sums[1]) + (sums[2] + sums[3]), width);
-  }
-  const double scale = 1.0 / static_cast<double>(column.rows);
+  double means[kLanes] = {}, sums[kLanes] = {};
   Lanes centre = zero();
-  for (int lane = 0; lane < width; ++lane) {
-    mean[lane] *= scale;
-    centre[lane] = static_cast<float>(mean[lane]);
-  }
   for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
     const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
-    Lanes sums[4] = {zero(), zero(), zero(), zero()};
-    std::int64_t row = begin;
-    for (; row + 4 <= end; row += 4) {
-      for (int part = 0; part < 4; ++part) {
-        const Lanes distance = Access::load(src + (row + part) * column.stride, width) - centre;
-        sums[part] += distance * distance;
+    const auto before = static_cast<double>(begin), here = static_cast<double>(end - begin);
+    if (begin == 0) {
+      const Lanes sum = distances_of<Access>(src, column, begin, end, zero()).sum;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        means[lane] = static_cast<double>(sum[lane]) / here;
+        centre[lane] = static_cast<float>(means[lane]);
       }
     }
-    for (; row < end; ++row) {
-      const Lanes distance = Access::load(src + row * column.stride, width) - centre;
-      sums[0] += distance * distance;
+    const Distances piece = distances_of<Access>(src, column, begin, end, centre);
+    const double share = here / (before + here), per_row = 1.0 / here;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const double distance = static_cast<double>(piece.sum[lane]) * per_row;
+      const double own = static_cast<double>(piece.squares[lane]) - distance * distance * here;
+      const double apart = static_cast<double>(centre[lane]) + distance - means[lane];
+      sums[lane] += own + apart * apart * before * share;
+      means[lane] += apart * share;
+      centre[lane] = static_cast<float>(means[lane]);
     }
-    add_to(squares, (sums[0] + sums[1]) + (sums[2] + sums[3]), width);
   }
-  // The centre was rounded to float: what that shifted every distance by leaves the sum again.
   for (int lane = 0; lane < width; ++lane) {
-    const double shift = mean[lane] - static_cast<double>(centre[lane]);
-    const double corrected = squares[lane] - shift * shift * static_cast<double>(column.rows);
-    squares[lane] = corrected < 0.0 ? 0.0 : corrected;
+    mean[lane] = means[lane];
+    squares[lane] = sums[lane] < 0.0 ? 0.0 : sums[lane];
   }
 }
 
@@ -291,12 +303,14 @@ void moments(const T* src, const Column& column, double* mean, double* squares) 
 
 template <class T>
 void normalize(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
-               PassedBits* passed, const Column& column, bool relu) {
-  if (column.width == kLanes) {
-    normalize_with<Full>(src, norm, residual, dst, passed, column, relu);
-  } else {
-    normalize_with<Partial>(src, norm, residual, dst, passed, column, relu);
+               PassedBits* passed, const Column& column, bool relu, Stores stores) {
+  const auto run = [&](auto rows) { rows(src, norm, residual, dst, passed, column, relu); };
+  if (column.width < kLanes) return run(normalize_with<Partial, T>);
+  if (stores == Stores::kCached || !can_stream(dst, column.stride)) {
+    return run(normalize_with<Full, T>);
   }
+  run(normalize_with<Streamed, T>);
+  finish_streams();
 }
 
 template <class T>

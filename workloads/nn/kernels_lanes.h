@@ -103,6 +103,32 @@ struct Full {
   static void store(Bf16* to, const Lanes& value, int width) { store(to, rounded(value), width); }
 };
 
+/// As Full, but what is stored passes by the caches, for places that can_stream() allows; it is
+/// there for other threads after finish_streams().
+struct Streamed : Full {
+#if defined(__AVX512F__)
+  static void store(float* to, const Lanes& value, int /*width*/) {
+    _mm512_stream_ps(to, reinterpret_cast<__m512>(value));
+  }
+  static void store(Bf16* to, const Lanes& value, int /*width*/) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(rounded(value)));
+  }
+#endif
+};
+
+/// Whether stores to all places that are `stride` apart from `first` on fill whole lines.
+template <class T>
+bool can_stream(const T* first, std::int64_t stride) {
+  constexpr std::uintptr_t kBytes = kLanes * sizeof(T);
+  return reinterpret_cast<std::uintptr_t>(first) % kBytes == 0 && stride == kLanes;
+}
+
+inline void finish_streams() {
+#if defined(__AVX512F__)
+  _mm_sfence();
+#endif
+}
+
 /// Column access for fewer.
 struct Partial {
   static Lanes load(const float* from, int width) {

@@ -36,6 +36,8 @@ struct ChannelLayout {
   std::int64_t offset(std::int64_t sample, std::int64_t block) const {
     return sample * sample_stride + block * block_stride;
   }
+  /// Numbers of a sample's channels, with those that fill its last block.
+  std::int64_t sample_numbers() const { return rows * padded_channels(); }
   /// Length that per-channel arrays need so that every column can be read whole.
   std::int64_t padded_channels() const { return blocks * width; }
 };

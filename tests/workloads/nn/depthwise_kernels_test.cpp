@@ -6,10 +6,12 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "workloads/nn/aligned.h"
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/plain_bf16.h"
 
@@ -211,5 +213,45 @@ void check_shapes() {
 TEST(DepthwiseKernels, AddUpAllTapsThatMeetThePlane) { check_shapes<float>(); }
 
 TEST(DepthwiseKernels, AddUpAllTapsInBfloat16) { check_shapes<Bf16>(); }
+
+/// What is streamed to the beginning of a line and into the midst of one.
+template <class T>
+void check_streams(const DepthwisePlane& plane) {
+  const Problem<T> problem(plane);
+  DepthwisePlane streamed = plane;
+  streamed.stores = nn::Stores::kStreamed;
+  constexpr std::int64_t kApart = 4;
+  const auto numbers = static_cast<std::int64_t>(problem.src.size());
+  const nn::AlignedFloats memory(numbers + kApart);
+  auto* const line = reinterpret_cast<T*>(memory.data());
+  for (const nn::Kernels* const kernels : usable_kernels()) {
+    const auto run = [&](T* dst, T* diff_src, const DepthwisePlane& how) {
+      const nn::DepthwiseKernels<T>& depthwise = kernels->depthwise<T>();
+      for (std::int64_t row = 0; dst != nullptr && row < plane.dst_height(); ++row) {
+        depthwise.forward(problem.src.data(), problem.weights.data(), dst, how, row);
+      }
+      for (std::int64_t row = 0; diff_src != nullptr && row < plane.height; ++row) {
+        depthwise.source_gradient(problem.diff_dst.data(), problem.weights.data(), diff_src, how,
+                                  row);
+      }
+    };
+    std::vector<T> dst(problem.diff_dst.size()), diff_src(problem.src.size());
+    run(dst.data(), diff_src.data(), plane);
+    for (T* const to : {line, line + kApart}) {
+      run(to, nullptr, streamed);
+      EXPECT_EQ(std::memcmp(to, dst.data(), dst.size() * sizeof(T)), 0);
+      run(nullptr, to, streamed);
+      EXPECT_EQ(std::memcmp(to, diff_src.data(), diff_src.size() * sizeof(T)), 0);
+    }
+  }
+}
+
+TEST(DepthwiseKernels, StreamTheSameBits) {
+  for (const Reach reach : {Reach{1, 1}, {1, 2}, {2, 1}, {3, 1}}) {
+    const DepthwisePlane plane = {7, 13, reach.stride, reach.dilation, 16, 16, 16, 16};
+    check_streams<float>(plane);
+    check_streams<Bf16>(plane);
+  }
+}
 
 }  // namespace

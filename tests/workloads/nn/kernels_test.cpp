@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 #include <vector>
+
+#include "workloads/nn/aligned.h"
 
 namespace {
 
@@ -26,8 +29,8 @@ const std::vector<Case> kCases = {{1, 16, 16}, {5, 16, 16}, {600, 16, 16}, {49, 
 
 std::vector<const nn::Kernels*> usable_kernels() {
   std::vector<const nn::Kernels*> all;
-  for (const auto set :
-       {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512}) {
+  for (const auto set : {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512,
+                         InstructionSet::kAvx512Bf16}) {
     if (set <= base::usable_instruction_set()) all.push_back(&nn::kernels(set));
   }
   return all;
@@ -81,7 +84,7 @@ class ColumnKernels : public testing::Test {};
 using Types = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(ColumnKernels, Types);
 
-TYPED_TEST(ColumnKernels, TakeMomentsInTwoPasses) {
+TYPED_TEST(ColumnKernels, TakeMoments) {
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const Case& c : kCases) {
       const auto src = wave<TypeParam>(c, 0.1);
@@ -99,6 +102,23 @@ TYPED_TEST(ColumnKernels, TakeMomentsInTwoPasses) {
                     1e-5 * static_cast<double>(c.rows));
       }
     }
+  }
+}
+
+TEST(Kernels, KeepTheVarianceWhereTheFirstRowsAreFarFromTheOthers) {
+  // As in a scene whose pole is not like its equator: 256 rows of 1,000 +- 1, then 4,000 of +- 1.
+  const Case c = {4256, 16, 16};
+  std::vector<float> src = wave<float>(c, 0.0, 0.0);
+  for (std::size_t i = 0; i < std::size_t{256} * 16; ++i) src[i] += 1000.0F;
+  double expected_mean = 0.0, expected = 0.0;
+  for (std::int64_t row = 0; row < c.rows; ++row) expected_mean += value(src, c, row, 3) / 4256.0;
+  for (std::int64_t row = 0; row < c.rows; ++row)
+    expected += std::pow(value(src, c, row, 3) - expected_mean, 2);
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    std::vector<double> mean(16), squares(16);
+    kernels->f32.moments(src.data(), {c.rows, c.stride, c.width}, mean.data(), squares.data());
+    EXPECT_NEAR(mean[3] / expected_mean, 1.0, 1e-6);
+    EXPECT_NEAR(squares[3] / expected, 1.0, 1e-6);
   }
 }
 
@@ -137,7 +157,7 @@ void expect_normalized(const Case& c, bool relu, Adds adds) {
     std::vector<T> dst(src.size(), of<T>(-7.0));
     std::vector<nn::PassedBits> passed(static_cast<std::size_t>(c.rows), 0xAAAA);
     kernels->on<T>().normalize(src.data(), norm, added, dst.data(), relu ? passed.data() : nullptr,
-                               {c.rows, c.stride, c.width}, relu);
+                               {c.rows, c.stride, c.width}, relu, nn::Stores::kCached);
     for (std::int64_t row = 0; row < c.rows; ++row) {
       const unsigned bits = passed[static_cast<std::size_t>(row)];
       for (int lane = 0; lane < c.width; ++lane) {
@@ -166,6 +186,31 @@ TYPED_TEST(ColumnKernels, NormalizeWithResidualAndRelu) {
   }
 }
 
+TYPED_TEST(ColumnKernels, StreamTheSameBits) {
+  // To a place at the beginning of a line, and to one in its midst, past which no store can go.
+  const Case c = {601, 16, 16};
+  const auto src = wave<TypeParam>(c, 0.1);
+  const std::vector<float> mean(16, 3.0F), scale(16, 2.0F), shift(16, 0.25F);
+  constexpr std::int64_t kApart = 4;
+  const nn::AlignedFloats memory(c.rows * c.stride + kApart);
+  auto* const line = reinterpret_cast<TypeParam*>(memory.data());
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    const auto normalize = [&](TypeParam* dst, nn::PassedBits* passed, nn::Stores stores) {
+      kernels->on<TypeParam>().normalize(src.data(), {mean.data(), scale.data(), shift.data()}, {},
+                                         dst, passed, {c.rows, c.stride, c.width}, true, stores);
+    };
+    std::vector<TypeParam> cached(src.size());
+    std::vector<nn::PassedBits> passed(601), streamed(601);
+    normalize(cached.data(), passed.data(), nn::Stores::kCached);
+    for (TypeParam* const dst : {line, line + kApart}) {
+      std::fill_n(dst, src.size(), of<TypeParam>(-7.0));
+      normalize(dst, streamed.data(), nn::Stores::kStreamed);
+      EXPECT_EQ(std::memcmp(dst, cached.data(), cached.size() * sizeof(TypeParam)), 0);
+      EXPECT_EQ(streamed, passed);
+    }
+  }
+}
+
 TYPED_TEST(ColumnKernels, PassOnWhatIsNotANumber) {
   // A ReLU or a variance that swallowed it would hide a diverged network behind a finite loss.
   const Case c = {5, 16, 16};
@@ -177,8 +222,8 @@ TYPED_TEST(ColumnKernels, PassOnWhatIsNotANumber) {
     std::vector<TypeParam> dst(src.size());
     std::vector<nn::PassedBits> passed(5);
     kernels->on<TypeParam>().normalize(src.data(), {mean.data(), scale.data(), shift.data()}, {},
-                                       dst.data(), passed.data(), {c.rows, c.stride, c.width},
-                                       true);
+                                       dst.data(), passed.data(), {c.rows, c.stride, c.width}, true,
+                                       nn::Stores::kCached);
     EXPECT_TRUE(std::isnan(number(dst[3])));
     EXPECT_FALSE(std::isnan(number(dst[4])));
     std::vector<double> centre(16), squares(16);
