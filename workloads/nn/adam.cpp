@@ -10,7 +10,7 @@ namespace {
 
 /// Decay, in one of its two forms.
 struct Decay {
-  float into_gradient = 0.0F, keep_weights = 1.0F;
+  float into_gradient = 0.0F, off_weights = 0.0F;
 };
 
 void update(const MomentRule& rule, const Decay& decay, float rate, std::int64_t count,
@@ -21,7 +21,8 @@ void update(const MomentRule& rule, const Decay& decay, float rate, std::int64_t
     m[i] = rule.keep_m * m[i] + rule.into_m * g;
     v[i] = rule.keep_v * v[i] + rule.into_v * (g * g);
     const float u = rule.unbias_m * m[i] / (std::sqrt(rule.unbias_v * v[i]) + rule.epsilon);
-    weights[i] = decay.keep_weights * weights[i] - rate * u;
+    // What comes off is found first: one minus a small decay has few of the decay's digits.
+    weights[i] -= rate * u + decay.off_weights * weights[i];
   }
 }
 
@@ -47,8 +48,8 @@ class Adam final : public MomentOptimizer {
  private:
   Decay decay_at(double learning_rate) const {
     const double decay = config_.weight_decay;
-    if (config_.decay == AdamDecay::kL2) return {static_cast<float>(decay), 1.0F};
-    return {0.0F, static_cast<float>(1.0 - learning_rate * decay)};
+    if (config_.decay == AdamDecay::kL2) return {static_cast<float>(decay), 0.0F};
+    return {0.0F, static_cast<float>(learning_rate * decay)};
   }
 
   const AdamConfig config_;
