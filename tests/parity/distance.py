@@ -6,6 +6,8 @@ A trial has PyTorch's errors in fp32 as `theirs`.
 
 import math
 
+LEAST_RATIO = 1.0  # that a mean counts: a trial with less error does not make up for one with more
+
 
 def kind_of(name):
     if name in ("losses", "outputs"):
@@ -79,12 +81,27 @@ def worst_ratio(trial, found, kinds):
     return max(max(tensor_ratios([trial], [found], kind).values()) for kind in kinds)
 
 
-def judge(what, trials, found, kinds, bound):
-    """Whether the whole of every trial, and each tensor over all trials, is within the bound."""
+def mean_ratios(trials, found, kind):
+    """Geometric means over trials, of which none decides: of the whole, and by tensor."""
+    def mean(ratios):
+        return geometric_mean([max(ratio, LEAST_RATIO) for ratio in ratios])
+
+    tensors = [tensor_ratios([trial], [mine], kind) for trial, mine in zip(trials, found)]
+    entire = mean(whole_ratio(trial, mine, kind) for trial, mine in zip(trials, found))
+    return entire, {name: mean(each[name] for each in tensors) for name in tensors[0]}
+
+
+def largest_ratios(trials, found, kind):
+    """Of the whole in any trial, and of each tensor over all trials."""
+    wholes = [whole_ratio(trial, mine, kind) for trial, mine in zip(trials, found)]
+    return max(wholes), tensor_ratios(trials, found, kind)
+
+
+def judge(what, trials, found, kinds, bound, ratios=largest_ratios):
+    """Whether whole and tensors are within the bound."""
     passed = True
     for kind in kinds:
-        entire = max(whole_ratio(trial, mine, kind) for trial, mine in zip(trials, found))
-        by_name = tensor_ratios(trials, found, kind)
+        entire, by_name = ratios(trials, found, kind)
         worst = max(by_name, key=by_name.get)
         size = root_mean_square(relative(whole(mine, kind)) for mine in found)
         print(f"{what}, {kind}: error {size:.1e}; ratio to PyTorch's fp32 {entire:.2f} as a whole, "
