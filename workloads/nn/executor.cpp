@@ -10,6 +10,7 @@
 
 #include "runner/base/error.h"
 #include "workloads/nn/accumulation.h"
+#include "workloads/nn/layer_traffic.h"
 #include "workloads/nn/sliced_primitive.h"
 
 namespace nn {
@@ -318,29 +319,14 @@ std::vector<LayerFacts> Executor::layers() const {
   std::vector<LayerFacts> facts;
   for (std::size_t i = inputs(); i < layers_.size(); ++i) {
     const Operation& operation = network_.operations()[i];
+    const auto made = static_cast<ValueId>(i);
     const LayerSeconds seconds = layer_seconds_.empty() ? LayerSeconds{} : layer_seconds_[i];
     facts.push_back({operation.name, layers_[i]->implementation(),
                      2 * options_.batch * network_.training_macs(operation),
-                     operand_bytes(operation), seconds.forward, seconds.backward});
+                     operand_bytes(*planner_, made), moved_bytes(*planner_, made), seconds.forward,
+                     seconds.backward});
   }
   return facts;
-}
-
-std::int64_t Executor::operand_bytes(const Operation& operation) const {
-  const auto bytes_of = [&](ValueId value) {
-    return static_cast<std::int64_t>(planner_->value_desc(value).get_size());
-  };
-  const auto made = static_cast<ValueId>(&operation - network_.operations().data());
-  std::int64_t bytes = bytes_of(operation.src) + bytes_of(made);
-  if (operation.residual) bytes += bytes_of(*operation.residual);
-  if (operation.features) bytes += bytes_of(*operation.features);
-  for (const ValueId value : operation.others) bytes += bytes_of(value);
-  for (const ParameterId id : {operation.weights, operation.bias}) {
-    if (id < 0) continue;
-    bytes += static_cast<std::int64_t>(
-        planner_->parameter_descs()[static_cast<std::size_t>(id)].get_size());
-  }
-  return bytes;
 }
 
 void Executor::time_layers() { layer_seconds_.assign(layers_.size(), {}); }

@@ -62,8 +62,8 @@ struct ExecutorOptions {
 struct LayerFacts {
   std::string name, implementation;
   std::int64_t training_flops = 0;  ///< 2 x multiply-accumulates, whole batch, all passes
-  std::int64_t operand_bytes = 0;   ///< of a pass forward: what it reads and writes, each once
-  double forward_s = 0.0;           ///< all passes since time_layers()
+  std::int64_t operand_bytes = 0, moved_bytes = 0;  ///< as layer_traffic.h has them
+  double forward_s = 0.0;                           ///< all passes since time_layers()
   double backward_s = 0.0;
 };
 
@@ -156,7 +156,6 @@ class Executor {
   void plan_forward(Planner& planner);
   void plan_backward(Planner& planner);
   void bind(StatisticsExchange* exchange);
-  std::int64_t operand_bytes(const Operation& operation) const;
   std::size_t inputs() const { return static_cast<std::size_t>(network_.inputs()); }
   std::size_t values(ValueId value) const {
     return static_cast<std::size_t>(options_.batch * network_.shape(value).size());

@@ -59,11 +59,21 @@ class SegmentBuilder {
  private:
   void close() {
     if (current_.steps.empty()) return;
-    current_.slices = {options_.batch, took_all_ ? 1 : slice_count()};
+    const Touched all = touched();
+    current_.slices = {options_.batch, took_all_ ? 1 : slice_count(all)};
+    current_.is_cached = all.sample_bytes * current_.slices.sizes().back() <= cache_share();
     runs_ = 0;
     segments_.push_back(std::exchange(current_, {}));
   }
-  std::int64_t slice_count() const;
+  /// Bytes of what the open segment's steps read and write: of a sample, and of the largest
+  /// weights.
+  struct Touched {
+    std::int64_t sample_bytes = 0, weights_bytes = 0;
+  };
+  Touched touched() const;
+  std::int64_t slice_count(const Touched& all) const;
+  /// What else runs wants some of the cache, too.
+  std::int64_t cache_share() const { return options_.cache_bytes / 4 * 3; }
   std::int64_t bytes_of(ValueId value) const {
     return network_.shape(value).size() * options_.value_bytes;
   }
@@ -77,17 +87,10 @@ class SegmentBuilder {
   std::size_t runs_ = 0;
 };
 
-/// So many slices that what a segment touches fits into the caches, and that adding up a slice's
-/// gradients of weights is little beside what it is made of.
-std::int64_t SegmentBuilder::slice_count() const {
-  if (options_.slice_samples > 0) {
-    return even_count(options_.batch, options_.threads, options_.slice_samples);
-  }
-  // What one operation alone writes, nobody looks for in the cache.
-  if (options_.cache_bytes <= 0 || (runs_ == 1 && current_.observed.empty())) return 1;
+SegmentBuilder::Touched SegmentBuilder::touched() const {
   const bool backward = direction_ == Direction::kBackward;
   std::set<ValueId> values, gradients;
-  std::int64_t weights_bytes = 0;
+  Touched all;
   for (const PassStep& step : current_.steps) {
     if (step.work == Work::kRemake) values.insert(static_cast<ValueId>(step.operation));
     if (step.work != Work::kRun) continue;
@@ -103,18 +106,26 @@ std::int64_t SegmentBuilder::slice_count() const {
     if (backward) gradients.insert(operation.others.begin(), operation.others.end());
     if (backward && operation.weights >= 0) {
       const auto& weights = network_.parameters()[static_cast<std::size_t>(operation.weights)];
-      weights_bytes =
-          std::max(weights_bytes, weights.count() * static_cast<std::int64_t>(sizeof(float)));
+      all.weights_bytes =
+          std::max(all.weights_bytes, weights.count() * static_cast<std::int64_t>(sizeof(float)));
     }
   }
-  std::int64_t sample_bytes = 0;
-  for (const ValueId value : values) sample_bytes += bytes_of(value);
-  for (const ValueId value : gradients) sample_bytes += bytes_of(value);
-  if (sample_bytes == 0) return 1;  // nothing runs
-  // What else runs wants some of the cache, too.
-  const std::int64_t share = options_.cache_bytes / 4 * 3;
-  const std::int64_t fitting = std::max<std::int64_t>(1, share / sample_bytes);
-  const std::int64_t worth = 2 * weights_bytes / sample_bytes;
+  for (const ValueId value : values) all.sample_bytes += bytes_of(value);
+  for (const ValueId value : gradients) all.sample_bytes += bytes_of(value);
+  return all;
+}
+
+/// So many slices that what a segment touches fits into the caches, and that adding up a slice's
+/// gradients of weights is little beside what it is made of.
+std::int64_t SegmentBuilder::slice_count(const Touched& all) const {
+  if (options_.slice_samples > 0) {
+    return even_count(options_.batch, options_.threads, options_.slice_samples);
+  }
+  // What one operation alone writes, nobody looks for in the cache.
+  if (options_.cache_bytes <= 0 || (runs_ == 1 && current_.observed.empty())) return 1;
+  if (all.sample_bytes == 0) return 1;  // nothing runs
+  const std::int64_t fitting = std::max<std::int64_t>(1, cache_share() / all.sample_bytes);
+  const std::int64_t worth = 2 * all.weights_bytes / all.sample_bytes;
   return even_count(options_.batch, options_.threads, std::max(fitting, worth));
 }
 

@@ -47,6 +47,7 @@ struct PassSegment {
   std::vector<PassStep> steps;
   std::vector<std::size_t> observed;  ///< batch norms, in the order of steps
   Slices slices;
+  bool is_cached = false;  ///< what its steps read and write of a slice fits the caches together
 };
 
 /// Where one operation stands: indices of segments, forward and backward each from 0 on.

@@ -51,15 +51,17 @@ json layer_definitions() {
       {"layers.megabytes", "operands of a forward pass, each once: what is read and written"},
       {"layers.gflops_per_s", "of all passes of a product in the step"},
       {"layers.limit_ms", "all passes of the product alone, best times"},
+      {"layers.moved_megabytes",
+       "what a step reads and writes: operands once in each pass of a product that was measured "
+       "alone. In other layers, operands forward, their gradients backward with the source of a "
+       "depthwise convolution or a batch norm, and operands again where they are made again; a "
+       "batch norm goes over its source, and backward over source and gradient, once more, as its "
+       "sums precede what they are for, unless these are in the caches then"},
       {"layers.bound",
-       "compute where the layer's FLOPs at the highest rate of any product take longer than its "
-       "operands at the bandwidth of a copy, once in each pass of a product that was measured "
-       "alone and once forward and backward in other layers; else memory. Null for layers of FLOPs "
-       "where no product was measured"},
-      {"layers.bound_ms",
-       "that time: no layer takes less, and batch norm, whose sums precede what they are for, "
-       "takes "
-       "about twice as long where its operands fit no cache"},
+       "compute where the layer's FLOPs at the highest rate of any product take longer than what "
+       "it moves at the bandwidth of a copy; else memory. Null for layers of FLOPs where no "
+       "product was measured"},
+      {"layers.bound_ms", "that time"},
       {"layers.fraction_of_bound", "bound_ms over forward_ms and backward_ms together"}};
 }
 
@@ -116,22 +118,24 @@ json LayerBench::layers(const nn::Executor& executor) const {
                 {"forward_ms", 1e3 * forward},
                 {"backward_ms", 1e3 * backward},
                 {"megabytes", static_cast<double>(layer.operand_bytes) / 1e6},
+                {"moved_megabytes", nullptr},
                 {"gflops_per_s", nullptr},
                 {"limit_ms", nullptr},
                 {"bound", nullptr},
                 {"bound_ms", nullptr},
                 {"fraction_of_bound", nullptr}};
     auto flops = static_cast<double>(layer.training_flops);
-    int passes = 2;
+    auto bytes = static_cast<double>(layer.moved_bytes);
     if (const auto found = alone.find(layer.name); found != alone.end()) {
       flops = static_cast<double>(found->second.flops);
-      passes = found->second.passes;
+      bytes = found->second.passes * static_cast<double>(layer.operand_bytes);
       row["gflops_per_s"] = flops / (forward + backward) / 1e9;
       row["limit_ms"] = 1e3 * found->second.seconds;
     }
+    row["moved_megabytes"] = bytes / 1e6;
     if (flops == 0.0 || peak > 0.0) {
       const double computing = flops == 0.0 ? 0.0 : flops / peak;
-      const double moving = passes * static_cast<double>(layer.operand_bytes) / bandwidth;
+      const double moving = bytes / bandwidth;
       const double bound = std::max(computing, moving);
       row["bound"] = computing > moving ? "compute" : "memory";
       row["bound_ms"] = 1e3 * bound;

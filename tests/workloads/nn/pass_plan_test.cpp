@@ -257,6 +257,9 @@ TEST(PassPlan, MakesSlicesThatFitTheCache) {
   EXPECT_EQ(plan_of(net, sample * 6).forward().front().slices.count, 3);
   EXPECT_EQ(plan_of(net, sample * 7).forward().front().slices.count, 3);
   EXPECT_EQ(plan_of(net, 1).forward().front().slices.count, 12);
+  EXPECT_TRUE(plan_of(net, sample * 6).forward().front().is_cached);
+  EXPECT_FALSE(plan_of(net, sample).forward().front().is_cached) << "three quarters of a sample";
+  EXPECT_FALSE(plan_of(net, 0).forward().front().is_cached) << "nothing is known of caches";
 }
 
 TEST(PassPlan, KeepsSlicesLargeBesideTheWeightsWhoseGradientsTheyAddTo) {

@@ -118,6 +118,7 @@ TEST_F(Bench, ListsLayersWhoseTimesMakeTheStep) {
     EXPECT_EQ(layer["limit_ms"].is_number(), convolves) << name;
     EXPECT_EQ(layer["gflops_per_s"].is_number(), convolves) << name;
     EXPECT_GT(layer["megabytes"], 0.0) << name;
+    EXPECT_GE(layer["moved_megabytes"], 2.0 * layer["megabytes"].get<double>()) << name;
     EXPECT_TRUE(layer["bound"] == "compute" || layer["bound"] == "memory") << name;
     const double ms = layer["forward_ms"].get<double>() + layer["backward_ms"].get<double>();
     EXPECT_GT(layer["bound_ms"], 0.0) << name;

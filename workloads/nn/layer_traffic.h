@@ -1,0 +1,21 @@
+// What layers read from memory and write to it.
+// Hides which operands an operation has, and how often its passes go over them.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/nn/layer.h"
+
+namespace nn {
+
+/// Bytes of a forward pass: what it reads and writes, parameters too, each once.
+std::int64_t operand_bytes(const Planner& planner, ValueId made);
+
+/// Bytes of all passes of a training step over a layer that no library's product makes, each
+/// sweep's operands once: forward; backward, the gradients of what was read and written, with the
+/// source where they depend on it; and what is made again. A batch norm goes over its source for
+/// its sums, and backward over source and gradient, before it uses them, unless they are in the
+/// caches then.
+std::int64_t moved_bytes(const Planner& planner, ValueId made);
+
+}  // namespace nn
