@@ -145,7 +145,7 @@ TEST_F(BadInput, DiskFullWhileLogging) {
   for (const std::string& launcher : {std::string(), mpirun(2)}) {
     const Ended ended = run([](json&) {}, with_room(folder_ / "results", 8000) + launcher);
     expect(ended, kSystem, HasSubstr(": cannot write the log: No space left on device"));
-    EXPECT_TRUE(processes().empty());
+    EXPECT_TRUE(all_end());
   }
 }
 
@@ -166,7 +166,7 @@ TEST_F(BadInput, ModelThatDoesNotFitTheMemoryOfOneRank) {
       shell(mpirun(1) + program + " : -n 1 sh -c 'ulimit -v 3000000; exec " + program + "'");
   expect(ended, kSystem,
          testing::ContainsRegex("rank 1: .*memory.*(Cannot allocate memory|refused)"));
-  EXPECT_TRUE(processes().empty());
+  EXPECT_TRUE(all_end());
 }
 #endif
 

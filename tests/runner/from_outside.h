@@ -20,6 +20,10 @@ class ProgramTest : public testing::Test {
 
   /// Processes of a job in this test's folder.
   std::vector<pid_t> processes() const { return outside::processes(folder_); }
+  /// Whether none of them is left, once those that the launcher has killed are gone.
+  bool all_end() const {
+    return comes([this] { return processes().empty(); });
+  }
   /// The process of `rank`; 0 while there is none.
   pid_t process_of(int rank) const { return outside::process_of(rank, folder_); }
 

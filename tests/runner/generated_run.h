@@ -127,7 +127,7 @@ class GeneratedRun : public ProgramTest {
     for (const std::string& before : {std::string(), mpirun(2)}) {
       SCOPED_TRACE(before.empty() ? "alone" : "on two ranks");
       expect(run(change, environment + before), status, message);
-      EXPECT_TRUE(processes().empty());
+      EXPECT_TRUE(all_end());
       if (!fs::exists(folder_ / "results")) continue;
       for (const auto& entry : fs::recursive_directory_iterator(folder_ / "results")) {
         EXPECT_FALSE(entry.path().string().ends_with(".part")) << entry.path();

@@ -55,7 +55,7 @@ class LostRank : public outside::ProgramTest {
     fs::remove_all(folder_ / "results");
     const Ended run = toy(ranks, config(strike, hang_timeout_s));
     EXPECT_LT(run.seconds, kGoneWithinS + 2 * start_s);
-    EXPECT_TRUE(processes().empty());
+    EXPECT_TRUE(all_end());
     return run;
   }
 
@@ -203,7 +203,7 @@ TEST_F(LostRank, LogsTheEndThatALauncherBringsBySigterm) {
   ASSERT_EQ(::kill(job.process, SIGTERM), 0);
   const Ended run = wait(job);
   EXPECT_EQ(run.status, 1);  // the launcher's own
-  EXPECT_TRUE(comes([this] { return processes().empty(); }));
+  EXPECT_TRUE(all_end());
   expect_aborted(HasSubstr("told to end by a signal during "));
 }
 

@@ -52,7 +52,7 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   ASSERT_EQ(::kill(victim, SIGKILL), 0);
   const Ended run = wait(job);
   EXPECT_EQ(run.status, kKilled) << run.err;
-  EXPECT_TRUE(processes().empty());
+  EXPECT_TRUE(all_end());
   EXPECT_THAT(last_record(), AllOf(HasSubstr("run_stop"), HasSubstr("aborted"),
                                    HasSubstr("told to end by a signal during staging")));
   for (const auto& entry : fs::directory_iterator(folder_ / "near")) {

@@ -39,7 +39,7 @@ TEST_F(StuckStorage, NamesTheRankWhoseTrainingDataDoesNotCome) {
                              HasSubstr("has stood still in training, step "),
                              HasSubstr(": input for "), HasSubstr("wait")));
   EXPECT_THAT(last_record(), AllOf(HasSubstr("run_stop"), HasSubstr(": input for ")));
-  EXPECT_TRUE(processes().empty());
+  EXPECT_TRUE(all_end());
 }
 
 TEST_F(StuckStorage, NamesTheRankWhoseEvaluationDataDoesNotCome) {
@@ -49,7 +49,7 @@ TEST_F(StuckStorage, NamesTheRankWhoseEvaluationDataDoesNotCome) {
       run.err,
       AllOf(HasSubstr("rank 1 (host "), HasSubstr("has stood still in evaluation: input for "),
             HasSubstr("rank 0 waits in evaluation"), HasSubstr("(MPI_Allreduce)")));
-  EXPECT_TRUE(processes().empty());
+  EXPECT_TRUE(all_end());
 }
 
 }  // namespace

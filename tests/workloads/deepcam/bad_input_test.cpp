@@ -125,7 +125,7 @@ TEST_F(BadScenes, RateThatDiverges) {
   for (const std::string& before : {std::string(), mpirun(2)}) {
     const Ended ended = run([](json& c) { c["schedule"]["learning_rate"] = 1e300; }, before);
     expect(ended, kTargetMissed, HasSubstr("the loss is not finite at step "));
-    EXPECT_TRUE(processes().empty());
+    EXPECT_TRUE(all_end());
     EXPECT_THAT(content(result("1.txt")), HasSubstr("\"status\": \"aborted\""));
     fs::remove_all(folder_ / "results");
   }

@@ -134,7 +134,7 @@ TEST_F(BadClicks, RateThatDiverges) {
   for (const std::string& before : {std::string(), mpirun(2)}) {
     const Ended ended = run([](json& c) { c["schedule"]["learning_rate"] = 1e300; }, before);
     expect(ended, kTargetMissed, HasSubstr("the loss is not finite at step "));
-    EXPECT_TRUE(processes().empty());
+    EXPECT_TRUE(all_end());
   }
   EXPECT_THAT(content(result("1.txt")), HasSubstr("\"status\": \"aborted\""));
 }
@@ -174,7 +174,7 @@ TEST_F(BadClicks, WeightsThatAreNotNumbers) {
     const auto values = staging::H5StateReader(outputs).read("outputs", {kTestSamples, 1});
     EXPECT_TRUE(std::ranges::all_of(values, [](float value) { return std::isnan(value); }));
     fs::remove(outputs);
-    EXPECT_TRUE(processes().empty());
+    EXPECT_TRUE(all_end());
   }
 }
 
@@ -186,7 +186,7 @@ TEST_F(BadClicks, WeightsOfOtherTables) {
     expect(evaluate(config(), weights, "", before), kData,
            HasSubstr("other.h5: emb_l.2.weight: expected floating point of shape [200, 40], found "
                      "[199, 40]"));
-    EXPECT_TRUE(processes().empty());
+    EXPECT_TRUE(all_end());
   }
 }
 

@@ -205,7 +205,7 @@ TEST_F(Dlrm, TrainsOnTwoRanksWhatTheMemoryOfOneRefuses) {
   expect(shell(mpirun(1) + limited), kSystem,
          AllOf(HasSubstr("table emb_l."), HasSubstr("125000 rows of 64 columns need 32000000"),
                HasSubstr("memory")));
-  EXPECT_TRUE(processes().empty());
+  EXPECT_TRUE(all_end());
   expect(shell(mpirun(2) + limited), kTargetMissed, HasSubstr("the target 1.5 was not reached"));
 }
 #endif
