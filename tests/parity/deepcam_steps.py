@@ -4,14 +4,14 @@ Hides how batches are found on which no ReLU decides near its kink: there, fp32 
 chance. Trials are one step, of narrow, broad and wide models; a step on each of two batches; and steps on the same
 batch with a rate that rises and falls, of which the log tells the loss and the rate of every step. The optimizer is the
 last argument. They are taken on one rank and on two that share statistics of batch norm; and, with statistics of half a
-batch, on two ranks and on four in pairs. In one step, the bound holds for the update (w1 - w0) and the change of running
-statistics of all tensors together in every trial, and of each tensor over the trials. The losses' bound is that, too,
-and half of the seventh digit, which is the last one in the log.
+batch, on two ranks and on four in pairs. In one step, the bound holds for the update (w1 - w0) and the change of
+running statistics of all tensors together in every trial, and of each tensor over the trials. The losses' bound is
+that, too, and half of the seventh digit, which is the last one in the log.
 
 Chance decides more of many steps, whose errors grow by the order of roundings, and of groups, which are of few points:
 there the models are tiny, so that scenes are found on which no ReLU is near its kink, and the bound holds for geometric
-means over trials. So it does with the published epsilon. Others are larger, as gradients far above it move their weights
-by about the rate, whatever their length: the error is that of the few weights whose gradients are near it.
+means over trials. So it does with the published epsilon. In all other trials epsilon is larger, as gradients far above
+it move their weights by about the rate, whatever their length: the error is that of the few with gradients near it.
 Controls do one thing wrong and must exceed the bound tenfold.
 """
 
@@ -38,7 +38,7 @@ BATCH, HALF = 4, 2
 #: What goes into a ReLU is at least so many times as far from zero as PyTorch's largest error in fp32 in its channel,
 #: which is about four of their root mean squares.
 LEAST_LEAD = 1.0
-#: Of tensors of so many numbers that the errors of one are not chance.
+#: Of tensors of so many numbers that the errors of one are not chance, but for the tiny one.
 MODELS = {"narrow": reference.narrow(32, 48, 8, 2), "broad": reference.narrow(16, 32, 16, 1),
           "wide": reference.narrow(16, 304, 4, 1), "tiny": reference.narrow(16, 32, 4, 1)}
 #: Of one step: large, so that it shows above the rounding of weights. Of many: small, so that they do not diverge.

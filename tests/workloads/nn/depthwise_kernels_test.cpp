@@ -14,10 +14,10 @@
 #include "workloads/nn/aligned.h"
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/plain_bf16.h"
+#include "workloads/nn/usable_kernels.h"
 
 namespace {
 
-using base::InstructionSet;
 using nn::Bf16;
 using nn::DepthwisePlane;
 
@@ -29,15 +29,6 @@ template <class T>
 constexpr double kRounding = std::is_same_v<T, float> ? 0.0 : 1.0 / 256;
 /// What nobody writes keeps this value.
 constexpr float kUntouched = -1234.0F;
-
-std::vector<const nn::Kernels*> usable_kernels() {
-  std::vector<const nn::Kernels*> all;
-  for (const auto set : {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512,
-                         InstructionSet::kAvx512Bf16}) {
-    if (set <= base::usable_instruction_set()) all.push_back(&nn::kernels(set));
-  }
-  return all;
-}
 
 double number(float value) { return static_cast<double>(value); }
 double number(Bf16 value) {

@@ -1,5 +1,6 @@
 // Weights in other layouts: tile by tile against plain loops, whole tensors against the library's
 // own conversion.
+#include "workloads/nn/usable_kernels.h"
 #include "workloads/nn/weight_copy.h"
 
 #include <gtest/gtest.h>
@@ -23,16 +24,6 @@ std::vector<float> noise(std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (float& value : values) value = static_cast<float>(random.uniform(-2.0, 2.0));
   return values;
-}
-
-std::vector<const nn::Kernels*> usable_kernels() {
-  using base::InstructionSet;
-  std::vector<const nn::Kernels*> all;
-  for (const auto set : {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512,
-                         InstructionSet::kAvx512Bf16}) {
-    if (set <= base::usable_instruction_set()) all.push_back(&nn::kernels(set));
-  }
-  return all;
 }
 
 std::uint16_t rounded(const nn::Kernels& kernels, float value) {
