@@ -218,6 +218,7 @@ struct WorkloadEntry {
 struct BenchOptions {
   std::int64_t batch = 0;  ///< per rank; 0: the workload's usual one
   std::string precision = "f32";
+  std::string products = "auto";  ///< of bf16
   std::int64_t steps = 10;
   std::int64_t warmup_steps = 2;
   std::int64_t image_size = 224;

@@ -73,6 +73,11 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
   app.add_option("--precision", options.precision, "arithmetic of the layers")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
+  app.add_option("--products", options.products,
+                 "bf16: what convolutions multiply, pairs of bfloat16 numbers or floats; auto: what "
+                 "this CPU is faster at")
+      ->check(CLI::IsMember({"auto", "pairs", "floats"}))
+      ->capture_default_str();
   choice("--recompute", options.recompute,
          "what the backward pass makes again in place of keeping it")
       ->check(CLI::IsMember({"none", "normalizations", "blocks"}))

@@ -32,8 +32,7 @@ Config config_of(const runner::BenchOptions& options, int ranks) {
                             ", got " + std::to_string(options.size));
   }
   config.global_batch_size = options.batch * ranks;
-  config.precision =
-      parallel::named("bench cosmoflow: --precision", options.precision, parallel::precisions());
+  config.arithmetic = parallel::arithmetic_of("bench cosmoflow", options);
   return config;
 }
 

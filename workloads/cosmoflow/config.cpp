@@ -64,8 +64,8 @@ Config parse_config(const base::ObjectReader& root) {
   config.staging = staging::parse_staging(root.object("staging", "node-local copies"));
   const base::ObjectReader training = root.object("training", "how an update is made");
   parallel::parse_update_keys(training, config);
-  config.precision = parallel::parse_precision(training);
-  if (config.precision == nn::Precision::kBf16 && config.model.redshifts % 2 != 0) {
+  config.arithmetic = parallel::parse_arithmetic(training);
+  if (config.arithmetic.precision == nn::Precision::kBf16 && config.model.redshifts % 2 != 0) {
     throw base::ConfigError(fmt::format("{}: bf16 takes an even number of /model/redshifts, got {}",
                                         training.where("precision"), config.model.redshifts));
   }

@@ -28,7 +28,7 @@ struct Config : parallel::UpdateKeys {
   DataConfig data;
   staging::StagingConfig staging;
   ScheduleConfig schedule;
-  nn::Precision precision = nn::Precision::kF32;
+  nn::Arithmetic arithmetic;
   std::int64_t epochs = 0;
   Split split;                    ///< of each sample over ranks
   bool chooses_split = false;     ///< by choose_split()

@@ -96,7 +96,7 @@ std::int64_t margin_bytes(const Config& config, const Split& split) {
     if (operation.kind != nn::OperationKind::kConvolutionPool || !operation.is_part) continue;
     const nn::SampleShape& source = network.shape(operation.src);
     nn::StoredVolume volume = {nullptr, source.spatial[0], source.spatial[1], source.spatial[2],
-                               source.channels * nn::bytes_of(config.precision)};
+                               source.channels * nn::bytes_of(config.arithmetic.precision)};
     bytes += parallel::margin_bytes(part, volume);
     if (!network.has_gradient(operation.src)) continue;
     volume.point_bytes = source.channels * static_cast<std::int64_t>(sizeof(float));

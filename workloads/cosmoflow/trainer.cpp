@@ -32,7 +32,7 @@ parallel::DataParallelConfig data_parallel_config(const Config& config) {
   parallel.global_batch = config.global_batch_size;
   parallel.accumulation = config.gradient_accumulation_steps;
   parallel.instruction_set = base::usable_instruction_set();
-  parallel.arithmetic.precision = config.precision;
+  parallel.arithmetic = config.arithmetic;
   parallel.sample_ranks = config.split.parts();
   return parallel;
 }

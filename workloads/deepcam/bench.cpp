@@ -30,8 +30,7 @@ Config config_of(const runner::BenchOptions& options, int ranks) {
                             ": must be a multiple of 16, got " + std::to_string(points));
   }
   config.global_batch_size = options.batch * ranks;
-  config.precision =
-      parallel::named("bench deepcam: --precision", options.precision, parallel::precisions());
+  config.arithmetic = parallel::arithmetic_of("bench deepcam", options);
   config.recompute =
       parallel::named("bench deepcam: --recompute", options.recompute, parallel::recomputes());
   return config;

@@ -20,7 +20,7 @@ void parse_training(const base::ObjectReader& in, Config& config) {
   config.batchnorm_group_size = in.optional<std::int64_t>(
       "batchnorm_group_size", 1, "neighbouring ranks whose samples share batch norm's statistics",
       base::within(1, 1 << 20));
-  config.precision = parallel::parse_precision(in);
+  config.arithmetic = parallel::parse_arithmetic(in);
   config.recompute = parallel::parse_recompute(in, config.recompute);
 }
 
@@ -79,7 +79,7 @@ parallel::DataParallelConfig data_parallel_config(const Config& config, int rank
   parallel.accumulation = config.gradient_accumulation_steps;
   parallel.bn_group_size = pass / (ranks / group);
   parallel.instruction_set = base::usable_instruction_set();
-  parallel.arithmetic.precision = config.precision;
+  parallel.arithmetic = config.arithmetic;
   parallel.recompute = config.recompute;
   return parallel;
 }

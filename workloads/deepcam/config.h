@@ -26,7 +26,7 @@ struct Config : parallel::UpdateKeys {
   staging::StagingConfig staging;
   ScheduleConfig schedule;
   std::int64_t batchnorm_group_size = 1;  ///< neighbouring ranks that share statistics
-  nn::Precision precision = nn::Precision::kF32;
+  nn::Arithmetic arithmetic;
   nn::Recompute recompute = nn::Recompute::kNormalizations;
   IouOver iou = IouOver::kSample;
   std::int64_t epochs = 0;

@@ -59,14 +59,14 @@ ModelConfig model_of(const runner::BenchOptions& options) {
 }
 
 nn::Precision precision_of(const runner::BenchOptions& options) {
-  return parallel::named("bench dlrm: --precision", options.precision, parallel::precisions());
+  return parallel::arithmetic_of("bench dlrm", options).precision;
 }
 
 parallel::DataParallelConfig dense_config(const runner::BenchOptions& options, int ranks) {
   parallel::DataParallelConfig config;
   config.global_batch = options.batch * ranks;
   config.instruction_set = base::usable_instruction_set();
-  config.arithmetic.precision = precision_of(options);
+  config.arithmetic = parallel::arithmetic_of("bench dlrm", options);
   return config;
 }
 

@@ -1,5 +1,5 @@
 // Convolutions by oneDNN, which chooses the layouts.
-// Hides primitive descriptors.
+// Hides which of its products stand for which pass.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "workloads/nn/bias_gradient.h"
+#include "workloads/nn/convolution_problem.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/pointwise_weights.h"
 #include "workloads/nn/sliced_primitive.h"
+#include "workloads/nn/widened_convolution.h"
 
 namespace nn {
 namespace {
@@ -24,33 +26,18 @@ bool has_wrong_bf16_gradient(const Operation& operation) {
          std::any_of(stride.begin(), stride.end(), [](std::int64_t step) { return step > 1; });
 }
 
-/// Whether the library's Winograd gradients, which make 4 x 4 points at a time, beat its plain
-/// ones: enough tiles to make up for the transformation of weights, and not too much of them beyond
-/// the image. Both bounds were measured on AVX-512 with 32 to 512 channels and 3 to 112 points a
-/// side.
-bool favours_winograd(const Operation& operation, std::int64_t channels, std::int64_t samples) {
-  constexpr std::int64_t kSide = 4, kLeastTiles = 64, kLeastChannels = 32;
-  const std::vector<std::int64_t> three = {3, 3}, one = {1, 1};
-  if (operation.kernel != three || operation.stride != one || operation.dilation != one) {
-    return false;
-  }
-  if (std::min(channels, operation.dst.channels) < kLeastChannels) return false;
-  std::int64_t tiles = samples;
-  for (const std::int64_t extent : operation.dst.spatial) tiles *= (extent + kSide - 1) / kSide;
-  const std::int64_t covered = tiles * kSide * kSide;
-  return tiles >= kLeastTiles && 10 * covered <= 14 * samples * operation.dst.points();
-}
-
-/// Whether the library has what `describe` asks for.
-template <class Describe>
-bool exists(const Describe& describe) {
-  try {
-    describe();
-    return true;
-  } catch (const dnnl::error& error) {
-    if (error.status == dnnl_unimplemented) return false;
-    throw;
-  }
+/// As the library is asked for the operation at hand.
+ConvolutionProblem problem_of(const Operation& operation, const Planner& planner) {
+  const Network& network = planner.network();
+  ConvolutionProblem::Options options;
+  options.compute = has_wrong_bf16_gradient(operation) ? memory::data_type::f32
+                                                       : planner.compute_type(operation.name);
+  options.training = planner.training();
+  options.first =
+      network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
+  return {operation, planner.value_desc(operation.src),
+          network.parameters()[static_cast<std::size_t>(operation.weights)].shape, options,
+          planner.device()};
 }
 
 class ConvolutionLayer final : public Layer {
@@ -59,15 +46,9 @@ class ConvolutionLayer final : public Layer {
       : operation_(operation),
         device_(planner.device()),
         kernels_(planner.kernels()),
+        problem_(problem_of(operation, planner)),
         src_desc_(planner.value_desc(operation.src)),
-        compute_(has_wrong_bf16_gradient(operation) ? memory::data_type::f32
-                                                    : planner.compute_type(operation.name)),
-        weights_dims_(
-            planner.network().parameters()[static_cast<std::size_t>(operation.weights)].shape),
-        training_(planner.training()),
-        first_(planner.network().operations()[static_cast<std::size_t>(operation.src)].kind ==
-               OperationKind::kInput) {
-    for (const std::int64_t apart : operation.dilation) skipped_.push_back(apart - 1);
+        training_(planner.training()) {
     translated(what(planner), [&] { plan_forward(planner); });
   }
 
@@ -78,119 +59,74 @@ class ConvolutionLayer final : public Layer {
   void forward(Mode /*mode*/, const Samples& samples) override { forward_.run(samples); }
   void remake(const Samples& samples) override { remake_.run(samples); }
   void backward(bool accumulate, const Samples& samples) override;
-  std::int64_t reorders_per_step() const override {
-    return forward_.reorders() + remake_.reorders() + data_gradient_.reorders() +
-           weights_gradient_.reorders();
-  }
+  std::int64_t reorders_per_step() const override;
   std::string implementation() const override;
 
  private:
+  /// The product of a forward pass: widened, where that is planned, or as it is.
+  struct Forward {
+    SlicedPrimitive product;
+    WidenedForward widened;
+    bool planned() const { return product.planned() || widened.planned(); }
+    void run(const Samples& samples) {
+      if (widened.planned()) return widened.run(samples);
+      product.run(samples);
+    }
+    const SlicedPrimitive& of_library() const {
+      return widened.planned() ? widened.product() : product;
+    }
+  };
   std::string what(const Planner& planner) const {
-    const SampleShape& src = planner.network().shape(operation_.src);
     return fmt::format("convolution {} ({} -> {} channels, kernel {}, batch {})", operation_.name,
-                       src.channels, operation_.dst.channels, operation_.kernel.front(),
+                       src_desc_.dims()[1], operation_.dst.channels, operation_.kernel.front(),
                        planner.batch());
   }
-  memory::desc any_src(std::int64_t samples) const;
-  memory::desc wanted_src(std::int64_t samples) const;
-  memory::desc any_dst(std::int64_t samples) const {
-    return any_desc(batch_dims(samples, operation_.dst), compute_);
-  }
-  dnnl::convolution_forward::primitive_desc forward_desc(std::int64_t samples) const;
-  dnnl::convolution_backward_data::primitive_desc data_desc(std::int64_t samples) const;
-  dnnl::convolution_backward_weights::primitive_desc weights_desc(std::int64_t samples) const;
+  bool is_bf16() const { return problem_.compute() == memory::data_type::bf16; }
+  ConvolutionLayouts layouts() const { return {src_desc_, dst_desc_, weights_desc_}; }
+  /// Of the library's products, those that are planned.
+  std::vector<const SlicedPrimitive*> products() const;
   memory::desc made_desc(std::int64_t samples) const;
   memory::desc updated_weights_desc(const Planner& planner) const;
-  void choose_gradients(const Planner& planner);
-  void plan_weights_gradient(Planner& planner);
   void plan_forward(Planner& planner);
-  void plan_product(Planner& planner, SlicedPrimitive& product, const Slices& slices, int moment,
+  void plan_product(Planner& planner, Forward& forward, const Slices& slices, int moment,
                     const ValuePlace& src, const ValuePlace& dst);
+  void bind_product(const Arena& arena, Forward& forward, const ValuePlace& src,
+                    const ValuePlace& dst);
   void plan_gradients(Planner& planner);
+  void plan_weights_gradient(Planner& planner);
+  void bind_gradients(const Arena& arena);
 
   const Operation operation_;
   Device& device_;
   const Kernels& kernels_;
+  ConvolutionProblem problem_;
   memory::desc src_desc_, dst_desc_;
-  const memory::data_type compute_;
-  const memory::dims weights_dims_;
   memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
-  memory::dims skipped_;       ///< points between two taps
-  const bool training_, first_;
-  dnnl::algorithm data_algorithm_ = dnnl::algorithm::convolution_direct;
-  dnnl::algorithm weights_algorithm_ = dnnl::algorithm::convolution_direct;
-  SlicedPrimitive forward_, remake_, data_gradient_, weights_gradient_;
+  const bool training_;
+  bool is_widened_ = false;  ///< from bfloat16, piece by piece
+  Forward forward_, remake_;
+  SlicedPrimitive data_gradient_, weights_gradient_;
   PointwiseWeights pointwise_;  ///< in place of weights_gradient_, where planned
+  WidenedBackward widened_;     ///< in place of all three, where planned
   GradientTarget target_;
   BiasGradient bias_gradient_;
   ValuePlace src_place_, dst_place_, src_again_, dst_again_;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
 };
 
-memory::desc ConvolutionLayer::any_src(std::int64_t samples) const {
-  memory::dims dims = src_desc_.dims();
-  dims.front() = samples;
-  return any_desc(dims, compute_);
-}
-
-/// The input comes as plain rows; between layers the library may choose.
-memory::desc ConvolutionLayer::wanted_src(std::int64_t samples) const {
-  return first_ ? with_samples(retyped(src_desc_, compute_), samples) : any_src(samples);
-}
-
-dnnl::convolution_forward::primitive_desc ConvolutionLayer::forward_desc(
-    std::int64_t samples) const {
-  const auto kind =
-      training_ ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-  const memory::dims& begin = operation_.padding.begin;
-  const memory::dims& end = operation_.padding.end;
-  const memory::desc weights = any_desc(weights_dims_, compute_);
-  const auto direct = dnnl::algorithm::convolution_direct;
-  if (operation_.bias >= 0) {
-    return {{kind, direct, wanted_src(samples), weights, plain_desc({operation_.dst.channels}),
-             any_dst(samples), operation_.stride, skipped_, begin, end},
-            user_scratchpad(),
-            device_.engine};
-  }
-  return {{kind, direct, wanted_src(samples), weights, any_dst(samples), operation_.stride,
-           skipped_, begin, end},
-          user_scratchpad(),
-          device_.engine};
-}
-
-dnnl::convolution_backward_data::primitive_desc ConvolutionLayer::data_desc(
-    std::int64_t samples) const {
-  return {{data_algorithm_, any_src(samples), any_desc(weights_dims_, compute_), any_dst(samples),
-           operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
-          user_scratchpad(),
-          device_.engine,
-          forward_desc(samples)};
-}
-
-dnnl::convolution_backward_weights::primitive_desc ConvolutionLayer::weights_desc(
-    std::int64_t samples) const {
-  return {{weights_algorithm_, wanted_src(samples), any_desc(weights_dims_), any_dst(samples),
-           operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
-          user_scratchpad(),
-          device_.engine,
-          forward_desc(samples)};
-}
-
 /// As the forward pass reads them, or, where that reads no floats, as their gradient is written.
 memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) const {
-  if (compute_ == memory::data_type::f32) {
-    return forward_desc(planner.forward_slices().sizes().front()).weights_desc();
-  }
-  if (!training_) return plain_desc(weights_dims_);
-  return weights_desc(planner.backward_slices().sizes().front()).diff_weights_desc();
+  if (!is_bf16()) return problem_.forward(planner.forward_slices().sizes().front()).weights_desc();
+  if (!training_) return plain_desc(problem_.weights_dims());
+  return problem_.weights(planner.backward_slices().sizes().front()).diff_weights_desc();
 }
 
 /// As the library has it, but where channels come side by side (in blocks, or last) and would leave
 /// as plain planes: its slow way makes these, and what follows is slow on them, while a conversion
 /// for each product is cheap.
 memory::desc ConvolutionLayer::made_desc(std::int64_t samples) const {
-  const memory::desc dst = forward_desc(samples).dst_desc();
-  const bool leaves_blocks = !first_ && operation_.stride.size() == 2 &&
+  const memory::desc dst = problem_.forward(samples).dst_desc();
+  const bool leaves_blocks = !problem_.is_first() && operation_.stride.size() == 2 &&
                              channel_layout(src_desc_).width > 1 && channel_layout(dst).width == 1;
   return leaves_blocks ? like(src_desc_, operation_.dst) : dst;
 }
@@ -200,6 +136,7 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   dst_desc_ = with_samples(retyped(made_desc(slices.sizes().front()), planner.value_type()),
                            planner.batch());
   weights_desc_ = updated_weights_desc(planner);
+  is_widened_ = !is_bf16() && WidenedValue::fits(src_desc_) && WidenedValue::fits(dst_desc_);
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);
   planner.set_parameter_desc(operation_.weights, weights_desc_);
@@ -216,9 +153,9 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
                dst_again_);
 }
 
-void ConvolutionLayer::plan_product(Planner& planner, SlicedPrimitive& product,
-                                    const Slices& slices, int moment, const ValuePlace& src,
-                                    const ValuePlace& dst) {
+void ConvolutionLayer::plan_product(Planner& planner, Forward& forward, const Slices& slices,
+                                    int moment, const ValuePlace& src, const ValuePlace& dst) {
+  if (is_widened_) return forward.widened.plan(planner, problem_, layouts(), slices, moment);
   std::vector<Operand> operands = {
       {DNNL_ARG_SRC, src_desc_, extent_of(src)},
       {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
@@ -226,96 +163,118 @@ void ConvolutionLayer::plan_product(Planner& planner, SlicedPrimitive& product,
   if (operation_.bias >= 0) {
     operands.push_back({DNNL_ARG_BIAS, plain_desc({operation_.dst.channels}), Extent::kWhole});
   }
-  product.plan(
-      planner, slices, moment, [this](std::int64_t samples) { return forward_desc(samples); },
+  forward.product.plan(
+      planner, slices, moment, [this](std::int64_t samples) { return problem_.forward(samples); },
       operands);
 }
 
-/// The forward pass stays with plain sums: their bits are the same in a batch of any size.
-void ConvolutionLayer::choose_gradients(const Planner& planner) {
-  const std::int64_t samples = planner.backward_slices().sizes().front();
-  const std::int64_t channels = planner.network().shape(operation_.src).channels;
-  if (!planner.winograd_gradients() || compute_ != memory::data_type::f32) return;
-  if (!favours_winograd(operation_, channels, samples)) return;
-  const auto choose = [&](dnnl::algorithm& algorithm, const auto& describe) {
-    algorithm = dnnl::algorithm::convolution_winograd;
-    if (!exists(describe)) algorithm = dnnl::algorithm::convolution_direct;
-  };
-  choose(weights_algorithm_, [&] { return weights_desc(samples); });
-  if (!first_) choose(data_algorithm_, [&] { return data_desc(samples); });
-}
-
 void ConvolutionLayer::plan_weights_gradient(Planner& planner) {
-  const bool is_bf16 = compute_ == memory::data_type::bf16;
-  if (is_bf16 &&
+  if (is_bf16() &&
       PointwiseWeights::applies(operation_, {src_desc_, dst_desc_, weights_desc_}, planner)) {
-    pointwise_.plan(planner, operation_, weights_dims_[1], src_again_);
+    pointwise_.plan(planner, operation_, problem_.weights_dims()[1], src_again_);
     return;
   }
   weights_gradient_.plan(planner, planner.backward_slices(), planner.backward_moment(),
-                         [this](std::int64_t samples) { return weights_desc(samples); },
+                         [this](std::int64_t samples) { return problem_.weights(samples); },
                          {{DNNL_ARG_SRC, src_desc_, extent_of(src_again_)},
                           {DNNL_ARG_DIFF_DST, dst_desc_},
                           {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, Extent::kWhole, true}});
   target_.plan(planner, static_cast<std::int64_t>(weights_desc_.get_size()));
 }
 
+/// Winograd is for gradients alone: the forward pass stays with plain sums, whose bits are the same
+/// in a batch of any size.
 void ConvolutionLayer::plan_gradients(Planner& planner) {
-  choose_gradients(planner);
   const Slices& slices = planner.backward_slices();
+  if (planner.winograd()) problem_.allow_winograd_gradients(slices.sizes().front());
   diff_dst_buffer_ = planner.incoming().front();
-  plan_weights_gradient(planner);
   if (operation_.bias >= 0) bias_gradient_.plan(planner, operation_, dst_desc_);
-  if (first_) return;
-  data_gradient_.plan(planner, slices, planner.backward_moment(),
-                      [this](std::int64_t samples) { return data_desc(samples); },
-                      {{DNNL_ARG_DIFF_DST, dst_desc_},
-                       {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
-                       {DNNL_ARG_DIFF_SRC, src_desc_, Extent::kPass, true}});
+  if (is_widened_) {
+    widened_.plan(planner, problem_, layouts(), !problem_.is_first());
+  } else {
+    plan_weights_gradient(planner);
+  }
+  if (problem_.is_first()) return;
+  if (!is_widened_) {
+    data_gradient_.plan(
+        planner, slices, planner.backward_moment(),
+        [this](std::int64_t samples) { return problem_.data(samples); },
+        {{DNNL_ARG_DIFF_DST, dst_desc_},
+         {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
+         {DNNL_ARG_DIFF_SRC, src_desc_, Extent::kPass, true}});
+  }
   diff_src_buffer_ = planner.contribute(operation_.src);
 }
 
-/// Forward, data gradient, weights gradient; each name once.
+/// Forward, data gradient, weights gradient.
+std::vector<const SlicedPrimitive*> ConvolutionLayer::products() const {
+  std::vector<const SlicedPrimitive*> all = {&forward_.of_library(), &widened_.data_product(),
+                                             &data_gradient_, &widened_.weights_product(),
+                                             &weights_gradient_};
+  if (remake_.planned()) all.push_back(&remake_.of_library());
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [](const SlicedPrimitive* product) { return !product->planned(); }),
+            all.end());
+  return all;
+}
+
+std::int64_t ConvolutionLayer::reorders_per_step() const {
+  std::int64_t sum = 0;
+  for (const SlicedPrimitive* product : products()) sum += product->reorders();
+  return sum;
+}
+
+/// Each name once.
 std::string ConvolutionLayer::implementation() const {
-  std::vector<std::string> names = {forward_.implementation()};
-  const auto add = [&](const std::string& name) {
+  std::vector<std::string> names;
+  for (const SlicedPrimitive* product : products()) {
+    const std::string name = product->implementation();
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  };
-  if (data_gradient_.planned()) add(data_gradient_.implementation());
-  if (weights_gradient_.planned()) add(weights_gradient_.implementation());
-  if (pointwise_.planned()) add("own");
+  }
+  if (pointwise_.planned()) names.emplace_back("own");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+void ConvolutionLayer::bind_product(const Arena& arena, Forward& forward, const ValuePlace& src,
+                                    const ValuePlace& dst) {
+  if (!forward.planned()) return;
+  if (is_widened_) return forward.widened.bind(arena, device_, kernels_, src, dst);
+  std::vector<void*> places = {arena.at<void>(src.buffer),
+                               arena.parameters.weights(operation_.weights),
+                               arena.at<void>(dst.buffer)};
+  if (operation_.bias >= 0) places.push_back(arena.parameters.weights(operation_.bias));
+  forward.product.bind(arena, device_, places);
+}
+
 void ConvolutionLayer::bind(const Arena& arena) {
-  void* const src = arena.at<void>(src_again_.buffer);
-  void* const weights = arena.parameters.weights(operation_.weights);
-  void* const diff_dst = arena.at<void>(diff_dst_buffer_);
-  std::vector<void*> places = {arena.at<void>(src_place_.buffer), weights,
-                               arena.at<void>(dst_place_.buffer)};
-  std::vector<void*> again = {src, weights, arena.at<void>(dst_again_.buffer)};
-  if (operation_.bias >= 0) {
-    for (auto* const operands : {&places, &again}) {
-      operands->push_back(arena.parameters.weights(operation_.bias));
-    }
-  }
-  forward_.bind(arena, device_, places);
-  if (remake_.planned()) remake_.bind(arena, device_, again);
-  if (diff_dst_buffer_ < 0) return;
+  bind_product(arena, forward_, src_place_, dst_place_);
+  bind_product(arena, remake_, src_again_, dst_again_);
+  if (diff_dst_buffer_ >= 0) bind_gradients(arena);
+}
+
+void ConvolutionLayer::bind_gradients(const Arena& arena) {
   if (operation_.bias >= 0) bias_gradient_.bind(arena, kernels_, diff_dst_buffer_);
+  if (is_widened_) {
+    return widened_.bind(arena, device_, kernels_, src_again_, diff_dst_buffer_, diff_src_buffer_);
+  }
+  void* const diff_dst = arena.at<void>(diff_dst_buffer_);
   target_.bind(arena, operation_.weights, kernels_);
   if (pointwise_.planned()) {
     pointwise_.bind(arena, diff_dst_buffer_);
   } else {
-    weights_gradient_.bind(arena, device_, {src, diff_dst, target_.begin(false)});
+    weights_gradient_.bind(arena, device_,
+                           {arena.at<void>(src_again_.buffer), diff_dst, target_.begin(false)});
   }
-  if (first_) return;
-  data_gradient_.bind(arena, device_, {diff_dst, weights, arena.at<void>(diff_src_buffer_)});
+  if (problem_.is_first()) return;
+  data_gradient_.bind(
+      arena, device_,
+      {diff_dst, arena.parameters.weights(operation_.weights), arena.at<void>(diff_src_buffer_)});
 }
 
 void ConvolutionLayer::backward(bool accumulate, const Samples& samples) {
   const bool adds = accumulate || samples.first > 0;
   if (operation_.bias >= 0) bias_gradient_.run(samples, adds);
+  if (is_widened_) return widened_.run(accumulate, samples);
   if (data_gradient_.planned()) data_gradient_.run(samples);
   if (pointwise_.planned()) return pointwise_.run(samples, target_.begin(false), adds);
   weights_gradient_.run(samples, target_.begin(adds));

@@ -66,9 +66,10 @@ class ConvolutionPoolLayer final : public Layer {
   const std::int64_t batch_;
   const bool has_source_gradient_;
   Volume volume_;
+  const bool widens_;            ///< what is in bfloat16, to multiply floats
   std::int64_t dst_margin_ = 0;  ///< points
   ValuePlace src_place_, dst_place_;
-  BufferId choice_buffer_ = -1, packed_buffer_ = -1, turned_buffer_ = -1;
+  BufferId choice_buffer_ = -1, packed_buffer_ = -1, widened_buffer_ = -1, turned_buffer_ = -1;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
   VolumeGradient<T> gradient_;
   GradientTarget weights_target_, bias_target_;
@@ -78,6 +79,7 @@ class ConvolutionPoolLayer final : public Layer {
   const float* weights_ = nullptr;
   const float* bias_ = nullptr;
   Bf16* packed_ = nullptr;
+  float* widened_ = nullptr;  ///< [threads][widened_floats]
   float* turned_ = nullptr;
   const float* diff_dst_ = nullptr;
   float* diff_src_ = nullptr;
@@ -106,6 +108,8 @@ ConvolutionPoolLayer<T>::ConvolutionPoolLayer(const Operation& operation, Planne
       batch_(planner.batch()),
       has_source_gradient_(planner.network().has_gradient(operation.src)),
       volume_(volume_of(operation, planner.network().shape(operation.src))),
+      widens_(planner.precision() == Precision::kBf16 &&
+              planner.own_products() == Products::kFloats),
       dst_margin_(operation.dst.margin) {
   if (volume_.is_narrow() && has_source_gradient_) {
     throw base::ShapeError(operation.name + ": the gradient of a narrow source is not known");
@@ -126,7 +130,10 @@ ConvolutionPoolLayer<T>::ConvolutionPoolLayer(const Operation& operation, Planne
   if (planner.training()) {
     choice_buffer_ = planner.kept(batch_ * volume_.pooled_points() * volume_.out, "pool choices");
   }
-  if (planner.precision() == Precision::kBf16) {
+  if (widens_) {
+    widened_buffer_ = planner.temporary(planner.threads() * volume_.widened_floats() * kFloatBytes,
+                                        planner.forward_moment(), "widened sources");
+  } else if (planner.precision() == Precision::kBf16) {
     packed_buffer_ =
         planner.temporary(Volume::kTaps * volume_.in * volume_.out * 2,  // bytes of a bfloat16
                           planner.forward_moment(), "weights in other layouts");
@@ -153,6 +160,7 @@ void ConvolutionPoolLayer<T>::bind(const Arena& arena) {
   dst_ = arena.at<void>(dst_place_.buffer);
   choice_ = arena.at<PoolChoice>(choice_buffer_);
   packed_ = arena.at<Bf16>(packed_buffer_);
+  widened_ = arena.at(widened_buffer_);
   weights_ = arena.parameters.weights(operation_.weights);
   bias_ = arena.parameters.weights(operation_.bias);
   exchange_ = operation_.is_part ? arena.volumes : nullptr;
@@ -184,6 +192,7 @@ VolumeForward<T> ConvolutionPoolLayer<T>::forward_call(Mode mode, std::int64_t s
     call.weights = weights_;
   } else {
     call.weights = packed_;
+    call.float_weights = weights_;
   }
   call.bias = bias_;
   call.slope = static_cast<float>(operation_.slope);
@@ -261,6 +270,9 @@ void ConvolutionPoolLayer<T>::forward_rows(const VolumeForward<T>& call,
         const PooledRow& row = rows[static_cast<std::size_t>(at)];
         if constexpr (std::is_same_v<T, float>) {
           kernels_.forward_f32(call, row, block, blocks);
+        } else if (widens_) {
+          kernels_.forward_widened(call, row, block, blocks,
+                                   widened_ + omp_get_thread_num() * volume_.widened_floats());
         } else {
           kernels_.forward_bf16(call, row, block, blocks);
         }
@@ -272,7 +284,7 @@ void ConvolutionPoolLayer<T>::forward_rows(const VolumeForward<T>& call,
 template <class T>
 void ConvolutionPoolLayer<T>::forward(Mode mode, const Samples& samples) {
   if constexpr (!std::is_same_v<T, float>) {
-    pack_pairs(volume_, weights_, tiles_, packed_);
+    if (!widens_) pack_pairs(volume_, weights_, tiles_, packed_);
   }
   const std::int64_t end = samples.first + samples.count;
   for (std::int64_t sample = samples.first; exchange_ != nullptr && sample < end; ++sample) {

@@ -35,9 +35,9 @@ class InnerProductLayer final : public Layer {
     return fmt::format("fully connected {} ({} -> {}, batch {})", operation_.name, in_, out_,
                        batch_);
   }
-  memory::desc src_desc() const { return plain_desc({batch_, in_}, compute_); }
+  memory::desc src_desc(memory::data_type type) const { return plain_desc({batch_, in_}, type); }
   memory::desc any_weights(memory::data_type type) const { return any_desc({out_, in_}, type); }
-  memory::desc products_desc() const { return plain_desc({batch_, out_}, compute_); }
+  memory::desc dst_desc(memory::data_type type) const { return plain_desc({batch_, out_}, type); }
   dnnl::inner_product_forward::primitive_desc forward_desc(const memory::desc& weights) const;
   dnnl::inner_product_backward_data::primitive_desc data_desc() const;
   dnnl::inner_product_backward_weights::primitive_desc weights_desc() const;
@@ -51,7 +51,9 @@ class InnerProductLayer final : public Layer {
   Device& device_;
   const Kernels& kernels_;
   const std::int64_t batch_, in_, out_;
-  const memory::data_type compute_, dst_type_;
+  /// Of the source and its gradient, of what is multiplied, and of what is made. Gradients are
+  /// multiplied as they come, unless pairs of bfloat16 numbers are.
+  const memory::data_type value_, compute_, dst_type_, gradient_type_;
   const bool training_, has_data_gradient_;
   memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
   SlicedPrimitive forward_, data_gradient_, weights_gradient_;
@@ -86,8 +88,10 @@ InnerProductLayer::InnerProductLayer(const Operation& operation, Planner& planne
       batch_(planner.batch()),
       in_(planner.network().shape(operation.src).channels),
       out_(operation.dst.channels),
-      compute_(planner.value_type()),
+      value_(planner.value_type()),
+      compute_(planner.compute_type(operation.name)),
       dst_type_(dst_type(planner)),
+      gradient_type_(compute_ == memory::data_type::bf16 ? compute_ : dst_type_),
       training_(planner.training()),
       has_data_gradient_(planner.network().has_gradient(operation.src)) {
   translated(what(), [&] { plan_forward(planner); });
@@ -103,27 +107,29 @@ dnnl::inner_product_forward::primitive_desc InnerProductLayer::forward_desc(
     after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
     attributes.set_post_ops(after);
   }
-  return {{kind, src_desc(), weights, plain_desc({out_}), plain_desc({batch_, out_}, dst_type_)},
+  // Floats come out where floats go in.
+  const memory::data_type made = compute_ == memory::data_type::f32 ? compute_ : dst_type_;
+  return {{kind, src_desc(compute_), weights, plain_desc({out_}), dst_desc(made)},
           attributes,
           device_.engine};
 }
 
 dnnl::inner_product_backward_data::primitive_desc InnerProductLayer::data_desc() const {
-  return {{src_desc(), any_weights(compute_), products_desc()},
+  return {{src_desc(compute_), any_weights(compute_), dst_desc(compute_)},
           user_scratchpad(),
           device_.engine,
           forward_desc(any_weights(compute_))};
 }
 
 dnnl::inner_product_backward_weights::primitive_desc InnerProductLayer::weights_desc() const {
-  return {{src_desc(), any_weights(memory::data_type::f32), products_desc()},
+  return {{src_desc(compute_), any_weights(memory::data_type::f32), dst_desc(compute_)},
           user_scratchpad(),
           device_.engine,
           forward_desc(any_weights(compute_))};
 }
 
 void InnerProductLayer::plan_forward(Planner& planner) {
-  if (planner.value_desc(operation_.src) != src_desc()) {
+  if (planner.value_desc(operation_.src) != src_desc(value_)) {
     throw base::ShapeError(operation_.name + ": its source is not plain rows");
   }
   memory::desc wanted = any_weights(compute_);
@@ -136,7 +142,7 @@ void InnerProductLayer::plan_forward(Planner& planner) {
     if (compute_ == memory::data_type::f32) wanted = weights_desc_;
   }
   planner.use_value(operation_.src, true);
-  planner.define_value(plain_desc({batch_, out_}, dst_type_));
+  planner.define_value(dst_desc(dst_type_));
   if (training_ && operation_.relu) planner.use_value(planner.made(), true);
   planner.set_parameter_desc(operation_.weights, weights_desc_);
   planner.set_parameter_desc(operation_.bias, plain_desc({out_}));
@@ -144,16 +150,16 @@ void InnerProductLayer::plan_forward(Planner& planner) {
   dst_buffer_ = planner.value_place(planner.made()).buffer;
   forward_.plan(planner, {batch_, 1}, planner.forward_moment(),
                 [&](std::int64_t /*samples*/) { return forward_desc(wanted); },
-                {{DNNL_ARG_SRC, src_desc()},
+                {{DNNL_ARG_SRC, src_desc(value_)},
                  {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
                  {DNNL_ARG_BIAS, plain_desc({out_}), Extent::kWhole, false, operation_.bias},
-                 {DNNL_ARG_DST, plain_desc({batch_, out_}, dst_type_), Extent::kPass, true}});
+                 {DNNL_ARG_DST, dst_desc(dst_type_), Extent::kPass, true}});
 }
 
 void InnerProductLayer::plan_gradients(Planner& planner) {
   const int moment = planner.backward_moment();
   diff_dst_buffer_ = planner.incoming().front();
-  if (dst_type_ != compute_) {
+  if (dst_type_ != gradient_type_) {
     rounded_buffer_ = planner.temporary(batch_ * out_ * static_cast<std::int64_t>(sizeof(Bf16)),
                                         moment, "activation gradients");
   }
@@ -168,9 +174,9 @@ void InnerProductLayer::plan_gradients(Planner& planner) {
   if (!has_data_gradient_) return;
   data_gradient_.plan(planner, {batch_, 1}, moment,
                       [this](std::int64_t /*samples*/) { return data_desc(); },
-                      {{DNNL_ARG_DIFF_DST, products_desc()},
+                      {{DNNL_ARG_DIFF_DST, dst_desc(gradient_type_)},
                        {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
-                       {DNNL_ARG_DIFF_SRC, src_desc(), Extent::kPass, true}});
+                       {DNNL_ARG_DIFF_SRC, src_desc(value_), Extent::kPass, true}});
   diff_src_buffer_ = planner.contribute(operation_.src);
 }
 
@@ -185,8 +191,8 @@ void InnerProductLayer::plan_weights_gradient(Planner& planner) {
   }
   weights_gradient_.plan(planner, {batch_, 1}, planner.backward_moment(),
                          [this](std::int64_t /*samples*/) { return weights_desc(); },
-                         {{DNNL_ARG_SRC, src_desc()},
-                          {DNNL_ARG_DIFF_DST, products_desc()},
+                         {{DNNL_ARG_SRC, src_desc(value_)},
+                          {DNNL_ARG_DIFF_DST, dst_desc(gradient_type_)},
                           {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, Extent::kWhole, true}});
 }
 

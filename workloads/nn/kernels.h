@@ -161,6 +161,9 @@ struct Bf16Products {
   /// c = sum over pairs of a b, or += with `add`; panel i of `a` starts at i * a_stride.
   void (*multiply)(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t* b,
                    std::int64_t pairs, const Sums& c, bool add) = nullptr;
+  /// So many instructions that multiply what is in registers, and nothing else: pairs, or floats.
+  void (*spend_pairs)(std::int64_t instructions) = nullptr;
+  void (*spend_floats)(std::int64_t instructions) = nullptr;
 };
 
 struct Kernels {
@@ -168,6 +171,8 @@ struct Kernels {
   ColumnKernels<Bf16> bf16;
   /// dst [count] = src, rounded to the nearest, ties to even; what is no number stays none.
   void (*round_to_bf16)(const float* src, Bf16* dst, std::int64_t count);
+  /// dst [count] = src.
+  void (*widen)(const Bf16* src, float* dst, std::int64_t count);
   WeightTiles weight_tiles;
   FeatureKernels<float> f32_features;
   FeatureKernels<Bf16> bf16_features;

@@ -100,6 +100,34 @@ void multiply(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t
   }
 }
 
+/// Enough sums for as many instructions to be under way as the CPU can have.
+template <class Multiply>
+void spend(std::int64_t instructions, const Multiply& multiply) {
+  constexpr int kSums = 12;
+  __m512 sums[kSums];
+  for (__m512& sum : sums) sum = _mm512_setzero_ps();
+  __m512 operand = _mm512_setzero_ps();
+  for (std::int64_t i = 0; i < instructions; i += kSums) {
+    asm volatile("" : "+v"(operand));  // nobody knows what it is, so that nothing is left out
+#pragma GCC unroll 12
+    for (int j = 0; j < kSums; ++j) sums[j] = multiply(sums[j], operand);
+  }
+#pragma GCC unroll 12
+  for (int j = 0; j < kSums; ++j) asm volatile("" : : "v"(sums[j]));
+}
+
+void spend_pairs(std::int64_t instructions) {
+  spend(instructions, [](__m512 sum, __m512 operand) {
+    const auto pairs = reinterpret_cast<__m512bh>(operand);
+    return _mm512_dpbf16_ps(sum, pairs, pairs);
+  });
+}
+
+void spend_floats(std::int64_t instructions) {
+  spend(instructions,
+        [](__m512 sum, __m512 operand) { return _mm512_fmadd_ps(operand, operand, sum); });
+}
+
 inline __m512bh pair_of(std::uint32_t word) {
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(word)));
 }
@@ -240,7 +268,7 @@ namespace detail {
 const Kernels& avx512_bf16_kernels() {
   static const Kernels table = [] {
     Kernels all = avx512_kernels();
-    all.bf16_products = {pack_rows, multiply};
+    all.bf16_products = {pack_rows, multiply, spend_pairs, spend_floats};
     all.volumes.forward_bf16 = forward_rows<PairPoints>;
     all.bf16_features.interact = interact_words;
     all.bf16_features.interact_backward = interact_backward_words;

@@ -343,7 +343,8 @@ void accumulate(T* dst, const T* src, std::int64_t count) {
   });
 }
 
-void round_to_bf16(const float* src, Bf16* dst, std::int64_t count) {
+template <class From, class To>
+void convert(const From* src, To* dst, std::int64_t count) {
   for_each_piece(count, [&](auto access, std::int64_t at, int width) {
     access.store(dst + at, access.load(src + at, width), width);
   });

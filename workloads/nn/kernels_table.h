@@ -25,7 +25,8 @@ constexpr FeatureKernels<T> kFeatures = {interact<T>, interact_backward<T>, mask
 
 constexpr Kernels kTable = {kColumns<float>,
                             kColumns<Bf16>,
-                            round_to_bf16,
+                            convert<float, Bf16>,
+                            convert<Bf16, float>,
                             {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
                             kFeatures<float>,
                             kFeatures<Bf16>,

@@ -17,6 +17,7 @@
 #include "workloads/nn/onednn.h"
 #include "workloads/nn/parameters.h"
 #include "workloads/nn/pass_plan.h"
+#include "workloads/nn/product_rates.h"
 #include "workloads/nn/running_statistics.h"
 #include "workloads/nn/sample_streams.h"
 #include "workloads/nn/volume_exchange.h"
@@ -76,12 +77,11 @@ class Planner {
   Precision precision() const { return options_.arithmetic.precision; }
   /// Of activations and their gradients.
   dnnl::memory::data_type value_type() const { return data_type_of(precision()); }
-  /// What the layer's operands are multiplied in.
-  dnnl::memory::data_type compute_type(const std::string& layer) const {
-    return options_.arithmetic.f32_layers.contains(layer) ? dnnl::memory::data_type::f32
-                                                          : value_type();
-  }
-  bool winograd_gradients() const { return options_.arithmetic.winograd_gradients; }
+  /// What the layer's operands are multiplied in by the library.
+  dnnl::memory::data_type compute_type(const std::string& layer) const;
+  /// What own kernels multiply where operands are in bfloat16.
+  Products own_products() const { return nn::own_products(options_.arithmetic.products, kernels_); }
+  bool winograd() const { return options_.arithmetic.winograd_gradients; }
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }
   const PassPlan& pass() const { return pass_; }
@@ -271,6 +271,8 @@ class GradientTarget {
   void plan(Planner& planner, std::int64_t bytes) {
     plan(planner, bytes, planner.backward_moment());
   }
+  /// For a layer that writes it in several parts.
+  void plan_beside(Planner& planner, std::int64_t bytes);
   /// For a layer that writes it from `first_moment` on.
   void plan(Planner& planner, std::int64_t bytes, int first_moment);
   void bind(const Arena& arena, ParameterId id, const Kernels& kernels);

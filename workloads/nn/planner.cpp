@@ -79,6 +79,16 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
   weight_copies_.resize(network.parameters().size());
 }
 
+dnnl::memory::data_type Planner::compute_type(const std::string& layer) const {
+  const Arithmetic& arithmetic = options_.arithmetic;
+  if (arithmetic.f32_layers.contains(layer)) return dnnl::memory::data_type::f32;
+  if (arithmetic.precision == Precision::kBf16 &&
+      library_products(arithmetic.products, kernels_) == Products::kFloats) {
+    return dnnl::memory::data_type::f32;
+  }
+  return value_type();
+}
+
 std::int64_t Planner::buffer_bytes(const dnnl::memory::desc& desc) const {
   const auto bytes = static_cast<std::int64_t>(desc.get_size());
   const ChannelLayout layout = channel_layout(desc);
@@ -212,6 +222,10 @@ void GradientTarget::plan(Planner& planner, std::int64_t bytes, int first_moment
   if (!planner.accumulates()) return;
   buffer_ = planner.temporary(bytes, first_moment, planner.backward_moment(),
                               "parameter gradients to add");
+}
+
+void GradientTarget::plan_beside(Planner& planner, std::int64_t bytes) {
+  buffer_ = planner.temporary(bytes, planner.backward_moment(), "parameter gradients to add");
 }
 
 void GradientTarget::bind(const Arena& arena, ParameterId id, const Kernels& kernels) {

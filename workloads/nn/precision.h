@@ -14,6 +14,13 @@ enum class Precision {
          ///< that are updated, sums, statistics and the loss in single precision or better
 };
 
+/// What convolutions and perceptrons multiply of operands in bfloat16. Sums are of floats in either case.
+enum class Products {
+  kFaster,  ///< as is faster on this CPU (product_rates.h)
+  kPairs,   ///< pairs of bfloat16 numbers, by instructions made for them
+  kFloats   ///< floats: what is in bfloat16 is widened, and weights are not rounded
+};
+
 /// The precision of a network, and of which layers not.
 struct Arithmetic {
   Precision precision = Precision::kF32;
@@ -24,10 +31,22 @@ struct Arithmetic {
   /// transformed tiles (Winograd; Lavin & Gray, arXiv:1509.09308), where that is faster. Their
   /// rounding errors are about twice those of plain sums.
   bool winograd_gradients = true;
+  Products products = Products::kPairs;  ///< of bf16
 };
 
 constexpr const char* to_string(Precision precision) {
   return precision == Precision::kBf16 ? "bf16" : "f32";
+}
+
+constexpr const char* to_string(Products products) {
+  switch (products) {
+    case Products::kPairs:
+      return "pairs";
+    case Products::kFloats:
+      return "floats";
+    default:
+      return "auto";
+  }
 }
 
 /// Bytes of an activation.

@@ -35,14 +35,20 @@ std::int64_t sample_bytes(const memory::desc& desc) {
 void SlicedPrimitive::plan(Planner& planner, const Slices& slices, int moment,
                            const Describe& describe, std::vector<Operand> operands) {
   slices_ = slices;
+  plan(planner, slices.sizes(), moment, describe, std::move(operands), with_samples);
+}
+
+void SlicedPrimitive::plan(Planner& planner, const std::vector<std::int64_t>& sizes, int moment,
+                           const Describe& describe, std::vector<Operand> operands,
+                           const Cut& cut) {
   operands_ = std::move(operands);
   std::int64_t scratch_bytes = 0;
-  for (const std::int64_t samples : slices.sizes()) {
+  for (const std::int64_t samples : sizes) {
     Variant variant;
     variant.samples = samples;
     variant.description = describe(samples);
     for (const Operand& operand : operands_) {
-      variant.operands.push_back(bound_for(planner, variant, operand, moment));
+      variant.operands.push_back(bound_for(planner, variant, operand, moment, cut));
     }
     scratch_bytes = std::max(
         scratch_bytes, static_cast<std::int64_t>(variant.description.scratchpad_desc().get_size()));
@@ -52,10 +58,11 @@ void SlicedPrimitive::plan(Planner& planner, const Slices& slices, int moment,
 }
 
 SlicedPrimitive::Bound SlicedPrimitive::bound_for(Planner& planner, const Variant& variant,
-                                                  const Operand& operand, int moment) const {
+                                                  const Operand& operand, int moment,
+                                                  const Cut& cut) const {
   Bound bound;
   bound.given =
-      operand.extent == Extent::kWhole ? operand.desc : with_samples(operand.desc, variant.samples);
+      operand.extent == Extent::kWhole ? operand.desc : cut(operand.desc, variant.samples);
   bound.wanted = variant.description.query_md(dnnl::query::exec_arg_md, operand.argument);
   if (bound.given == bound.wanted) return bound;
   if (operand.parameter >= 0) bound.copy = planner.copy_weights(operand.parameter, bound.wanted);

@@ -38,9 +38,16 @@ class SlicedPrimitive {
  public:
   /// Describes the primitive for so many samples.
   using Describe = std::function<dnnl::primitive_desc(std::int64_t samples)>;
+  /// What stands at an operand's place while so many samples are at hand; `pass`: as the operand
+  /// has it.
+  using Cut =
+      std::function<dnnl::memory::desc(const dnnl::memory::desc& pass, std::int64_t samples)>;
   /// `moment`: of all its slices. Throws what `describe` throws.
   void plan(Planner& planner, const Slices& slices, int moment, const Describe& describe,
             std::vector<Operand> operands);
+  /// For slices of these sizes, of which only what is at hand stands at any operand's place.
+  void plan(Planner& planner, const std::vector<std::int64_t>& sizes, int moment,
+            const Describe& describe, std::vector<Operand> operands, const Cut& cut);
   bool planned() const { return !variants_.empty(); }
   /// `places`: of the operands, in their order.
   void bind(const Arena& arena, Device& device, const std::vector<void*>& places);
@@ -73,14 +80,14 @@ class SlicedPrimitive {
     return operands_[operand].extent == Extent::kWhole && !operands_[operand].written;
   }
   std::size_t variant_of(const Samples& samples) const;
-  Bound bound_for(Planner& planner, const Variant& variant, const Operand& operand,
-                  int moment) const;
+  Bound bound_for(Planner& planner, const Variant& variant, const Operand& operand, int moment,
+                  const Cut& cut) const;
   dnnl::memory given_memory(const Bound& bound, std::size_t operand, const Samples& samples,
                             void* written_to) const;
   void convert_in(Bound& bound, dnnl::memory given);
   void convert_parameters();
 
-  Slices slices_;
+  Slices slices_ = {0, 0};  ///< none where planned for sizes alone
   std::vector<Operand> operands_;
   std::vector<char*> places_;
   std::vector<Variant> variants_;

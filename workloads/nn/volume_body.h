@@ -340,8 +340,9 @@ inline void source_gradient(const VolumeBackward<float>& call, const PooledRow& 
   }
 }
 
-constexpr VolumeKernels kVolumes = {forward_rows<FloatPoints>, nullptr, weights_gradient<float>,
-                                    weights_gradient<Bf16>, source_gradient};
+constexpr VolumeKernels kVolumes = {forward_rows<FloatPoints>, nullptr,
+                                    forward_widened,           weights_gradient<float>,
+                                    weights_gradient<Bf16>,    source_gradient};
 
 }  // namespace
 }  // namespace nn

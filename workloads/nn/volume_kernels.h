@@ -22,6 +22,8 @@ struct Volume {
   std::int64_t plane_points() const { return (height + 2) * row_points(); }
   std::int64_t source_points() const { return (depth + 2) * plane_points(); }
   std::int64_t pooled_points() const { return depth * height * width / 8; }
+  /// Of the source lines around a row of pooled points.
+  std::int64_t widened_floats() const { return 4 * 4 * row_points() * in; }
   std::int64_t in_blocks() const { return in / kBlock; }
   std::int64_t out_blocks() const { return out / kBlock; }
   /// Floats of an output channel's weights as the backward kernels have them:
@@ -53,8 +55,9 @@ struct VolumeForward {
   const T* src = nullptr;
   /// float: [out / 16][27][in][16]; Bf16: [out / 16][27][in / 2][16][2].
   const T* weights = nullptr;
-  const float* bias = nullptr;  ///< [out]
-  float slope = 0.0F;           ///< of the LeakyReLU for values not above 0
+  const float* float_weights = nullptr;  ///< in place of those, for forward_widened
+  const float* bias = nullptr;           ///< [out]
+  float slope = 0.0F;                    ///< of the LeakyReLU for values not above 0
   PooledPoints<T*> dst;
   PooledPoints<float*> floats = {};  ///< in place of dst, where set
   PoolChoice* choice = nullptr;      ///< null: nobody asks
@@ -76,6 +79,9 @@ struct VolumeKernels {
                       std::int64_t blocks);
   void (*forward_bf16)(const VolumeForward<Bf16>& call, const PooledRow& row, std::int64_t block,
                        std::int64_t blocks);
+  /// The same by products of floats, in `scratch` [widened_floats].
+  void (*forward_widened)(const VolumeForward<Bf16>& call, const PooledRow& row, std::int64_t block,
+                          std::int64_t blocks, float* scratch);
   /// Floats that the two kernels below work in.
   static constexpr std::int64_t kScratchFloats = 16 * 1024;
   /// sums [16 channels][turned_floats] += the weights' gradients by a strip of rows beginning with

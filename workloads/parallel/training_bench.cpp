@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/parallel/replica.h"
+#include "workloads/parallel/training_keys.h"
 
 namespace parallel {
 
@@ -14,6 +15,13 @@ runner::BenchOptions prepare_bench(const runner::BenchOptions& given, std::int64
   runner::BenchOptions options = given;
   if (options.batch == 0) options.batch = usual_batch;
   return options;
+}
+
+nn::Arithmetic arithmetic_of(const std::string& bench, const runner::BenchOptions& options) {
+  nn::Arithmetic arithmetic;
+  arithmetic.precision = named(bench + ": --precision", options.precision, precisions());
+  arithmetic.products = named(bench + ": --products", options.products, products());
+  return arithmetic;
 }
 
 TrainingBench::TrainingBench(nn::Executor& executor, const runner::BenchOptions& options,
@@ -40,11 +48,16 @@ nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json&
   nlohmann::json result = {{"workload", workload},
                            {"batch_per_rank", options_.batch},
                            {"precision", options_.precision},
+                           {"products", nn::to_string(executor_.products())},
                            {"steps", options_.steps},
                            {"warmup_steps", options_.warmup_steps},
                            {"definitions", nlohmann::json::object()}};
   add_training_facts(executor_, samples_per_s, loss_, result);
   times_->add_to(result);
+  result["definitions"]["products"] =
+      "what convolutions of bf16 multiply: pairs of bfloat16 numbers, or floats, to which those "
+      "are "
+      "widened; of f32 always floats";
   result.merge_patch(facts);
   layers_.finish(executor_, samples_per_s, result);
   return result;

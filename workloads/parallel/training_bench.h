@@ -19,6 +19,9 @@ namespace parallel {
 runner::BenchOptions prepare_bench(const runner::BenchOptions& given, std::int64_t usual_batch,
                                    const runner::Surroundings& around);
 
+/// As the options of `bench` ("bench dlrm") ask for it; throws ConfigError that names it.
+nn::Arithmetic arithmetic_of(const std::string& bench, const runner::BenchOptions& options);
+
 class TrainingBench {
  public:
   /// One update; returns the loss, the sum over this rank's samples.

@@ -44,15 +44,30 @@ Choices<nn::Precision> precisions() {
   return choices;
 }
 
+Choices<nn::Products> products() {
+  Choices<nn::Products> choices;
+  for (const nn::Products one :
+       {nn::Products::kFaster, nn::Products::kPairs, nn::Products::kFloats})
+    choices.emplace_back(nn::to_string(one), one);
+  return choices;
+}
+
 Choices<nn::Recompute> recomputes() {
   Choices<nn::Recompute> choices;
   for (const nn::Recompute one : nn::kAllRecompute) choices.emplace_back(nn::to_string(one), one);
   return choices;
 }
 
-nn::Precision parse_precision(const base::ObjectReader& training) {
-  return training.choice("precision", nn::Precision::kF32, precisions(),
-                         "of activations and their gradients; bf16 needs a CPU with avx512_bf16");
+nn::Arithmetic parse_arithmetic(const base::ObjectReader& training) {
+  nn::Arithmetic arithmetic;
+  arithmetic.precision =
+      training.choice("precision", nn::Precision::kF32, precisions(),
+                      "of activations and their gradients; bf16 needs a CPU with avx512_bf16");
+  arithmetic.products = training.choice(
+      "products", nn::Products::kFaster, products(),
+      "bf16: what convolutions multiply, pairs of bfloat16 numbers or floats, to which those are "
+      "widened; auto: what this CPU is faster at, as measured at start");
+  return arithmetic;
 }
 
 nn::Recompute parse_recompute(const base::ObjectReader& training, nn::Recompute fallback) {

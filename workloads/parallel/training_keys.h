@@ -44,9 +44,11 @@ void parse_read_keys(const base::ObjectReader& dataset, ReadKeys& keys);
 void parse_update_keys(const base::ObjectReader& training, UpdateKeys& keys);
 
 Choices<nn::Precision> precisions();
+Choices<nn::Products> products();
 Choices<nn::Recompute> recomputes();
-/// By the keys "precision", which is f32 by default, and "recompute".
-nn::Precision parse_precision(const base::ObjectReader& training);
+/// By the keys "precision", which is f32 by default, and "products".
+nn::Arithmetic parse_arithmetic(const base::ObjectReader& training);
+/// By the key "recompute".
 nn::Recompute parse_recompute(const base::ObjectReader& training, nn::Recompute fallback);
 
 /// Throws ConfigError where the training set is smaller than one update; train_samples 0: unknown.

@@ -39,8 +39,7 @@ parallel::DataParallelConfig data_parallel_config(const runner::BenchOptions& op
   config.global_batch = options.batch * ranks;
   config.bn_group_size = group_size(options.batch);
   config.instruction_set = base::usable_instruction_set();
-  config.arithmetic.precision =
-      parallel::named("bench resnet50: --precision", options.precision, parallel::precisions());
+  config.arithmetic = parallel::arithmetic_of("bench resnet50", options);
   config.recompute =
       parallel::named("bench resnet50: --recompute", options.recompute, parallel::recomputes());
   return config;

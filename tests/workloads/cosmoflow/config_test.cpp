@@ -223,7 +223,7 @@ TEST(CosmoFlowConfig, IsTheBenchmarksWhereNothingIsSaid) {
   EXPECT_EQ(config.data.shards, 1);
   EXPECT_EQ(config.data.cache_bytes, 0);
   EXPECT_EQ(config.gradient_accumulation_steps, 1);
-  EXPECT_EQ(config.precision, nn::Precision::kF32);
+  EXPECT_EQ(config.arithmetic.precision, nn::Precision::kF32);
   EXPECT_EQ(config.split.parts(), 1);
   EXPECT_FALSE(config.chooses_split);
   EXPECT_EQ(config.memory_limit_gib, 0.0);

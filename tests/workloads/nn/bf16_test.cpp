@@ -8,6 +8,7 @@
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "workloads/nn/plain_bf16.h"
+#include "workloads/nn/product_rates.h"
 #include "workloads/nn/residual_expectations.h"
 
 namespace {
@@ -31,6 +32,18 @@ nn::ExecutorOptions options_for(std::int64_t batch, std::int64_t group) {
   nn::ExecutorOptions options = residual::options_for(batch, group);
   options.arithmetic.precision = nn::Precision::kBf16;
   return options;
+}
+
+/// Of either products.
+std::vector<nn::Arithmetic> arithmetics() {
+  std::vector<nn::Arithmetic> all;
+  for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
+    nn::Arithmetic arithmetic;
+    arithmetic.precision = nn::Precision::kBf16;
+    arithmetic.products = products;
+    all.push_back(arithmetic);
+  }
+  return all;
 }
 
 bool has_bf16() { return base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16; }
@@ -102,28 +115,35 @@ class Bf16Engine : public testing::TestWithParam<Case> {
   void SetUp() override {
     if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   }
-  static Comparison compared(nn::Mode mode) {
+  static Comparison compared(nn::Mode mode, nn::Products products) {
     Comparison comparison(GetParam(), mode);
     nn::Device device;
-    nn::Executor executor(comparison.net(), options_for(GetParam().batch, GetParam().group), device,
-                          nullptr);
+    nn::ExecutorOptions options = options_for(GetParam().batch, GetParam().group);
+    options.arithmetic.products = products;
+    nn::Executor executor(comparison.net(), options, device, nullptr);
     comparison.run(executor);
     return comparison;
   }
 };
 
 TEST_P(Bf16Engine, AgreesWithItsPlainTwinForwardAndBackward) {
-  const Comparison comparison = compared(nn::Mode::kTraining);
-  EXPECT_LT(comparison.forward_error, kForwardTolerance);
-  EXPECT_LT(comparison.rounding_error, kRoundingTolerance);
-  EXPECT_GT(comparison.rounding_error, 1e-4) << "is it bfloat16 at all?";
-  EXPECT_LT(comparison.gradient_error, kGradientTolerance);
+  for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
+    SCOPED_TRACE(nn::to_string(products));
+    const Comparison comparison = compared(nn::Mode::kTraining, products);
+    EXPECT_LT(comparison.forward_error, kForwardTolerance);
+    EXPECT_LT(comparison.rounding_error, kRoundingTolerance);
+    EXPECT_GT(comparison.rounding_error, 1e-4) << "is it bfloat16 at all?";
+    EXPECT_LT(comparison.gradient_error, kGradientTolerance);
+  }
 }
 
 TEST_P(Bf16Engine, AgreesWithItsPlainTwinWhereStatisticsAreFrozen) {
-  const Comparison comparison = compared(nn::Mode::kFrozenStatistics);
-  EXPECT_LT(comparison.forward_error, kForwardTolerance);
-  EXPECT_LT(comparison.gradient_error, kFrozenTolerance);
+  for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
+    SCOPED_TRACE(nn::to_string(products));
+    const Comparison comparison = compared(nn::Mode::kFrozenStatistics, products);
+    EXPECT_LT(comparison.forward_error, kForwardTolerance);
+    EXPECT_LT(comparison.gradient_error, kFrozenTolerance);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Bf16Engine,
@@ -165,29 +185,84 @@ TEST(Bf16, LeavesNamedLayersInSinglePrecision) {
   }
 }
 
+TEST(Bf16, MultipliesFloatsWhereAskedTo) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  const Network net = residual::test_network({12, 12}, 16, 2);
+  nn::Device device;
+  for (const nn::Arithmetic& arithmetic : arithmetics()) {
+    nn::ExecutorOptions options = options_for(4, 4);
+    options.arithmetic = arithmetic;
+    const nn::Executor executor(net, options, device, nullptr);
+    EXPECT_EQ(executor.products(), arithmetic.products);
+    for (const nn::LayerFacts& layer : executor.layers()) {
+      if (layer.name.find("conv") == std::string::npos) continue;
+      EXPECT_EQ(layer.implementation.find("bf16") == std::string::npos,
+                arithmetic.products == nn::Products::kFloats)
+          << layer.name << ": " << layer.implementation;
+    }
+  }
+}
+
+TEST(Bf16, MultipliesWhatTheCpuIsFasterAt) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  nn::Device device;
+  const nn::Kernels& kernels = nn::kernels(base::InstructionSet::kAvx512Bf16);
+  const nn::ProductRates rates = nn::measure_product_rates(kernels);
+  // Of any CPU from 1 to 6 GHz: one or two instructions a clock, or one in two.
+  for (const double rate : {rates.floats, rates.pairs}) {
+    EXPECT_GT(rate, 16e9 / 2);
+    EXPECT_LT(rate, 32e9 * 2 * 6);
+  }
+  for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
+    EXPECT_EQ(nn::own_products(products, kernels), products);
+    EXPECT_EQ(nn::library_products(products, kernels), products);
+  }
+  const nn::Products chosen = nn::own_products(nn::Products::kFaster, kernels);
+  ASSERT_NE(chosen, nn::Products::kFaster);
+  EXPECT_EQ(nn::own_products(nn::Products::kFaster, kernels), chosen);
+  const bool has_tiles = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  EXPECT_EQ(nn::library_products(nn::Products::kFaster, kernels),
+            has_tiles ? nn::Products::kPairs : chosen);
+}
+
 TEST(Bf16, AddsGradientsOfSeveralPasses) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
-  residual::expect_sum_of_passes({8, 8}, 4, {nn::Precision::kBf16, {}});
+  for (const nn::Arithmetic& arithmetic : arithmetics()) {
+    SCOPED_TRACE(nn::to_string(arithmetic.products));
+    residual::expect_sum_of_passes({8, 8}, 4, arithmetic);
+  }
 }
 
 TEST(Bf16, GivesTheSameBitsInSlices) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
-  residual::expect_same_bits_in_slices({nn::Precision::kBf16, {}});
+  for (const nn::Arithmetic& arithmetic : arithmetics()) {
+    SCOPED_TRACE(nn::to_string(arithmetic.products));
+    residual::expect_same_bits_in_slices(arithmetic);
+  }
 }
 
 TEST(Bf16, BringsUpdatesToAllCopiesOfWeights) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
-  residual::expect_copies_to_follow_updates({nn::Precision::kBf16, {}});
+  for (const nn::Arithmetic& arithmetic : arithmetics()) {
+    SCOPED_TRACE(nn::to_string(arithmetic.products));
+    residual::expect_copies_to_follow_updates(arithmetic);
+  }
 }
 
 TEST(Bf16, MakesTheSameBitsAgain) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
-  residual::expect_same_bits_made_again({nn::Precision::kBf16, {}});
+  for (const nn::Arithmetic& arithmetic : arithmetics()) {
+    SCOPED_TRACE(nn::to_string(arithmetic.products));
+    residual::expect_same_bits_made_again(arithmetic);
+  }
 }
 
 TEST(Bf16, GivesASampleTheSameBitsInAnyBatch) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
-  residual::expect_same_bits_in_any_batch({nn::Precision::kBf16, {}});
+  for (const nn::Arithmetic& arithmetic : arithmetics()) {
+    SCOPED_TRACE(nn::to_string(arithmetic.products));
+    residual::expect_same_bits_in_any_batch(arithmetic);
+  }
 }
 
 TEST(Bf16, TakesHalfTheMemoryOfActivations) {

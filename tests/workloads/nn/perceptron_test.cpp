@@ -56,11 +56,13 @@ Network network_of(const Shape& shape) {
   return net;
 }
 
-nn::ExecutorOptions options_for(const Shape& shape, nn::Precision precision) {
+nn::ExecutorOptions options_for(const Shape& shape, nn::Precision precision,
+                                nn::Products products = nn::Products::kPairs) {
   nn::ExecutorOptions options;
   options.batch = shape.batch;
   options.instruction_set = base::usable_instruction_set();
   options.arithmetic.precision = precision;
+  options.arithmetic.products = products;
   return options;
 }
 
@@ -128,10 +130,10 @@ class Perceptrons : public testing::TestWithParam<Shape> {
     return outputs;
   }
   template <class T>
-  void expect_agreement(nn::Precision precision, const plain::Pass& pass, double outputs_tolerance,
-                        double gradient_tolerance) const {
+  void expect_agreement(const nn::ExecutorOptions& options, const plain::Pass& pass,
+                        double outputs_tolerance, double gradient_tolerance) const {
     nn::Device device;
-    nn::Executor executor(net_, options_for(GetParam(), precision), device, nullptr);
+    nn::Executor executor(net_, options, device, nullptr);
     load(executor, net_, parameters_);
     EXPECT_LT(plain::relative_l2(run<T>(executor), pass.values.back()), outputs_tolerance);
     EXPECT_LT(plain::relative_l2(feature_gradient<T>(executor), pass.value_gradients[kFeatures]),
@@ -156,15 +158,19 @@ constexpr double kBf16Tolerance = 1e-2;
 constexpr double kBf16GradientTolerance = 5e-2;
 
 TEST_P(Perceptrons, AgreeWithTheirPlainTwin) {
-  expect_agreement<float>(nn::Precision::kF32, twin(nullptr), kF32Tolerance, 10 * kF32Tolerance);
+  expect_agreement<float>(options_for(GetParam(), nn::Precision::kF32), twin(nullptr),
+                          kF32Tolerance, 10 * kF32Tolerance);
 }
 
 TEST_P(Perceptrons, AgreeWithTheirPlainTwinInBf16) {
   if (base::usable_instruction_set() != base::InstructionSet::kAvx512Bf16) {
     GTEST_SKIP() << "needs avx512_bf16";
   }
-  expect_agreement<nn::Bf16>(nn::Precision::kBf16, twin(to_bf16), kBf16Tolerance,
-                             kBf16GradientTolerance);
+  for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
+    SCOPED_TRACE(nn::to_string(products));
+    expect_agreement<nn::Bf16>(options_for(GetParam(), nn::Precision::kBf16, products),
+                               twin(to_bf16), kBf16Tolerance, kBf16GradientTolerance);
+  }
 }
 
 TEST_P(Perceptrons, GiveTheSameBitsOnAnyNumberOfThreads) {

@@ -133,9 +133,12 @@ class Volumes : public testing::TestWithParam<Shape> {
     return outputs;
   }
   template <class T>
-  void expect_agreement(nn::Precision precision, base::InstructionSet set, double tolerance) const {
+  void expect_agreement(nn::Precision precision, base::InstructionSet set, double tolerance,
+                        nn::Products products = nn::Products::kPairs) const {
     nn::Device device;
-    nn::Executor executor(net_, options_for(GetParam(), precision, set), device, nullptr);
+    nn::ExecutorOptions options = options_for(GetParam(), precision, set);
+    options.arithmetic.products = products;
+    nn::Executor executor(net_, options, device, nullptr);
     load(executor, parameters_);
     const plain::Pass pass = twin(precision);
     EXPECT_LT(plain::relative_l2(run<T>(executor), pass.values.back()), tolerance);
@@ -180,7 +183,11 @@ TEST_P(Volumes, AgreeInBfloat16WithinItsRounding) {
   }
   // Sums that differ in their last bit may be rounded to neighbours, and then another point may be
   // the largest: few are.
-  expect_agreement<nn::Bf16>(nn::Precision::kBf16, base::InstructionSet::kAvx512Bf16, 5e-3);
+  for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
+    SCOPED_TRACE(nn::to_string(products));
+    expect_agreement<nn::Bf16>(nn::Precision::kBf16, base::InstructionSet::kAvx512Bf16, 5e-3,
+                               products);
+  }
 }
 
 TEST_P(Volumes, AddGradientsOfSeveralPasses) {

@@ -1,6 +1,5 @@
 // Weights in other layouts: tile by tile against plain loops, whole tensors against the library's
 // own conversion.
-#include "workloads/nn/usable_kernels.h"
 #include "workloads/nn/weight_copy.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 
 #include "runner/base/random.h"
 #include "workloads/nn/onednn.h"
+#include "workloads/nn/usable_kernels.h"
 
 namespace {
 

@@ -1,0 +1,60 @@
+// Rates of products.
+// Hides the loops' length.
+#include "workloads/nn/product_rates.h"
+
+#include <algorithm>
+#include <chrono>
+#include <dnnl.hpp>
+#include <limits>
+
+#include "runner/base/error.h"
+
+namespace nn {
+namespace {
+
+constexpr std::int64_t kInstructions = 48000;  // about 10 to 30 us: shorter than a time slice
+constexpr int kRepetitions = 20;
+
+/// Seconds that kInstructions of them take.
+double seconds_of(void (*multiply)(std::int64_t instructions)) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kRepetitions; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    multiply(kInstructions);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+    best = std::min(best, took.count());
+  }
+  return best;
+}
+
+Products faster(const Kernels& kernels) {
+  // Widening costs something, too.
+  constexpr double kLeastGain = 1.25;
+  if (kernels.bf16_products.multiply == nullptr) return Products::kFloats;
+  static const ProductRates rates = measure_product_rates(kernels);
+  return rates.floats > kLeastGain * rates.pairs ? Products::kFloats : Products::kPairs;
+}
+
+}  // namespace
+
+ProductRates measure_product_rates(const Kernels& kernels) {
+  const Bf16Products& products = kernels.bf16_products;
+  if (products.spend_pairs == nullptr || products.spend_floats == nullptr) {
+    throw base::Error(base::ExitCode::kInternal, "kernels without products of pairs");
+  }
+  constexpr double kLanes = 16.0;
+  return {kLanes * kInstructions / seconds_of(products.spend_floats),
+          2.0 * kLanes * kInstructions / seconds_of(products.spend_pairs)};
+}
+
+Products own_products(Products products, const Kernels& kernels) {
+  return products == Products::kFaster ? faster(kernels) : products;
+}
+
+Products library_products(Products products, const Kernels& kernels) {
+  if (products != Products::kFaster) return products;
+  if (dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx) return Products::kPairs;
+  return faster(kernels);
+}
+
+}  // namespace nn

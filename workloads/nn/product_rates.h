@@ -1,0 +1,25 @@
+// Which products of bfloat16 operands this CPU makes faster.
+// Hides how it is found out.
+#pragma once
+
+#include "workloads/nn/kernels.h"
+#include "workloads/nn/precision.h"
+
+namespace nn {
+
+/// How many products a second this CPU makes of floats, and of pairs of bfloat16 numbers; on one
+/// core, of what is in registers. By the best of several short measurements.
+struct ProductRates {
+  double floats = 0.0, pairs = 0.0;
+};
+/// Throws Error(kInternal) for kernels without products of pairs.
+ProductRates measure_product_rates(const Kernels& kernels);
+
+/// What is meant by `products`, which may be kFaster, for own kernels: kPairs or kFloats. Measured
+/// at the first call, once for a process: Xeons from the fourth generation on make half as many
+/// products of pairs as of floats, Cooper Lake and Zen 4 up to twice as many.
+Products own_products(Products products, const Kernels& kernels);
+/// The same for the library's, which are of pairs where it uses the CPU's matrix tiles.
+Products library_products(Products products, const Kernels& kernels);
+
+}  // namespace nn

@@ -1,0 +1,254 @@
+// Pieces of values, widened, multiplied and rounded.
+// Hides how threads share the conversions.
+#include "workloads/nn/widened_convolution.h"
+
+#include <algorithm>
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+constexpr std::int64_t kLanes = 16;
+constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
+
+std::int64_t sample_floats(const memory::desc& values) {
+  return channel_layout(values).sample_numbers();
+}
+
+/// What a piece of floats may have, of `pass_bytes`: it stays within the second caches of the few
+/// cores that share a rank, unless weights are so large that to go over them for each piece would
+/// cost more; transformed ones are made for each.
+std::int64_t piece_bytes(bool is_winograd, std::int64_t pass_bytes, const memory::desc& weights) {
+  constexpr std::int64_t kLeast = 4 << 20;
+  if (is_winograd) return pass_bytes;
+  return std::max(kLeast, 4 * static_cast<std::int64_t>(weights.get_size()));
+}
+
+}  // namespace
+
+PieceCut::PieceCut(const ConvolutionProblem& problem, const Slices& slices,
+                   std::int64_t sample_bytes, std::int64_t bytes)
+    : by_points_(problem.is_by_points() && sample_bytes > bytes),
+      points_(problem.operation().dst.points()) {
+  const std::int64_t unit_bytes = by_points_ ? sample_bytes / points_ : sample_bytes;
+  most_ = std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(1, unit_bytes));
+  for (const std::int64_t samples : slices.sizes()) {
+    for (const std::int64_t size : cut(by_points_ ? points_ : samples).sizes()) {
+      if (std::find(sizes_.begin(), sizes_.end(), size) == sizes_.end()) sizes_.push_back(size);
+    }
+  }
+}
+
+Slices PieceCut::cut(std::int64_t units) const { return {units, (units + most_ - 1) / most_}; }
+
+std::int64_t PieceCut::most() const { return *std::max_element(sizes_.begin(), sizes_.end()); }
+
+std::vector<ValuePiece> PieceCut::pieces_of(const Samples& slice) const {
+  std::vector<ValuePiece> pieces;
+  const Slices slices = cut(by_points_ ? points_ : slice.count);
+  const std::int64_t times = by_points_ ? slice.count : 1;
+  for (std::int64_t sample = slice.first; sample < slice.first + times; ++sample) {
+    for (std::int64_t i = 0; i < slices.count; ++i) {
+      const Samples part = slices.at(i);
+      if (by_points_) {
+        pieces.push_back({sample, 1, part.first, part.count});
+      } else {
+        pieces.push_back({slice.first + part.first, part.count, 0, 0});
+      }
+    }
+  }
+  return pieces;
+}
+
+Samples PieceCut::key_of(const ValuePiece& piece) const {
+  if (!by_points_) return {piece.sample, piece.samples};
+  return {piece.sample * points_ + piece.point, piece.points};
+}
+
+memory::desc PieceCut::floats_desc(const memory::desc& values, std::int64_t size) const {
+  const memory::desc floats = retyped(values, memory::data_type::f32);
+  if (!by_points_) return with_samples(floats, size);
+  SampleShape shape = {values.dims()[1], std::vector<std::int64_t>(values.dims().size() - 2, 1)};
+  shape.spatial.back() = size;
+  return with_samples(like(floats, shape), 1);
+}
+
+bool WidenedValue::fits(const memory::desc& values) {
+  if (values.data_type() != memory::data_type::bf16) return false;
+  const ChannelLayout layout = channel_layout(values);
+  return layout.width == kLanes && layout.row_stride == kLanes &&
+         (layout.padded || layout.channels % kLanes == 0);
+}
+
+void WidenedValue::plan(Planner& planner, const memory::desc& values, const PieceCut& cut,
+                        int moment) {
+  layout_ = channel_layout(values);
+  floats_desc_ = cut.floats_desc(values, cut.most());
+  buffer_ = planner.temporary(static_cast<std::int64_t>(floats_desc_.get_size()), moment,
+                              "widened values");
+}
+
+void WidenedValue::bind(const Arena& arena, const Kernels& kernels, const ValuePlace& place) {
+  place_ = place;
+  values_ = arena.at<Bf16>(place.buffer);
+  floats_ = arena.at(buffer_);
+  kernels_ = &kernels;
+}
+
+/// A block's points of a sample are neighbours in both.
+template <class Convert>
+void WidenedValue::convert(const ValuePiece& piece, const Samples& slice,
+                           const Convert& convert) const {
+  constexpr std::int64_t kPart = 1 << 13;
+  const std::int64_t points = piece.points > 0 ? piece.points : layout_.rows;
+  const std::int64_t run = points * kLanes, parts = (run + kPart - 1) / kPart;
+  const std::int64_t first = place_.row_of(piece.sample, slice);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t item = 0; item < piece.samples * layout_.blocks * parts; ++item) {
+    const std::int64_t block = item / parts, at = item % parts * kPart;
+    const std::int64_t values =
+        layout_.offset(first + block / layout_.blocks, block % layout_.blocks) +
+        piece.point * kLanes + at;
+    convert(values_ + values, floats_ + block * run + at, std::min(kPart, run - at));
+  }
+}
+
+void WidenedValue::widen(const ValuePiece& piece, const Samples& slice) const {
+  convert(piece, slice, [this](const Bf16* values, float* floats, std::int64_t count) {
+    kernels_->widen(values, floats, count);
+  });
+}
+
+void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
+  convert(piece, slice, [this](Bf16* values, const float* floats, std::int64_t count) {
+    kernels_->round_to_bf16(floats, values, count);
+  });
+}
+
+void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
+                          const ConvolutionLayouts& layouts, const Slices& slices, int moment) {
+  ConvolutionProblem problem = of;
+  // What comes out is rounded to bfloat16, beside which its rounding errors are none.
+  if (planner.winograd()) problem.allow_winograd_forward(slices.sizes().front());
+  weights_ = problem.operation().weights;
+  bias_ = problem.operation().bias;
+  const std::int64_t bytes =
+      kFloatBytes * (sample_floats(layouts.src) + sample_floats(layouts.dst));
+  cut_ =
+      PieceCut(problem, slices, bytes,
+               piece_bytes(problem.uses_winograd_forward(), bytes * slices.batch, layouts.weights));
+  src_.plan(planner, layouts.src, cut_, moment);
+  dst_.plan(planner, layouts.dst, cut_, moment);
+  std::vector<Operand> operands = {
+      {DNNL_ARG_SRC, layouts.src, Extent::kSlice},
+      {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
+      {DNNL_ARG_DST, layouts.dst, Extent::kSlice, true}};
+  if (bias_ >= 0) {
+    operands.push_back(
+        {DNNL_ARG_BIAS, plain_desc({problem.operation().dst.channels}), Extent::kWhole});
+  }
+  product_.plan(
+      planner, cut_.sizes(), moment,
+      [&](std::int64_t size) {
+        return cut_.describe(problem, size,
+                             [](const ConvolutionProblem& part, std::int64_t samples) {
+                               return part.forward(samples);
+                             });
+      },
+      operands,
+      [&](const memory::desc& values, std::int64_t size) {
+        return cut_.floats_desc(values, size);
+      });
+}
+
+void WidenedForward::bind(const Arena& arena, Device& device, const Kernels& kernels,
+                          const ValuePlace& src, const ValuePlace& dst) {
+  src_.bind(arena, kernels, src);
+  dst_.bind(arena, kernels, dst);
+  std::vector<void*> places = {src_.floats(), arena.parameters.weights(weights_), dst_.floats()};
+  if (bias_ >= 0) places.push_back(arena.parameters.weights(bias_));
+  product_.bind(arena, device, places);
+}
+
+void WidenedForward::run(const Samples& slice) {
+  for (const ValuePiece& piece : cut_.pieces_of(slice)) {
+    src_.widen(piece, slice);
+    product_.run(cut_.key_of(piece));
+    dst_.round(piece, slice);
+  }
+}
+
+void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
+                           const ConvolutionLayouts& layouts, bool has_source_gradient) {
+  weights_ = problem.operation().weights;
+  const Slices& slices = planner.backward_slices();
+  const int moment = planner.backward_moment();
+  std::int64_t bytes = kFloatBytes * (sample_floats(layouts.src) + sample_floats(layouts.dst));
+  if (has_source_gradient) bytes += kFloatBytes * sample_floats(layouts.src);
+  cut_ = PieceCut(
+      problem, slices, bytes,
+      piece_bytes(problem.uses_winograd_gradients(), bytes * slices.batch, layouts.weights));
+  src_.plan(planner, layouts.src, cut_, moment);
+  diff_dst_.plan(planner, layouts.dst, cut_, moment);
+  const SlicedPrimitive::Cut floats = [&](const memory::desc& values, std::int64_t size) {
+    return cut_.floats_desc(values, size);
+  };
+  weights_product_.plan(
+      planner, cut_.sizes(), moment,
+      [&](std::int64_t size) {
+        return cut_.describe(problem, size,
+                             [](const ConvolutionProblem& part, std::int64_t samples) {
+                               return part.weights(samples);
+                             });
+      },
+      {{DNNL_ARG_SRC, layouts.src, Extent::kSlice},
+       {DNNL_ARG_DIFF_DST, layouts.dst, Extent::kSlice},
+       {DNNL_ARG_DIFF_WEIGHTS, layouts.weights, Extent::kWhole, true}},
+      floats);
+  target_.plan_beside(planner, static_cast<std::int64_t>(layouts.weights.get_size()));
+  if (!has_source_gradient) return;
+  diff_src_.plan(planner, layouts.src, cut_, moment);
+  data_product_.plan(
+      planner, cut_.sizes(), moment,
+      [&](std::int64_t size) {
+        return cut_.describe(problem, size,
+                             [](const ConvolutionProblem& part, std::int64_t samples) {
+                               return part.data(samples);
+                             });
+      },
+      {{DNNL_ARG_DIFF_DST, layouts.dst, Extent::kSlice},
+       {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
+       {DNNL_ARG_DIFF_SRC, layouts.src, Extent::kSlice, true}},
+      floats);
+}
+
+void WidenedBackward::bind(const Arena& arena, Device& device, const Kernels& kernels,
+                           const ValuePlace& src, BufferId diff_dst, BufferId diff_src) {
+  src_.bind(arena, kernels, src);
+  diff_dst_.bind(arena, kernels, {diff_dst, false});
+  target_.bind(arena, weights_, kernels);
+  weights_product_.bind(arena, device, {src_.floats(), diff_dst_.floats(), target_.begin(false)});
+  if (!data_product_.planned()) return;
+  diff_src_.bind(arena, kernels, {diff_src, false});
+  data_product_.bind(arena, device,
+                     {diff_dst_.floats(), arena.parameters.weights(weights_), diff_src_.floats()});
+}
+
+void WidenedBackward::run(bool accumulate, const Samples& slice) {
+  bool adds = accumulate || slice.first > 0;
+  for (const ValuePiece& piece : cut_.pieces_of(slice)) {
+    const Samples key = cut_.key_of(piece);
+    diff_dst_.widen(piece, slice);
+    if (data_product_.planned()) {
+      data_product_.run(key);
+      diff_src_.round(piece, slice);
+    }
+    src_.widen(piece, slice);
+    weights_product_.run(key, target_.begin(adds));
+    target_.finish(adds);
+    adds = true;
+  }
+}
+
+}  // namespace nn

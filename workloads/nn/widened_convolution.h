@@ -1,0 +1,124 @@
+// A convolution of bfloat16 values by the library's products of floats.
+// Hides how values are widened and results rounded piece by piece, so that the floats stay within
+// the caches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "workloads/nn/convolution_problem.h"
+#include "workloads/nn/layer.h"
+#include "workloads/nn/sliced_primitive.h"
+
+namespace nn {
+
+/// Some samples of a pass, or some points of one.
+struct ValuePiece {
+  std::int64_t sample = 0, samples = 0;
+  std::int64_t point = 0, points = 0;  ///< points 0: all
+};
+
+/// Where a pass's slices are cut into pieces of floats.
+class PieceCut {
+ public:
+  PieceCut() = default;
+  /// Between samples; between points where the problem allows it and a sample's floats are more
+  /// than the `bytes` that a piece should have.
+  PieceCut(const ConvolutionProblem& problem, const Slices& slices, std::int64_t sample_bytes,
+           std::int64_t bytes);
+  bool by_points() const { return by_points_; }
+  /// Of pieces: samples, or points.
+  const std::vector<std::int64_t>& sizes() const { return sizes_; }
+  std::int64_t most() const;
+  /// The pieces of a slice, in order.
+  std::vector<ValuePiece> pieces_of(const Samples& slice) const;
+  /// What SlicedPrimitive knows a piece by.
+  Samples key_of(const ValuePiece& piece) const;
+  /// Floats of a piece as the products read and write them, beside values laid out as `values`.
+  dnnl::memory::desc floats_desc(const dnnl::memory::desc& values, std::int64_t size) const;
+  /// The problem of a piece.
+  template <class Describe>
+  auto describe(const ConvolutionProblem& problem, std::int64_t size,
+                const Describe& describe) const {
+    return by_points_ ? describe(problem.of_points(size), 1) : describe(problem, size);
+  }
+
+ private:
+  Slices cut(std::int64_t units) const;
+  bool by_points_ = false;
+  std::int64_t points_ = 1, most_ = 1;
+  std::vector<std::int64_t> sizes_;
+};
+
+/// A value of a pass in bfloat16, in blocks of channels, and a piece of it in floats.
+class WidenedValue {
+ public:
+  /// Whether values can be laid out so.
+  static bool fits(const dnnl::memory::desc& values);
+  void plan(Planner& planner, const dnnl::memory::desc& values, const PieceCut& cut, int moment);
+  void bind(const Arena& arena, const Kernels& kernels, const ValuePlace& place);
+  const dnnl::memory::desc& floats_desc() const { return floats_desc_; }
+  float* floats() const { return floats_; }
+  /// `slice`: that the piece is of.
+  void widen(const ValuePiece& piece, const Samples& slice) const;
+  void round(const ValuePiece& piece, const Samples& slice) const;
+
+ private:
+  template <class Convert>
+  void convert(const ValuePiece& piece, const Samples& slice, const Convert& convert) const;
+  ChannelLayout layout_;
+  dnnl::memory::desc floats_desc_;
+  BufferId buffer_ = -1;
+  ValuePlace place_;
+  Bf16* values_ = nullptr;
+  float* floats_ = nullptr;
+  const Kernels* kernels_ = nullptr;
+};
+
+/// The layouts of what a convolution reads and writes.
+struct ConvolutionLayouts {
+  dnnl::memory::desc src, dst, weights;
+};
+
+/// dst = the convolution of src, and the bias if there is one.
+class WidenedForward {
+ public:
+  void plan(Planner& planner, const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+            const Slices& slices, int moment);
+  bool planned() const { return product_.planned(); }
+  void bind(const Arena& arena, Device& device, const Kernels& kernels, const ValuePlace& src,
+            const ValuePlace& dst);
+  void run(const Samples& slice);
+  const SlicedPrimitive& product() const { return product_; }
+
+ private:
+  ParameterId weights_ = -1, bias_ = -1;
+  PieceCut cut_;
+  WidenedValue src_, dst_;
+  SlicedPrimitive product_;
+};
+
+/// The gradients of weights, and of the source unless it wants none.
+class WidenedBackward {
+ public:
+  /// In the backward pass of the operation at hand.
+  void plan(Planner& planner, const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+            bool has_source_gradient);
+  bool planned() const { return weights_product_.planned(); }
+  /// `diff_src`: -1 where it wants none.
+  void bind(const Arena& arena, Device& device, const Kernels& kernels, const ValuePlace& src,
+            BufferId diff_dst, BufferId diff_src);
+  void run(bool accumulate, const Samples& slice);
+  const SlicedPrimitive& weights_product() const { return weights_product_; }
+  const SlicedPrimitive& data_product() const { return data_product_; }
+
+ private:
+  ParameterId weights_ = -1;
+  PieceCut cut_;
+  WidenedValue src_, diff_dst_, diff_src_;
+  SlicedPrimitive weights_product_, data_product_;
+  GradientTarget target_;
+};
+
+}  // namespace nn
