@@ -1,4 +1,4 @@
-// Convolutions by oneDNN, which chooses the layouts.
+// Convolutions and transposed ones by oneDNN, which chooses the layouts.
 // Hides which of its products stand for which pass.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,6 +35,7 @@ ConvolutionProblem problem_of(const Operation& operation, const Planner& planner
   options.training = planner.training();
   options.first =
       network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
+  options.transposed = operation.kind == OperationKind::kDeconvolution;
   return {operation, planner.value_desc(operation.src),
           network.parameters()[static_cast<std::size_t>(operation.weights)].shape, options,
           planner.device()};
@@ -77,7 +78,8 @@ class ConvolutionLayer final : public Layer {
     }
   };
   std::string what(const Planner& planner) const {
-    return fmt::format("convolution {} ({} -> {} channels, kernel {}, batch {})", operation_.name,
+    return fmt::format("{}convolution {} ({} -> {} channels, kernel {}, batch {})",
+                       problem_.is_transposed() ? "transposed " : "", operation_.name,
                        src_desc_.dims()[1], operation_.dst.channels, operation_.kernel.front(),
                        planner.batch());
   }
@@ -116,16 +118,22 @@ class ConvolutionLayer final : public Layer {
 
 /// As the forward pass reads them, or, where that reads no floats, as their gradient is written.
 memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) const {
-  if (!is_bf16()) return problem_.forward(planner.forward_slices().sizes().front()).weights_desc();
+  using dnnl::query;
+  if (!is_bf16()) {
+    return problem_.forward(planner.forward_slices().sizes().front())
+        .query_md(query::exec_arg_md, DNNL_ARG_WEIGHTS);
+  }
   if (!training_) return plain_desc(problem_.weights_dims());
-  return problem_.weights(planner.backward_slices().sizes().front()).diff_weights_desc();
+  return problem_.weights_gradient(planner.backward_slices().sizes().front())
+      .query_md(query::exec_arg_md, DNNL_ARG_DIFF_WEIGHTS);
 }
 
 /// As the library has it, but where channels come side by side (in blocks, or last) and would leave
 /// as plain planes: its slow way makes these, and what follows is slow on them, while a conversion
 /// for each product is cheap.
 memory::desc ConvolutionLayer::made_desc(std::int64_t samples) const {
-  const memory::desc dst = problem_.forward(samples).dst_desc();
+  const memory::desc dst =
+      problem_.forward(samples).query_md(dnnl::query::exec_arg_md, problem_.makes());
   const bool leaves_blocks = !problem_.is_first() && operation_.stride.size() == 2 &&
                              channel_layout(src_desc_).width > 1 && channel_layout(dst).width == 1;
   return leaves_blocks ? like(src_desc_, operation_.dst) : dst;
@@ -135,8 +143,10 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   const Slices& slices = planner.forward_slices();
   dst_desc_ = with_samples(retyped(made_desc(slices.sizes().front()), planner.value_type()),
                            planner.batch());
+  is_widened_ = !is_bf16() && planner.value_type() == memory::data_type::bf16 &&
+                WidenedValue::fits(src_desc_) && WidenedValue::fits(dst_desc_);
+  if (is_widened_) problem_ = problem_.of_phases();
   weights_desc_ = updated_weights_desc(planner);
-  is_widened_ = !is_bf16() && WidenedValue::fits(src_desc_) && WidenedValue::fits(dst_desc_);
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);
   planner.set_parameter_desc(operation_.weights, weights_desc_);
@@ -157,9 +167,9 @@ void ConvolutionLayer::plan_product(Planner& planner, Forward& forward, const Sl
                                     int moment, const ValuePlace& src, const ValuePlace& dst) {
   if (is_widened_) return forward.widened.plan(planner, problem_, layouts(), slices, moment);
   std::vector<Operand> operands = {
-      {DNNL_ARG_SRC, src_desc_, extent_of(src)},
+      {problem_.reads_source(), src_desc_, extent_of(src)},
       {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
-      {DNNL_ARG_DST, dst_desc_, extent_of(dst), true}};
+      {problem_.makes(), dst_desc_, extent_of(dst), true}};
   if (operation_.bias >= 0) {
     operands.push_back({DNNL_ARG_BIAS, plain_desc({operation_.dst.channels}), Extent::kWhole});
   }
@@ -169,16 +179,17 @@ void ConvolutionLayer::plan_product(Planner& planner, Forward& forward, const Sl
 }
 
 void ConvolutionLayer::plan_weights_gradient(Planner& planner) {
-  if (is_bf16() &&
+  if (is_bf16() && !problem_.is_transposed() &&
       PointwiseWeights::applies(operation_, {src_desc_, dst_desc_, weights_desc_}, planner)) {
     pointwise_.plan(planner, operation_, problem_.weights_dims()[1], src_again_);
     return;
   }
-  weights_gradient_.plan(planner, planner.backward_slices(), planner.backward_moment(),
-                         [this](std::int64_t samples) { return problem_.weights(samples); },
-                         {{DNNL_ARG_SRC, src_desc_, extent_of(src_again_)},
-                          {DNNL_ARG_DIFF_DST, dst_desc_},
-                          {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, Extent::kWhole, true}});
+  weights_gradient_.plan(
+      planner, planner.backward_slices(), planner.backward_moment(),
+      [this](std::int64_t samples) { return problem_.weights_gradient(samples); },
+      {{problem_.reads_source(), src_desc_, extent_of(src_again_)},
+       {problem_.reads_gradient(), dst_desc_},
+       {DNNL_ARG_DIFF_WEIGHTS, weights_desc_, Extent::kWhole, true}});
   target_.plan(planner, static_cast<std::int64_t>(weights_desc_.get_size()));
 }
 
@@ -198,10 +209,10 @@ void ConvolutionLayer::plan_gradients(Planner& planner) {
   if (!is_widened_) {
     data_gradient_.plan(
         planner, slices, planner.backward_moment(),
-        [this](std::int64_t samples) { return problem_.data(samples); },
-        {{DNNL_ARG_DIFF_DST, dst_desc_},
+        [this](std::int64_t samples) { return problem_.source_gradient(samples); },
+        {{problem_.reads_gradient(), dst_desc_},
          {DNNL_ARG_WEIGHTS, weights_desc_, Extent::kWhole, false, operation_.weights},
-         {DNNL_ARG_DIFF_SRC, src_desc_, Extent::kPass, true}});
+         {problem_.returns(), src_desc_, Extent::kPass, true}});
   }
   diff_src_buffer_ = planner.contribute(operation_.src);
 }
@@ -255,7 +266,8 @@ void ConvolutionLayer::bind(const Arena& arena) {
 void ConvolutionLayer::bind_gradients(const Arena& arena) {
   if (operation_.bias >= 0) bias_gradient_.bind(arena, kernels_, diff_dst_buffer_);
   if (is_widened_) {
-    return widened_.bind(arena, device_, kernels_, src_again_, diff_dst_buffer_, diff_src_buffer_);
+    return widened_.bind(arena, device_, kernels_, src_again_, {diff_dst_buffer_, false},
+                         diff_src_buffer_);
   }
   void* const diff_dst = arena.at<void>(diff_dst_buffer_);
   target_.bind(arena, operation_.weights, kernels_);
@@ -282,6 +294,12 @@ void ConvolutionLayer::backward(bool accumulate, const Samples& samples) {
 }
 
 }  // namespace
+
+std::unique_ptr<Layer> make_deconvolution(const Operation& operation, Planner& planner) {
+  const bool is_last = &operation == &planner.network().operations().back();
+  if (is_last) return make_narrow_deconvolution(operation, planner);
+  return std::make_unique<ConvolutionLayer>(operation, planner);
+}
 
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner) {
   return std::make_unique<ConvolutionLayer>(operation, planner);

@@ -3,6 +3,7 @@
 #include "workloads/nn/convolution_problem.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace nn {
@@ -12,19 +13,24 @@ using dnnl::memory;
 
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-/// Tiles of 4 x 4 points that the library's Winograd products make of so many samples; 0 where they
-/// do not beat its plain ones: more than a few channels, and not too much of the tiles beyond the
-/// image. Both bounds were measured on AVX-512 with 32 to 512 channels and 3 to 112 points a side.
-std::int64_t worthwhile_tiles(const Operation& operation, std::int64_t channels,
-                              std::int64_t samples) {
-  constexpr std::int64_t kSide = 4, kLeastChannels = 32;
-  const std::vector<std::int64_t> three = {3, 3}, one = {1, 1};
-  if (operation.kernel != three || operation.stride != one || operation.dilation != one) return 0;
-  if (std::min(channels, operation.dst.channels) < kLeastChannels) return 0;
-  std::int64_t tiles = samples;
-  for (const std::int64_t extent : operation.dst.spatial) tiles *= (extent + kSide - 1) / kSide;
-  const std::int64_t covered = tiles * kSide * kSide;
-  return 10 * covered <= 14 * samples * operation.dst.points() ? tiles : 0;
+bool all_are(const std::vector<std::int64_t>& values, std::int64_t wanted) {
+  return std::all_of(values.begin(), values.end(),
+                     [wanted](std::int64_t value) { return value == wanted; });
+}
+
+SampleShape shape_of(const memory::desc& values) {
+  const memory::dims dims = values.dims();
+  return {dims[1], {dims.begin() + 2, dims.end()}};
+}
+
+/// Of an atrous convolution that gives as many points as it reads; else none.
+Phases phases_of(const Operation& operation, const SampleShape& src) {
+  const auto& apart = operation.dilation;
+  if (apart.size() != 2 || apart[0] == 1 || apart[1] != apart[0]) return {};
+  const bool fits = all_are(operation.stride, 1) && src.spatial == operation.dst.spatial &&
+                    operation.padding.begin == operation.padding.end &&
+                    all_are(operation.padding.begin, apart[0] * (operation.kernel[0] / 2));
+  return fits ? Phases{apart[0], src.spatial[0], src.spatial[1]} : Phases{};
 }
 
 /// Whether the library has what `describe` asks for.
@@ -46,69 +52,96 @@ ConvolutionProblem::ConvolutionProblem(const Operation& operation, const memory:
                                        Device& device)
     : operation_(operation),
       src_(src),
+      from_(shape_of(src)),
+      to_(operation.dst),
       weights_dims_(weights),
       options_(options),
       device_(&device) {
   for (const std::int64_t apart : operation.dilation) skipped_.push_back(apart - 1);
+  skipped_.resize(operation.kernel.size(), 0);
+  if (options.transposed) {
+    std::swap(from_, to_);
+  } else {
+    possible_phases_ = phases_of(operation, from_);
+  }
 }
 
-memory::desc ConvolutionProblem::any_src(std::int64_t samples) const {
-  memory::dims dims = src_.dims();
-  dims.front() = samples;
-  return any_desc(dims, options_.compute);
+memory::desc ConvolutionProblem::any_values(std::int64_t samples, const SampleShape& shape) const {
+  return any_desc(batch_dims(samples, shape), options_.compute);
 }
 
-memory::desc ConvolutionProblem::wanted_src(std::int64_t samples) const {
-  if (!options_.first) return any_src(samples);
+memory::desc ConvolutionProblem::wanted_from(std::int64_t samples) const {
+  if (!options_.first || options_.transposed) return any_values(samples, from_);
   memory::desc src = retyped(src_, options_.compute);
   src.data.dims[0] = src.data.padded_dims[0] = samples;
   return src;
 }
 
-memory::desc ConvolutionProblem::any_dst(std::int64_t samples) const {
-  return any_desc(batch_dims(samples, operation_.dst), options_.compute);
-}
-
-dnnl::convolution_forward::primitive_desc ConvolutionProblem::forward(std::int64_t samples) const {
-  return forward_by(forward_algorithm_, samples);
-}
-
-dnnl::convolution_forward::primitive_desc ConvolutionProblem::forward_by(
+dnnl::convolution_forward::primitive_desc ConvolutionProblem::convolution(
     dnnl::algorithm algorithm, std::int64_t samples) const {
   const auto kind =
       options_.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   const memory::dims& begin = operation_.padding.begin;
   const memory::dims& end = operation_.padding.end;
   const memory::desc weights = any_desc(weights_dims_, options_.compute);
+  const memory::desc to =
+      options_.gives_floats ? any_desc(batch_dims(samples, to_)) : any_values(samples, to_);
   if (operation_.bias >= 0) {
-    return {{kind, algorithm, wanted_src(samples), weights, plain_desc({operation_.dst.channels}),
-             any_dst(samples), operation_.stride, skipped_, begin, end},
+    return {{kind, algorithm, wanted_from(samples), weights, plain_desc({to_.channels}), to,
+             operation_.stride, skipped_, begin, end},
             user_scratchpad(),
             device_->engine};
   }
-  return {{kind, algorithm, wanted_src(samples), weights, any_dst(samples), operation_.stride,
-           skipped_, begin, end},
-          user_scratchpad(),
-          device_->engine};
+  return {
+      {kind, algorithm, wanted_from(samples), weights, to, operation_.stride, skipped_, begin, end},
+      user_scratchpad(),
+      device_->engine};
 }
 
-dnnl::convolution_backward_data::primitive_desc ConvolutionProblem::data(
-    std::int64_t samples) const {
-  return {{data_algorithm_, any_src(samples), any_desc(weights_dims_, options_.compute),
-           any_dst(samples), operation_.stride, skipped_, operation_.padding.begin,
+dnnl::convolution_backward_data::primitive_desc ConvolutionProblem::reverse(
+    dnnl::algorithm algorithm, std::int64_t samples) const {
+  return {{algorithm, any_values(samples, from_), any_desc(weights_dims_, options_.compute),
+           any_values(samples, to_), operation_.stride, skipped_, operation_.padding.begin,
            operation_.padding.end},
           user_scratchpad(),
           device_->engine,
-          forward_by(kDirect, samples)};
+          convolution(kDirect, samples)};
 }
 
-dnnl::convolution_backward_weights::primitive_desc ConvolutionProblem::weights(
-    std::int64_t samples) const {
-  return {{weights_algorithm_, wanted_src(samples), any_desc(weights_dims_), any_dst(samples),
-           operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
-          user_scratchpad(),
-          device_->engine,
-          forward_by(kDirect, samples)};
+dnnl::primitive_desc ConvolutionProblem::forward(std::int64_t samples) const {
+  samples *= phases_.count();
+  if (options_.transposed) return reverse(forward_algorithm_, samples);
+  return convolution(forward_algorithm_, samples);
+}
+
+dnnl::primitive_desc ConvolutionProblem::source_gradient(std::int64_t samples) const {
+  samples *= phases_.count();
+  if (options_.transposed) return convolution(source_algorithm_, samples);
+  return reverse(source_algorithm_, samples);
+}
+
+dnnl::primitive_desc ConvolutionProblem::weights_gradient(std::int64_t samples) const {
+  samples *= phases_.count();
+  return dnnl::convolution_backward_weights::primitive_desc(
+      {weights_algorithm_, wanted_from(samples), any_desc(weights_dims_), any_values(samples, to_),
+       operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
+      user_scratchpad(), device_->engine, convolution(kDirect, samples));
+}
+
+/// Tiles of 4 x 4 points that the library's Winograd products make of so many samples; 0 where they
+/// do not beat its plain ones: they need more than a few channels, and not too much of the tiles
+/// beyond the image. Both bounds were measured on AVX-512 with 32 to 512 channels and 3 to 112
+/// points a side.
+std::int64_t ConvolutionProblem::worthwhile_tiles(std::int64_t samples) const {
+  constexpr std::int64_t kSide = 4, kLeastChannels = 32;
+  const std::vector<std::int64_t> three = {3, 3};
+  if (options_.compute != memory::data_type::f32 || operation_.kernel != three) return 0;
+  if (!all_are(operation_.stride, 1) || !all_are(skipped_, 0)) return 0;
+  if (std::min(from_.channels, to_.channels) < kLeastChannels) return 0;
+  std::int64_t tiles = samples * phases_.count();
+  const std::int64_t points = tiles * to_.points();
+  for (const std::int64_t extent : to_.spatial) tiles *= (extent + kSide - 1) / kSide;
+  return 10 * tiles * kSide * kSide <= 14 * points ? tiles : 0;
 }
 
 template <class Describe>
@@ -117,43 +150,53 @@ void ConvolutionProblem::choose(dnnl::algorithm& algorithm, const Describe& desc
   if (!exists(describe)) algorithm = kDirect;
 }
 
-void ConvolutionProblem::allow_winograd_forward(std::int64_t samples) {
-  constexpr std::int64_t kLeastTiles = 4;  // of a sample, as bits must not depend on their number
-  if (options_.compute != memory::data_type::f32) return;
-  if (worthwhile_tiles(operation_, src_.dims()[1], 1) < kLeastTiles) return;
-  choose(forward_algorithm_, [&] { return forward(samples); });
+void ConvolutionProblem::allow_winograd_forward() {
+  constexpr std::int64_t kLeastTiles = 4;  // of a sample
+  if (worthwhile_tiles(1) < kLeastTiles) return;
+  choose(forward_algorithm_, [&] { return forward(1); });
 }
 
 void ConvolutionProblem::allow_winograd_gradients(std::int64_t samples) {
-  if (options_.compute != memory::data_type::f32) return;
   constexpr std::int64_t kLeastTiles = 64;  // that make up for the transformation of weights
-  if (worthwhile_tiles(operation_, src_.dims()[1], samples) < kLeastTiles) return;
-  choose(weights_algorithm_, [&] { return weights(samples); });
-  if (!options_.first) choose(data_algorithm_, [&] { return data(samples); });
+  if (worthwhile_tiles(samples) < kLeastTiles) return;
+  choose(weights_algorithm_, [&] { return weights_gradient(samples); });
+  if (!options_.first) choose(source_algorithm_, [&] { return source_gradient(samples); });
 }
 
 bool ConvolutionProblem::uses_winograd_forward() const { return forward_algorithm_ != kDirect; }
 
 bool ConvolutionProblem::uses_winograd_gradients() const {
-  return weights_algorithm_ != kDirect || data_algorithm_ != kDirect;
+  return weights_algorithm_ != kDirect || source_algorithm_ != kDirect;
 }
 
 bool ConvolutionProblem::is_by_points() const {
-  const auto all = [](const auto& values, std::int64_t wanted) {
-    return std::all_of(values.begin(), values.end(),
-                       [wanted](std::int64_t value) { return value == wanted; });
-  };
-  return all(operation_.kernel, 1) && all(operation_.stride, 1) &&
-         all(operation_.padding.begin, 0) && all(operation_.padding.end, 0);
+  return !options_.transposed && all_are(operation_.kernel, 1) && all_are(operation_.stride, 1) &&
+         all_are(operation_.padding.begin, 0) && all_are(operation_.padding.end, 0);
 }
 
 ConvolutionProblem ConvolutionProblem::of_points(std::int64_t points) const {
   ConvolutionProblem part = *this;
-  std::vector<std::int64_t>& spatial = part.operation_.dst.spatial;
-  std::fill(spatial.begin(), spatial.end(), 1);
-  spatial.back() = points;
-  part.src_ = plain_desc(batch_dims(1, {src_.dims()[1], spatial}), options_.compute);
+  for (SampleShape* const shape : {&part.from_, &part.to_}) {
+    std::fill(shape->spatial.begin(), shape->spatial.end(), 1);
+    shape->spatial.back() = points;
+  }
+  part.options_.first = false;  // the layout of its source is that of a piece
   return part;
+}
+
+ConvolutionProblem ConvolutionProblem::of_phases() const {
+  if (possible_phases_.apart == 1) return *this;
+  ConvolutionProblem dense = *this;
+  dense.phases_ = std::exchange(dense.possible_phases_, {});
+  for (SampleShape* const shape : {&dense.from_, &dense.to_}) {
+    shape->spatial = {dense.phases_.rows(), dense.phases_.columns()};
+  }
+  std::fill(dense.skipped_.begin(), dense.skipped_.end(), 0);
+  for (auto* const padding : {&dense.operation_.padding.begin, &dense.operation_.padding.end}) {
+    for (std::int64_t& points : *padding) points /= dense.phases_.apart;
+  }
+  dense.options_.first = false;
+  return dense;
 }
 
 }  // namespace nn

@@ -1,5 +1,5 @@
 // What a convolution asks of the library: descriptions of its three products.
-// Hides which algorithm suits which gradient.
+// Hides which algorithm suits which product, and which way round a transposed one runs.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,48 @@
 
 namespace nn {
 
-/// A convolution of `src` samples with plain float or bfloat16 operands in layouts that the library
-/// chooses, but for the network's input, which comes as plain rows. All descriptions throw the
-/// library's errors.
+/// An atrous convolution sees points that are `apart` from each other alone: those of each phase
+/// (row, column), both in [0, apart), are an image of their own, on which it is dense.
+struct Phases {
+  std::int64_t apart = 1;              ///< 1: there are no phases
+  std::int64_t height = 0, width = 0;  ///< of the whole image
+  std::int64_t count() const { return apart * apart; }
+  /// Of the image of a phase; some have one less.
+  std::int64_t rows() const { return (height + apart - 1) / apart; }
+  std::int64_t columns() const { return (width + apart - 1) / apart; }
+};
+
+/// A convolution or a transposed one, which is the library's convolution from what it makes to its
+/// source, the other way round. Layouts are the library's choice, but for the network's input,
+/// which comes as plain rows. All descriptions throw the library's errors.
 class ConvolutionProblem {
  public:
   struct Options {
     dnnl::memory::data_type compute = dnnl::memory::data_type::f32;  ///< of operands
+    bool gives_floats = false;  ///< forward, whatever is computed with
     bool training = true;
     bool first = false;  ///< reads the network's input
+    bool transposed = false;
   };
   /// `src`: the layout in which the source is there.
   ConvolutionProblem(const Operation& operation, const dnnl::memory::desc& src,
                      const dnnl::memory::dims& weights, const Options& options, Device& device);
 
-  dnnl::convolution_forward::primitive_desc forward(std::int64_t samples) const;
-  dnnl::convolution_backward_data::primitive_desc data(std::int64_t samples) const;
-  dnnl::convolution_backward_weights::primitive_desc weights(std::int64_t samples) const;
+  dnnl::primitive_desc forward(std::int64_t samples) const;
+  dnnl::primitive_desc source_gradient(std::int64_t samples) const;
+  dnnl::primitive_desc weights_gradient(std::int64_t samples) const;
+  /// DNNL_ARG_..., of the source and the gradient that these read, of what the forward pass makes,
+  /// and of the source's gradient.
+  int reads_source() const { return options_.transposed ? DNNL_ARG_DIFF_DST : DNNL_ARG_SRC; }
+  int reads_gradient() const { return options_.transposed ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST; }
+  int makes() const { return options_.transposed ? DNNL_ARG_DIFF_SRC : DNNL_ARG_DST; }
+  int returns() const { return options_.transposed ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC; }
 
-  /// Lets gradients of floats be products of transformed tiles where these are faster for so many
-  /// samples at a time.
+  /// Lets products of floats be made of transformed tiles (Winograd) where these are faster for so
+  /// many samples at a time.
   void allow_winograd_gradients(std::int64_t samples);
-  void allow_winograd_forward(std::int64_t samples);
+  /// The same whatever the number of samples, so that a sample has the same bits among any.
+  void allow_winograd_forward();
   bool uses_winograd_gradients() const;
   bool uses_winograd_forward() const;
 
@@ -39,29 +59,39 @@ class ConvolutionProblem {
   bool is_by_points() const;
   /// The same of only so many of a sample's points; where is_by_points().
   ConvolutionProblem of_points(std::int64_t points) const;
+  /// The dense problem on the images of its phases, which stand in place of a sample; without
+  /// phases itself.
+  ConvolutionProblem of_phases() const;
+  /// In whose images of_phases() has cut it.
+  const Phases& phases() const { return phases_; }
 
   const Operation& operation() const { return operation_; }
   const dnnl::memory::dims& weights_dims() const { return weights_dims_; }
   dnnl::memory::data_type compute() const { return options_.compute; }
   bool is_first() const { return options_.first; }
+  bool is_transposed() const { return options_.transposed; }
 
  private:
+  dnnl::memory::desc any_values(std::int64_t samples, const SampleShape& shape) const;
+  dnnl::memory::desc wanted_from(std::int64_t samples) const;
+  dnnl::convolution_forward::primitive_desc convolution(dnnl::algorithm algorithm,
+                                                        std::int64_t samples) const;
+  dnnl::convolution_backward_data::primitive_desc reverse(dnnl::algorithm algorithm,
+                                                          std::int64_t samples) const;
+  std::int64_t worthwhile_tiles(std::int64_t samples) const;
   template <class Describe>
   void choose(dnnl::algorithm& algorithm, const Describe& describe);
-  dnnl::convolution_forward::primitive_desc forward_by(dnnl::algorithm algorithm,
-                                                       std::int64_t samples) const;
-  dnnl::memory::desc any_src(std::int64_t samples) const;
-  dnnl::memory::desc wanted_src(std::int64_t samples) const;
-  dnnl::memory::desc any_dst(std::int64_t samples) const;
 
   Operation operation_;
   dnnl::memory::desc src_;
+  SampleShape from_, to_;  ///< of the library's convolution
   dnnl::memory::dims weights_dims_;
   dnnl::memory::dims skipped_;  ///< points between two taps
   Options options_;
   Device* device_;
+  Phases phases_, possible_phases_;
   dnnl::algorithm forward_algorithm_ = dnnl::algorithm::convolution_direct;
-  dnnl::algorithm data_algorithm_ = dnnl::algorithm::convolution_direct;
+  dnnl::algorithm source_algorithm_ = dnnl::algorithm::convolution_direct;
   dnnl::algorithm weights_algorithm_ = dnnl::algorithm::convolution_direct;
 };
 

@@ -259,6 +259,8 @@ std::unique_ptr<Layer> make_max_pool(const Operation& operation, Planner& planne
 std::unique_ptr<Layer> make_convolution_pool(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_depthwise(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_deconvolution(const Operation& operation, Planner& planner);
+/// The network's last, to few channels as a rule: gives floats, for a loss to read.
+std::unique_ptr<Layer> make_narrow_deconvolution(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_concatenation(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_spread(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_gather_volume(const Operation& operation, Planner& planner);

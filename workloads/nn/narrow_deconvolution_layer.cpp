@@ -1,19 +1,48 @@
 // Transposed convolutions to few channels: one product for all taps, which are then added up.
 // Hides primitive descriptors, and where products meet.
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
+#include <string>
 #include <type_traits>
 #include <vector>
 
-#include "workloads/nn/deconvolution.h"
+#include "workloads/nn/convolution_problem.h"
+#include "workloads/nn/layer.h"
 #include "workloads/nn/sliced_primitive.h"
+#include "workloads/nn/widened_convolution.h"
 
 namespace nn {
 namespace {
 
 using dnnl::memory;
 
-constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+/// For messages.
+std::string described(const Operation& operation, const Planner& planner) {
+  return fmt::format("transposed convolution {} ({} -> {} channels, kernel {}, batch {})",
+                     operation.name, planner.network().shape(operation.src).channels,
+                     operation.dst.channels, operation.kernel.front(), planner.batch());
+}
+
+/// The pointwise product of all taps of all channels.
+ConvolutionProblem product_of(const Operation& operation, const Planner& planner,
+                              dnnl::memory::data_type compute) {
+  const SampleShape& src = planner.network().shape(operation.src);
+  const std::int64_t taps = operation.kernel[0] * operation.kernel[1];
+  Operation product;
+  product.kind = OperationKind::kConvolution;
+  product.name = operation.name;
+  product.src = operation.src;
+  product.kernel = product.stride = product.dilation = {1, 1};
+  product.padding = uniform_padding(2, 0, 0);
+  product.weights = operation.weights;
+  product.dst = {operation.dst.channels * taps, src.spatial};
+  return {product,
+          planner.value_desc(operation.src),
+          {product.dst.channels, src.channels, 1, 1},
+          {.compute = compute, .gives_floats = true},
+          planner.device()};
+}
 
 /// To few channels, given as floats, plain: all taps of all channels are the outputs of one
 /// pointwise product, of which each destination point adds up those that meet there.
@@ -28,7 +57,9 @@ class NarrowDeconvolutionLayer final : public Layer {
   std::int64_t reorders_per_step() const override {
     return forward_.reorders() + data_gradient_.reorders() + weights_gradient_.reorders();
   }
-  std::string implementation() const override { return forward_.implementation() + ", own"; }
+  std::string implementation() const override {
+    return (is_widened_ ? widened_.product() : forward_).implementation() + ", own";
+  }
 
  private:
   /// A source row and the row of taps by which it meets a destination row.
@@ -45,33 +76,26 @@ class NarrowDeconvolutionLayer final : public Layer {
   }
   std::vector<Output> all_outputs() const;
   std::vector<std::vector<Meeting>> meetings_of_rows() const;
-  memory::dims products_dims(std::int64_t samples) const {
-    return batch_dims(samples, {outputs_, src_shape_.spatial});
-  }
-  memory::desc any_src(std::int64_t samples) const {
-    return any_desc(batch_dims(samples, src_shape_), compute_type());
-  }
-  memory::dims product_weights() const { return {outputs_, src_shape_.channels, 1, 1}; }
-  dnnl::convolution_forward::primitive_desc forward_desc(std::int64_t samples) const;
-  dnnl::convolution_backward_data::primitive_desc data_desc(std::int64_t samples) const;
-  dnnl::convolution_backward_weights::primitive_desc weights_desc(std::int64_t samples) const;
   void plan_forward(Planner& planner);
   void plan_gradients(Planner& planner);
   void add_products(std::int64_t row, std::int64_t channel, const float* products,
                     float* dst) const;
   void spread_gradient(std::int64_t row, const float* diff_dst, T* products) const;
 
-  static constexpr std::array<std::int64_t, 2> kUnit = {1, 1};
   const Operation operation_;
   Device& device_;
   const Kernels& kernels_;
   const SampleShape src_shape_;
   const std::int64_t taps_, outputs_;  ///< of a channel, and of all
+  const ConvolutionProblem product_;
+  const bool is_widened_;  ///< from bfloat16 to floats, piece by piece
   memory::desc src_desc_, dst_desc_, products_desc_, diff_products_desc_, weights_view_;
   ChannelLayout products_layout_, diff_products_layout_;
   std::vector<Output> products_of_;         ///< of each source point
   std::vector<std::vector<Meeting>> rows_;  ///< by destination row
   SlicedPrimitive forward_, data_gradient_, weights_gradient_;
+  WidenedForward widened_;  ///< in place of forward_, where planned
+  WidenedBackward widened_gradients_;
   GradientTarget target_;
   ValuePlace src_place_, dst_place_, src_again_;
   BufferId products_buffer_ = -1, diff_products_buffer_ = -1;
@@ -90,12 +114,17 @@ NarrowDeconvolutionLayer<T>::NarrowDeconvolutionLayer(const Operation& operation
       src_shape_(planner.network().shape(operation.src)),
       taps_(operation.kernel[0] * operation.kernel[1]),
       outputs_(operation.dst.channels * taps_),
+      product_(product_of(operation, planner, compute_type())),
+      is_widened_(planner.value_type() == memory::data_type::bf16 &&
+                  compute_type() == memory::data_type::f32 &&
+                  WidenedValue::fits(planner.value_desc(operation.src))),
       src_desc_(planner.value_desc(operation.src)) {
   // Weights [in, channels, taps] as the product's [channels * taps, in].
-  weights_view_ = {product_weights(), memory::data_type::f32, memory::dims{1, outputs_, 1, 1}};
+  weights_view_ = {product_.weights_dims(), memory::data_type::f32,
+                   memory::dims{1, outputs_, 1, 1}};
   products_of_ = all_outputs();
   rows_ = meetings_of_rows();
-  translated(described_deconvolution(operation, planner), [&] { plan_forward(planner); });
+  translated(described(operation, planner), [&] { plan_forward(planner); });
 }
 
 template <class T>
@@ -132,43 +161,12 @@ NarrowDeconvolutionLayer<T>::meetings_of_rows() const {
 }
 
 template <class T>
-dnnl::convolution_forward::primitive_desc NarrowDeconvolutionLayer<T>::forward_desc(
-    std::int64_t samples) const {
-  const memory::dims unit(kUnit.begin(), kUnit.end()), none = {0, 0};
-  return {{dnnl::prop_kind::forward_training, kDirect, any_src(samples),
-           any_desc(product_weights(), compute_type()), any_desc(products_dims(samples)), unit,
-           none, none},
-          user_scratchpad(),
-          device_.engine};
-}
-
-template <class T>
-dnnl::convolution_backward_data::primitive_desc NarrowDeconvolutionLayer<T>::data_desc(
-    std::int64_t samples) const {
-  const memory::dims unit(kUnit.begin(), kUnit.end()), none = {0, 0};
-  return {{kDirect, any_src(samples), any_desc(product_weights(), compute_type()),
-           any_desc(products_dims(samples), compute_type()), unit, none, none},
-          user_scratchpad(),
-          device_.engine,
-          forward_desc(samples)};
-}
-
-template <class T>
-dnnl::convolution_backward_weights::primitive_desc NarrowDeconvolutionLayer<T>::weights_desc(
-    std::int64_t samples) const {
-  const memory::dims unit(kUnit.begin(), kUnit.end()), none = {0, 0};
-  return {{kDirect, any_src(samples), any_desc(product_weights()),
-           any_desc(products_dims(samples), compute_type()), unit, none, none},
-          user_scratchpad(),
-          device_.engine,
-          forward_desc(samples)};
-}
-
-template <class T>
 void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
   const Slices& slices = planner.forward_slices();
   const std::int64_t most = slices.sizes().back();
-  products_desc_ = with_samples(forward_desc(slices.sizes().front()).dst_desc(), most);
+  products_desc_ = with_samples(
+      product_.forward(slices.sizes().front()).query_md(dnnl::query::exec_arg_md, DNNL_ARG_DST),
+      most);
   products_layout_ = channel_layout(products_desc_);
   dst_desc_ = plain_desc(batch_dims(planner.batch(), operation_.dst));
   planner.use_value(operation_.src, true);
@@ -182,8 +180,13 @@ void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
   src_place_ = planner.value_place(operation_.src);
   dst_place_ = planner.value_place(planner.made());
   src_again_ = planner.value_again(operation_.src);
-  forward_.plan(planner, slices, planner.forward_moment(),
-                [this](std::int64_t samples) { return forward_desc(samples); },
+  const int moment = planner.forward_moment();
+  if (is_widened_) {
+    return widened_.plan(planner, product_, {src_desc_, products_desc_, weights_view_}, slices,
+                         moment);
+  }
+  forward_.plan(planner, slices, moment,
+                [this](std::int64_t samples) { return product_.forward(samples); },
                 {{DNNL_ARG_SRC, src_desc_, extent_of(src_place_)},
                  {DNNL_ARG_WEIGHTS, weights_view_, Extent::kWhole},
                  {DNNL_ARG_DST, products_desc_, Extent::kSlice, true}});
@@ -191,27 +194,35 @@ void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
 
 template <class T>
 void NarrowDeconvolutionLayer<T>::plan_backward(Planner& planner) {
-  translated(described_deconvolution(operation_, planner), [&] { plan_gradients(planner); });
+  translated(described(operation_, planner), [&] { plan_gradients(planner); });
 }
 
 template <class T>
 void NarrowDeconvolutionLayer<T>::plan_gradients(Planner& planner) {
   const Slices& slices = planner.backward_slices();
-  diff_products_desc_ =
-      with_samples(data_desc(slices.sizes().front()).diff_dst_desc(), slices.sizes().back());
+  diff_products_desc_ = with_samples(product_.source_gradient(slices.sizes().front())
+                                         .query_md(dnnl::query::exec_arg_md, DNNL_ARG_DIFF_DST),
+                                     slices.sizes().back());
   diff_products_layout_ = channel_layout(diff_products_desc_);
   diff_dst_buffer_ = planner.incoming().front();
   diff_products_buffer_ =
       planner.temporary(static_cast<std::int64_t>(diff_products_desc_.get_size()),
                         planner.backward_moment(), "products to add");
-  weights_gradient_.plan(planner, slices, planner.backward_moment(),
-                         [this](std::int64_t samples) { return weights_desc(samples); },
-                         {{DNNL_ARG_SRC, src_desc_, extent_of(src_again_)},
-                          {DNNL_ARG_DIFF_DST, diff_products_desc_, Extent::kSlice},
-                          {DNNL_ARG_DIFF_WEIGHTS, weights_view_, Extent::kWhole, true}});
+  if (is_widened_) {
+    widened_gradients_.plan(planner, product_, {src_desc_, diff_products_desc_, weights_view_},
+                            true);
+    diff_src_buffer_ = planner.contribute(operation_.src);
+    return;
+  }
+  weights_gradient_.plan(
+      planner, slices, planner.backward_moment(),
+      [this](std::int64_t samples) { return product_.weights_gradient(samples); },
+      {{DNNL_ARG_SRC, src_desc_, extent_of(src_again_)},
+       {DNNL_ARG_DIFF_DST, diff_products_desc_, Extent::kSlice},
+       {DNNL_ARG_DIFF_WEIGHTS, weights_view_, Extent::kWhole, true}});
   target_.plan(planner, static_cast<std::int64_t>(weights_view_.get_size()));
   data_gradient_.plan(planner, slices, planner.backward_moment(),
-                      [this](std::int64_t samples) { return data_desc(samples); },
+                      [this](std::int64_t samples) { return product_.source_gradient(samples); },
                       {{DNNL_ARG_DIFF_DST, diff_products_desc_, Extent::kSlice},
                        {DNNL_ARG_WEIGHTS, weights_view_, Extent::kWhole},
                        {DNNL_ARG_DIFF_SRC, src_desc_, Extent::kPass, true}});
@@ -223,11 +234,19 @@ void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
   void* const weights = arena.parameters.weights(operation_.weights);
   products_ = arena.at(products_buffer_);
   dst_ = arena.at(dst_place_.buffer);
-  forward_.bind(arena, device_, {arena.at<void>(src_place_.buffer), weights, products_});
+  if (is_widened_) {
+    widened_.bind(arena, device_, kernels_, src_place_, {products_buffer_, true});
+  } else {
+    forward_.bind(arena, device_, {arena.at<void>(src_place_.buffer), weights, products_});
+  }
   if (diff_dst_buffer_ < 0) return;
-  target_.bind(arena, operation_.weights, kernels_);
   diff_dst_ = arena.at(diff_dst_buffer_);
   diff_products_ = arena.at<T>(diff_products_buffer_);
+  if (is_widened_) {
+    return widened_gradients_.bind(arena, device_, kernels_, src_again_,
+                                   {diff_products_buffer_, true}, diff_src_buffer_);
+  }
+  target_.bind(arena, operation_.weights, kernels_);
   weights_gradient_.bind(arena, device_,
                          {arena.at<void>(src_again_.buffer), diff_products_, target_.begin(false)});
   data_gradient_.bind(arena, device_, {diff_products_, weights, arena.at<void>(diff_src_buffer_)});
@@ -255,7 +274,7 @@ void NarrowDeconvolutionLayer<T>::add_products(std::int64_t row, std::int64_t ch
 
 template <class T>
 void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
-  forward_.run(samples);
+  is_widened_ ? widened_.run(samples) : forward_.run(samples);
   const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
   const std::int64_t channels = operation_.dst.channels;
 #pragma omp parallel for collapse(3) schedule(static)
@@ -310,6 +329,7 @@ void NarrowDeconvolutionLayer<T>::backward(bool accumulate, const Samples& sampl
                       diff_products_ + diff_products_layout_.offset(i, 0));
     }
   }
+  if (is_widened_) return widened_gradients_.run(accumulate, samples);
   const bool adds = accumulate || samples.first > 0;
   data_gradient_.run(samples);
   weights_gradient_.run(samples, target_.begin(adds));
@@ -319,7 +339,7 @@ void NarrowDeconvolutionLayer<T>::backward(bool accumulate, const Samples& sampl
 }  // namespace
 
 std::unique_ptr<Layer> make_narrow_deconvolution(const Operation& operation, Planner& planner) {
-  if (planner.value_type() == memory::data_type::bf16) {
+  if (planner.compute_type(operation.name) == memory::data_type::bf16) {
     return std::make_unique<NarrowDeconvolutionLayer<Bf16>>(operation, planner);
   }
   return std::make_unique<NarrowDeconvolutionLayer<float>>(operation, planner);

@@ -30,6 +30,7 @@ std::int64_t piece_bytes(bool is_winograd, std::int64_t pass_bytes, const memory
 PieceCut::PieceCut(const ConvolutionProblem& problem, const Slices& slices,
                    std::int64_t sample_bytes, std::int64_t bytes)
     : by_points_(problem.is_by_points() && sample_bytes > bytes),
+      phases_(problem.phases()),
       points_(problem.operation().dst.points()) {
   const std::int64_t unit_bytes = by_points_ ? sample_bytes / points_ : sample_bytes;
   most_ = std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(1, unit_bytes));
@@ -68,6 +69,10 @@ Samples PieceCut::key_of(const ValuePiece& piece) const {
 
 memory::desc PieceCut::floats_desc(const memory::desc& values, std::int64_t size) const {
   const memory::desc floats = retyped(values, memory::data_type::f32);
+  if (phases_.apart > 1) {
+    const SampleShape image = {values.dims()[1], {phases_.rows(), phases_.columns()}};
+    return with_samples(like(floats, image), size * phases_.count());
+  }
   if (!by_points_) return with_samples(floats, size);
   SampleShape shape = {values.dims()[1], std::vector<std::int64_t>(values.dims().size() - 2, 1)};
   shape.spatial.back() = size;
@@ -75,7 +80,6 @@ memory::desc PieceCut::floats_desc(const memory::desc& values, std::int64_t size
 }
 
 bool WidenedValue::fits(const memory::desc& values) {
-  if (values.data_type() != memory::data_type::bf16) return false;
   const ChannelLayout layout = channel_layout(values);
   return layout.width == kLanes && layout.row_stride == kLanes &&
          (layout.padded || layout.channels % kLanes == 0);
@@ -84,21 +88,23 @@ bool WidenedValue::fits(const memory::desc& values) {
 void WidenedValue::plan(Planner& planner, const memory::desc& values, const PieceCut& cut,
                         int moment) {
   layout_ = channel_layout(values);
-  floats_desc_ = cut.floats_desc(values, cut.most());
-  buffer_ = planner.temporary(static_cast<std::int64_t>(floats_desc_.get_size()), moment,
-                              "widened values");
+  phases_ = cut.phases();
+  is_float_ = values.data_type() == memory::data_type::f32;
+  buffer_ =
+      planner.temporary(static_cast<std::int64_t>(cut.floats_desc(values, cut.most()).get_size()),
+                        moment, "widened values");
 }
 
 void WidenedValue::bind(const Arena& arena, const Kernels& kernels, const ValuePlace& place) {
   place_ = place;
-  values_ = arena.at<Bf16>(place.buffer);
+  values_ = arena.at<void>(place.buffer);
   floats_ = arena.at(buffer_);
   kernels_ = &kernels;
 }
 
 /// A block's points of a sample are neighbours in both.
-template <class Convert>
-void WidenedValue::convert(const ValuePiece& piece, const Samples& slice,
+template <class T, class Convert>
+void WidenedValue::convert(T* values, const ValuePiece& piece, const Samples& slice,
                            const Convert& convert) const {
   constexpr std::int64_t kPart = 1 << 13;
   const std::int64_t points = piece.points > 0 ? piece.points : layout_.rows;
@@ -107,30 +113,90 @@ void WidenedValue::convert(const ValuePiece& piece, const Samples& slice,
 #pragma omp parallel for schedule(static)
   for (std::int64_t item = 0; item < piece.samples * layout_.blocks * parts; ++item) {
     const std::int64_t block = item / parts, at = item % parts * kPart;
-    const std::int64_t values =
+    const std::int64_t from =
         layout_.offset(first + block / layout_.blocks, block % layout_.blocks) +
         piece.point * kLanes + at;
-    convert(values_ + values, floats_ + block * run + at, std::min(kPart, run - at));
+    convert(values + from, floats_ + block * run + at, std::min(kPart, run - at));
+  }
+}
+
+/// Calls convert(point, floats) for each point of the images of phases, whose neighbours are none
+/// among the values; the point is null where the image goes beyond them.
+template <class T, class Convert>
+void WidenedValue::convert_phases(T* values, const ValuePiece& piece, const Samples& slice,
+                                  const Convert& convert) const {
+  const std::int64_t rows = phases_.rows(), columns = phases_.columns();
+  const std::int64_t first = place_.row_of(piece.sample, slice);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t item = 0; item < piece.samples * phases_.count() * layout_.blocks; ++item) {
+    const std::int64_t block = item % layout_.blocks, image = item / layout_.blocks;
+    const std::int64_t phase = image % phases_.count();
+    T* const from = values + layout_.offset(first + image / phases_.count(), block);
+    float* to = floats_ + item * rows * columns * kLanes;
+    for (std::int64_t i = 0; i < rows * columns; ++i, to += kLanes) {
+      const std::int64_t row = i / columns * phases_.apart + phase / phases_.apart;
+      const std::int64_t column = i % columns * phases_.apart + phase % phases_.apart;
+      const bool is_there = row < phases_.height && column < phases_.width;
+      convert(is_there ? from + (row * phases_.width + column) * kLanes : nullptr, to);
+    }
   }
 }
 
 void WidenedValue::widen(const ValuePiece& piece, const Samples& slice) const {
-  convert(piece, slice, [this](const Bf16* values, float* floats, std::int64_t count) {
-    kernels_->widen(values, floats, count);
-  });
+  const auto all = [&](const auto* values) {
+    if (phases_.apart == 1) {
+      return convert(values, piece, slice, [this](const auto* from, float* to, std::int64_t count) {
+        widen(from, to, count);
+      });
+    }
+    convert_phases(values, piece, slice, [this](const auto* point, float* to) {
+      if (point == nullptr) {
+        std::fill_n(to, kLanes, 0.0F);
+      } else {
+        widen(point, to, kLanes);
+      }
+    });
+  };
+  is_float_ ? all(static_cast<const float*>(values_)) : all(static_cast<const Bf16*>(values_));
 }
 
 void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
-  convert(piece, slice, [this](Bf16* values, const float* floats, std::int64_t count) {
-    kernels_->round_to_bf16(floats, values, count);
-  });
+  const auto all = [&](auto* values) {
+    if (phases_.apart == 1) {
+      return convert(values, piece, slice, [this](auto* to, const float* from, std::int64_t count) {
+        round(from, to, count);
+      });
+    }
+    convert_phases(values, piece, slice, [this](auto* point, const float* from) {
+      if (point != nullptr) round(from, point, kLanes);
+    });
+  };
+  is_float_ ? all(static_cast<float*>(values_)) : all(static_cast<Bf16*>(values_));
 }
+
+namespace {
+
+/// One of the problem's products, of a piece at a time.
+void plan_pieces(Planner& planner, SlicedPrimitive& product, const ConvolutionProblem& problem,
+                 const PieceCut& cut,
+                 dnnl::primitive_desc (ConvolutionProblem::*describe)(std::int64_t) const,
+                 int moment, const std::vector<Operand>& operands) {
+  product.plan(
+      planner, cut.sizes(), moment,
+      [&](std::int64_t size) {
+        return cut.by_points() ? (problem.of_points(size).*describe)(1) : (problem.*describe)(size);
+      },
+      operands,
+      [&](const memory::desc& values, std::int64_t size) { return cut.floats_desc(values, size); });
+}
+
+}  // namespace
 
 void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
                           const ConvolutionLayouts& layouts, const Slices& slices, int moment) {
   ConvolutionProblem problem = of;
   // What comes out is rounded to bfloat16, beside which its rounding errors are none.
-  if (planner.winograd()) problem.allow_winograd_forward(slices.sizes().front());
+  if (planner.winograd()) problem.allow_winograd_forward();
   weights_ = problem.operation().weights;
   bias_ = problem.operation().bias;
   const std::int64_t bytes =
@@ -141,25 +207,14 @@ void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
   src_.plan(planner, layouts.src, cut_, moment);
   dst_.plan(planner, layouts.dst, cut_, moment);
   std::vector<Operand> operands = {
-      {DNNL_ARG_SRC, layouts.src, Extent::kSlice},
+      {problem.reads_source(), layouts.src, Extent::kSlice},
       {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
-      {DNNL_ARG_DST, layouts.dst, Extent::kSlice, true}};
+      {problem.makes(), layouts.dst, Extent::kSlice, true}};
   if (bias_ >= 0) {
     operands.push_back(
         {DNNL_ARG_BIAS, plain_desc({problem.operation().dst.channels}), Extent::kWhole});
   }
-  product_.plan(
-      planner, cut_.sizes(), moment,
-      [&](std::int64_t size) {
-        return cut_.describe(problem, size,
-                             [](const ConvolutionProblem& part, std::int64_t samples) {
-                               return part.forward(samples);
-                             });
-      },
-      operands,
-      [&](const memory::desc& values, std::int64_t size) {
-        return cut_.floats_desc(values, size);
-      });
+  plan_pieces(planner, product_, problem, cut_, &ConvolutionProblem::forward, moment, operands);
 }
 
 void WidenedForward::bind(const Arena& arena, Device& device, const Kernels& kernels,
@@ -191,42 +246,24 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
       piece_bytes(problem.uses_winograd_gradients(), bytes * slices.batch, layouts.weights));
   src_.plan(planner, layouts.src, cut_, moment);
   diff_dst_.plan(planner, layouts.dst, cut_, moment);
-  const SlicedPrimitive::Cut floats = [&](const memory::desc& values, std::int64_t size) {
-    return cut_.floats_desc(values, size);
-  };
-  weights_product_.plan(
-      planner, cut_.sizes(), moment,
-      [&](std::int64_t size) {
-        return cut_.describe(problem, size,
-                             [](const ConvolutionProblem& part, std::int64_t samples) {
-                               return part.weights(samples);
-                             });
-      },
-      {{DNNL_ARG_SRC, layouts.src, Extent::kSlice},
-       {DNNL_ARG_DIFF_DST, layouts.dst, Extent::kSlice},
-       {DNNL_ARG_DIFF_WEIGHTS, layouts.weights, Extent::kWhole, true}},
-      floats);
+  plan_pieces(planner, weights_product_, problem, cut_, &ConvolutionProblem::weights_gradient,
+              moment,
+              {{problem.reads_source(), layouts.src, Extent::kSlice},
+               {problem.reads_gradient(), layouts.dst, Extent::kSlice},
+               {DNNL_ARG_DIFF_WEIGHTS, layouts.weights, Extent::kWhole, true}});
   target_.plan_beside(planner, static_cast<std::int64_t>(layouts.weights.get_size()));
   if (!has_source_gradient) return;
   diff_src_.plan(planner, layouts.src, cut_, moment);
-  data_product_.plan(
-      planner, cut_.sizes(), moment,
-      [&](std::int64_t size) {
-        return cut_.describe(problem, size,
-                             [](const ConvolutionProblem& part, std::int64_t samples) {
-                               return part.data(samples);
-                             });
-      },
-      {{DNNL_ARG_DIFF_DST, layouts.dst, Extent::kSlice},
-       {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
-       {DNNL_ARG_DIFF_SRC, layouts.src, Extent::kSlice, true}},
-      floats);
+  plan_pieces(planner, data_product_, problem, cut_, &ConvolutionProblem::source_gradient, moment,
+              {{problem.reads_gradient(), layouts.dst, Extent::kSlice},
+               {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
+               {problem.returns(), layouts.src, Extent::kSlice, true}});
 }
 
 void WidenedBackward::bind(const Arena& arena, Device& device, const Kernels& kernels,
-                           const ValuePlace& src, BufferId diff_dst, BufferId diff_src) {
+                           const ValuePlace& src, const ValuePlace& diff_dst, BufferId diff_src) {
   src_.bind(arena, kernels, src);
-  diff_dst_.bind(arena, kernels, {diff_dst, false});
+  diff_dst_.bind(arena, kernels, diff_dst);
   target_.bind(arena, weights_, kernels);
   weights_product_.bind(arena, device, {src_.floats(), diff_dst_.floats(), target_.begin(false)});
   if (!data_product_.planned()) return;

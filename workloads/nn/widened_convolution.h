@@ -3,8 +3,8 @@
 // the caches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "workloads/nn/convolution_problem.h"
@@ -28,6 +28,7 @@ class PieceCut {
   PieceCut(const ConvolutionProblem& problem, const Slices& slices, std::int64_t sample_bytes,
            std::int64_t bytes);
   bool by_points() const { return by_points_; }
+  const Phases& phases() const { return phases_; }
   /// Of pieces: samples, or points.
   const std::vector<std::int64_t>& sizes() const { return sizes_; }
   std::int64_t most() const;
@@ -37,41 +38,53 @@ class PieceCut {
   Samples key_of(const ValuePiece& piece) const;
   /// Floats of a piece as the products read and write them, beside values laid out as `values`.
   dnnl::memory::desc floats_desc(const dnnl::memory::desc& values, std::int64_t size) const;
-  /// The problem of a piece.
-  template <class Describe>
-  auto describe(const ConvolutionProblem& problem, std::int64_t size,
-                const Describe& describe) const {
-    return by_points_ ? describe(problem.of_points(size), 1) : describe(problem, size);
-  }
 
  private:
   Slices cut(std::int64_t units) const;
   bool by_points_ = false;
+  Phases phases_;
   std::int64_t points_ = 1, most_ = 1;
   std::vector<std::int64_t> sizes_;
 };
 
-/// A value of a pass in bfloat16, in blocks of channels, and a piece of it in floats.
+/// A value of a pass in bfloat16, in blocks of channels, and a piece of it in floats. The value may
+/// be of floats itself, of which a piece is a copy.
 class WidenedValue {
  public:
   /// Whether values can be laid out so.
   static bool fits(const dnnl::memory::desc& values);
   void plan(Planner& planner, const dnnl::memory::desc& values, const PieceCut& cut, int moment);
   void bind(const Arena& arena, const Kernels& kernels, const ValuePlace& place);
-  const dnnl::memory::desc& floats_desc() const { return floats_desc_; }
   float* floats() const { return floats_; }
   /// `slice`: that the piece is of.
   void widen(const ValuePiece& piece, const Samples& slice) const;
   void round(const ValuePiece& piece, const Samples& slice) const;
 
  private:
-  template <class Convert>
-  void convert(const ValuePiece& piece, const Samples& slice, const Convert& convert) const;
+  template <class T, class Convert>
+  void convert(T* values, const ValuePiece& piece, const Samples& slice,
+               const Convert& convert) const;
+  template <class T, class Convert>
+  void convert_phases(T* values, const ValuePiece& piece, const Samples& slice,
+                      const Convert& convert) const;
+  void widen(const Bf16* from, float* to, std::int64_t count) const {
+    kernels_->widen(from, to, count);
+  }
+  void widen(const float* from, float* to, std::int64_t count) const {
+    std::copy(from, from + count, to);
+  }
+  void round(const float* from, Bf16* to, std::int64_t count) const {
+    kernels_->round_to_bf16(from, to, count);
+  }
+  void round(const float* from, float* to, std::int64_t count) const {
+    std::copy(from, from + count, to);
+  }
   ChannelLayout layout_;
-  dnnl::memory::desc floats_desc_;
+  Phases phases_;
+  bool is_float_ = false;
   BufferId buffer_ = -1;
   ValuePlace place_;
-  Bf16* values_ = nullptr;
+  void* values_ = nullptr;
   float* floats_ = nullptr;
   const Kernels* kernels_ = nullptr;
 };
@@ -108,7 +121,7 @@ class WidenedBackward {
   bool planned() const { return weights_product_.planned(); }
   /// `diff_src`: -1 where it wants none.
   void bind(const Arena& arena, Device& device, const Kernels& kernels, const ValuePlace& src,
-            BufferId diff_dst, BufferId diff_src);
+            const ValuePlace& diff_dst, BufferId diff_src);
   void run(bool accumulate, const Samples& slice);
   const SlicedPrimitive& weights_product() const { return weights_product_; }
   const SlicedPrimitive& data_product() const { return data_product_; }

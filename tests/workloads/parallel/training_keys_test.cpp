@@ -113,9 +113,16 @@ TEST(TrainingChoices, AreCalledAsTheirTypesSay) {
   EXPECT_THAT(precisions(),
               ElementsAre(Pair("f32", nn::Precision::kF32), Pair("bf16", nn::Precision::kBf16)));
   for (const auto& [name, one] : precisions()) {
-    EXPECT_EQ(parsed({{"precision", name}}, parse_precision), one);
+    EXPECT_EQ(parsed({{"precision", name}}, parse_arithmetic).precision, one);
   }
-  EXPECT_EQ(parsed(json::object(), parse_precision), nn::Precision::kF32);
+  EXPECT_EQ(parsed(json::object(), parse_arithmetic).precision, nn::Precision::kF32);
+  EXPECT_THAT(products(),
+              ElementsAre(Pair("auto", nn::Products::kFaster), Pair("pairs", nn::Products::kPairs),
+                          Pair("floats", nn::Products::kFloats)));
+  for (const auto& [name, one] : products()) {
+    EXPECT_EQ(parsed({{"products", name}}, parse_arithmetic).products, one);
+  }
+  EXPECT_EQ(parsed(json::object(), parse_arithmetic).products, nn::Products::kFaster);
   EXPECT_EQ(recomputes().size(), nn::kAllRecompute.size());
   for (const auto& [name, one] : recomputes()) {
     const auto parse = [](const base::ObjectReader& in) {
