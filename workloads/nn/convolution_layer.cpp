@@ -207,6 +207,7 @@ void ConvolutionLayer::plan_gradients(Planner& planner) {
   }
   if (problem_.is_first()) return;
   if (!is_widened_) {
+    if (weights_gradient_.planned()) data_gradient_.share_scratch(weights_gradient_);
     data_gradient_.plan(
         planner, slices, planner.backward_moment(),
         [this](std::int64_t samples) { return problem_.source_gradient(samples); },

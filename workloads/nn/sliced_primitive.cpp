@@ -42,7 +42,6 @@ void SlicedPrimitive::plan(Planner& planner, const std::vector<std::int64_t>& si
                            const Describe& describe, std::vector<Operand> operands,
                            const Cut& cut) {
   operands_ = std::move(operands);
-  std::int64_t scratch_bytes = 0;
   for (const std::int64_t samples : sizes) {
     Variant variant;
     variant.samples = samples;
@@ -50,11 +49,15 @@ void SlicedPrimitive::plan(Planner& planner, const std::vector<std::int64_t>& si
     for (const Operand& operand : operands_) {
       variant.operands.push_back(bound_for(planner, variant, operand, moment, cut));
     }
-    scratch_bytes = std::max(
-        scratch_bytes, static_cast<std::int64_t>(variant.description.scratchpad_desc().get_size()));
+    scratch_bytes_ =
+        std::max(scratch_bytes_,
+                 static_cast<std::int64_t>(variant.description.scratchpad_desc().get_size()));
     variants_.push_back(std::move(variant));
   }
-  scratch_buffer_ = planner.temporary(scratch_bytes, moment, "scratchpads");
+  const SlicedPrimitive* const other = std::exchange(scratch_of_, nullptr);
+  scratch_buffer_ = other != nullptr && other->scratch_bytes_ >= scratch_bytes_
+                        ? other->scratch_buffer_
+                        : planner.temporary(scratch_bytes_, moment, "scratchpads");
 }
 
 SlicedPrimitive::Bound SlicedPrimitive::bound_for(Planner& planner, const Variant& variant,

@@ -49,6 +49,9 @@ class SlicedPrimitive {
   void plan(Planner& planner, const std::vector<std::int64_t>& sizes, int moment,
             const Describe& describe, std::vector<Operand> operands, const Cut& cut);
   bool planned() const { return !variants_.empty(); }
+  /// From now on scratchpads are those of `other`, where these are large enough: of one that is
+  /// planned for the same moment and does not run at the same time. Before plan().
+  void share_scratch(const SlicedPrimitive& other) { scratch_of_ = &other; }
   /// `places`: of the operands, in their order.
   void bind(const Arena& arena, Device& device, const std::vector<void*>& places);
   /// `samples` is a slice of the slices planned with. Parameters are converted for the first
@@ -91,6 +94,8 @@ class SlicedPrimitive {
   std::vector<Operand> operands_;
   std::vector<char*> places_;
   std::vector<Variant> variants_;
+  const SlicedPrimitive* scratch_of_ = nullptr;  ///< while planned
+  std::int64_t scratch_bytes_ = 0;
   BufferId scratch_buffer_ = -1;
   Device* device_ = nullptr;
 };

@@ -9,20 +9,19 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kLanes = 16;
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
 std::int64_t sample_floats(const memory::desc& values) {
   return channel_layout(values).sample_numbers();
 }
 
-/// What a piece of floats may have, of `pass_bytes`: it stays within the second caches of the few
-/// cores that share a rank, unless weights are so large that to go over them for each piece would
-/// cost more; transformed ones are made for each.
-std::int64_t piece_bytes(bool is_winograd, std::int64_t pass_bytes, const memory::desc& weights) {
-  constexpr std::int64_t kLeast = 4 << 20;
-  if (is_winograd) return pass_bytes;
-  return std::max(kLeast, 4 * static_cast<std::int64_t>(weights.get_size()));
+/// What a piece of floats may have: it stays within the second caches of the few cores that share a
+/// rank, unless weights are so large that to go over them for each piece would cost more.
+/// Winograd's transformed ones, of four times the size, are made again for each.
+std::int64_t piece_bytes(bool is_winograd, const memory::desc& weights) {
+  constexpr std::int64_t kLeast = 4 << 20, kLeastTransformed = 32 << 20;
+  const auto bytes = static_cast<std::int64_t>(weights.get_size());
+  return is_winograd ? std::max(kLeastTransformed, 8 * bytes) : std::max(kLeast, 2 * bytes);
 }
 
 }  // namespace
@@ -81,8 +80,8 @@ memory::desc PieceCut::floats_desc(const memory::desc& values, std::int64_t size
 
 bool WidenedValue::fits(const memory::desc& values) {
   const ChannelLayout layout = channel_layout(values);
-  return layout.width == kLanes && layout.row_stride == kLanes &&
-         (layout.padded || layout.channels % kLanes == 0);
+  return layout.row_stride == layout.width &&
+         (layout.padded || layout.channels % layout.width == 0);
 }
 
 void WidenedValue::plan(Planner& planner, const memory::desc& values, const PieceCut& cut,
@@ -108,14 +107,14 @@ void WidenedValue::convert(T* values, const ValuePiece& piece, const Samples& sl
                            const Convert& convert) const {
   constexpr std::int64_t kPart = 1 << 13;
   const std::int64_t points = piece.points > 0 ? piece.points : layout_.rows;
-  const std::int64_t run = points * kLanes, parts = (run + kPart - 1) / kPart;
+  const std::int64_t run = points * layout_.width, parts = (run + kPart - 1) / kPart;
   const std::int64_t first = place_.row_of(piece.sample, slice);
 #pragma omp parallel for schedule(static)
   for (std::int64_t item = 0; item < piece.samples * layout_.blocks * parts; ++item) {
     const std::int64_t block = item / parts, at = item % parts * kPart;
     const std::int64_t from =
         layout_.offset(first + block / layout_.blocks, block % layout_.blocks) +
-        piece.point * kLanes + at;
+        piece.point * layout_.width + at;
     convert(values + from, floats_ + block * run + at, std::min(kPart, run - at));
   }
 }
@@ -132,12 +131,12 @@ void WidenedValue::convert_phases(T* values, const ValuePiece& piece, const Samp
     const std::int64_t block = item % layout_.blocks, image = item / layout_.blocks;
     const std::int64_t phase = image % phases_.count();
     T* const from = values + layout_.offset(first + image / phases_.count(), block);
-    float* to = floats_ + item * rows * columns * kLanes;
-    for (std::int64_t i = 0; i < rows * columns; ++i, to += kLanes) {
+    float* to = floats_ + item * rows * columns * layout_.width;
+    for (std::int64_t i = 0; i < rows * columns; ++i, to += layout_.width) {
       const std::int64_t row = i / columns * phases_.apart + phase / phases_.apart;
       const std::int64_t column = i % columns * phases_.apart + phase % phases_.apart;
       const bool is_there = row < phases_.height && column < phases_.width;
-      convert(is_there ? from + (row * phases_.width + column) * kLanes : nullptr, to);
+      convert(is_there ? from + (row * phases_.width + column) * layout_.width : nullptr, to);
     }
   }
 }
@@ -151,9 +150,9 @@ void WidenedValue::widen(const ValuePiece& piece, const Samples& slice) const {
     }
     convert_phases(values, piece, slice, [this](const auto* point, float* to) {
       if (point == nullptr) {
-        std::fill_n(to, kLanes, 0.0F);
+        std::fill_n(to, layout_.width, 0.0F);
       } else {
-        widen(point, to, kLanes);
+        widen(point, to, layout_.width);
       }
     });
   };
@@ -168,7 +167,7 @@ void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
       });
     }
     convert_phases(values, piece, slice, [this](auto* point, const float* from) {
-      if (point != nullptr) round(from, point, kLanes);
+      if (point != nullptr) round(from, point, layout_.width);
     });
   };
   is_float_ ? all(static_cast<float*>(values_)) : all(static_cast<Bf16*>(values_));
@@ -201,9 +200,8 @@ void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
   bias_ = problem.operation().bias;
   const std::int64_t bytes =
       kFloatBytes * (sample_floats(layouts.src) + sample_floats(layouts.dst));
-  cut_ =
-      PieceCut(problem, slices, bytes,
-               piece_bytes(problem.uses_winograd_forward(), bytes * slices.batch, layouts.weights));
+  cut_ = PieceCut(problem, slices, bytes,
+                  piece_bytes(problem.uses_winograd_forward(), layouts.weights));
   src_.plan(planner, layouts.src, cut_, moment);
   dst_.plan(planner, layouts.dst, cut_, moment);
   std::vector<Operand> operands = {
@@ -241,9 +239,8 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
   const int moment = planner.backward_moment();
   std::int64_t bytes = kFloatBytes * (sample_floats(layouts.src) + sample_floats(layouts.dst));
   if (has_source_gradient) bytes += kFloatBytes * sample_floats(layouts.src);
-  cut_ = PieceCut(
-      problem, slices, bytes,
-      piece_bytes(problem.uses_winograd_gradients(), bytes * slices.batch, layouts.weights));
+  cut_ = PieceCut(problem, slices, bytes,
+                  piece_bytes(problem.uses_winograd_gradients(), layouts.weights));
   src_.plan(planner, layouts.src, cut_, moment);
   diff_dst_.plan(planner, layouts.dst, cut_, moment);
   plan_pieces(planner, weights_product_, problem, cut_, &ConvolutionProblem::weights_gradient,
@@ -254,6 +251,7 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
   target_.plan_beside(planner, static_cast<std::int64_t>(layouts.weights.get_size()));
   if (!has_source_gradient) return;
   diff_src_.plan(planner, layouts.src, cut_, moment);
+  data_product_.share_scratch(weights_product_);
   plan_pieces(planner, data_product_, problem, cut_, &ConvolutionProblem::source_gradient, moment,
               {{problem.reads_gradient(), layouts.dst, Extent::kSlice},
                {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},

@@ -47,8 +47,8 @@ class PieceCut {
   std::vector<std::int64_t> sizes_;
 };
 
-/// A value of a pass in bfloat16, in blocks of channels, and a piece of it in floats. The value may
-/// be of floats itself, of which a piece is a copy.
+/// A value of a pass in bfloat16, in blocks of channels or plain, and a piece of it in floats. It
+/// may be of floats itself, of which a piece is a copy.
 class WidenedValue {
  public:
   /// Whether values can be laid out so.
