@@ -14,7 +14,8 @@ enum class Precision {
          ///< that are updated, sums, statistics and the loss in single precision or better
 };
 
-/// What convolutions and perceptrons multiply of operands in bfloat16. Sums are of floats in either case.
+/// What convolutions and perceptrons multiply of operands in bfloat16. Sums are of floats in either
+/// case.
 enum class Products {
   kFaster,  ///< as is faster on this CPU (product_rates.h)
   kPairs,   ///< pairs of bfloat16 numbers, by instructions made for them

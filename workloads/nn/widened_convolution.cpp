@@ -237,8 +237,9 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
   weights_ = problem.operation().weights;
   const Slices& slices = planner.backward_slices();
   const int moment = planner.backward_moment();
-  std::int64_t bytes = kFloatBytes * (sample_floats(layouts.src) + sample_floats(layouts.dst));
-  if (has_source_gradient) bytes += kFloatBytes * sample_floats(layouts.src);
+  // Of the source and its gradient, which follow each other through the caches, both.
+  const std::int64_t bytes =
+      kFloatBytes * (2 * sample_floats(layouts.src) + sample_floats(layouts.dst));
   cut_ = PieceCut(problem, slices, bytes,
                   piece_bytes(problem.uses_winograd_gradients(), layouts.weights));
   src_.plan(planner, layouts.src, cut_, moment);
@@ -250,7 +251,7 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
                {DNNL_ARG_DIFF_WEIGHTS, layouts.weights, Extent::kWhole, true}});
   target_.plan_beside(planner, static_cast<std::int64_t>(layouts.weights.get_size()));
   if (!has_source_gradient) return;
-  diff_src_.plan(planner, layouts.src, cut_, moment);
+  diff_src_ = src_.in_its_place();
   data_product_.share_scratch(weights_product_);
   plan_pieces(planner, data_product_, problem, cut_, &ConvolutionProblem::source_gradient, moment,
               {{problem.reads_gradient(), layouts.dst, Extent::kSlice},

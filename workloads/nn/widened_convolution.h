@@ -54,6 +54,8 @@ class WidenedValue {
   /// Whether values can be laid out so.
   static bool fits(const dnnl::memory::desc& values);
   void plan(Planner& planner, const dnnl::memory::desc& values, const PieceCut& cut, int moment);
+  /// Of another value with the layout of this one, whose floats stand where those of this do.
+  WidenedValue in_its_place() const { return *this; }
   void bind(const Arena& arena, const Kernels& kernels, const ValuePlace& place);
   float* floats() const { return floats_; }
   /// `slice`: that the piece is of.
@@ -129,7 +131,8 @@ class WidenedBackward {
  private:
   ParameterId weights_ = -1;
   PieceCut cut_;
-  WidenedValue src_, diff_dst_, diff_src_;
+  WidenedValue src_, diff_dst_;
+  WidenedValue diff_src_;  ///< its floats have been rounded when those of src_ come
   SlicedPrimitive weights_product_, data_product_;
   GradientTarget target_;
 };
