@@ -249,7 +249,12 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
               {{problem.reads_source(), layouts.src, Extent::kSlice},
                {problem.reads_gradient(), layouts.dst, Extent::kSlice},
                {DNNL_ARG_DIFF_WEIGHTS, layouts.weights, Extent::kWhole, true}});
-  target_.plan_beside(planner, static_cast<std::int64_t>(layouts.weights.get_size()));
+  const auto weights_bytes = static_cast<std::int64_t>(layouts.weights.get_size());
+  if (cut_.pieces_of({0, slices.batch}).size() > 1) {
+    target_.plan_beside(planner, weights_bytes);
+  } else {
+    target_.plan(planner, weights_bytes);
+  }
   if (!has_source_gradient) return;
   diff_src_ = src_.in_its_place();
   data_product_.share_scratch(weights_product_);
