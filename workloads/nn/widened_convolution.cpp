@@ -17,11 +17,11 @@ std::int64_t sample_floats(const memory::desc& values) {
 
 /// What a piece of floats may have: it stays within the second caches of the few cores that share a
 /// rank, unless weights are so large that to go over them for each piece would cost more.
-/// Winograd's transformed ones, of four times the size, are made again for each.
+/// Winograd's are transformed for each, and its scratchpads grow with it.
 std::int64_t piece_bytes(bool is_winograd, const memory::desc& weights) {
-  constexpr std::int64_t kLeast = 4 << 20, kLeastTransformed = 32 << 20;
+  constexpr std::int64_t kLeast = 4 << 20, kLeastTransformed = 8 << 20;
   const auto bytes = static_cast<std::int64_t>(weights.get_size());
-  return is_winograd ? std::max(kLeastTransformed, 8 * bytes) : std::max(kLeast, 2 * bytes);
+  return is_winograd ? std::max(kLeastTransformed, bytes) : std::max(kLeast, 2 * bytes);
 }
 
 }  // namespace
