@@ -16,8 +16,8 @@ struct ProductRates {
 ProductRates measure_product_rates(const Kernels& kernels);
 
 /// What is meant by `products`, which may be kFaster, for own kernels: kPairs or kFloats. Measured
-/// at the first call, once for a process: Xeons from the fourth generation on make half as many
-/// products of pairs as of floats, Cooper Lake and Zen 4 up to twice as many.
+/// at the first call, once for a process: a Xeon of the fifth generation took four times as long for
+/// an instruction that multiplies pairs as for one that multiplies floats.
 Products own_products(Products products, const Kernels& kernels);
 /// The same for the library's, which are of pairs where it uses the CPU's matrix tiles.
 Products library_products(Products products, const Kernels& kernels);
