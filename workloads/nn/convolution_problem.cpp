@@ -71,7 +71,8 @@ memory::desc ConvolutionProblem::any_values(std::int64_t samples, const SampleSh
 }
 
 memory::desc ConvolutionProblem::wanted_from(std::int64_t samples) const {
-  if (!options_.first || options_.transposed) return any_values(samples, from_);
+  const bool is_given = options_.first && !options_.transposed && phases_.apart == 1;
+  if (!is_given) return any_values(samples, from_);
   memory::desc src = retyped(src_, options_.compute);
   src.data.dims[0] = src.data.padded_dims[0] = samples;
   return src;
@@ -195,7 +196,6 @@ ConvolutionProblem ConvolutionProblem::of_phases() const {
   for (auto* const padding : {&dense.operation_.padding.begin, &dense.operation_.padding.end}) {
     for (std::int64_t& points : *padding) points /= dense.phases_.apart;
   }
-  dense.options_.first = false;
   return dense;
 }
 

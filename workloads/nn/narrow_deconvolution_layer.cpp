@@ -88,7 +88,7 @@ class NarrowDeconvolutionLayer final : public Layer {
   const SampleShape src_shape_;
   const std::int64_t taps_, outputs_;  ///< of a channel, and of all
   const ConvolutionProblem product_;
-  const bool is_widened_;  ///< from bfloat16 to floats, piece by piece
+  bool is_widened_ = false;  ///< from bfloat16 to floats, piece by piece
   memory::desc src_desc_, dst_desc_, products_desc_, diff_products_desc_, weights_view_;
   ChannelLayout products_layout_, diff_products_layout_;
   std::vector<Output> products_of_;         ///< of each source point
@@ -115,9 +115,6 @@ NarrowDeconvolutionLayer<T>::NarrowDeconvolutionLayer(const Operation& operation
       taps_(operation.kernel[0] * operation.kernel[1]),
       outputs_(operation.dst.channels * taps_),
       product_(product_of(operation, planner, compute_type())),
-      is_widened_(planner.value_type() == memory::data_type::bf16 &&
-                  compute_type() == memory::data_type::f32 &&
-                  WidenedValue::fits(planner.value_desc(operation.src))),
       src_desc_(planner.value_desc(operation.src)) {
   // Weights [in, channels, taps] as the product's [channels * taps, in].
   weights_view_ = {product_.weights_dims(), memory::data_type::f32,
@@ -168,6 +165,9 @@ void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
       product_.forward(slices.sizes().front()).query_md(dnnl::query::exec_arg_md, DNNL_ARG_DST),
       most);
   products_layout_ = channel_layout(products_desc_);
+  is_widened_ = planner.value_type() == memory::data_type::bf16 &&
+                compute_type() == memory::data_type::f32 && WidenedValue::fits(src_desc_) &&
+                WidenedValue::fits(products_desc_);
   dst_desc_ = plain_desc(batch_dims(planner.batch(), operation_.dst));
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);
@@ -200,9 +200,11 @@ void NarrowDeconvolutionLayer<T>::plan_backward(Planner& planner) {
 template <class T>
 void NarrowDeconvolutionLayer<T>::plan_gradients(Planner& planner) {
   const Slices& slices = planner.backward_slices();
-  diff_products_desc_ = with_samples(product_.source_gradient(slices.sizes().front())
-                                         .query_md(dnnl::query::exec_arg_md, DNNL_ARG_DIFF_DST),
-                                     slices.sizes().back());
+  diff_products_desc_ =
+      is_widened_ ? products_desc_
+                  : memory::desc(product_.source_gradient(slices.sizes().front())
+                                     .query_md(dnnl::query::exec_arg_md, DNNL_ARG_DIFF_DST));
+  diff_products_desc_ = with_samples(diff_products_desc_, slices.sizes().back());
   diff_products_layout_ = channel_layout(diff_products_desc_);
   diff_dst_buffer_ = planner.incoming().front();
   diff_products_buffer_ =
