@@ -74,8 +74,8 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
   app.add_option("--products", options.products,
-                 "bf16: what convolutions multiply, pairs of bfloat16 numbers or floats; auto: what "
-                 "this CPU is faster at")
+                 "bf16: what layers multiply, pairs of bfloat16 numbers or floats; auto: what this "
+                 "CPU is faster at")
       ->check(CLI::IsMember({"auto", "pairs", "floats"}))
       ->capture_default_str();
   choice("--recompute", options.recompute,

@@ -109,7 +109,7 @@ class ConvolutionLayer final : public Layer {
   Forward forward_, remake_;
   SlicedPrimitive data_gradient_, weights_gradient_;
   PointwiseWeights pointwise_;  ///< in place of weights_gradient_, where planned
-  WidenedBackward widened_;     ///< in place of all three, where planned
+  WidenedBackward widened_;     ///< in place of both gradients, where planned
   GradientTarget target_;
   BiasGradient bias_gradient_;
   ValuePlace src_place_, dst_place_, src_again_, dst_again_;
@@ -193,8 +193,8 @@ void ConvolutionLayer::plan_weights_gradient(Planner& planner) {
   target_.plan(planner, static_cast<std::int64_t>(weights_desc_.get_size()));
 }
 
-/// Winograd is for gradients alone: the forward pass stays with plain sums, whose bits are the same
-/// in a batch of any size.
+/// Winograd where a batch has tiles enough is for gradients alone: the bits of a forward pass are
+/// the same in a batch of any size.
 void ConvolutionLayer::plan_gradients(Planner& planner) {
   const Slices& slices = planner.backward_slices();
   if (planner.winograd()) problem_.allow_winograd_gradients(slices.sizes().front());

@@ -27,6 +27,7 @@ SampleShape shape_of(const memory::desc& values) {
 Phases phases_of(const Operation& operation, const SampleShape& src) {
   const auto& apart = operation.dilation;
   if (apart.size() != 2 || apart[0] == 1 || apart[1] != apart[0]) return {};
+  if (all_are(operation.kernel, 1)) return {};
   const bool fits = all_are(operation.stride, 1) && src.spatial == operation.dst.spatial &&
                     operation.padding.begin == operation.padding.end &&
                     all_are(operation.padding.begin, apart[0] * (operation.kernel[0] / 2));
@@ -80,8 +81,11 @@ memory::desc ConvolutionProblem::wanted_from(std::int64_t samples) const {
 
 dnnl::convolution_forward::primitive_desc ConvolutionProblem::convolution(
     dnnl::algorithm algorithm, std::int64_t samples) const {
+  // Winograd for inference alone wants weights that it transforms beforehand, in a layout of its
+  // own.
+  const bool for_training = options_.training || algorithm != kDirect;
   const auto kind =
-      options_.training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+      for_training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
   const memory::dims& begin = operation_.padding.begin;
   const memory::dims& end = operation_.padding.end;
   const memory::desc weights = any_desc(weights_dims_, options_.compute);
@@ -171,8 +175,9 @@ bool ConvolutionProblem::uses_winograd_gradients() const {
 }
 
 bool ConvolutionProblem::is_by_points() const {
-  return !options_.transposed && all_are(operation_.kernel, 1) && all_are(operation_.stride, 1) &&
-         all_are(operation_.padding.begin, 0) && all_are(operation_.padding.end, 0);
+  return !options_.transposed && operation_.kernel.size() == 2 && all_are(operation_.kernel, 1) &&
+         all_are(operation_.stride, 1) && all_are(operation_.padding.begin, 0) &&
+         all_are(operation_.padding.end, 0);
 }
 
 ConvolutionProblem ConvolutionProblem::of_points(std::int64_t points) const {

@@ -55,7 +55,7 @@ class ConvolutionProblem {
   bool uses_winograd_gradients() const;
   bool uses_winograd_forward() const;
 
-  /// Whether each destination point is made of the source point at its place alone.
+  /// Whether each destination point of an image is made of the source point at its place alone.
   bool is_by_points() const;
   /// The same of only so many of a sample's points; where is_by_points().
   ConvolutionProblem of_points(std::int64_t points) const;

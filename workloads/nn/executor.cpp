@@ -298,7 +298,7 @@ void Executor::for_each_step(const PassSegment& segment, double LayerSeconds::*d
 
 Products Executor::products() const {
   if (precision() == Precision::kF32) return Products::kFloats;
-  return library_products(options_.arithmetic.products, kernels_);
+  return library_products(options_.arithmetic, kernels_);
 }
 
 std::int64_t Executor::forward_flops() const {

@@ -80,7 +80,7 @@ class Planner {
   /// What the layer's operands are multiplied in by the library.
   dnnl::memory::data_type compute_type(const std::string& layer) const;
   /// What own kernels multiply where operands are in bfloat16.
-  Products own_products() const { return nn::own_products(options_.arithmetic.products, kernels_); }
+  Products own_products() const { return nn::own_products(options_.arithmetic, kernels_); }
   bool winograd() const { return options_.arithmetic.winograd_gradients; }
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }

@@ -55,7 +55,9 @@ class NarrowDeconvolutionLayer final : public Layer {
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
   std::int64_t reorders_per_step() const override {
-    return forward_.reorders() + data_gradient_.reorders() + weights_gradient_.reorders();
+    return forward_.reorders() + data_gradient_.reorders() + weights_gradient_.reorders() +
+           widened_.product().reorders() + widened_gradients_.data_product().reorders() +
+           widened_gradients_.weights_product().reorders();
   }
   std::string implementation() const override {
     return (is_widened_ ? widened_.product() : forward_).implementation() + ", own";

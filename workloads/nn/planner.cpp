@@ -83,7 +83,7 @@ dnnl::memory::data_type Planner::compute_type(const std::string& layer) const {
   const Arithmetic& arithmetic = options_.arithmetic;
   if (arithmetic.f32_layers.contains(layer)) return dnnl::memory::data_type::f32;
   if (arithmetic.precision == Precision::kBf16 &&
-      library_products(arithmetic.products, kernels_) == Products::kFloats) {
+      library_products(arithmetic, kernels_) == Products::kFloats) {
     return dnnl::memory::data_type::f32;
   }
   return value_type();

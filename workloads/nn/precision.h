@@ -29,10 +29,12 @@ struct Arithmetic {
   /// `precision`.
   std::set<std::string> f32_layers;
   /// Whether gradients of convolutions that are computed in single precision may be products of
-  /// transformed tiles (Winograd; Lavin & Gray, arXiv:1509.09308), where that is faster. Their
-  /// rounding errors are about twice those of plain sums.
+  /// transformed tiles (Winograd; Lavin & Gray, arXiv:1509.09308), where that is faster; in bf16
+  /// their values, too. Their rounding errors are about twice those of plain sums.
   bool winograd_gradients = true;
   Products products = Products::kPairs;  ///< of bf16
+  /// What kFaster means where ranks have agreed on it; kFaster: as this process measures it.
+  Products faster = Products::kFaster;
 };
 
 constexpr const char* to_string(Precision precision) {

@@ -27,14 +27,6 @@ double seconds_of(void (*multiply)(std::int64_t instructions)) {
   return best;
 }
 
-Products faster(const Kernels& kernels) {
-  // Widening costs something, too.
-  constexpr double kLeastGain = 1.25;
-  if (kernels.bf16_products.multiply == nullptr) return Products::kFloats;
-  static const ProductRates rates = measure_product_rates(kernels);
-  return rates.floats > kLeastGain * rates.pairs ? Products::kFloats : Products::kPairs;
-}
-
 }  // namespace
 
 ProductRates measure_product_rates(const Kernels& kernels) {
@@ -47,14 +39,23 @@ ProductRates measure_product_rates(const Kernels& kernels) {
           2.0 * kLanes * kInstructions / seconds_of(products.spend_pairs)};
 }
 
-Products own_products(Products products, const Kernels& kernels) {
-  return products == Products::kFaster ? faster(kernels) : products;
+Products faster_products(const Kernels& kernels) {
+  // Widening costs something, too.
+  constexpr double kLeastGain = 1.25;
+  if (kernels.bf16_products.multiply == nullptr) return Products::kFloats;
+  static const ProductRates rates = measure_product_rates(kernels);
+  return rates.floats > kLeastGain * rates.pairs ? Products::kFloats : Products::kPairs;
 }
 
-Products library_products(Products products, const Kernels& kernels) {
-  if (products != Products::kFaster) return products;
-  if (dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx) return Products::kPairs;
-  return faster(kernels);
+Products own_products(const Arithmetic& arithmetic, const Kernels& kernels) {
+  if (arithmetic.products != Products::kFaster) return arithmetic.products;
+  return arithmetic.faster != Products::kFaster ? arithmetic.faster : faster_products(kernels);
+}
+
+Products library_products(const Arithmetic& arithmetic, const Kernels& kernels) {
+  const bool has_tiles = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  if (arithmetic.products == Products::kFaster && has_tiles) return Products::kPairs;
+  return own_products(arithmetic, kernels);
 }
 
 }  // namespace nn

@@ -15,11 +15,13 @@ struct ProductRates {
 /// Throws Error(kInternal) for kernels without products of pairs.
 ProductRates measure_product_rates(const Kernels& kernels);
 
-/// What is meant by `products`, which may be kFaster, for own kernels: kPairs or kFloats. Measured
-/// at the first call, once for a process: a Xeon of the fifth generation took four times as long for
-/// an instruction that multiplies pairs as for one that multiplies floats.
-Products own_products(Products products, const Kernels& kernels);
-/// The same for the library's, which are of pairs where it uses the CPU's matrix tiles.
-Products library_products(Products products, const Kernels& kernels);
+/// kPairs or kFloats. Measured at the first call, once for a process: a Xeon of the fifth
+/// generation took four times as long for an instruction that multiplies pairs as for one that
+/// multiplies floats.
+Products faster_products(const Kernels& kernels);
+/// What own kernels multiply in bf16, kPairs or kFloats.
+Products own_products(const Arithmetic& arithmetic, const Kernels& kernels);
+/// The same of the library's products, where kFaster means pairs if it uses the CPU's matrix tiles.
+Products library_products(const Arithmetic& arithmetic, const Kernels& kernels);
 
 }  // namespace nn

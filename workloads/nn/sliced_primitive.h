@@ -58,7 +58,7 @@ class SlicedPrimitive {
   /// one. `written_to` takes the place of their gradients, unless null.
   void run(const Samples& samples, void* written_to = nullptr);
 
-  /// Conversions between layouts in a pass.
+  /// Conversions between layouts in a pass; of parameters alone where planned for sizes.
   std::int64_t reorders() const;
   std::string implementation() const { return variants_.front().description.impl_info_str(); }
 

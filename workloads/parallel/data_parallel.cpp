@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string>
 
 #include "runner/base/error.h"
+#include "workloads/nn/product_rates.h"
 
 namespace parallel {
 
@@ -89,6 +91,19 @@ class BothListeners final : public nn::PassListener {
   nn::PassListener& second_;
 };
 
+/// Rank 0's measurement, as all must multiply the same. Collective.
+nn::Products agreed_products(const DataParallelConfig& config, const runner::Communicator& world) {
+  const nn::Arithmetic& arithmetic = config.arithmetic;
+  const bool is_asked =
+      arithmetic.precision == nn::Precision::kBf16 && arithmetic.products == nn::Products::kFaster;
+  if (!is_asked) return arithmetic.faster;
+  std::string faster;
+  if (world.rank() == 0)
+    faster = to_string(nn::faster_products(nn::kernels(config.instruction_set)));
+  const bool is_floats = world.broadcast(faster, 0) == to_string(nn::Products::kFloats);
+  return is_floats ? nn::Products::kFloats : nn::Products::kPairs;
+}
+
 /// Layers as the trace wants them.
 class TracedLayers final : public nn::LayerListener {
  public:
@@ -117,6 +132,7 @@ DataParallel::DataParallel(const nn::Network& network, const DataParallelConfig&
       config_(config),
       split_(split_batch(config, world.size())) {
   nn::ExecutorOptions options = executor_options(config, split_, world.rank());
+  options.arithmetic.faster = agreed_products(config, world);
   groups_per_step_ = options.groups.total * config.accumulation;
   group_exchange_ = std::make_unique<GroupExchange>(world, options.groups);
   memory_ = make_memory(node);

@@ -55,9 +55,9 @@ nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json&
   add_training_facts(executor_, samples_per_s, loss_, result);
   times_->add_to(result);
   result["definitions"]["products"] =
-      "what convolutions of bf16 multiply: pairs of bfloat16 numbers, or floats, to which those "
-      "are "
-      "widened; of f32 always floats";
+      "what the library's products multiply in bf16: pairs of bfloat16 numbers, or floats, to "
+      "which "
+      "those are widened; of f32 always floats";
   result.merge_patch(facts);
   layers_.finish(executor_, samples_per_s, result);
   return result;

@@ -60,7 +60,8 @@ TrainingConfig parse_training(const base::ObjectReader& in) {
   training.arithmetic.f32_layers = {f32_layers.begin(), f32_layers.end()};
   training.arithmetic.winograd_gradients = in.optional<bool>(
       "winograd_gradients", true,
-      "f32: gradients of 3x3 convolutions by Winograd's transformation where that is faster");
+      "products of floats: gradients of 3x3 convolutions by Winograd's transformation where that "
+      "is faster; in bf16 values, too");
   training.recompute = parallel::parse_recompute(in, training.recompute);
   if (!f32_layers.empty() && training.arithmetic.precision == nn::Precision::kF32) {
     throw base::ConfigError(in.where("f32_layers") + ": needs precision bf16");

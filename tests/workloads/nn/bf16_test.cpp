@@ -213,16 +213,21 @@ TEST(Bf16, MultipliesWhatTheCpuIsFasterAt) {
     EXPECT_GT(rate, 16e9 / 2);
     EXPECT_LT(rate, 32e9 * 2 * 6);
   }
-  for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
-    EXPECT_EQ(nn::own_products(products, kernels), products);
-    EXPECT_EQ(nn::library_products(products, kernels), products);
+  for (const nn::Arithmetic& arithmetic : arithmetics()) {
+    EXPECT_EQ(nn::own_products(arithmetic, kernels), arithmetic.products);
+    EXPECT_EQ(nn::library_products(arithmetic, kernels), arithmetic.products);
   }
-  const nn::Products chosen = nn::own_products(nn::Products::kFaster, kernels);
-  ASSERT_NE(chosen, nn::Products::kFaster);
-  EXPECT_EQ(nn::own_products(nn::Products::kFaster, kernels), chosen);
+  const nn::Products faster = nn::faster_products(kernels);
+  ASSERT_NE(faster, nn::Products::kFaster);
   const bool has_tiles = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
-  EXPECT_EQ(nn::library_products(nn::Products::kFaster, kernels),
-            has_tiles ? nn::Products::kPairs : chosen);
+  nn::Arithmetic arithmetic = arithmetics().front();
+  arithmetic.products = nn::Products::kFaster;
+  EXPECT_EQ(nn::own_products(arithmetic, kernels), faster);
+  EXPECT_EQ(nn::library_products(arithmetic, kernels), has_tiles ? nn::Products::kPairs : faster);
+  for (const nn::Products agreed : {nn::Products::kPairs, nn::Products::kFloats}) {
+    arithmetic.faster = agreed;
+    EXPECT_EQ(nn::own_products(arithmetic, kernels), agreed);
+  }
 }
 
 TEST(Bf16, AddsGradientsOfSeveralPasses) {
