@@ -1,28 +1,16 @@
 // Transposed convolutions to few channels: one product for all taps, which are then added up.
 // Hides primitive descriptors, and where products meet.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string>
 #include <type_traits>
 #include <vector>
 
-#include "workloads/nn/convolution_problem.h"
+#include "workloads/nn/convolution_products.h"
 #include "workloads/nn/layer.h"
-#include "workloads/nn/sliced_primitive.h"
-#include "workloads/nn/widened_convolution.h"
 
 namespace nn {
 namespace {
 
 using dnnl::memory;
-
-/// For messages.
-std::string described(const Operation& operation, const Planner& planner) {
-  return fmt::format("transposed convolution {} ({} -> {} channels, kernel {}, batch {})",
-                     operation.name, planner.network().shape(operation.src).channels,
-                     operation.dst.channels, operation.kernel.front(), planner.batch());
-}
 
 /// The pointwise product of all taps of all channels.
 ConvolutionProblem product_of(const Operation& operation, const Planner& planner,
@@ -55,12 +43,12 @@ class NarrowDeconvolutionLayer final : public Layer {
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
   std::int64_t reorders_per_step() const override {
-    return forward_.reorders() + data_gradient_.reorders() + weights_gradient_.reorders() +
-           widened_.product().reorders() + widened_gradients_.data_product().reorders() +
-           widened_gradients_.weights_product().reorders();
+    std::int64_t sum = forward_.product().reorders();
+    for (const SlicedPrimitive* product : gradients_.products()) sum += product->reorders();
+    return sum;
   }
   std::string implementation() const override {
-    return (is_widened_ ? widened_.product() : forward_).implementation() + ", own";
+    return forward_.product().implementation() + ", own";
   }
 
  private:
@@ -90,18 +78,15 @@ class NarrowDeconvolutionLayer final : public Layer {
   const SampleShape src_shape_;
   const std::int64_t taps_, outputs_;  ///< of a channel, and of all
   const ConvolutionProblem product_;
-  bool is_widened_ = false;  ///< from bfloat16 to floats, piece by piece
   memory::desc src_desc_, dst_desc_, products_desc_, diff_products_desc_, weights_view_;
   ChannelLayout products_layout_, diff_products_layout_;
   std::vector<Output> products_of_;         ///< of each source point
   std::vector<std::vector<Meeting>> rows_;  ///< by destination row
-  SlicedPrimitive forward_, data_gradient_, weights_gradient_;
-  WidenedForward widened_;  ///< in place of forward_, where planned
-  WidenedBackward widened_gradients_;
-  GradientTarget target_;
-  ValuePlace src_place_, dst_place_, src_again_;
+  ForwardProduct forward_;
+  BackwardProducts gradients_;
+  ValuePlace dst_place_;
   BufferId products_buffer_ = -1, diff_products_buffer_ = -1;
-  BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
+  BufferId diff_dst_buffer_ = -1;
   float* products_ = nullptr;
   float* dst_ = nullptr;
   const float* diff_dst_ = nullptr;
@@ -123,7 +108,7 @@ NarrowDeconvolutionLayer<T>::NarrowDeconvolutionLayer(const Operation& operation
                    memory::dims{1, outputs_, 1, 1}};
   products_of_ = all_outputs();
   rows_ = meetings_of_rows();
-  translated(described(operation, planner), [&] { plan_forward(planner); });
+  translated(described_convolution(operation, planner), [&] { plan_forward(planner); });
 }
 
 template <class T>
@@ -167,9 +152,6 @@ void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
       product_.forward(slices.sizes().front()).query_md(dnnl::query::exec_arg_md, DNNL_ARG_DST),
       most);
   products_layout_ = channel_layout(products_desc_);
-  is_widened_ = planner.value_type() == memory::data_type::bf16 &&
-                compute_type() == memory::data_type::f32 && WidenedValue::fits(src_desc_) &&
-                WidenedValue::fits(products_desc_);
   dst_desc_ = plain_desc(batch_dims(planner.batch(), operation_.dst));
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);
@@ -179,81 +161,46 @@ void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
           planner.network().parameters()[static_cast<std::size_t>(operation_.weights)].shape));
   products_buffer_ = planner.temporary(static_cast<std::int64_t>(products_desc_.get_size()),
                                        planner.forward_moment(), "products to add");
-  src_place_ = planner.value_place(operation_.src);
   dst_place_ = planner.value_place(planner.made());
-  src_again_ = planner.value_again(operation_.src);
-  const int moment = planner.forward_moment();
-  if (is_widened_) {
-    return widened_.plan(planner, product_, {src_desc_, products_desc_, weights_view_}, slices,
-                         moment);
-  }
-  forward_.plan(planner, slices, moment,
-                [this](std::int64_t samples) { return product_.forward(samples); },
-                {{DNNL_ARG_SRC, src_desc_, extent_of(src_place_)},
-                 {DNNL_ARG_WEIGHTS, weights_view_, Extent::kWhole},
-                 {DNNL_ARG_DST, products_desc_, Extent::kSlice, true}});
+  forward_.plan(planner, product_, {src_desc_, products_desc_, weights_view_}, slices,
+                planner.forward_moment(), planner.value_place(operation_.src),
+                {products_buffer_, true});
 }
 
 template <class T>
 void NarrowDeconvolutionLayer<T>::plan_backward(Planner& planner) {
-  translated(described(operation_, planner), [&] { plan_gradients(planner); });
+  translated(described_convolution(operation_, planner), [&] { plan_gradients(planner); });
 }
 
 template <class T>
 void NarrowDeconvolutionLayer<T>::plan_gradients(Planner& planner) {
   const Slices& slices = planner.backward_slices();
   diff_products_desc_ =
-      is_widened_ ? products_desc_
-                  : memory::desc(product_.source_gradient(slices.sizes().front())
-                                     .query_md(dnnl::query::exec_arg_md, DNNL_ARG_DIFF_DST));
+      is_widened(product_, src_desc_, products_desc_)
+          ? products_desc_
+          : memory::desc(product_.source_gradient(slices.sizes().front())
+                             .query_md(dnnl::query::exec_arg_md, DNNL_ARG_DIFF_DST));
   diff_products_desc_ = with_samples(diff_products_desc_, slices.sizes().back());
   diff_products_layout_ = channel_layout(diff_products_desc_);
   diff_dst_buffer_ = planner.incoming().front();
   diff_products_buffer_ =
       planner.temporary(static_cast<std::int64_t>(diff_products_desc_.get_size()),
                         planner.backward_moment(), "products to add");
-  if (is_widened_) {
-    widened_gradients_.plan(planner, product_, {src_desc_, diff_products_desc_, weights_view_},
-                            true);
-    diff_src_buffer_ = planner.contribute(operation_.src);
-    return;
-  }
-  weights_gradient_.plan(
-      planner, slices, planner.backward_moment(),
-      [this](std::int64_t samples) { return product_.weights_gradient(samples); },
-      {{DNNL_ARG_SRC, src_desc_, extent_of(src_again_)},
-       {DNNL_ARG_DIFF_DST, diff_products_desc_, Extent::kSlice},
-       {DNNL_ARG_DIFF_WEIGHTS, weights_view_, Extent::kWhole, true}});
-  target_.plan(planner, static_cast<std::int64_t>(weights_view_.get_size()));
-  data_gradient_.plan(planner, slices, planner.backward_moment(),
-                      [this](std::int64_t samples) { return product_.source_gradient(samples); },
-                      {{DNNL_ARG_DIFF_DST, diff_products_desc_, Extent::kSlice},
-                       {DNNL_ARG_WEIGHTS, weights_view_, Extent::kWhole},
-                       {DNNL_ARG_DIFF_SRC, src_desc_, Extent::kPass, true}});
-  diff_src_buffer_ = planner.contribute(operation_.src);
+  gradients_.plan(planner, product_, {src_desc_, diff_products_desc_, weights_view_},
+                  {planner.value_again(operation_.src),
+                   {diff_products_buffer_, true},
+                   planner.contribute(operation_.src)});
 }
 
 template <class T>
 void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
-  void* const weights = arena.parameters.weights(operation_.weights);
   products_ = arena.at(products_buffer_);
   dst_ = arena.at(dst_place_.buffer);
-  if (is_widened_) {
-    widened_.bind(arena, device_, kernels_, src_place_, {products_buffer_, true});
-  } else {
-    forward_.bind(arena, device_, {arena.at<void>(src_place_.buffer), weights, products_});
-  }
+  forward_.bind(arena, device_, kernels_);
   if (diff_dst_buffer_ < 0) return;
   diff_dst_ = arena.at(diff_dst_buffer_);
   diff_products_ = arena.at<T>(diff_products_buffer_);
-  if (is_widened_) {
-    return widened_gradients_.bind(arena, device_, kernels_, src_again_,
-                                   {diff_products_buffer_, true}, diff_src_buffer_);
-  }
-  target_.bind(arena, operation_.weights, kernels_);
-  weights_gradient_.bind(arena, device_,
-                         {arena.at<void>(src_again_.buffer), diff_products_, target_.begin(false)});
-  data_gradient_.bind(arena, device_, {diff_products_, weights, arena.at<void>(diff_src_buffer_)});
+  gradients_.bind(arena, device_, kernels_);
 }
 
 /// A row of the destination, of one channel.
@@ -278,7 +225,7 @@ void NarrowDeconvolutionLayer<T>::add_products(std::int64_t row, std::int64_t ch
 
 template <class T>
 void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
-  is_widened_ ? widened_.run(samples) : forward_.run(samples);
+  forward_.run(samples);
   const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
   const std::int64_t channels = operation_.dst.channels;
 #pragma omp parallel for collapse(3) schedule(static)
@@ -333,11 +280,7 @@ void NarrowDeconvolutionLayer<T>::backward(bool accumulate, const Samples& sampl
                       diff_products_ + diff_products_layout_.offset(i, 0));
     }
   }
-  if (is_widened_) return widened_gradients_.run(accumulate, samples);
-  const bool adds = accumulate || samples.first > 0;
-  data_gradient_.run(samples);
-  weights_gradient_.run(samples, target_.begin(adds));
-  target_.finish(adds);
+  gradients_.run(accumulate, samples);
 }
 
 }  // namespace

@@ -1,0 +1,73 @@
+// A convolution's products within a pass: the library's on values as they stand, those on widened
+// values, or own ones.
+// Hides which of these serve.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/nn/convolution_problem.h"
+#include "workloads/nn/layer.h"
+#include "workloads/nn/pointwise_weights.h"
+#include "workloads/nn/sliced_primitive.h"
+#include "workloads/nn/widened_convolution.h"
+
+namespace nn {
+
+/// For messages.
+std::string described_convolution(const Operation& operation, const Planner& planner);
+
+/// Whether these values go through the problem's products of floats piece by piece: a source in
+/// bfloat16, and a destination in either.
+bool is_widened(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
+                const dnnl::memory::desc& dst);
+
+/// dst = the convolution of src, and the bias if there is one.
+class ForwardProduct {
+ public:
+  void plan(Planner& planner, const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+            const Slices& slices, int moment, const ValuePlace& src, const ValuePlace& dst);
+  bool planned() const { return product().planned(); }
+  void bind(const Arena& arena, Device& device, const Kernels& kernels);
+  void run(const Samples& samples);
+  /// The library's.
+  const SlicedPrimitive& product() const {
+    return widened_.planned() ? widened_.product() : product_;
+  }
+
+ private:
+  ParameterId weights_ = -1, bias_ = -1;
+  ValuePlace src_, dst_;
+  SlicedPrimitive product_;
+  WidenedForward widened_;  ///< in place of product_, where planned
+};
+
+/// The gradients of weights, and of the source unless it wants none.
+class BackwardProducts {
+ public:
+  struct Places {
+    ValuePlace src, diff_dst;
+    BufferId diff_src = -1;  ///< -1: it wants none
+  };
+  /// In the backward pass of the operation at hand.
+  void plan(Planner& planner, const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+            const Places& places);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels);
+  void run(bool accumulate, const Samples& samples);
+  /// The library's, of the source first.
+  std::vector<const SlicedPrimitive*> products() const;
+  /// Whether the gradient of weights is an own product.
+  bool has_own() const { return pointwise_.planned(); }
+
+ private:
+  void plan_weights(Planner& planner, const ConvolutionProblem& problem,
+                    const ConvolutionLayouts& layouts);
+  ParameterId weights_ = -1;
+  Places places_;
+  SlicedPrimitive source_product_, weights_product_;
+  PointwiseWeights pointwise_;  ///< in place of weights_product_, where planned
+  WidenedBackward widened_;     ///< in place of both, where planned
+  GradientTarget target_;
+};
+
+}  // namespace nn
