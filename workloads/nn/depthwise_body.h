@@ -36,16 +36,34 @@ void add_line(Lines<T>& lines, const T* row, const float* weights, int from, int
   ++lines.count;
 }
 
+/// Lines whose number is known when compiled. A function's own: where what it stores might be the
+/// taps, these would not stay in registers.
+template <int kLines, class T>
+struct KnownLines {
+  const T* first[kLines];
+  Lanes taps[kLines][kSideTaps];
+  explicit KnownLines(const Lines<T>& lines) {
+#pragma GCC unroll 3
+    for (int line = 0; line < kLines; ++line) {
+      first[line] = lines.first[line];
+#pragma GCC unroll 3
+      for (int tap = 0; tap < kSideTaps; ++tap) taps[line][tap] = lines.taps[line][tap];
+    }
+  }
+};
+
 /// What a column of the lines gives to a point that meets it with `tap`.
 template <class Access, int kLines, class T>
 struct Columns {
-  Lanes values[kSideTaps];
-  Columns(const Lines<T>& lines, std::int64_t at, int channels) {
+  Lanes values[kLines];
+  Columns(const KnownLines<kLines, T>& lines, std::int64_t at, int channels) {
+#pragma GCC unroll 3
     for (int line = 0; line < kLines; ++line) {
       values[line] = Access::load(lines.first[line] + at, channels);
     }
   }
-  Lanes sum(const Lines<T>& lines, int tap, Lanes sum) const {
+  Lanes sum(const KnownLines<kLines, T>& lines, int tap, Lanes sum) const {
+#pragma GCC unroll 3
     for (int line = 0; line < kLines; ++line) sum += values[line] * lines.taps[line][tap];
     return sum;
   }
@@ -55,8 +73,9 @@ struct Columns {
 /// read once: while it ends the sum of the point before, it goes on with its own and begins the
 /// next one's.
 template <class Access, int kLines, class T>
-void same_row(const Lines<T>& lines, T* dst, const DepthwisePlane& plane, std::int64_t src_step,
+void same_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane, std::int64_t src_step,
               std::int64_t dst_step) {
+  const KnownLines<kLines, T> lines(given);
   const std::int64_t apart = plane.dilation;
   for (std::int64_t begin = 0; begin < apart && begin < plane.width; ++begin) {
     Lanes before = zero(), here = zero();
@@ -76,7 +95,8 @@ void same_row(const Lines<T>& lines, T* dst, const DepthwisePlane& plane, std::i
 }
 
 template <class Access, int kLines, class T>
-void strided_row(const Lines<T>& lines, T* dst, const DepthwisePlane& plane) {
+void strided_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
+  const KnownLines<kLines, T> lines(given);
   const std::int64_t points = plane.dst_width();
   for (std::int64_t point = 0; point < points; ++point) {
     const std::int64_t at = point * plane.stride;
@@ -134,14 +154,16 @@ void same_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
   }
   T* const to = diff_src + row * plane.width * plane.src_step;
   with_lines(lines.count, [&](auto known) {
-    same_row<Access, decltype(known)::kCount>(lines, to, plane, plane.dst_step, plane.src_step);
+    constexpr int kLines = decltype(known)::kCount;
+    same_row<Access, kLines>(lines, to, plane, plane.dst_step, plane.src_step);
   });
 }
 
 /// With a stride, every point gives to the columns before it, at it and behind it, of which those
 /// between two points that are two apart get something of both.
 template <class Access, int kLines, class T>
-void spread_row(const Lines<T>& lines, T* diff_src, const DepthwisePlane& plane) {
+void spread_row(const Lines<T>& given, T* diff_src, const DepthwisePlane& plane) {
+  const KnownLines<kLines, T> lines(given);
   const auto put = [&](std::int64_t x, const Lanes& value) {
     if (x < plane.width) Access::store(diff_src + x * plane.src_step, value, plane.channels);
   };
@@ -180,8 +202,10 @@ void strided_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
     }
     return;
   }
-  with_lines(lines.count,
-             [&](auto known) { spread_row<Access, decltype(known)::kCount>(lines, to, plane); });
+  with_lines(lines.count, [&](auto known) {
+    constexpr int kLines = decltype(known)::kCount;
+    spread_row<Access, kLines>(lines, to, plane);
+  });
 }
 
 /// Columns of the source that a row of the destination meets, and its gradients' products with them

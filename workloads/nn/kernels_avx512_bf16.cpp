@@ -1,18 +1,18 @@
-// The kernels compiled for avx512, with those that multiply bfloat16.
+// The kernels compiled for avx512 with bfloat16, and those that multiply such numbers.
 // Hides the compiler flags (CMakeLists.txt) and the instructions. As in kernels_body.h, everything
 // has internal linkage and calls nothing from the standard library.
 #include <immintrin.h>
 
 #include "workloads/nn/fetch.h"
 #include "workloads/nn/kernels.h"
-#include "workloads/nn/kernels_interaction.h"
+#include "workloads/nn/kernels_table.h"
 #include "workloads/nn/volume_forward.h"
 
 namespace nn {
 namespace {
 
 constexpr int kPanels = Bf16Products::kPanels;
-constexpr int kColumns = 4;
+constexpr int kRightColumns = 4;
 
 /// Words (a0 .. a15, b0 .. b15) become (a0, b0, a1, b1 ...).
 inline __m512i interleaved(__m256i lower, __m256i upper) {
@@ -59,9 +59,9 @@ inline void multiply_columns(const std::uint32_t* a, std::int64_t a_stride, cons
                              std::int64_t pairs, const Bf16Products::Sums& c, bool add,
                              int column) {
   float* const to = c.first + column * c.row_stride;
-  __m512 sums[kColumns][kPanels];
+  __m512 sums[kRightColumns][kPanels];
 #pragma GCC unroll 4
-  for (int j = 0; j < kColumns; ++j) {
+  for (int j = 0; j < kRightColumns; ++j) {
 #pragma GCC unroll 4
     for (int i = 0; i < kPanels; ++i) {
       sums[j][i] =
@@ -75,7 +75,7 @@ inline void multiply_columns(const std::uint32_t* a, std::int64_t a_stride, cons
       left[i] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(a + i * a_stride + k * kLanes));
     }
 #pragma GCC unroll 4
-    for (int j = 0; j < kColumns; ++j) {
+    for (int j = 0; j < kRightColumns; ++j) {
       const auto right = reinterpret_cast<__m512bh>(
           _mm512_set1_epi32(static_cast<int>(b[k * kLanes + column + j])));
 #pragma GCC unroll 4
@@ -85,7 +85,7 @@ inline void multiply_columns(const std::uint32_t* a, std::int64_t a_stride, cons
     }
   }
 #pragma GCC unroll 4
-  for (int j = 0; j < kColumns; ++j) {
+  for (int j = 0; j < kRightColumns; ++j) {
 #pragma GCC unroll 4
     for (int i = 0; i < kPanels; ++i) {
       _mm512_storeu_ps(to + i * c.panel_stride + j * c.row_stride, sums[j][i]);
@@ -95,7 +95,7 @@ inline void multiply_columns(const std::uint32_t* a, std::int64_t a_stride, cons
 
 void multiply(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t* b,
               std::int64_t pairs, const Bf16Products::Sums& c, bool add) {
-  for (int column = 0; column < kLanes; column += kColumns) {
+  for (int column = 0; column < kLanes; column += kRightColumns) {
     multiply_columns(a, a_stride, b, pairs, c, add, column);
   }
 }
@@ -186,29 +186,29 @@ struct WordProducts {
       }
     }
   }
-  template <int kColumns>
-  void combine(std::int64_t row, std::int64_t column, Lanes (*sums)[kColumns]) const {
-    __m512 products[kGradientRows][kColumns];
+  template <int kRightColumns>
+  void combine(std::int64_t row, std::int64_t column, Lanes (*sums)[kRightColumns]) const {
+    __m512 products[kGradientRows][kRightColumns];
     for (int i = 0; i < kGradientRows; ++i) {
-      for (int part = 0; part < kColumns; ++part) products[i][part] = _mm512_setzero_ps();
+      for (int part = 0; part < kRightColumns; ++part) products[i][part] = _mm512_setzero_ps();
     }
     for (std::int64_t j = 0; j < rows.count; j += 2) {
       const std::uint32_t* const from = turned + j / 2 * width + column;
-      __m512bh lanes[kColumns];
-      for (int part = 0; part < kColumns; ++part) {
+      __m512bh lanes[kRightColumns];
+      for (int part = 0; part < kRightColumns; ++part) {
         lanes[part] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(from + part * kLanes));
       }
       for (int i = 0; i < kGradientRows; ++i) {
         std::uint32_t word;
         __builtin_memcpy(&word, factors + (row + i) * count + j, sizeof word);
         const __m512bh factor = pair_of(word);
-        for (int part = 0; part < kColumns; ++part) {
+        for (int part = 0; part < kRightColumns; ++part) {
           products[i][part] = _mm512_dpbf16_ps(products[i][part], lanes[part], factor);
         }
       }
     }
     for (int i = 0; i < kGradientRows; ++i) {
-      for (int part = 0; part < kColumns; ++part) {
+      for (int part = 0; part < kRightColumns; ++part) {
         sums[i][part] = reinterpret_cast<Lanes>(products[i][part]);
       }
     }
@@ -267,7 +267,7 @@ namespace detail {
 
 const Kernels& avx512_bf16_kernels() {
   static const Kernels table = [] {
-    Kernels all = avx512_kernels();
+    Kernels all = kTable;
     all.bf16_products = {pack_rows, multiply, spend_pairs, spend_floats};
     all.volumes.forward_bf16 = forward_rows<PairPoints>;
     all.bf16_features.interact = interact_words;

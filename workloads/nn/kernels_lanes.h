@@ -44,13 +44,18 @@ inline Lanes widened(const Halves& halves) {
   return reinterpret_cast<Lanes>(words_of(halves) << 16);
 }
 
-/// To the nearest, ties to even; what is no number becomes a quiet one of the same sign.
+/// To the nearest, ties to even; what is no number becomes a quiet one of the same sign. The
+/// processor's own instruction takes numbers that are too small to be normal for zero.
 inline Halves rounded(const Lanes& value) {
+#if defined(__AVX512BF16__)
+  return reinterpret_cast<Halves>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(value)));
+#else
   const Words bits = reinterpret_cast<Words>(value);
   const Words nearest = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
   const Mask is_number = value == value;
   const Words words = is_number ? nearest : (bits >> 16) | 0x40u;
   return halves_of(words);
+#endif
 }
 
 /// Bit c: value[c] > 0.

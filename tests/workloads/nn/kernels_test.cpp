@@ -373,7 +373,7 @@ TYPED_TEST(ColumnKernels, AccumulateAnyCount) {
 }
 
 TEST(Kernels, RoundToBf16AsThePlainTwinDoes) {
-  std::vector<float> values = {0.0F, -0.0F, 1.0F, -1.0F, 3.0e38F, 1.0e-40F, INFINITY, -INFINITY};
+  std::vector<float> values = {0.0F, -0.0F, 1.0F, -1.0F, 3.0e38F, INFINITY, -INFINITY};
   for (std::uint32_t bits = 0x3F800000; bits < 0x3F830000; bits += 0x1000) {  // ties among them
     values.push_back(std::bit_cast<float>(bits));
     values.push_back(-std::bit_cast<float>(bits + 1));
@@ -391,6 +391,10 @@ TEST(Kernels, RoundToBf16AsThePlainTwinDoes) {
     Bf16 one;
     kernels->round_to_bf16(&no_number, &one, 1);
     EXPECT_TRUE(std::isnan(number(one)));
+    // Processors that round by themselves know no numbers that are too small to be normal.
+    const float small = -1.0e-40F;
+    kernels->round_to_bf16(&small, &one, 1);
+    EXPECT_TRUE(one.bits == rounded(small).bits || one.bits == 0x8000) << one.bits;
   }
 }
 
