@@ -113,6 +113,19 @@ dnnl::convolution_backward_data::primitive_desc ConvolutionProblem::reverse(
           convolution(kDirect, samples)};
 }
 
+dnnl::primitive_desc ConvolutionProblem::describe(ConvolutionProduct product,
+                                                  std::int64_t samples) const {
+  switch (product) {
+    case ConvolutionProduct::kForward:
+      return forward(samples);
+    case ConvolutionProduct::kSourceGradient:
+      return source_gradient(samples);
+    case ConvolutionProduct::kWeightsGradient:
+      break;
+  }
+  return weights_gradient(samples);
+}
+
 dnnl::primitive_desc ConvolutionProblem::forward(std::int64_t samples) const {
   samples *= phases_.count();
   if (options_.transposed) return reverse(forward_algorithm_, samples);
@@ -138,7 +151,7 @@ dnnl::primitive_desc ConvolutionProblem::weights_gradient(std::int64_t samples) 
 /// beyond the image. Both bounds were measured on AVX-512 with 32 to 512 channels and 3 to 112
 /// points a side.
 std::int64_t ConvolutionProblem::worthwhile_tiles(std::int64_t samples) const {
-  constexpr std::int64_t kSide = 4, kLeastChannels = 32;
+  constexpr std::int64_t kSide = kWinogradTile, kLeastChannels = 32;
   const std::vector<std::int64_t> three = {3, 3};
   if (options_.compute != memory::data_type::f32 || operation_.kernel != three) return 0;
   if (!all_are(operation_.stride, 1) || !all_are(skipped_, 0)) return 0;
@@ -187,6 +200,48 @@ ConvolutionProblem ConvolutionProblem::of_points(std::int64_t points) const {
     shape->spatial.back() = points;
   }
   part.options_.first = false;  // the layout of its source is that of a piece
+  return part;
+}
+
+bool ConvolutionProblem::is_by_rows() const {
+  return operation_.kernel.size() == 2 && !options_.first && !is_by_points() &&
+         phases_.apart == 1 && all_are(skipped_, 0) &&
+         operation_.padding.begin[0] < operation_.kernel[0];
+}
+
+std::int64_t ConvolutionProblem::rows() const {
+  const std::int64_t stride = operation_.stride[0];
+  return std::max(to_.spatial[0], (from_.spatial[0] + stride - 1) / stride);
+}
+
+Rows ConvolutionProblem::rows_of(ConvolutionProduct product, Side side, const Rows& strip) const {
+  const std::int64_t stride = operation_.stride[0], kernel = operation_.kernel[0];
+  const std::int64_t padding = operation_.padding.begin[0];
+  if (!is_reverse(product)) {
+    if (!is_from(side)) return strip;
+    return {strip.first * stride - padding, (strip.count - 1) * stride + kernel};
+  }
+  if (is_from(side)) return {strip.first * stride, strip.count * stride};
+  // Those with a tap among them.
+  const std::int64_t before = (kernel - 1 - padding) / stride;
+  const std::int64_t last = (strip.count * stride - 1 + padding) / stride;
+  return {strip.first - before, before + last + 1};
+}
+
+ConvolutionProblem ConvolutionProblem::of_rows(ConvolutionProduct product,
+                                               std::int64_t count) const {
+  ConvolutionProblem part = *this;
+  const Rows source = rows_of(product, Side::kSource, {0, count});
+  const Rows destination = rows_of(product, Side::kDestination, {0, count});
+  const Rows& from = options_.transposed ? destination : source;
+  const Rows& to = options_.transposed ? source : destination;
+  part.from_.spatial[0] = from.count;
+  part.to_.spatial[0] = to.count;
+  const std::int64_t stride = operation_.stride[0], before = operation_.padding.begin[0];
+  const std::int64_t begin = to.first * stride - before;
+  const std::int64_t end = begin + (to.count - 1) * stride + operation_.kernel[0];
+  part.operation_.padding.begin[0] = from.first - begin;
+  part.operation_.padding.end[0] = std::max<std::int64_t>(0, end - (from.first + from.count));
   return part;
 }
 

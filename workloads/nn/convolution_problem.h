@@ -21,6 +21,15 @@ struct Phases {
   std::int64_t columns() const { return (width + apart - 1) / apart; }
 };
 
+enum class ConvolutionProduct { kForward, kSourceGradient, kWeightsGradient };
+/// Of a convolution: its source or the gradient of that, its destination or the gradient of that.
+enum class Side { kSource, kDestination };
+
+/// Rows of an image, or beyond it.
+struct Rows {
+  std::int64_t first = 0, count = 0;
+};
+
 /// A convolution or a transposed one, which is the library's convolution from what it makes to its
 /// source, the other way round. Layouts are the library's choice, but for the network's input,
 /// which comes as plain rows. All descriptions throw the library's errors.
@@ -37,6 +46,7 @@ class ConvolutionProblem {
   ConvolutionProblem(const Operation& operation, const dnnl::memory::desc& src,
                      const dnnl::memory::dims& weights, const Options& options, Device& device);
 
+  dnnl::primitive_desc describe(ConvolutionProduct product, std::int64_t samples) const;
   dnnl::primitive_desc forward(std::int64_t samples) const;
   dnnl::primitive_desc source_gradient(std::int64_t samples) const;
   dnnl::primitive_desc weights_gradient(std::int64_t samples) const;
@@ -46,7 +56,13 @@ class ConvolutionProblem {
   int reads_gradient() const { return options_.transposed ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST; }
   int makes() const { return options_.transposed ? DNNL_ARG_DIFF_SRC : DNNL_ARG_DST; }
   int returns() const { return options_.transposed ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC; }
+  /// Of one of these.
+  Side side_of(int argument) const {
+    return argument == reads_source() || argument == returns() ? Side::kSource : Side::kDestination;
+  }
 
+  /// Points a side of a tile.
+  static constexpr std::int64_t kWinogradTile = 4;
   /// Lets products of floats be made of transformed tiles (Winograd) where these are faster for so
   /// many samples at a time.
   void allow_winograd_gradients(std::int64_t samples);
@@ -59,6 +75,15 @@ class ConvolutionProblem {
   bool is_by_points() const;
   /// The same of only so many of a sample's points; where is_by_points().
   ConvolutionProblem of_points(std::int64_t points) const;
+  /// Whether strips of an image's rows can be made apart, each of the rows that it reaches.
+  bool is_by_rows() const;
+  /// Of an image whose strips these are: the more numerous of the rows of the smaller image, and
+  /// those of the larger one, `stride` at a time.
+  std::int64_t rows() const;
+  /// What a product of the strip of such rows reads or writes; where is_by_rows().
+  Rows rows_of(ConvolutionProduct product, Side side, const Rows& strip) const;
+  /// The problem of a strip of so many rows, as this product has it.
+  ConvolutionProblem of_rows(ConvolutionProduct product, std::int64_t count) const;
   /// The dense problem on the images of its phases, which stand in place of a sample; without
   /// phases itself.
   ConvolutionProblem of_phases() const;
@@ -66,12 +91,19 @@ class ConvolutionProblem {
   const Phases& phases() const { return phases_; }
 
   const Operation& operation() const { return operation_; }
+  const SampleShape& image_of(Side side) const { return is_from(side) ? from_ : to_; }
   const dnnl::memory::dims& weights_dims() const { return weights_dims_; }
   dnnl::memory::data_type compute() const { return options_.compute; }
   bool is_first() const { return options_.first; }
   bool is_transposed() const { return options_.transposed; }
 
  private:
+  bool is_from(Side side) const { return (side == Side::kSource) != options_.transposed; }
+  /// Whether the library's convolution goes back, from what it makes.
+  bool is_reverse(ConvolutionProduct product) const {
+    return product == (options_.transposed ? ConvolutionProduct::kForward
+                                           : ConvolutionProduct::kSourceGradient);
+  }
   dnnl::memory::desc any_values(std::int64_t samples, const SampleShape& shape) const;
   dnnl::memory::desc wanted_from(std::int64_t samples) const;
   dnnl::convolution_forward::primitive_desc convolution(dnnl::algorithm algorithm,

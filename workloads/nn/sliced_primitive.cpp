@@ -35,7 +35,10 @@ std::int64_t sample_bytes(const memory::desc& desc) {
 void SlicedPrimitive::plan(Planner& planner, const Slices& slices, int moment,
                            const Describe& describe, std::vector<Operand> operands) {
   slices_ = slices;
-  plan(planner, slices.sizes(), moment, describe, std::move(operands), with_samples);
+  plan(planner, slices.sizes(), moment, describe, std::move(operands),
+       [](const Operand& operand, std::int64_t samples) {
+         return with_samples(operand.desc, samples);
+       });
 }
 
 void SlicedPrimitive::plan(Planner& planner, const std::vector<std::int64_t>& sizes, int moment,
@@ -64,8 +67,7 @@ SlicedPrimitive::Bound SlicedPrimitive::bound_for(Planner& planner, const Varian
                                                   const Operand& operand, int moment,
                                                   const Cut& cut) const {
   Bound bound;
-  bound.given =
-      operand.extent == Extent::kWhole ? operand.desc : cut(operand.desc, variant.samples);
+  bound.given = operand.extent == Extent::kWhole ? operand.desc : cut(operand, variant.samples);
   bound.wanted = variant.description.query_md(dnnl::query::exec_arg_md, operand.argument);
   if (bound.given == bound.wanted) return bound;
   if (operand.parameter >= 0) bound.copy = planner.copy_weights(operand.parameter, bound.wanted);

@@ -38,10 +38,8 @@ class SlicedPrimitive {
  public:
   /// Describes the primitive for so many samples.
   using Describe = std::function<dnnl::primitive_desc(std::int64_t samples)>;
-  /// What stands at an operand's place while so many samples are at hand; `pass`: as the operand
-  /// has it.
-  using Cut =
-      std::function<dnnl::memory::desc(const dnnl::memory::desc& pass, std::int64_t samples)>;
+  /// What stands at an operand's place while so many samples are at hand.
+  using Cut = std::function<dnnl::memory::desc(const Operand& operand, std::int64_t samples)>;
   /// `moment`: of all its slices. Throws what `describe` throws.
   void plan(Planner& planner, const Slices& slices, int moment, const Describe& describe,
             std::vector<Operand> operands);

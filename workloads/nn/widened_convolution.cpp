@@ -9,74 +9,27 @@ namespace {
 
 using dnnl::memory;
 
+constexpr auto kForward = ConvolutionProduct::kForward;
+constexpr auto kSourceGradient = ConvolutionProduct::kSourceGradient;
+constexpr auto kWeightsGradient = ConvolutionProduct::kWeightsGradient;
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
 std::int64_t sample_floats(const memory::desc& values) {
   return channel_layout(values).sample_numbers();
 }
 
-/// What a piece of floats may have: it stays within the second caches of the few cores that share a
-/// rank, unless weights are so large that to go over them for each piece would cost more.
-/// Winograd's are transformed for each, and its scratchpads grow with it.
-std::int64_t piece_bytes(bool is_winograd, const memory::desc& weights) {
-  constexpr std::int64_t kLeast = 4 << 20, kLeastTransformed = 8 << 20;
+/// Of points and of a few small samples, floats that stay within the second caches of the few cores
+/// that share a rank; of rows more, for what strips have in common is widened for each; and more
+/// where weights are so large that to go over them for each piece would cost more. Winograd's are
+/// transformed for each, and its scratchpads grow with it.
+PieceSizes piece_sizes(bool is_winograd, const memory::desc& weights) {
+  constexpr std::int64_t kLeast = 4 << 20, kLeastTransformed = 8 << 20, kLeastOfRows = 16 << 20;
   const auto bytes = static_cast<std::int64_t>(weights.get_size());
-  return is_winograd ? std::max(kLeastTransformed, bytes) : std::max(kLeast, 2 * bytes);
+  return {is_winograd ? std::max(kLeastTransformed, bytes) : std::max(kLeast, 2 * bytes),
+          std::max(kLeastOfRows, 2 * bytes), is_winograd ? ConvolutionProblem::kWinogradTile : 1};
 }
 
 }  // namespace
-
-PieceCut::PieceCut(const ConvolutionProblem& problem, const Slices& slices,
-                   std::int64_t sample_bytes, std::int64_t bytes)
-    : by_points_(problem.is_by_points() && sample_bytes > bytes),
-      phases_(problem.phases()),
-      points_(problem.operation().dst.points()) {
-  const std::int64_t unit_bytes = by_points_ ? sample_bytes / points_ : sample_bytes;
-  most_ = std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(1, unit_bytes));
-  for (const std::int64_t samples : slices.sizes()) {
-    for (const std::int64_t size : cut(by_points_ ? points_ : samples).sizes()) {
-      if (std::find(sizes_.begin(), sizes_.end(), size) == sizes_.end()) sizes_.push_back(size);
-    }
-  }
-}
-
-Slices PieceCut::cut(std::int64_t units) const { return {units, (units + most_ - 1) / most_}; }
-
-std::int64_t PieceCut::most() const { return *std::max_element(sizes_.begin(), sizes_.end()); }
-
-std::vector<ValuePiece> PieceCut::pieces_of(const Samples& slice) const {
-  std::vector<ValuePiece> pieces;
-  const Slices slices = cut(by_points_ ? points_ : slice.count);
-  const std::int64_t times = by_points_ ? slice.count : 1;
-  for (std::int64_t sample = slice.first; sample < slice.first + times; ++sample) {
-    for (std::int64_t i = 0; i < slices.count; ++i) {
-      const Samples part = slices.at(i);
-      if (by_points_) {
-        pieces.push_back({sample, 1, part.first, part.count});
-      } else {
-        pieces.push_back({slice.first + part.first, part.count, 0, 0});
-      }
-    }
-  }
-  return pieces;
-}
-
-Samples PieceCut::key_of(const ValuePiece& piece) const {
-  if (!by_points_) return {piece.sample, piece.samples};
-  return {piece.sample * points_ + piece.point, piece.points};
-}
-
-memory::desc PieceCut::floats_desc(const memory::desc& values, std::int64_t size) const {
-  const memory::desc floats = retyped(values, memory::data_type::f32);
-  if (phases_.apart > 1) {
-    const SampleShape image = {values.dims()[1], {phases_.rows(), phases_.columns()}};
-    return with_samples(like(floats, image), size * phases_.count());
-  }
-  if (!by_points_) return with_samples(floats, size);
-  SampleShape shape = {values.dims()[1], std::vector<std::int64_t>(values.dims().size() - 2, 1)};
-  shape.spatial.back() = size;
-  return with_samples(like(floats, shape), 1);
-}
 
 bool WidenedValue::fits(const memory::desc& values) {
   const ChannelLayout layout = channel_layout(values);
@@ -85,13 +38,15 @@ bool WidenedValue::fits(const memory::desc& values) {
 }
 
 void WidenedValue::plan(Planner& planner, const memory::desc& values, const PieceCut& cut,
-                        int moment) {
+                        Side side, const std::vector<ConvolutionProduct>& products, int moment) {
   layout_ = channel_layout(values);
-  phases_ = cut.phases();
+  phases_ = cut.problem().phases();
   is_float_ = values.data_type() == memory::data_type::f32;
-  buffer_ =
-      planner.temporary(static_cast<std::int64_t>(cut.floats_desc(values, cut.most()).get_size()),
-                        moment, "widened values");
+  std::size_t bytes = 0;
+  for (const ConvolutionProduct product : products) {
+    bytes = std::max(bytes, cut.floats_desc(values, cut.most(), product, side).get_size());
+  }
+  buffer_ = planner.temporary(static_cast<std::int64_t>(bytes), moment, "widened values");
 }
 
 void WidenedValue::bind(const Arena& arena, const Kernels& kernels, const ValuePlace& place) {
@@ -101,26 +56,43 @@ void WidenedValue::bind(const Arena& arena, const Kernels& kernels, const ValueP
   kernels_ = &kernels;
 }
 
-/// A block's points of a sample are neighbours in both.
+/// Calls convert(values, floats, count) for numbers that are neighbours in both; values are null
+/// where the piece goes beyond the image.
 template <class T, class Convert>
 void WidenedValue::convert(T* values, const ValuePiece& piece, const Samples& slice,
                            const Convert& convert) const {
-  constexpr std::int64_t kPart = 1 << 13;
-  const std::int64_t points = piece.points > 0 ? piece.points : layout_.rows;
-  const std::int64_t run = points * layout_.width, parts = (run + kPart - 1) / kPart;
-  const std::int64_t first = place_.row_of(piece.sample, slice);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t item = 0; item < piece.samples * layout_.blocks * parts; ++item) {
-    const std::int64_t block = item / parts, at = item % parts * kPart;
-    const std::int64_t from =
-        layout_.offset(first + block / layout_.blocks, block % layout_.blocks) +
-        piece.point * layout_.width + at;
-    convert(values + from, floats_ + block * run + at, std::min(kPart, run - at));
+  if (phases_.apart > 1) {
+    convert_phases(values, piece, slice, convert);
+  } else {
+    convert_points(values, piece, slice, convert);
   }
 }
 
-/// Calls convert(point, floats) for each point of the images of phases, whose neighbours are none
-/// among the values; the point is null where the image goes beyond them.
+/// A block's points of a sample are neighbours.
+template <class T, class Convert>
+void WidenedValue::convert_points(T* values, const ValuePiece& piece, const Samples& slice,
+                                  const Convert& convert) const {
+  constexpr std::int64_t kPart = 1 << 13;
+  const std::int64_t points = piece.points > 0 ? piece.points : layout_.rows;
+  const std::int64_t run = points * layout_.width, parts = (run + kPart - 1) / kPart;
+  const std::int64_t sample = place_.row_of(piece.sample, slice);
+  const std::int64_t begin = -piece.point * layout_.width;  // of the image, within the run
+  const std::int64_t end = begin + layout_.rows * layout_.width;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t item = 0; item < piece.samples * layout_.blocks * parts; ++item) {
+    const std::int64_t block = item / parts, first = item % parts * kPart;
+    const std::int64_t last = std::min(run, first + kPart);
+    T* const image =
+        values + layout_.offset(sample + block / layout_.blocks, block % layout_.blocks);
+    float* const floats = floats_ + block * run;
+    const std::int64_t from = std::clamp(begin, first, last), to = std::clamp(end, from, last);
+    if (first < from) convert(static_cast<T*>(nullptr), floats + first, from - first);
+    if (from < to) convert(image + (from - begin), floats + from, to - from);
+    if (to < last) convert(static_cast<T*>(nullptr), floats + to, last - to);
+  }
+}
+
+/// Points of the images of phases have no neighbours among the values.
 template <class T, class Convert>
 void WidenedValue::convert_phases(T* values, const ValuePiece& piece, const Samples& slice,
                                   const Convert& convert) const {
@@ -136,23 +108,19 @@ void WidenedValue::convert_phases(T* values, const ValuePiece& piece, const Samp
       const std::int64_t row = i / columns * phases_.apart + phase / phases_.apart;
       const std::int64_t column = i % columns * phases_.apart + phase % phases_.apart;
       const bool is_there = row < phases_.height && column < phases_.width;
-      convert(is_there ? from + (row * phases_.width + column) * layout_.width : nullptr, to);
+      convert(is_there ? from + (row * phases_.width + column) * layout_.width : nullptr, to,
+              layout_.width);
     }
   }
 }
 
 void WidenedValue::widen(const ValuePiece& piece, const Samples& slice) const {
   const auto all = [&](const auto* values) {
-    if (phases_.apart == 1) {
-      return convert(values, piece, slice, [this](const auto* from, float* to, std::int64_t count) {
-        widen(from, to, count);
-      });
-    }
-    convert_phases(values, piece, slice, [this](const auto* point, float* to) {
-      if (point == nullptr) {
-        std::fill_n(to, layout_.width, 0.0F);
+    convert(values, piece, slice, [this](const auto* from, float* to, std::int64_t count) {
+      if (from == nullptr) {
+        std::fill_n(to, count, 0.0F);
       } else {
-        widen(point, to, layout_.width);
+        widen(from, to, count);
       }
     });
   };
@@ -161,13 +129,8 @@ void WidenedValue::widen(const ValuePiece& piece, const Samples& slice) const {
 
 void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
   const auto all = [&](auto* values) {
-    if (phases_.apart == 1) {
-      return convert(values, piece, slice, [this](auto* to, const float* from, std::int64_t count) {
-        round(from, to, count);
-      });
-    }
-    convert_phases(values, piece, slice, [this](auto* point, const float* from) {
-      if (point != nullptr) round(from, point, layout_.width);
+    convert(values, piece, slice, [this](auto* to, const float* from, std::int64_t count) {
+      if (to != nullptr) round(from, to, count);
     });
   };
   is_float_ ? all(static_cast<float*>(values_)) : all(static_cast<Bf16*>(values_));
@@ -175,18 +138,15 @@ void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
 
 namespace {
 
-/// One of the problem's products, of a piece at a time.
-void plan_pieces(Planner& planner, SlicedPrimitive& product, const ConvolutionProblem& problem,
-                 const PieceCut& cut,
-                 dnnl::primitive_desc (ConvolutionProblem::*describe)(std::int64_t) const,
-                 int moment, const std::vector<Operand>& operands) {
+/// One of a problem's products, of a piece at a time.
+void plan_pieces(Planner& planner, SlicedPrimitive& product, const PieceCut& cut,
+                 ConvolutionProduct which, int moment, const std::vector<Operand>& operands) {
   product.plan(
-      planner, cut.sizes(), moment,
-      [&](std::int64_t size) {
-        return cut.by_points() ? (problem.of_points(size).*describe)(1) : (problem.*describe)(size);
-      },
+      planner, cut.sizes(), moment, [&](std::int64_t size) { return cut.describe(which, size); },
       operands,
-      [&](const memory::desc& values, std::int64_t size) { return cut.floats_desc(values, size); });
+      [&](const Operand& operand, std::int64_t size) {
+        return cut.floats_desc(operand.desc, size, which, cut.problem().side_of(operand.argument));
+      });
 }
 
 }  // namespace
@@ -201,9 +161,9 @@ void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
   const std::int64_t bytes =
       kFloatBytes * (sample_floats(layouts.src) + sample_floats(layouts.dst));
   cut_ = PieceCut(problem, slices, bytes,
-                  piece_bytes(problem.uses_winograd_forward(), layouts.weights));
-  src_.plan(planner, layouts.src, cut_, moment);
-  dst_.plan(planner, layouts.dst, cut_, moment);
+                  piece_sizes(problem.uses_winograd_forward(), layouts.weights));
+  src_.plan(planner, layouts.src, cut_, Side::kSource, {kForward}, moment);
+  dst_.plan(planner, layouts.dst, cut_, Side::kDestination, {kForward}, moment);
   std::vector<Operand> operands = {
       {problem.reads_source(), layouts.src, Extent::kSlice},
       {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
@@ -212,7 +172,7 @@ void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
     operands.push_back(
         {DNNL_ARG_BIAS, plain_desc({problem.operation().dst.channels}), Extent::kWhole});
   }
-  plan_pieces(planner, product_, problem, cut_, &ConvolutionProblem::forward, moment, operands);
+  plan_pieces(planner, product_, cut_, kForward, moment, operands);
 }
 
 void WidenedForward::bind(const Arena& arena, Device& device, const Kernels& kernels,
@@ -225,10 +185,10 @@ void WidenedForward::bind(const Arena& arena, Device& device, const Kernels& ker
 }
 
 void WidenedForward::run(const Samples& slice) {
-  for (const ValuePiece& piece : cut_.pieces_of(slice)) {
-    src_.widen(piece, slice);
+  for (const Piece& piece : cut_.pieces_of(slice)) {
+    src_.widen(cut_.value_of(piece, kForward, Side::kSource), slice);
     product_.run(cut_.key_of(piece));
-    dst_.round(piece, slice);
+    dst_.round(cut_.value_of(piece, kForward, Side::kDestination), slice);
   }
 }
 
@@ -240,12 +200,14 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
   // Of the source and its gradient, which follow each other through the caches, both.
   const std::int64_t bytes =
       kFloatBytes * (2 * sample_floats(layouts.src) + sample_floats(layouts.dst));
-  cut_ = PieceCut(problem, slices, bytes,
-                  piece_bytes(problem.uses_winograd_gradients(), layouts.weights));
-  src_.plan(planner, layouts.src, cut_, moment);
-  diff_dst_.plan(planner, layouts.dst, cut_, moment);
-  plan_pieces(planner, weights_product_, problem, cut_, &ConvolutionProblem::weights_gradient,
-              moment,
+  PieceSizes sizes = piece_sizes(problem.uses_winograd_gradients(), layouts.weights);
+  // Winograd's gradients of strips would need paddings that the library does not offer them.
+  if (problem.uses_winograd_gradients()) sizes.strip_rows = 0;
+  cut_ = PieceCut(problem, slices, bytes, sizes);
+  const std::vector<ConvolutionProduct> products = {kSourceGradient, kWeightsGradient};
+  src_.plan(planner, layouts.src, cut_, Side::kSource, products, moment);
+  diff_dst_.plan(planner, layouts.dst, cut_, Side::kDestination, products, moment);
+  plan_pieces(planner, weights_product_, cut_, kWeightsGradient, moment,
               {{problem.reads_source(), layouts.src, Extent::kSlice},
                {problem.reads_gradient(), layouts.dst, Extent::kSlice},
                {DNNL_ARG_DIFF_WEIGHTS, layouts.weights, Extent::kWhole, true}});
@@ -258,7 +220,7 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
   if (!has_source_gradient) return;
   diff_src_ = src_.in_its_place();
   data_product_.share_scratch(weights_product_);
-  plan_pieces(planner, data_product_, problem, cut_, &ConvolutionProblem::source_gradient, moment,
+  plan_pieces(planner, data_product_, cut_, kSourceGradient, moment,
               {{problem.reads_gradient(), layouts.dst, Extent::kSlice},
                {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
                {problem.returns(), layouts.src, Extent::kSlice, true}});
@@ -278,14 +240,19 @@ void WidenedBackward::bind(const Arena& arena, Device& device, const Kernels& ke
 
 void WidenedBackward::run(bool accumulate, const Samples& slice) {
   bool adds = accumulate || slice.first > 0;
-  for (const ValuePiece& piece : cut_.pieces_of(slice)) {
+  for (const Piece& piece : cut_.pieces_of(slice)) {
     const Samples key = cut_.key_of(piece);
-    diff_dst_.widen(piece, slice);
+    const ValuePiece weighed = cut_.value_of(piece, kWeightsGradient, Side::kDestination);
+    ValuePiece widened;
     if (data_product_.planned()) {
+      widened = cut_.value_of(piece, kSourceGradient, Side::kDestination);
+      diff_dst_.widen(widened, slice);
       data_product_.run(key);
-      diff_src_.round(piece, slice);
+      diff_src_.round(cut_.value_of(piece, kSourceGradient, Side::kSource), slice);
     }
-    src_.widen(piece, slice);
+    // Strips of rows reach out over others for either product.
+    if (widened != weighed) diff_dst_.widen(weighed, slice);
+    src_.widen(cut_.value_of(piece, kWeightsGradient, Side::kSource), slice);
     weights_product_.run(key, target_.begin(adds));
     target_.finish(adds);
     adds = true;

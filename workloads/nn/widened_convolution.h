@@ -7,45 +7,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/nn/convolution_problem.h"
 #include "workloads/nn/layer.h"
+#include "workloads/nn/piece_cut.h"
 #include "workloads/nn/sliced_primitive.h"
 
 namespace nn {
-
-/// Some samples of a pass, or some points of one.
-struct ValuePiece {
-  std::int64_t sample = 0, samples = 0;
-  std::int64_t point = 0, points = 0;  ///< points 0: all
-};
-
-/// Where a pass's slices are cut into pieces of floats.
-class PieceCut {
- public:
-  PieceCut() = default;
-  /// Between samples; between points where the problem allows it and a sample's floats are more
-  /// than the `bytes` that a piece should have.
-  PieceCut(const ConvolutionProblem& problem, const Slices& slices, std::int64_t sample_bytes,
-           std::int64_t bytes);
-  bool by_points() const { return by_points_; }
-  const Phases& phases() const { return phases_; }
-  /// Of pieces: samples, or points.
-  const std::vector<std::int64_t>& sizes() const { return sizes_; }
-  std::int64_t most() const;
-  /// The pieces of a slice, in order.
-  std::vector<ValuePiece> pieces_of(const Samples& slice) const;
-  /// What SlicedPrimitive knows a piece by.
-  Samples key_of(const ValuePiece& piece) const;
-  /// Floats of a piece as the products read and write them, beside values laid out as `values`.
-  dnnl::memory::desc floats_desc(const dnnl::memory::desc& values, std::int64_t size) const;
-
- private:
-  Slices cut(std::int64_t units) const;
-  bool by_points_ = false;
-  Phases phases_;
-  std::int64_t points_ = 1, most_ = 1;
-  std::vector<std::int64_t> sizes_;
-};
 
 /// A value of a pass in bfloat16, in blocks of channels or plain, and a piece of it in floats. It
 /// may be of floats itself, of which a piece is a copy.
@@ -53,7 +19,9 @@ class WidenedValue {
  public:
   /// Whether values can be laid out so.
   static bool fits(const dnnl::memory::desc& values);
-  void plan(Planner& planner, const dnnl::memory::desc& values, const PieceCut& cut, int moment);
+  /// `products`: that read or write it piece by piece.
+  void plan(Planner& planner, const dnnl::memory::desc& values, const PieceCut& cut, Side side,
+            const std::vector<ConvolutionProduct>& products, int moment);
   /// Of another value with the layout of this one, whose floats stand where those of this do.
   WidenedValue in_its_place() const { return *this; }
   void bind(const Arena& arena, const Kernels& kernels, const ValuePlace& place);
@@ -66,6 +34,9 @@ class WidenedValue {
   template <class T, class Convert>
   void convert(T* values, const ValuePiece& piece, const Samples& slice,
                const Convert& convert) const;
+  template <class T, class Convert>
+  void convert_points(T* values, const ValuePiece& piece, const Samples& slice,
+                      const Convert& convert) const;
   template <class T, class Convert>
   void convert_phases(T* values, const ValuePiece& piece, const Samples& slice,
                       const Convert& convert) const;
