@@ -154,8 +154,7 @@ void same_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
   }
   T* const to = diff_src + row * plane.width * plane.src_step;
   with_lines(lines.count, [&](auto known) {
-    constexpr int kLines = decltype(known)::kCount;
-    same_row<Access, kLines>(lines, to, plane, plane.dst_step, plane.src_step);
+    same_row<Access, decltype(known)::kCount>(lines, to, plane, plane.dst_step, plane.src_step);
   });
 }
 
@@ -202,10 +201,8 @@ void strided_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
     }
     return;
   }
-  with_lines(lines.count, [&](auto known) {
-    constexpr int kLines = decltype(known)::kCount;
-    spread_row<Access, kLines>(lines, to, plane);
-  });
+  with_lines(lines.count,
+             [&](auto known) { spread_row<Access, decltype(known)::kCount>(lines, to, plane); });
 }
 
 /// Columns of the source that a row of the destination meets, and its gradients' products with them

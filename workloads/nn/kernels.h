@@ -169,7 +169,8 @@ struct Bf16Products {
 struct Kernels {
   ColumnKernels<float> f32;
   ColumnKernels<Bf16> bf16;
-  /// dst [count] = src, rounded to the nearest, ties to even; what is no number stays none.
+  /// dst [count] = src, rounded to the nearest, ties to even; what is no number stays none. With
+  /// avx512_bf16 numbers that are too small to be normal become zero, here as in all results.
   void (*round_to_bf16)(const float* src, Bf16* dst, std::int64_t count);
   /// dst [count] = src.
   void (*widen)(const Bf16* src, float* dst, std::int64_t count);

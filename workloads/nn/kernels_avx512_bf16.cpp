@@ -186,29 +186,29 @@ struct WordProducts {
       }
     }
   }
-  template <int kRightColumns>
-  void combine(std::int64_t row, std::int64_t column, Lanes (*sums)[kRightColumns]) const {
-    __m512 products[kGradientRows][kRightColumns];
+  template <int kColumns>
+  void combine(std::int64_t row, std::int64_t column, Lanes (*sums)[kColumns]) const {
+    __m512 products[kGradientRows][kColumns];
     for (int i = 0; i < kGradientRows; ++i) {
-      for (int part = 0; part < kRightColumns; ++part) products[i][part] = _mm512_setzero_ps();
+      for (int part = 0; part < kColumns; ++part) products[i][part] = _mm512_setzero_ps();
     }
     for (std::int64_t j = 0; j < rows.count; j += 2) {
       const std::uint32_t* const from = turned + j / 2 * width + column;
-      __m512bh lanes[kRightColumns];
-      for (int part = 0; part < kRightColumns; ++part) {
+      __m512bh lanes[kColumns];
+      for (int part = 0; part < kColumns; ++part) {
         lanes[part] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(from + part * kLanes));
       }
       for (int i = 0; i < kGradientRows; ++i) {
         std::uint32_t word;
         __builtin_memcpy(&word, factors + (row + i) * count + j, sizeof word);
         const __m512bh factor = pair_of(word);
-        for (int part = 0; part < kRightColumns; ++part) {
+        for (int part = 0; part < kColumns; ++part) {
           products[i][part] = _mm512_dpbf16_ps(products[i][part], lanes[part], factor);
         }
       }
     }
     for (int i = 0; i < kGradientRows; ++i) {
-      for (int part = 0; part < kRightColumns; ++part) {
+      for (int part = 0; part < kColumns; ++part) {
         sums[i][part] = reinterpret_cast<Lanes>(products[i][part]);
       }
     }

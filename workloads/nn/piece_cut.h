@@ -26,7 +26,7 @@ struct ValuePiece {
   bool operator==(const ValuePiece&) const = default;
 };
 
-/// That pieces should have.
+/// What pieces should be like.
 struct PieceSizes {
   std::int64_t bytes = 0;        ///< of floats
   std::int64_t strip_bytes = 0;  ///< the same where they are strips of rows

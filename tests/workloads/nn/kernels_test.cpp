@@ -372,30 +372,4 @@ TYPED_TEST(ColumnKernels, AccumulateAnyCount) {
   }
 }
 
-TEST(Kernels, RoundToBf16AsThePlainTwinDoes) {
-  std::vector<float> values = {0.0F, -0.0F, 1.0F, -1.0F, 3.0e38F, INFINITY, -INFINITY};
-  for (std::uint32_t bits = 0x3F800000; bits < 0x3F830000; bits += 0x1000) {  // ties among them
-    values.push_back(std::bit_cast<float>(bits));
-    values.push_back(-std::bit_cast<float>(bits + 1));
-  }
-  for (const nn::Kernels* kernels : usable_kernels()) {
-    std::vector<Bf16> found(values.size());
-    kernels->round_to_bf16(values.data(), found.data(), static_cast<std::int64_t>(values.size()));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const Bf16 expected = std::isinf(values[i])
-                                ? Bf16{static_cast<std::uint16_t>(values[i] > 0 ? 0x7F80 : 0xFF80)}
-                                : rounded(values[i]);
-      EXPECT_EQ(found[i].bits, expected.bits) << values[i];
-    }
-    const float no_number = std::bit_cast<float>(0x7F800001u);  // its upper half is an infinity
-    Bf16 one;
-    kernels->round_to_bf16(&no_number, &one, 1);
-    EXPECT_TRUE(std::isnan(number(one)));
-    // Processors that round by themselves know no numbers that are too small to be normal.
-    const float small = -1.0e-40F;
-    kernels->round_to_bf16(&small, &one, 1);
-    EXPECT_TRUE(one.bits == rounded(small).bits || one.bits == 0x8000) << one.bits;
-  }
-}
-
 }  // namespace

@@ -29,7 +29,7 @@ nn::ConvolutionProblem problem_of(std::int64_t height, std::int64_t width, std::
 
 constexpr std::int64_t kPoints = 6 * 7, kSampleBytes = 2 * kPoints * 16 * 4;
 
-/// Calls use(sample, point) for each point that a piece of the second slice has.
+/// Calls use(sample, point) for each point that a piece of the slice has.
 template <class Use>
 void for_each_point(const nn::PieceCut& cut, const nn::Samples& slice, const Use& use) {
   for (const nn::Piece& piece : cut.pieces_of(slice)) {
@@ -91,7 +91,9 @@ TEST(PieceCut, TakesTheImagesOfPhasesForSamples) {
   EXPECT_EQ(problem_of(6, 7, 3, 1, device).of_phases().phases().apart, 1);
 }
 
-/// One axis of an image convolved with `kernel` taps, or its transposition.
+constexpr std::int64_t kWidth = 5;
+
+/// Rows of an image convolved with `kernel` taps, or its transposition.
 struct Axis {
   std::int64_t from = 0, kernel = 0, stride = 0, padding = 0;
   std::int64_t to() const { return (from + 2 * padding - kernel) / stride + 1; }
@@ -104,7 +106,6 @@ nn::ConvolutionProblem problem_of(const Axis& axis, bool transposed, nn::Device&
   operation.stride = {axis.stride, 1};
   operation.dilation = {1, 1};
   operation.padding = {{axis.padding, 0}, {axis.padding, 0}};
-  constexpr std::int64_t kWidth = 5;
   const std::int64_t source = transposed ? axis.to() : axis.from;
   operation.dst = {16, {transposed ? axis.from : axis.to(), kWidth}};
   nn::ConvolutionProblem::Options options;
@@ -119,10 +120,9 @@ nn::ConvolutionProblem problem_of(const Axis& axis, bool transposed, nn::Device&
 /// (row of the larger image, row of the smaller one, tap) that meet.
 using Meetings = std::multiset<std::tuple<std::int64_t, std::int64_t, std::int64_t>>;
 
-/// Those that a product finds within its pieces. `made`: rows that each piece is to make.
+/// Those that a product finds within its pieces.
 Meetings meetings_in(const nn::PieceCut& cut, const Axis& axis, bool transposed,
                      ConvolutionProduct product) {
-  constexpr std::int64_t kWidth = 5;
   const Side larger = transposed ? Side::kDestination : Side::kSource;
   const Side smaller = transposed ? Side::kSource : Side::kDestination;
   Meetings found;
