@@ -328,7 +328,8 @@ std::vector<LayerFacts> Executor::layers() const {
     const LayerSeconds seconds = layer_seconds_.empty() ? LayerSeconds{} : layer_seconds_[i];
     facts.push_back({operation.name, layers_[i]->implementation(),
                      2 * options_.batch * network_.training_macs(operation),
-                     operand_bytes(*planner_, made), moved_bytes(*planner_, made), seconds.forward,
+                     operand_bytes(*planner_, made),
+                     moved_bytes(*planner_, made, layers_[i]->adds_gradients()), seconds.forward,
                      seconds.backward});
   }
   return facts;

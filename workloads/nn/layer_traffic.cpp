@@ -1,5 +1,7 @@
 #include "workloads/nn/layer_traffic.h"
 
+#include <algorithm>
+
 namespace nn {
 namespace {
 
@@ -30,6 +32,24 @@ std::int64_t norm_bytes(const Planner& planner, ValueId made) {
   return bytes;
 }
 
+/// Of a gradient that comes in several parts, behind the first one's.
+std::int64_t part_bytes(const Planner& planner, ValueId made, bool adds_gradients) {
+  if (!planner.training()) return 0;
+  const auto parts = static_cast<std::int64_t>(planner.network().readers(made).size());
+  const SegmentsOf& segments = planner.pass().of(static_cast<std::size_t>(made));
+  const bool is_cached =
+      planner.pass().backward()[static_cast<std::size_t>(segments.backward)].is_cached;
+  std::int64_t sweeps = 0;
+  if (adds_gradients && parts > 1) {
+    sweeps += 1;  // over the second
+    // A residual's gradient is the sum; else it is kept, for the layer to read.
+    if (!is_cached && !operation_of(planner, made).residual) sweeps += 1;
+  }
+  const std::int64_t added = std::max<std::int64_t>(parts - (adds_gradients ? 2 : 1), 0);
+  sweeps += added * (is_cached ? 1 : 3);  // the part, and the sum before and behind it
+  return sweeps * bytes_of(planner, made);
+}
+
 }  // namespace
 
 std::int64_t operand_bytes(const Planner& planner, ValueId made) {
@@ -46,14 +66,14 @@ std::int64_t operand_bytes(const Planner& planner, ValueId made) {
   return bytes;
 }
 
-std::int64_t moved_bytes(const Planner& planner, ValueId made) {
+std::int64_t moved_bytes(const Planner& planner, ValueId made, bool adds_gradients) {
   const Operation& operation = operation_of(planner, made);
   const std::int64_t operands = operand_bytes(planner, made);
   std::int64_t bytes = 2 * operands;
   if (planner.pass().of(static_cast<std::size_t>(made)).remade >= 0) bytes += operands;
   if (operation.kind == OperationKind::kBatchNorm) bytes += norm_bytes(planner, made);
   if (operation.kind == OperationKind::kDepthwise) bytes += bytes_of(planner, operation.src);
-  return bytes;
+  return bytes + part_bytes(planner, made, adds_gradients);
 }
 
 }  // namespace nn

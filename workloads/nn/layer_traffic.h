@@ -15,7 +15,8 @@ std::int64_t operand_bytes(const Planner& planner, ValueId made);
 /// sweep's operands once: forward; backward, the gradients of what was read and written, with the
 /// source where they depend on it; and what is made again. A batch norm goes over its source for
 /// its sums, and backward over source and gradient, before it uses them, unless they are in the
-/// caches then.
-std::int64_t moved_bytes(const Planner& planner, ValueId made);
+/// caches then. What several readers give to a value's gradient is added up first, part by part;
+/// `adds_gradients`: as the layer has it, of which it then reads two in one sweep.
+std::int64_t moved_bytes(const Planner& planner, ValueId made, bool adds_gradients);
 
 }  // namespace nn

@@ -28,17 +28,40 @@ nn::Network network(std::int64_t side) {
   return net;
 }
 
-nn::LayerFacts facts_of(std::int64_t side, nn::Recompute recompute, const std::string& layer) {
+/// A norm that so many operations read: convolutions, and the sum of what comes of them.
+nn::Network network_of_readers(std::int64_t side, int readers) {
+  nn::Network net;
+  auto x = net.input({kChannels, {side, side}});
+  x = net.convolution(x, {"first", kChannels, 1, 1, {}, residual::kSmall});
+  x = net.convolution(x, {"blocks", kChannels, 1, 1, {}, residual::kSmall});
+  x = net.batch_norm(x, {"norm"});
+  auto sum = x;
+  for (int i = 1; i < readers; ++i) {
+    const std::string name = "reader" + std::to_string(i);
+    const auto y = net.convolution(x, {name, kChannels, 1, 1, {}, residual::kSmall});
+    sum = net.batch_norm(y, {name + ".norm"}, sum);
+  }
+  sum = net.global_average_pool(sum);
+  net.fully_connected(sum, {"dense", 4, residual::kSmall, residual::kSmall});
+  return net;
+}
+
+nn::LayerFacts facts_of(const nn::Network& network, nn::Recompute recompute,
+                        const std::string& layer) {
   nn::Device device;
   nn::ExecutorOptions options = residual::options_for(kBatch, kBatch);
   options.recompute = recompute;
   options.plan_only = true;
-  const nn::Executor executor(network(side), options, device, nullptr);
+  const nn::Executor executor(network, options, device, nullptr);
   for (const nn::LayerFacts& facts : executor.layers()) {
     if (facts.name == layer) return facts;
   }
   ADD_FAILURE() << "no layer " << layer;
   return {};
+}
+
+nn::LayerFacts facts_of(std::int64_t side, nn::Recompute recompute, const std::string& layer) {
+  return facts_of(network(side), recompute, layer);
 }
 
 std::int64_t value_bytes(std::int64_t side) { return kBatch * kChannels * side * side * kFloat; }
@@ -61,6 +84,21 @@ TEST(LayerTraffic, OfANormThatIsMadeAgain) {
   const std::int64_t value = value_bytes(kFitsNone);
   EXPECT_EQ(facts_of(kFitsNone, nn::Recompute::kNormalizations, "norm").moved_bytes,
             10 * value + 3 * kNorm);
+}
+
+/// Values that a norm moves for gradients of so many parts, beyond those for one.
+std::int64_t values_of_parts(std::int64_t side, int readers) {
+  const auto bytes = [&](int count) {
+    return facts_of(network_of_readers(side, count), nn::Recompute::kNone, "norm").moved_bytes;
+  };
+  return (bytes(readers) - bytes(1)) / value_bytes(side);
+}
+
+TEST(LayerTraffic, OfAGradientThatComesInParts) {
+  EXPECT_EQ(values_of_parts(kFitsNone, 2), 2) << "the second part, and the sum for later";
+  EXPECT_EQ(values_of_parts(kFitsNone, 4), 2 + 2 * 3) << "two sums read and written again";
+  EXPECT_EQ(values_of_parts(kFitsCaches, 2), 1);
+  EXPECT_EQ(values_of_parts(kFitsCaches, 4), 3) << "each part";
 }
 
 TEST(LayerTraffic, OfADepthwiseConvolution) {
