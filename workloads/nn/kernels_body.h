@@ -29,7 +29,7 @@ Distances distances_of(const T* src, const Column& column, std::int64_t begin, s
   Lanes sums[4] = {zero(), zero(), zero(), zero()};
   Lanes squares[4] = {zero(), zero(), zero(), zero()};
   const auto one = [&](std::int64_t row, int part) {
-    const Lanes distance = Access::load(src + row * column.stride, column.width) - centre;
+    const Lanes distance = load_on_way<Access>(src + row * column.stride, column.width) - centre;
     sums[part] += distance;
     squares[part] += distance * distance;
   };
@@ -95,10 +95,10 @@ void normalize_rows(const T* src, const Normalization& norm, const Residual<T>& 
   }
   const auto one = [&](std::int64_t row) {
     const std::int64_t at = row * column.stride;
-    Lanes value = (Access::load(src + at, width) - m) * s + b;
-    if (kAdds == Adds::kValue) value += Access::load(residual.src + at, width);
+    Lanes value = (load_on_way<Access>(src + at, width) - m) * s + b;
+    if (kAdds == Adds::kValue) value += load_on_way<Access>(residual.src + at, width);
     if (kAdds == Adds::kNormalized) {
-      value += (Access::load(residual.src + at, width) - other_m) * other_s + other_b;
+      value += (load_on_way<Access>(residual.src + at, width) - other_m) * other_s + other_b;
     }
     PassedBits signs = 0;
     if (kKeeps) signs = signs_of(value);
@@ -153,8 +153,8 @@ class GradientRows {
   /// Of a row where the source is x above its mean.
   Lanes at(std::int64_t row, const Lanes& x) const {
     const std::int64_t at = row * column_.stride;
-    Lanes value = Access::load(gradient_.first + at, column_.width);
-    if (kSecond) value += Access::load(gradient_.second + at, column_.width);
+    Lanes value = load_on_way<Access>(gradient_.first + at, column_.width);
+    if (kSecond) value += load_on_way<Access>(gradient_.second + at, column_.width);
     if (kMasks == Masks::kBits) value = masked(value, gradient_.passed[row]);
     if (kMasks == Masks::kGate) value = x * scale_ + shift_ > 0.0F ? value : zero();
     return value;
@@ -181,7 +181,7 @@ void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const C
     Lanes products[2] = {zero(), zero()};
     const auto one = [&](std::int64_t row, Lanes& part, Lanes& product_part) {
       const std::int64_t at = row * column.stride;
-      const Lanes x = Access::load(src + at, width) - m;
+      const Lanes x = load_on_way<Access>(src + at, width) - m;
       const Lanes g = use(at, rows.at(row, x));
       part += g;
       product_part += g * x;
@@ -209,7 +209,7 @@ void gradient_apply_rows(const T* src, const GradientSource<T>& gradient, T* dif
   const Lanes c = Access::load(tilt, width);
   for (std::int64_t row = 0; row < column.rows; ++row) {
     const std::int64_t at = row * column.stride;
-    const Lanes x = Access::load(src + at, width) - m;
+    const Lanes x = load_on_way<Access>(src + at, width) - m;
     const Lanes g = rows.at(row, x);
     Access::store(diff_src + at, a * g - b - c * x, width);
   }
@@ -339,14 +339,16 @@ void gradient_frozen(const T* src, const GradientSource<T>& gradient, T* diff_sr
 template <class T>
 void accumulate(T* dst, const T* src, std::int64_t count) {
   for_each_piece(count, [&](auto access, std::int64_t at, int width) {
-    access.store(dst + at, access.load(dst + at, width) + access.load(src + at, width), width);
+    using Access = decltype(access);
+    const Lanes before = load_on_way<Access>(dst + at, width);
+    Access::store(dst + at, before + load_on_way<Access>(src + at, width), width);
   });
 }
 
 template <class From, class To>
 void convert(const From* src, To* dst, std::int64_t count) {
   for_each_piece(count, [&](auto access, std::int64_t at, int width) {
-    access.store(dst + at, access.load(src + at, width), width);
+    access.store(dst + at, load_on_way<decltype(access)>(src + at, width), width);
   });
 }
 
@@ -357,7 +359,7 @@ void row_mean_of(const T* src, const Column& column, float* dst) {
     const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
     Lanes sum = zero();
     for (std::int64_t row = begin; row < end; ++row) {
-      sum += Access::load(src + row * column.stride, column.width);
+      sum += load_on_way<Access>(src + row * column.stride, column.width);
     }
     add_to(sums, sum, column.width);
   }

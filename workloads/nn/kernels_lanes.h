@@ -156,6 +156,15 @@ struct Partial {
   static void store(Bf16* to, const Lanes& value, int width) { store(to, rounded(value), width); }
 };
 
+/// As Access::load, on a long way through memory. What lies some pages ahead is asked for: of
+/// several ways at once, and beyond a page's end, processors foresee too little by themselves.
+template <class Access, class T>
+Lanes load_on_way(const T* from, int width) {
+  constexpr int kAheadBytes = 4096;
+  __builtin_prefetch(reinterpret_cast<const char*>(from) + kAheadBytes);
+  return Access::load(from, width);
+}
+
 /// Calls use(access, place, width) for all of [0, count), 16 at a time.
 template <class Use>
 void for_each_piece(std::int64_t count, const Use& use) {
