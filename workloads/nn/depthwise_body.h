@@ -59,7 +59,9 @@ struct Columns {
   Columns(const KnownLines<kLines, T>& lines, std::int64_t at, int channels) {
 #pragma GCC unroll 3
     for (int line = 0; line < kLines; ++line) {
-      values[line] = Access::load(lines.first[line] + at, channels);
+      // The lines before have been read with rows before.
+      values[line] = line + 1 < kLines ? Access::load(lines.first[line] + at, channels)
+                                       : load_on_way<Access>(lines.first[line] + at, channels);
     }
   }
   Lanes sum(const KnownLines<kLines, T>& lines, int tap, Lanes sum) const {
@@ -141,23 +143,6 @@ void depthwise_row(const T* src, const float* weights, T* dst, const DepthwisePl
   });
 }
 
-/// Of a convolution with stride 1, the gradient is one with the taps turned round.
-template <class Access, class T>
-void same_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
-                       const DepthwisePlane& plane, std::int64_t row) {
-  Lines<T> lines;
-  for (int line = 0; line < kSideTaps; ++line) {
-    const std::int64_t y = row + (line - 1) * plane.dilation;
-    if (y < 0 || y >= plane.height) continue;
-    const int last = (kSideTaps - 1 - line) * kSideTaps + kSideTaps - 1;
-    add_line(lines, diff_dst + y * plane.width * plane.dst_step, weights, last, -1, plane);
-  }
-  T* const to = diff_src + row * plane.width * plane.src_step;
-  with_lines(lines.count, [&](auto known) {
-    same_row<Access, decltype(known)::kCount>(lines, to, plane, plane.dst_step, plane.src_step);
-  });
-}
-
 /// With a stride, every point gives to the columns before it, at it and behind it, of which those
 /// between two points that are two apart get something of both.
 template <class Access, int kLines, class T>
@@ -205,40 +190,21 @@ void strided_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
              [&](auto known) { spread_row<Access, decltype(known)::kCount>(lines, to, plane); });
 }
 
+/// A line's products so far, by tap, go to its part of totals [9][16].
+inline void add_products(const Lanes (&sums)[kSideTaps], int line, double* totals) {
+  for (int tap = 0; tap < kSideTaps; ++tap) {
+    double* const to = totals + (line * kSideTaps + tap) * kLanes;
+    for (int lane = 0; lane < kLanes; ++lane) to[lane] += static_cast<double>(sums[tap][lane]);
+  }
+}
+
 /// Columns of the source that a row of the destination meets, and its gradients' products with them
 /// so far [line][tap].
 template <int kLines, class T>
 struct TapSums {
   const T* first[kLines];
   Lanes sums[kLines][kSideTaps];
-
-  template <class Access>
-  void add_column(std::int64_t at, int channels, const Lanes (&gradients)[kSideTaps]) {
-    for (int line = 0; line < kLines; ++line) {
-      const Lanes value = Access::load(first[line] + at, channels);
-      for (int tap = 0; tap < kSideTaps; ++tap) sums[line][tap] += value * gradients[tap];
-    }
-  }
 };
-
-/// A column is read once, with the gradients of the points that meet it with the first, the middle
-/// and the last tap: those `dilation` behind it, at it and before it.
-template <class Access, int kLines, class T>
-void add_same_row(TapSums<kLines, T>& sums, const T* gradients, const DepthwisePlane& plane) {
-  const std::int64_t apart = plane.dilation;
-  for (std::int64_t begin = 0; begin < apart && begin < plane.width; ++begin) {
-    Lanes met[kSideTaps] = {Access::load(gradients + begin * plane.dst_step, plane.channels),
-                            zero(), zero()};
-    for (std::int64_t x = begin; x < plane.width; x += apart) {
-      met[2] = met[1];
-      met[1] = met[0];
-      met[0] = x + apart < plane.width
-                   ? Access::load(gradients + (x + apart) * plane.dst_step, plane.channels)
-                   : zero();
-      sums.template add_column<Access>(x * plane.src_step, plane.channels, met);
-    }
-  }
-}
 
 template <class Access, int kLines, class T>
 void add_strided_row(TapSums<kLines, T>& sums, const T* gradients, const DepthwisePlane& plane) {
@@ -258,12 +224,12 @@ void add_strided_row(TapSums<kLines, T>& sums, const T* gradients, const Depthwi
 
 /// A row's sums are of floats; they are added up in doubles.
 template <class Access, class T>
-void depthwise_weights_row(const T* src, const T* diff_dst, const DepthwisePlane& plane,
-                           std::int64_t row, double* totals) {
+void strided_weights_row(const T* src, const T* diff_dst, const DepthwisePlane& plane,
+                         std::int64_t row, double* totals) {
   const T* first[kSideTaps];
   int lines[kSideTaps], count = 0;
   for (int line = 0; line < kSideTaps; ++line) {
-    const std::int64_t y = row * plane.stride + (line - 1) * plane.dilation;
+    const std::int64_t y = row * plane.stride + line - 1;
     if (y < 0 || y >= plane.height) continue;
     first[count] = src + y * plane.width * plane.src_step;
     lines[count++] = line;
@@ -276,19 +242,76 @@ void depthwise_weights_row(const T* src, const T* diff_dst, const DepthwisePlane
       sums.first[line] = first[line];
       for (Lanes& sum : sums.sums[line]) sum = zero();
     }
-    if (plane.stride > 1) {
-      add_strided_row<Access>(sums, gradients, plane);
-    } else {
-      add_same_row<Access>(sums, gradients, plane);
-    }
-    for (int line = 0; line < kLines; ++line) {
-      for (int tap = 0; tap < kSideTaps; ++tap) {
-        double* const to = totals + (lines[line] * kSideTaps + tap) * kLanes;
-        for (int lane = 0; lane < kLanes; ++lane) {
-          to[lane] += static_cast<double>(sums.sums[line][tap][lane]);
-        }
+    add_strided_row<Access>(sums, gradients, plane);
+    for (int line = 0; line < kLines; ++line) add_products(sums.sums[line], lines[line], totals);
+  });
+}
+
+/// Without a stride, the source's gradient is a convolution with the taps turned round; the
+/// columns of the destination's that it reads are those that a row of the source is multiplied
+/// with for the weights'. diff_src may be null.
+template <class Access, int kLines, class T>
+void same_gradients_row(const Lines<T>& given, const T* src, T* diff_src,
+                        const DepthwisePlane& plane, Lanes (&products)[kSideTaps][kSideTaps]) {
+  const KnownLines<kLines, T> lines(given);
+  const std::int64_t apart = plane.dilation;
+  const auto source = [&](std::int64_t x) {
+    return x < plane.width ? load_on_way<Access>(src + x * plane.src_step, plane.channels) : zero();
+  };
+  Lanes sums[kLines][kSideTaps];
+  for (auto& line : sums) {
+    for (Lanes& sum : line) sum = zero();
+  }
+  for (std::int64_t begin = 0; begin < apart && begin < plane.width; ++begin) {
+    Lanes met[kSideTaps] = {zero(), zero(), source(begin)};
+    Lanes before = zero(), here = zero();
+    std::int64_t x = begin;
+    for (; x < plane.width; x += apart) {
+      const Columns<Access, kLines, T> column(lines, x * plane.dst_step, plane.channels);
+      met[0] = met[1];
+      met[1] = met[2];
+      met[2] = source(x + apart);
+#pragma GCC unroll 3
+      for (int line = 0; line < kLines; ++line) {
+#pragma GCC unroll 3
+        for (int tap = 0; tap < kSideTaps; ++tap) sums[line][tap] += column.values[line] * met[tap];
       }
+      const Lanes behind = column.sum(lines, 0, zero());
+      here = column.sum(lines, 1, here);
+      if (x >= apart && diff_src != nullptr) {
+        Access::store(diff_src + (x - apart) * plane.src_step, column.sum(lines, 2, before),
+                      plane.channels);
+      }
+      before = here;
+      here = behind;
     }
+    if (diff_src == nullptr) continue;
+    Access::store(diff_src + (x - apart) * plane.src_step, before, plane.channels);
+  }
+  for (int line = 0; line < kLines; ++line) {
+    for (int tap = 0; tap < kSideTaps; ++tap) products[line][tap] = sums[line][tap];
+  }
+}
+
+template <class Access, class T>
+void same_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
+                    const DepthwisePlane& plane, std::int64_t row, double* totals) {
+  Lines<T> lines;
+  int weighed[kSideTaps];
+  for (int line = 0; line < kSideTaps; ++line) {
+    const std::int64_t y = row + (line - 1) * plane.dilation;
+    if (y < 0 || y >= plane.height) continue;
+    weighed[lines.count] = kSideTaps - 1 - line;
+    const int last = (kSideTaps - 1 - line) * kSideTaps + kSideTaps - 1;
+    add_line(lines, diff_dst + y * plane.width * plane.dst_step, weights, last, -1, plane);
+  }
+  const std::int64_t at = row * plane.width * plane.src_step;
+  T* const to = diff_src == nullptr ? nullptr : diff_src + at;
+  with_lines(lines.count, [&](auto known) {
+    constexpr int kLines = decltype(known)::kCount;
+    Lanes products[kSideTaps][kSideTaps];
+    same_gradients_row<Access, kLines>(lines, src + at, to, plane, products);
+    for (int line = 0; line < kLines; ++line) add_products(products[line], weighed[line], totals);
   });
 }
 
@@ -312,15 +335,18 @@ void depthwise_forward(const T* src, const float* weights, T* dst, const Depthwi
 }
 
 template <class T>
+void depthwise_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
+                         const DepthwisePlane& plane, std::int64_t row, double* sums) {
+  with_stores(plane, diff_src, plane.src_step, [&](auto access) {
+    same_gradients<decltype(access)>(src, diff_dst, weights, diff_src, plane, row, sums);
+  });
+}
+
+template <class T>
 void depthwise_source_gradient(const T* diff_dst, const float* weights, T* diff_src,
                                const DepthwisePlane& plane, std::int64_t row) {
   with_stores(plane, diff_src, plane.src_step, [&](auto access) {
-    using Access = decltype(access);
-    if (plane.stride == 1) {
-      same_gradient_row<Access>(diff_dst, weights, diff_src, plane, row);
-    } else {
-      strided_gradient_row<Access>(diff_dst, weights, diff_src, plane, row);
-    }
+    strided_gradient_row<decltype(access)>(diff_dst, weights, diff_src, plane, row);
   });
 }
 
@@ -328,13 +354,14 @@ template <class T>
 void depthwise_weights_gradient(const T* src, const T* diff_dst, const DepthwisePlane& plane,
                                 std::int64_t row, double* sums) {
   if (plane.channels == kLanes) {
-    return depthwise_weights_row<Full>(src, diff_dst, plane, row, sums);
+    return strided_weights_row<Full>(src, diff_dst, plane, row, sums);
   }
-  depthwise_weights_row<Partial>(src, diff_dst, plane, row, sums);
+  strided_weights_row<Partial>(src, diff_dst, plane, row, sums);
 }
 
 template <class T>
-constexpr DepthwiseKernels<T> kDepthwise = {depthwise_forward<T>, depthwise_source_gradient<T>,
+constexpr DepthwiseKernels<T> kDepthwise = {depthwise_forward<T>, depthwise_gradients<T>,
+                                            depthwise_source_gradient<T>,
                                             depthwise_weights_gradient<T>};
 
 }  // namespace

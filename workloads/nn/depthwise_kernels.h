@@ -29,10 +29,14 @@ struct DepthwiseKernels {
   /// A row of the destination, whose points do not depend on what else is asked for.
   void (*forward)(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
                   std::int64_t row);
-  /// A row of the source's gradient.
+  /// Where the stride is 1: a row of the source's gradient, unless that is null, and sums [9][16]
+  /// += what the row of the source gives to the weights' gradient.
+  void (*gradients)(const T* src, const T* diff_dst, const float* weights, T* diff_src,
+                    const DepthwisePlane& plane, std::int64_t row, double* sums);
+  /// Where it is above 1: a row of the source's gradient.
   void (*source_gradient)(const T* diff_dst, const float* weights, T* diff_src,
                           const DepthwisePlane& plane, std::int64_t row);
-  /// sums [9][16] += the weights' gradient by a row of the destination.
+  /// The same: sums [9][16] += the weights' gradient by a row of the destination.
   void (*weights_gradient)(const T* src, const T* diff_dst, const DepthwisePlane& plane,
                            std::int64_t row, double* sums);
 };

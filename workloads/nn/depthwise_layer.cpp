@@ -153,12 +153,18 @@ void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t samp
   const T* const diff_dst = diff_dst_ + dst_layout_.offset(sample, block);
   const std::int64_t rows = plane.dst_height();
   const std::int64_t first = piece * kRows, end = std::min(first + kRows, rows);
+  T* const diff_src = first_ ? nullptr : diff_src_ + src_layout_.offset(sample, block);
   std::fill(sums, sums + kSums, 0.0);
+  if (plane.stride == 1) {
+    for (std::int64_t row = first; row < end; ++row) {
+      kernels_.gradients(src, diff_dst, weights_of(block), diff_src, plane, row, sums);
+    }
+    return;
+  }
   for (std::int64_t row = first; row < end; ++row) {
     kernels_.weights_gradient(src, diff_dst, plane, row, sums);
   }
   if (first_) return;
-  T* const diff_src = diff_src_ + src_layout_.offset(sample, block);
   const std::int64_t src_end = end == rows ? plane.height : end * plane.stride;
   for (std::int64_t row = first * plane.stride; row < src_end; ++row) {
     kernels_.source_gradient(diff_dst, weights_of(block), diff_src, plane, row);
@@ -182,6 +188,7 @@ template <class T>
 void DepthwiseLayer<T>::add_sums(std::int64_t parts, bool accumulate) {
   const std::int64_t blocks = src_layout_.blocks;
   float* const gradient = target_.begin(accumulate);
+#pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < blocks * weights_floats(); ++i) {
     const std::int64_t tap = i / src_layout_.width, lane = i % src_layout_.width;
     double sum = 0.0;

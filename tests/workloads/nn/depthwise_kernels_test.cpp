@@ -122,13 +122,8 @@ void check_forward(const Problem<T>& problem, const nn::DepthwiseKernels<T>& ker
 }
 
 template <class T>
-void check_source_gradient(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels) {
+void expect_source_gradient(const Problem<T>& problem, const std::vector<T>& diff_src) {
   const DepthwisePlane& plane = problem.plane;
-  std::vector<T> diff_src(problem.src.size(), of<T>(kUntouched));
-  for (std::int64_t row = 0; row < plane.height; ++row) {
-    kernels.source_gradient(problem.diff_dst.data(), problem.weights.data(), diff_src.data(), plane,
-                            row);
-  }
   std::vector<double> expected(diff_src.size(), 0.0);
   problem.for_products([&](std::int64_t from, std::int64_t tap, std::int64_t to) {
     for (int lane = 0; lane < plane.channels; ++lane) {
@@ -139,14 +134,12 @@ void check_source_gradient(const Problem<T>& problem, const nn::DepthwiseKernels
   expect_near(diff_src, expected, plane.src_step, plane.channels);
 }
 
+constexpr double kBefore = 3.0;  ///< in sums to which a gradient is added
+
 template <class T>
-void check_weights_gradient(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels) {
-  constexpr double kBefore = 3.0;
+void expect_weights_gradient(const Problem<T>& problem, const std::vector<double>& sums) {
   const DepthwisePlane& plane = problem.plane;
-  std::vector<double> sums(kTaps * kBlock, kBefore), expected(sums);
-  for (std::int64_t row = 0; row < plane.dst_height(); ++row) {
-    kernels.weights_gradient(problem.src.data(), problem.diff_dst.data(), plane, row, sums.data());
-  }
+  std::vector<double> expected(sums.size(), kBefore);
   problem.for_products([&](std::int64_t from, std::int64_t tap, std::int64_t to) {
     for (int lane = 0; lane < plane.channels; ++lane) {
       expected[static_cast<std::size_t>(tap * kBlock + lane)] +=
@@ -161,6 +154,37 @@ void check_weights_gradient(const Problem<T>& problem, const nn::DepthwiseKernel
   }
 }
 
+/// Both gradients, of a layer that wants the source's or not.
+template <class T>
+void find_gradients(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels, T* diff_src,
+                    double* sums) {
+  const DepthwisePlane& plane = problem.plane;
+  const T* const src = problem.src.data();
+  const T* const diff_dst = problem.diff_dst.data();
+  const float* const weights = problem.weights.data();
+  for (std::int64_t row = 0; plane.stride == 1 && row < plane.height; ++row) {
+    kernels.gradients(src, diff_dst, weights, diff_src, plane, row, sums);
+  }
+  if (plane.stride == 1) return;
+  for (std::int64_t row = 0; row < plane.dst_height(); ++row) {
+    kernels.weights_gradient(src, diff_dst, plane, row, sums);
+  }
+  for (std::int64_t row = 0; diff_src != nullptr && row < plane.height; ++row) {
+    kernels.source_gradient(diff_dst, weights, diff_src, plane, row);
+  }
+}
+
+template <class T>
+void check_gradients(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels) {
+  std::vector<T> diff_src(problem.src.size(), of<T>(kUntouched));
+  std::vector<double> sums(kTaps * kBlock, kBefore), alone = sums;
+  find_gradients(problem, kernels, diff_src.data(), sums.data());
+  expect_source_gradient(problem, diff_src);
+  expect_weights_gradient(problem, sums);
+  find_gradients(problem, kernels, static_cast<T*>(nullptr), alone.data());
+  ASSERT_EQ(alone, sums);
+}
+
 template <class T>
 void check_all(const DepthwisePlane& plane) {
   SCOPED_TRACE("plane of " + std::to_string(plane.height) + " x " + std::to_string(plane.width) +
@@ -169,8 +193,7 @@ void check_all(const DepthwisePlane& plane) {
   const Problem<T> problem(plane);
   for (const nn::Kernels* const kernels : usable_kernels()) {
     check_forward(problem, kernels->depthwise<T>());
-    check_source_gradient(problem, kernels->depthwise<T>());
-    check_weights_gradient(problem, kernels->depthwise<T>());
+    check_gradients(problem, kernels->depthwise<T>());
   }
 }
 
@@ -205,33 +228,36 @@ TEST(DepthwiseKernels, AddUpAllTapsThatMeetThePlane) { check_shapes<float>(); }
 
 TEST(DepthwiseKernels, AddUpAllTapsInBfloat16) { check_shapes<Bf16>(); }
 
+/// The same problem, whose results pass by the caches.
+template <class T>
+Problem<T> streamed(const Problem<T>& problem) {
+  DepthwisePlane plane = problem.plane;
+  plane.stores = nn::Stores::kStreamed;
+  return Problem<T>(plane);
+}
+
 /// What is streamed to the beginning of a line and into the midst of one.
 template <class T>
 void check_streams(const DepthwisePlane& plane) {
-  const Problem<T> problem(plane);
-  DepthwisePlane streamed = plane;
-  streamed.stores = nn::Stores::kStreamed;
+  const Problem<T> cached(plane), passing = streamed(cached);
   constexpr std::int64_t kApart = 4;
-  const auto numbers = static_cast<std::int64_t>(problem.src.size());
-  const nn::AlignedFloats memory(numbers + kApart);
+  const nn::AlignedFloats memory(static_cast<std::int64_t>(cached.src.size()) + kApart);
   auto* const line = reinterpret_cast<T*>(memory.data());
   for (const nn::Kernels* const kernels : usable_kernels()) {
-    const auto run = [&](T* dst, T* diff_src, const DepthwisePlane& how) {
-      const nn::DepthwiseKernels<T>& depthwise = kernels->depthwise<T>();
-      for (std::int64_t row = 0; dst != nullptr && row < plane.dst_height(); ++row) {
-        depthwise.forward(problem.src.data(), problem.weights.data(), dst, how, row);
-      }
-      for (std::int64_t row = 0; diff_src != nullptr && row < plane.height; ++row) {
-        depthwise.source_gradient(problem.diff_dst.data(), problem.weights.data(), diff_src, how,
-                                  row);
+    const nn::DepthwiseKernels<T>& depthwise = kernels->depthwise<T>();
+    const auto convolve = [&](const Problem<T>& problem, T* dst) {
+      for (std::int64_t row = 0; row < plane.dst_height(); ++row) {
+        depthwise.forward(problem.src.data(), problem.weights.data(), dst, problem.plane, row);
       }
     };
-    std::vector<T> dst(problem.diff_dst.size()), diff_src(problem.src.size());
-    run(dst.data(), diff_src.data(), plane);
+    std::vector<T> dst(cached.diff_dst.size()), diff_src(cached.src.size());
+    std::vector<double> sums(kTaps * kBlock);
+    convolve(cached, dst.data());
+    find_gradients(cached, depthwise, diff_src.data(), sums.data());
     for (T* const to : {line, line + kApart}) {
-      run(to, nullptr, streamed);
+      convolve(passing, to);
       EXPECT_EQ(std::memcmp(to, dst.data(), dst.size() * sizeof(T)), 0);
-      run(nullptr, to, streamed);
+      find_gradients(passing, depthwise, to, sums.data());
       EXPECT_EQ(std::memcmp(to, diff_src.data(), diff_src.size() * sizeof(T)), 0);
     }
   }
