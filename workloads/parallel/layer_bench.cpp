@@ -56,7 +56,8 @@ json layer_definitions() {
        "alone. In other layers, operands forward, their gradients backward with the source of a "
        "depthwise convolution or a batch norm, and operands again where they are made again; a "
        "batch norm goes over its source, and backward over source and gradient, once more, as its "
-       "sums precede what they are for, unless these are in the caches then"},
+       "sums precede what they are for, unless these are in the caches then; what several readers "
+       "give to one gradient is added up"},
       {"layers.bound",
        "compute where the layer's FLOPs at the highest rate of any product take longer than what "
        "it moves at the bandwidth of a copy; else memory. Null for layers of FLOPs where no "
