@@ -23,9 +23,23 @@ SampleShape shape_of(const memory::desc& values) {
   return {dims[1], {dims.begin() + 2, dims.end()}};
 }
 
-/// Of an atrous convolution that gives as many points as it reads; else none.
-Phases phases_of(const Operation& operation, const SampleShape& src) {
+/// Of one with a stride and single taps.
+Phases skipping_phases_of(const Operation& operation, const SampleShape& src) {
+  const auto& stride = operation.stride;
+  const Phases phases = {stride[0], src.spatial[0], src.spatial[1], true};
+  const std::vector<std::int64_t> seen = {phases.rows(), phases.columns()};
+  const bool fits = all_are(stride, stride[0]) && operation.dst.spatial == seen &&
+                    all_are(operation.padding.begin, 0);
+  return fits ? phases : Phases{};
+}
+
+/// Of an atrous convolution that gives as many points as it reads, or of one with a stride and
+/// single taps; else none.
+Phases possible_phases(const Operation& operation, const SampleShape& src) {
   const auto& apart = operation.dilation;
+  if (operation.kernel.size() == 2 && all_are(operation.kernel, 1) && operation.stride[0] > 1) {
+    return skipping_phases_of(operation, src);
+  }
   if (apart.size() != 2 || apart[0] == 1 || apart[1] != apart[0]) return {};
   if (all_are(operation.kernel, 1)) return {};
   const bool fits = all_are(operation.stride, 1) && src.spatial == operation.dst.spatial &&
@@ -62,8 +76,8 @@ ConvolutionProblem::ConvolutionProblem(const Operation& operation, const memory:
   skipped_.resize(operation.kernel.size(), 0);
   if (options.transposed) {
     std::swap(from_, to_);
-  } else {
-    possible_phases_ = phases_of(operation, from_);
+  } else if (!options.first || all_are(operation.stride, 1)) {
+    possible_phases_ = possible_phases(operation, from_);
   }
 }
 
@@ -253,6 +267,7 @@ ConvolutionProblem ConvolutionProblem::of_phases() const {
     shape->spatial = {dense.phases_.rows(), dense.phases_.columns()};
   }
   std::fill(dense.skipped_.begin(), dense.skipped_.end(), 0);
+  std::fill(dense.operation_.stride.begin(), dense.operation_.stride.end(), 1);
   for (auto* const padding : {&dense.operation_.padding.begin, &dense.operation_.padding.end}) {
     for (std::int64_t& points : *padding) points /= dense.phases_.apart;
   }

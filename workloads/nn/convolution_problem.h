@@ -11,11 +11,13 @@
 namespace nn {
 
 /// An atrous convolution sees points that are `apart` from each other alone: those of each phase
-/// (row, column), both in [0, apart), are an image of their own, on which it is dense.
+/// (row, column), both in [0, apart), are an image of their own, on which it is dense. One of
+/// single taps with a stride sees those of the first phase of its source, and no others.
 struct Phases {
   std::int64_t apart = 1;              ///< 1: there are no phases
   std::int64_t height = 0, width = 0;  ///< of the whole image
-  std::int64_t count() const { return apart * apart; }
+  bool is_first_alone = false;         ///< of the source; the destination has no phases then
+  std::int64_t count() const { return is_first_alone ? 1 : apart * apart; }
   /// Of the image of a phase; some have one less.
   std::int64_t rows() const { return (height + apart - 1) / apart; }
   std::int64_t columns() const { return (width + apart - 1) / apart; }
@@ -84,11 +86,14 @@ class ConvolutionProblem {
   Rows rows_of(ConvolutionProduct product, Side side, const Rows& strip) const;
   /// The problem of a strip of so many rows, as this product has it.
   ConvolutionProblem of_rows(ConvolutionProduct product, std::int64_t count) const;
-  /// The dense problem on the images of its phases, which stand in place of a sample; without
-  /// phases itself.
+  /// The dense problem without a stride on the images of its phases, which stand in place of a
+  /// sample; without phases itself.
   ConvolutionProblem of_phases() const;
   /// In whose images of_phases() has cut it.
   const Phases& phases() const { return phases_; }
+  Phases phases_of(Side side) const {
+    return phases_.is_first_alone && side == Side::kDestination ? Phases{} : phases_;
+  }
 
   const Operation& operation() const { return operation_; }
   const SampleShape& image_of(Side side) const { return is_from(side) ? from_ : to_; }

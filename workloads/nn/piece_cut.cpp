@@ -88,8 +88,8 @@ dnnl::primitive_desc PieceCut::describe(ConvolutionProduct product, std::int64_t
 memory::desc PieceCut::floats_desc(const memory::desc& values, std::int64_t size,
                                    ConvolutionProduct product, Side side) const {
   const memory::desc floats = retyped(values, memory::data_type::f32);
-  const Phases& phases = problem_->phases();
-  if (phases.apart > 1) {
+  const Phases phases = problem_->phases_of(side);
+  if (phases.apart > 1 && kind_ == Kind::kSamples) {
     const SampleShape image = {values.dims()[1], {phases.rows(), phases.columns()}};
     return with_samples(like(floats, image), size * phases.count());
   }

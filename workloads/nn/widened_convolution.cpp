@@ -14,8 +14,11 @@ constexpr auto kSourceGradient = ConvolutionProduct::kSourceGradient;
 constexpr auto kWeightsGradient = ConvolutionProduct::kWeightsGradient;
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
-std::int64_t sample_floats(const memory::desc& values) {
-  return channel_layout(values).sample_numbers();
+/// Of a sample, as its products read or write it.
+std::int64_t sample_floats(const memory::desc& values, const ConvolutionProblem& problem,
+                           Side side) {
+  return channel_layout(values).padded_channels() * problem.image_of(side).points() *
+         problem.phases_of(side).count();
 }
 
 /// Of points and of a few small samples, floats that stay within the second caches of the few cores
@@ -40,7 +43,7 @@ bool WidenedValue::fits(const memory::desc& values) {
 void WidenedValue::plan(Planner& planner, const memory::desc& values, const PieceCut& cut,
                         Side side, const std::vector<ConvolutionProduct>& products, int moment) {
   layout_ = channel_layout(values);
-  phases_ = cut.problem().phases();
+  phases_ = cut.problem().phases_of(side);
   is_float_ = values.data_type() == memory::data_type::f32;
   std::size_t bytes = 0;
   for (const ConvolutionProduct product : products) {
@@ -96,21 +99,42 @@ void WidenedValue::convert_points(T* values, const ValuePiece& piece, const Samp
 template <class T, class Convert>
 void WidenedValue::convert_phases(T* values, const ValuePiece& piece, const Samples& slice,
                                   const Convert& convert) const {
-  const std::int64_t rows = phases_.rows(), columns = phases_.columns();
+  const std::int64_t columns = phases_.columns(), apart = phases_.apart;
+  const std::int64_t points = piece.points > 0 ? piece.points : phases_.rows() * columns;
   const std::int64_t first = place_.row_of(piece.sample, slice);
 #pragma omp parallel for schedule(static)
   for (std::int64_t item = 0; item < piece.samples * phases_.count() * layout_.blocks; ++item) {
     const std::int64_t block = item % layout_.blocks, image = item / layout_.blocks;
     const std::int64_t phase = image % phases_.count();
     T* const from = values + layout_.offset(first + image / phases_.count(), block);
-    float* to = floats_ + item * rows * columns * layout_.width;
-    for (std::int64_t i = 0; i < rows * columns; ++i, to += layout_.width) {
-      const std::int64_t row = i / columns * phases_.apart + phase / phases_.apart;
-      const std::int64_t column = i % columns * phases_.apart + phase % phases_.apart;
+    float* to = floats_ + item * points * layout_.width;
+    for (std::int64_t i = piece.point; i < piece.point + points; ++i, to += layout_.width) {
+      const std::int64_t row = i / columns * apart + phase / apart;
+      const std::int64_t column = i % columns * apart + phase % apart;
       const bool is_there = row < phases_.height && column < phases_.width;
       convert(is_there ? from + (row * phases_.width + column) * layout_.width : nullptr, to,
               layout_.width);
     }
+  }
+}
+
+/// Zeros in all values from the first point of the piece to the one behind its last: in those of
+/// other phases they stay.
+template <class T>
+void WidenedValue::clear(T* values, const ValuePiece& piece, const Samples& slice) const {
+  const std::int64_t columns = phases_.columns();
+  const auto place_of = [&](std::int64_t point) {
+    const std::int64_t at =
+        (point / columns * phases_.width + point % columns) * phases_.apart * layout_.width;
+    return std::min(at, layout_.rows * layout_.width);
+  };
+  const std::int64_t points = piece.points > 0 ? piece.points : phases_.rows() * columns;
+  const std::int64_t begin = place_of(piece.point), end = place_of(piece.point + points);
+  const std::int64_t first = place_.row_of(piece.sample, slice);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t item = 0; item < piece.samples * layout_.blocks; ++item) {
+    T* const image = values + layout_.offset(first + item / layout_.blocks, item % layout_.blocks);
+    std::fill(image + begin, image + end, T{});
   }
 }
 
@@ -129,6 +153,7 @@ void WidenedValue::widen(const ValuePiece& piece, const Samples& slice) const {
 
 void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
   const auto all = [&](auto* values) {
+    if (phases_.is_first_alone) clear(values, piece, slice);
     convert(values, piece, slice, [this](auto* to, const float* from, std::int64_t count) {
       if (to != nullptr) round(from, to, count);
     });
@@ -159,7 +184,8 @@ void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
   weights_ = problem.operation().weights;
   bias_ = problem.operation().bias;
   const std::int64_t bytes =
-      kFloatBytes * (sample_floats(layouts.src) + sample_floats(layouts.dst));
+      kFloatBytes * (sample_floats(layouts.src, problem, Side::kSource) +
+                     sample_floats(layouts.dst, problem, Side::kDestination));
   cut_ = PieceCut(problem, slices, bytes,
                   piece_sizes(problem.uses_winograd_forward(), layouts.weights));
   src_.plan(planner, layouts.src, cut_, Side::kSource, {kForward}, moment);
@@ -199,7 +225,8 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
   const int moment = planner.backward_moment();
   // Of the source and its gradient, which follow each other through the caches, both.
   const std::int64_t bytes =
-      kFloatBytes * (2 * sample_floats(layouts.src) + sample_floats(layouts.dst));
+      kFloatBytes * (2 * sample_floats(layouts.src, problem, Side::kSource) +
+                     sample_floats(layouts.dst, problem, Side::kDestination));
   PieceSizes sizes = piece_sizes(problem.uses_winograd_gradients(), layouts.weights);
   // Winograd's gradients of strips would need paddings that the library does not offer them.
   if (problem.uses_winograd_gradients()) sizes.strip_rows = 0;

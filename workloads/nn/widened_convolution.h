@@ -40,6 +40,8 @@ class WidenedValue {
   template <class T, class Convert>
   void convert_phases(T* values, const ValuePiece& piece, const Samples& slice,
                       const Convert& convert) const;
+  template <class T>
+  void clear(T* values, const ValuePiece& piece, const Samples& slice) const;
   void widen(const Bf16* from, float* to, std::int64_t count) const {
     kernels_->widen(from, to, count);
   }

@@ -87,8 +87,45 @@ TEST(PieceCut, TakesTheImagesOfPhasesForSamples) {
             (dnnl::memory::dims{32, 16, 2, 2}));
   EXPECT_EQ(dense.forward(2).query_md(dnnl::query::exec_arg_md, DNNL_ARG_SRC).dims(),
             (dnnl::memory::dims{32, 16, 2, 2}));
-  // Points that are not as many as are read have no such images.
+  // Neighbours have no such images.
   EXPECT_EQ(problem_of(6, 7, 3, 1, device).of_phases().phases().apart, 1);
+}
+
+TEST(PieceCut, TakesThePointsThatAStrideSeesForAnImage) {
+  nn::Device device;
+  nn::Operation operation;
+  operation.kind = nn::OperationKind::kConvolution;
+  operation.kernel = {1, 1};
+  operation.stride = {2, 2};
+  operation.dilation = {1, 1};
+  operation.padding = nn::uniform_padding(2, 0, 0);
+  operation.dst = {32, {3, 4}};
+  const nn::ConvolutionProblem problem(operation, nn::plain_desc({4, 16, 6, 7}), {32, 16, 1, 1}, {},
+                                       device);
+  EXPECT_FALSE(problem.is_by_points());
+  const nn::ConvolutionProblem dense = problem.of_phases();
+  EXPECT_TRUE(dense.is_by_points());
+  EXPECT_EQ(dense.phases_of(Side::kSource).count(), 1);
+  EXPECT_EQ(dense.phases_of(Side::kDestination).apart, 1);
+  const dnnl::memory::desc values({4, 16, 6, 7}, dnnl::memory::data_type::bf16,
+                                  dnnl::memory::format_tag::nChw16c);
+  const auto floats_of = [&](std::int64_t bytes, std::int64_t size) {
+    const nn::PieceCut cut(dense, {4, 1}, kSampleBytes, {bytes, 0, 0});
+    return cut.floats_desc(values, size, ConvolutionProduct::kForward, Side::kSource).dims();
+  };
+  EXPECT_EQ(floats_of(2 * kSampleBytes, 2), (dnnl::memory::dims{2, 16, 3, 4}));
+  EXPECT_EQ(floats_of(kSampleBytes / 2, 5), (dnnl::memory::dims{1, 16, 1, 5}));
+  EXPECT_EQ(dense.forward(2).query_md(dnnl::query::exec_arg_md, DNNL_ARG_SRC).dims(),
+            (dnnl::memory::dims{2, 16, 3, 4}));
+  // Padding moves the points that are seen.
+  operation.padding = nn::uniform_padding(2, 1, 1);
+  operation.dst = {32, {4, 5}};
+  EXPECT_EQ(
+      nn::ConvolutionProblem(operation, nn::plain_desc({4, 16, 6, 7}), {32, 16, 1, 1}, {}, device)
+          .of_phases()
+          .phases()
+          .apart,
+      1);
 }
 
 constexpr std::int64_t kWidth = 5;

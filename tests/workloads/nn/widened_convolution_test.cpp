@@ -47,7 +47,21 @@ Network tall_network() {
   return net;
 }
 
-/// Seven layers whose values are rounded to bfloat16, 2^-9 each.
+/// Single taps with strides, of points in the midst of rows and of whole samples; no image ends
+/// with a point that is seen.
+Network skipping_network() {
+  Network net;
+  const nn::Padding one = nn::uniform_padding(2, 1, 1);
+  ValueId x = net.input({16, {202, 154}});
+  x = net.convolution(x, {"first", 80, 3, 1, one, kSmall});
+  x = net.convolution(x, {"skip", 96, 1, 2, {}, kSmall});
+  x = net.convolution(x, {"between", 64, 3, 1, one, kSmall});
+  x = net.convolution(x, {"skip_more", 48, 1, 3, {}, kSmall});
+  net.convolution(x, {"last", 24, 3, 1, one, kSmall});
+  return net;
+}
+
+/// Up to seven layers whose values are rounded to bfloat16, 2^-9 each.
 void expect_results_of_floats(const Network& net, std::int64_t batch,
                               const std::vector<std::int64_t>& slices) {
   std::vector<Array> parameters = residual::test_parameters(net);
@@ -101,6 +115,10 @@ class WidenedConvolutions : public testing::Test {
 
 TEST_F(WidenedConvolutions, AreThoseOfFloatsInSeveralPieces) {
   expect_results_of_floats(large_network(), 3, {0, 1, 2});
+}
+
+TEST_F(WidenedConvolutions, AreThoseOfFloatsWhereTheySkipPoints) {
+  expect_results_of_floats(skipping_network(), 3, {0, 1, 2});
 }
 
 TEST_F(WidenedConvolutions, AreThoseOfFloatsInStripsOfRows) {
