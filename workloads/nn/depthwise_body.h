@@ -52,16 +52,16 @@ struct KnownLines {
   }
 };
 
-/// What a column of the lines gives to a point that meets it with `tap`.
-template <class Access, int kLines, class T>
+/// What a column of the lines gives to a point that meets it with `tap`. The lines before the last
+/// kFresh ones have been read with rows before.
+template <class Access, int kLines, class T, int kFresh = 1>
 struct Columns {
   Lanes values[kLines];
   Columns(const KnownLines<kLines, T>& lines, std::int64_t at, int channels) {
 #pragma GCC unroll 3
     for (int line = 0; line < kLines; ++line) {
-      // The lines before have been read with rows before.
-      values[line] = line + 1 < kLines ? Access::load(lines.first[line] + at, channels)
-                                       : load_on_way<Access>(lines.first[line] + at, channels);
+      values[line] = line + kFresh < kLines ? Access::load(lines.first[line] + at, channels)
+                                            : load_on_way<Access>(lines.first[line] + at, channels);
     }
   }
   Lanes sum(const KnownLines<kLines, T>& lines, int tap, Lanes sum) const {
@@ -96,18 +96,24 @@ void same_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane, std::i
   }
 }
 
+/// With a stride of two, the column behind a point is the one before the next.
 template <class Access, int kLines, class T>
 void strided_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
+  using Column = Columns<Access, kLines, T, 2>;
   const KnownLines<kLines, T> lines(given);
+  const auto column = [&](std::int64_t x) {
+    return Column(lines, x * plane.src_step, plane.channels);
+  };
   const std::int64_t points = plane.dst_width();
+  Column behind = column(0);
   for (std::int64_t point = 0; point < points; ++point) {
     const std::int64_t at = point * plane.stride;
     Lanes sum = zero();
-    for (int tap = 0; tap < kSideTaps; ++tap) {
-      const std::int64_t x = at + tap - 1;
-      if (x < 0 || x >= plane.width) continue;
-      sum = Columns<Access, kLines, T>(lines, x * plane.src_step, plane.channels)
-                .sum(lines, tap, sum);
+    if (at > 0) sum = (plane.stride == 2 ? behind : column(at - 1)).sum(lines, 0, sum);
+    sum = column(at).sum(lines, 1, sum);
+    if (at + 1 < plane.width) {
+      behind = column(at + 1);
+      sum = behind.sum(lines, 2, sum);
     }
     Access::store(dst + point * plane.dst_step, sum, plane.channels);
   }
@@ -198,28 +204,47 @@ inline void add_products(const Lanes (&sums)[kSideTaps], int line, double* total
   }
 }
 
-/// Columns of the source that a row of the destination meets, and its gradients' products with them
-/// so far [line][tap].
-template <int kLines, class T>
+/// Lines of the source that a row of the destination meets, and its gradients' products with them
+/// so far [line][tap]. A function's own, as KnownLines.
+template <class Access, int kLines, class T>
 struct TapSums {
   const T* first[kLines];
   Lanes sums[kLines][kSideTaps];
-};
-
-template <class Access, int kLines, class T>
-void add_strided_row(TapSums<kLines, T>& sums, const T* gradients, const DepthwisePlane& plane) {
-  const std::int64_t points = plane.dst_width();
-  for (std::int64_t point = 0; point < points; ++point) {
-    const Lanes gradient = Access::load(gradients + point * plane.dst_step, plane.channels);
-    for (int tap = 0; tap < kSideTaps; ++tap) {
-      const std::int64_t x = point * plane.stride + tap - 1;
-      if (x < 0 || x >= plane.width) continue;
-      for (int line = 0; line < kLines; ++line) {
-        sums.sums[line][tap] +=
-            gradient * Access::load(sums.first[line] + x * plane.src_step, plane.channels);
-      }
+  void add(int tap, const Lanes& gradient, const Lanes (&column)[kLines]) {
+#pragma GCC unroll 3
+    for (int line = 0; line < kLines; ++line) sums[line][tap] += gradient * column[line];
+  }
+  /// The column at `at`; lines but the first are read for the first time.
+  void load(std::int64_t at, int channels, Lanes (&column)[kLines]) const {
+#pragma GCC unroll 3
+    for (int line = 0; line < kLines; ++line) {
+      column[line] = line + 2 < kLines ? Access::load(first[line] + at, channels)
+                                       : load_on_way<Access>(first[line] + at, channels);
     }
   }
+};
+
+/// With a stride of two, the column behind a point is the one before the next.
+template <class Access, int kLines, class T>
+void add_strided_row(TapSums<Access, kLines, T>& given, const T* gradients,
+                     const DepthwisePlane& plane) {
+  TapSums<Access, kLines, T> sums = given;
+  const std::int64_t points = plane.dst_width();
+  Lanes behind[kLines] = {}, here[kLines];
+  for (std::int64_t point = 0; point < points; ++point) {
+    const Lanes gradient = load_on_way<Access>(gradients + point * plane.dst_step, plane.channels);
+    const std::int64_t at = point * plane.stride;
+    if (at > 0) {
+      if (plane.stride > 2) sums.load((at - 1) * plane.src_step, plane.channels, behind);
+      sums.add(0, gradient, behind);
+    }
+    sums.load(at * plane.src_step, plane.channels, here);
+    sums.add(1, gradient, here);
+    if (at + 1 == plane.width) continue;
+    sums.load((at + 1) * plane.src_step, plane.channels, behind);
+    sums.add(2, gradient, behind);
+  }
+  given = sums;
 }
 
 /// A row's sums are of floats; they are added up in doubles.
@@ -237,12 +262,12 @@ void strided_weights_row(const T* src, const T* diff_dst, const DepthwisePlane& 
   const T* const gradients = diff_dst + row * plane.dst_width() * plane.dst_step;
   with_lines(count, [&](auto known) {
     constexpr int kLines = decltype(known)::kCount;
-    TapSums<kLines, T> sums;
+    TapSums<Access, kLines, T> sums;
     for (int line = 0; line < kLines; ++line) {
       sums.first[line] = first[line];
       for (Lanes& sum : sums.sums[line]) sum = zero();
     }
-    add_strided_row<Access>(sums, gradients, plane);
+    add_strided_row(sums, gradients, plane);
     for (int line = 0; line < kLines; ++line) add_products(sums.sums[line], lines[line], totals);
   });
 }

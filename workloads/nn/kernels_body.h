@@ -357,11 +357,7 @@ void row_mean_of(const T* src, const Column& column, float* dst) {
   double sums[kLanes] = {};
   for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
     const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
-    Lanes sum = zero();
-    for (std::int64_t row = begin; row < end; ++row) {
-      sum += load_on_way<Access>(src + row * column.stride, column.width);
-    }
-    add_to(sums, sum, column.width);
+    add_to(sums, distances_of<Access>(src, column, begin, end, zero()).sum, column.width);
   }
   for (int lane = 0; lane < column.width; ++lane) {
     dst[lane] = static_cast<float>(sums[lane] / static_cast<double>(column.rows));
@@ -381,7 +377,7 @@ template <class Access, class T>
 void fill_rows_of(T* dst, const Column& column, const float* value) {
   const Lanes lanes = Access::load(value, column.width);
   for (std::int64_t row = 0; row < column.rows; ++row) {
-    Access::store(dst + row * column.stride, lanes, column.width);
+    store_on_way<Access>(dst + row * column.stride, lanes, column.width);
   }
 }
 

@@ -40,8 +40,19 @@ inline Halves halves_of(const Words& words) {
 #endif
 }
 
+/// Each half as the upper one of a word: by one instruction, not by two, where there is such a one.
 inline Lanes widened(const Halves& halves) {
+#if defined(__AVX512BW__)
+  constexpr __mmask32 kUpperHalves = 0xAAAAAAAA;
+  const Words places = {0 << 16,  1 << 16,  2 << 16,  3 << 16, 4 << 16,  5 << 16,
+                        6 << 16,  7 << 16,  8 << 16,  9 << 16, 10 << 16, 11 << 16,
+                        12 << 16, 13 << 16, 14 << 16, 15 << 16};
+  return reinterpret_cast<Lanes>(
+      _mm512_maskz_permutexvar_epi16(kUpperHalves, reinterpret_cast<__m512i>(places),
+                                     _mm512_castsi256_si512(reinterpret_cast<__m256i>(halves))));
+#else
   return reinterpret_cast<Lanes>(words_of(halves) << 16);
+#endif
 }
 
 /// To the nearest, ties to even; what is no number becomes a quiet one of the same sign. The
@@ -156,13 +167,23 @@ struct Partial {
   static void store(Bf16* to, const Lanes& value, int width) { store(to, rounded(value), width); }
 };
 
+constexpr int kAheadBytes = 4096;
+
 /// As Access::load, on a long way through memory. What lies some pages ahead is asked for: of
 /// several ways at once, and beyond a page's end, processors foresee too little by themselves.
 template <class Access, class T>
 Lanes load_on_way(const T* from, int width) {
-  constexpr int kAheadBytes = 4096;
   __builtin_prefetch(reinterpret_cast<const char*>(from) + kAheadBytes);
   return Access::load(from, width);
+}
+
+/// As Access::store, on such a way, where stores go through the caches, which read a line before it
+/// is written.
+template <class Access, class T>
+void store_on_way(T* to, const Lanes& value, int width) {
+  constexpr int kToWrite = 1;
+  __builtin_prefetch(reinterpret_cast<const char*>(to) + kAheadBytes, kToWrite);
+  Access::store(to, value, width);
 }
 
 /// Calls use(access, place, width) for all of [0, count), 16 at a time.

@@ -1,6 +1,7 @@
 // Transposed convolutions to few channels: one product for all taps, which are then added up.
 // Hides primitive descriptors, and where products meet.
 #include <algorithm>
+#include <array>
 #include <type_traits>
 #include <vector>
 
@@ -61,6 +62,8 @@ class NarrowDeconvolutionLayer final : public Layer {
   struct Output {
     std::int64_t channel, row, column, first, end;
   };
+  /// Points of a row whose products stay in the nearest cache together, and the widest block.
+  static constexpr std::int64_t kPiece = 64, kBlockWidth = 16;
   static memory::data_type compute_type() {
     return std::is_same_v<T, float> ? memory::data_type::f32 : memory::data_type::bf16;
   }
@@ -70,6 +73,8 @@ class NarrowDeconvolutionLayer final : public Layer {
   void plan_gradients(Planner& planner);
   void add_products(std::int64_t row, std::int64_t channel, const float* products,
                     float* dst) const;
+  void spread_piece(std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t block,
+                    const float* diff_dst, float* values) const;
   void spread_gradient(std::int64_t row, const float* diff_dst, T* products) const;
 
   const Operation operation_;
@@ -203,21 +208,26 @@ void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
   gradients_.bind(arena, device_, kernels_);
 }
 
-/// A row of the destination, of one channel.
+/// A row of the destination, of one channel; piece by piece, so that a point's products are still
+/// near when the next tap reads its own of them.
 template <class T>
 void NarrowDeconvolutionLayer<T>::add_products(std::int64_t row, std::int64_t channel,
                                                const float* products, float* dst) const {
   const ChannelLayout& layout = products_layout_;
   const std::int64_t stride = operation_.stride[1], step = layout.row_stride;
+  const std::int64_t columns = src_shape_.spatial[1];
   std::fill(dst, dst + operation_.dst.spatial[1], 0.0F);
-  for (const Meeting& line : rows_[static_cast<std::size_t>(row)]) {
-    const std::int64_t first = channel * taps_ + line.tap * operation_.kernel[1];
-    for (std::int64_t i = first; i < first + operation_.kernel[1]; ++i) {
-      const Output& output = products_of_[static_cast<std::size_t>(i)];
-      const float* const from = products + layout.offset(0, i / layout.width) + i % layout.width +
-                                line.point * src_shape_.spatial[1] * step;
-      for (std::int64_t x = output.first; x < output.end; ++x) {
-        dst[x * stride + output.column] += from[x * step];
+  for (std::int64_t begin = 0; begin < columns; begin += kPiece) {
+    for (const Meeting& line : rows_[static_cast<std::size_t>(row)]) {
+      const std::int64_t first = channel * taps_ + line.tap * operation_.kernel[1];
+      for (std::int64_t i = first; i < first + operation_.kernel[1]; ++i) {
+        const Output& output = products_of_[static_cast<std::size_t>(i)];
+        const float* const from = products + layout.offset(0, i / layout.width) + i % layout.width +
+                                  line.point * columns * step;
+        const std::int64_t end = std::min(output.end, begin + kPiece);
+        for (std::int64_t x = std::max(output.first, begin); x < end; ++x) {
+          dst[x * stride + output.column] += from[x * step];
+        }
       }
     }
   }
@@ -240,31 +250,55 @@ void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples)
   }
 }
 
-/// A row of the source's points: what each product's gradient is.
+/// What each product's gradient is, of the points [begin, end) of a row of the source: of one block
+/// of products to values [end - begin][width of a block].
+template <class T>
+void NarrowDeconvolutionLayer<T>::spread_piece(std::int64_t row, std::int64_t begin,
+                                               std::int64_t end, std::int64_t block,
+                                               const float* diff_dst, float* values) const {
+  const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
+  const std::int64_t stride = operation_.stride[1], step = diff_products_layout_.width;
+  std::fill(values, values + (end - begin) * step, 0.0F);
+  const std::int64_t last = std::min(outputs_, (block + 1) * step);
+  for (std::int64_t i = block * step; i < last; ++i) {
+    const Output& output = products_of_[static_cast<std::size_t>(i)];
+    const std::int64_t to = row * operation_.stride[0] + output.row;
+    if (to < 0 || to >= height) continue;
+    const float* const from = diff_dst + (output.channel * height + to) * width + output.column;
+    float* const lane = values + i % step;
+    const std::int64_t beyond = std::min(end, output.end);
+    for (std::int64_t x = std::max(begin, output.first); x < beyond; ++x) {
+      lane[(x - begin) * step] = from[x * stride];
+    }
+  }
+}
+
 template <class T>
 void NarrowDeconvolutionLayer<T>::spread_gradient(std::int64_t row, const float* diff_dst,
                                                   T* products) const {
   const ChannelLayout& layout = diff_products_layout_;
-  const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
   const std::int64_t columns = src_shape_.spatial[1];
-  std::vector<float> line(static_cast<std::size_t>(layout.padded_channels()));
-  for (std::int64_t x = 0; x < columns; ++x) {
-    for (std::size_t i = 0; i < products_of_.size(); ++i) {
-      const Output& output = products_of_[i];
-      const std::int64_t to = row * operation_.stride[0] + output.row;
-      const bool is_there = to >= 0 && to < height && x >= output.first && x < output.end;
-      line[i] = is_there ? diff_dst[(output.channel * height + to) * width +
-                                    x * operation_.stride[1] + output.column]
-                         : 0.0F;
+  const auto put = [&](const float* from, std::int64_t count, T* to) {
+    if constexpr (std::is_same_v<T, float>) {
+      std::copy_n(from, count, to);
+    } else {
+      kernels_.round_to_bf16(from, to, count);
     }
+  };
+  std::array<float, kPiece * kBlockWidth> values;
+  for (std::int64_t begin = 0; begin < columns; begin += kPiece) {
+    const std::int64_t count = std::min(columns - begin, kPiece);
     for (std::int64_t block = 0; block < layout.blocks; ++block) {
-      const Column column = layout.column(block);
-      T* const to = products + layout.offset(0, block) + (row * columns + x) * layout.row_stride;
-      const float* const from = line.data() + block * layout.width;
-      if constexpr (std::is_same_v<T, float>) {
-        std::copy(from, from + column.width, to);
-      } else {
-        kernels_.round_to_bf16(from, to, column.width);
+      spread_piece(row, begin, begin + count, block, diff_dst, values.data());
+      T* const to =
+          products + layout.offset(0, block) + (row * columns + begin) * layout.row_stride;
+      if (layout.row_stride == layout.width) {
+        put(values.data(), count * layout.width, to);
+        continue;
+      }
+      for (std::int64_t x = 0; x < count; ++x) {
+        put(&values[static_cast<std::size_t>(x * layout.width)], layout.column(block).width,
+            to + x * layout.row_stride);
       }
     }
   }
