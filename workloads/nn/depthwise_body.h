@@ -119,17 +119,12 @@ void strided_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
   }
 }
 
-template <int kLines>
-struct LineCount {
-  static constexpr int kCount = kLines;
-};
-
 /// Calls run(number of lines, known when compiled).
 template <class Run>
 void with_lines(int count, const Run& run) {
-  if (count == 1) return run(LineCount<1>());
-  if (count == 2) return run(LineCount<2>());
-  run(LineCount<3>());
+  if (count == 1) return run(Count<1>());
+  if (count == 2) return run(Count<2>());
+  run(Count<3>());
 }
 
 template <class Access, class T>

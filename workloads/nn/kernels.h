@@ -8,6 +8,7 @@
 
 #include "runner/base/system_facts.h"
 #include "workloads/nn/depthwise_kernels.h"
+#include "workloads/nn/narrow_kernels.h"
 #include "workloads/nn/sparse_kernels.h"
 #include "workloads/nn/stores.h"
 #include "workloads/nn/volume_kernels.h"
@@ -181,6 +182,8 @@ struct Kernels {
   VolumeKernels volumes;
   DepthwiseKernels<float> f32_depthwise;
   DepthwiseKernels<Bf16> bf16_depthwise;
+  NarrowKernels<float> f32_narrow;
+  NarrowKernels<Bf16> bf16_narrow;
   Bf16Products bf16_products = {};
 
   template <class T>
@@ -189,6 +192,14 @@ struct Kernels {
       return f32_depthwise;
     } else {
       return bf16_depthwise;
+    }
+  }
+  template <class T>
+  const NarrowKernels<T>& narrow() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return f32_narrow;
+    } else {
+      return bf16_narrow;
     }
   }
   template <class T>

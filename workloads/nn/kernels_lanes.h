@@ -186,6 +186,12 @@ void store_on_way(T* to, const Lanes& value, int width) {
   Access::store(to, value, width);
 }
 
+/// A number that is known when compiled, as an argument.
+template <int kNumber>
+struct Count {
+  static constexpr int kCount = kNumber;
+};
+
 /// Calls use(access, place, width) for all of [0, count), 16 at a time.
 template <class Use>
 void for_each_piece(std::int64_t count, const Use& use) {

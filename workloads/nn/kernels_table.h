@@ -8,6 +8,7 @@
 #include "workloads/nn/kernels_interaction.h"
 #include "workloads/nn/kernels_rows.h"
 #include "workloads/nn/kernels_tiles.h"
+#include "workloads/nn/narrow_body.h"
 #include "workloads/nn/sparse_kernels_body.h"
 #include "workloads/nn/volume_body.h"
 
@@ -34,6 +35,8 @@ constexpr Kernels kTable = {kColumns<float>,
                             kVolumes,
                             kDepthwise<float>,
                             kDepthwise<Bf16>,
+                            kNarrow<float>,
+                            kNarrow<Bf16>,
                             {}};
 
 }  // namespace

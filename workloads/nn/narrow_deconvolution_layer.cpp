@@ -1,12 +1,14 @@
-// Transposed convolutions to few channels: one product for all taps, which are then added up.
-// Hides primitive descriptors, and where products meet.
+// Transposed convolutions to few channels: one product of the library for all taps, which are then
+// added up.
+// Hides primitive descriptors.
 #include <algorithm>
 #include <array>
 #include <type_traits>
 #include <vector>
 
 #include "workloads/nn/convolution_products.h"
-#include "workloads/nn/layer.h"
+#include "workloads/nn/narrow_taps.h"
+#include "workloads/nn/own_narrow_layer.h"
 
 namespace nn {
 namespace {
@@ -53,40 +55,22 @@ class NarrowDeconvolutionLayer final : public Layer {
   }
 
  private:
-  /// A source row and the row of taps by which it meets a destination row.
-  struct Meeting {
-    std::int64_t point, tap;
-  };
-  /// An output of the product: from where in the destination, beside `stride` times the source
-  /// point, it goes to which channel; and which of a row's points do so within the destination.
-  struct Output {
-    std::int64_t channel, row, column, first, end;
-  };
-  /// Points of a row whose products stay in the nearest cache together, and the widest block.
-  static constexpr std::int64_t kPiece = 64, kBlockWidth = 16;
+  static constexpr std::int64_t kBlockWidth = 16;  ///< at most
   static memory::data_type compute_type() {
     return std::is_same_v<T, float> ? memory::data_type::f32 : memory::data_type::bf16;
   }
-  std::vector<Output> all_outputs() const;
-  std::vector<std::vector<Meeting>> meetings_of_rows() const;
   void plan_forward(Planner& planner);
   void plan_gradients(Planner& planner);
-  void add_products(std::int64_t row, std::int64_t channel, const float* products,
-                    float* dst) const;
-  void spread_piece(std::int64_t row, std::int64_t begin, std::int64_t end, std::int64_t block,
-                    const float* diff_dst, float* values) const;
   void spread_gradient(std::int64_t row, const float* diff_dst, T* products) const;
 
   const Operation operation_;
   Device& device_;
   const Kernels& kernels_;
   const SampleShape src_shape_;
-  const std::int64_t taps_, outputs_;  ///< of a channel, and of all
+  const NarrowTaps taps_;
   const ConvolutionProblem product_;
   memory::desc src_desc_, dst_desc_, products_desc_, diff_products_desc_, weights_view_;
   ChannelLayout products_layout_, diff_products_layout_;
-  std::vector<Output> products_of_;         ///< of each source point
-  std::vector<std::vector<Meeting>> rows_;  ///< by destination row
   ForwardProduct forward_;
   BackwardProducts gradients_;
   ValuePlace dst_place_;
@@ -104,49 +88,13 @@ NarrowDeconvolutionLayer<T>::NarrowDeconvolutionLayer(const Operation& operation
       device_(planner.device()),
       kernels_(planner.kernels()),
       src_shape_(planner.network().shape(operation.src)),
-      taps_(operation.kernel[0] * operation.kernel[1]),
-      outputs_(operation.dst.channels * taps_),
+      taps_(operation, src_shape_),
       product_(product_of(operation, planner, compute_type())),
       src_desc_(planner.value_desc(operation.src)) {
   // Weights [in, channels, taps] as the product's [channels * taps, in].
   weights_view_ = {product_.weights_dims(), memory::data_type::f32,
-                   memory::dims{1, outputs_, 1, 1}};
-  products_of_ = all_outputs();
-  rows_ = meetings_of_rows();
+                   memory::dims{1, taps_.outputs(), 1, 1}};
   translated(described_convolution(operation, planner), [&] { plan_forward(planner); });
-}
-
-template <class T>
-std::vector<typename NarrowDeconvolutionLayer<T>::Output> NarrowDeconvolutionLayer<T>::all_outputs()
-    const {
-  const std::int64_t width = operation_.dst.spatial[1], stride = operation_.stride[1];
-  std::vector<Output> outputs;
-  for (std::int64_t i = 0; i < outputs_; ++i) {
-    const std::int64_t tap = i % taps_;
-    Output output = {i / taps_, tap / operation_.kernel[1] - operation_.padding.begin[0],
-                     tap % operation_.kernel[1] - operation_.padding.begin[1], 0, 0};
-    while (output.first * stride + output.column < 0) ++output.first;
-    output.end = output.first;
-    while (output.end < src_shape_.spatial[1] && output.end * stride + output.column < width) {
-      ++output.end;
-    }
-    outputs.push_back(output);
-  }
-  return outputs;
-}
-
-template <class T>
-std::vector<std::vector<typename NarrowDeconvolutionLayer<T>::Meeting>>
-NarrowDeconvolutionLayer<T>::meetings_of_rows() const {
-  std::vector<std::vector<Meeting>> meetings(static_cast<std::size_t>(operation_.dst.spatial[0]));
-  for (std::int64_t point = 0; point < src_shape_.spatial[0]; ++point) {
-    for (std::int64_t tap = 0; tap < operation_.kernel[0]; ++tap) {
-      const std::int64_t to = point * operation_.stride[0] - operation_.padding.begin[0] + tap;
-      if (to < 0 || to >= operation_.dst.spatial[0]) continue;
-      meetings[static_cast<std::size_t>(to)].push_back({point, tap});
-    }
-  }
-  return meetings;
 }
 
 template <class T>
@@ -208,31 +156,6 @@ void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
   gradients_.bind(arena, device_, kernels_);
 }
 
-/// A row of the destination, of one channel; piece by piece, so that a point's products are still
-/// near when the next tap reads its own of them.
-template <class T>
-void NarrowDeconvolutionLayer<T>::add_products(std::int64_t row, std::int64_t channel,
-                                               const float* products, float* dst) const {
-  const ChannelLayout& layout = products_layout_;
-  const std::int64_t stride = operation_.stride[1], step = layout.row_stride;
-  const std::int64_t columns = src_shape_.spatial[1];
-  std::fill(dst, dst + operation_.dst.spatial[1], 0.0F);
-  for (std::int64_t begin = 0; begin < columns; begin += kPiece) {
-    for (const Meeting& line : rows_[static_cast<std::size_t>(row)]) {
-      const std::int64_t first = channel * taps_ + line.tap * operation_.kernel[1];
-      for (std::int64_t i = first; i < first + operation_.kernel[1]; ++i) {
-        const Output& output = products_of_[static_cast<std::size_t>(i)];
-        const float* const from = products + layout.offset(0, i / layout.width) + i % layout.width +
-                                  line.point * columns * step;
-        const std::int64_t end = std::min(output.end, begin + kPiece);
-        for (std::int64_t x = std::max(output.first, begin); x < end; ++x) {
-          dst[x * stride + output.column] += from[x * step];
-        }
-      }
-    }
-  }
-}
-
 template <class T>
 void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
   forward_.run(samples);
@@ -243,36 +166,14 @@ void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples)
     for (std::int64_t channel = 0; channel < channels; ++channel) {
       for (std::int64_t row = 0; row < height; ++row) {
         const std::int64_t at = dst_place_.row_of(samples.first + i, samples);
-        add_products(row, channel, products_ + products_layout_.offset(i, 0),
-                     dst_ + ((at * channels + channel) * height + row) * width);
+        taps_.add(row, channel, products_ + products_layout_.offset(i, 0), products_layout_,
+                  dst_ + ((at * channels + channel) * height + row) * width);
       }
     }
   }
 }
 
-/// What each product's gradient is, of the points [begin, end) of a row of the source: of one block
-/// of products to values [end - begin][width of a block].
-template <class T>
-void NarrowDeconvolutionLayer<T>::spread_piece(std::int64_t row, std::int64_t begin,
-                                               std::int64_t end, std::int64_t block,
-                                               const float* diff_dst, float* values) const {
-  const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
-  const std::int64_t stride = operation_.stride[1], step = diff_products_layout_.width;
-  std::fill(values, values + (end - begin) * step, 0.0F);
-  const std::int64_t last = std::min(outputs_, (block + 1) * step);
-  for (std::int64_t i = block * step; i < last; ++i) {
-    const Output& output = products_of_[static_cast<std::size_t>(i)];
-    const std::int64_t to = row * operation_.stride[0] + output.row;
-    if (to < 0 || to >= height) continue;
-    const float* const from = diff_dst + (output.channel * height + to) * width + output.column;
-    float* const lane = values + i % step;
-    const std::int64_t beyond = std::min(end, output.end);
-    for (std::int64_t x = std::max(begin, output.first); x < beyond; ++x) {
-      lane[(x - begin) * step] = from[x * stride];
-    }
-  }
-}
-
+/// A row of the source's points: what each product's gradient is.
 template <class T>
 void NarrowDeconvolutionLayer<T>::spread_gradient(std::int64_t row, const float* diff_dst,
                                                   T* products) const {
@@ -285,11 +186,14 @@ void NarrowDeconvolutionLayer<T>::spread_gradient(std::int64_t row, const float*
       kernels_.round_to_bf16(from, to, count);
     }
   };
-  std::array<float, kPiece * kBlockWidth> values;
-  for (std::int64_t begin = 0; begin < columns; begin += kPiece) {
-    const std::int64_t count = std::min(columns - begin, kPiece);
+  std::array<float, NarrowTaps::kPiece * kBlockWidth> values;
+  for (std::int64_t begin = 0; begin < columns; begin += NarrowTaps::kPiece) {
+    const std::int64_t count = std::min(columns - begin, NarrowTaps::kPiece);
     for (std::int64_t block = 0; block < layout.blocks; ++block) {
-      spread_piece(row, begin, begin + count, block, diff_dst, values.data());
+      const std::int64_t first = block * layout.width;
+      taps_.spread({row, begin, begin + count}, first,
+                   std::min(first + layout.width, taps_.outputs()), diff_dst, values.data(),
+                   layout.width);
       T* const to =
           products + layout.offset(0, block) + (row * columns + begin) * layout.row_stride;
       if (layout.row_stride == layout.width) {
@@ -320,6 +224,7 @@ void NarrowDeconvolutionLayer<T>::backward(bool accumulate, const Samples& sampl
 }  // namespace
 
 std::unique_ptr<Layer> make_narrow_deconvolution(const Operation& operation, Planner& planner) {
+  if (suits_own_narrow(operation, planner)) return make_own_narrow(operation, planner);
   if (planner.compute_type(operation.name) == memory::data_type::bf16) {
     return std::make_unique<NarrowDeconvolutionLayer<Bf16>>(operation, planner);
   }

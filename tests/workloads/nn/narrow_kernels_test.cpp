@@ -1,0 +1,207 @@
+// Every instruction set's narrow products against plain sums in double precision, of both types, of
+// whole and of broken tiles. Hides nothing.
+#include "workloads/nn/narrow_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "workloads/nn/aligned.h"
+#include "workloads/nn/kernels.h"
+#include "workloads/nn/plain_bf16.h"
+#include "workloads/nn/usable_kernels.h"
+
+namespace {
+
+using nn::Bf16;
+using nn::NarrowShape;
+
+constexpr std::int64_t kBlock = NarrowShape::kBlock, kPlaces = NarrowShape::kPlaces;
+/// Of sums of up to 60 products of at most 1, each rounded as a float.
+constexpr double kFloats = 1e-5;
+/// What is stored in bfloat16 is rounded once more.
+template <class T>
+constexpr double kRounding = std::is_same_v<T, float> ? 0.0 : 1.0 / 256;
+
+template <class T>
+T of(float value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return value;
+  } else {
+    return {plain::bf16_bits(value)};
+  }
+}
+
+template <class T>
+std::vector<T> wave(std::int64_t count, double phase) {
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    values.push_back(of<T>(static_cast<float>(std::sin(0.7 * static_cast<double>(i) + phase))));
+  }
+  return values;
+}
+
+/// Points with some more between the blocks, and a matrix [channel][output] both ways.
+template <class T>
+struct Problem {
+  Problem(std::int64_t blocks, std::int64_t given_points, std::int64_t outputs)
+      : shape{blocks, (given_points + 2) * kBlock, outputs},
+        points(given_points),
+        src(wave<T>(blocks * shape.block_stride, 0.1)),
+        by_channel(wave<float>(blocks * kBlock * kPlaces, 0.4)),
+        diff_products(wave<float>(points * kPlaces, 0.9)),
+        by_output(static_cast<std::size_t>(blocks * outputs * kBlock)) {
+    for (std::int64_t channel = 0; channel < blocks * kBlock; ++channel) {
+      for (std::int64_t output = 0; output < outputs; ++output) {
+        const std::int64_t row = channel / kBlock * outputs + output;
+        by_output[static_cast<std::size_t>(row * kBlock + channel % kBlock)] =
+            by_channel[static_cast<std::size_t>(channel * kPlaces + output)];
+      }
+    }
+  }
+  std::int64_t channels() const { return shape.blocks * kBlock; }
+  std::size_t place(std::int64_t point, std::int64_t channel) const {
+    return static_cast<std::size_t>(channel / kBlock * shape.block_stride + point * kBlock +
+                                    channel % kBlock);
+  }
+  double source(std::int64_t point, std::int64_t channel) const {
+    return static_cast<double>(nn::as_float(src[place(point, channel)]));
+  }
+  double weight(std::int64_t channel, std::int64_t output) const {
+    return static_cast<double>(by_channel[static_cast<std::size_t>(channel * kPlaces + output)]);
+  }
+  double gradient(std::int64_t point, std::int64_t output) const {
+    return static_cast<double>(diff_products[static_cast<std::size_t>(point * kPlaces + output)]);
+  }
+
+  NarrowShape shape;
+  const std::int64_t points;
+  const std::vector<T> src;
+  const std::vector<float> by_channel, diff_products;
+  std::vector<float> by_output;
+};
+
+template <class T>
+void check_forward(const Problem<T>& problem, const nn::NarrowKernels<T>& kernels) {
+  std::vector<float> products(static_cast<std::size_t>(problem.points * kPlaces));
+  kernels.forward(problem.src.data(), problem.by_channel.data(), problem.shape, problem.points,
+                  products.data());
+  for (std::int64_t point = 0; point < problem.points; ++point) {
+    for (std::int64_t output = 0; output < problem.shape.outputs; ++output) {
+      double sum = 0.0;
+      for (std::int64_t channel = 0; channel < problem.channels(); ++channel) {
+        sum += problem.source(point, channel) * problem.weight(channel, output);
+      }
+      const auto place = static_cast<std::size_t>(point * kPlaces + output);
+      ASSERT_NEAR(static_cast<double>(products[place]), sum, kFloats) << "point " << point;
+    }
+  }
+  std::vector<float> alone(kPlaces);
+  for (std::int64_t point = 0; point < problem.points; ++point) {
+    kernels.forward(problem.src.data() + point * kBlock, problem.by_channel.data(), problem.shape,
+                    1, alone.data());
+    ASSERT_EQ(std::memcmp(alone.data(), products.data() + point * kPlaces,
+                          static_cast<std::size_t>(problem.shape.outputs) * sizeof(float)),
+              0)
+        << "point " << point;
+  }
+}
+
+template <class T>
+void check_source_gradient(const Problem<T>& problem, const nn::NarrowKernels<T>& kernels) {
+  constexpr float kUntouched = -1234.0F;
+  std::vector<T> diff_src(problem.src.size(), of<T>(kUntouched));
+  kernels.source_gradient(problem.diff_products.data(), problem.by_output.data(), problem.shape,
+                          problem.points, diff_src.data());
+  for (std::int64_t channel = 0; channel < problem.channels(); ++channel) {
+    for (std::int64_t point = 0; point < problem.points; ++point) {
+      double sum = 0.0;
+      for (std::int64_t output = 0; output < problem.shape.outputs; ++output) {
+        sum += problem.gradient(point, output) * problem.weight(channel, output);
+      }
+      ASSERT_NEAR(static_cast<double>(nn::as_float(diff_src[problem.place(point, channel)])), sum,
+                  kFloats + kRounding<T> * std::abs(sum))
+          << "point " << point << ", channel " << channel;
+    }
+    ASSERT_EQ(nn::as_float(diff_src[problem.place(problem.points, channel)]),
+              nn::as_float(of<T>(kUntouched)));
+  }
+}
+
+template <class T>
+void check_weights_gradient(const Problem<T>& problem, const nn::NarrowKernels<T>& kernels) {
+  constexpr float kBefore = 3.0F;
+  std::vector<float> sums(static_cast<std::size_t>(problem.channels() * kPlaces), kBefore);
+  kernels.weights_gradient(problem.src.data(), problem.diff_products.data(), problem.shape,
+                           problem.points, sums.data());
+  for (std::int64_t channel = 0; channel < problem.channels(); ++channel) {
+    for (std::int64_t output = 0; output < problem.shape.outputs; ++output) {
+      double sum = static_cast<double>(kBefore);
+      for (std::int64_t point = 0; point < problem.points; ++point) {
+        sum += problem.source(point, channel) * problem.gradient(point, output);
+      }
+      const std::int64_t row = channel / kBlock * kPlaces + output;
+      ASSERT_NEAR(
+          static_cast<double>(sums[static_cast<std::size_t>(row * kBlock + channel % kBlock)]), sum,
+          kFloats)
+          << "channel " << channel << ", output " << output;
+    }
+  }
+}
+
+template <class T>
+void check_shapes() {
+  for (const nn::Kernels* const kernels : usable_kernels()) {
+    for (const std::int64_t blocks : {1, 2, 3}) {
+      for (const std::int64_t points : {1, 2, 13, 14, 17, 44, 60}) {
+        for (const std::int64_t outputs : {1, 14, 15, 27, 28}) {
+          SCOPED_TRACE(std::to_string(blocks) + " blocks, " + std::to_string(points) + " points, " +
+                       std::to_string(outputs) + " outputs");
+          const Problem<T> problem(blocks, points, outputs);
+          check_forward(problem, kernels->narrow<T>());
+          check_source_gradient(problem, kernels->narrow<T>());
+          check_weights_gradient(problem, kernels->narrow<T>());
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(NarrowKernels, AddUpAllProducts) { check_shapes<float>(); }
+
+TEST(NarrowKernels, AddUpAllProductsInBfloat16) { check_shapes<Bf16>(); }
+
+/// From the beginning of a line, and from the midst of one, as which it cannot be streamed.
+template <class T>
+void check_streams() {
+  constexpr std::int64_t kBlocks = 3, kPoints = 30, kOutputs = 27, kApart = 4;
+  Problem<T> problem(kBlocks, kPoints, kOutputs);
+  const nn::AlignedFloats memory(static_cast<std::int64_t>(problem.src.size()) + kApart);
+  auto* const line = reinterpret_cast<T*>(memory.data());
+  for (const nn::Kernels* const kernels : usable_kernels()) {
+    std::vector<T> cached(problem.src.size());
+    const auto find = [&](nn::Stores stores, T* to) {
+      problem.shape.stores = stores;
+      kernels->narrow<T>().source_gradient(problem.diff_products.data(), problem.by_output.data(),
+                                           problem.shape, kPoints, to);
+    };
+    find(nn::Stores::kCached, cached.data());
+    for (T* const to : {line, line + kApart}) {
+      std::memset(to, 0, cached.size() * sizeof(T));
+      find(nn::Stores::kStreamed, to);
+      EXPECT_EQ(std::memcmp(to, cached.data(), cached.size() * sizeof(T)), 0);
+    }
+  }
+}
+
+TEST(NarrowKernels, StreamTheSameBits) {
+  check_streams<float>();
+  check_streams<Bf16>();
+}
+
+}  // namespace

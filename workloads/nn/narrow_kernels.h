@@ -1,0 +1,37 @@
+// Kernels of products of points with a matrix of few columns, which the library's convolutions pad
+// and wait for memory with.
+// Hides tiles of points, and what is asked of memory ahead.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/nn/stores.h"
+
+namespace nn {
+
+/// Points of `blocks` times 16 channels, side by side within a block; blocks stand block_stride
+/// values apart. Each has up to 28 products, in 32 places.
+struct NarrowShape {
+  static constexpr std::int64_t kBlock = 16, kMost = 28, kPlaces = 32;
+  std::int64_t blocks = 0, block_stride = 0;
+  std::int64_t outputs = 0;         ///< products that are made, 1..kMost
+  Stores stores = Stores::kCached;  ///< of the source's gradient
+};
+
+/// On activations of one type, float or Bf16; all else is floats.
+template <class T>
+struct NarrowKernels {
+  /// products [points][32] = src weights, of weights [16 blocks][32]. A point's do not depend on
+  /// which others are asked for.
+  void (*forward)(const T* src, const float* weights, const NarrowShape& shape, std::int64_t points,
+                  float* products);
+  /// diff_src = diff_products [points][32] weights, of weights [blocks][outputs][16].
+  void (*source_gradient)(const float* diff_products, const float* weights,
+                          const NarrowShape& shape, std::int64_t points, T* diff_src);
+  /// sums [blocks][32][16] += products of src and diff_products [points][32], by output. All places
+  /// of diff_products are read. A call's products are summed in floats.
+  void (*weights_gradient)(const T* src, const float* diff_products, const NarrowShape& shape,
+                           std::int64_t points, float* sums);
+};
+
+}  // namespace nn

@@ -1,0 +1,241 @@
+#include "workloads/nn/own_narrow_layer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "workloads/nn/aligned.h"
+#include "workloads/nn/narrow_taps.h"
+
+namespace nn {
+namespace {
+
+constexpr std::int64_t kBlock = NarrowShape::kBlock, kPlaces = NarrowShape::kPlaces;
+
+template <class T>
+class OwnNarrowLayer final : public Layer {
+ public:
+  OwnNarrowLayer(const Operation& operation, Planner& planner);
+  void plan_backward(Planner& planner) override;
+  void bind(const Arena& arena) override;
+  void forward(Mode mode, const Samples& samples) override;
+  void backward(bool accumulate, const Samples& samples) override;
+
+ private:
+  /// Rows of the source whose part of the weights' gradient is summed apart: as many whatever the
+  /// threads are.
+  static constexpr std::int64_t kRows = 16;
+
+  std::int64_t sums() const { return src_layout_.blocks * kPlaces * kBlock; }
+  std::int64_t pieces() const { return (src_shape_.spatial[0] + kRows - 1) / kRows; }
+  void lay_out_for_products();
+  void lay_out_for_gradients();
+  void find_gradients(const Samples& samples, std::int64_t sample, std::int64_t piece,
+                      const NarrowShape& shape, float* sums_of_piece) const;
+  void add_sums(std::int64_t parts, bool accumulate);
+
+  const Operation operation_;
+  const NarrowKernels<T>& kernels_;
+  const Kernels& all_kernels_;
+  const SampleShape src_shape_;
+  const NarrowTaps taps_;
+  const ChannelLayout src_layout_, products_layout_;
+  const AlignedFloats by_channel_;  ///< weights [16 blocks][32]
+  AlignedFloats by_output_;         ///< weights [blocks][outputs][16]
+  ValuePlace src_place_, src_place_again_, dst_place_;
+  BufferId products_buffer_ = -1, sums_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
+  GradientTarget target_;
+  const float* weights_ = nullptr;  ///< [in][outputs]
+  const T* src_forward_ = nullptr;
+  const T* src_again_ = nullptr;
+  float* products_ = nullptr;  ///< [samples of a slice][points][32]
+  float* dst_ = nullptr;
+  const float* diff_dst_ = nullptr;
+  T* diff_src_ = nullptr;
+  float* sums_ = nullptr;  ///< [samples of a slice][pieces][blocks][32][16]
+};
+
+constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
+
+/// Points [rows][32].
+ChannelLayout layout_of_products(std::int64_t outputs, std::int64_t rows) {
+  ChannelLayout layout;
+  layout.channels = outputs;
+  layout.blocks = kPlaces / kBlock;
+  layout.width = static_cast<int>(kBlock);
+  layout.rows = rows;
+  layout.row_stride = kPlaces;
+  layout.block_stride = kBlock;
+  layout.sample_stride = rows * kPlaces;
+  layout.padded = true;
+  return layout;
+}
+
+template <class T>
+OwnNarrowLayer<T>::OwnNarrowLayer(const Operation& operation, Planner& planner)
+    : operation_(operation),
+      kernels_(planner.kernels().narrow<T>()),
+      all_kernels_(planner.kernels()),
+      src_shape_(planner.network().shape(operation.src)),
+      taps_(operation, src_shape_),
+      src_layout_(channel_layout(planner.value_desc(operation.src))),
+      products_layout_(layout_of_products(taps_.outputs(), src_layout_.rows)),
+      by_channel_(src_layout_.blocks * kBlock * kPlaces) {
+  planner.use_value(operation.src, true);
+  planner.define_value(plain_desc(batch_dims(planner.batch(), operation.dst)));
+  const auto& weights = planner.network().parameters()[static_cast<std::size_t>(operation.weights)];
+  planner.set_parameter_desc(operation.weights, plain_desc(weights.shape));
+  const std::int64_t slice = planner.forward_slices().sizes().back();
+  products_buffer_ = planner.temporary(slice * products_layout_.sample_stride * kFloatBytes,
+                                       planner.forward_moment(), "products to add");
+  src_place_ = planner.value_place(operation.src);
+  src_place_again_ = planner.value_again(operation.src);
+  dst_place_ = planner.value_place(planner.made());
+}
+
+template <class T>
+void OwnNarrowLayer<T>::plan_backward(Planner& planner) {
+  diff_dst_buffer_ = planner.incoming().front();
+  const std::int64_t slice = planner.backward_slices().sizes().back();
+  sums_buffer_ = planner.temporary(slice * pieces() * sums() * kFloatBytes,
+                                   planner.backward_moment(), "sums of gradients");
+  by_output_ = AlignedFloats(src_layout_.blocks * taps_.outputs() * kBlock);
+  target_.plan(planner, src_shape_.channels * taps_.outputs() * kFloatBytes);
+  if (planner.network().has_gradient(operation_.src)) {
+    diff_src_buffer_ = planner.contribute(operation_.src);
+  }
+}
+
+template <class T>
+void OwnNarrowLayer<T>::bind(const Arena& arena) {
+  weights_ = arena.parameters.weights(operation_.weights);
+  src_forward_ = arena.at<T>(src_place_.buffer);
+  src_again_ = arena.at<T>(src_place_again_.buffer);
+  products_ = arena.at(products_buffer_);
+  dst_ = arena.at(dst_place_.buffer);
+  if (diff_dst_buffer_ < 0) return;
+  diff_dst_ = arena.at(diff_dst_buffer_);
+  diff_src_ = arena.at<T>(diff_src_buffer_);
+  sums_ = arena.at(sums_buffer_);
+  target_.bind(arena, operation_.weights, all_kernels_);
+}
+
+template <class T>
+void OwnNarrowLayer<T>::lay_out_for_products() {
+  const std::int64_t outputs = taps_.outputs();
+  for (std::int64_t channel = 0; channel < src_shape_.channels; ++channel) {
+    std::copy_n(weights_ + channel * outputs, outputs, by_channel_.data() + channel * kPlaces);
+  }
+}
+
+template <class T>
+void OwnNarrowLayer<T>::lay_out_for_gradients() {
+  const std::int64_t outputs = taps_.outputs();
+  for (std::int64_t channel = 0; channel < src_shape_.channels; ++channel) {
+    float* const to = by_output_.data() + channel / kBlock * outputs * kBlock + channel % kBlock;
+    for (std::int64_t i = 0; i < outputs; ++i) to[i * kBlock] = weights_[channel * outputs + i];
+  }
+}
+
+template <class T>
+void OwnNarrowLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
+  lay_out_for_products();
+  const NarrowShape shape = {src_layout_.blocks, src_layout_.block_stride, taps_.outputs()};
+  const std::int64_t rows = src_shape_.spatial[0], columns = src_shape_.spatial[1];
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t i = 0; i < samples.count; ++i) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t at = src_layout_.offset(src_place_.row_of(samples.first + i, samples), 0);
+      kernels_.forward(src_forward_ + at + row * columns * kBlock, by_channel_.data(), shape,
+                       columns,
+                       products_ + products_layout_.offset(i, 0) + row * columns * kPlaces);
+    }
+  }
+  const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
+  const std::int64_t channels = operation_.dst.channels;
+#pragma omp parallel for collapse(3) schedule(static)
+  for (std::int64_t i = 0; i < samples.count; ++i) {
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      for (std::int64_t row = 0; row < height; ++row) {
+        const std::int64_t at = dst_place_.row_of(samples.first + i, samples);
+        taps_.add(row, channel, products_ + products_layout_.offset(i, 0), products_layout_,
+                  dst_ + ((at * channels + channel) * height + row) * width);
+      }
+    }
+  }
+}
+
+/// Of the rows of a piece of the source: both gradients, while what they are made of is near.
+template <class T>
+void OwnNarrowLayer<T>::find_gradients(const Samples& samples, std::int64_t sample,
+                                       std::int64_t piece, const NarrowShape& shape,
+                                       float* sums_of_piece) const {
+  const std::int64_t columns = src_shape_.spatial[1];
+  const std::int64_t end = std::min((piece + 1) * kRows, src_shape_.spatial[0]);
+  const T* const src = src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), 0);
+  const float* const diff_dst = diff_dst_ + sample * operation_.dst.size();
+  std::fill_n(sums_of_piece, sums(), 0.0F);
+  std::array<float, NarrowTaps::kPiece * kPlaces> values;
+  for (std::int64_t row = piece * kRows; row < end; ++row) {
+    for (std::int64_t begin = 0; begin < columns; begin += NarrowTaps::kPiece) {
+      const std::int64_t count = std::min(columns - begin, NarrowTaps::kPiece);
+      const std::int64_t at = (row * columns + begin) * kBlock;
+      taps_.spread({row, begin, begin + count}, 0, taps_.outputs(), diff_dst, values.data(),
+                   kPlaces);
+      kernels_.weights_gradient(src + at, values.data(), shape, count, sums_of_piece);
+      if (diff_src_ == nullptr) continue;
+      kernels_.source_gradient(values.data(), by_output_.data(), shape, count,
+                               diff_src_ + src_layout_.offset(sample, 0) + at);
+    }
+  }
+}
+
+template <class T>
+void OwnNarrowLayer<T>::backward(bool accumulate, const Samples& samples) {
+  lay_out_for_gradients();
+  const NarrowShape shape = {src_layout_.blocks, src_layout_.block_stride, taps_.outputs(),
+                             stores_of<T>(samples.count * src_layout_.sample_numbers())};
+  const std::int64_t parts = samples.count * pieces();
+#pragma omp parallel for schedule(static)
+  for (std::int64_t part = 0; part < parts; ++part) {
+    find_gradients(samples, samples.first + part / pieces(), part % pieces(), shape,
+                   sums_ + part * sums());
+  }
+  add_sums(parts, accumulate || samples.first > 0);
+}
+
+template <class T>
+void OwnNarrowLayer<T>::add_sums(std::int64_t parts, bool accumulate) {
+  const std::int64_t outputs = taps_.outputs();
+  float* const gradient = target_.begin(accumulate);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t channel = 0; channel < src_shape_.channels; ++channel) {
+    const float* const from = sums_ + channel / kBlock * kPlaces * kBlock + channel % kBlock;
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      double sum = 0.0;
+      for (std::int64_t part = 0; part < parts; ++part) {
+        sum += static_cast<double>(from[part * sums() + i * kBlock]);
+      }
+      gradient[channel * outputs + i] = static_cast<float>(sum);
+    }
+  }
+  target_.finish(accumulate);
+}
+
+}  // namespace
+
+bool suits_own_narrow(const Operation& operation, const Planner& planner) {
+  const ChannelLayout layout = channel_layout(planner.value_desc(operation.src));
+  const std::int64_t outputs = operation.dst.channels * operation.kernel[0] * operation.kernel[1];
+  return planner.compute_type(operation.name) == dnnl::memory::data_type::f32 &&
+         outputs <= NarrowShape::kMost && layout.width == kBlock && layout.row_stride == kBlock &&
+         (layout.padded || layout.channels % kBlock == 0);
+}
+
+std::unique_ptr<Layer> make_own_narrow(const Operation& operation, Planner& planner) {
+  if (planner.value_desc(operation.src).data_type() == dnnl::memory::data_type::bf16) {
+    return std::make_unique<OwnNarrowLayer<Bf16>>(operation, planner);
+  }
+  return std::make_unique<OwnNarrowLayer<float>>(operation, planner);
+}
+
+}  // namespace nn

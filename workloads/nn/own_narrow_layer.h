@@ -1,0 +1,17 @@
+// Transposed convolutions to few channels by own products of floats, on activations in blocks of 16
+// channels.
+// Hides how rows are shared out over threads, and the fixed order of sums.
+#pragma once
+
+#include <memory>
+
+#include "workloads/nn/layer.h"
+
+namespace nn {
+
+/// Whether floats are multiplied, and the source's layout and the number of products are such as
+/// own kernels take.
+bool suits_own_narrow(const Operation& operation, const Planner& planner);
+std::unique_ptr<Layer> make_own_narrow(const Operation& operation, Planner& planner);
+
+}  // namespace nn
