@@ -47,16 +47,18 @@ class Delays {
       path.before = std::chrono::milliseconds(std::atoll(item.substr(item.find(':') + 1).c_str()));
     }
   }
-  ~Delays() {
-    if (paths_.empty() && compute_.before.count() == 0) return;
-    std::ofstream report(variable("DELAY_REPORT"));
-    for (const SlowPath& path : paths_) {
-      report << path.word << ' ' << static_cast<double>(path.waited_ns) * 1e-9 << '\n';
-    }
-    report << "compute " << static_cast<double>(compute_.waited_ns) * 1e-9 << '\n';
-  }
+  ~Delays() = default;
   Delays(const Delays&) = delete;
   Delays& operator=(const Delays&) = delete;
+
+  void report() const {
+    if (paths_.empty() && compute_.before.count() == 0) return;
+    std::ofstream out(variable("DELAY_REPORT"));
+    for (const SlowPath& path : paths_) {
+      out << path.word << ' ' << static_cast<double>(path.waited_ns) * 1e-9 << '\n';
+    }
+    out << "compute " << static_cast<double>(compute_.waited_ns) * 1e-9 << '\n';
+  }
 
   void before_read(int descriptor) {
     if (paths_.empty()) return;
@@ -83,7 +85,7 @@ class Delays {
   SlowPath compute_;
 };
 
-/// Made by the first call, whoever makes it; reports when the program ends.
+/// Made by the first call, whoever makes it.
 Delays& delays() {
   static Delays instance;
   return instance;
@@ -115,5 +117,13 @@ int dnnl_primitive_execute(const void* primitive, void* stream, int count, const
       next<int(const void*, void*, int, const void*)>("dnnl_primitive_execute");
   delays().before_compute();
   return real(primitive, stream, count, arguments);
+}
+
+/// Reports here, while the launcher still waits: it ends the others once a rank has told of
+/// failure, and a rank that ends so tells nothing when its objects go.
+int MPI_Finalize() {
+  static auto* const real = next<int()>("MPI_Finalize");
+  delays().report();
+  return real();
 }
 }
