@@ -84,7 +84,7 @@ Executor::~Executor() = default;
 void Executor::plan(bool copies_weights) {
   const Planner::Options plan = {options_.batch,     options_.training,   options_.accumulates,
                                  options_.groups,    options_.arithmetic, options_.slice_samples,
-                                 options_.recompute, copies_weights};
+                                 options_.recompute, options_.caches,     copies_weights};
   layers_.clear();
   planner_ = std::make_unique<Planner>(network_, plan, device_, kernels_);
   plan_forward(*planner_);

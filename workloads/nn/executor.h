@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,8 +51,9 @@ struct ExecutorOptions {
   bool accumulates = false;  ///< several passes make one step
   BatchGroups groups;        ///< training: how the pass's samples fall into batch-norm groups
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
-  Arithmetic arithmetic;           ///< kBf16 needs kAvx512Bf16
-  std::int64_t slice_samples = 0;  ///< most samples of a slice; 0: as caches allow
+  Arithmetic arithmetic;             ///< kBf16 needs kAvx512Bf16
+  std::int64_t slice_samples = 0;    ///< most samples of a slice; 0: as caches allow
+  std::optional<CacheSizes> caches;  ///< none: as the system tells
   Recompute recompute = Recompute::kNormalizations;
   bool plan_only = false;                   ///< takes no memory: it cannot run
   std::shared_ptr<ParameterMemory> memory;  ///< of weights and gradients; null: of its own

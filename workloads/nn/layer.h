@@ -62,6 +62,7 @@ class Planner {
     Arithmetic arithmetic;
     std::int64_t slice_samples = 0;  ///< as PassOptions has it
     Recompute recompute = Recompute::kNone;
+    std::optional<CacheSizes> caches;  ///< none: as the system tells
     bool copies_weights = true;  ///< into the layouts that products want; else those are converted
   };
   Planner(const Network& network, const Options& options, Device& device, const Kernels& kernels);

@@ -60,6 +60,11 @@ struct SegmentsOf {
   bool passes = false, passes_again = false;
 };
 
+/// Bytes that all threads of a rank have of either level; 0: unknown.
+struct CacheSizes {
+  std::int64_t second = 0, third = 0;
+};
+
 struct PassOptions {
   std::int64_t batch = 1;
   std::int64_t value_bytes = 4;  ///< of one number of an activation

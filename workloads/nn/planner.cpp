@@ -36,12 +36,13 @@ bool goes_by_channels(const Operation& operation, const Planner::Options& option
 
 PassOptions pass_options(const Network& network, const Planner::Options& options, int threads) {
   const Precision precision = options.arithmetic.precision;
-  const std::int64_t second = base::cache_bytes("/", 2, threads);
+  const CacheSizes caches = options.caches.value_or(
+      CacheSizes{base::cache_bytes("/", 2, threads), base::cache_bytes("/", 3, threads)});
   PassOptions pass;
   pass.batch = options.batch;
   pass.value_bytes = bytes_of(precision);
   pass.threads = threads;
-  pass.cache_bytes = second + base::cache_bytes("/", 3, threads);
+  pass.cache_bytes = caches.second + caches.third;
   pass.slice_samples = options.slice_samples;
   pass.training = options.training;
   pass.recompute = options.recompute;
@@ -52,9 +53,10 @@ PassOptions pass_options(const Network& network, const Planner::Options& options
            operation.kind == OperationKind::kActivation;
   };
   if (options.slice_samples > 0) return pass;
+  const std::int64_t second = caches.second / threads;
   pass.goes_by_channels = [&options, second, threads](const Operation& operation,
                                                       Direction direction) {
-    return goes_by_channels(operation, options, direction, threads, second / threads);
+    return goes_by_channels(operation, options, direction, threads, second);
   };
   return pass;
 }

@@ -14,6 +14,8 @@ constexpr std::int64_t kNorm = 2 * kChannels * kFloat;     // gamma and beta
 constexpr std::int64_t kTaps = 9 * kChannels * kFloat;     // a depthwise convolution's weights
 constexpr std::int64_t kFitsCaches = 8, kFitsNone = 4096;  // height and width
 
+constexpr nn::CacheSizes kCaches = {2 << 20, 8 << 20};  // some systems tell of none
+
 /// depthwise - pointwise - norm - depthwise - norm - pool - dense
 nn::Network network(std::int64_t side) {
   nn::Network net;
@@ -51,6 +53,7 @@ nn::LayerFacts facts_of(const nn::Network& network, nn::Recompute recompute,
   nn::Device device;
   nn::ExecutorOptions options = residual::options_for(kBatch, kBatch);
   options.recompute = recompute;
+  options.caches = kCaches;
   options.plan_only = true;
   const nn::Executor executor(network, options, device, nullptr);
   for (const nn::LayerFacts& facts : executor.layers()) {
