@@ -79,13 +79,9 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
 
 void BackwardProducts::plan_weights(Planner& planner, const ConvolutionProblem& problem,
                                     const ConvolutionLayouts& layouts) {
-  const bool may_be_own = problem.compute() == memory::data_type::bf16 && !problem.is_transposed();
-  if (may_be_own &&
-      PointwiseWeights::applies(problem.operation(), {layouts.src, layouts.dst, layouts.weights},
-                                planner)) {
-    pointwise_.plan(planner, problem.operation(), problem.weights_dims()[1], places_.src);
-    return;
-  }
+  own_.plan(planner, problem, {layouts.src, layouts.dst, layouts.weights},
+            {places_.src, places_.diff_dst});
+  if (own_.planned()) return;
   weights_product_.plan(planner, planner.backward_slices(), planner.backward_moment(),
                         [&](std::int64_t samples) { return problem.weights_gradient(samples); },
                         {{problem.reads_source(), layouts.src, extent_of(places_.src)},
@@ -100,8 +96,8 @@ void BackwardProducts::bind(const Arena& arena, Device& device, const Kernels& k
   }
   void* const diff_dst = arena.at<void>(places_.diff_dst.buffer);
   target_.bind(arena, weights_, kernels);
-  if (pointwise_.planned()) {
-    pointwise_.bind(arena, places_.diff_dst.buffer);
+  if (own_.planned()) {
+    own_.bind(arena);
   } else {
     weights_product_.bind(arena, device,
                           {arena.at<void>(places_.src.buffer), diff_dst, target_.begin(false)});
@@ -116,7 +112,7 @@ void BackwardProducts::run(bool accumulate, const Samples& samples) {
   if (widened_.planned()) return widened_.run(accumulate, samples);
   const bool adds = accumulate || samples.first > 0;
   if (source_product_.planned()) source_product_.run(samples);
-  if (pointwise_.planned()) return pointwise_.run(samples, target_.begin(false), adds);
+  if (own_.planned()) return own_.run(samples, target_.begin(false), adds);
   weights_product_.run(samples, target_.begin(adds));
   target_.finish(adds);
 }

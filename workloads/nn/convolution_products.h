@@ -8,7 +8,7 @@
 
 #include "workloads/nn/convolution_problem.h"
 #include "workloads/nn/layer.h"
-#include "workloads/nn/pointwise_weights.h"
+#include "workloads/nn/own_weights.h"
 #include "workloads/nn/sliced_primitive.h"
 #include "workloads/nn/widened_convolution.h"
 
@@ -57,7 +57,7 @@ class BackwardProducts {
   /// The library's, of the source first.
   std::vector<const SlicedPrimitive*> products() const;
   /// Whether the gradient of weights is an own product.
-  bool has_own() const { return pointwise_.planned(); }
+  bool has_own() const { return own_.planned(); }
 
  private:
   void plan_weights(Planner& planner, const ConvolutionProblem& problem,
@@ -65,8 +65,8 @@ class BackwardProducts {
   ParameterId weights_ = -1;
   Places places_;
   SlicedPrimitive source_product_, weights_product_;
-  PointwiseWeights pointwise_;  ///< in place of weights_product_, where planned
-  WidenedBackward widened_;     ///< in place of both, where planned
+  OwnWeights own_;           ///< in place of weights_product_, where planned
+  WidenedBackward widened_;  ///< in place of both, where planned
   GradientTarget target_;
 };
 

@@ -153,15 +153,34 @@ struct Bf16Products {
   /// i * stride: of rows 2 k and 2 k + 1, the lower and upper half of a word; zeros beyond the last
   /// row and column.
   void (*pack)(const Rows& rows, std::uint32_t* pairs, std::int64_t stride) = nullptr;
+  /// `count` points of a line of `width` points of 16 numbers, of which the first is point `first`
+  /// and the others `step` apart; beyond the line, points are zeros.
+  struct Points {
+    const Bf16* line;
+    std::int64_t width, first, step, count;
+  };
+  /// The same of points, as one panel.
+  void (*pack_points)(const Points& points, std::uint32_t* pairs) = nullptr;
   /// Panels [kPanels][16 of b][16 of a]: panel i starts at i * panel_stride, its rows stand
   /// row_stride apart.
   struct Sums {
     float* first;
     std::int64_t panel_stride, row_stride;
   };
-  /// c = sum over pairs of a b, or += with `add`; panel i of `a` starts at i * a_stride.
-  void (*multiply)(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t* b,
-                   std::int64_t pairs, const Sums& c, bool add) = nullptr;
+  /// Where pairs of a panel stand: words from one image, and from one line, to the next.
+  struct Pitch {
+    std::int64_t image = 0, line = 0;
+  };
+  /// Lines of neighbouring pairs; panel i of `a` starts at i * a_stride.
+  struct Operands {
+    const std::uint32_t* a;
+    std::int64_t a_stride;
+    const std::uint32_t* b;
+    std::int64_t images, lines, pairs;
+    Pitch a_pitch, b_pitch;
+  };
+  /// c = sum over all pairs of a b, or += with `add`.
+  void (*multiply)(const Operands& operands, const Sums& c, bool add) = nullptr;
   /// So many instructions that multiply what is in registers, and nothing else: pairs, or floats.
   void (*spend_pairs)(std::int64_t instructions) = nullptr;
   void (*spend_floats)(std::int64_t instructions) = nullptr;

@@ -14,14 +14,18 @@ namespace {
 constexpr int kPanels = Bf16Products::kPanels;
 constexpr int kRightColumns = 4;
 
+// With masks of all: GCC 12 warns of the undefined values that the plain forms begin with.
+
 /// Words (a0 .. a15, b0 .. b15) become (a0, b0, a1, b1 ...).
-inline __m512i interleaved(__m256i lower, __m256i upper) {
+inline __m512i interleaved(__m512i both) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
                                          8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-  // With masks of all: GCC 12 warns of the undefined values that the plain forms begin with.
-  const __m512i first = _mm512_maskz_inserti64x4(0xFF, _mm512_setzero_si512(), lower, 0);
-  const __m512i both = _mm512_maskz_inserti64x4(0xFF, first, upper, 1);
   return _mm512_maskz_permutexvar_epi16(~__mmask32{0}, order, both);
+}
+
+inline __m512i interleaved(__m256i lower, __m256i upper) {
+  const __m512i first = _mm512_maskz_inserti64x4(0xFF, _mm512_setzero_si512(), lower, 0);
+  return interleaved(_mm512_maskz_inserti64x4(0xFF, first, upper, 1));
 }
 
 /// Two rows, 16 columns at a time, of which the last ones may be fewer; or one row beside zeros.
@@ -38,8 +42,29 @@ inline void pack_pair(const Bf16* lower, const Bf16* upper, std::int64_t columns
   }
 }
 
+/// Words from what is read to what is asked for, in a stream of neighbouring points.
+constexpr std::int64_t kAhead = 1024;
+
+/// Pairs of points, both of which are one load.
+inline void pack_neighbours(const Bf16* from, std::int64_t count, std::uint32_t* pairs) {
+  for (std::int64_t i = 0; i < count; ++i, from += 2 * kLanes, pairs += kLanes) {
+    __builtin_prefetch(from + kAhead);
+    _mm512_storeu_si512(pairs, interleaved(_mm512_loadu_si512(from)));
+  }
+}
+
+/// Rows of 16 that are neighbours.
+void pack_neighbours(const Bf16Products::Rows& rows, std::uint32_t* pairs) {
+  const std::int64_t count = rows.count / 2;
+  pack_neighbours(rows.first, count, pairs);
+  const Bf16* const from = rows.first + count * 2 * kLanes;
+  pairs += count * kLanes;
+  if (rows.count % 2 != 0) pack_pair<false>(from, nullptr, kLanes, pairs, kLanes);
+}
+
 /// Row by row, as all panels of a row stand in the same lines.
 void pack_rows(const Bf16Products::Rows& rows, std::uint32_t* pairs, std::int64_t stride) {
+  if (rows.stride == kLanes && rows.columns == kLanes) return pack_neighbours(rows, pairs);
   constexpr std::int64_t kRowsAhead = 16;
   const std::int64_t bytes = rows.columns * static_cast<std::int64_t>(sizeof(Bf16));
   const Bf16* from = rows.first;
@@ -54,10 +79,53 @@ void pack_rows(const Bf16Products::Rows& rows, std::uint32_t* pairs, std::int64_
   if (row < rows.count) pack_pair<false>(from, nullptr, rows.columns, pairs, stride);
 }
 
+inline __m256i point_at(const Bf16* point) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(point));
+}
+
+inline __m256i point_or_zero(const Bf16Products::Points& points, std::int64_t x) {
+  const std::int64_t at = points.first + x * points.step;
+  const bool is_there = x < points.count && at >= 0 && at < points.width;
+  return is_there ? point_at(points.line + at * kLanes) : _mm256_setzero_si256();
+}
+
+/// The pair of points that `x` begins.
+inline __m512i pair_at(const Bf16Products::Points& points, std::int64_t x) {
+  return interleaved(point_or_zero(points, x), point_or_zero(points, x + 1));
+}
+
+/// Pairs within the line need no look at its ends; neighbours are one load.
+void pack_points(const Bf16Products::Points& points, std::uint32_t* pairs) {
+  const std::int64_t step = points.step;
+  const std::int64_t before = points.first < 0 ? (-points.first + step - 1) / step : 0;
+  const std::int64_t met = points.width - points.first;  // from the first one on
+  const std::int64_t there = met <= 0 ? 0 : (met + step - 1) / step;
+  const std::int64_t end = there < points.count ? there : points.count;
+  std::int64_t x = 0;
+  for (; x < points.count && x < before; x += 2, pairs += kLanes) {
+    _mm512_storeu_si512(pairs, pair_at(points, x));
+  }
+  const Bf16* from = points.line + (points.first + x * step) * kLanes;
+  if (step == 1) {
+    const std::int64_t count = x < end ? (end - x) / 2 : 0;
+    pack_neighbours(from, count, pairs);
+    x += 2 * count;
+    pairs += count * kLanes;
+  } else {
+    for (; x + 1 < end; x += 2, pairs += kLanes, from += 2 * step * kLanes) {
+      __builtin_prefetch(from + kAhead);
+      __builtin_prefetch(from + kAhead + step * kLanes);
+      _mm512_storeu_si512(pairs, interleaved(point_at(from), point_at(from + step * kLanes)));
+    }
+  }
+  for (; x < points.count; x += 2, pairs += kLanes) {
+    _mm512_storeu_si512(pairs, pair_at(points, x));
+  }
+}
+
 /// 4 of the panel's 16 columns from `column` on.
-inline void multiply_columns(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t* b,
-                             std::int64_t pairs, const Bf16Products::Sums& c, bool add,
-                             int column) {
+inline void multiply_columns(const Bf16Products::Operands& of, const Bf16Products::Sums& c,
+                             bool add, int column) {
   float* const to = c.first + column * c.row_stride;
   __m512 sums[kRightColumns][kPanels];
 #pragma GCC unroll 4
@@ -68,20 +136,28 @@ inline void multiply_columns(const std::uint32_t* a, std::int64_t a_stride, cons
           add ? _mm512_loadu_ps(to + i * c.panel_stride + j * c.row_stride) : _mm512_setzero_ps();
     }
   }
-  for (std::int64_t k = 0; k < pairs; ++k) {
-    __m512bh left[kPanels];
+  for (std::int64_t image = 0; image < of.images; ++image) {
+    const std::uint32_t* a = of.a + image * of.a_pitch.image;
+    const std::uint32_t* b = of.b + image * of.b_pitch.image + column;
+    for (std::int64_t line = 0; line < of.lines; ++line) {
+      for (std::int64_t k = 0; k < of.pairs * kLanes; k += kLanes) {
+        __m512bh left[kPanels];
 #pragma GCC unroll 4
-    for (int i = 0; i < kPanels; ++i) {
-      left[i] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(a + i * a_stride + k * kLanes));
-    }
+        for (int i = 0; i < kPanels; ++i) {
+          left[i] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(a + i * of.a_stride + k));
+        }
 #pragma GCC unroll 4
-    for (int j = 0; j < kRightColumns; ++j) {
-      const auto right = reinterpret_cast<__m512bh>(
-          _mm512_set1_epi32(static_cast<int>(b[k * kLanes + column + j])));
+        for (int j = 0; j < kRightColumns; ++j) {
+          const auto right =
+              reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(b[k + j])));
 #pragma GCC unroll 4
-      for (int i = 0; i < kPanels; ++i) {
-        sums[j][i] = _mm512_dpbf16_ps(sums[j][i], left[i], right);
+          for (int i = 0; i < kPanels; ++i) {
+            sums[j][i] = _mm512_dpbf16_ps(sums[j][i], left[i], right);
+          }
+        }
       }
+      a += of.a_pitch.line;
+      b += of.b_pitch.line;
     }
   }
 #pragma GCC unroll 4
@@ -93,10 +169,9 @@ inline void multiply_columns(const std::uint32_t* a, std::int64_t a_stride, cons
   }
 }
 
-void multiply(const std::uint32_t* a, std::int64_t a_stride, const std::uint32_t* b,
-              std::int64_t pairs, const Bf16Products::Sums& c, bool add) {
+void multiply(const Bf16Products::Operands& operands, const Bf16Products::Sums& c, bool add) {
   for (int column = 0; column < kLanes; column += kRightColumns) {
-    multiply_columns(a, a_stride, b, pairs, c, add, column);
+    multiply_columns(operands, c, add, column);
   }
 }
 
@@ -268,7 +343,7 @@ namespace detail {
 const Kernels& avx512_bf16_kernels() {
   static const Kernels table = [] {
     Kernels all = kTable;
-    all.bf16_products = {pack_rows, multiply, spend_pairs, spend_floats};
+    all.bf16_products = {pack_rows, pack_points, multiply, spend_pairs, spend_floats};
     all.volumes.forward_bf16 = forward_rows<PairPoints>;
     all.bf16_features.interact = interact_words;
     all.bf16_features.interact_backward = interact_backward_words;

@@ -119,8 +119,9 @@ void PointwiseGradient::run_part(const Part& part, const Bf16* src, const Bf16* 
     for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
       pack(diff_dst, shape_.out, {panel * kPanels, kPanels, first, count}, panel_pairs);
       for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
-        kernels_->bf16_products.multiply(panel_pairs, stride, scratch + block * stride, count,
-                                         target(diff_weights, panel, block), add || first > 0);
+        kernels_->bf16_products.multiply(
+            {panel_pairs, stride, scratch + block * stride, 1, 1, count, {}, {}},
+            target(diff_weights, panel, block), add || first > 0);
       }
     }
   }

@@ -150,7 +150,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Bf16Engine,
                          testing::Values(Case{"square", {12, 12}, 16, 2, 4, 4},
                                          Case{"two_groups", {12, 12}, 32, 1, 8, 4},
                                          Case{"odd_channels", {9, 13}, 10, 2, 6, 6},
-                                         Case{"few_points", {8, 8}, 32, 2, 20, 10}),
+                                         Case{"few_points", {8, 8}, 32, 2, 20, 10},
+                                         // Own gradients of windows' weights.
+                                         Case{"windows", {14, 12}, 64, 2, 4, 4}),
                          [](const auto& named) { return named.param.name; });
 
 TEST(Bf16, AgreesWithItsPlainTwinOnVolumes) {
@@ -163,6 +165,27 @@ TEST(Bf16, AgreesWithItsPlainTwinOnVolumes) {
   comparison.run(executor);
   EXPECT_LT(comparison.forward_error, kForwardTolerance);
   EXPECT_LT(comparison.gradient_error, kFrozenTolerance);
+}
+
+TEST(Bf16, MakesGradientsOfWindowsWithAStrideOrFewPointsByOwnProducts) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  const Network net = residual::test_network({40, 40}, 64, 2);  // then 20 x 20 and 10 x 10
+  nn::ExecutorOptions options = options_for(4, 4);
+  options.plan_only = true;
+  for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
+    options.arithmetic.products = products;
+    nn::Device device;
+    const nn::Executor executor(net, options, device, nullptr);
+    for (const nn::LayerFacts& layer : executor.layers()) {
+      if (layer.name != "block0.conv2" && layer.name != "block1.conv2" &&
+          layer.name != "block0.down") {
+        continue;
+      }
+      EXPECT_EQ(layer.implementation.find("own") != std::string::npos,
+                products == nn::Products::kPairs)
+          << layer.name << ": " << layer.implementation;
+    }
+  }
 }
 
 const Case kSquare = {"square", {12, 12}, 16, 2, 4, 4};

@@ -50,7 +50,7 @@ Network segmenting(std::int64_t height, std::int64_t width, std::int64_t channel
       net.fully_connected(mean, {"mean", 32, kSmall, {}, false, nn::ParameterStyle::kPointwise});
   pyramid.push_back(net.spread(product, "spread", net.shape(x).spatial));
   x = net.concatenation(pyramid);
-  x = net.convolution(x, {"joined", 32, 1, 1, {}, kSmall});
+  x = net.convolution(x, {"joined", std::max<std::int64_t>(32, channels), 1, 1, {}, kSmall});
   x = net.batch_norm(x, {"joined.bn"});
   x = net.deconvolution(x, {"up", channels, 3, 2, twice, kSmall});
   x = net.batch_norm(x, {"up.bn"});
@@ -159,6 +159,7 @@ TEST_P(Images, AreRoundedAsStoredInBf16) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Images,
                          testing::Values(Shape{"even", 16, 16, 16, 3},
                                          Shape{"uneven", 16, 32, 24, 2},
+                                         Shape{"wide", 16, 16, 64, 2},
                                          Shape{"narrow", 32, 16, 8, 1}, Shape{"high", 80, 16, 8, 2},
                                          // Atrous convolutions of four points.
                                          Shape{"few", 8, 8, 16, 4}),

@@ -1,0 +1,100 @@
+// Own gradients of weights within a pass.
+// Hides nothing else.
+#include "workloads/nn/own_weights.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+constexpr std::int64_t kLanes = 16;
+
+/// Activations as the products read them.
+bool is_blocked_bf16(const memory::desc& desc) {
+  const ChannelLayout layout = channel_layout(desc);
+  return desc.data_type() == memory::data_type::bf16 && layout.width == kLanes &&
+         layout.row_stride == kLanes && !layout.padded &&
+         layout.block_stride == layout.rows * kLanes;
+}
+
+/// Weights as the products write their gradient.
+memory::desc weights_desc(const memory::dims& dims) {
+  const auto tag = dims.size() == 3   ? memory::format_tag::OIw16i16o
+                   : dims.size() == 4 ? memory::format_tag::OIhw16i16o
+                                      : memory::format_tag::OIdhw16i16o;
+  return {dims, memory::data_type::f32, tag};
+}
+
+/// Of an image or a line.
+WindowGradient::Shape window_shape(const ConvolutionProblem& problem, const SampleShape& from,
+                                   const SampleShape& to) {
+  const Operation& operation = problem.operation();
+  const auto axis = [&](std::size_t i) -> WindowGradient::Axis {
+    return {from.spatial[i], to.spatial[i], operation.kernel[i], operation.stride[i],
+            operation.padding.begin[i]};
+  };
+  const std::size_t axes = operation.kernel.size();
+  return {axes == 2 ? axis(0) : WindowGradient::Axis{}, axis(axes - 1), from.channels, to.channels};
+}
+
+/// The library takes as long for windows without a stride, but those of small images: both were
+/// measured on two cores, with 64 to 1024 channels and 7 to 56 points a side.
+bool is_worthwhile(const WindowGradient::Shape& shape) {
+  constexpr std::int64_t kFewPoints = 128;
+  return shape.rows.stride > 1 || shape.columns.stride > 1 ||
+         shape.rows.to * shape.columns.to <= kFewPoints;
+}
+
+bool is_dense(const Operation& operation) {
+  return std::all_of(operation.dilation.begin(), operation.dilation.end(),
+                     [](std::int64_t apart) { return apart == 1; });
+}
+
+}  // namespace
+
+void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
+                      const Places& places) {
+  if (problem.compute() != memory::data_type::bf16) return;
+  if (!is_blocked_bf16(operands.src) || !is_blocked_bf16(operands.dst)) return;
+  if (operands.weights != weights_desc(operands.weights.dims())) return;
+  // Of the library's convolution, which of a transposed one goes the other way.
+  const bool is_transposed = problem.is_transposed();
+  const SampleShape& from = problem.image_of(is_transposed ? Side::kDestination : Side::kSource);
+  const SampleShape& to = problem.image_of(is_transposed ? Side::kSource : Side::kDestination);
+  const int threads = planner.threads();
+  const PointwiseGradient::Shape points = {to.points(), from.channels, to.channels};
+  std::int64_t scratch_bytes = 0;
+  if (problem.is_by_points()) {
+    if (!PointwiseGradient::fits(points, threads, planner.kernels())) return;
+    points_.emplace(points, threads, planner.kernels());
+    scratch_bytes = points_->scratch_bytes();
+  } else {
+    if (problem.operation().kernel.size() > 2 || !is_dense(problem.operation())) return;
+    const WindowGradient::Shape windows = window_shape(problem, from, to);
+    if (!is_worthwhile(windows)) return;
+    if (!WindowGradient::fits(windows, threads, planner.kernels())) return;
+    windows_.emplace(windows, threads, planner.kernels());
+    scratch_bytes = windows_->scratch_bytes();
+  }
+  from_ = {is_transposed ? places.diff_dst : places.src, from.channels * from.points()};
+  to_ = {is_transposed ? places.src : places.diff_dst, to.channels * to.points()};
+  scratch_buffer_ = planner.temporary(scratch_bytes, planner.backward_moment(), "scratchpads");
+}
+
+void OwnWeights::bind(const Arena& arena) {
+  scratch_ = arena.at<std::uint32_t>(scratch_buffer_);
+  from_.data = arena.at<Bf16>(from_.place.buffer);
+  to_.data = arena.at<Bf16>(to_.place.buffer);
+}
+
+void OwnWeights::run(const Samples& samples, float* diff_weights, bool add) {
+  const Bf16* const from = from_.at(samples);
+  const Bf16* const to = to_.at(samples);
+  if (points_) return points_->run(from, to, samples.count, diff_weights, add, scratch_);
+  windows_->run(from, to, samples.count, diff_weights, add, scratch_);
+}
+
+}  // namespace nn

@@ -1,0 +1,54 @@
+// Own products of a convolution's gradient of weights within a pass: which one, and where operands
+// stand.
+// Hides which convolutions the library is slow at.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <optional>
+
+#include "workloads/nn/convolution_problem.h"
+#include "workloads/nn/layer.h"
+#include "workloads/nn/pointwise_gradient.h"
+#include "workloads/nn/window_gradient.h"
+
+namespace nn {
+
+class OwnWeights {
+ public:
+  /// What a convolution gives and takes, in its layouts.
+  struct Operands {
+    dnnl::memory::desc src, dst, weights;
+  };
+  /// Where the backward pass finds the source, and the gradient of what the operation made.
+  struct Places {
+    ValuePlace src, diff_dst;
+  };
+  /// Chooses the product for the operation at hand, if there is one that is faster than the
+  /// library's: of operands in bfloat16, all in the order of the product.
+  void plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
+            const Places& places);
+  bool planned() const { return points_.has_value() || windows_.has_value(); }
+  void bind(const Arena& arena);
+  /// diff_weights = the gradient over these samples, or += with `add`.
+  void run(const Samples& samples, float* diff_weights, bool add);
+
+ private:
+  /// What the product reads.
+  struct Activations {
+    ValuePlace place;
+    std::int64_t sample_numbers = 0;
+    const Bf16* data = nullptr;
+    const Bf16* at(const Samples& samples) const {
+      return data + place.row_of(samples.first, samples) * sample_numbers;
+    }
+  };
+
+  std::optional<PointwiseGradient> points_;
+  std::optional<WindowGradient> windows_;
+  Activations from_, to_;
+  BufferId scratch_buffer_ = -1;
+  std::uint32_t* scratch_ = nullptr;
+};
+
+}  // namespace nn

@@ -1,0 +1,169 @@
+// Pieces of the product, and their packing.
+// Hides nothing else.
+#include "workloads/nn/window_gradient.h"
+
+#include <algorithm>
+
+namespace nn {
+namespace {
+
+constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kPanels = Bf16Products::kPanels;
+
+}  // namespace
+
+/// A thread's share of the weights: panels of 64 output channels, and blocks of 16 input channels.
+struct WindowGradient::Part {
+  std::int64_t first_panel = 0, end_panel = 0, first_block = 0, end_block = 0;
+};
+
+/// Lines of one image, or all lines of several.
+struct WindowGradient::Piece {
+  std::int64_t image = 0, images = 0, line = 0, lines = 0;
+};
+
+bool WindowGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
+  if (kernels.bf16_products.multiply == nullptr) return false;
+  if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
+  return shape.in / kLanes % threads == 0 || shape.out / (kPanels * kLanes) % threads == 0;
+}
+
+/// A panel's pairs stay in the first cache while they meet all blocks and taps.
+WindowGradient::WindowGradient(const Shape& shape, int threads, const Kernels& kernels)
+    : shape_(shape), threads_(threads), kernels_(&kernels) {
+  constexpr std::int64_t kPairs = 128;
+  const std::int64_t line_pairs = line_words() / kLanes, lines = shape.rows.to;
+  most_images_ = std::max<std::int64_t>(1, kPairs / (lines * line_pairs));
+  const std::int64_t fitting = std::clamp<std::int64_t>(kPairs / line_pairs, 1, lines);
+  const std::int64_t strips = (lines + fitting - 1) / fitting;
+  most_lines_ = (lines + strips - 1) / strips;
+}
+
+std::int64_t WindowGradient::panels() const { return shape_.out / (kPanels * kLanes); }
+std::int64_t WindowGradient::blocks() const { return shape_.in / kLanes; }
+std::int64_t WindowGradient::line_words() const { return (shape_.columns.to + 1) / 2 * kLanes; }
+std::int64_t WindowGradient::met_lines(std::int64_t lines) const {
+  return (lines - 1) * shape_.rows.stride + shape_.rows.kernel;
+}
+std::int64_t WindowGradient::to_words() const { return most_images_ * most_lines_ * line_words(); }
+std::int64_t WindowGradient::from_words() const {
+  return shape_.columns.kernel * most_images_ * met_lines(most_lines_) * line_words();
+}
+std::int64_t WindowGradient::scratch_words() const {
+  return kPanels * to_words() + blocks() * from_words();
+}
+std::int64_t WindowGradient::scratch_bytes() const {
+  return threads_ * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
+}
+
+/// Blocks where possible: to pack them costs more.
+WindowGradient::Part WindowGradient::part_of(int thread) const {
+  Part part = {0, panels(), 0, blocks()};
+  if (blocks() % threads_ == 0) {
+    part.first_block = blocks() / threads_ * thread;
+    part.end_block = part.first_block + blocks() / threads_;
+  } else {
+    part.first_panel = panels() / threads_ * thread;
+    part.end_panel = part.first_panel + panels() / threads_;
+  }
+  return part;
+}
+
+void WindowGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piece,
+                             std::uint32_t* pairs) const {
+  const std::int64_t width = shape_.columns.to, all_blocks = panels() * kPanels;
+  for (std::int64_t i = 0; i < kPanels; ++i) {
+    std::uint32_t* next = pairs + i * to_words();
+    for (std::int64_t image = piece.image; image < piece.image + piece.images; ++image) {
+      const std::int64_t first = (image * all_blocks + panel * kPanels + i) * shape_.rows.to;
+      for (std::int64_t line = piece.line; line < piece.line + piece.lines; ++line) {
+        const Bf16* const points = to + (first + line) * width * kLanes;
+        kernels_->bf16_products.pack_points({points, width, 0, 1, width}, next);
+        next += line_words();
+      }
+    }
+  }
+}
+
+/// What each column of windows meets, in lines as long as those of `to`.
+void WindowGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
+                               std::uint32_t* pairs) const {
+  const Axis& rows = shape_.rows;
+  const Axis& columns = shape_.columns;
+  const std::int64_t first_line = piece.line * rows.stride - rows.padding;
+  for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
+    std::uint32_t* next = pairs + tap * (from_words() / columns.kernel);
+    for (std::int64_t image = piece.image; image < piece.image + piece.images; ++image) {
+      const Bf16* const points =
+          from + (image * blocks() + block) * rows.from * columns.from * kLanes;
+      for (std::int64_t i = 0; i < met_lines(piece.lines); ++i, next += line_words()) {
+        const std::int64_t line = first_line + i;
+        const bool is_there = line >= 0 && line < rows.from;
+        kernels_->bf16_products.pack_points(
+            {is_there ? points + line * columns.from * kLanes : points, is_there ? columns.from : 0,
+             tap - columns.padding, columns.stride, columns.to},
+            next);
+      }
+    }
+  }
+}
+
+/// All taps of a panel and a block, whose weights begin at `diff_weights`.
+void WindowGradient::multiply(const std::uint32_t* to, const std::uint32_t* from,
+                              const Piece& piece, float* diff_weights, bool add) const {
+  constexpr std::int64_t kTile = kLanes * kLanes;
+  const std::int64_t taps = shape_.rows.kernel * shape_.columns.kernel;
+  Bf16Products::Operands operands = {};
+  operands.a = to;
+  operands.a_stride = to_words();
+  operands.images = piece.images;
+  operands.lines = piece.lines;
+  operands.pairs = line_words() / kLanes;
+  operands.a_pitch = {piece.lines * line_words(), line_words()};
+  operands.b_pitch = {met_lines(piece.lines) * line_words(), shape_.rows.stride * line_words()};
+  // The rows of a column share what stands in the first cache.
+  for (std::int64_t column = 0; column < shape_.columns.kernel; ++column) {
+    for (std::int64_t row = 0; row < shape_.rows.kernel; ++row) {
+      const std::int64_t tap = row * shape_.columns.kernel + column;
+      operands.b = from + column * (from_words() / shape_.columns.kernel) + row * line_words();
+      kernels_->bf16_products.multiply(
+          operands, {diff_weights + tap * kTile, blocks() * taps * kTile, kLanes}, add);
+    }
+  }
+}
+
+void WindowGradient::run_part(const Part& part, const Bf16* from, const Bf16* to,
+                              std::int64_t samples, float* diff_weights, bool add,
+                              std::uint32_t* scratch) const {
+  constexpr std::int64_t kTile = kLanes * kLanes;
+  const std::int64_t taps = shape_.rows.kernel * shape_.columns.kernel;
+  std::uint32_t* const to_pairs = scratch + blocks() * from_words();
+  for (std::int64_t image = 0; image < samples; image += most_images_) {
+    const std::int64_t images = std::min(most_images_, samples - image);
+    for (std::int64_t line = 0; line < shape_.rows.to; line += most_lines_) {
+      const Piece piece = {image, images, line, std::min(most_lines_, shape_.rows.to - line)};
+      for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
+        pack_from(from, block, piece, scratch + block * from_words());
+      }
+      for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+        pack_to(to, panel, piece, to_pairs);
+        for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
+          multiply(to_pairs, scratch + block * from_words(), piece,
+                   diff_weights + (panel * kPanels * blocks() + block) * taps * kTile,
+                   add || image > 0 || line > 0);
+        }
+      }
+    }
+  }
+}
+
+void WindowGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples,
+                         float* diff_weights, bool add, std::uint32_t* scratch) const {
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (int thread = 0; thread < threads_; ++thread) {
+    run_part(part_of(thread), from, to, samples, diff_weights, add,
+             scratch + thread * scratch_words());
+  }
+}
+
+}  // namespace nn

@@ -1,0 +1,67 @@
+// The gradient of a convolution's weights in bfloat16, for windows of images.
+// Hides how the product is cut into pieces that fit the caches, and shared out among threads.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/nn/kernels.h"
+
+namespace nn {
+
+/// d loss / d weights [out, in, rows, columns] = sum over samples and points of `to` of
+/// to [out] from [in], each point of `to` beside the point of `from` that its window's tap meets.
+/// Of a convolution `from` is its source and `to` the gradient of its destination; of a transposed
+/// one `from` is that gradient, and `to` the source.
+/// The library's own takes up to twice the time of the forward pass, the more the smaller images
+/// are, and where windows have a stride.
+class WindowGradient {
+ public:
+  struct Axis {
+    std::int64_t from = 1, to = 1;  ///< points
+    std::int64_t kernel = 1, stride = 1, padding = 0;
+  };
+  /// Activations [samples][channels / 16][points][16]; weights
+  /// [out / 16][in / 16][rows][columns][16 of in][16 of out].
+  struct Shape {
+    Axis rows, columns;
+    std::int64_t in = 0, out = 0;  ///< channels: multiples of 16 and of 64
+  };
+  /// Whether `threads` threads can share it evenly, and the CPU has the products.
+  static bool fits(const Shape& shape, int threads, const Kernels& kernels);
+  WindowGradient(const Shape& shape, int threads, const Kernels& kernels);
+
+  /// Of the memory that run() works in.
+  std::int64_t scratch_bytes() const;
+  /// diff_weights = the gradient over `samples` samples, or += with `add`.
+  void run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights, bool add,
+           std::uint32_t* scratch) const;
+
+ private:
+  struct Part;
+  struct Piece;
+  Part part_of(int thread) const;
+  void run_part(const Part& part, const Bf16* from, const Bf16* to, std::int64_t samples,
+                float* diff_weights, bool add, std::uint32_t* scratch) const;
+  void pack_to(const Bf16* to, std::int64_t panel, const Piece& piece, std::uint32_t* pairs) const;
+  void pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
+                 std::uint32_t* pairs) const;
+  void multiply(const std::uint32_t* to, const std::uint32_t* from, const Piece& piece,
+                float* diff_weights, bool add) const;
+  std::int64_t panels() const;
+  std::int64_t blocks() const;
+  /// Words of a line of pairs.
+  std::int64_t line_words() const;
+  /// Lines of `from` that so many of `to` meet.
+  std::int64_t met_lines(std::int64_t lines) const;
+  /// Words of a block of `to`, and of one of `from` for all columns of a window.
+  std::int64_t to_words() const;
+  std::int64_t from_words() const;
+  std::int64_t scratch_words() const;
+
+  Shape shape_;
+  int threads_ = 1;
+  const Kernels* kernels_ = nullptr;
+  std::int64_t most_images_ = 1, most_lines_ = 1;  ///< of a piece
+};
+
+}  // namespace nn
