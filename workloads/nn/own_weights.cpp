@@ -3,7 +3,6 @@
 #include "workloads/nn/own_weights.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace nn {
 namespace {
