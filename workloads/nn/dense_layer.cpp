@@ -2,8 +2,6 @@
 // Hides that a kernel tap then meets few source points, so that the convolution is one product per
 // meeting. Small images end in such layers, where the library's convolutions run at a tenth to a
 // half of its matrix products.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -15,21 +13,28 @@
 namespace nn {
 namespace {
 
-/// C [m, n] = A [m, k] B [k, n] (+ C); leading dimensions are row strides.
-struct Matrix {
-  const float* data;
-  std::int64_t stride;
-  char transposed = 'N';
-};
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
-              float* c, std::int64_t stride, bool add) {
-  const dnnl::status status = dnnl::sgemm(a.transposed, b.transposed, m, n, k, 1.0F, a.data,
-                                          a.stride, b.data, b.stride, add ? 1.0F : 0.0F, c, stride);
-  if (status != dnnl::status::success) {
-    throw base::SystemError(
-        fmt::format("oneDNN refused a matrix product of {} x {} x {}", m, n, k));
+using Matrix = MatrixKernels::Matrix<const float>;
+
+/// Calls work(first, count) for parts of [0, count), multiples of `grain` but for the last, one per
+/// thread; on one thread where all products together are not worth the others.
+template <class Work>
+void share(std::int64_t count, std::int64_t grain, std::int64_t products, int threads,
+           const Work& work) {
+  constexpr std::int64_t kWorthAThread = 1 << 15;
+  const std::int64_t grains = (count + grain - 1) / grain;
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(std::min(products / kWorthAThread, grains), 1, threads);
+  const auto team = static_cast<int>(parts);
+#pragma omp parallel for schedule(static) num_threads(team)
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t first = grains * part / parts * grain;
+    const std::int64_t end = std::min(count, grains * (part + 1) / parts * grain);
+    work(first, end - first);
   }
 }
+
+/// Outputs, or channels, that threads get together.
+constexpr std::int64_t kGrain = 4, kColumnGrain = 64;
 
 /// A source point, the destination point that it adds to, and the kernel tap between them.
 struct Meeting {
@@ -99,7 +104,7 @@ class DenseLayer final : public Layer {
   void bind(const Arena& arena) override;
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
-  std::string implementation() const override { return "sgemm"; }
+  std::string implementation() const override { return "own"; }
 
  private:
   /// Whether each source point is a matrix [samples, in] where it stands.
@@ -108,6 +113,10 @@ class DenseLayer final : public Layer {
   bool takes_all_points() const;
   std::int64_t gathered_bytes() const;
   Matrix source(std::int64_t point) const;
+  Matrix incoming(const Meeting& meeting) const {
+    return {diff_dst_ + meeting.dst_point * out_, dst_stride_};
+  }
+  std::int64_t products() const { return rows_ * in_ * out_; }
   const float* tap(const Meeting& meeting) const { return weights_ + meeting.tap * out_ * in_; }
   /// Copies the points of `src`, as matrices [samples, in], one after the other.
   void gather(const float* src, float* to);
@@ -118,11 +127,12 @@ class DenseLayer final : public Layer {
 
   const Operation operation_;
   const Kernels& kernels_;
+  const int threads_;
   std::int64_t batch_, points_, in_, out_;
   ChannelLayout src_layout_;
   std::vector<Meeting> by_dst_, by_src_, by_tap_;
-  /// Of each product: rows with those that pad small batches, and without; distances of rows.
-  std::int64_t padded_rows_, rows_, src_stride_, dst_stride_;
+  /// Of each product: rows, and their distances.
+  std::int64_t rows_, src_stride_, dst_stride_;
   bool first_, meets_all_;
   GradientTarget weights_target_, bias_target_;
   BufferId src_buffer_ = -1, src_again_buffer_ = -1, dst_buffer_ = -1, gathered_buffer_ = -1,
@@ -145,6 +155,7 @@ class DenseLayer final : public Layer {
 DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
     : operation_(operation),
       kernels_(planner.kernels()),
+      threads_(planner.threads()),
       batch_(planner.batch()),
       points_(operation.dst.points()),
       in_(planner.network().shape(operation.src).channels),
@@ -152,7 +163,6 @@ DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
       src_layout_(channel_layout(planner.value_desc(operation.src))),
       by_dst_(ordered(meetings_of(operation, planner.network().shape(operation.src)),
                       &Meeting::dst_point)),
-      padded_rows_(std::max(batch_, kLeastRows)),
       rows_(batch_),
       src_stride_(direct() ? src_layout_.sample_stride : in_),
       dst_stride_(points_ * out_),
@@ -167,7 +177,6 @@ DenseLayer::DenseLayer(const Operation& operation, Planner& planner)
   meets_all_ = static_cast<std::int64_t>(met.size()) == src_layout_.rows;
   if (takes_all_points()) {
     by_dst_ = by_src_ = by_tap_ = {{0, 0, 0}};
-    padded_rows_ *= points_;
     rows_ *= points_;
     src_stride_ = src_layout_.row_stride;
     dst_stride_ = out_;
@@ -199,7 +208,7 @@ bool DenseLayer::takes_all_points() const {
 }
 
 std::int64_t DenseLayer::gathered_bytes() const {
-  return src_layout_.rows * padded_rows_ * in_ * static_cast<std::int64_t>(sizeof(float));
+  return src_layout_.rows * batch_ * in_ * static_cast<std::int64_t>(sizeof(float));
 }
 
 void DenseLayer::plan_backward(Planner& planner) {
@@ -234,7 +243,7 @@ void DenseLayer::bind(const Arena& arena) {
 
 Matrix DenseLayer::source(std::int64_t point) const {
   if (direct()) return {src_ + point * src_layout_.row_stride, src_stride_};
-  return {gathered_ + point * padded_rows_ * in_, src_stride_};
+  return {gathered_ + point * batch_ * in_, src_stride_};
 }
 
 void DenseLayer::gather(const float* src, float* to) {
@@ -244,7 +253,7 @@ void DenseLayer::gather(const float* src, float* to) {
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t point = 0; point < src_layout_.rows; ++point) {
     for (std::int64_t sample = 0; sample < batch_; ++sample) {
-      float* const row = to + (point * padded_rows_ + sample) * in_;
+      float* const row = to + (point * batch_ + sample) * in_;
       for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
         const std::int64_t first = block * src_layout_.width;
         const std::int64_t count = std::min<std::int64_t>(src_layout_.width, in_ - first);
@@ -274,8 +283,12 @@ void DenseLayer::forward(Mode /*mode*/, const Samples& /*samples*/) {
   std::int64_t begun = -1;
   for (const Meeting& meeting : by_dst_) {
     const bool add = std::exchange(begun, meeting.dst_point) == meeting.dst_point;
-    multiply(padded_rows_, out_, in_, source(meeting.src_point), {tap(meeting), in_, 'T'},
-             dst_ + meeting.dst_point * out_, dst_stride_, add);
+    const Matrix src = source(meeting.src_point);
+    float* const dst = dst_ + meeting.dst_point * out_;
+    share(out_, kGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
+      kernels_.matrices.dots({rows_, count, in_}, src, {tap(meeting) + first * in_, in_},
+                             {dst + first, dst_stride_}, add);
+    });
   }
   if (bias_ == nullptr) return;
   for (std::int64_t row = 0; row < batch_ * points_; ++row) {
@@ -305,8 +318,12 @@ void DenseLayer::backward_weights(bool accumulate) {
   std::int64_t begun = -1;
   for (const Meeting& meeting : by_tap_) {
     const bool add = std::exchange(begun, meeting.tap) == meeting.tap;
-    multiply(out_, in_, rows_, {diff_dst_ + meeting.dst_point * out_, dst_stride_, 'T'},
-             source(meeting.src_point), gradient + meeting.tap * out_ * in_, in_, add);
+    const Matrix src = source(meeting.src_point), diff_dst = incoming(meeting);
+    float* const to = gradient + meeting.tap * out_ * in_;
+    share(out_, kGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
+      kernels_.matrices.combine({count, in_, rows_}, {diff_dst.data + first, 1}, diff_dst.stride,
+                                src, {to + first * in_, in_}, add);
+    });
   }
   weights_target_.finish(accumulate);
 }
@@ -321,8 +338,12 @@ void DenseLayer::backward_data() {
     const bool add = std::exchange(begun, point) == point;
     // What was gathered here has been used.
     float* const rows = direct() ? diff_src_ + point * src_layout_.row_stride : gathered_backward_;
-    multiply(padded_rows_, in_, out_, {diff_dst_ + by_src_[i].dst_point * out_, dst_stride_},
-             {tap(by_src_[i]), in_}, rows, src_stride_, add);
+    const Matrix diff_dst = incoming(by_src_[i]);
+    const float* const weights = tap(by_src_[i]);
+    share(in_, kColumnGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
+      kernels_.matrices.combine({rows_, count, out_}, diff_dst, 1, {weights + first, in_},
+                                {rows + first, src_stride_}, add);
+    });
     const bool is_last = i + 1 == by_src_.size() || by_src_[i + 1].src_point != point;
     if (!direct() && is_last) scatter(point, rows);
   }

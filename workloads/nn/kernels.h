@@ -8,6 +8,7 @@
 
 #include "runner/base/system_facts.h"
 #include "workloads/nn/depthwise_kernels.h"
+#include "workloads/nn/matrix_kernels.h"
 #include "workloads/nn/narrow_kernels.h"
 #include "workloads/nn/sparse_kernels.h"
 #include "workloads/nn/stores.h"
@@ -161,6 +162,8 @@ struct Bf16Products {
   };
   /// The same of points, as one panel.
   void (*pack_points)(const Points& points, std::uint32_t* pairs) = nullptr;
+  /// Each point becomes a pair with that of another line, which is zeros if it is null.
+  void (*pack_lines)(const Points& points, const Bf16* other, std::uint32_t* pairs) = nullptr;
   /// Panels [kPanels][16 of b][16 of a]: panel i starts at i * panel_stride, its rows stand
   /// row_stride apart.
   struct Sums {
@@ -197,13 +200,15 @@ struct Kernels {
   WeightTiles weight_tiles;
   FeatureKernels<float> f32_features;
   FeatureKernels<Bf16> bf16_features;
+  MatrixKernels matrices;
   SparseKernels sparse;
   VolumeKernels volumes;
   DepthwiseKernels<float> f32_depthwise;
   DepthwiseKernels<Bf16> bf16_depthwise;
-  NarrowKernels<float> f32_narrow;
-  NarrowKernels<Bf16> bf16_narrow;
+  NarrowKernels<float, float> f32_narrow;
+  NarrowKernels<Bf16, float> bf16_narrow;
   Bf16Products bf16_products = {};
+  NarrowKernels<Bf16, Bf16> bf16_narrow_pairs = {};  ///< null on CPUs without avx512_bf16
 
   template <class T>
   const DepthwiseKernels<T>& depthwise() const {
@@ -213,9 +218,11 @@ struct Kernels {
       return bf16_depthwise;
     }
   }
-  template <class T>
-  const NarrowKernels<T>& narrow() const {
-    if constexpr (std::is_same_v<T, float>) {
+  template <class T, class Factor>
+  const NarrowKernels<T, Factor>& narrow() const {
+    if constexpr (std::is_same_v<Factor, Bf16>) {
+      return bf16_narrow_pairs;
+    } else if constexpr (std::is_same_v<T, float>) {
       return f32_narrow;
     } else {
       return bf16_narrow;

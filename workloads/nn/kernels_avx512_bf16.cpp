@@ -3,9 +3,11 @@
 // has internal linkage and calls nothing from the standard library.
 #include <immintrin.h>
 
+#include "workloads/nn/bf16_pairs.h"
 #include "workloads/nn/fetch.h"
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/kernels_table.h"
+#include "workloads/nn/narrow_pairs.h"
 #include "workloads/nn/volume_forward.h"
 
 namespace nn {
@@ -13,20 +15,6 @@ namespace {
 
 constexpr int kPanels = Bf16Products::kPanels;
 constexpr int kRightColumns = 4;
-
-// With masks of all: GCC 12 warns of the undefined values that the plain forms begin with.
-
-/// Words (a0 .. a15, b0 .. b15) become (a0, b0, a1, b1 ...).
-inline __m512i interleaved(__m512i both) {
-  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
-                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-  return _mm512_maskz_permutexvar_epi16(~__mmask32{0}, order, both);
-}
-
-inline __m512i interleaved(__m256i lower, __m256i upper) {
-  const __m512i first = _mm512_maskz_inserti64x4(0xFF, _mm512_setzero_si512(), lower, 0);
-  return interleaved(_mm512_maskz_inserti64x4(0xFF, first, upper, 1));
-}
 
 /// Two rows, 16 columns at a time, of which the last ones may be fewer; or one row beside zeros.
 template <bool kBoth>
@@ -90,7 +78,7 @@ inline __m256i point_or_zero(const Bf16Products::Points& points, std::int64_t x)
 }
 
 /// The pair of points that `x` begins.
-inline __m512i pair_at(const Bf16Products::Points& points, std::int64_t x) {
+inline __m512i pair_of_points(const Bf16Products::Points& points, std::int64_t x) {
   return interleaved(point_or_zero(points, x), point_or_zero(points, x + 1));
 }
 
@@ -103,7 +91,7 @@ void pack_points(const Bf16Products::Points& points, std::uint32_t* pairs) {
   const std::int64_t end = there < points.count ? there : points.count;
   std::int64_t x = 0;
   for (; x < points.count && x < before; x += 2, pairs += kLanes) {
-    _mm512_storeu_si512(pairs, pair_at(points, x));
+    _mm512_storeu_si512(pairs, pair_of_points(points, x));
   }
   const Bf16* from = points.line + (points.first + x * step) * kLanes;
   if (step == 1) {
@@ -119,7 +107,16 @@ void pack_points(const Bf16Products::Points& points, std::uint32_t* pairs) {
     }
   }
   for (; x < points.count; x += 2, pairs += kLanes) {
-    _mm512_storeu_si512(pairs, pair_at(points, x));
+    _mm512_storeu_si512(pairs, pair_of_points(points, x));
+  }
+}
+
+void pack_lines(const Bf16Products::Points& points, const Bf16* other, std::uint32_t* pairs) {
+  for (std::int64_t x = 0; x < points.count; ++x, pairs += kLanes) {
+    Bf16Products::Points beside = points;
+    beside.line = other;
+    if (other == nullptr) beside.width = 0;
+    _mm512_storeu_si512(pairs, interleaved(point_or_zero(points, x), point_or_zero(beside, x)));
   }
 }
 
@@ -201,10 +198,6 @@ void spend_pairs(std::int64_t instructions) {
 void spend_floats(std::int64_t instructions) {
   spend(instructions,
         [](__m512 sum, __m512 operand) { return _mm512_fmadd_ps(operand, operand, sum); });
-}
-
-inline __m512bh pair_of(std::uint32_t word) {
-  return reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(word)));
 }
 
 /// Two neighbouring numbers of a vector are a word, whose products are made and added at once; for
@@ -343,7 +336,9 @@ namespace detail {
 const Kernels& avx512_bf16_kernels() {
   static const Kernels table = [] {
     Kernels all = kTable;
-    all.bf16_products = {pack_rows, pack_points, multiply, spend_pairs, spend_floats};
+    all.bf16_products = {pack_rows, pack_points, pack_lines, multiply, spend_pairs, spend_floats};
+    all.bf16_narrow_pairs = {narrow_forward_pairs, narrow_source_gradient_pairs,
+                             narrow_weights_gradient_pairs};
     all.volumes.forward_bf16 = forward_rows<PairPoints>;
     all.bf16_features.interact = interact_words;
     all.bf16_features.interact_backward = interact_backward_words;

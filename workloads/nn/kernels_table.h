@@ -8,6 +8,7 @@
 #include "workloads/nn/kernels_interaction.h"
 #include "workloads/nn/kernels_rows.h"
 #include "workloads/nn/kernels_tiles.h"
+#include "workloads/nn/matrix_body.h"
 #include "workloads/nn/narrow_body.h"
 #include "workloads/nn/sparse_kernels_body.h"
 #include "workloads/nn/volume_body.h"
@@ -31,12 +32,14 @@ constexpr Kernels kTable = {kColumns<float>,
                             {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
                             kFeatures<float>,
                             kFeatures<Bf16>,
+                            kMatrices,
                             kSparse,
                             kVolumes,
                             kDepthwise<float>,
                             kDepthwise<Bf16>,
                             kNarrow<float>,
                             kNarrow<Bf16>,
+                            {},
                             {}};
 
 }  // namespace

@@ -32,11 +32,6 @@ enum class Mode {
   kInference          ///< running statistics; no backward pass
 };
 
-/// Smallest number of rows for which the library's matrix product gives each row the same bits as
-/// any larger number does (a test holds it to that). Activations of few points are allocated for at
-/// least as many samples.
-inline constexpr std::int64_t kLeastRows = 16;
-
 /// Convolutions that give at most so many points per channel are matrix products.
 inline constexpr std::int64_t kFewPoints = 4;
 
@@ -178,7 +173,6 @@ class Planner {
   int backward_moment_of(std::size_t operation) const {
     return forward_moments() + pass_.of(operation).backward;
   }
-  std::int64_t buffer_bytes(const dnnl::memory::desc& desc) const;
   /// Of the part of a value that is there while one of `slices` is at hand.
   std::int64_t slice_bytes(const dnnl::memory::desc& desc, const Slices& slices) const;
   const Network& network_;

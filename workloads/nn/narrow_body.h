@@ -128,10 +128,15 @@ void narrow_source_gradient_by(const float* diff_products, const float* weights,
 }
 
 template <class T>
+bool can_stream_narrow(const NarrowShape& shape, const T* diff_src) {
+  return shape.stores == Stores::kStreamed && can_stream(diff_src, kLanes) &&
+         can_stream(diff_src + shape.block_stride, kLanes);
+}
+
+template <class T>
 void narrow_source_gradient(const float* diff_products, const float* weights,
                             const NarrowShape& shape, std::int64_t points, T* diff_src) {
-  if (shape.stores == Stores::kCached || !can_stream(diff_src, kLanes) ||
-      !can_stream(diff_src + shape.block_stride, kLanes)) {
+  if (!can_stream_narrow(shape, diff_src)) {
     return narrow_source_gradient_by<Full>(diff_products, weights, shape, points, diff_src);
   }
   narrow_source_gradient_by<Streamed>(diff_products, weights, shape, points, diff_src);
@@ -191,8 +196,8 @@ void narrow_weights_gradient(const T* src, const float* diff_products, const Nar
 }
 
 template <class T>
-constexpr NarrowKernels<T> kNarrow = {narrow_forward<T>, narrow_source_gradient<T>,
-                                      narrow_weights_gradient<T>};
+constexpr NarrowKernels<T, float> kNarrow = {narrow_forward<T>, narrow_source_gradient<T>,
+                                             narrow_weights_gradient<T>};
 
 }  // namespace
 }  // namespace nn

@@ -161,11 +161,12 @@ void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples)
   forward_.run(samples);
   const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
   const std::int64_t channels = operation_.dst.channels;
-#pragma omp parallel for collapse(3) schedule(static)
+  // All channels of a row in turns, as each reads the same lines of products.
+#pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t i = 0; i < samples.count; ++i) {
-    for (std::int64_t channel = 0; channel < channels; ++channel) {
-      for (std::int64_t row = 0; row < height; ++row) {
-        const std::int64_t at = dst_place_.row_of(samples.first + i, samples);
+    for (std::int64_t row = 0; row < height; ++row) {
+      const std::int64_t at = dst_place_.row_of(samples.first + i, samples);
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
         taps_.add(row, channel, products_ + products_layout_.offset(i, 0), products_layout_,
                   dst_ + ((at * channels + channel) * height + row) * width);
       }

@@ -18,20 +18,23 @@ struct NarrowShape {
   Stores stores = Stores::kCached;  ///< of the source's gradient
 };
 
-/// On activations of one type, float or Bf16; all else is floats.
-template <class T>
+/// On activations of one type, float or Bf16, by factors of one type: floats, or Bf16, of which two
+/// are multiplied at a time. Sums are floats.
+template <class T, class Factor>
 struct NarrowKernels {
-  /// products [points][32] = src weights, of weights [16 blocks][32]. A point's do not depend on
-  /// which others are asked for.
-  void (*forward)(const T* src, const float* weights, const NarrowShape& shape, std::int64_t points,
-                  float* products);
-  /// diff_src = diff_products [points][32] weights, of weights [blocks][outputs][16].
-  void (*source_gradient)(const float* diff_products, const float* weights,
-                          const NarrowShape& shape, std::int64_t points, T* diff_src);
+  /// products [points][32] = src weights, of weights [16 blocks][32]; of pairs [8 blocks][32][2],
+  /// by channel. A point's do not depend on which others are asked for.
+  void (*forward)(const T* src, const Factor* weights, const NarrowShape& shape,
+                  std::int64_t points, float* products) = nullptr;
+  /// diff_src = diff_products [points][32] weights, of weights [blocks][outputs][16]; of pairs
+  /// [blocks][(outputs + 1) / 2][16][2], by output, zeros beside the last one if their number is
+  /// odd, as behind the diff_products of a point.
+  void (*source_gradient)(const Factor* diff_products, const Factor* weights,
+                          const NarrowShape& shape, std::int64_t points, T* diff_src) = nullptr;
   /// sums [blocks][32][16] += products of src and diff_products [points][32], by output. All places
   /// of diff_products are read. A call's products are summed in floats.
-  void (*weights_gradient)(const T* src, const float* diff_products, const NarrowShape& shape,
-                           std::int64_t points, float* sums);
+  void (*weights_gradient)(const T* src, const Factor* diff_products, const NarrowShape& shape,
+                           std::int64_t points, float* sums) = nullptr;
 };
 
 }  // namespace nn

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
+#include <vector>
 
-#include "workloads/nn/aligned.h"
 #include "workloads/nn/narrow_taps.h"
 
 namespace nn {
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kBlock = NarrowShape::kBlock, kPlaces = NarrowShape::kPlaces;
 
-template <class T>
+template <class T, class Factor>
 class OwnNarrowLayer final : public Layer {
  public:
   OwnNarrowLayer(const Operation& operation, Planner& planner);
@@ -27,6 +28,13 @@ class OwnNarrowLayer final : public Layer {
 
   std::int64_t sums() const { return src_layout_.blocks * kPlaces * kBlock; }
   std::int64_t pieces() const { return (src_shape_.spatial[0] + kRows - 1) / kRows; }
+  /// Numbers that are multiplied at a time.
+  static constexpr std::int64_t kTogether = std::is_same_v<Factor, Bf16> ? 2 : 1;
+  std::int64_t paired_outputs() const {
+    return (taps_.outputs() + kTogether - 1) / kTogether * kTogether;
+  }
+  /// values as factors.
+  void convert(const float* values, std::int64_t count, Factor* to) const;
   void lay_out_for_products();
   void lay_out_for_gradients();
   void find_gradients(const Samples& samples, std::int64_t sample, std::int64_t piece,
@@ -34,13 +42,12 @@ class OwnNarrowLayer final : public Layer {
   void add_sums(std::int64_t parts, bool accumulate);
 
   const Operation operation_;
-  const NarrowKernels<T>& kernels_;
+  const NarrowKernels<T, Factor>& kernels_;
   const Kernels& all_kernels_;
   const SampleShape src_shape_;
   const NarrowTaps taps_;
   const ChannelLayout src_layout_, products_layout_;
-  const AlignedFloats by_channel_;  ///< weights [16 blocks][32]
-  AlignedFloats by_output_;         ///< weights [blocks][outputs][16]
+  std::vector<Factor> by_channel_, by_output_;  ///< weights as the kernels have them
   ValuePlace src_place_, src_place_again_, dst_place_;
   BufferId products_buffer_ = -1, sums_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
   GradientTarget target_;
@@ -70,16 +77,16 @@ ChannelLayout layout_of_products(std::int64_t outputs, std::int64_t rows) {
   return layout;
 }
 
-template <class T>
-OwnNarrowLayer<T>::OwnNarrowLayer(const Operation& operation, Planner& planner)
+template <class T, class Factor>
+OwnNarrowLayer<T, Factor>::OwnNarrowLayer(const Operation& operation, Planner& planner)
     : operation_(operation),
-      kernels_(planner.kernels().narrow<T>()),
+      kernels_(planner.kernels().narrow<T, Factor>()),
       all_kernels_(planner.kernels()),
       src_shape_(planner.network().shape(operation.src)),
       taps_(operation, src_shape_),
       src_layout_(channel_layout(planner.value_desc(operation.src))),
       products_layout_(layout_of_products(taps_.outputs(), src_layout_.rows)),
-      by_channel_(src_layout_.blocks * kBlock * kPlaces) {
+      by_channel_(static_cast<std::size_t>(src_layout_.blocks * kBlock * kPlaces)) {
   planner.use_value(operation.src, true);
   planner.define_value(plain_desc(batch_dims(planner.batch(), operation.dst)));
   const auto& weights = planner.network().parameters()[static_cast<std::size_t>(operation.weights)];
@@ -92,21 +99,21 @@ OwnNarrowLayer<T>::OwnNarrowLayer(const Operation& operation, Planner& planner)
   dst_place_ = planner.value_place(planner.made());
 }
 
-template <class T>
-void OwnNarrowLayer<T>::plan_backward(Planner& planner) {
+template <class T, class Factor>
+void OwnNarrowLayer<T, Factor>::plan_backward(Planner& planner) {
   diff_dst_buffer_ = planner.incoming().front();
   const std::int64_t slice = planner.backward_slices().sizes().back();
   sums_buffer_ = planner.temporary(slice * pieces() * sums() * kFloatBytes,
                                    planner.backward_moment(), "sums of gradients");
-  by_output_ = AlignedFloats(src_layout_.blocks * taps_.outputs() * kBlock);
+  by_output_.resize(static_cast<std::size_t>(src_layout_.blocks * kBlock * paired_outputs()));
   target_.plan(planner, src_shape_.channels * taps_.outputs() * kFloatBytes);
   if (planner.network().has_gradient(operation_.src)) {
     diff_src_buffer_ = planner.contribute(operation_.src);
   }
 }
 
-template <class T>
-void OwnNarrowLayer<T>::bind(const Arena& arena) {
+template <class T, class Factor>
+void OwnNarrowLayer<T, Factor>::bind(const Arena& arena) {
   weights_ = arena.parameters.weights(operation_.weights);
   src_forward_ = arena.at<T>(src_place_.buffer);
   src_again_ = arena.at<T>(src_place_again_.buffer);
@@ -119,25 +126,45 @@ void OwnNarrowLayer<T>::bind(const Arena& arena) {
   target_.bind(arena, operation_.weights, all_kernels_);
 }
 
-template <class T>
-void OwnNarrowLayer<T>::lay_out_for_products() {
-  const std::int64_t outputs = taps_.outputs();
-  for (std::int64_t channel = 0; channel < src_shape_.channels; ++channel) {
-    std::copy_n(weights_ + channel * outputs, outputs, by_channel_.data() + channel * kPlaces);
+template <class T, class Factor>
+void OwnNarrowLayer<T, Factor>::convert(const float* values, std::int64_t count, Factor* to) const {
+  if constexpr (std::is_same_v<Factor, float>) {
+    std::copy_n(values, count, to);
+  } else {
+    all_kernels_.round_to_bf16(values, to, count);
   }
 }
 
-template <class T>
-void OwnNarrowLayer<T>::lay_out_for_gradients() {
+template <class T, class Factor>
+void OwnNarrowLayer<T, Factor>::lay_out_for_products() {
   const std::int64_t outputs = taps_.outputs();
+  std::vector<float> values(by_channel_.size());
   for (std::int64_t channel = 0; channel < src_shape_.channels; ++channel) {
-    float* const to = by_output_.data() + channel / kBlock * outputs * kBlock + channel % kBlock;
-    for (std::int64_t i = 0; i < outputs; ++i) to[i * kBlock] = weights_[channel * outputs + i];
+    const std::int64_t first = channel / kTogether * kPlaces * kTogether + channel % kTogether;
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      values[static_cast<std::size_t>(first + i * kTogether)] = weights_[channel * outputs + i];
+    }
   }
+  convert(values.data(), static_cast<std::int64_t>(values.size()), by_channel_.data());
 }
 
-template <class T>
-void OwnNarrowLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
+template <class T, class Factor>
+void OwnNarrowLayer<T, Factor>::lay_out_for_gradients() {
+  const std::int64_t outputs = taps_.outputs();
+  std::vector<float> values(by_output_.size());
+  for (std::int64_t channel = 0; channel < src_shape_.channels; ++channel) {
+    const std::int64_t block = channel / kBlock * paired_outputs() * kBlock;
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      const std::int64_t row = block + i / kTogether * kBlock * kTogether;
+      const std::int64_t place = row + channel % kBlock * kTogether + i % kTogether;
+      values[static_cast<std::size_t>(place)] = weights_[channel * outputs + i];
+    }
+  }
+  convert(values.data(), static_cast<std::int64_t>(values.size()), by_output_.data());
+}
+
+template <class T, class Factor>
+void OwnNarrowLayer<T, Factor>::forward(Mode /*mode*/, const Samples& samples) {
   lay_out_for_products();
   const NarrowShape shape = {src_layout_.blocks, src_layout_.block_stride, taps_.outputs()};
   const std::int64_t rows = src_shape_.spatial[0], columns = src_shape_.spatial[1];
@@ -152,11 +179,12 @@ void OwnNarrowLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
   }
   const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
   const std::int64_t channels = operation_.dst.channels;
-#pragma omp parallel for collapse(3) schedule(static)
+  // All channels of a row in turns, as each reads the same lines of products.
+#pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t i = 0; i < samples.count; ++i) {
-    for (std::int64_t channel = 0; channel < channels; ++channel) {
-      for (std::int64_t row = 0; row < height; ++row) {
-        const std::int64_t at = dst_place_.row_of(samples.first + i, samples);
+    for (std::int64_t row = 0; row < height; ++row) {
+      const std::int64_t at = dst_place_.row_of(samples.first + i, samples);
+      for (std::int64_t channel = 0; channel < channels; ++channel) {
         taps_.add(row, channel, products_ + products_layout_.offset(i, 0), products_layout_,
                   dst_ + ((at * channels + channel) * height + row) * width);
       }
@@ -165,32 +193,34 @@ void OwnNarrowLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
 }
 
 /// Of the rows of a piece of the source: both gradients, while what they are made of is near.
-template <class T>
-void OwnNarrowLayer<T>::find_gradients(const Samples& samples, std::int64_t sample,
-                                       std::int64_t piece, const NarrowShape& shape,
-                                       float* sums_of_piece) const {
+template <class T, class Factor>
+void OwnNarrowLayer<T, Factor>::find_gradients(const Samples& samples, std::int64_t sample,
+                                               std::int64_t piece, const NarrowShape& shape,
+                                               float* sums_of_piece) const {
   const std::int64_t columns = src_shape_.spatial[1];
   const std::int64_t end = std::min((piece + 1) * kRows, src_shape_.spatial[0]);
   const T* const src = src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), 0);
   const float* const diff_dst = diff_dst_ + sample * operation_.dst.size();
   std::fill_n(sums_of_piece, sums(), 0.0F);
   std::array<float, NarrowTaps::kPiece * kPlaces> values;
+  std::array<Factor, NarrowTaps::kPiece * kPlaces> factors;
   for (std::int64_t row = piece * kRows; row < end; ++row) {
     for (std::int64_t begin = 0; begin < columns; begin += NarrowTaps::kPiece) {
       const std::int64_t count = std::min(columns - begin, NarrowTaps::kPiece);
       const std::int64_t at = (row * columns + begin) * kBlock;
       taps_.spread({row, begin, begin + count}, 0, taps_.outputs(), diff_dst, values.data(),
                    kPlaces);
-      kernels_.weights_gradient(src + at, values.data(), shape, count, sums_of_piece);
+      convert(values.data(), count * kPlaces, factors.data());
+      kernels_.weights_gradient(src + at, factors.data(), shape, count, sums_of_piece);
       if (diff_src_ == nullptr) continue;
-      kernels_.source_gradient(values.data(), by_output_.data(), shape, count,
+      kernels_.source_gradient(factors.data(), by_output_.data(), shape, count,
                                diff_src_ + src_layout_.offset(sample, 0) + at);
     }
   }
 }
 
-template <class T>
-void OwnNarrowLayer<T>::backward(bool accumulate, const Samples& samples) {
+template <class T, class Factor>
+void OwnNarrowLayer<T, Factor>::backward(bool accumulate, const Samples& samples) {
   lay_out_for_gradients();
   const NarrowShape shape = {src_layout_.blocks, src_layout_.block_stride, taps_.outputs(),
                              stores_of<T>(samples.count * src_layout_.sample_numbers())};
@@ -203,8 +233,8 @@ void OwnNarrowLayer<T>::backward(bool accumulate, const Samples& samples) {
   add_sums(parts, accumulate || samples.first > 0);
 }
 
-template <class T>
-void OwnNarrowLayer<T>::add_sums(std::int64_t parts, bool accumulate) {
+template <class T, class Factor>
+void OwnNarrowLayer<T, Factor>::add_sums(std::int64_t parts, bool accumulate) {
   const std::int64_t outputs = taps_.outputs();
   float* const gradient = target_.begin(accumulate);
 #pragma omp parallel for schedule(static)
@@ -226,16 +256,21 @@ void OwnNarrowLayer<T>::add_sums(std::int64_t parts, bool accumulate) {
 bool suits_own_narrow(const Operation& operation, const Planner& planner) {
   const ChannelLayout layout = channel_layout(planner.value_desc(operation.src));
   const std::int64_t outputs = operation.dst.channels * operation.kernel[0] * operation.kernel[1];
-  return planner.compute_type(operation.name) == dnnl::memory::data_type::f32 &&
-         outputs <= NarrowShape::kMost && layout.width == kBlock && layout.row_stride == kBlock &&
-         (layout.padded || layout.channels % kBlock == 0);
+  return outputs <= NarrowShape::kMost && layout.width == kBlock && layout.row_stride == kBlock &&
+         (layout.padded || layout.channels % kBlock == 0) &&
+         (planner.compute_type(operation.name) == dnnl::memory::data_type::f32 ||
+          planner.kernels().bf16_narrow_pairs.forward != nullptr);
 }
 
 std::unique_ptr<Layer> make_own_narrow(const Operation& operation, Planner& planner) {
-  if (planner.value_desc(operation.src).data_type() == dnnl::memory::data_type::bf16) {
-    return std::make_unique<OwnNarrowLayer<Bf16>>(operation, planner);
+  const auto bf16 = dnnl::memory::data_type::bf16;
+  if (planner.compute_type(operation.name) == bf16) {
+    return std::make_unique<OwnNarrowLayer<Bf16, Bf16>>(operation, planner);
   }
-  return std::make_unique<OwnNarrowLayer<float>>(operation, planner);
+  if (planner.value_desc(operation.src).data_type() == bf16) {
+    return std::make_unique<OwnNarrowLayer<Bf16, float>>(operation, planner);
+  }
+  return std::make_unique<OwnNarrowLayer<float, float>>(operation, planner);
 }
 
 }  // namespace nn

@@ -1,5 +1,4 @@
-// Transposed convolutions to few channels by own products of floats, on activations in blocks of 16
-// channels.
+// Transposed convolutions to few channels by own products, on activations in blocks of 16 channels.
 // Hides how rows are shared out over threads, and the fixed order of sums.
 #pragma once
 
@@ -9,8 +8,8 @@
 
 namespace nn {
 
-/// Whether floats are multiplied, and the source's layout and the number of products are such as
-/// own kernels take.
+/// Whether there are kernels of what is multiplied, floats or pairs of bfloat16 numbers, and the
+/// source's layout and the number of products are such as they take.
 bool suits_own_narrow(const Operation& operation, const Planner& planner);
 std::unique_ptr<Layer> make_own_narrow(const Operation& operation, Planner& planner);
 

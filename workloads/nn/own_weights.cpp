@@ -72,7 +72,11 @@ void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const
     scratch_bytes = points_->scratch_bytes();
   } else {
     if (problem.operation().kernel.size() > 2 || !is_dense(problem.operation())) return;
-    const WindowGradient::Shape windows = window_shape(problem, from, to);
+    WindowGradient::Shape windows = window_shape(problem, from, to);
+    // The last slice is the smallest, and an odd number of samples leaves one of them alone.
+    constexpr std::int64_t kManySamples = 4;
+    windows.pairs_samples =
+        windows.columns.to % 2 == 1 && planner.backward_slices().sizes().back() >= kManySamples;
     if (!is_worthwhile(windows)) return;
     if (!WindowGradient::fits(windows, threads, planner.kernels())) return;
     windows_.emplace(windows, threads, planner.kernels());

@@ -15,6 +15,10 @@
 namespace nn {
 namespace {
 
+std::int64_t buffer_bytes(const dnnl::memory::desc& desc) {
+  return static_cast<std::int64_t>(desc.get_size());
+}
+
 /// Whether each thread's second cache holds what a batch norm comes back to when it goes over all
 /// samples of some channels, those of a column, after the other.
 bool goes_by_channels(const Operation& operation, const Planner::Options& options,
@@ -91,20 +95,12 @@ dnnl::memory::data_type Planner::compute_type(const std::string& layer) const {
   return value_type();
 }
 
-std::int64_t Planner::buffer_bytes(const dnnl::memory::desc& desc) const {
-  const auto bytes = static_cast<std::int64_t>(desc.get_size());
-  const ChannelLayout layout = channel_layout(desc);
-  if (layout.rows > kFewPoints || options_.batch >= kLeastRows) return bytes;
-  return bytes / options_.batch * kLeastRows;
-}
-
 const dnnl::memory::desc& Planner::value_desc(ValueId value) const {
   return value_descs_.at(static_cast<std::size_t>(value));
 }
 
 std::int64_t Planner::slice_bytes(const dnnl::memory::desc& desc, const Slices& slices) const {
-  if (slices.count == 1) return buffer_bytes(desc);
-  return static_cast<std::int64_t>(desc.get_size()) / options_.batch * slices.sizes().back();
+  return buffer_bytes(desc) / options_.batch * slices.sizes().back();
 }
 
 ValuePlace Planner::value_place(ValueId value) const {

@@ -53,15 +53,19 @@ std::int64_t PointwiseGradient::scratch_bytes() const {
   return threads_ * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
+/// Each thread packs its own part of one operand, and all of the other: of the smaller one, if both
+/// can be shared out.
 PointwiseGradient::Part PointwiseGradient::part_of(int thread) const {
   const std::int64_t panels = shape_.out / (kPanels * kLanes);
   Part part = {0, panels, 0, blocks()};
-  if (panels % threads_ == 0) {
-    part.first_panel = panels / threads_ * thread;
-    part.end_panel = part.first_panel + panels / threads_;
-  } else {
+  const bool by_blocks =
+      blocks() % threads_ == 0 && (shape_.in > shape_.out || panels % threads_ != 0);
+  if (by_blocks) {
     part.first_block = blocks() / threads_ * thread;
     part.end_block = part.first_block + blocks() / threads_;
+  } else {
+    part.first_panel = panels / threads_ * thread;
+    part.end_panel = part.first_panel + panels / threads_;
   }
   return part;
 }

@@ -17,9 +17,16 @@ struct WindowGradient::Part {
   std::int64_t first_panel = 0, end_panel = 0, first_block = 0, end_block = 0;
 };
 
-/// Lines of one image, or all lines of several.
+/// Lines of one image, or all lines of several. Where pairs are of two samples, an image is two.
 struct WindowGradient::Piece {
+  std::int64_t samples = 0;  ///< of all images
   std::int64_t image = 0, images = 0, line = 0, lines = 0;
+};
+
+/// A block of channels of an image: of both samples where it is two, null beyond the last one.
+struct WindowGradient::Plane {
+  const Bf16* first = nullptr;
+  const Bf16* second = nullptr;
 };
 
 bool WindowGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
@@ -41,7 +48,10 @@ WindowGradient::WindowGradient(const Shape& shape, int threads, const Kernels& k
 
 std::int64_t WindowGradient::panels() const { return shape_.out / (kPanels * kLanes); }
 std::int64_t WindowGradient::blocks() const { return shape_.in / kLanes; }
-std::int64_t WindowGradient::line_words() const { return (shape_.columns.to + 1) / 2 * kLanes; }
+std::int64_t WindowGradient::line_words() const {
+  const std::int64_t points = shape_.columns.to;
+  return (shape_.pairs_samples ? points : (points + 1) / 2) * kLanes;
+}
 std::int64_t WindowGradient::met_lines(std::int64_t lines) const {
   return (lines - 1) * shape_.rows.stride + shape_.rows.kernel;
 }
@@ -69,16 +79,36 @@ WindowGradient::Part WindowGradient::part_of(int thread) const {
   return part;
 }
 
+WindowGradient::Plane WindowGradient::plane_of(const Bf16* activations, std::int64_t blocks,
+                                               std::int64_t points, std::int64_t block,
+                                               std::int64_t image, std::int64_t samples) const {
+  const auto at = [&](std::int64_t sample) {
+    return activations + (sample * blocks + block) * points * kLanes;
+  };
+  if (!shape_.pairs_samples) return {at(image), nullptr};
+  return {at(2 * image), 2 * image + 1 < samples ? at(2 * image + 1) : nullptr};
+}
+
+/// `points.line` is the one of the plane's first sample.
+void WindowGradient::pack_line(const Plane& plane, const Bf16Products::Points& points,
+                               std::uint32_t* pairs) const {
+  const Bf16Products& products = kernels_->bf16_products;
+  if (!shape_.pairs_samples) return products.pack_points(points, pairs);
+  const Bf16* const other =
+      plane.second == nullptr ? nullptr : plane.second + (points.line - plane.first);
+  products.pack_lines(points, other, pairs);
+}
+
 void WindowGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piece,
                              std::uint32_t* pairs) const {
   const std::int64_t width = shape_.columns.to, all_blocks = panels() * kPanels;
   for (std::int64_t i = 0; i < kPanels; ++i) {
     std::uint32_t* next = pairs + i * to_words();
     for (std::int64_t image = piece.image; image < piece.image + piece.images; ++image) {
-      const std::int64_t first = (image * all_blocks + panel * kPanels + i) * shape_.rows.to;
+      const Plane plane = plane_of(to, all_blocks, shape_.rows.to * width, panel * kPanels + i,
+                                   image, piece.samples);
       for (std::int64_t line = piece.line; line < piece.line + piece.lines; ++line) {
-        const Bf16* const points = to + (first + line) * width * kLanes;
-        kernels_->bf16_products.pack_points({points, width, 0, 1, width}, next);
+        pack_line(plane, {plane.first + line * width * kLanes, width, 0, 1, width}, next);
         next += line_words();
       }
     }
@@ -94,15 +124,15 @@ void WindowGradient::pack_from(const Bf16* from, std::int64_t block, const Piece
   for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
     std::uint32_t* next = pairs + tap * (from_words() / columns.kernel);
     for (std::int64_t image = piece.image; image < piece.image + piece.images; ++image) {
-      const Bf16* const points =
-          from + (image * blocks() + block) * rows.from * columns.from * kLanes;
+      const Plane plane =
+          plane_of(from, blocks(), rows.from * columns.from, block, image, piece.samples);
       for (std::int64_t i = 0; i < met_lines(piece.lines); ++i, next += line_words()) {
         const std::int64_t line = first_line + i;
         const bool is_there = line >= 0 && line < rows.from;
-        kernels_->bf16_products.pack_points(
-            {is_there ? points + line * columns.from * kLanes : points, is_there ? columns.from : 0,
-             tap - columns.padding, columns.stride, columns.to},
-            next);
+        pack_line(plane,
+                  {plane.first + (is_there ? line * columns.from * kLanes : 0),
+                   is_there ? columns.from : 0, tap - columns.padding, columns.stride, columns.to},
+                  next);
       }
     }
   }
@@ -138,10 +168,12 @@ void WindowGradient::run_part(const Part& part, const Bf16* from, const Bf16* to
   constexpr std::int64_t kTile = kLanes * kLanes;
   const std::int64_t taps = shape_.rows.kernel * shape_.columns.kernel;
   std::uint32_t* const to_pairs = scratch + blocks() * from_words();
-  for (std::int64_t image = 0; image < samples; image += most_images_) {
-    const std::int64_t images = std::min(most_images_, samples - image);
+  const std::int64_t all_images = shape_.pairs_samples ? (samples + 1) / 2 : samples;
+  for (std::int64_t image = 0; image < all_images; image += most_images_) {
+    const std::int64_t images = std::min(most_images_, all_images - image);
     for (std::int64_t line = 0; line < shape_.rows.to; line += most_lines_) {
-      const Piece piece = {image, images, line, std::min(most_lines_, shape_.rows.to - line)};
+      const Piece piece = {samples, image, images, line,
+                           std::min(most_lines_, shape_.rows.to - line)};
       for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
         pack_from(from, block, piece, scratch + block * from_words());
       }

@@ -25,6 +25,9 @@ class WindowGradient {
   struct Shape {
     Axis rows, columns;
     std::int64_t in = 0, out = 0;  ///< channels: multiples of 16 and of 64
+    /// What a product of two numbers takes: neighbouring points, or a point of two samples. Lines
+    /// of an odd number of points leave none over in the latter, where there are several samples.
+    bool pairs_samples = false;
   };
   /// Whether `threads` threads can share it evenly, and the CPU has the products.
   static bool fits(const Shape& shape, int threads, const Kernels& kernels);
@@ -42,6 +45,11 @@ class WindowGradient {
   Part part_of(int thread) const;
   void run_part(const Part& part, const Bf16* from, const Bf16* to, std::int64_t samples,
                 float* diff_weights, bool add, std::uint32_t* scratch) const;
+  struct Plane;
+  Plane plane_of(const Bf16* activations, std::int64_t blocks, std::int64_t points,
+                 std::int64_t block, std::int64_t image, std::int64_t samples) const;
+  void pack_line(const Plane& plane, const Bf16Products::Points& points,
+                 std::uint32_t* pairs) const;
   void pack_to(const Bf16* to, std::int64_t panel, const Piece& piece, std::uint32_t* pairs) const;
   void pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
                  std::uint32_t* pairs) const;
@@ -61,7 +69,7 @@ class WindowGradient {
   Shape shape_;
   int threads_ = 1;
   const Kernels* kernels_ = nullptr;
-  std::int64_t most_images_ = 1, most_lines_ = 1;  ///< of a piece
+  std::int64_t most_images_ = 1, most_lines_ = 1;  ///< of a piece; two samples count as an image
 };
 
 }  // namespace nn

@@ -46,21 +46,28 @@ std::vector<T> wave(std::int64_t count, double phase) {
 }
 
 /// Points with some more between the blocks, and a matrix [channel][output] both ways.
-template <class T>
+template <class T, class Factor>
 struct Problem {
+  static constexpr std::int64_t kTogether = std::is_same_v<Factor, Bf16> ? 2 : 1;
+
   Problem(std::int64_t blocks, std::int64_t given_points, std::int64_t outputs)
       : shape{blocks, (given_points + 2) * kBlock, outputs},
         points(given_points),
         src(wave<T>(blocks * shape.block_stride, 0.1)),
-        by_channel(wave<float>(blocks * kBlock * kPlaces, 0.4)),
-        diff_products(wave<float>(points * kPlaces, 0.9)),
-        by_output(static_cast<std::size_t>(blocks * outputs * kBlock)) {
+        by_channel(wave<Factor>(blocks * kBlock * kPlaces, 0.4)),
+        diff_products(wave<Factor>(points * kPlaces, 0.9)) {
+    const std::int64_t paired = (outputs + kTogether - 1) / kTogether * kTogether;
+    by_output.resize(static_cast<std::size_t>(blocks * paired * kBlock), of<Factor>(0.0F));
     for (std::int64_t channel = 0; channel < blocks * kBlock; ++channel) {
       for (std::int64_t output = 0; output < outputs; ++output) {
-        const std::int64_t row = channel / kBlock * outputs + output;
-        by_output[static_cast<std::size_t>(row * kBlock + channel % kBlock)] =
-            by_channel[static_cast<std::size_t>(channel * kPlaces + output)];
+        const std::int64_t row = (channel / kBlock * paired + output) / kTogether;
+        const std::int64_t lane = channel % kBlock * kTogether + output % kTogether;
+        by_output[static_cast<std::size_t>(row * kBlock * kTogether + lane)] =
+            by_channel[weight_place(channel, output)];
       }
+    }
+    for (std::int64_t i = 0; kTogether > 1 && i < points * kPlaces; ++i) {
+      if (i % kPlaces >= outputs) diff_products[static_cast<std::size_t>(i)] = of<Factor>(0.0F);
     }
   }
   std::int64_t channels() const { return shape.blocks * kBlock; }
@@ -71,22 +78,27 @@ struct Problem {
   double source(std::int64_t point, std::int64_t channel) const {
     return static_cast<double>(nn::as_float(src[place(point, channel)]));
   }
+  static std::size_t weight_place(std::int64_t channel, std::int64_t output) {
+    const std::int64_t row = channel / kTogether * kPlaces + output;
+    return static_cast<std::size_t>(row * kTogether + channel % kTogether);
+  }
   double weight(std::int64_t channel, std::int64_t output) const {
-    return static_cast<double>(by_channel[static_cast<std::size_t>(channel * kPlaces + output)]);
+    return static_cast<double>(nn::as_float(by_channel[weight_place(channel, output)]));
   }
   double gradient(std::int64_t point, std::int64_t output) const {
-    return static_cast<double>(diff_products[static_cast<std::size_t>(point * kPlaces + output)]);
+    const auto place = static_cast<std::size_t>(point * kPlaces + output);
+    return static_cast<double>(nn::as_float(diff_products[place]));
   }
 
   NarrowShape shape;
   const std::int64_t points;
   const std::vector<T> src;
-  const std::vector<float> by_channel, diff_products;
-  std::vector<float> by_output;
+  const std::vector<Factor> by_channel;
+  std::vector<Factor> diff_products, by_output;
 };
 
-template <class T>
-void check_forward(const Problem<T>& problem, const nn::NarrowKernels<T>& kernels) {
+template <class T, class Factor>
+void check_forward(const Problem<T, Factor>& problem, const nn::NarrowKernels<T, Factor>& kernels) {
   std::vector<float> products(static_cast<std::size_t>(problem.points * kPlaces));
   kernels.forward(problem.src.data(), problem.by_channel.data(), problem.shape, problem.points,
                   products.data());
@@ -111,8 +123,9 @@ void check_forward(const Problem<T>& problem, const nn::NarrowKernels<T>& kernel
   }
 }
 
-template <class T>
-void check_source_gradient(const Problem<T>& problem, const nn::NarrowKernels<T>& kernels) {
+template <class T, class Factor>
+void check_source_gradient(const Problem<T, Factor>& problem,
+                           const nn::NarrowKernels<T, Factor>& kernels) {
   constexpr float kUntouched = -1234.0F;
   std::vector<T> diff_src(problem.src.size(), of<T>(kUntouched));
   kernels.source_gradient(problem.diff_products.data(), problem.by_output.data(), problem.shape,
@@ -132,8 +145,9 @@ void check_source_gradient(const Problem<T>& problem, const nn::NarrowKernels<T>
   }
 }
 
-template <class T>
-void check_weights_gradient(const Problem<T>& problem, const nn::NarrowKernels<T>& kernels) {
+template <class T, class Factor>
+void check_weights_gradient(const Problem<T, Factor>& problem,
+                            const nn::NarrowKernels<T, Factor>& kernels) {
   constexpr float kBefore = 3.0F;
   std::vector<float> sums(static_cast<std::size_t>(problem.channels() * kPlaces), kBefore);
   kernels.weights_gradient(problem.src.data(), problem.diff_products.data(), problem.shape,
@@ -153,18 +167,29 @@ void check_weights_gradient(const Problem<T>& problem, const nn::NarrowKernels<T
   }
 }
 
-template <class T>
-void check_shapes() {
+/// Those that have kernels of such factors.
+template <class T, class Factor>
+std::vector<const nn::NarrowKernels<T, Factor>*> usable_narrow() {
+  std::vector<const nn::NarrowKernels<T, Factor>*> all;
   for (const nn::Kernels* const kernels : usable_kernels()) {
+    if (kernels->narrow<T, Factor>().forward != nullptr)
+      all.push_back(&kernels->narrow<T, Factor>());
+  }
+  return all;
+}
+
+template <class T, class Factor>
+void check_shapes() {
+  for (const auto* const kernels : usable_narrow<T, Factor>()) {
     for (const std::int64_t blocks : {1, 2, 3}) {
       for (const std::int64_t points : {1, 2, 13, 14, 17, 44, 60}) {
         for (const std::int64_t outputs : {1, 14, 15, 27, 28}) {
           SCOPED_TRACE(std::to_string(blocks) + " blocks, " + std::to_string(points) + " points, " +
                        std::to_string(outputs) + " outputs");
-          const Problem<T> problem(blocks, points, outputs);
-          check_forward(problem, kernels->narrow<T>());
-          check_source_gradient(problem, kernels->narrow<T>());
-          check_weights_gradient(problem, kernels->narrow<T>());
+          const Problem<T, Factor> problem(blocks, points, outputs);
+          check_forward(problem, *kernels);
+          check_source_gradient(problem, *kernels);
+          check_weights_gradient(problem, *kernels);
           if (testing::Test::HasFatalFailure()) return;
         }
       }
@@ -172,23 +197,28 @@ void check_shapes() {
   }
 }
 
-TEST(NarrowKernels, AddUpAllProducts) { check_shapes<float>(); }
+TEST(NarrowKernels, AddUpAllProducts) { check_shapes<float, float>(); }
 
-TEST(NarrowKernels, AddUpAllProductsInBfloat16) { check_shapes<Bf16>(); }
+TEST(NarrowKernels, AddUpAllProductsInBfloat16) { check_shapes<Bf16, float>(); }
+
+TEST(NarrowKernels, AddUpAllProductsOfPairs) {
+  if (usable_narrow<Bf16, Bf16>().empty()) GTEST_SKIP() << "needs avx512_bf16";
+  check_shapes<Bf16, Bf16>();
+}
 
 /// From the beginning of a line, and from the midst of one, as which it cannot be streamed.
-template <class T>
+template <class T, class Factor>
 void check_streams() {
   constexpr std::int64_t kBlocks = 3, kPoints = 30, kOutputs = 27, kApart = 4;
-  Problem<T> problem(kBlocks, kPoints, kOutputs);
+  Problem<T, Factor> problem(kBlocks, kPoints, kOutputs);
   const nn::AlignedFloats memory(static_cast<std::int64_t>(problem.src.size()) + kApart);
   auto* const line = reinterpret_cast<T*>(memory.data());
-  for (const nn::Kernels* const kernels : usable_kernels()) {
+  for (const auto* const kernels : usable_narrow<T, Factor>()) {
     std::vector<T> cached(problem.src.size());
     const auto find = [&](nn::Stores stores, T* to) {
       problem.shape.stores = stores;
-      kernels->narrow<T>().source_gradient(problem.diff_products.data(), problem.by_output.data(),
-                                           problem.shape, kPoints, to);
+      kernels->source_gradient(problem.diff_products.data(), problem.by_output.data(),
+                               problem.shape, kPoints, to);
     };
     find(nn::Stores::kCached, cached.data());
     for (T* const to : {line, line + kApart}) {
@@ -200,8 +230,9 @@ void check_streams() {
 }
 
 TEST(NarrowKernels, StreamTheSameBits) {
-  check_streams<float>();
-  check_streams<Bf16>();
+  check_streams<float, float>();
+  check_streams<Bf16, float>();
+  check_streams<Bf16, Bf16>();
 }
 
 }  // namespace

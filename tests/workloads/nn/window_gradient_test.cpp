@@ -53,7 +53,7 @@ struct Activations {
 
   /// Sum over samples and points, and of the sizes of its addends.
   std::pair<double, double> sums(std::int64_t out, std::int64_t in, std::int64_t tap) const {
-    const auto& [rows, columns, ins, outs] = c.shape;
+    const auto& [rows, columns, ins, outs, pairs_samples] = c.shape;
     double sum = 0.0, size = 0.0;
     for (std::int64_t i = 0; i < c.samples * to_points; ++i) {
       const std::int64_t n = i / to_points, point = i % to_points;
@@ -118,10 +118,14 @@ TEST(WindowGradient, IsThePlainSum) {
       {{{}, axis(21, 3, 2, 1, 1), 16, 64}, 3, 1},                     // lines
       {{axis(5, 2, 2, 0, 0), axis(5, 2, 2, 0, 0), 16, 64}, 1, 1},     // points that none meets
       {{axis(1, 3, 1, 1, 1), axis(1, 3, 1, 1, 1), 32, 64}, 70, 2}};   // one point
-  for (const Case& c : cases) {
-    SCOPED_TRACE("case " + std::to_string(&c - cases));
-    expect_gradient(c);
-    if (HasFatalFailure()) return;
+  for (const bool pairs_samples : {false, true}) {
+    for (Case c : cases) {
+      SCOPED_TRACE(testing::Message() << "lines of " << c.shape.columns.to << " points, "
+                                      << c.samples << " samples, in pairs: " << pairs_samples);
+      c.shape.pairs_samples = pairs_samples;
+      expect_gradient(c);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
