@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "workloads/nn/kernels.h"
+#include "workloads/nn/weights_split.h"
 
 namespace nn {
 
@@ -38,10 +39,8 @@ class PointwiseGradient {
            bool add, std::uint32_t* scratch) const;
 
  private:
-  struct Part;
-  Part part_of(int thread) const;
-  void run_part(const Part& part, const Bf16* src, const Bf16* diff_dst, std::int64_t samples,
-                float* diff_weights, bool add, std::uint32_t* scratch) const;
+  void run_part(const WeightsSplit::Part& part, const Bf16* src, const Bf16* diff_dst,
+                std::int64_t samples, float* diff_weights, bool add, std::uint32_t* scratch) const;
   struct Piece;
   void pack(const Bf16* activations, std::int64_t channels, const Piece& piece,
             std::uint32_t* to) const;
@@ -55,6 +54,7 @@ class PointwiseGradient {
 
   Shape shape_;
   int threads_ = 1;
+  WeightsSplit split_;
   const Kernels* kernels_ = nullptr;
 };
 

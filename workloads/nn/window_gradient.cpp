@@ -12,11 +12,6 @@ constexpr std::int64_t kPanels = Bf16Products::kPanels;
 
 }  // namespace
 
-/// A thread's share of the weights: panels of 64 output channels, and blocks of 16 input channels.
-struct WindowGradient::Part {
-  std::int64_t first_panel = 0, end_panel = 0, first_block = 0, end_block = 0;
-};
-
 /// Lines of one image, or all lines of several. Where pairs are of two samples, an image is two.
 struct WindowGradient::Piece {
   std::int64_t samples = 0;  ///< of all images
@@ -32,12 +27,16 @@ struct WindowGradient::Plane {
 bool WindowGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
   if (kernels.bf16_products.multiply == nullptr) return false;
   if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
-  return shape.in / kLanes % threads == 0 || shape.out / (kPanels * kLanes) % threads == 0;
+  return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
 }
 
-/// A panel's pairs stay in the first cache while they meet all blocks and taps.
+/// A panel's pairs stay in the first cache while they meet all blocks and taps. Blocks are packed
+/// for each column of a window.
 WindowGradient::WindowGradient(const Shape& shape, int threads, const Kernels& kernels)
-    : shape_(shape), threads_(threads), kernels_(&kernels) {
+    : shape_(shape),
+      threads_(threads),
+      split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads, true),
+      kernels_(&kernels) {
   constexpr std::int64_t kPairs = 128;
   const std::int64_t line_pairs = line_words() / kLanes, lines = shape.rows.to;
   most_images_ = std::max<std::int64_t>(1, kPairs / (lines * line_pairs));
@@ -60,23 +59,10 @@ std::int64_t WindowGradient::from_words() const {
   return shape_.columns.kernel * most_images_ * met_lines(most_lines_) * line_words();
 }
 std::int64_t WindowGradient::scratch_words() const {
-  return kPanels * to_words() + blocks() * from_words();
+  return kPanels * to_words() + split_.blocks_of_part() * from_words();
 }
 std::int64_t WindowGradient::scratch_bytes() const {
   return threads_ * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
-}
-
-/// Blocks where possible: to pack them costs more.
-WindowGradient::Part WindowGradient::part_of(int thread) const {
-  Part part = {0, panels(), 0, blocks()};
-  if (blocks() % threads_ == 0) {
-    part.first_block = blocks() / threads_ * thread;
-    part.end_block = part.first_block + blocks() / threads_;
-  } else {
-    part.first_panel = panels() / threads_ * thread;
-    part.end_panel = part.first_panel + panels() / threads_;
-  }
-  return part;
 }
 
 WindowGradient::Plane WindowGradient::plane_of(const Bf16* activations, std::int64_t blocks,
@@ -162,12 +148,15 @@ void WindowGradient::multiply(const std::uint32_t* to, const std::uint32_t* from
   }
 }
 
-void WindowGradient::run_part(const Part& part, const Bf16* from, const Bf16* to,
+void WindowGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
                               std::int64_t samples, float* diff_weights, bool add,
                               std::uint32_t* scratch) const {
   constexpr std::int64_t kTile = kLanes * kLanes;
   const std::int64_t taps = shape_.rows.kernel * shape_.columns.kernel;
-  std::uint32_t* const to_pairs = scratch + blocks() * from_words();
+  std::uint32_t* const to_pairs = scratch + part.blocks() * from_words();
+  const auto from_pairs = [&](std::int64_t block) {
+    return scratch + (block - part.first_block) * from_words();
+  };
   const std::int64_t all_images = shape_.pairs_samples ? (samples + 1) / 2 : samples;
   for (std::int64_t image = 0; image < all_images; image += most_images_) {
     const std::int64_t images = std::min(most_images_, all_images - image);
@@ -175,12 +164,12 @@ void WindowGradient::run_part(const Part& part, const Bf16* from, const Bf16* to
       const Piece piece = {samples, image, images, line,
                            std::min(most_lines_, shape_.rows.to - line)};
       for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
-        pack_from(from, block, piece, scratch + block * from_words());
+        pack_from(from, block, piece, from_pairs(block));
       }
       for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
         pack_to(to, panel, piece, to_pairs);
         for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
-          multiply(to_pairs, scratch + block * from_words(), piece,
+          multiply(to_pairs, from_pairs(block), piece,
                    diff_weights + (panel * kPanels * blocks() + block) * taps * kTile,
                    add || image > 0 || line > 0);
         }
@@ -193,7 +182,7 @@ void WindowGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples,
                          float* diff_weights, bool add, std::uint32_t* scratch) const {
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (int thread = 0; thread < threads_; ++thread) {
-    run_part(part_of(thread), from, to, samples, diff_weights, add,
+    run_part(split_.of(thread), from, to, samples, diff_weights, add,
              scratch + thread * scratch_words());
   }
 }

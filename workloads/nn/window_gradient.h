@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "workloads/nn/kernels.h"
+#include "workloads/nn/weights_split.h"
 
 namespace nn {
 
@@ -40,11 +41,9 @@ class WindowGradient {
            std::uint32_t* scratch) const;
 
  private:
-  struct Part;
   struct Piece;
-  Part part_of(int thread) const;
-  void run_part(const Part& part, const Bf16* from, const Bf16* to, std::int64_t samples,
-                float* diff_weights, bool add, std::uint32_t* scratch) const;
+  void run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
+                std::int64_t samples, float* diff_weights, bool add, std::uint32_t* scratch) const;
   struct Plane;
   Plane plane_of(const Bf16* activations, std::int64_t blocks, std::int64_t points,
                  std::int64_t block, std::int64_t image, std::int64_t samples) const;
@@ -68,6 +67,7 @@ class WindowGradient {
 
   Shape shape_;
   int threads_ = 1;
+  WeightsSplit split_;
   const Kernels* kernels_ = nullptr;
   std::int64_t most_images_ = 1, most_lines_ = 1;  ///< of a piece; two samples count as an image
 };
