@@ -325,17 +325,22 @@ std::vector<LayerFacts> Executor::layers() const {
   for (std::size_t i = inputs(); i < layers_.size(); ++i) {
     const Operation& operation = network_.operations()[i];
     const auto made = static_cast<ValueId>(i);
-    const LayerSeconds seconds = layer_seconds_.empty() ? LayerSeconds{} : layer_seconds_[i];
     facts.push_back({operation.name, layers_[i]->implementation(),
                      2 * options_.batch * network_.training_macs(operation),
                      operand_bytes(*planner_, made),
-                     moved_bytes(*planner_, made, layers_[i]->adds_gradients()), seconds.forward,
-                     seconds.backward});
+                     moved_bytes(*planner_, made, layers_[i]->adds_gradients())});
   }
   return facts;
 }
 
 void Executor::time_layers() { layer_seconds_.assign(layers_.size(), {}); }
+
+std::vector<LayerSeconds> Executor::take_layer_seconds() {
+  const auto first = layer_seconds_.begin() + network_.inputs();
+  std::vector<LayerSeconds> taken(first, layer_seconds_.end());
+  time_layers();
+  return taken;
+}
 
 std::map<std::string, std::int64_t> Executor::memory_bytes() const {
   std::map<std::string, std::int64_t> bytes;

@@ -65,8 +65,11 @@ struct LayerFacts {
   std::string name, implementation;
   std::int64_t training_flops = 0;  ///< 2 x multiply-accumulates, whole batch, all passes
   std::int64_t operand_bytes = 0, moved_bytes = 0;  ///< as layer_traffic.h has them
-  double forward_s = 0.0;                           ///< all passes since time_layers()
-  double backward_s = 0.0;
+};
+
+/// What an operation's passes took.
+struct LayerSeconds {
+  double forward = 0.0, backward = 0.0;
 };
 
 class Executor {
@@ -127,6 +130,8 @@ class Executor {
   std::vector<LayerFacts> layers() const;
   /// From now on each layer's passes are timed, which takes two looks at the clock each.
   void time_layers();
+  /// Of each of layers(), since time_layers() or the last call.
+  std::vector<LayerSeconds> take_layer_seconds();
   /// From now on tells of all layers' work; `listener` outlives this.
   void tell_layers(LayerListener& listener) { layer_listener_ = &listener; }
   /// Bytes by part: weights, their copies in other layouts, gradients, activations and scratch
@@ -140,9 +145,6 @@ class Executor {
   MemoryPeak memory_peak() const;
 
  private:
-  struct LayerSeconds {
-    double forward = 0.0, backward = 0.0;
-  };
   /// Parts of a gradient, of values of the executor's precision, or of floats behind the last such
   /// value.
   struct Addition {

@@ -131,7 +131,7 @@ void for_each_vectors(std::int64_t count, const Use& use) {
 }
 
 /// In strips of columns, so that a strip of b stays in the second cache while it meets all of a.
-inline void matrix_combine(const MatrixSize& size, Factors a, std::int64_t a_step, Factors b,
+inline void combine_strips(const MatrixSize& size, Factors a, std::int64_t a_step, Factors b,
                            Results c, bool add) {
   constexpr std::int64_t kStripNumbers = 32 << 10, kLeast = kMatrixTile * kLanes, kMost = 512;
   const std::int64_t fitting = size.depth > 0 ? kStripNumbers / size.depth : kMost;
@@ -146,6 +146,21 @@ inline void matrix_combine(const MatrixSize& size, Factors a, std::int64_t a_ste
             size.depth, {c.data + row * c.stride + first + at, c.stride}, add, width);
       });
     });
+  }
+}
+
+/// Where a is one tile high, b is read once, and goes by in whole rows, as memory likes it; the
+/// sums wait in c for the next ones.
+inline void matrix_combine(const MatrixSize& size, Factors a, std::int64_t a_step, Factors b,
+                           Results c, bool add) {
+  constexpr std::int64_t kRowsOfB = 16;
+  if (size.rows > kMatrixTile || size.depth <= kRowsOfB) {
+    return combine_strips(size, a, a_step, b, c, add);
+  }
+  for (std::int64_t k = 0; k < size.depth; k += kRowsOfB) {
+    const std::int64_t depth = size.depth - k < kRowsOfB ? size.depth - k : kRowsOfB;
+    combine_strips({size.rows, size.columns, depth}, {a.data + k * a_step, a.stride}, a_step,
+                   {b.data + k * b.stride, b.stride}, c, add || k > 0);
   }
 }
 

@@ -6,8 +6,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "workloads/nn/memory_bandwidth.h"
+#include "workloads/parallel/step_times.h"
 
 namespace parallel {
 namespace {
@@ -47,7 +49,7 @@ json limit_definitions(const std::string& other) {
 
 json layer_definitions() {
   return {
-      {"layers.forward_ms", "mean over the steps, of rank 0; backward_ms likewise"},
+      {"layers.forward_ms", "median over the steps, of rank 0; backward_ms likewise"},
       {"layers.megabytes", "operands of a forward pass, each once: what is read and written"},
       {"layers.gflops_per_s", "of all passes of a product in the step"},
       {"layers.limit_ms", "all passes of the product alone, best times"},
@@ -81,6 +83,19 @@ void LayerBench::measure() {
   limit_->measure();
 }
 
+void LayerBench::add_step(nn::Executor& executor) {
+  if (options_.layers) steps_.push_back(executor.take_layer_seconds());
+}
+
+nn::LayerSeconds LayerBench::usual_seconds(std::size_t layer) const {
+  std::vector<double> forward, backward;
+  for (const std::vector<nn::LayerSeconds>& step : steps_) {
+    forward.push_back(step.at(layer).forward);
+    backward.push_back(step.at(layer).backward);
+  }
+  return {median_of(std::move(forward)), median_of(std::move(backward))};
+}
+
 void LayerBench::add_seconds(double seconds, const std::string& what) {
   other_s_ += seconds;
   other_ += (other_.empty() ? "" : " and ") + what;
@@ -110,10 +125,9 @@ json LayerBench::layers(const nn::Executor& executor) const {
   for (const auto& [name, one] : alone) {
     peak = std::max(peak, static_cast<double>(one.flops) / one.seconds);
   }
-  const auto steps = static_cast<double>(options_.steps);
   json rows = json::array();
   for (const nn::LayerFacts& layer : executor.layers()) {
-    const double forward = layer.forward_s / steps, backward = layer.backward_s / steps;
+    const auto [forward, backward] = usual_seconds(rows.size());
     json row = {{"name", layer.name},
                 {"implementation", layer.implementation},
                 {"forward_ms", 1e3 * forward},

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "runner/communicator.h"
 #include "runner/workload.h"
@@ -24,6 +25,8 @@ class LayerBench {
   /// Collective. Each product alone, once more; nothing where options ask for no limit. Takes
   /// its memory at the first call.
   void measure();
+  /// Behind a timed step: what each layer took in it.
+  void add_step(nn::Executor& executor);
   /// The limit takes so much longer, for `what` products do not do.
   void add_seconds(double seconds, const std::string& what);
   /// Collective. Measures as often as the options ask for, if that is not done yet, and adds
@@ -33,6 +36,8 @@ class LayerBench {
 
  private:
   nlohmann::json layers(const nn::Executor& executor) const;
+  /// Medians over the steps.
+  nn::LayerSeconds usual_seconds(std::size_t layer) const;
 
   const nn::Network& network_;
   const runner::BenchOptions& options_;
@@ -40,6 +45,7 @@ class LayerBench {
   std::int64_t batch_;
   nn::Precision precision_;
   nn::Device device_;
+  std::vector<std::vector<nn::LayerSeconds>> steps_;  ///< of each step, those of each layer
   double other_s_ = 0.0;
   std::string other_;                        ///< what takes that time
   std::unique_ptr<nn::ProductLimit> limit_;  ///< null before it is measured

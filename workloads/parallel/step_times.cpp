@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 #include "runner/base/system_facts.h"
 
@@ -13,17 +14,18 @@ namespace {
 
 constexpr double kNsPerS = 1e9;
 
-double median_of(std::vector<double> sorted) {
-  const std::size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
-
 std::vector<double> in_order(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values;
 }
 
 }  // namespace
+
+double median_of(std::vector<double> values) {
+  const std::vector<double> sorted = in_order(std::move(values));
+  const std::size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
 
 StepTimes::StepTimes(const runner::Surroundings& around)
     : around_(around), start_s_(base::process_age_s()) {}
@@ -49,7 +51,7 @@ void StepTimes::time(const std::function<void()>& step) {
   if (seconds_.size() == 1) peak_rss_bytes_ = base::peak_rss_bytes();
 }
 
-double StepTimes::median_s() const { return median_of(in_order(seconds_)); }
+double StepTimes::median_s() const { return median_of(seconds_); }
 
 void StepTimes::add_to(nlohmann::json& result) const {
   const std::vector<double> sorted = in_order(seconds_);

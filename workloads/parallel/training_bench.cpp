@@ -38,6 +38,7 @@ void TrainingBench::run(const Step& step) {
   if (options_.layers) executor_.time_layers();
   for (std::int64_t i = 0; i < options_.steps; ++i) {
     times_->time([&] { loss_ = step(); });
+    layers_.add_step(executor_);
     layers_.measure();
   }
 }

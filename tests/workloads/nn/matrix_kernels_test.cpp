@@ -118,6 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, MatrixProducts,
                          testing::Values(std::tuple(1, 1, 1), std::tuple(2, 10, 64),
                                          std::tuple(3, 17, 31), std::tuple(4, 64, 16),
                                          std::tuple(5, 130, 33), std::tuple(7, 15, 200),
-                                         std::tuple(17, 1100, 40), std::tuple(6, 83, 3000)));
+                                         std::tuple(17, 1100, 40), std::tuple(6, 83, 3000),
+                                         std::tuple(2, 70, 53)));
 
 }  // namespace
