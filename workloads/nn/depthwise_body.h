@@ -11,12 +11,21 @@ namespace {
 
 constexpr int kSideTaps = 3;
 
-/// The source's rows that a row of the destination meets, with their taps [line][tap].
+/// Rows that are found together, from lines that most of them share. Where registers hold fewer
+/// values, one takes them all.
+#if defined(__AVX512F__)
+constexpr int kRowsTogether = 2;
+#else
+constexpr int kRowsTogether = 1;
+#endif
+
+/// The source's rows that a row of the destination meets, with their taps [line][tap], and those
+/// that the rows found with it meet besides.
 template <class T>
 struct Lines {
-  const T* first[kSideTaps];
+  const T* first[kSideTaps + kRowsTogether - 1];
   Lanes taps[kSideTaps][kSideTaps];
-  int count = 0;
+  int count = 0;  ///< of the first row
 };
 
 inline Lanes load_tap(const float* weights, int tap, const DepthwisePlane& plane) {
@@ -36,16 +45,19 @@ void add_line(Lines<T>& lines, const T* row, const float* weights, int from, int
   ++lines.count;
 }
 
-/// Lines whose number is known when compiled. A function's own: where what it stores might be the
-/// taps, these would not stay in registers.
-template <int kLines, class T>
+/// Of kRows rows, each of which meets kMet lines, the first of which is the second of the row
+/// before. These numbers are known when compiled. A function's own: where what it stores might be
+/// the taps, these would not stay in registers.
+template <int kRows, int kMet, class T>
 struct KnownLines {
-  const T* first[kLines];
-  Lanes taps[kLines][kSideTaps];
+  static constexpr int kCount = kMet + kRows - 1;
+  const T* first[kCount];
+  Lanes taps[kMet][kSideTaps];
   explicit KnownLines(const Lines<T>& lines) {
+#pragma GCC unroll 4
+    for (int line = 0; line < kCount; ++line) first[line] = lines.first[line];
 #pragma GCC unroll 3
-    for (int line = 0; line < kLines; ++line) {
-      first[line] = lines.first[line];
+    for (int line = 0; line < kMet; ++line) {
 #pragma GCC unroll 3
       for (int tap = 0; tap < kSideTaps; ++tap) taps[line][tap] = lines.taps[line][tap];
     }
@@ -54,53 +66,71 @@ struct KnownLines {
 
 /// What a column of the lines gives to a point that meets it with `tap`. The lines before the last
 /// kFresh ones have been read with rows before.
-template <class Access, int kLines, class T, int kFresh = 1>
+template <class Access, int kRows, int kMet, class T, int kFresh = kRows>
 struct Columns {
-  Lanes values[kLines];
-  Columns(const KnownLines<kLines, T>& lines, std::int64_t at, int channels) {
-#pragma GCC unroll 3
-    for (int line = 0; line < kLines; ++line) {
-      values[line] = line + kFresh < kLines ? Access::load(lines.first[line] + at, channels)
-                                            : load_on_way<Access>(lines.first[line] + at, channels);
+  using Known = KnownLines<kRows, kMet, T>;
+  Lanes values[Known::kCount];
+  Columns(const Known& lines, std::int64_t at, int channels) {
+#pragma GCC unroll 4
+    for (int line = 0; line < Known::kCount; ++line) {
+      values[line] = line + kFresh < Known::kCount
+                         ? Access::load(lines.first[line] + at, channels)
+                         : load_on_way<Access>(lines.first[line] + at, channels);
     }
   }
-  Lanes sum(const KnownLines<kLines, T>& lines, int tap, Lanes sum) const {
+  Lanes sum(const Known& lines, int row, int tap, Lanes sum) const {
 #pragma GCC unroll 3
-    for (int line = 0; line < kLines; ++line) sum += values[line] * lines.taps[line][tap];
+    for (int line = 0; line < kMet; ++line) sum += values[row + line] * lines.taps[line][tap];
     return sum;
   }
 };
 
-/// Points of a row, each from the columns `dilation` before it, at it and behind it. A column is
-/// read once: while it ends the sum of the point before, it goes on with its own and begins the
-/// next one's.
-template <class Access, int kLines, class T>
-void same_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane, std::int64_t src_step,
-              std::int64_t dst_step) {
-  const KnownLines<kLines, T> lines(given);
-  const std::int64_t apart = plane.dilation;
-  for (std::int64_t begin = 0; begin < apart && begin < plane.width; ++begin) {
-    Lanes before = zero(), here = zero();
+/// A row's sums that have not met all their columns yet.
+struct OpenSums {
+  Lanes before = zero(), here = zero();
+  /// Takes in the next column: returns what the one before it now amounts to.
+  template <class Column, class Known>
+  Lanes meet(const Column& column, const Known& lines, int row) {
+    const Lanes ended = column.sum(lines, row, 2, before);
+    before = column.sum(lines, row, 1, here);
+    here = column.sum(lines, row, 0, zero());
+    return ended;
+  }
+};
+
+/// Points of neighbouring rows, each from the columns `dilation` before it, at it and behind it. A
+/// column is read once: while it ends the sum of the point before, it goes on with its own and
+/// begins the next one's.
+template <class Access, int kRows, int kMet, class T>
+void same_rows(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
+  const KnownLines<kRows, kMet, T> lines(given);
+  const std::int64_t apart = plane.dilation, width = plane.width;
+  const std::int64_t src_step = plane.src_step, dst_step = plane.dst_step;
+  const std::int64_t next = width * dst_step;
+  const int channels = plane.channels;
+  for (std::int64_t begin = 0; begin < apart && begin < width; ++begin) {
+    OpenSums sums[kRows];
     std::int64_t x = begin;
-    for (; x < plane.width; x += apart) {
-      const Columns<Access, kLines, T> column(lines, x * src_step, plane.channels);
-      const Lanes behind = column.sum(lines, 0, zero());
-      here = column.sum(lines, 1, here);
-      if (x >= apart) {
-        Access::store(dst + (x - apart) * dst_step, column.sum(lines, 2, before), plane.channels);
+    for (; x < width; x += apart) {
+      const Columns<Access, kRows, kMet, T> column(lines, x * src_step, channels);
+#pragma GCC unroll 2
+      for (int row = 0; row < kRows; ++row) {
+        const Lanes ended = sums[row].meet(column, lines, row);
+        if (x < apart) continue;
+        Access::store(dst + row * next + (x - apart) * dst_step, ended, channels);
       }
-      before = here;
-      here = behind;
     }
-    Access::store(dst + (x - apart) * dst_step, before, plane.channels);
+    for (int row = 0; row < kRows; ++row) {
+      Access::store(dst + row * next + (x - apart) * dst_step, sums[row].before, channels);
+    }
   }
 }
 
 /// With a stride of two, the column behind a point is the one before the next.
 template <class Access, int kLines, class T>
 void strided_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
-  using Column = Columns<Access, kLines, T, 2>;
-  const KnownLines<kLines, T> lines(given);
+  using Column = Columns<Access, 1, kLines, T, 2>;
+  const KnownLines<1, kLines, T> lines(given);
   const auto column = [&](std::int64_t x) {
     return Column(lines, x * plane.src_step, plane.channels);
   };
@@ -109,11 +139,11 @@ void strided_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
   for (std::int64_t point = 0; point < points; ++point) {
     const std::int64_t at = point * plane.stride;
     Lanes sum = zero();
-    if (at > 0) sum = (plane.stride == 2 ? behind : column(at - 1)).sum(lines, 0, sum);
-    sum = column(at).sum(lines, 1, sum);
+    if (at > 0) sum = (plane.stride == 2 ? behind : column(at - 1)).sum(lines, 0, 0, sum);
+    sum = column(at).sum(lines, 0, 1, sum);
     if (at + 1 < plane.width) {
       behind = column(at + 1);
-      sum = behind.sum(lines, 2, sum);
+      sum = behind.sum(lines, 0, 2, sum);
     }
     Access::store(dst + point * plane.dst_step, sum, plane.channels);
   }
@@ -127,20 +157,81 @@ void with_lines(int count, const Run& run) {
   run(Count<3>());
 }
 
-template <class Access, class T>
-void depthwise_row(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
-                   std::int64_t row) {
+/// Calls run(row, rows found together, known when compiled) for all of `rows`: several where lines
+/// are neighbours and so many rows' lines all lie in the plane. Dilated rows are read and written
+/// in more than one go, for which memory is too slow with several.
+template <class Run>
+void for_same_rows(RowRange rows, const DepthwisePlane& plane, const Run& run) {
+  std::int64_t row = rows.first;
+  while (row < rows.end) {
+    const bool are_inside = row > 0 && row + kRowsTogether < plane.height;
+    if (plane.dilation > 1 || !are_inside || row + kRowsTogether > rows.end) {
+      run(row, Count<1>());
+      ++row;
+    } else {
+      run(row, Count<kRowsTogether>());
+      row += kRowsTogether;
+    }
+  }
+}
+
+/// The lines of `values` that the row meets, which the row's own is the middle one of, and those
+/// that so many rows meet together. `turned`: with the taps in opposite order. met[i]: which of
+/// three the i-th line is.
+template <class T>
+Lines<T> lines_around(const T* values, std::int64_t value_step, const float* weights,
+                      const DepthwisePlane& plane, std::int64_t row, int rows, bool turned,
+                      int* met) {
+  constexpr int kLast = DepthwisePlane::kTaps - 1;
+  const std::int64_t width = plane.width * value_step, apart = plane.dilation;
   Lines<T> lines;
   for (int line = 0; line < kSideTaps; ++line) {
-    const std::int64_t y = row * plane.stride + (line - 1) * plane.dilation;
+    const std::int64_t y = row + (line - 1) * apart;
     if (y < 0 || y >= plane.height) continue;
-    add_line(lines, src + y * plane.width * plane.src_step, weights, line * kSideTaps, 1, plane);
+    met[lines.count] = line;
+    const int tap = line * kSideTaps;
+    add_line(lines, values + y * width, weights, turned ? kLast - tap : tap, turned ? -1 : 1,
+             plane);
   }
-  T* const to = dst + row * plane.dst_width() * plane.dst_step;
-  with_lines(lines.count, [&](auto known) {
-    constexpr int kLines = decltype(known)::kCount;
-    if (plane.stride > 1) return strided_row<Access, kLines>(lines, to, plane);
-    same_row<Access, kLines>(lines, to, plane, plane.src_step, plane.dst_step);
+  for (int more = 1; more < rows; ++more) {
+    lines.first[kSideTaps + more - 1] = values + (row + more + 1) * width;
+  }
+  return lines;
+}
+
+template <class Access, class T>
+void strided_rows(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
+                  RowRange rows) {
+  for (std::int64_t row = rows.first; row < rows.end; ++row) {
+    Lines<T> lines;
+    for (int line = 0; line < kSideTaps; ++line) {
+      const std::int64_t y = row * plane.stride + line - 1;
+      if (y < 0 || y >= plane.height) continue;
+      add_line(lines, src + y * plane.width * plane.src_step, weights, line * kSideTaps, 1, plane);
+    }
+    T* const to = dst + row * plane.dst_width() * plane.dst_step;
+    with_lines(lines.count,
+               [&](auto known) { strided_row<Access, decltype(known)::kCount>(lines, to, plane); });
+  }
+}
+
+template <class Access, class T>
+void depthwise_rows(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
+                    RowRange rows) {
+  if (plane.stride > 1) return strided_rows<Access>(src, weights, dst, plane, rows);
+  for_same_rows(rows, plane, [&](std::int64_t row, auto together) {
+    constexpr int kRows = decltype(together)::kCount;
+    int met[kSideTaps];
+    const Lines<T> lines =
+        lines_around(src, plane.src_step, weights, plane, row, kRows, false, met);
+    T* const to = dst + row * plane.width * plane.dst_step;
+    if constexpr (kRows > 1) {
+      same_rows<Access, kRows, kSideTaps>(lines, to, plane);
+    } else {
+      with_lines(lines.count, [&](auto known) {
+        same_rows<Access, 1, decltype(known)::kCount>(lines, to, plane);
+      });
+    }
   });
 }
 
@@ -148,7 +239,7 @@ void depthwise_row(const T* src, const float* weights, T* dst, const DepthwisePl
 /// between two points that are two apart get something of both.
 template <class Access, int kLines, class T>
 void spread_row(const Lines<T>& given, T* diff_src, const DepthwisePlane& plane) {
-  const KnownLines<kLines, T> lines(given);
+  const KnownLines<1, kLines, T> lines(given);
   const auto put = [&](std::int64_t x, const Lanes& value) {
     if (x < plane.width) Access::store(diff_src + x * plane.src_step, value, plane.channels);
   };
@@ -156,14 +247,14 @@ void spread_row(const Lines<T>& given, T* diff_src, const DepthwisePlane& plane)
   Lanes behind = zero();
   for (std::int64_t point = 0; point < points; ++point) {
     const std::int64_t at = point * stride;
-    const Columns<Access, kLines, T> column(lines, point * plane.dst_step, plane.channels);
+    const Columns<Access, 1, kLines, T> column(lines, point * plane.dst_step, plane.channels);
     if (point > 0) {
       if (stride > 2) put(at - stride + 1, behind);
       for (std::int64_t x = at - stride + 2; x < at - 1; ++x) put(x, zero());
-      put(at - 1, column.sum(lines, 0, stride > 2 ? zero() : behind));
+      put(at - 1, column.sum(lines, 0, 0, stride > 2 ? zero() : behind));
     }
-    put(at, column.sum(lines, 1, zero()));
-    behind = column.sum(lines, 2, zero());
+    put(at, column.sum(lines, 0, 1, zero()));
+    behind = column.sum(lines, 0, 2, zero());
   }
   const std::int64_t last = (points - 1) * stride;
   put(last + 1, behind);
@@ -267,71 +358,82 @@ void strided_weights_row(const T* src, const T* diff_dst, const DepthwisePlane& 
   });
 }
 
+/// The source's columns that one of the gradients meets, of a row.
+struct MetColumns {
+  Lanes at[kSideTaps];
+};
+
 /// Without a stride, the source's gradient is a convolution with the taps turned round; the
-/// columns of the destination's that it reads are those that a row of the source is multiplied
-/// with for the weights'. diff_src may be null.
-template <class Access, int kLines, class T>
-void same_gradients_row(const Lines<T>& given, const T* src, T* diff_src,
-                        const DepthwisePlane& plane, Lanes (&products)[kSideTaps][kSideTaps]) {
-  const KnownLines<kLines, T> lines(given);
-  const std::int64_t apart = plane.dilation;
-  const auto source = [&](std::int64_t x) {
-    return x < plane.width ? load_on_way<Access>(src + x * plane.src_step, plane.channels) : zero();
+/// columns of the destination's that it reads are those that rows of the source are multiplied
+/// with for the weights'. diff_src may be null. products [line][tap].
+template <class Access, int kRows, int kMet, class T>
+void same_gradients_rows(const Lines<T>& given, const T* src, T* diff_src,
+                         const DepthwisePlane& plane, Lanes (&products)[kSideTaps][kSideTaps]) {
+  const KnownLines<kRows, kMet, T> lines(given);
+  const std::int64_t apart = plane.dilation, width = plane.width;
+  const std::int64_t src_step = plane.src_step, dst_step = plane.dst_step;
+  const std::int64_t next = width * src_step;
+  const int channels = plane.channels;
+  const auto source = [&](int row, std::int64_t x) {
+    return x < width ? load_on_way<Access>(src + row * next + x * src_step, channels) : zero();
   };
-  Lanes sums[kLines][kSideTaps];
-  for (auto& line : sums) {
-    for (Lanes& sum : line) sum = zero();
-  }
-  for (std::int64_t begin = 0; begin < apart && begin < plane.width; ++begin) {
-    Lanes met[kSideTaps] = {zero(), zero(), source(begin)};
-    Lanes before = zero(), here = zero();
+  const auto put = [&](int row, std::int64_t x, const Lanes& value) {
+    if (diff_src == nullptr) return;
+    Access::store(diff_src + row * next + x * src_step, value, channels);
+  };
+  Lanes sums[kMet][kSideTaps] = {};
+  for (std::int64_t begin = 0; begin < apart && begin < width; ++begin) {
+    OpenSums open[kRows];
+    MetColumns met[kRows];
+    for (int row = 0; row < kRows; ++row) met[row] = {{zero(), zero(), source(row, begin)}};
     std::int64_t x = begin;
-    for (; x < plane.width; x += apart) {
-      const Columns<Access, kLines, T> column(lines, x * plane.dst_step, plane.channels);
-      met[0] = met[1];
-      met[1] = met[2];
-      met[2] = source(x + apart);
+    for (; x < width; x += apart) {
+      const Columns<Access, kRows, kMet, T> column(lines, x * dst_step, channels);
+#pragma GCC unroll 2
+      for (int row = 0; row < kRows; ++row) {
+        met[row] = {{met[row].at[1], met[row].at[2], source(row, x + apart)}};
 #pragma GCC unroll 3
-      for (int line = 0; line < kLines; ++line) {
+        for (int line = 0; line < kMet; ++line) {
 #pragma GCC unroll 3
-        for (int tap = 0; tap < kSideTaps; ++tap) sums[line][tap] += column.values[line] * met[tap];
+          for (int tap = 0; tap < kSideTaps; ++tap) {
+            sums[line][tap] += column.values[row + line] * met[row].at[tap];
+          }
+        }
+        const Lanes ended = open[row].meet(column, lines, row);
+        if (x >= apart) put(row, x - apart, ended);
       }
-      const Lanes behind = column.sum(lines, 0, zero());
-      here = column.sum(lines, 1, here);
-      if (x >= apart && diff_src != nullptr) {
-        Access::store(diff_src + (x - apart) * plane.src_step, column.sum(lines, 2, before),
-                      plane.channels);
-      }
-      before = here;
-      here = behind;
     }
-    if (diff_src == nullptr) continue;
-    Access::store(diff_src + (x - apart) * plane.src_step, before, plane.channels);
+    for (int row = 0; row < kRows; ++row) put(row, x - apart, open[row].before);
   }
-  for (int line = 0; line < kLines; ++line) {
+#pragma GCC unroll 3
+  for (int line = 0; line < kMet; ++line) {
+#pragma GCC unroll 3
     for (int tap = 0; tap < kSideTaps; ++tap) products[line][tap] = sums[line][tap];
   }
 }
 
 template <class Access, class T>
 void same_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
-                    const DepthwisePlane& plane, std::int64_t row, double* totals) {
-  Lines<T> lines;
-  int weighed[kSideTaps];
-  for (int line = 0; line < kSideTaps; ++line) {
-    const std::int64_t y = row + (line - 1) * plane.dilation;
-    if (y < 0 || y >= plane.height) continue;
-    weighed[lines.count] = kSideTaps - 1 - line;
-    const int last = (kSideTaps - 1 - line) * kSideTaps + kSideTaps - 1;
-    add_line(lines, diff_dst + y * plane.width * plane.dst_step, weights, last, -1, plane);
-  }
-  const std::int64_t at = row * plane.width * plane.src_step;
-  T* const to = diff_src == nullptr ? nullptr : diff_src + at;
-  with_lines(lines.count, [&](auto known) {
-    constexpr int kLines = decltype(known)::kCount;
+                    const DepthwisePlane& plane, RowRange rows, double* totals) {
+  for_same_rows(rows, plane, [&](std::int64_t row, auto together) {
+    constexpr int kRows = decltype(together)::kCount;
+    int met[kSideTaps];
+    const Lines<T> lines =
+        lines_around(diff_dst, plane.dst_step, weights, plane, row, kRows, true, met);
+    const std::int64_t at = row * plane.width * plane.src_step;
+    T* const to = diff_src == nullptr ? nullptr : diff_src + at;
     Lanes products[kSideTaps][kSideTaps];
-    same_gradients_row<Access, kLines>(lines, src + at, to, plane, products);
-    for (int line = 0; line < kLines; ++line) add_products(products[line], weighed[line], totals);
+    if constexpr (kRows > 1) {
+      same_gradients_rows<Access, kRows, kSideTaps>(lines, src + at, to, plane, products);
+    } else {
+      with_lines(lines.count, [&](auto known) {
+        same_gradients_rows<Access, 1, decltype(known)::kCount>(lines, src + at, to, plane,
+                                                                products);
+      });
+    }
+    for (int line = 0; line < lines.count; ++line) {
+      add_products(products[line], kSideTaps - 1 - met[line], totals);
+    }
   });
 }
 
@@ -349,34 +451,40 @@ void with_stores(const DepthwisePlane& plane, const T* to, std::int64_t step, co
 
 template <class T>
 void depthwise_forward(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
-                       std::int64_t row) {
-  with_stores(plane, dst, plane.dst_step,
-              [&](auto access) { depthwise_row<decltype(access)>(src, weights, dst, plane, row); });
+                       RowRange rows) {
+  with_stores(plane, dst, plane.dst_step, [&](auto access) {
+    depthwise_rows<decltype(access)>(src, weights, dst, plane, rows);
+  });
 }
 
 template <class T>
 void depthwise_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
-                         const DepthwisePlane& plane, std::int64_t row, double* sums) {
+                         const DepthwisePlane& plane, RowRange rows, double* sums) {
   with_stores(plane, diff_src, plane.src_step, [&](auto access) {
-    same_gradients<decltype(access)>(src, diff_dst, weights, diff_src, plane, row, sums);
+    same_gradients<decltype(access)>(src, diff_dst, weights, diff_src, plane, rows, sums);
   });
 }
 
 template <class T>
 void depthwise_source_gradient(const T* diff_dst, const float* weights, T* diff_src,
-                               const DepthwisePlane& plane, std::int64_t row) {
+                               const DepthwisePlane& plane, RowRange rows) {
   with_stores(plane, diff_src, plane.src_step, [&](auto access) {
-    strided_gradient_row<decltype(access)>(diff_dst, weights, diff_src, plane, row);
+    for (std::int64_t row = rows.first; row < rows.end; ++row) {
+      strided_gradient_row<decltype(access)>(diff_dst, weights, diff_src, plane, row);
+    }
   });
 }
 
 template <class T>
 void depthwise_weights_gradient(const T* src, const T* diff_dst, const DepthwisePlane& plane,
-                                std::int64_t row, double* sums) {
-  if (plane.channels == kLanes) {
-    return strided_weights_row<Full>(src, diff_dst, plane, row, sums);
+                                RowRange rows, double* sums) {
+  for (std::int64_t row = rows.first; row < rows.end; ++row) {
+    if (plane.channels == kLanes) {
+      strided_weights_row<Full>(src, diff_dst, plane, row, sums);
+    } else {
+      strided_weights_row<Partial>(src, diff_dst, plane, row, sums);
+    }
   }
-  strided_weights_row<Partial>(src, diff_dst, plane, row, sums);
 }
 
 template <class T>

@@ -23,22 +23,28 @@ struct DepthwisePlane {
   std::int64_t dst_width() const { return (width - 1) / stride + 1; }
 };
 
-/// On activations of one type, float or Bf16; sums are of floats. weights [9][weights_step].
+/// Rows [first, end) of a plane.
+struct RowRange {
+  std::int64_t first = 0, end = 0;
+};
+
+/// On activations of one type, float or Bf16; sums are of floats. weights [9][weights_step]. No
+/// point depends on what other rows are asked for; the last bits of sums do.
 template <class T>
 struct DepthwiseKernels {
-  /// A row of the destination, whose points do not depend on what else is asked for.
+  /// Rows of the destination.
   void (*forward)(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
-                  std::int64_t row);
-  /// Where the stride is 1: a row of the source's gradient, unless that is null, and sums [9][16]
-  /// += what the row of the source gives to the weights' gradient.
+                  RowRange rows);
+  /// Where the stride is 1: rows of the source's gradient, unless that is null, and sums [9][16]
+  /// += what these rows of the source give to the weights' gradient.
   void (*gradients)(const T* src, const T* diff_dst, const float* weights, T* diff_src,
-                    const DepthwisePlane& plane, std::int64_t row, double* sums);
-  /// Where it is above 1: a row of the source's gradient.
+                    const DepthwisePlane& plane, RowRange rows, double* sums);
+  /// Where it is above 1: rows of the source's gradient.
   void (*source_gradient)(const T* diff_dst, const float* weights, T* diff_src,
-                          const DepthwisePlane& plane, std::int64_t row);
-  /// The same: sums [9][16] += the weights' gradient by a row of the destination.
+                          const DepthwisePlane& plane, RowRange rows);
+  /// The same: sums [9][16] += the weights' gradient by rows of the destination.
   void (*weights_gradient)(const T* src, const T* diff_dst, const DepthwisePlane& plane,
-                           std::int64_t row, double* sums);
+                           RowRange rows, double* sums);
 };
 
 }  // namespace nn

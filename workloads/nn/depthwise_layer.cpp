@@ -30,14 +30,18 @@ class DepthwiseLayer final : public Layer {
   void backward(bool accumulate, const Samples& samples) override;
 
  private:
-  /// Rows of the destination whose gradients are found together, and whose part of the weights' is
-  /// summed apart: as many whatever the threads are, and few, so that many threads have work.
+  /// Rows of the destination that a thread finds, or whose gradients it finds, and whose part of
+  /// the weights' is summed apart: as many whatever the threads are, and few, so that many threads
+  /// have work.
   static constexpr std::int64_t kRows = 16;
   static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
 
   /// `written`: numbers that a pass writes.
   DepthwisePlane plane_of(std::int64_t block, std::int64_t written) const;
   std::int64_t pieces() const { return (operation_.dst.spatial[0] + kRows - 1) / kRows; }
+  RowRange rows_of(std::int64_t piece) const {
+    return {piece * kRows, std::min((piece + 1) * kRows, operation_.dst.spatial[0])};
+  }
   std::int64_t weights_floats() const { return DepthwisePlane::kTaps * src_layout_.width; }
   const float* weights_of(std::int64_t block) const { return weights_ + block * weights_floats(); }
   void convolve(const Samples& samples, const T* src, const ValuePlace& src_place, T* dst,
@@ -128,15 +132,15 @@ DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block, std::int64_t writ
 template <class T>
 void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const ValuePlace& src_place,
                                  T* dst, const ValuePlace& dst_place) const {
-  const std::int64_t end = samples.first + samples.count, rows = operation_.dst.spatial[0];
+  const std::int64_t end = samples.first + samples.count;
 #pragma omp parallel for collapse(3) schedule(static)
   for (std::int64_t sample = samples.first; sample < end; ++sample) {
     for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
-      for (std::int64_t row = 0; row < rows; ++row) {
-        kernels_.forward(src + src_layout_.offset(src_place.row_of(sample, samples), block),
-                         weights_of(block),
-                         dst + dst_layout_.offset(dst_place.row_of(sample, samples), block),
-                         plane_of(block, samples.count * dst_layout_.sample_numbers()), row);
+      for (std::int64_t piece = 0; piece < pieces(); ++piece) {
+        kernels_.forward(
+            src + src_layout_.offset(src_place.row_of(sample, samples), block), weights_of(block),
+            dst + dst_layout_.offset(dst_place.row_of(sample, samples), block),
+            plane_of(block, samples.count * dst_layout_.sample_numbers()), rows_of(piece));
       }
     }
   }
@@ -151,24 +155,18 @@ void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t samp
   const T* const src =
       src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), block);
   const T* const diff_dst = diff_dst_ + dst_layout_.offset(sample, block);
-  const std::int64_t rows = plane.dst_height();
-  const std::int64_t first = piece * kRows, end = std::min(first + kRows, rows);
+  const RowRange rows = rows_of(piece);
   T* const diff_src = first_ ? nullptr : diff_src_ + src_layout_.offset(sample, block);
   std::fill(sums, sums + kSums, 0.0);
   if (plane.stride == 1) {
-    for (std::int64_t row = first; row < end; ++row) {
-      kernels_.gradients(src, diff_dst, weights_of(block), diff_src, plane, row, sums);
-    }
-    return;
+    return kernels_.gradients(src, diff_dst, weights_of(block), diff_src, plane, rows, sums);
   }
-  for (std::int64_t row = first; row < end; ++row) {
-    kernels_.weights_gradient(src, diff_dst, plane, row, sums);
-  }
+  kernels_.weights_gradient(src, diff_dst, plane, rows, sums);
   if (first_) return;
-  const std::int64_t src_end = end == rows ? plane.height : end * plane.stride;
-  for (std::int64_t row = first * plane.stride; row < src_end; ++row) {
-    kernels_.source_gradient(diff_dst, weights_of(block), diff_src, plane, row);
-  }
+  const bool is_last = rows.end == plane.dst_height();
+  const RowRange sources = {rows.first * plane.stride,
+                            is_last ? plane.height : rows.end * plane.stride};
+  kernels_.source_gradient(diff_dst, weights_of(block), diff_src, plane, sources);
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -107,10 +108,13 @@ void expect_near(const std::vector<T>& found, const std::vector<double>& expecte
 template <class T>
 void check_forward(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels) {
   const DepthwisePlane& plane = problem.plane;
-  std::vector<T> dst(problem.diff_dst.size(), of<T>(kUntouched));
-  for (std::int64_t row = 0; row < plane.dst_height(); ++row) {
-    kernels.forward(problem.src.data(), problem.weights.data(), dst.data(), plane, row);
-  }
+  std::vector<T> dst(problem.diff_dst.size(), of<T>(kUntouched)), alone = dst;
+  const auto convolve = [&](std::vector<T>& to, nn::RowRange rows) {
+    kernels.forward(problem.src.data(), problem.weights.data(), to.data(), plane, rows);
+  };
+  convolve(dst, {0, plane.dst_height()});
+  for (std::int64_t row = 0; row < plane.dst_height(); ++row) convolve(alone, {row, row + 1});
+  ASSERT_EQ(std::memcmp(alone.data(), dst.data(), dst.size() * sizeof(T)), 0);
   std::vector<double> expected(dst.size(), 0.0);
   problem.for_products([&](std::int64_t from, std::int64_t tap, std::int64_t to) {
     for (int lane = 0; lane < plane.channels; ++lane) {
@@ -154,24 +158,30 @@ void expect_weights_gradient(const Problem<T>& problem, const std::vector<double
   }
 }
 
-/// Both gradients, of a layer that wants the source's or not.
+/// Both gradients, of a layer that wants the source's or not; so many rows at once.
 template <class T>
 void find_gradients(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels, T* diff_src,
-                    double* sums) {
+                    double* sums, std::int64_t at_once = 100) {
   const DepthwisePlane& plane = problem.plane;
   const T* const src = problem.src.data();
   const T* const diff_dst = problem.diff_dst.data();
   const float* const weights = problem.weights.data();
-  for (std::int64_t row = 0; plane.stride == 1 && row < plane.height; ++row) {
-    kernels.gradients(src, diff_dst, weights, diff_src, plane, row, sums);
+  const auto for_rows = [&](std::int64_t count, const auto& run) {
+    for (std::int64_t row = 0; row < count; row += at_once) {
+      run(nn::RowRange{row, std::min(row + at_once, count)});
+    }
+  };
+  if (plane.stride == 1) {
+    return for_rows(plane.height, [&](nn::RowRange rows) {
+      kernels.gradients(src, diff_dst, weights, diff_src, plane, rows, sums);
+    });
   }
-  if (plane.stride == 1) return;
-  for (std::int64_t row = 0; row < plane.dst_height(); ++row) {
-    kernels.weights_gradient(src, diff_dst, plane, row, sums);
-  }
-  for (std::int64_t row = 0; diff_src != nullptr && row < plane.height; ++row) {
-    kernels.source_gradient(diff_dst, weights, diff_src, plane, row);
-  }
+  for_rows(plane.dst_height(),
+           [&](nn::RowRange rows) { kernels.weights_gradient(src, diff_dst, plane, rows, sums); });
+  if (diff_src == nullptr) return;
+  for_rows(plane.height, [&](nn::RowRange rows) {
+    kernels.source_gradient(diff_dst, weights, diff_src, plane, rows);
+  });
 }
 
 template <class T>
@@ -183,6 +193,11 @@ void check_gradients(const Problem<T>& problem, const nn::DepthwiseKernels<T>& k
   expect_weights_gradient(problem, sums);
   find_gradients(problem, kernels, static_cast<T*>(nullptr), alone.data());
   ASSERT_EQ(alone, sums);
+  std::vector<T> rows_alone(problem.src.size(), of<T>(kUntouched));
+  std::vector<double> again(kTaps * kBlock, kBefore);
+  find_gradients(problem, kernels, rows_alone.data(), again.data(), 1);
+  ASSERT_EQ(std::memcmp(rows_alone.data(), diff_src.data(), diff_src.size() * sizeof(T)), 0);
+  expect_weights_gradient(problem, again);
 }
 
 template <class T>
@@ -246,9 +261,8 @@ void check_streams(const DepthwisePlane& plane) {
   for (const nn::Kernels* const kernels : usable_kernels()) {
     const nn::DepthwiseKernels<T>& depthwise = kernels->depthwise<T>();
     const auto convolve = [&](const Problem<T>& problem, T* dst) {
-      for (std::int64_t row = 0; row < plane.dst_height(); ++row) {
-        depthwise.forward(problem.src.data(), problem.weights.data(), dst, problem.plane, row);
-      }
+      depthwise.forward(problem.src.data(), problem.weights.data(), dst, problem.plane,
+                        {0, plane.dst_height()});
     };
     std::vector<T> dst(cached.diff_dst.size()), diff_src(cached.src.size());
     std::vector<double> sums(kTaps * kBlock);
