@@ -2,7 +2,6 @@
 // Hides series, continued fractions and root finding.
 #include "analysis/statistics.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -82,13 +81,6 @@ double population_stdev(std::span<const double> values) {
 double sample_stdev(std::span<const double> values) {
   if (values.size() < 2) return kNaN;
   return std::sqrt(squared_distances(values) / (static_cast<double>(values.size()) - 1.0));
-}
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return kNaN;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
 }
 
 std::span<const double> without_extremes(std::span<const double> sorted, std::size_t count) {

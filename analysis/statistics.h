@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 namespace analysis {
 
@@ -14,8 +13,6 @@ double mean_of(std::span<const double> values);
 double population_stdev(std::span<const double> values);
 /// The same divided by n - 1; NaN of fewer than two values.
 double sample_stdev(std::span<const double> values);
-/// The middle one, or the mean of the two; NaN of no values.
-double median_of(std::vector<double> values);
 /// The values, in rising order, without the `count` lowest and the `count` highest; none if fewer.
 std::span<const double> without_extremes(std::span<const double> sorted, std::size_t count);
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/statistics.h"
+#include "runner/base/median.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -149,7 +150,7 @@ void spread(const std::vector<const SetMember*>& good, SystemFacts& system) {
   system.ttt_max_s = times.back();
   system.ttt_mean_s = mean_of(times);
   if (times.size() > 1) system.ttt_stdev_s = sample_stdev(times);
-  system.ttt_median_s = median_of(times);
+  system.ttt_median_s = base::median_of(times);
 }
 
 /// Those of training, and those of the evaluations that went with an epoch.

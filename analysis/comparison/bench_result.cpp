@@ -8,8 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/statistics.h"
 #include "runner/base/error.h"
+#include "runner/base/median.h"
 #include "runner/base/strict_json.h"
 
 namespace analysis::comparison {
@@ -83,7 +83,7 @@ Interval interval_of(const BenchResult& first, const BenchResult& second, std::u
   const auto median_at = [](const BenchResult& result, Drawn drawn) {
     std::vector<double> values;
     for (const std::size_t index : drawn) values.push_back(result.step_s[index]);
-    return median_of(std::move(values));
+    return base::median_of(std::move(values));
   };
   return bootstrap_intervals(first.step_s.size(), second.step_s.size(), 1, seed, kDraws,
                              [&](Drawn of_first, Drawn of_second, std::span<double> ratio) {
@@ -104,7 +104,7 @@ std::vector<double> logarithms(const BenchResult& result) {
 
 }  // namespace
 
-double BenchResult::samples_per_s() const { return samples_per_step / median_of(step_s); }
+double BenchResult::samples_per_s() const { return samples_per_step / base::median_of(step_s); }
 
 BenchResult parse_bench(std::string_view text, const std::string& name) {
   const json result = base::parse_strict_json(text, name, base::JsonComments::kRefused);

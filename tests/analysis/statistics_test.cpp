@@ -143,12 +143,6 @@ TEST(StudentT, QuantileIsNoNumberOutsideItsRange) {
   EXPECT_TRUE(std::isnan(student_t_quantile(0.5, -1.0)));
 }
 
-TEST(Median, IsTheMiddleOrTheMeanOfTheTwo) {
-  EXPECT_EQ(analysis::median_of({3.0, 1.0, 2.0}), 2.0);
-  EXPECT_EQ(analysis::median_of({4.0, 1.0, 2.0, 3.0}), 2.5);
-  EXPECT_TRUE(std::isnan(analysis::median_of({})));
-}
-
 TEST(SampleDeviation, DividesByOneLess) {
   EXPECT_DOUBLE_EQ(analysis::sample_stdev(std::vector{1.0, 2.0, 3.0}), 1.0);
   EXPECT_TRUE(std::isnan(analysis::sample_stdev(std::vector{1.0})));

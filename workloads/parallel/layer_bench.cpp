@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "runner/base/median.h"
 #include "workloads/nn/memory_bandwidth.h"
-#include "workloads/parallel/step_times.h"
 
 namespace parallel {
 namespace {
@@ -93,7 +93,7 @@ nn::LayerSeconds LayerBench::usual_seconds(std::size_t layer) const {
     forward.push_back(step.at(layer).forward);
     backward.push_back(step.at(layer).backward);
   }
-  return {median_of(std::move(forward)), median_of(std::move(backward))};
+  return {base::median_of(std::move(forward)), base::median_of(std::move(backward))};
 }
 
 void LayerBench::add_seconds(double seconds, const std::string& what) {

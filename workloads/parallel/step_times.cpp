@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <utility>
 
+#include "runner/base/median.h"
 #include "runner/base/system_facts.h"
 
 namespace parallel {
@@ -20,12 +20,6 @@ std::vector<double> in_order(std::vector<double> values) {
 }
 
 }  // namespace
-
-double median_of(std::vector<double> values) {
-  const std::vector<double> sorted = in_order(std::move(values));
-  const std::size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
 
 StepTimes::StepTimes(const runner::Surroundings& around)
     : around_(around), start_s_(base::process_age_s()) {}
@@ -51,7 +45,7 @@ void StepTimes::time(const std::function<void()>& step) {
   if (seconds_.size() == 1) peak_rss_bytes_ = base::peak_rss_bytes();
 }
 
-double StepTimes::median_s() const { return median_of(seconds_); }
+double StepTimes::median_s() const { return base::median_of(seconds_); }
 
 void StepTimes::add_to(nlohmann::json& result) const {
   const std::vector<double> sorted = in_order(seconds_);

@@ -12,9 +12,6 @@
 
 namespace parallel {
 
-/// Of at least one value; of an even number, the mean of the two in the middle.
-double median_of(std::vector<double> values);
-
 class StepTimes {
  public:
   /// `around` outlives this. From now on the process counts as started.

@@ -158,10 +158,12 @@ void expect_weights_gradient(const Problem<T>& problem, const std::vector<double
   }
 }
 
+constexpr std::int64_t kAllRows = 100;  ///< at least
+
 /// Both gradients, of a layer that wants the source's or not; so many rows at once.
 template <class T>
 void find_gradients(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels, T* diff_src,
-                    double* sums, std::int64_t at_once = 100) {
+                    double* sums, std::int64_t at_once = kAllRows) {
   const DepthwisePlane& plane = problem.plane;
   const T* const src = problem.src.data();
   const T* const diff_dst = problem.diff_dst.data();

@@ -33,12 +33,6 @@ class StepTimesOnRanks : public testing::Test {
   runner::Topology topology_ = runner::discover_topology(world_);
 };
 
-TEST(MedianOf, IsTheValueInTheMiddleOrTheMeanOfTwo) {
-  EXPECT_DOUBLE_EQ(median_of({3.0}), 3.0);
-  EXPECT_DOUBLE_EQ(median_of({9.0, 1.0, 2.0}), 2.0);
-  EXPECT_DOUBLE_EQ(median_of({9.0, 1.0, 2.0, 3.0}), 2.5);
-}
-
 TEST_F(StepTimesOnRanks, CountWhatIsWithinTheStepsAlone) {
   base::FakeClock clock;
   telemetry::Telemetry telemetry(clock);
