@@ -51,12 +51,17 @@ class BatchNormLayer final : public Layer {
   std::int64_t channels_of(std::int64_t block) const {
     return std::min<std::int64_t>(layout_.width, channels_ - block * layout_.width);
   }
+  /// Of the widest column.
+  std::int64_t column_signs() const {
+    constexpr std::int64_t kBits = 16;
+    return layout_.rows * ((layout_.width + kBits - 1) / kBits);
+  }
   double* node(const NormColumn& where) const {
     return reduction_->sample_node(where.sample) + where.block * layout_.width;
   }
   PassedBits* passed(const NormColumn& where) const {
     if (passed_ == nullptr) return nullptr;
-    return passed_ + (where.sample * layout_.blocks + where.block) * layout_.rows;
+    return passed_ + (where.sample * layout_.blocks + where.block) * column_signs();
   }
   void start_forward();
   void take_moments(const NormColumn& where) const;
@@ -102,7 +107,8 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       all_kernels_(planner.kernels()),
       batch_(planner.batch()),
       channels_(operation.dst.channels),
-      layout_(channel_layout(planner.value_desc(operation.src))),
+      layout_(channel_layout(planner.value_desc(operation.src))
+                  .in_wide_columns(planner.shared_columns())),
       observes_forward_(planner.observes(Direction::kForward)) {
   padded_ = layout_.padded_channels();
   factors_.plan(operation, padded_, layout_.rows);
@@ -112,9 +118,9 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
   planner.set_parameter_desc(operation.bias, parameter);
   if (!planner.training()) return;
   if (operation.relu && !is_gated()) {
-    const std::int64_t rows = batch_ * layout_.blocks * layout_.rows;
+    const std::int64_t signs = batch_ * layout_.blocks * column_signs();
     passed_buffer_ =
-        planner.kept(rows * static_cast<std::int64_t>(sizeof(PassedBits)), "signs of activations");
+        planner.kept(signs * static_cast<std::int64_t>(sizeof(PassedBits)), "signs of activations");
   }
   nodes_forward_ =
       planner.temporary(GroupReduction::bytes(planner.groups(), padded_),

@@ -13,7 +13,7 @@
 
 namespace nn {
 
-/// 16 channels of a sample, or fewer.
+/// Channels of a sample that are gone over together.
 struct NormColumn {
   std::int64_t sample = 0, block = 0;
   std::int64_t offset = 0;  ///< in activations of a whole pass, in elements
@@ -68,7 +68,7 @@ template <class T>
 void BatchNormOutput<T>::plan(const Operation& operation, Planner& planner,
                               const BatchNormFactors& factors) {
   const dnnl::memory::desc& desc = planner.value_desc(operation.src);
-  layout_ = channel_layout(desc);
+  layout_ = channel_layout(desc).in_wide_columns(planner.shared_columns());
   relu_ = operation.relu;
   factors_ = &factors;
   auto& [forward, again] = streams_;

@@ -8,6 +8,7 @@
 #include "workloads/nn/bias_gradient.h"
 #include "workloads/nn/convolution_products.h"
 #include "workloads/nn/layer.h"
+#include "workloads/nn/stem_layer.h"
 
 namespace nn {
 namespace {
@@ -64,7 +65,7 @@ class ConvolutionLayer final : public Layer {
   ConvolutionLayouts layouts() const { return {src_desc_, dst_desc_, weights_desc_}; }
   /// Of the library's products, those that are planned.
   std::vector<const SlicedPrimitive*> products() const;
-  memory::desc made_desc(std::int64_t samples) const;
+  memory::desc made_desc(const Planner& planner, std::int64_t samples) const;
   memory::desc updated_weights_desc(const Planner& planner) const;
   void plan_forward(Planner& planner);
   void plan_gradients(Planner& planner);
@@ -96,8 +97,12 @@ memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) cons
 
 /// As the library has it, but where channels come side by side (in blocks, or last) and would leave
 /// as plain planes: its slow way makes these, and what follows is slow on them, while a conversion
-/// for each product is cheap.
-memory::desc ConvolutionLayer::made_desc(std::int64_t samples) const {
+/// for each product is cheap. Where most of its products want channels last, all values behind the
+/// first layer are so, as some are added up.
+memory::desc ConvolutionLayer::made_desc(const Planner& planner, std::int64_t samples) const {
+  if (planner.wants_channels_last() && !problem_.is_first()) {
+    return channels_last_desc(batch_dims(samples, operation_.dst), planner.value_type());
+  }
   const memory::desc dst =
       problem_.forward(samples).query_md(dnnl::query::exec_arg_md, problem_.makes());
   const bool leaves_blocks = !problem_.is_first() && operation_.stride.size() == 2 &&
@@ -107,8 +112,8 @@ memory::desc ConvolutionLayer::made_desc(std::int64_t samples) const {
 
 void ConvolutionLayer::plan_forward(Planner& planner) {
   const Slices& slices = planner.forward_slices();
-  dst_desc_ = with_samples(retyped(made_desc(slices.sizes().front()), planner.value_type()),
-                           planner.batch());
+  dst_desc_ = with_samples(
+      retyped(made_desc(planner, slices.sizes().front()), planner.value_type()), planner.batch());
   if (is_widened(problem_, src_desc_, dst_desc_)) problem_ = problem_.of_phases();
   weights_desc_ = updated_weights_desc(planner);
   planner.use_value(operation_.src, true);
@@ -184,6 +189,7 @@ std::unique_ptr<Layer> make_deconvolution(const Operation& operation, Planner& p
 }
 
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner) {
+  if (suits_stem(operation, planner)) return make_stem(operation, planner);
   return std::make_unique<ConvolutionLayer>(operation, planner);
 }
 

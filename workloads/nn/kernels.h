@@ -16,12 +16,13 @@
 
 namespace nn {
 
-/// `rows` points of up to 16 neighbouring channels of one sample: element (row, c) stands at row *
-/// stride + c.
+/// `rows` points of neighbouring channels of one sample: element (row, c) stands at row * stride +
+/// c.
 struct Column {
   std::int64_t rows = 0;
   std::int64_t stride = 0;
-  int width = 0;  ///< channels here, 1..16
+  int width = 0;  ///< channels here, 1..kMostChannels
+  static constexpr int kMostChannels = 1024;
 };
 
 /// A number in bfloat16: the upper half of a float.
@@ -36,7 +37,8 @@ constexpr float as_float(Bf16 value) {
 /// For what is written once for both.
 constexpr float as_float(float value) { return value; }
 
-/// Which channels of each row passed the ReLU: bit c of entry `row`.
+/// Which of 16 channels of a row passed the ReLU: bit c % 16 of entry c / 16 * rows + row of a
+/// column's.
 using PassedBits = std::uint16_t;
 
 /// (value - mean) * scale + shift, by channel: arrays [width].
@@ -66,14 +68,14 @@ struct Residual {
 };
 
 /// Kernels on activations of one type, float or Bf16; all arithmetic is in float and double. Arrays
-/// marked [width] hold one value per channel of the column, [rows] one per row. Sums run over rows
+/// marked [width] hold one value per channel of the column. Sums run over rows
 /// in a fixed order, in pieces short enough for float, then in double. Gradients may be written in
 /// place of those that are read.
 template <class T>
 struct ColumnKernels {
   /// Mean and sum of squared distances from it, in one pass. mean [width], squares [width].
   void (*moments)(const T* src, const Column& column, double* mean, double* squares);
-  /// dst = relu?(norm(src) + residual?). passed [rows] gets the signs of dst unless it is null.
+  /// dst = relu?(norm(src) + residual?). passed gets the signs of dst unless it is null.
   void (*normalize)(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
                     PassedBits* passed, const Column& column, bool relu, Stores stores);
   /// sum [width] = sum of g, product [width] = sum of g * (src - mean), g being the masked
@@ -135,10 +137,12 @@ struct WeightTiles {
   /// 16 rows to [16][rows].
   void (*transpose)(const float* tile, float* to);
   /// [rows][columns], a multiple of 16, to [(rows + 1) / 2][columns][2]: rows 2 k and 2 k + 1 side
-  /// by side, zeros beyond the last one.
-  void (*pair_rows)(const float* tile, std::int64_t rows, std::int64_t columns, Bf16* to);
-  /// 16 rows to [8][rows][2]: columns 2 k and 2 k + 1 side by side.
-  void (*pair_columns)(const float* tile, Bf16* to);
+  /// by side, zeros beyond the last one; pairs of rows begin `stride` numbers apart.
+  void (*pair_rows)(const float* tile, std::int64_t rows, std::int64_t columns, Bf16* to,
+                    std::int64_t stride);
+  /// 16 rows to [8][rows][2]: columns 2 k and 2 k + 1 side by side; pairs of columns begin `stride`
+  /// numbers apart.
+  void (*pair_columns)(const float* tile, Bf16* to, std::int64_t stride);
 };
 
 /// Sums of products of bfloat16 numbers, two of which stand side by side. Null on CPUs without
@@ -189,6 +193,48 @@ struct Bf16Products {
   void (*spend_floats)(std::int64_t instructions) = nullptr;
 };
 
+/// Sums of products of bfloat16 numbers in the CPU's matrix tiles, of 16 rows of 16 words each. To
+/// be called where multiplies_in_tiles() alone; null in tables of CPUs without avx512_bf16.
+struct Bf16Tiles {
+  static constexpr int kPanels = 4;
+  static constexpr int kRows = 32;  ///< of activations, whose pairs are a tile's rows
+  /// `columns` numbers of each of kRows rows, null being zeros, become tiles, one for every 16
+  /// columns, tile i at i * stride: [16 pairs of rows][16 columns][2], zeros beyond the last
+  /// column. The kRows rows behind them, which have to be there, too, are fetched.
+  void (*pack)(const Bf16* const* rows, std::int64_t columns, std::uint32_t* tiles,
+               std::int64_t stride) = nullptr;
+  /// The same as [16 columns][16 pairs of rows][2].
+  void (*turn)(const Bf16* const* rows, std::int64_t columns, std::uint32_t* tiles,
+               std::int64_t stride) = nullptr;
+  /// `tiles` tiles one behind the other: of kPanels panels as packed, and of blocks as turned.
+  struct Operands {
+    const std::uint32_t* packed;
+    std::int64_t packed_stride;  ///< from panel to panel
+    const std::uint32_t* turned;
+    std::int64_t turned_stride;  ///< from block to block
+    std::int64_t blocks, tiles;
+  };
+  /// [blocks][kPanels][16 of a block's columns][16 of a panel's], rows row_stride apart.
+  struct Sums {
+    float* first;
+    std::int64_t block_stride, panel_stride, row_stride;
+  };
+  /// c = sums over all rows of products of a block's and a panel's columns, or += with `add`.
+  void (*multiply)(const Operands& operands, const Sums& c, bool add) = nullptr;
+  /// Where windows stand whose rows are kRows neighbouring numbers: numbers from line to line of a
+  /// window, and from a window to those below and beside it; `channels` they are multiplied to, a
+  /// multiple of 64.
+  struct Windows {
+    std::int64_t line_step, row_step, point_step;
+    std::int64_t lines, channels;
+  };
+  /// dst [rows][points][channels] = products of windows, the first of which stands at `met`, and of
+  /// weights [lines][channels / 16][16 pairs of numbers][16][2]. As many windows beside those of a
+  /// row are read as make the points a multiple of 16.
+  void (*multiply_windows)(const Bf16* met, const std::uint32_t* weights, const Windows& windows,
+                           std::int64_t rows, std::int64_t points, Bf16* dst) = nullptr;
+};
+
 struct Kernels {
   ColumnKernels<float> f32;
   ColumnKernels<Bf16> bf16;
@@ -209,6 +255,7 @@ struct Kernels {
   NarrowKernels<Bf16, float> bf16_narrow;
   Bf16Products bf16_products = {};
   NarrowKernels<Bf16, Bf16> bf16_narrow_pairs = {};  ///< null on CPUs without avx512_bf16
+  Bf16Tiles bf16_tiles = {};
 
   template <class T>
   const DepthwiseKernels<T>& depthwise() const {
@@ -254,6 +301,7 @@ const Kernels& baseline_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 const Kernels& avx512_bf16_kernels();
+Bf16Tiles amx_tiles();
 }  // namespace detail
 
 }  // namespace nn

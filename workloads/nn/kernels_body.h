@@ -19,321 +19,455 @@ inline void add_to(double* sums, const Lanes& value, int width) {
   for (int lane = 0; lane < width; ++lane) sums[lane] += static_cast<double>(value[lane]);
 }
 
-/// Rows [begin, end) of a column: sums of distances from `centre`, and of their squares.
+/// Neighbouring rows of 16 of a column's channels, or of the fewer that are left.
+struct Tile {
+  std::int64_t rows = 0, stride = 0;
+  std::int64_t begin = 0;  ///< of its numbers among the column's
+  std::int64_t signs = 0;  ///< of its signs among the column's
+  int part = 0, width = 0;
+  int channel() const { return part * kLanes; }
+};
+
+/// Rows that all channels are gone over for before the next ones. Where a row is more than 16
+/// channels, what is near in memory is near in time, and few lines are asked for at once.
+template <class T>
+std::int64_t tile_rows(const Column& column) {
+  constexpr std::int64_t kFewRows = 4, kManyRows = 8;
+  if (column.width <= kLanes) return kFloatRows;
+  const std::int64_t rows = kAheadBytes / static_cast<std::int64_t>(sizeof(T)) / column.stride;
+  return rows < kFewRows ? kFewRows : rows < kManyRows ? rows : kManyRows;
+}
+
+/// Calls use(access, tile) for tiles that together are rows [begin, end). Whole: access to 16
+/// channels.
+template <class T, class Whole = Full, class Use>
+void for_each_tile(const Column& column, std::int64_t begin, std::int64_t end, const Use& use) {
+  const std::int64_t together = tile_rows<T>(column);
+  for (std::int64_t row = begin; row < end; row += together) {
+    Tile tile;
+    tile.rows = end - row < together ? end - row : together;
+    tile.stride = column.stride;
+    tile.begin = row * column.stride;
+    tile.signs = row;
+    tile.width = kLanes;
+    for (; tile.channel() + kLanes <= column.width; ++tile.part) {
+      use(Whole(), tile);
+      tile.begin += kLanes;
+      tile.signs += column.rows;
+    }
+    tile.width = column.width - tile.channel();
+    if (tile.width > 0) use(Partial(), tile);
+  }
+}
+
+/// Calls use(begin, end) for pieces of rows that are short enough for sums in float.
+template <class Use>
+void for_each_piece_of_rows(std::int64_t rows, const Use& use) {
+  for (std::int64_t begin = 0; begin < rows; begin += kFloatRows) {
+    use(begin, begin + kFloatRows < rows ? begin + kFloatRows : rows);
+  }
+}
+
+/// Sums of a piece of rows, for each 16 channels of a column.
+struct PartSums {
+  static constexpr int kMostParts = Column::kMostChannels / kLanes;
+  Lanes first[kMostParts], second[kMostParts];
+  void clear(const Column& column) {
+    for (int part = 0; part * kLanes < column.width; ++part) first[part] = second[part] = zero();
+  }
+};
+
+/// Sums of distances from `centre`, and of their squares.
 struct Distances {
   Lanes sum = zero(), squares = zero();
 };
 template <class Access, class T>
-Distances distances_of(const T* src, const Column& column, std::int64_t begin, std::int64_t end,
-                       const Lanes& centre) {
+Distances distances_of(const T* src, const Tile& tile, std::int64_t ahead, const Lanes& centre) {
   Lanes sums[4] = {zero(), zero(), zero(), zero()};
   Lanes squares[4] = {zero(), zero(), zero(), zero()};
+  const T* const first = src + tile.begin;
+  const std::int64_t stride = tile.stride;
   const auto one = [&](std::int64_t row, int part) {
-    const Lanes distance = load_on_way<Access>(src + row * column.stride, column.width) - centre;
+    const Lanes distance = load_ahead<Access>(first + row * stride, tile.width, ahead) - centre;
     sums[part] += distance;
     squares[part] += distance * distance;
   };
-  std::int64_t row = begin;
-  for (; row + 4 <= end; row += 4) {
+  std::int64_t row = 0;
+  for (; row + 4 <= tile.rows; row += 4) {
     for (int part = 0; part < 4; ++part) one(row + part, part);
   }
-  for (; row < end; ++row) one(row, 0);
+  for (; row < tile.rows; ++row) one(row, 0);
   return {(sums[0] + sums[1]) + (sums[2] + sums[3]),
           (squares[0] + squares[1]) + (squares[2] + squares[3])};
 }
 
-/// Each piece's distances are from the mean of those before it, and the first one's from its own:
-/// their squares are at most twice those from the mean of all, so that none are lost in the
-/// difference. Pieces are joined as Chan, Golub and LeVeque do.
-template <class Access, class T>
-void moments_of(const T* src, const Column& column, double* mean, double* squares) {
-  const int width = column.width;
-  double means[kLanes] = {}, sums[kLanes] = {};
-  Lanes centre = zero();
-  for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
-    const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
-    const auto before = static_cast<double>(begin), here = static_cast<double>(end - begin);
-    if (begin == 0) {
-      const Lanes sum = distances_of<Access>(src, column, begin, end, zero()).sum;
-      for (int lane = 0; lane < kLanes; ++lane) {
-        means[lane] = static_cast<double>(sum[lane]) / here;
-        centre[lane] = static_cast<float>(means[lane]);
-      }
+/// Of rows [begin, end).
+template <class T>
+void sum_distances(const T* src, const Column& column, std::int64_t begin, std::int64_t end,
+                   const Lanes* centres, PartSums& sums) {
+  const std::int64_t ahead = numbers_ahead<T>(column);
+  sums.clear(column);
+  for_each_tile<T>(column, begin, end, [&](auto access, const Tile& tile) {
+    const Distances distances =
+        distances_of<decltype(access)>(src, tile, ahead, centres[tile.part]);
+    sums.first[tile.part] += distances.sum;
+    sums.second[tile.part] += distances.squares;
+  });
+}
+
+/// The moments of 16 channels, while pieces of rows are joined.
+struct JoinedMoments {
+  double mean[kLanes], squares[kLanes];
+
+  Lanes centre() const {
+    Lanes centre = zero();
+    for (int lane = 0; lane < kLanes; ++lane) centre[lane] = static_cast<float>(mean[lane]);
+    return centre;
+  }
+  void begin(const Lanes& sum, double rows) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      mean[lane] = static_cast<double>(sum[lane]) / rows;
+      squares[lane] = 0.0;
     }
-    const Distances piece = distances_of<Access>(src, column, begin, end, centre);
+  }
+  /// As Chan, Golub and LeVeque do, `here` rows to `before`.
+  void join(const Distances& piece, double before, double here) {
+    const Lanes from = centre();
     const double share = here / (before + here), per_row = 1.0 / here;
     for (int lane = 0; lane < kLanes; ++lane) {
       const double distance = static_cast<double>(piece.sum[lane]) * per_row;
       const double own = static_cast<double>(piece.squares[lane]) - distance * distance * here;
-      const double apart = static_cast<double>(centre[lane]) + distance - means[lane];
-      sums[lane] += own + apart * apart * before * share;
-      means[lane] += apart * share;
-      centre[lane] = static_cast<float>(means[lane]);
+      const double apart = static_cast<double>(from[lane]) + distance - mean[lane];
+      squares[lane] += own + apart * apart * before * share;
+      mean[lane] += apart * share;
     }
   }
-  for (int lane = 0; lane < width; ++lane) {
-    mean[lane] = means[lane];
-    squares[lane] = sums[lane] < 0.0 ? 0.0 : sums[lane];
+};
+
+/// Each piece's distances are from the mean of those before it, and the first one's from its own:
+/// their squares are at most twice those from the mean of all, so that none are lost in the
+/// difference.
+template <class T>
+void moments(const T* src, const Column& column, double* mean, double* squares) {
+  constexpr int kMostParts = PartSums::kMostParts;
+  PartSums piece;
+  JoinedMoments joined[kMostParts];
+  Lanes centres[kMostParts];
+  const int parts = (column.width + kLanes - 1) / kLanes;
+  for (int part = 0; part < parts; ++part) centres[part] = zero();
+  for_each_piece_of_rows(column.rows, [&](std::int64_t begin, std::int64_t end) {
+    const auto before = static_cast<double>(begin), here = static_cast<double>(end - begin);
+    if (begin == 0) {
+      sum_distances(src, column, begin, end, centres, piece);
+      for (int part = 0; part < parts; ++part) {
+        joined[part].begin(piece.first[part], here);
+        centres[part] = joined[part].centre();
+      }
+    }
+    sum_distances(src, column, begin, end, centres, piece);
+    for (int part = 0; part < parts; ++part) {
+      joined[part].join({piece.first[part], piece.second[part]}, before, here);
+      centres[part] = joined[part].centre();
+    }
+  });
+  for (int channel = 0; channel < column.width; ++channel) {
+    const JoinedMoments& of = joined[channel / kLanes];
+    const double sum = of.squares[channel % kLanes];
+    mean[channel] = of.mean[channel % kLanes];
+    squares[channel] = sum < 0.0 ? 0.0 : sum;
   }
 }
 
 enum class Adds { kNothing, kValue, kNormalized };
 
+/// What a batch norm's forward pass reads and writes.
+template <class T>
+struct NormOperands {
+  const T* src;
+  const Normalization& norm;
+  const Residual<T>& residual;
+  T* dst;
+  PassedBits* passed;
+  const Column& column;
+};
+
 /// kKeeps: the signs go to `passed`.
 template <class Access, bool kRelu, Adds kAdds, bool kKeeps, class T>
-void normalize_rows(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
-                    PassedBits* passed, const Column& column) {
-  const int width = column.width;
-  const Lanes m = Access::load(norm.mean, width);
-  const Lanes s = Access::load(norm.scale, width);
-  const Lanes b = Access::load(norm.shift, width);
+void normalize_tile(const NormOperands<T>& of, const Tile& tile, std::int64_t ahead) {
+  const int width = tile.width;
+  const Lanes m = Access::load(of.norm.mean + tile.channel(), width);
+  const Lanes s = Access::load(of.norm.scale + tile.channel(), width);
+  const Lanes b = Access::load(of.norm.shift + tile.channel(), width);
   Lanes other_m = zero(), other_s = zero(), other_b = zero();
   if (kAdds == Adds::kNormalized) {
-    other_m = Access::load(residual.norm->mean, width);
-    other_s = Access::load(residual.norm->scale, width);
-    other_b = Access::load(residual.norm->shift, width);
+    other_m = Access::load(of.residual.norm->mean + tile.channel(), width);
+    other_s = Access::load(of.residual.norm->scale + tile.channel(), width);
+    other_b = Access::load(of.residual.norm->shift + tile.channel(), width);
   }
+  const T* const src = of.src + tile.begin;
+  const T* const added = kAdds == Adds::kNothing ? nullptr : of.residual.src + tile.begin;
+  T* const dst = of.dst + tile.begin;
+  const std::int64_t stride = tile.stride, rows = tile.rows;
+  const auto load = [=](const T* from) { return load_ahead<Access>(from, width, ahead); };
   const auto one = [&](std::int64_t row) {
-    const std::int64_t at = row * column.stride;
-    Lanes value = (load_on_way<Access>(src + at, width) - m) * s + b;
-    if (kAdds == Adds::kValue) value += load_on_way<Access>(residual.src + at, width);
-    if (kAdds == Adds::kNormalized) {
-      value += (load_on_way<Access>(residual.src + at, width) - other_m) * other_s + other_b;
-    }
+    const std::int64_t at = row * stride;
+    Lanes value = (load(src + at) - m) * s + b;
+    if (kAdds == Adds::kValue) value += load(added + at);
+    if (kAdds == Adds::kNormalized) value += (load(added + at) - other_m) * other_s + other_b;
     PassedBits signs = 0;
     if (kKeeps) signs = signs_of(value);
     if (kRelu) value = relu_of(value);
     Access::store(dst + at, value, width);
     return signs;
   };
+  PassedBits* const passed = kKeeps ? of.passed + tile.signs : nullptr;
   // The signs of four rows are one store: with one for each, stores would set the pace.
   std::int64_t row = 0;
-  for (; row + 4 <= column.rows; row += 4) {
+  for (; row + 4 <= rows; row += 4) {
     const std::uint64_t first = one(row), second = one(row + 1), third = one(row + 2),
                         fourth = one(row + 3);
     const std::uint64_t signs = first | second << 16 | third << 32 | fourth << 48;
     if (kKeeps) __builtin_memcpy(passed + row, &signs, sizeof signs);
   }
-  for (; row < column.rows; ++row) {
+  for (; row < rows; ++row) {
     const PassedBits signs = one(row);
     if (kKeeps) passed[row] = signs;
   }
 }
 
-template <class Access, Adds kAdds, class T>
-void normalize_adding(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
-                      PassedBits* passed, const Column& column, bool relu) {
-  const auto run = [&](auto rows) { rows(src, norm, residual, dst, passed, column); };
-  if (!relu) return run(normalize_rows<Access, false, kAdds, false, T>);
-  if (passed == nullptr) return run(normalize_rows<Access, true, kAdds, false, T>);
-  run(normalize_rows<Access, true, kAdds, true, T>);
+template <class Whole, bool kRelu, Adds kAdds, bool kKeeps, class T>
+void normalize_rows(const NormOperands<T>& of) {
+  const std::int64_t ahead = numbers_ahead<T>(of.column);
+  for_each_tile<T, Whole>(of.column, 0, of.column.rows, [&](auto access, const Tile& tile) {
+    normalize_tile<decltype(access), kRelu, kAdds, kKeeps>(of, tile, ahead);
+  });
 }
 
-template <class Access, class T>
-void normalize_with(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
-                    PassedBits* passed, const Column& column, bool relu) {
-  const auto run = [&](auto adding) { adding(src, norm, residual, dst, passed, column, relu); };
-  if (residual.src == nullptr) return run(normalize_adding<Access, Adds::kNothing, T>);
-  if (residual.norm == nullptr) return run(normalize_adding<Access, Adds::kValue, T>);
-  run(normalize_adding<Access, Adds::kNormalized, T>);
+template <class Whole, Adds kAdds, class T>
+void normalize_adding(const NormOperands<T>& of, bool relu) {
+  if (!relu) return normalize_rows<Whole, false, kAdds, false>(of);
+  if (of.passed == nullptr) return normalize_rows<Whole, true, kAdds, false>(of);
+  normalize_rows<Whole, true, kAdds, true>(of);
+}
+
+template <class Whole, class T>
+void normalize_with(const NormOperands<T>& of, bool relu) {
+  if (of.residual.src == nullptr) return normalize_adding<Whole, Adds::kNothing>(of, relu);
+  if (of.residual.norm == nullptr) return normalize_adding<Whole, Adds::kValue>(of, relu);
+  normalize_adding<Whole, Adds::kNormalized>(of, relu);
 }
 
 enum class Masks { kNothing, kBits, kGate };
 
-/// A gradient's rows, its factors loaded once.
+/// A gradient's rows within a tile, its factors loaded once.
 template <class Access, bool kSecond, Masks kMasks, class T>
 class GradientRows {
  public:
-  GradientRows(const GradientSource<T>& gradient, const Column& column)
-      : gradient_(gradient), column_(column) {
+  GradientRows(const GradientSource<T>& gradient, const Tile& tile, std::int64_t ahead)
+      : first_(gradient.first + tile.begin),
+        second_(kSecond ? gradient.second + tile.begin : nullptr),
+        passed_(kMasks == Masks::kBits ? gradient.passed + tile.signs : nullptr),
+        stride_(tile.stride),
+        ahead_(ahead),
+        width_(tile.width) {
     if (kMasks != Masks::kGate) return;
-    scale_ = Access::load(gradient.gate->scale, column.width);
-    shift_ = Access::load(gradient.gate->shift, column.width);
+    scale_ = Access::load(gradient.gate->scale + tile.channel(), tile.width);
+    shift_ = Access::load(gradient.gate->shift + tile.channel(), tile.width);
   }
   /// Of a row where the source is x above its mean.
   Lanes at(std::int64_t row, const Lanes& x) const {
-    const std::int64_t at = row * column_.stride;
-    Lanes value = load_on_way<Access>(gradient_.first + at, column_.width);
-    if (kSecond) value += load_on_way<Access>(gradient_.second + at, column_.width);
-    if (kMasks == Masks::kBits) value = masked(value, gradient_.passed[row]);
+    const std::int64_t at = row * stride_;
+    Lanes value = load_ahead<Access>(first_ + at, width_, ahead_);
+    if (kSecond) value += load_ahead<Access>(second_ + at, width_, ahead_);
+    if (kMasks == Masks::kBits) value = masked(value, passed_[row]);
     if (kMasks == Masks::kGate) value = x * scale_ + shift_ > 0.0F ? value : zero();
     return value;
   }
 
  private:
-  const GradientSource<T>& gradient_;
-  const Column& column_;
+  const T* first_;
+  const T* second_;
+  const PassedBits* passed_;
+  const std::int64_t stride_, ahead_;
+  const int width_;
   Lanes scale_ = zero(), shift_ = zero();
 };
 
-/// Sums of what `use` makes of each row's place and gradient. Even and odd rows have sums of their
-/// own, so that additions need not wait for each other.
-template <class Access, bool kSecond, Masks kMasks, class T, class Use>
-void gradient_sums_rows(const T* src, const GradientSource<T>& gradient, const Column& column,
-                        const float* mean, double* sum, double* product, const Use& use) {
-  const int width = column.width;
-  const GradientRows<Access, kSecond, kMasks, T> rows(gradient, column);
-  const Lanes m = Access::load(mean, width);
-  for (int lane = 0; lane < width; ++lane) sum[lane] = product[lane] = 0.0;
-  for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
-    const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
-    Lanes sums[2] = {zero(), zero()};
-    Lanes products[2] = {zero(), zero()};
-    const auto one = [&](std::int64_t row, Lanes& part, Lanes& product_part) {
-      const std::int64_t at = row * column.stride;
-      const Lanes x = load_on_way<Access>(src + at, width) - m;
-      const Lanes g = use(at, rows.at(row, x));
-      part += g;
-      product_part += g * x;
-    };
-    std::int64_t row = begin;
-    for (; row + 2 <= end; row += 2) {
-      one(row, sums[0], products[0]);
-      one(row + 1, sums[1], products[1]);
+/// What a batch norm's backward pass reads.
+template <class T>
+struct GradientOperands {
+  const T* src;
+  const GradientSource<T>& gradient;
+  const Column& column;
+  const float* mean;
+};
+
+/// Sums of what `use(access, tile)` makes of each row's place and gradient. Even and odd rows have
+/// sums of their own, so that additions need not wait for each other.
+template <bool kSecond, Masks kMasks, class T, class Use>
+void gradient_sums_rows(const GradientOperands<T>& of, double* sum, double* product,
+                        const Use& use) {
+  const Column& column = of.column;
+  const std::int64_t ahead = numbers_ahead<T>(column);
+  for (int channel = 0; channel < column.width; ++channel) sum[channel] = product[channel] = 0.0;
+  PartSums piece;
+  for_each_piece_of_rows(column.rows, [&](std::int64_t begin, std::int64_t end) {
+    piece.clear(column);
+    for_each_tile<T>(column, begin, end, [&](auto access, const Tile& tile) {
+      using Access = decltype(access);
+      const GradientRows<Access, kSecond, kMasks, T> rows(of.gradient, tile, ahead);
+      const Lanes m = Access::load(of.mean + tile.channel(), tile.width);
+      const auto used = use(access, tile);
+      const T* const src = of.src + tile.begin;
+      const std::int64_t stride = tile.stride;
+      const int width = tile.width;
+      Lanes sums[2] = {zero(), zero()};
+      Lanes products[2] = {zero(), zero()};
+      const auto one = [&](std::int64_t row, Lanes& part, Lanes& product_part) {
+        const std::int64_t at = row * stride;
+        const Lanes x = load_ahead<Access>(src + at, width, ahead) - m;
+        const Lanes g = used(at, rows.at(row, x));
+        part += g;
+        product_part += g * x;
+      };
+      std::int64_t row = 0;
+      const std::int64_t rows_here = tile.rows;
+      for (; row + 2 <= rows_here; row += 2) {
+        one(row, sums[0], products[0]);
+        one(row + 1, sums[1], products[1]);
+      }
+      if (row < rows_here) one(row, sums[0], products[0]);
+      piece.first[tile.part] += sums[0] + sums[1];
+      piece.second[tile.part] += products[0] + products[1];
+    });
+    for (int channel = 0; channel < column.width; channel += kLanes) {
+      const int left = column.width - channel, width = left < kLanes ? left : kLanes;
+      add_to(sum + channel, piece.first[channel / kLanes], width);
+      add_to(product + channel, piece.second[channel / kLanes], width);
     }
-    if (row < end) one(row, sums[0], products[0]);
-    add_to(sum, sums[0] + sums[1], width);
-    add_to(product, products[0] + products[1], width);
-  }
+  });
 }
 
-template <class Access, bool kSecond, Masks kMasks, class T>
-void gradient_apply_rows(const T* src, const GradientSource<T>& gradient, T* diff_src,
-                         const Column& column, const float* mean, const float* slope,
-                         const float* offset, const float* tilt) {
-  const int width = column.width;
-  const GradientRows<Access, kSecond, kMasks, T> rows(gradient, column);
-  const Lanes m = Access::load(mean, width);
-  const Lanes a = Access::load(slope, width);
-  const Lanes b = Access::load(offset, width);
-  const Lanes c = Access::load(tilt, width);
-  for (std::int64_t row = 0; row < column.rows; ++row) {
-    const std::int64_t at = row * column.stride;
-    const Lanes x = load_on_way<Access>(src + at, width) - m;
-    const Lanes g = rows.at(row, x);
-    Access::store(diff_src + at, a * g - b - c * x, width);
-  }
-}
-
-/// Calls `body.template run<Access, kSecond, kMasks>()` for the case at hand.
-template <class Access, bool kSecond, class T, class Body>
+/// Calls `body.template run<kSecond, kMasks>()` for the case at hand.
+template <bool kSecond, class T, class Body>
 void with_masks(const GradientSource<T>& gradient, const Body& body) {
-  if (gradient.passed != nullptr) return body.template run<Access, kSecond, Masks::kBits>();
-  if (gradient.gate != nullptr) return body.template run<Access, kSecond, Masks::kGate>();
-  return body.template run<Access, kSecond, Masks::kNothing>();
+  if (gradient.passed != nullptr) return body.template run<kSecond, Masks::kBits>();
+  if (gradient.gate != nullptr) return body.template run<kSecond, Masks::kGate>();
+  return body.template run<kSecond, Masks::kNothing>();
 }
 template <class T, class Body>
-void with_case(const GradientSource<T>& gradient, int width, const Body& body) {
-  const bool second = gradient.second != nullptr;
-  if (width == kLanes && second) return with_masks<Full, true>(gradient, body);
-  if (width == kLanes) return with_masks<Full, false>(gradient, body);
-  if (second) return with_masks<Partial, true>(gradient, body);
-  return with_masks<Partial, false>(gradient, body);
+void with_case(const GradientSource<T>& gradient, const Body& body) {
+  if (gradient.second != nullptr) return with_masks<true>(gradient, body);
+  return with_masks<false>(gradient, body);
 }
 
 template <class T>
 struct SumsBody {
-  const T* src;
-  const GradientSource<T>& gradient;
+  const GradientOperands<T>& of;
   T* kept;
-  const Column& column;
-  const float* mean;
   double* sum;
   double* product;
-  template <class Access, bool kSecond, Masks kMasks>
+  template <bool kSecond, Masks kMasks>
   void run() const {
-    const int width = column.width;
     const auto sums = [&](const auto& use) {
-      gradient_sums_rows<Access, kSecond, kMasks>(src, gradient, column, mean, sum, product, use);
+      gradient_sums_rows<kSecond, kMasks>(of, sum, product, use);
     };
-    if (kept == nullptr) return sums([](std::int64_t, const Lanes& g) { return g; });
-    sums([&](std::int64_t at, const Lanes& g) {
-      Access::store(kept + at, g, width);
-      return as_stored(kept, g);
+    if (kept == nullptr) {
+      return sums([](auto, const Tile&) { return [](std::int64_t, const Lanes& g) { return g; }; });
+    }
+    sums([&](auto access, const Tile& tile) {
+      T* const to = kept + tile.begin;
+      return [to, access, width = tile.width](std::int64_t at, const Lanes& g) {
+        access.store(to + at, g, width);
+        return as_stored(to, g);
+      };
     });
   }
 };
 
 template <class T>
 struct ApplyBody {
-  const T* src;
-  const GradientSource<T>& gradient;
+  const GradientOperands<T>& of;
   T* diff_src;
-  const Column& column;
-  const float *mean, *slope, *offset, *tilt;
-  template <class Access, bool kSecond, Masks kMasks>
+  const float *slope, *offset, *tilt;
+  template <bool kSecond, Masks kMasks>
   void run() const {
-    gradient_apply_rows<Access, kSecond, kMasks>(src, gradient, diff_src, column, mean, slope,
-                                                 offset, tilt);
+    const std::int64_t ahead = numbers_ahead<T>(of.column);
+    for_each_tile<T>(of.column, 0, of.column.rows, [&](auto access, const Tile& tile) {
+      using Access = decltype(access);
+      const int width = tile.width, channel = tile.channel();
+      const GradientRows<Access, kSecond, kMasks, T> rows(of.gradient, tile, ahead);
+      const Lanes m = Access::load(of.mean + channel, width);
+      const Lanes a = Access::load(slope + channel, width);
+      const Lanes b = Access::load(offset + channel, width);
+      const Lanes c = Access::load(tilt + channel, width);
+      const T* from = of.src + tile.begin;
+      T* to = diff_src + tile.begin;
+      const std::int64_t stride = tile.stride, count = tile.rows;
+      for (std::int64_t row = 0; row < count; ++row, from += stride, to += stride) {
+        const Lanes x = load_ahead<Access>(from, width, ahead) - m;
+        const Lanes g = rows.at(row, x);
+        Access::store(to, a * g - b - c * x, width);
+      }
+    });
   }
 };
 
 template <class T>
 struct FrozenBody {
-  const T* src;
-  const GradientSource<T>& gradient;
+  const GradientOperands<T>& of;
   T* diff_src;
   T* diff_residual;
-  const Column& column;
-  const float *mean, *slope;
+  const float* slope;
   double* sum;
   double* product;
-  template <class Access, bool kSecond, Masks kMasks>
+  template <bool kSecond, Masks kMasks>
   void run() const {
-    const int width = column.width;
-    const Lanes a = Access::load(slope, width);
-    gradient_sums_rows<Access, kSecond, kMasks>(src, gradient, column, mean, sum, product,
-                                                [&](std::int64_t at, const Lanes& g) {
-                                                  if (diff_residual != nullptr)
-                                                    Access::store(diff_residual + at, g, width);
-                                                  Access::store(diff_src + at, a * g, width);
-                                                  return g;
-                                                });
+    gradient_sums_rows<kSecond, kMasks>(of, sum, product, [&](auto access, const Tile& tile) {
+      const Lanes a = access.load(slope + tile.channel(), tile.width);
+      T* const to = diff_src + tile.begin;
+      T* const beside = diff_residual == nullptr ? nullptr : diff_residual + tile.begin;
+      return [to, beside, access, a, width = tile.width](std::int64_t at, const Lanes& g) {
+        if (beside != nullptr) access.store(beside + at, g, width);
+        access.store(to + at, a * g, width);
+        return g;
+      };
+    });
   }
 };
 
 template <class T>
-void moments(const T* src, const Column& column, double* mean, double* squares) {
-  if (column.width == kLanes) {
-    moments_of<Full>(src, column, mean, squares);
-  } else {
-    moments_of<Partial>(src, column, mean, squares);
-  }
-}
-
-template <class T>
 void normalize(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
                PassedBits* passed, const Column& column, bool relu, Stores stores) {
-  const auto run = [&](auto rows) { rows(src, norm, residual, dst, passed, column, relu); };
-  if (column.width < kLanes) return run(normalize_with<Partial, T>);
-  if (stores == Stores::kCached || !can_stream(dst, column.stride)) {
-    return run(normalize_with<Full, T>);
+  const NormOperands<T> operands = {src, norm, residual, dst, passed, column};
+  if (stores == Stores::kCached || !can_stream(dst, column)) {
+    return normalize_with<Full>(operands, relu);
   }
-  run(normalize_with<Streamed, T>);
+  normalize_with<Streamed>(operands, relu);
   finish_streams();
 }
 
 template <class T>
 void gradient_sums(const T* src, const GradientSource<T>& gradient, T* kept, const Column& column,
                    const float* mean, double* sum, double* product) {
-  with_case(gradient, column.width, SumsBody<T>{src, gradient, kept, column, mean, sum, product});
+  const GradientOperands<T> operands = {src, gradient, column, mean};
+  with_case(gradient, SumsBody<T>{operands, kept, sum, product});
 }
 
 template <class T>
 void gradient_apply(const T* src, const GradientSource<T>& gradient, T* diff_src,
                     const Column& column, const float* mean, const float* slope,
                     const float* offset, const float* tilt) {
-  with_case(gradient, column.width,
-            ApplyBody<T>{src, gradient, diff_src, column, mean, slope, offset, tilt});
+  const GradientOperands<T> operands = {src, gradient, column, mean};
+  with_case(gradient, ApplyBody<T>{operands, diff_src, slope, offset, tilt});
 }
 
 template <class T>
 void gradient_frozen(const T* src, const GradientSource<T>& gradient, T* diff_src, T* diff_residual,
                      const Column& column, const float* mean, const float* slope, double* sum,
                      double* product) {
-  with_case(
-      gradient, column.width,
-      FrozenBody<T>{src, gradient, diff_src, diff_residual, column, mean, slope, sum, product});
+  const GradientOperands<T> operands = {src, gradient, column, mean};
+  with_case(gradient, FrozenBody<T>{operands, diff_src, diff_residual, slope, sum, product});
 }
 
 template <class T>
@@ -352,42 +486,32 @@ void convert(const From* src, To* dst, std::int64_t count) {
   });
 }
 
-template <class Access, class T>
-void row_mean_of(const T* src, const Column& column, float* dst) {
-  double sums[kLanes] = {};
-  for (std::int64_t begin = 0; begin < column.rows; begin += kFloatRows) {
-    const std::int64_t end = begin + kFloatRows < column.rows ? begin + kFloatRows : column.rows;
-    add_to(sums, distances_of<Access>(src, column, begin, end, zero()).sum, column.width);
-  }
-  for (int lane = 0; lane < column.width; ++lane) {
-    dst[lane] = static_cast<float>(sums[lane] / static_cast<double>(column.rows));
-  }
-}
-
 template <class T>
 void row_mean(const T* src, const Column& column, float* dst) {
-  if (column.width == kLanes) {
-    row_mean_of<Full>(src, column, dst);
-  } else {
-    row_mean_of<Partial>(src, column, dst);
-  }
-}
-
-template <class Access, class T>
-void fill_rows_of(T* dst, const Column& column, const float* value) {
-  const Lanes lanes = Access::load(value, column.width);
-  for (std::int64_t row = 0; row < column.rows; ++row) {
-    store_on_way<Access>(dst + row * column.stride, lanes, column.width);
+  double sums[Column::kMostChannels] = {};
+  PartSums piece;
+  Lanes centres[PartSums::kMostParts];
+  for (int part = 0; part * kLanes < column.width; ++part) centres[part] = zero();
+  for_each_piece_of_rows(column.rows, [&](std::int64_t begin, std::int64_t end) {
+    sum_distances(src, column, begin, end, centres, piece);
+    for (int channel = 0; channel < column.width; ++channel) {
+      sums[channel] += static_cast<double>(piece.first[channel / kLanes][channel % kLanes]);
+    }
+  });
+  for (int channel = 0; channel < column.width; ++channel) {
+    dst[channel] = static_cast<float>(sums[channel] / static_cast<double>(column.rows));
   }
 }
 
 template <class T>
 void fill_rows(T* dst, const Column& column, const float* value) {
-  if (column.width == kLanes) {
-    fill_rows_of<Full>(dst, column, value);
-  } else {
-    fill_rows_of<Partial>(dst, column, value);
-  }
+  for_each_tile<T>(column, 0, column.rows, [&](auto access, const Tile& tile) {
+    const Lanes lanes = access.load(value + tile.channel(), tile.width);
+    for (std::int64_t row = 0; row < tile.rows; ++row) {
+      T* const to = dst + tile.begin + row * tile.stride;
+      store_on_way<decltype(access)>(to, lanes, tile.width);
+    }
+  });
 }
 
 }  // namespace

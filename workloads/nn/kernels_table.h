@@ -40,6 +40,7 @@ constexpr Kernels kTable = {kColumns<float>,
                             kNarrow<float>,
                             kNarrow<Bf16>,
                             {},
+                            {},
                             {}};
 
 }  // namespace

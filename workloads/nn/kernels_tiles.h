@@ -59,21 +59,21 @@ inline void transpose_tile(const float* tile, float* to) {
   for (int row = 0; row < kLanes; ++row) Full::store(to + row * kLanes, rows[row], kLanes);
 }
 
-inline void pair_rows_of_tile(const float* tile, std::int64_t rows, std::int64_t columns,
-                              Bf16* to) {
+inline void pair_rows_of_tile(const float* tile, std::int64_t rows, std::int64_t columns, Bf16* to,
+                              std::int64_t stride) {
   for (std::int64_t row = 0; row < rows; row += 2) {
     const float* const from = tile + row * columns;
     for (std::int64_t at = 0; at < columns; at += kLanes) {
       const Lanes lower = Full::load(from + at, kLanes);
       const Lanes upper = row + 1 < rows ? Full::load(from + columns + at, kLanes) : zero();
       const Words pairs = words_of(rounded(lower)) | words_of(rounded(upper)) << 16;
-      __builtin_memcpy(to + row * columns + 2 * at, &pairs, sizeof pairs);
+      __builtin_memcpy(to + row / 2 * stride + 2 * at, &pairs, sizeof pairs);
     }
   }
 }
 
 /// Rows k and k + 8 are the halves of one vector of pairs; those are transposed within the halves.
-inline void pair_columns_of_tile(const float* tile, Bf16* to) {
+inline void pair_columns_of_tile(const float* tile, Bf16* to, std::int64_t stride) {
   constexpr int kHalf = kLanes / 2;
   Words pairs[kHalf];
   for (int row = 0; row < kHalf; ++row) {
@@ -84,7 +84,9 @@ inline void pair_columns_of_tile(const float* tile, Bf16* to) {
   swap_groups<4, kHalf>(pairs);
   swap_groups<2, kHalf>(pairs);
   swap_groups<1, kHalf>(pairs);
-  __builtin_memcpy(to, pairs, sizeof pairs);
+  for (int pair = 0; pair < kHalf; ++pair) {
+    __builtin_memcpy(to + pair * stride, &pairs[pair], sizeof pairs[pair]);
+  }
 }
 
 }  // namespace

@@ -77,6 +77,9 @@ class Planner {
   dnnl::memory::data_type compute_type(const std::string& layer) const;
   /// What own kernels multiply where operands are in bfloat16.
   Products own_products() const { return nn::own_products(options_.arithmetic, kernels_); }
+  bool wants_channels_last() const {
+    return nn::wants_channels_last(options_.arithmetic, kernels_);
+  }
   bool winograd() const { return options_.arithmetic.winograd_gradients; }
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }
@@ -96,6 +99,8 @@ class Planner {
   const Slices& backward_slices() const {
     return pass_.backward()[static_cast<std::size_t>(pass_.of(operation_).backward)].slices;
   }
+  /// Least columns of a sample's channels that all threads have as many of in every slice.
+  std::int64_t shared_columns() const;
   /// When the operation's statistics begin to be gathered.
   int forward_observation() const {
     const int observed = pass_.of(operation_).observed_forward;

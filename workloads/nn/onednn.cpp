@@ -47,6 +47,24 @@ Device::Device() {
   if (!may_use_tiles()) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
 }
 
+bool multiplies_in_tiles() {
+  return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+}
+
+ChannelLayout ChannelLayout::in_wide_columns(std::int64_t least) const {
+  constexpr std::int64_t kLineChannels = 64;  // a column's rows are whole lines
+  const bool are_last = !padded && width == kLanes && block_stride == width;
+  if (!are_last || channels <= width) return *this;
+  const std::int64_t fewest = (channels + Column::kMostChannels - 1) / Column::kMostChannels;
+  const std::int64_t columns = std::max(least, fewest);
+  ChannelLayout wide = *this;
+  const std::int64_t lines = (channels + kLineChannels - 1) / kLineChannels;
+  wide.block_stride = (lines + columns - 1) / columns * kLineChannels;
+  wide.width = static_cast<int>(wide.block_stride);
+  wide.blocks = (channels + wide.block_stride - 1) / wide.block_stride;
+  return wide;
+}
+
 Column ChannelLayout::column(std::int64_t block) const {
   const std::int64_t left = padded ? width : channels - block * width;
   return {rows, row_stride, static_cast<int>(std::min<std::int64_t>(width, left))};

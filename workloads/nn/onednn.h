@@ -23,8 +23,13 @@ struct Device {
   dnnl::stream stream{engine};
 };
 
-/// An activation's memory seen as columns of up to 16 channels: element (sample, block, row,
-/// channel) stands at sample * sample_stride + block * block_stride + row * row_stride + channel.
+/// Whether the library multiplies bfloat16 numbers in the CPU's matrix tiles: then it wants
+/// channels last. After the first Device.
+bool multiplies_in_tiles();
+
+/// An activation's memory seen as columns of channels, up to 16 of them: element (sample, block,
+/// row, channel) stands at sample * sample_stride + block * block_stride + row * row_stride +
+/// channel.
 struct ChannelLayout {
   std::int64_t channels = 0;
   std::int64_t blocks = 0;
@@ -32,6 +37,9 @@ struct ChannelLayout {
   std::int64_t rows = 0, row_stride = 0, block_stride = 0, sample_stride = 0;
   bool padded = false;  ///< the last block holds zeros behind the channels
 
+  /// The same where channels are last, but in as few columns as kernels can go over; or, so that
+  /// `least` threads can share them, in about so many if there are channels enough.
+  ChannelLayout in_wide_columns(std::int64_t least) const;
   Column column(std::int64_t block) const;
   std::int64_t offset(std::int64_t sample, std::int64_t block) const {
     return sample * sample_stride + block * block_stride;

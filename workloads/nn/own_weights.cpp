@@ -19,6 +19,10 @@ bool is_blocked_bf16(const memory::desc& desc) {
          layout.block_stride == layout.rows * kLanes;
 }
 
+bool is_channels_last_bf16(const memory::desc& desc) {
+  return desc == channels_last_desc(desc.dims(), memory::data_type::bf16);
+}
+
 /// Weights as the products write their gradient.
 memory::desc weights_desc(const memory::dims& dims) {
   const auto tag = dims.size() == 3   ? memory::format_tag::OIw16i16o
@@ -40,7 +44,8 @@ WindowGradient::Shape window_shape(const ConvolutionProblem& problem, const Samp
 }
 
 /// The library takes as long for windows without a stride, but those of small images: both were
-/// measured on two cores, with 64 to 1024 channels and 7 to 56 points a side.
+/// measured on two cores, with 64 to 1024 channels and 7 to 56 points a side, with and without
+/// matrix tiles.
 bool is_worthwhile(const WindowGradient::Shape& shape) {
   constexpr std::int64_t kFewPoints = 128;
   return shape.rows.stride > 1 || shape.columns.stride > 1 ||
@@ -54,34 +59,51 @@ bool is_dense(const Operation& operation) {
 
 }  // namespace
 
+std::int64_t OwnWeights::plan_blocked(Planner& planner, const ConvolutionProblem& problem,
+                                      const SampleShape& from, const SampleShape& to) {
+  const int threads = planner.threads();
+  const Kernels& kernels = planner.kernels();
+  const PointwiseGradient::Shape points = {to.points(), from.channels, to.channels};
+  if (problem.is_by_points()) {
+    if (!PointwiseGradient::fits(points, threads, kernels)) return 0;
+    return points_.emplace(points, threads, kernels).scratch_bytes();
+  }
+  if (problem.operation().kernel.size() > 2) return 0;
+  WindowGradient::Shape windows = window_shape(problem, from, to);
+  // The last slice is the smallest, and an odd number of samples leaves one of them alone.
+  constexpr std::int64_t kManySamples = 4;
+  windows.pairs_samples =
+      windows.columns.to % 2 == 1 && planner.backward_slices().sizes().back() >= kManySamples;
+  if (!is_worthwhile(windows) || !WindowGradient::fits(windows, threads, kernels)) return 0;
+  return windows_.emplace(windows, threads, kernels).scratch_bytes();
+}
+
+std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& problem,
+                                    const SampleShape& from, const SampleShape& to) {
+  if (problem.operation().kernel.size() > 2) return 0;
+  const WindowGradient::Shape windows = window_shape(problem, from, to);
+  const TileGradient::Shape tiles = {windows.rows, windows.columns, windows.in, windows.out};
+  const bool is_pointwise = windows.rows.kernel == 1 && windows.columns.kernel == 1;
+  if (!is_pointwise && !is_worthwhile(windows)) return 0;
+  if (!TileGradient::fits(tiles, planner.threads(), planner.kernels())) return 0;
+  return tiles_.emplace(tiles, planner.threads(), planner.kernels()).scratch_bytes();
+}
+
 void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
                       const Places& places) {
-  if (problem.compute() != memory::data_type::bf16) return;
-  if (!is_blocked_bf16(operands.src) || !is_blocked_bf16(operands.dst)) return;
+  if (problem.compute() != memory::data_type::bf16 || !is_dense(problem.operation())) return;
   if (operands.weights != weights_desc(operands.weights.dims())) return;
   // Of the library's convolution, which of a transposed one goes the other way.
   const bool is_transposed = problem.is_transposed();
   const SampleShape& from = problem.image_of(is_transposed ? Side::kDestination : Side::kSource);
   const SampleShape& to = problem.image_of(is_transposed ? Side::kSource : Side::kDestination);
-  const int threads = planner.threads();
-  const PointwiseGradient::Shape points = {to.points(), from.channels, to.channels};
   std::int64_t scratch_bytes = 0;
-  if (problem.is_by_points()) {
-    if (!PointwiseGradient::fits(points, threads, planner.kernels())) return;
-    points_.emplace(points, threads, planner.kernels());
-    scratch_bytes = points_->scratch_bytes();
-  } else {
-    if (problem.operation().kernel.size() > 2 || !is_dense(problem.operation())) return;
-    WindowGradient::Shape windows = window_shape(problem, from, to);
-    // The last slice is the smallest, and an odd number of samples leaves one of them alone.
-    constexpr std::int64_t kManySamples = 4;
-    windows.pairs_samples =
-        windows.columns.to % 2 == 1 && planner.backward_slices().sizes().back() >= kManySamples;
-    if (!is_worthwhile(windows)) return;
-    if (!WindowGradient::fits(windows, threads, planner.kernels())) return;
-    windows_.emplace(windows, threads, planner.kernels());
-    scratch_bytes = windows_->scratch_bytes();
+  if (is_blocked_bf16(operands.src) && is_blocked_bf16(operands.dst)) {
+    scratch_bytes = plan_blocked(planner, problem, from, to);
+  } else if (is_channels_last_bf16(operands.src) && is_channels_last_bf16(operands.dst)) {
+    scratch_bytes = plan_tiles(planner, problem, from, to);
   }
+  if (!planned()) return;
   from_ = {is_transposed ? places.diff_dst : places.src, from.channels * from.points()};
   to_ = {is_transposed ? places.src : places.diff_dst, to.channels * to.points()};
   scratch_buffer_ = planner.temporary(scratch_bytes, planner.backward_moment(), "scratchpads");
@@ -96,6 +118,7 @@ void OwnWeights::bind(const Arena& arena) {
 void OwnWeights::run(const Samples& samples, float* diff_weights, bool add) {
   const Bf16* const from = from_.at(samples);
   const Bf16* const to = to_.at(samples);
+  if (tiles_) return tiles_->run(from, to, samples.count, diff_weights, add, scratch_);
   if (points_) return points_->run(from, to, samples.count, diff_weights, add, scratch_);
   windows_->run(from, to, samples.count, diff_weights, add, scratch_);
 }

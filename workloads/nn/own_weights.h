@@ -10,6 +10,7 @@
 #include "workloads/nn/convolution_problem.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/pointwise_gradient.h"
+#include "workloads/nn/tile_gradient.h"
 #include "workloads/nn/window_gradient.h"
 
 namespace nn {
@@ -28,7 +29,7 @@ class OwnWeights {
   /// library's: of operands in bfloat16, all in the order of the product.
   void plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
             const Places& places);
-  bool planned() const { return points_.has_value() || windows_.has_value(); }
+  bool planned() const { return points_.has_value() || windows_.has_value() || tiles_.has_value(); }
   void bind(const Arena& arena);
   /// diff_weights = the gradient over these samples, or += with `add`.
   void run(const Samples& samples, float* diff_weights, bool add);
@@ -44,8 +45,15 @@ class OwnWeights {
     }
   };
 
+  /// What each gives back: bytes of scratch, 0 if it does not serve.
+  std::int64_t plan_blocked(Planner& planner, const ConvolutionProblem& problem,
+                            const SampleShape& from, const SampleShape& to);
+  std::int64_t plan_tiles(Planner& planner, const ConvolutionProblem& problem,
+                          const SampleShape& from, const SampleShape& to);
+
   std::optional<PointwiseGradient> points_;
   std::optional<WindowGradient> windows_;
+  std::optional<TileGradient> tiles_;
   Activations from_, to_;
   BufferId scratch_buffer_ = -1;
   std::uint32_t* scratch_ = nullptr;

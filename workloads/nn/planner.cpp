@@ -38,7 +38,8 @@ bool goes_by_channels(const Operation& operation, const Planner::Options& option
   return units >= 2 * threads && unit_bytes <= cache_bytes;
 }
 
-PassOptions pass_options(const Network& network, const Planner::Options& options, int threads) {
+PassOptions pass_options(const Network& network, const Planner::Options& options,
+                         const Kernels& kernels, int threads) {
   const Precision precision = options.arithmetic.precision;
   const CacheSizes caches = options.caches.value_or(
       CacheSizes{base::cache_bytes("/", 2, threads), base::cache_bytes("/", 3, threads)});
@@ -56,7 +57,8 @@ PassOptions pass_options(const Network& network, const Planner::Options& options
            operation.kind == OperationKind::kGatherVolume ||
            operation.kind == OperationKind::kActivation;
   };
-  if (options.slice_samples > 0) return pass;
+  // Where channels are last, a few of them are parts of lines from all over the memory.
+  if (options.slice_samples > 0 || wants_channels_last(options.arithmetic, kernels)) return pass;
   const std::int64_t second = caches.second / threads;
   pass.goes_by_channels = [&options, second, threads](const Operation& operation,
                                                       Direction direction) {
@@ -74,7 +76,7 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
       threads_(omp_get_max_threads()),
       device_(device),
       kernels_(kernels),
-      pass_(network, pass_options(network, options, threads_)) {
+      pass_(network, pass_options(network, options, kernels, threads_)) {
   const std::size_t count = network.operations().size();
   value_descs_.resize(count);
   value_places_.resize(count);
@@ -83,6 +85,19 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
   gradients_.resize(count);
   parameter_descs_.resize(network.parameters().size());
   weight_copies_.resize(network.parameters().size());
+}
+
+std::int64_t Planner::shared_columns() const {
+  const auto is_shared = [this](const PassSegment& segment) {
+    const std::vector<std::int64_t> sizes = segment.slices.sizes();
+    return std::all_of(sizes.begin(), sizes.end(),
+                       [this](std::int64_t samples) { return samples % threads_ == 0; });
+  };
+  const auto& forward = pass_.forward();
+  const auto& backward = pass_.backward();
+  const bool by_samples = std::all_of(forward.begin(), forward.end(), is_shared) &&
+                          std::all_of(backward.begin(), backward.end(), is_shared);
+  return by_samples ? 1 : threads_;
 }
 
 dnnl::memory::data_type Planner::compute_type(const std::string& layer) const {

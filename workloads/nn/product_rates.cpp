@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <dnnl.hpp>
 #include <limits>
 
 #include "runner/base/error.h"
+#include "workloads/nn/onednn.h"
 
 namespace nn {
 namespace {
@@ -53,9 +53,14 @@ Products own_products(const Arithmetic& arithmetic, const Kernels& kernels) {
 }
 
 Products library_products(const Arithmetic& arithmetic, const Kernels& kernels) {
-  const bool has_tiles = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  const bool has_tiles = multiplies_in_tiles();
   if (arithmetic.products == Products::kFaster && has_tiles) return Products::kPairs;
   return own_products(arithmetic, kernels);
+}
+
+bool wants_channels_last(const Arithmetic& arithmetic, const Kernels& kernels) {
+  return arithmetic.precision == Precision::kBf16 && multiplies_in_tiles() &&
+         library_products(arithmetic, kernels) == Products::kPairs;
 }
 
 }  // namespace nn

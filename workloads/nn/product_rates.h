@@ -23,5 +23,8 @@ Products faster_products(const Kernels& kernels);
 Products own_products(const Arithmetic& arithmetic, const Kernels& kernels);
 /// The same of the library's products, where kFaster means pairs if it uses the CPU's matrix tiles.
 Products library_products(const Arithmetic& arithmetic, const Kernels& kernels);
+/// Whether the library multiplies activations in the CPU's matrix tiles, for which it wants their
+/// channels last.
+bool wants_channels_last(const Arithmetic& arithmetic, const Kernels& kernels);
 
 }  // namespace nn

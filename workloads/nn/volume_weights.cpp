@@ -30,7 +30,7 @@ void pack_pairs(const Volume& volume, const float* weights, const WeightTiles& t
   const std::int64_t tap = volume.in * kBlock;
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < volume.out_blocks() * kTaps; ++i) {
-    tiles.pair_rows(weights + i * tap, volume.in, kBlock, packed + i * tap);
+    tiles.pair_rows(weights + i * tap, volume.in, kBlock, packed + i * tap, 2 * kBlock);
   }
 }
 

@@ -33,9 +33,17 @@ class WeightCopy {
     kPairedRows,     ///< bfloat16 [pairs of input channels][output channels][2]
     kPairedColumns,  ///< bfloat16 [8 pairs of output channels][16 input channels][2]
   };
+  /// Which order, and how tiles lie in a block of the copy: so many along either axis, pairs of
+  /// rows or columns `stride` numbers apart, and of a tile's neighbours along each axis so many
+  /// numbers from one to the next.
+  struct Places {
+    Order order = Order::kTransposed;
+    std::int64_t stride = 0;
+    std::int64_t tiles[2] = {1, 1}, apart[2] = {0, 0};  ///< along output and input channels
+  };
   WeightCopy() = default;
-  static std::optional<Order> order_of(const dnnl::memory::desc& from,
-                                       const dnnl::memory::desc& to);
+  static std::optional<Places> places_of(const dnnl::memory::desc& from,
+                                         const dnnl::memory::desc& to);
   void find_places(const dnnl::memory::desc& from);
   std::int64_t tile_floats() const { return rows_ * columns_; }
   void copy_tile(const float* tile, std::int64_t place, void* copy) const;
@@ -44,7 +52,7 @@ class WeightCopy {
                  void* copy) const;
 
   dnnl::memory::desc to_;
-  Order order_ = Order::kTransposed;
+  Places in_block_;
   std::int64_t rows_ = 16, columns_ = 16;  ///< of a tile
   std::vector<std::int64_t> places_;       ///< of each tile in the copy, in elements
   const Kernels* kernels_ = nullptr;

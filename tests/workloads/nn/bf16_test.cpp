@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
+#include "workloads/nn/onednn.h"
 #include "workloads/nn/plain_bf16.h"
 #include "workloads/nn/product_rates.h"
 #include "workloads/nn/residual_expectations.h"
@@ -59,12 +61,14 @@ struct Case {
 class Comparison {
  public:
   Comparison(const Case& c, nn::Mode mode)
-      : net_(residual::test_network(c.spatial, c.width, c.stride)),
+      : Comparison(residual::test_network(c.spatial, c.width, c.stride), c.batch, c.group, mode) {}
+  Comparison(Network net, std::int64_t batch, std::int64_t group, nn::Mode mode)
+      : net_(std::move(net)),
         parameters_(residual::test_parameters(net_)),
-        input_(noise(c.batch * net_.shape(0).size(), 1.0, 3)),
-        upstream_(noise(c.batch * 5, 1.0, 5)),
+        input_(noise(batch * net_.shape(0).size(), 1.0, 3)),
+        upstream_(noise(batch * 5, 1.0, 5)),
         mode_(mode),
-        plain_options_{c.batch, c.group, mode == nn::Mode::kTraining, {}, {}, to_bf16} {
+        plain_options_{batch, group, mode == nn::Mode::kTraining, {}, {}, to_bf16} {
     // Weights that are bfloat16 from the start: both sides use the same.
     for (Array& values : parameters_)
       std::transform(values.begin(), values.end(), values.begin(), to_bf16<double>);
@@ -167,6 +171,42 @@ TEST(Bf16, AgreesWithItsPlainTwinOnVolumes) {
   EXPECT_LT(comparison.gradient_error, kFrozenTolerance);
 }
 
+/// A first convolution of `channels` channels, and what makes its gradients matter.
+Network stem_network(std::int64_t channels, const std::vector<std::int64_t>& spatial,
+                     std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
+  Network net;
+  auto x = net.input({channels, spatial});
+  x = net.convolution(
+      x, {"conv1", 64, kernel, stride, nn::uniform_padding(2, padding, padding), residual::kSmall});
+  x = net.batch_norm(x, {"bn1"});
+  x = net.global_average_pool(x);
+  net.fully_connected(x, {"fc", 5, residual::kSmall, residual::kSmall});
+  return net;
+}
+
+TEST(Bf16, AgreesWithItsPlainTwinOnFirstConvolutions) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  const Network networks[] = {
+      stem_network(3, {75, 90}, 7, 2, 3),  // several strips of rows, of tiles that are not full
+      stem_network(3, {32, 32}, 3, 1, 1), stem_network(1, {9, 21}, 5, 3, 0),
+      stem_network(8, {6, 5}, 4, 1, 2)};
+  nn::Device device;
+  for (const Network& net : networks) {
+    SCOPED_TRACE(net.shape(0).channels);
+    Comparison comparison(net, 3, 3, nn::Mode::kTraining);
+    nn::ExecutorOptions options = options_for(3, 3);
+    options.arithmetic.products = nn::Products::kPairs;
+    nn::Executor executor(net, options, device, nullptr);
+    comparison.run(executor);
+    EXPECT_LT(comparison.forward_error, kForwardTolerance);
+    EXPECT_LT(comparison.gradient_error, kGradientTolerance);
+    for (const nn::LayerFacts& layer : executor.layers()) {
+      if (layer.name != "conv1") continue;
+      EXPECT_EQ(layer.implementation == "own", nn::multiplies_in_tiles()) << layer.implementation;
+    }
+  }
+}
+
 TEST(Bf16, MakesGradientsOfWindowsWithAStrideOrFewPointsByOwnProducts) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   const Network net = residual::test_network({40, 40}, 64, 2);  // then 20 x 20 and 10 x 10
@@ -242,7 +282,7 @@ TEST(Bf16, MultipliesWhatTheCpuIsFasterAt) {
   }
   const nn::Products faster = nn::faster_products(kernels);
   ASSERT_NE(faster, nn::Products::kFaster);
-  const bool has_tiles = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+  const bool has_tiles = nn::multiplies_in_tiles();
   nn::Arithmetic arithmetic = arithmetics().front();
   arithmetic.products = nn::Products::kFaster;
   EXPECT_EQ(nn::own_products(arithmetic, kernels), faster);

@@ -24,8 +24,29 @@ struct Case {
   std::int64_t stride;
 };
 
-const std::vector<Case> kCases = {{1, 16, 16}, {5, 16, 16}, {600, 16, 16}, {49, 8, 8},
-                                  {7, 10, 26}, {64, 1, 1},  {9, 16, 48}};
+const std::vector<Case> kCases = {{1, 16, 16},
+                                  {5, 16, 16},
+                                  {600, 16, 16},
+                                  {49, 8, 8},
+                                  {7, 10, 26},
+                                  {64, 1, 1},
+                                  {9, 16, 48},
+                                  // Several times 16 channels: of whole rows and of parts of them.
+                                  {301, 64, 64},
+                                  {70, 48, 112},
+                                  {19, 101, 104},
+                                  {6, 1024, 1040}};
+
+/// Of arrays by channel, as kernels may read them.
+std::size_t channels(const Case& c) { return static_cast<std::size_t>((c.width + 15) / 16 * 16); }
+/// Of a column's signs.
+std::size_t sign_words(const Case& c) {
+  return channels(c) / 16 * static_cast<std::size_t>(c.rows);
+}
+/// The word of signs with a channel's.
+std::size_t sign_word(const Case& c, std::int64_t row, int lane) {
+  return static_cast<std::size_t>(lane / 16 * c.rows + row);
+}
 
 double number(float value) { return static_cast<double>(value); }
 double number(Bf16 value) {
@@ -79,7 +100,7 @@ TYPED_TEST(ColumnKernels, TakeMoments) {
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const Case& c : kCases) {
       const auto src = wave<TypeParam>(c, 0.1);
-      std::vector<double> mean(16), squares(16);
+      std::vector<double> mean(channels(c)), squares(channels(c));
       kernels->on<TypeParam>().moments(src.data(), {c.rows, c.stride, c.width}, mean.data(),
                                        squares.data());
       for (int lane = 0; lane < c.width; ++lane) {
@@ -130,7 +151,9 @@ enum class Adds { kNothing, kValue, kNormalized };
 /// Normalises with every instruction set, and holds values and signs against plain loops.
 template <class T>
 void expect_normalized(const Case& c, bool relu, Adds adds) {
-  const std::vector<float> mean(16, 3.0F), scale(16, 2.0F), shift(16, 0.25F), half(16, 0.5F);
+  const std::size_t width = channels(c);
+  const std::vector<float> mean(width, 3.0F), scale(width, 2.0F), shift(width, 0.25F);
+  const std::vector<float> half(width, 0.5F);
   const auto src = wave<T>(c, 0.1), residual = wave<T>(c, 2.0, 0.0);
   const nn::Normalization norm = {mean.data(), scale.data(), shift.data()};
   const nn::Normalization other = {shift.data(), half.data(), mean.data()};
@@ -143,20 +166,22 @@ void expect_normalized(const Case& c, bool relu, Adds adds) {
   };
   for (const nn::Kernels* kernels : usable_kernels()) {
     std::vector<T> dst(src.size(), of<T>(-7.0));
-    std::vector<nn::PassedBits> passed(static_cast<std::size_t>(c.rows), 0xAAAA);
+    std::vector<nn::PassedBits> passed(sign_words(c), 0xAAAA);
     kernels->on<T>().normalize(src.data(), norm, added, dst.data(), relu ? passed.data() : nullptr,
                                {c.rows, c.stride, c.width}, relu, nn::Stores::kCached);
     for (std::int64_t row = 0; row < c.rows; ++row) {
-      const unsigned bits = passed[static_cast<std::size_t>(row)];
       for (int lane = 0; lane < c.width; ++lane) {
+        const unsigned bits = passed[sign_word(c, row, lane)] >> (lane % 16);
         double expected = (value(src, c, row, lane) - 3.0) * 2.0 + 0.25 + addend(row, lane);
         if (relu) {
           expected = std::max(expected, 0.0);
-          EXPECT_EQ((bits >> lane) & 1u, value(dst, c, row, lane) > 0.0 ? 1u : 0u);
+          EXPECT_EQ(bits & 1u, value(dst, c, row, lane) > 0.0 ? 1u : 0u);
         }
         EXPECT_NEAR(value(dst, c, row, lane), expected, 1e-5 + kRounding<T> * std::abs(expected));
       }
-      EXPECT_EQ(relu ? bits >> c.width : 0u, 0u) << "of channels that are not there";
+      const unsigned last = passed[sign_word(c, row, c.width - 1)];
+      EXPECT_EQ(relu ? last >> ((c.width - 1) % 16 + 1) : 0u, 0u)
+          << "of channels that are not there";
       for (std::int64_t lane = c.width; lane < c.stride; ++lane) {
         EXPECT_EQ(value(dst, c, row, static_cast<int>(lane)), -7.0) << "wrote beside the column";
       }
@@ -174,28 +199,59 @@ TYPED_TEST(ColumnKernels, NormalizeWithResidualAndRelu) {
   }
 }
 
-TYPED_TEST(ColumnKernels, StreamTheSameBits) {
-  // To a place at the beginning of a line, and to one in its midst, past which no store can go.
-  const Case c = {601, 16, 16};
-  const auto src = wave<TypeParam>(c, 0.1);
-  const std::vector<float> mean(16, 3.0F), scale(16, 2.0F), shift(16, 0.25F);
+/// To a place at the beginning of a line, and to one in its midst, past which no store can go.
+template <class T>
+void expect_streamed(const Case& c) {
+  const auto src = wave<T>(c, 0.1);
+  const std::size_t width = channels(c);
+  const std::vector<float> mean(width, 3.0F), scale(width, 2.0F), shift(width, 0.25F);
   constexpr std::int64_t kApart = 4;
   const nn::AlignedFloats memory(c.rows * c.stride + kApart);
-  auto* const line = reinterpret_cast<TypeParam*>(memory.data());
+  auto* const line = reinterpret_cast<T*>(memory.data());
   for (const nn::Kernels* kernels : usable_kernels()) {
-    const auto normalize = [&](TypeParam* dst, nn::PassedBits* passed, nn::Stores stores) {
-      kernels->on<TypeParam>().normalize(src.data(), {mean.data(), scale.data(), shift.data()}, {},
-                                         dst, passed, {c.rows, c.stride, c.width}, true, stores);
+    const auto normalize = [&](T* dst, nn::PassedBits* passed, nn::Stores stores) {
+      kernels->on<T>().normalize(src.data(), {mean.data(), scale.data(), shift.data()}, {}, dst,
+                                 passed, {c.rows, c.stride, c.width}, true, stores);
     };
-    std::vector<TypeParam> cached(src.size());
-    std::vector<nn::PassedBits> passed(601), streamed(601);
+    std::vector<T> cached(src.size(), of<T>(-7.0));
+    std::vector<nn::PassedBits> passed(sign_words(c)), streamed(sign_words(c));
     normalize(cached.data(), passed.data(), nn::Stores::kCached);
-    for (TypeParam* const dst : {line, line + kApart}) {
-      std::fill_n(dst, src.size(), of<TypeParam>(-7.0));
+    for (T* const dst : {line, line + kApart}) {
+      std::fill_n(dst, src.size(), of<T>(-7.0));
       normalize(dst, streamed.data(), nn::Stores::kStreamed);
-      EXPECT_EQ(std::memcmp(dst, cached.data(), cached.size() * sizeof(TypeParam)), 0);
+      EXPECT_EQ(std::memcmp(dst, cached.data(), cached.size() * sizeof(T)), 0);
       EXPECT_EQ(streamed, passed);
     }
+  }
+}
+
+TYPED_TEST(ColumnKernels, StreamTheSameBits) {
+  for (const Case& c : {Case{601, 16, 16}, Case{77, 96, 128}, Case{9, 48, 80}}) {
+    expect_streamed<TypeParam>(c);
+  }
+}
+
+TYPED_TEST(ColumnKernels, GiveAChannelTheSameBitsInAColumnOfAnyWidth) {
+  // Threads share rows of channels in columns that depend on how many threads there are.
+  const Case whole = {333, 192, 192};
+  const auto src = wave<TypeParam>(whole, 0.1), gradient = wave<TypeParam>(whole, 1.0);
+  const std::vector<float> mean(192, 3.0F);
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    const auto& columns = kernels->on<TypeParam>();
+    std::vector<std::vector<double>> found;
+    for (const int width : {192, 96, 64}) {
+      std::vector<double> all(4 * 192);
+      for (int first = 0; first < 192; first += width) {
+        const Column column = {whole.rows, whole.stride, width};
+        double* const to = all.data() + first;
+        columns.moments(src.data() + first, column, to, to + 192);
+        columns.gradient_sums(src.data() + first, {gradient.data() + first}, nullptr, column,
+                              mean.data() + first, to + 384, to + 576);
+      }
+      found.push_back(all);
+    }
+    EXPECT_EQ(found[0], found[1]);
+    EXPECT_EQ(found[0], found[2]);
   }
 }
 
@@ -227,10 +283,10 @@ struct BackwardCase {
   Case c;
   bool two, masks, gates;
   std::vector<T> src = wave<T>(c, 0.1), first = wave<T>(c, 1.0), second = wave<T>(c, 2.0);
-  std::vector<nn::PassedBits> passed =
-      std::vector<nn::PassedBits>(static_cast<std::size_t>(c.rows));
+  std::vector<nn::PassedBits> passed = std::vector<nn::PassedBits>(sign_words(c));
 
-  std::vector<float> scale = std::vector<float>(16, 2.0F), shift = std::vector<float>(16, 0.25F);
+  std::vector<float> scale = std::vector<float>(channels(c), 2.0F);
+  std::vector<float> shift = std::vector<float>(channels(c), 0.25F);
   nn::Normalization gate = {nullptr, scale.data(), shift.data()};
 
   BackwardCase(const Case& of_case, bool has_two, bool is_masked, bool is_gated = false)
@@ -244,7 +300,7 @@ struct BackwardCase {
             gates ? &gate : nullptr};
   }
   double g(std::int64_t row, int lane) const {
-    if (masks && ((passed[static_cast<std::size_t>(row)] >> lane) & 1) == 0) return 0.0;
+    if (masks && ((passed[sign_word(c, row, lane)] >> (lane % 16)) & 1) == 0) return 0.0;
     if (gates && (value(src, c, row, lane) - 3.0) * 2.0 + 0.25 <= 0.0) return 0.0;
     return value(first, c, row, lane) + (two ? value(second, c, row, lane) : 0.0);
   }
@@ -254,9 +310,11 @@ template <class T>
 void expect_gradients(const nn::Kernels& all, const BackwardCase<T>& given) {
   const nn::ColumnKernels<T>& kernels = all.on<T>();
   const Case& c = given.c;
-  const std::vector<float> mean(16, 3.0F), slope(16, 1.5F), offset(16, 0.2F), tilt(16, 0.4F);
+  const std::size_t width = channels(c);
+  const std::vector<float> mean(width, 3.0F), slope(width, 1.5F), offset(width, 0.2F);
+  const std::vector<float> tilt(width, 0.4F);
   const Column column = {c.rows, c.stride, c.width};
-  std::vector<double> sum(16), product(16), kept_sum(16), kept_product(16);
+  std::vector<double> sum(width), product(width), kept_sum(width), kept_product(width);
   kernels.gradient_sums(given.src.data(), given.source(), nullptr, column, mean.data(), sum.data(),
                         product.data());
   std::vector<T> diff(given.src.size()), kept(given.src.size());
@@ -264,7 +322,7 @@ void expect_gradients(const nn::Kernels& all, const BackwardCase<T>& given) {
                         kept_sum.data(), kept_product.data());
   kernels.gradient_apply(given.src.data(), given.source(), diff.data(), column, mean.data(),
                          slope.data(), offset.data(), tilt.data());
-  std::vector<double> frozen_sum(16), frozen_product(16);
+  std::vector<double> frozen_sum(width), frozen_product(width);
   std::vector<T> frozen(given.src.size()), frozen_residual(given.src.size());
   kernels.gradient_frozen(given.src.data(), given.source(), frozen.data(), frozen_residual.data(),
                           column, mean.data(), slope.data(), frozen_sum.data(),
@@ -308,13 +366,15 @@ TYPED_TEST(ColumnKernels, SumAndApplyMaskedGradients) {
 }
 
 TYPED_TEST(ColumnKernels, WriteGradientsInPlace) {
-  const std::vector<float> mean(16, 3.0F), slope(16, 1.5F), offset(16, 0.2F), tilt(16, 0.4F);
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const Case& c : kCases) {
+      const std::size_t width = channels(c);
+      const std::vector<float> mean(width, 3.0F), slope(width, 1.5F), offset(width, 0.2F);
+      const std::vector<float> tilt(width, 0.4F);
       BackwardCase<TypeParam> given(c, true, true);
       const Column column = {c.rows, c.stride, c.width};
       const auto& columns = kernels->on<TypeParam>();
-      std::vector<double> sum(16), product(16);
+      std::vector<double> sum(width), product(width);
       std::vector<TypeParam> diff(given.src.size()), kept(given.src.size());
       const auto sums = [&](TypeParam* where) {
         columns.gradient_sums(given.src.data(), given.source(), where, column, mean.data(),
@@ -342,7 +402,7 @@ TYPED_TEST(ColumnKernels, MeanAndFillRows) {
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const Case& c : kCases) {
       const auto src = wave<TypeParam>(c, 0.1);
-      std::vector<float> mean(16);
+      std::vector<float> mean(channels(c));
       std::vector<TypeParam> filled(src.size());
       const Column column = {c.rows, c.stride, c.width};
       kernels->on<TypeParam>().row_mean(src.data(), column, mean.data());

@@ -41,8 +41,8 @@ TEST(WeightTiles, ComeInEachOrder) {
     std::vector<float> transposed(256);
     kernels->weight_tiles.transpose(tile.data(), transposed.data());
     std::vector<Bf16> rows(256), columns(256);
-    kernels->weight_tiles.pair_rows(tile.data(), 16, 16, rows.data());
-    kernels->weight_tiles.pair_columns(tile.data(), columns.data());
+    kernels->weight_tiles.pair_rows(tile.data(), 16, 16, rows.data(), 32);
+    kernels->weight_tiles.pair_columns(tile.data(), columns.data(), 32);
     for (int row = 0; row < 16; ++row) {
       for (int column = 0; column < 16; ++column) {
         const auto by_column = static_cast<std::size_t>(column * 16 + row);
@@ -60,7 +60,7 @@ TEST(WeightTiles, PairAnOddRowWithZeros) {
   const std::vector<float> tile = noise(48);
   for (const nn::Kernels* kernels : usable_kernels()) {
     std::vector<Bf16> rows(64, Bf16{0xFFFF});
-    kernels->weight_tiles.pair_rows(tile.data(), 3, 16, rows.data());
+    kernels->weight_tiles.pair_rows(tile.data(), 3, 16, rows.data(), 32);
     for (std::size_t column = 0; column < 16; ++column) {
       EXPECT_EQ(rows[32 + 2 * column].bits, rounded(*kernels, tile[32 + column]));
       EXPECT_EQ(rows[33 + 2 * column].bits, 0);
@@ -114,6 +114,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Layouts{{64, 32, 1, 1}, Tag::OIhw16i16o, Type::bf16, Tag::IOhw8o16i2o},
                     Layouts{{32, 20, 3, 3}, Tag::OIhw16i16o, Type::bf16, Tag::OIhw8i16o2i},
                     Layouts{{32, 16, 3, 2, 3}, Tag::OIdhw16i16o, Type::bf16, Tag::OIdhw8o16i2o},
+                    Layouts{{128, 64, 1, 1}, Tag::OIhw16i16o, Type::bf16, Tag::OhwI16i64o2i},
+                    Layouts{{96, 48, 3, 3}, Tag::OIhw16i16o, Type::bf16, Tag::OhwI16i64o2i},
+                    Layouts{{64, 32, 3, 3}, Tag::OIhw16i16o, Type::bf16, Tag::OhwI16i32o2i},
+                    Layouts{{64, 48, 3, 3}, Tag::OIhw16i16o, Type::bf16, Tag::OIhw16o16i2o},
+                    Layouts{{48, 32, 1, 1}, Tag::OIhw16i16o, Type::bf16, Tag::OIhw16o16i2o},
                     Layouts{{128, 48}, Tag::OI16i64o, Type::bf16, Tag::OI8i64o2i},
                     Layouts{{100, 13}, Tag::OI16i64o, Type::bf16, Tag::OI8i64o2i},
                     Layouts{{32, 479}, Tag::OI16i32o, Type::bf16, Tag::OI8i32o2i},

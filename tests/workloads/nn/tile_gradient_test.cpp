@@ -1,0 +1,84 @@
+// The gradient of the weights of windows of images whose channels are last, in matrix tiles,
+// against plain sums in double precision. Hides nothing.
+#include "workloads/nn/tile_gradient.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "runner/base/system_facts.h"
+#include "workloads/nn/onednn.h"
+#include "workloads/nn/window_trial.h"
+
+namespace {
+
+using nn::TileGradient;
+using window_trial::Activations;
+using window_trial::axis;
+using window_trial::Case;
+using window_trial::Order;
+
+/// The first device asks for the tiles.
+bool has_tiles() {
+  static const nn::Device device;
+  return nn::multiplies_in_tiles();
+}
+const nn::Kernels& kernels() { return nn::kernels(base::usable_instruction_set()); }
+
+TileGradient::Shape shape_of(const Case& c) {
+  return {c.shape.rows, c.shape.columns, c.shape.in, c.shape.out};
+}
+
+TEST(TileGradient, IsThePlainSum) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const Case cases[] = {
+      {{axis(7, 1, 1, 0, 0), axis(7, 1, 1, 0, 0), 16, 64}, 11, 1},     // single points
+      {{axis(20, 1, 1, 0, 0), axis(16, 1, 1, 0, 0), 48, 128}, 2, 2},   // several pieces; by panels
+      {{axis(14, 1, 2, 0, 0), axis(14, 1, 2, 0, 0), 64, 64}, 3, 2},    // with a stride; by blocks
+      {{axis(1, 1, 1, 0, 0), axis(1, 1, 1, 0, 0), 32, 64}, 3, 1},      // fewer than a tile's rows
+      {{axis(7, 3, 1, 1, 1), axis(7, 3, 1, 1, 1), 16, 64}, 11, 1},     // windows
+      {{axis(14, 3, 2, 0, 1), axis(14, 3, 2, 0, 1), 16, 128}, 3, 2},   // padded behind
+      {{axis(9, 3, 2, 1, 1), axis(12, 3, 2, 1, 1), 16, 64}, 2, 1},     // on either side
+      {{axis(4, 3, 1, 1, 1), axis(290, 3, 2, 0, 1), 16, 64}, 2, 1},    // lines beyond a piece
+      {{axis(11, 5, 3, 2, 2), axis(13, 4, 3, 0, 0), 16, 64}, 2, 1},    // taps beyond steps
+      {{axis(4, 7, 1, 3, 3), axis(3, 7, 1, 3, 3), 16, 64}, 2, 1},      // windows beyond the image
+      {{{}, axis(21, 3, 2, 1, 1), 16, 64}, 3, 1},                      // lines
+      {{axis(16, 1, 1, 0, 0), axis(17, 1, 1, 0, 0), 128, 64}, 2, 4}};  // several threads
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message()
+                 << "lines of " << c.shape.columns.to << " points, " << c.samples << " samples");
+    expect_gradient(TileGradient(shape_of(c), c.threads, kernels()), c, Order::kChannelsLast);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(TileGradient, HasTheSameBitsOnAnyNumberOfThreads) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const Case once = {{axis(19, 3, 2, 0, 1), axis(33, 3, 2, 0, 1), 64, 64}, 3, 1};
+  const Activations given = {once, Order::kChannelsLast};
+  std::vector<std::vector<float>> all;
+  for (const int threads : {1, 2, 4}) {
+    const TileGradient gradient(shape_of(once), threads, kernels());
+    std::vector<std::uint32_t> scratch(static_cast<std::size_t>(gradient.scratch_bytes() / 4));
+    all.emplace_back(static_cast<std::size_t>(9 * 64 * 64));
+    gradient.run(given.from.data(), given.to.data(), 3, all.back().data(), false, scratch.data());
+  }
+  EXPECT_EQ(all[0], all[1]);
+  EXPECT_EQ(all[0], all[2]);
+}
+
+TEST(TileGradient, RefusesWhatItCannotShareOut) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
+    const TileGradient::Axis rows = axis(9, 3, 2, 0, 1);
+    return TileGradient::fits({rows, rows, in, out}, threads, kernels());
+  };
+  EXPECT_TRUE(fits(64, 64, 4));
+  EXPECT_FALSE(fits(64, 64, 3));
+  EXPECT_FALSE(fits(64, 80, 1));
+  EXPECT_FALSE(fits(24, 64, 1));
+  EXPECT_FALSE(
+      TileGradient::fits({{}, {}, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
+}
+
+}  // namespace

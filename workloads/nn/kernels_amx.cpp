@@ -1,0 +1,190 @@
+// Products of bfloat16 numbers in the CPU's matrix tiles (AMX).
+// Hides the compiler flags (CMakeLists.txt), the tiles' shapes and their numbers. As in
+// kernels_body.h, everything has internal linkage and calls nothing from the standard library.
+#include <immintrin.h>
+
+#include "workloads/nn/bf16_pairs.h"
+#include "workloads/nn/kernels.h"
+#include "workloads/nn/kernels_tiles.h"
+
+namespace nn {
+namespace {
+
+constexpr std::int64_t kTileRows = Bf16Tiles::kRows;
+constexpr std::int64_t kTileWords = 16 * 16;
+constexpr std::int64_t kTileRowBytes = 64;
+
+/// As LDTILECFG reads it.
+struct alignas(64) TileShapes {
+  std::uint8_t palette, start_row, reserved[14];
+  std::uint16_t row_bytes[16];
+  std::uint8_t rows[16];
+};
+
+/// All tiles have 16 rows of 64 bytes while it lives.
+class TileUse {
+ public:
+  TileUse() {
+    TileShapes shapes = {};
+    shapes.palette = 1;
+    for (int tile = 0; tile < 8; ++tile) {
+      shapes.row_bytes[tile] = kTileRowBytes;
+      shapes.rows[tile] = 16;
+    }
+    _tile_loadconfig(&shapes);
+  }
+  ~TileUse() { _tile_release(); }
+  TileUse(const TileUse&) = delete;
+  TileUse& operator=(const TileUse&) = delete;
+};
+
+constexpr std::int64_t kLineNumbers = 32;
+
+/// 16 of a row's numbers, or the fewer that are left; zeros of a row that is not there.
+inline __m256i numbers_of(const Bf16* row, std::int64_t column, __mmask16 mask) {
+  return _mm256_maskz_loadu_epi16(row == nullptr ? __mmask16{0} : mask, row + column);
+}
+
+/// Calls put(words, i) with the 16 pairs of each 16 numbers of 32 rows. The rows behind them are
+/// asked for on the way: of so many rows at once, processors foresee nothing by themselves.
+template <class Put>
+void for_each_pairs(const Bf16* const* rows, std::int64_t columns, const Put& put) {
+  for (std::int64_t column = 0; column < columns; column += kLanes) {
+    const std::int64_t left = columns - column;
+    const auto mask = static_cast<__mmask16>(left < kLanes ? (1 << left) - 1 : 0xFFFF);
+    if (column % kLineNumbers == 0) {
+      for (std::int64_t row = kTileRows; row < 2 * kTileRows; ++row) {
+        __builtin_prefetch(rows[row] + column);
+      }
+    }
+    Words words[kLanes];
+    for (int pair = 0; pair < kLanes; ++pair) {
+      words[pair] = reinterpret_cast<Words>(interleaved(
+          numbers_of(rows[2 * pair], column, mask), numbers_of(rows[2 * pair + 1], column, mask)));
+    }
+    put(words, column / kLanes);
+  }
+}
+
+void put_words(const Words* words, std::uint32_t* to) {
+  for (int row = 0; row < kLanes; ++row) {
+    __builtin_memcpy(to + row * kLanes, &words[row], sizeof words[row]);
+  }
+}
+
+void pack_tiles(const Bf16* const* rows, std::int64_t columns, std::uint32_t* tiles,
+                std::int64_t stride) {
+  for_each_pairs(rows, columns,
+                 [&](Words* words, std::int64_t i) { put_words(words, tiles + i * stride); });
+}
+
+void turn_tiles(const Bf16* const* rows, std::int64_t columns, std::uint32_t* tiles,
+                std::int64_t stride) {
+  for_each_pairs(rows, columns, [&](Words* words, std::int64_t i) {
+    swap_groups<8, kLanes>(words);
+    swap_groups<4, kLanes>(words);
+    swap_groups<2, kLanes>(words);
+    swap_groups<1, kLanes>(words);
+    put_words(words, tiles + i * stride);
+  });
+}
+
+/// Tiles 0 to 3 are sums; 4 is of the block, 5 to 7 are of panels, in turn.
+void multiply_tiles(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bool add) {
+  const TileUse use;
+  const std::int64_t sum_bytes = c.row_stride * static_cast<std::int64_t>(sizeof(float));
+  for (std::int64_t block = 0; block < of.blocks; ++block) {
+    float* const to = c.first + block * c.block_stride;
+    if (add) {
+      _tile_loadd(0, to, sum_bytes);
+      _tile_loadd(1, to + c.panel_stride, sum_bytes);
+      _tile_loadd(2, to + 2 * c.panel_stride, sum_bytes);
+      _tile_loadd(3, to + 3 * c.panel_stride, sum_bytes);
+    } else {
+      _tile_zero(0);
+      _tile_zero(1);
+      _tile_zero(2);
+      _tile_zero(3);
+    }
+    const std::uint32_t* turned = of.turned + block * of.turned_stride;
+    const std::uint32_t* packed = of.packed;
+    for (std::int64_t tile = 0; tile < of.tiles; ++tile) {
+      _tile_loadd(4, turned, kTileRowBytes);
+      _tile_loadd(5, packed, kTileRowBytes);
+      _tile_dpbf16ps(0, 4, 5);
+      _tile_loadd(6, packed + of.packed_stride, kTileRowBytes);
+      _tile_dpbf16ps(1, 4, 6);
+      _tile_loadd(7, packed + 2 * of.packed_stride, kTileRowBytes);
+      _tile_dpbf16ps(2, 4, 7);
+      _tile_loadd(5, packed + 3 * of.packed_stride, kTileRowBytes);
+      _tile_dpbf16ps(3, 4, 5);
+      turned += kTileWords;
+      packed += kTileWords;
+    }
+    _tile_stored(0, to, sum_bytes);
+    _tile_stored(1, to + c.panel_stride, sum_bytes);
+    _tile_stored(2, to + 2 * c.panel_stride, sum_bytes);
+    _tile_stored(3, to + 3 * c.panel_stride, sum_bytes);
+  }
+}
+
+/// 16 windows, or the fewer that are left, to 64 channels.
+void multiply_some_windows(const Bf16* met, const std::uint32_t* weights,
+                           const Bf16Tiles::Windows& of, std::int64_t points, Bf16* dst) {
+  constexpr int kPanels = Bf16Tiles::kPanels, kChannels = kPanels * kLanes;
+  const std::int64_t step_bytes = of.point_step * static_cast<std::int64_t>(sizeof(Bf16));
+  const std::int64_t line_words = of.channels / kLanes * kTileWords;
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (std::int64_t line = 0; line < of.lines; ++line) {
+    _tile_loadd(4, met, step_bytes);
+    _tile_loadd(5, weights, kTileRowBytes);
+    _tile_dpbf16ps(0, 4, 5);
+    _tile_loadd(6, weights + kTileWords, kTileRowBytes);
+    _tile_dpbf16ps(1, 4, 6);
+    _tile_loadd(7, weights + 2 * kTileWords, kTileRowBytes);
+    _tile_dpbf16ps(2, 4, 7);
+    _tile_loadd(5, weights + 3 * kTileWords, kTileRowBytes);
+    _tile_dpbf16ps(3, 4, 5);
+    met += of.line_step;
+    weights += line_words;
+  }
+  alignas(64) float sums[kLanes * kChannels];
+  constexpr std::int64_t kSumBytes = kChannels * static_cast<std::int64_t>(sizeof(float));
+  _tile_stored(0, sums, kSumBytes);
+  _tile_stored(1, sums + kLanes, kSumBytes);
+  _tile_stored(2, sums + 2 * kLanes, kSumBytes);
+  _tile_stored(3, sums + 3 * kLanes, kSumBytes);
+  for (std::int64_t point = 0; point < points; ++point) {
+    for (int panel = 0; panel < kPanels; ++panel) {
+      const int channel = panel * kLanes;
+      Full::store(dst + point * of.channels + channel,
+                  Full::load(sums + point * kChannels + channel, kLanes), kLanes);
+    }
+  }
+}
+
+void multiply_windows(const Bf16* met, const std::uint32_t* weights, const Bf16Tiles::Windows& of,
+                      std::int64_t rows, std::int64_t points, Bf16* dst) {
+  constexpr std::int64_t kChannels = Bf16Tiles::kPanels * kLanes;
+  const TileUse use;
+  for (std::int64_t row = 0; row < rows; ++row, met += of.row_step, dst += points * of.channels) {
+    for (std::int64_t x = 0; x < points; x += kLanes) {
+      const std::int64_t count = points - x < kLanes ? points - x : kLanes;
+      for (std::int64_t channel = 0; channel < of.channels; channel += kChannels) {
+        multiply_some_windows(met + x * of.point_step, weights + channel * kLanes, of, count,
+                              dst + x * of.channels + channel);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+namespace detail {
+Bf16Tiles amx_tiles() { return {pack_tiles, turn_tiles, multiply_tiles, multiply_windows}; }
+}  // namespace detail
+
+}  // namespace nn

@@ -1,0 +1,317 @@
+// A window's row is a row of a tile: a point's channels stand side by side, and those of
+// neighbouring points behind them, so that windows need not be gathered.
+#include "workloads/nn/stem_layer.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "workloads/nn/onednn.h"
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kPanels = Bf16Tiles::kPanels;
+constexpr std::int64_t kPanelChannels = kPanels * kLanes;
+constexpr std::int64_t kRows = Bf16Tiles::kRows;  ///< also the numbers of a tile's row
+constexpr std::int64_t kBlocks = kRows / kLanes;
+constexpr std::int64_t kTileWords = kLanes * kLanes;
+
+class StemLayer final : public Layer {
+ public:
+  StemLayer(const Operation& operation, Planner& planner);
+  void plan_backward(Planner& planner) override;
+  void bind(const Arena& arena) override;
+  void forward(Mode /*mode*/, const Samples& samples) override { make(samples, src_, dst_); }
+  void remake(const Samples& samples) override { make(samples, src_again_, dst_again_); }
+  void backward(bool accumulate, const Samples& samples) override;
+
+ private:
+  /// A value as a pass finds it.
+  struct Stream {
+    ValuePlace place;
+    Bf16* data = nullptr;
+    void bind(const Arena& arena) { data = arena.at<Bf16>(place.buffer); }
+    Bf16* at(std::int64_t sample, const Samples& slice, std::int64_t numbers) const {
+      return data + place.row_of(sample, slice) * numbers;
+    }
+  };
+  /// Rows of the destination whose part of the weights' gradient is summed apart: as many whatever
+  /// the threads are.
+  static constexpr std::int64_t kStripRows = 32;
+  struct Strip {
+    std::int64_t first = 0, rows = 0;
+  };
+  std::int64_t strips() const { return (height_ + kStripRows - 1) / kStripRows; }
+  Strip strip(std::int64_t i) const {
+    const std::int64_t first = i * height_ / strips();
+    return {first, (i + 1) * height_ / strips() - first};
+  }
+  std::int64_t lines() const { return operation_.kernel[0]; }
+  /// Numbers of a row of a window.
+  std::int64_t row_numbers() const { return operation_.kernel[1] * from_.channels; }
+  /// Points of a destination row, in whole tiles.
+  std::int64_t tiled_width() const { return (width_ + kLanes - 1) / kLanes * kLanes; }
+  /// Of what a strip's windows meet: numbers of a line, and of all.
+  std::int64_t met_numbers() const;
+  std::int64_t strip_numbers() const;
+  /// What the strip's windows meet of the image, zeros around it.
+  void lay_out(const Bf16* image, const Strip& strip, Bf16* to) const;
+  void pack_weights();
+  void make(const Samples& samples, const Stream& src, const Stream& dst);
+  std::int64_t sums() const { return lines() * kBlocks * out_panels() * kTileWords; }
+  std::int64_t out_panels() const { return operation_.dst.channels / kLanes; }
+  void sum_strip(const Bf16* met, const Bf16* diff_dst, const Strip& strip, std::uint32_t* scratch,
+                 float* sums) const;
+  void add_sums(std::int64_t parts, bool accumulate);
+  /// Tiles of a strip that are multiplied at a time.
+  static constexpr std::int64_t kPieceTiles = 8;
+  std::int64_t scratch_words() const { return (out_panels() + kBlocks) * kPieceTiles * kTileWords; }
+
+  const Operation operation_;
+  const Kernels& kernels_;
+  const SampleShape from_;
+  const std::int64_t height_, width_;  ///< of the destination
+  Stream src_, src_again_, dst_, dst_again_, diff_dst_;
+  BufferId scratch_buffer_ = -1, sums_buffer_ = -1;
+  const int threads_;
+  GradientTarget target_;
+  const float* weights_ = nullptr;     ///< [out][in][lines][columns]
+  std::vector<std::uint32_t> packed_;  ///< [lines][out / 16][16 pairs][16]
+  float* sums_ =
+      nullptr;  ///< [samples of a slice][strips][lines][2][out / 16][16 of in][16 of out]
+};
+
+StemLayer::StemLayer(const Operation& operation, Planner& planner)
+    : operation_(operation),
+      kernels_(planner.kernels()),
+      from_(planner.network().shape(operation.src)),
+      height_(operation.dst.spatial[0]),
+      width_(operation.dst.spatial[1]),
+      threads_(planner.threads()) {
+  planner.use_value(operation.src, true);
+  planner.define_value(
+      channels_last_desc(batch_dims(planner.batch(), operation.dst), memory::data_type::bf16));
+  const auto& weights = planner.network().parameters()[static_cast<std::size_t>(operation.weights)];
+  planner.set_parameter_desc(operation.weights, plain_desc(weights.shape));
+  src_.place = planner.value_place(operation.src);
+  src_again_.place = planner.value_again(operation.src);
+  dst_.place = planner.value_place(planner.made());
+  dst_again_.place = planner.value_again(planner.made());
+}
+
+void StemLayer::plan_backward(Planner& planner) {
+  diff_dst_.place = {planner.incoming().front(), false};
+  const std::int64_t slice = planner.backward_slices().sizes().back();
+  constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
+  sums_buffer_ = planner.temporary(slice * strips() * sums() * kFloatBytes,
+                                   planner.backward_moment(), "sums of gradients");
+  target_.plan(planner, operation_.dst.channels * lines() * row_numbers() * kFloatBytes);
+}
+
+void StemLayer::bind(const Arena& arena) {
+  weights_ = arena.parameters.weights(operation_.weights);
+  for (Stream* const stream : {&src_, &src_again_, &dst_, &dst_again_}) stream->bind(arena);
+  if (diff_dst_.place.buffer < 0) return;
+  diff_dst_.bind(arena);
+  sums_ = arena.at(sums_buffer_);
+  target_.bind(arena, operation_.weights, kernels_);
+}
+
+/// The last window's row may be read to the end of a tile's, and so may those of the points that
+/// fill the last tile.
+std::int64_t StemLayer::met_numbers() const {
+  return ((tiled_width() - 1) * operation_.stride[1]) * from_.channels + kRows;
+}
+
+std::int64_t StemLayer::strip_numbers() const {
+  return ((kStripRows - 1) * operation_.stride[0] + lines()) * met_numbers();
+}
+
+void StemLayer::lay_out(const Bf16* image, const Strip& strip, Bf16* to) const {
+  const std::int64_t rows = from_.spatial[0], columns = from_.spatial[1];
+  const std::int64_t met_rows = (strip.rows - 1) * operation_.stride[0] + lines();
+  const std::int64_t first_row = strip.first * operation_.stride[0] - operation_.padding.begin[0];
+  const std::int64_t before = operation_.padding.begin[1] * from_.channels;
+  // Of the image's row, as much as windows can meet.
+  const std::int64_t met = std::min(columns, (met_numbers() - before) / from_.channels);
+  for (std::int64_t i = 0; i < met_rows; ++i, to += met_numbers()) {
+    const std::int64_t row = first_row + i;
+    if (row < 0 || row >= rows) {
+      std::fill_n(to, met_numbers(), Bf16{0});
+      continue;
+    }
+    std::fill_n(to, before, Bf16{0});
+    for (std::int64_t channel = 0; channel < from_.channels; ++channel) {
+      const Bf16* const from = image + (channel * rows + row) * columns;
+      Bf16* const place = to + before + channel;
+      for (std::int64_t x = 0; x < met; ++x) place[x * from_.channels] = from[x];
+    }
+    const std::int64_t end = before + met * from_.channels;
+    std::fill_n(to + end, met_numbers() - end, Bf16{0});
+  }
+}
+
+/// Zeros behind a window's row, so that what a tile holds there counts for nothing.
+void StemLayer::pack_weights() {
+  const std::int64_t columns = operation_.kernel[1], channels = from_.channels;
+  packed_.assign(static_cast<std::size_t>(lines() * out_panels() * kTileWords), 0);
+  const auto bits_of = [&](std::int64_t out, std::int64_t line, std::int64_t number) {
+    if (number >= row_numbers()) return std::uint32_t{0};
+    const std::int64_t channel = number % channels, column = number / channels;
+    Bf16 rounded;
+    kernels_.round_to_bf16(
+        weights_ + ((out * channels + channel) * lines() + line) * columns + column, &rounded, 1);
+    return std::uint32_t{rounded.bits};
+  };
+  std::size_t at = 0;
+  for (std::int64_t line = 0; line < lines(); ++line) {
+    for (std::int64_t panel = 0; panel < out_panels(); ++panel) {
+      for (std::int64_t pair = 0; pair < kLanes; ++pair) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+          const std::int64_t out = panel * kLanes + lane;
+          packed_[at++] = bits_of(out, line, 2 * pair) | bits_of(out, line, 2 * pair + 1) << 16;
+        }
+      }
+    }
+  }
+}
+
+void StemLayer::make(const Samples& samples, const Stream& src, const Stream& dst) {
+  pack_weights();
+  const std::int64_t channels = operation_.dst.channels;
+  const Bf16Tiles::Windows windows = {met_numbers(), operation_.stride[0] * met_numbers(),
+                                      operation_.stride[1] * from_.channels, lines(), channels};
+#pragma omp parallel num_threads(threads_)
+  {
+    std::vector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
+#pragma omp for collapse(2) schedule(static)
+    for (std::int64_t i = 0; i < samples.count; ++i) {
+      for (std::int64_t part = 0; part < strips(); ++part) {
+        const std::int64_t sample = samples.first + i;
+        const Strip here = strip(part);
+        lay_out(src.at(sample, samples, from_.size()), here, met.data());
+        kernels_.bf16_tiles.multiply_windows(
+            met.data(), packed_.data(), windows, here.rows, width_,
+            dst.at(sample, samples, operation_.dst.size()) + here.first * width_ * channels);
+      }
+    }
+  }
+}
+
+/// sums [lines][2][out / 16][16 of in][16 of out] += what the strip's points and their windows'
+/// rows give.
+void StemLayer::sum_strip(const Bf16* met, const Bf16* diff_dst, const Strip& strip,
+                          std::uint32_t* scratch, float* sums) const {
+  const Bf16Tiles& tiles = kernels_.bf16_tiles;
+  constexpr std::int64_t kStride = kPieceTiles * kTileWords, kPoints = kPieceTiles * kRows;
+  std::uint32_t* const turned = scratch + out_panels() * kStride;
+  std::array<const Bf16*, kPoints + kRows> rows = {}, windows = {};
+  const std::int64_t points = strip.rows * width_, channels = operation_.dst.channels;
+  for (std::int64_t first = 0; first < points; first += kPoints) {
+    const std::int64_t count = std::min(kPoints, points - first);
+    const std::int64_t filled = (count + kRows - 1) / kRows;
+    for (std::int64_t i = 0; i < kPoints + kRows; ++i) {
+      const std::int64_t point = first + i;
+      const bool is_there = i < count;
+      rows[static_cast<std::size_t>(i)] = is_there ? diff_dst + point * channels : nullptr;
+      windows[static_cast<std::size_t>(i)] =
+          is_there ? met + point / width_ * operation_.stride[0] * met_numbers() +
+                         point % width_ * operation_.stride[1] * from_.channels
+                   : nullptr;
+    }
+    for (std::int64_t tile = 0; tile < filled; ++tile) {
+      tiles.pack(&rows[static_cast<std::size_t>(tile * kRows)], channels,
+                 scratch + tile * kTileWords, kStride);
+    }
+    for (std::int64_t line = 0; line < lines(); ++line) {
+      for (std::int64_t tile = 0; tile < filled; ++tile) {
+        tiles.turn(&windows[static_cast<std::size_t>(tile * kRows)], kRows,
+                   turned + tile * kTileWords, kStride);
+      }
+      for (const Bf16*& window : windows) {
+        if (window != nullptr) window += met_numbers();
+      }
+      float* const to = sums + line * kBlocks * out_panels() * kTileWords;
+      for (std::int64_t panel = 0; panel < out_panels(); panel += kPanels) {
+        tiles.multiply({scratch + panel * kStride, kStride, turned, kStride, kBlocks, filled},
+                       {to + panel * kTileWords, out_panels() * kTileWords, kTileWords, kLanes},
+                       first > 0);
+      }
+    }
+  }
+}
+
+void StemLayer::backward(bool accumulate, const Samples& samples) {
+  const std::int64_t parts = samples.count * strips(), channels = operation_.dst.channels;
+#pragma omp parallel num_threads(threads_)
+  {
+    std::vector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
+    std::vector<std::uint32_t> scratch(static_cast<std::size_t>(scratch_words()));
+#pragma omp for schedule(static)
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t sample = samples.first + part / strips();
+      const Strip here = strip(part % strips());
+      lay_out(src_again_.at(sample, samples, from_.size()), here, met.data());
+      sum_strip(
+          met.data(),
+          diff_dst_.at(sample, samples, operation_.dst.size()) + here.first * width_ * channels,
+          here, scratch.data(), sums_ + part * sums());
+    }
+  }
+  add_sums(parts, accumulate || samples.first > 0);
+}
+
+void StemLayer::add_sums(std::int64_t parts, bool accumulate) {
+  const std::int64_t columns = operation_.kernel[1], channels = from_.channels;
+  float* const gradient = target_.begin(accumulate);
+#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_)
+  for (std::int64_t line = 0; line < lines(); ++line) {
+    for (std::int64_t number = 0; number < row_numbers(); ++number) {
+      const std::int64_t block = line * kBlocks + number / kLanes;
+      const std::int64_t channel = number % channels, column = number / channels;
+      for (std::int64_t out = 0; out < operation_.dst.channels; ++out) {
+        const float* const from =
+            sums_ + ((block * out_panels() + out / kLanes) * kLanes + number % kLanes) * kLanes +
+            out % kLanes;
+        double sum = 0.0;
+        for (std::int64_t part = 0; part < parts; ++part) {
+          sum += static_cast<double>(from[part * sums()]);
+        }
+        gradient[((out * channels + channel) * lines() + line) * columns + column] =
+            static_cast<float>(sum);
+      }
+    }
+  }
+  target_.finish(accumulate);
+}
+
+bool all_are(const memory::dims& values, std::int64_t wanted) {
+  return std::all_of(values.begin(), values.end(),
+                     [wanted](std::int64_t value) { return value == wanted; });
+}
+
+}  // namespace
+
+bool suits_stem(const Operation& operation, const Planner& planner) {
+  if (planner.kernels().bf16_tiles.multiply == nullptr || !multiplies_in_tiles()) return false;
+  const Network& network = planner.network();
+  const bool is_first =
+      network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
+  if (!is_first || operation.kernel.size() != 2 || operation.bias >= 0) return false;
+  const memory::desc& src = planner.value_desc(operation.src);
+  const SampleShape& from = network.shape(operation.src);
+  return src == plain_desc(batch_dims(planner.batch(), from), memory::data_type::bf16) &&
+         planner.compute_type(operation.name) == memory::data_type::bf16 &&
+         all_are(operation.dilation, 1) && operation.kernel[1] * from.channels <= kRows &&
+         operation.dst.channels % kPanelChannels == 0;
+}
+
+std::unique_ptr<Layer> make_stem(const Operation& operation, Planner& planner) {
+  return std::make_unique<StemLayer>(operation, planner);
+}
+
+}  // namespace nn

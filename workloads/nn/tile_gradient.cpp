@@ -1,0 +1,128 @@
+// Pieces of the product, and which points meet.
+// Hides nothing else.
+#include "workloads/nn/tile_gradient.h"
+
+#include <algorithm>
+#include <array>
+
+#include "workloads/nn/onednn.h"
+
+namespace nn {
+namespace {
+
+constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kPanels = Bf16Tiles::kPanels;
+constexpr std::int64_t kRows = Bf16Tiles::kRows;
+constexpr std::int64_t kTileWords = kLanes * kLanes;
+
+/// Tiles of a piece, one behind the other: four panels stay in the first cache while they meet all
+/// blocks, and sums are seldom read again.
+constexpr std::int64_t kPieceTiles = 8;
+constexpr std::int64_t kPiecePoints = kPieceTiles * kRows;
+
+}  // namespace
+
+/// Points of `to`, counted through all samples, and those to be fetched behind them.
+struct TileGradient::Piece {
+  std::int64_t first = 0, count = 0, next = 0;
+  std::int64_t tiles() const { return (count + kRows - 1) / kRows; }
+};
+
+bool TileGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
+  if (kernels.bf16_tiles.multiply == nullptr || !multiplies_in_tiles()) return false;
+  if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
+  return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
+}
+
+TileGradient::TileGradient(const Shape& shape, int threads, const Kernels& kernels)
+    : shape_(shape),
+      threads_(threads),
+      split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads, shape.in > shape.out),
+      kernels_(&kernels) {}
+
+std::int64_t TileGradient::panels() const { return shape_.out / (kPanels * kLanes); }
+std::int64_t TileGradient::blocks() const { return shape_.in / kLanes; }
+
+/// A thread's panels of `to`, and the blocks of `from` that a tap meets.
+std::int64_t TileGradient::scratch_words() const {
+  return (panels() * kPanels + split_.blocks_of_part()) * kPieceTiles * kTileWords;
+}
+std::int64_t TileGradient::scratch_bytes() const {
+  return threads_ * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
+}
+
+/// Where the points of `from` stand that the piece's points of `to` meet: null beyond the image and
+/// behind the piece.
+void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& piece,
+                              const Bf16** rows) const {
+  const Axis& down = shape_.rows;
+  const Axis& across = shape_.columns;
+  const std::int64_t tap_row = tap / across.kernel - down.padding;
+  const std::int64_t tap_column = tap % across.kernel - across.padding;
+  std::int64_t column = piece.first % across.to;
+  std::int64_t row = piece.first / across.to % down.to;
+  std::int64_t sample = piece.first / across.to / down.to;
+  for (std::int64_t i = 0; i < piece.count + piece.next; ++i) {
+    const std::int64_t y = row * down.stride + tap_row, x = column * across.stride + tap_column;
+    const bool is_there = y >= 0 && y < down.from && x >= 0 && x < across.from;
+    rows[i] = is_there ? from + ((sample * down.from + y) * across.from + x) * shape_.in : nullptr;
+    if (++column < across.to) continue;
+    column = 0;
+    if (++row < down.to) continue;
+    row = 0;
+    ++sample;
+  }
+  std::fill(rows + piece.count + piece.next, rows + (piece.tiles() + 1) * kRows, nullptr);
+}
+
+void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
+                            std::int64_t samples, float* diff_weights, bool add,
+                            std::uint32_t* scratch) const {
+  const Bf16Tiles& tiles = kernels_->bf16_tiles;
+  constexpr std::int64_t kStride = kPieceTiles * kTileWords;
+  const std::int64_t own_panels = (part.end_panel - part.first_panel) * kPanels;
+  std::uint32_t* const turned = scratch + own_panels * kStride;
+  std::array<const Bf16*, kPiecePoints + kRows> rows;
+  const std::int64_t points = samples * shape_.rows.to * shape_.columns.to;
+  for (std::int64_t first = 0; first < points; first += kPiecePoints) {
+    const std::int64_t left = points - first;
+    const Piece piece = {first, std::min(kPiecePoints, left),
+                         std::clamp<std::int64_t>(left - kPiecePoints, 0, kRows)};
+    const Bf16* const first_to = to + part.first_panel * kPanels * kLanes;
+    for (std::int64_t i = 0; i < (piece.tiles() + 1) * kRows; ++i) {
+      rows[static_cast<std::size_t>(i)] =
+          i < piece.count + piece.next ? first_to + (first + i) * shape_.out : nullptr;
+    }
+    for (std::int64_t tile = 0; tile < piece.tiles(); ++tile) {
+      tiles.pack(&rows[static_cast<std::size_t>(tile * kRows)], own_panels * kLanes,
+                 scratch + tile * kTileWords, kStride);
+    }
+    for (std::int64_t tap = 0; tap < taps(); ++tap) {
+      place_rows(from + part.first_block * kLanes, tap, piece, rows.data());
+      for (std::int64_t tile = 0; tile < piece.tiles(); ++tile) {
+        tiles.turn(&rows[static_cast<std::size_t>(tile * kRows)], part.blocks() * kLanes,
+                   turned + tile * kTileWords, kStride);
+      }
+      const std::int64_t block_stride = taps() * kTileWords;
+      const std::int64_t panel_stride = blocks() * block_stride;
+      for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+        float* const sums = diff_weights + panel * kPanels * panel_stride +
+                            part.first_block * block_stride + tap * kTileWords;
+        tiles.multiply({scratch + (panel - part.first_panel) * kPanels * kStride, kStride, turned,
+                        kStride, part.blocks(), piece.tiles()},
+                       {sums, block_stride, panel_stride, kLanes}, add || first > 0);
+      }
+    }
+  }
+}
+
+void TileGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights,
+                       bool add, std::uint32_t* scratch) const {
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (int thread = 0; thread < threads_; ++thread) {
+    run_part(split_.of(thread), from, to, samples, diff_weights, add,
+             scratch + thread * scratch_words());
+  }
+}
+
+}  // namespace nn
