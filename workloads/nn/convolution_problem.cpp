@@ -3,6 +3,7 @@
 #include "workloads/nn/convolution_problem.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -61,6 +62,32 @@ bool exists(const Describe& describe) {
 }
 
 }  // namespace
+
+bool exceeds_tiled_extent(const std::vector<std::int64_t>& spatial,
+                          const std::vector<std::int64_t>& kernel) {
+  return !all_are(kernel, 1) &&
+         std::any_of(spatial.begin(), spatial.end(),
+                     [](std::int64_t extent) { return extent > kTiledExtent; });
+}
+
+dnnl::convolution_backward_weights::primitive_desc right_weights_gradient(
+    dnnl::convolution_backward_weights::primitive_desc product) {
+  constexpr std::size_t kImageAxis = 2;
+  const auto extents = [](const memory::desc& desc) {
+    const memory::dims dims = desc.dims();
+    return std::vector<std::int64_t>(dims.begin() + kImageAxis, dims.end());
+  };
+  if (!exceeds_tiled_extent(extents(product.src_desc()), extents(product.diff_weights_desc()))) {
+    return product;
+  }
+  const auto is_tiled = [&] {
+    return std::string_view(product.impl_info_str()).find("amx") != std::string_view::npos;
+  };
+  while (is_tiled()) {
+    if (!product.next_impl()) throw dnnl::error(dnnl_unimplemented, "only a wrong gradient");
+  }
+  return product;
+}
 
 ConvolutionProblem::ConvolutionProblem(const Operation& operation, const memory::desc& src,
                                        const memory::dims& weights, const Options& options,
@@ -154,10 +181,12 @@ dnnl::primitive_desc ConvolutionProblem::source_gradient(std::int64_t samples) c
 
 dnnl::primitive_desc ConvolutionProblem::weights_gradient(std::int64_t samples) const {
   samples *= phases_.count();
-  return dnnl::convolution_backward_weights::primitive_desc(
-      {weights_algorithm_, wanted_from(samples), any_desc(weights_dims_), any_values(samples, to_),
-       operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
-      user_scratchpad(), device_->engine, convolution(kDirect, samples));
+  return right_weights_gradient(
+      {{weights_algorithm_, wanted_from(samples), any_desc(weights_dims_), any_values(samples, to_),
+        operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
+       user_scratchpad(),
+       device_->engine,
+       convolution(kDirect, samples)});
 }
 
 /// Tiles of 4 x 4 points that the library's Winograd products make of so many samples; 0 where they

@@ -84,7 +84,8 @@ std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& 
   const WindowGradient::Shape windows = window_shape(problem, from, to);
   const TileGradient::Shape tiles = {windows.rows, windows.columns, windows.in, windows.out};
   const bool is_pointwise = windows.rows.kernel == 1 && windows.columns.kernel == 1;
-  if (!is_pointwise && !is_worthwhile(windows)) return 0;
+  const bool is_wrong_otherwise = exceeds_tiled_extent(from.spatial, problem.operation().kernel);
+  if (!is_pointwise && !is_wrong_otherwise && !is_worthwhile(windows)) return 0;
   if (!TileGradient::fits(tiles, planner.threads(), planner.kernels())) return 0;
   return tiles_.emplace(tiles, planner.threads(), planner.kernels()).scratch_bytes();
 }

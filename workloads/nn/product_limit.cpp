@@ -14,6 +14,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "workloads/nn/convolution_problem.h"
+
 namespace nn {
 namespace {
 
@@ -159,10 +161,11 @@ void ProductLimit::Problem::prepare_convolution(const dnnl::engine& engine, Prec
          skipped, begin, end},
         user_scratchpad(), engine, forward));
   }
-  add_weights<dnnl::convolution_backward_weights>(
-      dnnl::convolution_backward_weights::primitive_desc(
-          {algorithm, in, any_desc(weights), any_desc(dst, type), stride, skipped, begin, end},
-          user_scratchpad(), engine, forward));
+  add_weights<dnnl::convolution_backward_weights>(right_weights_gradient(
+      {{algorithm, in, any_desc(weights), any_desc(dst, type), stride, skipped, begin, end},
+       user_scratchpad(),
+       engine,
+       forward}));
 }
 
 void ProductLimit::Problem::prepare_inner_product(const dnnl::engine& engine, Precision precision) {
