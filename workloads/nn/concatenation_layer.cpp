@@ -53,6 +53,12 @@ class ChannelCopy {
       return run(from, whole_.offset(0, behind / whole_.width), column.rows * column.width);
     }
     const std::int64_t channels = std::min<std::int64_t>(column.width, part_.channels - channel);
+    if (is_last(part_) && is_last(whole_)) {
+      for (std::int64_t row = 0; row < column.rows; ++row) {
+        run(from + row * column.stride, behind + row * whole_.row_stride, channels);
+      }
+      return;
+    }
     for (std::int64_t lane = 0; lane < channels; ++lane) {
       const std::int64_t to =
           whole_.offset(0, (behind + lane) / whole_.width) + (behind + lane) % whole_.width;
@@ -60,6 +66,12 @@ class ChannelCopy {
         run(from + row * column.stride + lane, to + row * whole_.row_stride, 1);
       }
     }
+  }
+
+  /// Whether all channels of a point stand side by side.
+  static bool is_last(const ChannelLayout& layout) {
+    return !layout.padded && layout.width > 1 &&
+           (layout.block_stride == layout.width || layout.blocks == 1);
   }
 
   const ChannelLayout part_, whole_;
@@ -75,7 +87,8 @@ class ConcatenationLayer final : public Layer {
     values.insert(values.end(), operation.others.begin(), operation.others.end());
     std::int64_t first = 0;
     for (const ValueId value : values) {
-      const ChannelLayout part = channel_layout(planner.value_desc(value));
+      const ChannelLayout part =
+          channel_layout(planner.value_desc(value)).in_wide_columns(planner.shared_columns());
       planner.use_value(value, false);
       parts_.push_back({value, part, {part, layout_, first}, planner.value_place(value)});
       first += part.channels;

@@ -36,6 +36,13 @@ class DepthwiseLayer final : public Layer {
   static constexpr std::int64_t kRows = 16;
   static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
 
+  /// Whether channels are last: a row of all of them is gone over before the next ones, as blocks
+  /// share lines.
+  bool shares_lines() const { return src_layout_.blocks > 1 && src_layout_.block_stride == 16; }
+  /// Calls body(sample, piece, block, rows) for all of them, `rows` being the piece's or parts of
+  /// them, in order.
+  template <class Body>
+  void for_each_row(const Samples& samples, const Body& body) const;
   /// `written`: numbers that a pass writes.
   DepthwisePlane plane_of(std::int64_t block, std::int64_t written) const;
   std::int64_t pieces() const { return (operation_.dst.spatial[0] + kRows - 1) / kRows; }
@@ -46,8 +53,8 @@ class DepthwiseLayer final : public Layer {
   const float* weights_of(std::int64_t block) const { return weights_ + block * weights_floats(); }
   void convolve(const Samples& samples, const T* src, const ValuePlace& src_place, T* dst,
                 const ValuePlace& dst_place) const;
-  void find_gradients(const Samples& samples, std::int64_t sample, std::int64_t piece,
-                      std::int64_t block, double* sums) const;
+  void find_gradients(const Samples& samples, std::int64_t sample, std::int64_t block,
+                      const RowRange& rows, double* sums) const;
   void add_sums(std::int64_t parts, bool accumulate);
 
   const Operation operation_;
@@ -130,34 +137,59 @@ DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block, std::int64_t writ
 }
 
 template <class T>
-void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const ValuePlace& src_place,
-                                 T* dst, const ValuePlace& dst_place) const {
-  const std::int64_t end = samples.first + samples.count;
-#pragma omp parallel for collapse(3) schedule(static)
-  for (std::int64_t sample = samples.first; sample < end; ++sample) {
-    for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
-      for (std::int64_t piece = 0; piece < pieces(); ++piece) {
-        kernels_.forward(
-            src + src_layout_.offset(src_place.row_of(sample, samples), block), weights_of(block),
-            dst + dst_layout_.offset(dst_place.row_of(sample, samples), block),
-            plane_of(block, samples.count * dst_layout_.sample_numbers()), rows_of(piece));
+template <class Body>
+void DepthwiseLayer<T>::for_each_row(const Samples& samples, const Body& body) const {
+  constexpr std::int64_t kRowsTogether = 2, kBlocksTogether = 8;
+  const std::int64_t blocks = src_layout_.blocks, parts = samples.count * pieces();
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t part = 0; part < parts; ++part) {
+    for (std::int64_t first = 0; first < blocks; first += kBlocksTogether) {
+      const std::int64_t sample = samples.first + part / pieces(), piece = part % pieces();
+      const RowRange rows = rows_of(piece);
+      const std::int64_t end = std::min(first + kBlocksTogether, blocks);
+      for (std::int64_t row = rows.first; row < rows.end; row += kRowsTogether) {
+        const RowRange together = {row, std::min(row + kRowsTogether, rows.end)};
+        for (std::int64_t block = first; block < end; ++block) body(sample, piece, block, together);
       }
     }
   }
 }
 
-/// Of the rows of a piece of the destination: both gradients, while the gradient that they are made
-/// of is in the cache.
+template <class T>
+void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const ValuePlace& src_place,
+                                 T* dst, const ValuePlace& dst_place) const {
+  const std::int64_t end = samples.first + samples.count;
+  const std::int64_t written = samples.count * dst_layout_.sample_numbers();
+  const auto run = [&](std::int64_t sample, std::int64_t block, const RowRange& rows) {
+    kernels_.forward(src + src_layout_.offset(src_place.row_of(sample, samples), block),
+                     weights_of(block),
+                     dst + dst_layout_.offset(dst_place.row_of(sample, samples), block),
+                     plane_of(block, written), rows);
+  };
+  if (shares_lines()) {
+    return for_each_row(samples,
+                        [&](std::int64_t sample, std::int64_t /*piece*/, std::int64_t block,
+                            const RowRange& rows) { run(sample, block, rows); });
+  }
+#pragma omp parallel for collapse(3) schedule(static)
+  for (std::int64_t sample = samples.first; sample < end; ++sample) {
+    for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
+      for (std::int64_t piece = 0; piece < pieces(); ++piece) run(sample, block, rows_of(piece));
+    }
+  }
+}
+
+/// Of some rows of the destination, both gradients, while the gradient that they are made of is in
+/// the cache: sums += the weights'.
 template <class T>
 void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t sample,
-                                       std::int64_t piece, std::int64_t block, double* sums) const {
+                                       std::int64_t block, const RowRange& rows,
+                                       double* sums) const {
   const DepthwisePlane plane = plane_of(block, samples.count * src_layout_.sample_numbers());
   const T* const src =
       src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), block);
   const T* const diff_dst = diff_dst_ + dst_layout_.offset(sample, block);
-  const RowRange rows = rows_of(piece);
   T* const diff_src = first_ ? nullptr : diff_src_ + src_layout_.offset(sample, block);
-  std::fill(sums, sums + kSums, 0.0);
   if (plane.stride == 1) {
     return kernels_.gradients(src, diff_dst, weights_of(block), diff_src, plane, rows, sums);
   }
@@ -172,11 +204,23 @@ void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t samp
 template <class T>
 void DepthwiseLayer<T>::backward(bool accumulate, const Samples& samples) {
   const std::int64_t blocks = src_layout_.blocks, parts = samples.count * pieces();
+  const auto sums_of = [&](std::int64_t part, std::int64_t block) {
+    return sums_ + (part * blocks + block) * kSums;
+  };
+  std::fill_n(sums_, parts * blocks * kSums, 0.0);
+  if (shares_lines()) {
+    for_each_row(samples, [&](std::int64_t sample, std::int64_t piece, std::int64_t block,
+                              const RowRange& rows) {
+      const std::int64_t part = (sample - samples.first) * pieces() + piece;
+      find_gradients(samples, sample, block, rows, sums_of(part, block));
+    });
+    return add_sums(parts, accumulate || samples.first > 0);
+  }
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t part = 0; part < parts; ++part) {
     for (std::int64_t block = 0; block < blocks; ++block) {
-      find_gradients(samples, samples.first + part / pieces(), part % pieces(), block,
-                     sums_ + (part * blocks + block) * kSums);
+      find_gradients(samples, samples.first + part / pieces(), block, rows_of(part % pieces()),
+                     sums_of(part, block));
     }
   }
   add_sums(parts, accumulate || samples.first > 0);

@@ -97,12 +97,12 @@ template <class Access, int kRows, int kMet, class T, int kFresh = kRows>
 struct Columns {
   using Known = KnownLines<kRows, kMet, T>;
   Lanes values[Known::kCount];
-  Columns(const Known& lines, std::int64_t at, int channels) {
+  Columns(const Known& lines, std::int64_t at, int channels, std::int64_t ahead) {
 #pragma GCC unroll 4
     for (int line = 0; line < Known::kCount; ++line) {
       values[line] = line + kFresh < Known::kCount
                          ? Access::load(lines.first[line] + at, channels)
-                         : load_on_way<Access>(lines.first[line] + at, channels);
+                         : load_ahead<Access>(lines.first[line] + at, channels, ahead);
     }
   }
   Lanes sum(const Known& lines, int row, int tap, Lanes sum) const {
@@ -111,6 +111,22 @@ struct Columns {
     return sum;
   }
 };
+
+/// Numbers from a point that is read to one that is asked for beforehand: of points side by side as
+/// load_on_way() has it, of others some points.
+template <class T>
+std::int64_t points_ahead(std::int64_t step) {
+  constexpr std::int64_t kFewPoints = 12;
+  return step <= kLanes ? kAheadBytes / static_cast<std::int64_t>(sizeof(T)) : kFewPoints * step;
+}
+
+/// As Access::store, of a point; of points that are not side by side, one ahead is asked for.
+template <class Access, class T>
+void store_point(T* to, const Lanes& value, int channels, std::int64_t step) {
+  constexpr int kToWrite = 1;
+  if (step > kLanes) __builtin_prefetch(to + points_ahead<T>(step), kToWrite);
+  Access::store(to, value, channels);
+}
 
 /// Calls run(lines that each of kRows rows meets, known when compiled). Several rows are found
 /// together where each meets all.

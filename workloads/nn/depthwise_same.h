@@ -29,18 +29,18 @@ void same_rows(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
   const KnownLines<kRows, kMet, T> lines(given);
   const std::int64_t apart = plane.dilation, width = plane.width;
   const std::int64_t src_step = plane.src_step, dst_step = plane.dst_step;
-  const std::int64_t next = width * dst_step;
+  const std::int64_t next = width * dst_step, ahead = points_ahead<T>(src_step);
   const int channels = plane.channels;
   for (std::int64_t begin = 0; begin < apart && begin < width; ++begin) {
     OpenSums sums[kRows];
     std::int64_t x = begin;
     for (; x < width; x += apart) {
-      const Columns<Access, kRows, kMet, T> column(lines, x * src_step, channels);
+      const Columns<Access, kRows, kMet, T> column(lines, x * src_step, channels, ahead);
 #pragma GCC unroll 2
       for (int row = 0; row < kRows; ++row) {
         const Lanes ended = sums[row].meet(column, lines, row);
         if (x < apart) continue;
-        Access::store(dst + row * next + (x - apart) * dst_step, ended, channels);
+        store_point<Access>(dst + row * next + (x - apart) * dst_step, ended, channels, dst_step);
       }
     }
     for (int row = 0; row < kRows; ++row) {
@@ -90,13 +90,15 @@ void same_gradients_rows(const Lines<T>& given, const T* src, T* diff_src,
   const std::int64_t apart = plane.dilation, width = plane.width;
   const std::int64_t src_step = plane.src_step, dst_step = plane.dst_step;
   const std::int64_t next = width * src_step;
+  const std::int64_t src_ahead = points_ahead<T>(src_step), ahead = points_ahead<T>(dst_step);
   const int channels = plane.channels;
   const auto source = [&](int row, std::int64_t x) {
-    return x < width ? load_on_way<Access>(src + row * next + x * src_step, channels) : zero();
+    if (x >= width) return zero();
+    return load_ahead<Access>(src + row * next + x * src_step, channels, src_ahead);
   };
   const auto put = [&](int row, std::int64_t x, const Lanes& value) {
     if (diff_src == nullptr) return;
-    Access::store(diff_src + row * next + x * src_step, value, channels);
+    store_point<Access>(diff_src + row * next + x * src_step, value, channels, src_step);
   };
   Lanes sums[kMet][kSideTaps] = {};
   for (std::int64_t begin = 0; begin < apart && begin < width; ++begin) {
@@ -105,7 +107,7 @@ void same_gradients_rows(const Lines<T>& given, const T* src, T* diff_src,
     for (int row = 0; row < kRows; ++row) met[row][2] = source(row, begin);
     std::int64_t x = begin;
     for (; x < width; x += apart) {
-      const Columns<Access, kRows, kMet, T> column(lines, x * dst_step, channels);
+      const Columns<Access, kRows, kMet, T> column(lines, x * dst_step, channels, ahead);
 #pragma GCC unroll 2
       for (int row = 0; row < kRows; ++row) {
         met[row][0] = met[row][1];

@@ -13,8 +13,9 @@ template <class Access, int kLines, class T>
 void strided_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
   using Column = Columns<Access, 1, kLines, T, 2>;
   const KnownLines<1, kLines, T> lines(given);
+  const std::int64_t ahead = points_ahead<T>(plane.src_step);
   const auto column = [&](std::int64_t x) {
-    return Column(lines, x * plane.src_step, plane.channels);
+    return Column(lines, x * plane.src_step, plane.channels, ahead);
   };
   const std::int64_t points = plane.dst_width();
   Column behind = column(0);
@@ -27,7 +28,7 @@ void strided_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
       behind = column(at + 1);
       sum = behind.sum(lines, 0, 2, sum);
     }
-    Access::store(dst + point * plane.dst_step, sum, plane.channels);
+    store_point<Access>(dst + point * plane.dst_step, sum, plane.channels, plane.dst_step);
   }
 }
 
@@ -46,13 +47,16 @@ template <class Access, int kLines, class T>
 void spread_row(const Lines<T>& given, T* diff_src, const DepthwisePlane& plane) {
   const KnownLines<1, kLines, T> lines(given);
   const auto put = [&](std::int64_t x, const Lanes& value) {
-    if (x < plane.width) Access::store(diff_src + x * plane.src_step, value, plane.channels);
+    if (x >= plane.width) return;
+    store_point<Access>(diff_src + x * plane.src_step, value, plane.channels, plane.src_step);
   };
   const std::int64_t points = plane.dst_width(), stride = plane.stride;
+  const std::int64_t ahead = points_ahead<T>(plane.dst_step);
   Lanes behind = zero();
   for (std::int64_t point = 0; point < points; ++point) {
     const std::int64_t at = point * stride;
-    const Columns<Access, 1, kLines, T> column(lines, point * plane.dst_step, plane.channels);
+    const Columns<Access, 1, kLines, T> column(lines, point * plane.dst_step, plane.channels,
+                                               ahead);
     if (point > 0) {
       if (stride > 2) put(at - stride + 1, behind);
       for (std::int64_t x = at - stride + 2; x < at - 1; ++x) put(x, zero());
@@ -98,11 +102,11 @@ struct TapSums {
     for (int line = 0; line < kLines; ++line) sums[line][tap] += gradient * column[line];
   }
   /// The column at `at`; lines but the first are read for the first time.
-  void load(std::int64_t at, int channels, Lanes (&column)[kLines]) const {
+  void load(std::int64_t at, int channels, std::int64_t ahead, Lanes (&column)[kLines]) const {
 #pragma GCC unroll 3
     for (int line = 0; line < kLines; ++line) {
       column[line] = line + 2 < kLines ? Access::load(first[line] + at, channels)
-                                       : load_on_way<Access>(first[line] + at, channels);
+                                       : load_ahead<Access>(first[line] + at, channels, ahead);
     }
   }
 };
@@ -113,18 +117,21 @@ void add_strided_row(TapSums<Access, kLines, T>& given, const T* gradients,
                      const DepthwisePlane& plane) {
   TapSums<Access, kLines, T> sums = given;
   const std::int64_t points = plane.dst_width();
+  const std::int64_t ahead = points_ahead<T>(plane.src_step);
+  const std::int64_t gradients_ahead = points_ahead<T>(plane.dst_step);
   Lanes behind[kLines] = {}, here[kLines];
   for (std::int64_t point = 0; point < points; ++point) {
-    const Lanes gradient = load_on_way<Access>(gradients + point * plane.dst_step, plane.channels);
+    const Lanes gradient =
+        load_ahead<Access>(gradients + point * plane.dst_step, plane.channels, gradients_ahead);
     const std::int64_t at = point * plane.stride;
     if (at > 0) {
-      if (plane.stride > 2) sums.load((at - 1) * plane.src_step, plane.channels, behind);
+      if (plane.stride > 2) sums.load((at - 1) * plane.src_step, plane.channels, ahead, behind);
       sums.add(0, gradient, behind);
     }
-    sums.load(at * plane.src_step, plane.channels, here);
+    sums.load(at * plane.src_step, plane.channels, ahead, here);
     sums.add(1, gradient, here);
     if (at + 1 == plane.width) continue;
-    sums.load((at + 1) * plane.src_step, plane.channels, behind);
+    sums.load((at + 1) * plane.src_step, plane.channels, ahead, behind);
     sums.add(2, gradient, behind);
   }
   given = sums;

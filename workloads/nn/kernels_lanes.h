@@ -158,6 +158,21 @@ inline void finish_streams() {
 
 /// Column access for fewer.
 struct Partial {
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  static __mmask16 mask_of(int width) { return static_cast<__mmask16>((1U << width) - 1U); }
+  static Lanes load(const float* from, int width) {
+    return reinterpret_cast<Lanes>(_mm512_maskz_loadu_ps(mask_of(width), from));
+  }
+  static Halves halves(const Bf16* from, int width) {
+    return reinterpret_cast<Halves>(_mm256_maskz_loadu_epi16(mask_of(width), from));
+  }
+  static void store(float* to, const Lanes& value, int width) {
+    _mm512_mask_storeu_ps(to, mask_of(width), reinterpret_cast<__m512>(value));
+  }
+  static void store(Bf16* to, const Halves& halves, int width) {
+    _mm256_mask_storeu_epi16(to, mask_of(width), reinterpret_cast<__m256i>(halves));
+  }
+#else
   static Lanes load(const float* from, int width) {
     Lanes value = zero();
     for (int lane = 0; lane < width; ++lane) value[lane] = from[lane];
@@ -168,13 +183,14 @@ struct Partial {
     for (int lane = 0; lane < width; ++lane) halves[lane] = from[lane].bits;
     return halves;
   }
-  static Lanes load(const Bf16* from, int width) { return widened(halves(from, width)); }
   static void store(float* to, const Lanes& value, int width) {
     for (int lane = 0; lane < width; ++lane) to[lane] = value[lane];
   }
   static void store(Bf16* to, const Halves& halves, int width) {
     for (int lane = 0; lane < width; ++lane) to[lane].bits = halves[lane];
   }
+#endif
+  static Lanes load(const Bf16* from, int width) { return widened(halves(from, width)); }
   static void store(Bf16* to, const Lanes& value, int width) { store(to, rounded(value), width); }
 };
 
