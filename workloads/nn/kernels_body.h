@@ -25,6 +25,9 @@ struct Tile {
   std::int64_t begin = 0;  ///< of its numbers among the column's
   std::int64_t signs = 0;  ///< of its signs among the column's
   int part = 0, width = 0;
+  /// Numbers from the tile's to those that are asked for with its first row, and with each further
+  /// one: the next tiles in the order of memory, or rows that are as far ahead.
+  std::int64_t ahead = 0, ahead_step = 0;
   int channel() const { return part * kLanes; }
 };
 
@@ -42,7 +45,9 @@ std::int64_t tile_rows(const Column& column) {
 /// channels.
 template <class T, class Whole = Full, class Use>
 void for_each_tile(const Column& column, std::int64_t begin, std::int64_t end, const Use& use) {
-  const std::int64_t together = tile_rows<T>(column);
+  constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t together = tile_rows<T>(column), next = together * column.stride;
+  const bool is_narrow = column.width <= kLanes, is_whole = column.width == column.stride;
   for (std::int64_t row = begin; row < end; row += together) {
     Tile tile;
     tile.rows = end - row < together ? end - row : together;
@@ -50,15 +55,41 @@ void for_each_tile(const Column& column, std::int64_t begin, std::int64_t end, c
     tile.begin = row * column.stride;
     tile.signs = row;
     tile.width = kLanes;
+    tile.ahead = is_narrow ? kAhead : next;
+    tile.ahead_step = is_whole && !is_narrow ? kLanes : column.stride;
     for (; tile.channel() + kLanes <= column.width; ++tile.part) {
       use(Whole(), tile);
       tile.begin += kLanes;
       tile.signs += column.rows;
+      if (is_whole) tile.ahead += (together - 1) * kLanes;
     }
     tile.width = column.width - tile.channel();
     if (tile.width > 0) use(Partial(), tile);
   }
 }
+
+/// A value's rows in a tile, on a long way through memory: of several values at once, and beyond a
+/// page's end, processors foresee too little by themselves.
+template <class Access, class T>
+class TileRows {
+ public:
+  TileRows(const T* column, const Tile& tile)
+      : first_(column + tile.begin),
+        asked_(first_ + tile.ahead),
+        stride_(tile.stride),
+        ahead_step_(tile.ahead_step),
+        width_(tile.width) {}
+  Lanes operator()(std::int64_t row) const {
+    __builtin_prefetch(asked_ + row * ahead_step_);
+    return Access::load(first_ + row * stride_, width_);
+  }
+
+ private:
+  const T* first_;
+  const T* asked_;
+  const std::int64_t stride_, ahead_step_;
+  const int width_;
+};
 
 /// Calls use(begin, end) for pieces of rows that are short enough for sums in float.
 template <class Use>
@@ -82,13 +113,12 @@ struct Distances {
   Lanes sum = zero(), squares = zero();
 };
 template <class Access, class T>
-Distances distances_of(const T* src, const Tile& tile, std::int64_t ahead, const Lanes& centre) {
+Distances distances_of(const T* src, const Tile& tile, const Lanes& centre) {
   Lanes sums[4] = {zero(), zero(), zero(), zero()};
   Lanes squares[4] = {zero(), zero(), zero(), zero()};
-  const T* const first = src + tile.begin;
-  const std::int64_t stride = tile.stride;
+  const TileRows<Access, T> rows(src, tile);
   const auto one = [&](std::int64_t row, int part) {
-    const Lanes distance = load_ahead<Access>(first + row * stride, tile.width, ahead) - centre;
+    const Lanes distance = rows(row) - centre;
     sums[part] += distance;
     squares[part] += distance * distance;
   };
@@ -105,11 +135,9 @@ Distances distances_of(const T* src, const Tile& tile, std::int64_t ahead, const
 template <class T>
 void sum_distances(const T* src, const Column& column, std::int64_t begin, std::int64_t end,
                    const Lanes* centres, PartSums& sums) {
-  const std::int64_t ahead = numbers_ahead<T>(column);
   sums.clear(column);
   for_each_tile<T>(column, begin, end, [&](auto access, const Tile& tile) {
-    const Distances distances =
-        distances_of<decltype(access)>(src, tile, ahead, centres[tile.part]);
+    const Distances distances = distances_of<decltype(access)>(src, tile, centres[tile.part]);
     sums.first[tile.part] += distances.sum;
     sums.second[tile.part] += distances.squares;
   });
@@ -193,7 +221,7 @@ struct NormOperands {
 
 /// kKeeps: the signs go to `passed`.
 template <class Access, bool kRelu, Adds kAdds, bool kKeeps, class T>
-void normalize_tile(const NormOperands<T>& of, const Tile& tile, std::int64_t ahead) {
+void normalize_tile(const NormOperands<T>& of, const Tile& tile) {
   const int width = tile.width;
   const Lanes m = Access::load(of.norm.mean + tile.channel(), width);
   const Lanes s = Access::load(of.norm.scale + tile.channel(), width);
@@ -204,20 +232,18 @@ void normalize_tile(const NormOperands<T>& of, const Tile& tile, std::int64_t ah
     other_s = Access::load(of.residual.norm->scale + tile.channel(), width);
     other_b = Access::load(of.residual.norm->shift + tile.channel(), width);
   }
-  const T* const src = of.src + tile.begin;
-  const T* const added = kAdds == Adds::kNothing ? nullptr : of.residual.src + tile.begin;
+  const TileRows<Access, T> src(of.src, tile);
+  const TileRows<Access, T> added(kAdds == Adds::kNothing ? of.src : of.residual.src, tile);
   T* const dst = of.dst + tile.begin;
   const std::int64_t stride = tile.stride, rows = tile.rows;
-  const auto load = [=](const T* from) { return load_ahead<Access>(from, width, ahead); };
   const auto one = [&](std::int64_t row) {
-    const std::int64_t at = row * stride;
-    Lanes value = (load(src + at) - m) * s + b;
-    if (kAdds == Adds::kValue) value += load(added + at);
-    if (kAdds == Adds::kNormalized) value += (load(added + at) - other_m) * other_s + other_b;
+    Lanes value = (src(row) - m) * s + b;
+    if (kAdds == Adds::kValue) value += added(row);
+    if (kAdds == Adds::kNormalized) value += (added(row) - other_m) * other_s + other_b;
     PassedBits signs = 0;
     if (kKeeps) signs = signs_of(value);
     if (kRelu) value = relu_of(value);
-    Access::store(dst + at, value, width);
+    Access::store(dst + row * stride, value, width);
     return signs;
   };
   PassedBits* const passed = kKeeps ? of.passed + tile.signs : nullptr;
@@ -237,9 +263,8 @@ void normalize_tile(const NormOperands<T>& of, const Tile& tile, std::int64_t ah
 
 template <class Whole, bool kRelu, Adds kAdds, bool kKeeps, class T>
 void normalize_rows(const NormOperands<T>& of) {
-  const std::int64_t ahead = numbers_ahead<T>(of.column);
   for_each_tile<T, Whole>(of.column, 0, of.column.rows, [&](auto access, const Tile& tile) {
-    normalize_tile<decltype(access), kRelu, kAdds, kKeeps>(of, tile, ahead);
+    normalize_tile<decltype(access), kRelu, kAdds, kKeeps>(of, tile);
   });
 }
 
@@ -263,33 +288,26 @@ enum class Masks { kNothing, kBits, kGate };
 template <class Access, bool kSecond, Masks kMasks, class T>
 class GradientRows {
  public:
-  GradientRows(const GradientSource<T>& gradient, const Tile& tile, std::int64_t ahead)
-      : first_(gradient.first + tile.begin),
-        second_(kSecond ? gradient.second + tile.begin : nullptr),
-        passed_(kMasks == Masks::kBits ? gradient.passed + tile.signs : nullptr),
-        stride_(tile.stride),
-        ahead_(ahead),
-        width_(tile.width) {
+  GradientRows(const GradientSource<T>& gradient, const Tile& tile)
+      : first_(gradient.first, tile),
+        second_(kSecond ? gradient.second : gradient.first, tile),
+        passed_(kMasks == Masks::kBits ? gradient.passed + tile.signs : nullptr) {
     if (kMasks != Masks::kGate) return;
     scale_ = Access::load(gradient.gate->scale + tile.channel(), tile.width);
     shift_ = Access::load(gradient.gate->shift + tile.channel(), tile.width);
   }
   /// Of a row where the source is x above its mean.
   Lanes at(std::int64_t row, const Lanes& x) const {
-    const std::int64_t at = row * stride_;
-    Lanes value = load_ahead<Access>(first_ + at, width_, ahead_);
-    if (kSecond) value += load_ahead<Access>(second_ + at, width_, ahead_);
+    Lanes value = first_(row);
+    if (kSecond) value += second_(row);
     if (kMasks == Masks::kBits) value = masked(value, passed_[row]);
     if (kMasks == Masks::kGate) value = x * scale_ + shift_ > 0.0F ? value : zero();
     return value;
   }
 
  private:
-  const T* first_;
-  const T* second_;
+  const TileRows<Access, T> first_, second_;
   const PassedBits* passed_;
-  const std::int64_t stride_, ahead_;
-  const int width_;
   Lanes scale_ = zero(), shift_ = zero();
 };
 
@@ -308,24 +326,22 @@ template <bool kSecond, Masks kMasks, class T, class Use>
 void gradient_sums_rows(const GradientOperands<T>& of, double* sum, double* product,
                         const Use& use) {
   const Column& column = of.column;
-  const std::int64_t ahead = numbers_ahead<T>(column);
   for (int channel = 0; channel < column.width; ++channel) sum[channel] = product[channel] = 0.0;
   PartSums piece;
   for_each_piece_of_rows(column.rows, [&](std::int64_t begin, std::int64_t end) {
     piece.clear(column);
     for_each_tile<T>(column, begin, end, [&](auto access, const Tile& tile) {
       using Access = decltype(access);
-      const GradientRows<Access, kSecond, kMasks, T> rows(of.gradient, tile, ahead);
+      const GradientRows<Access, kSecond, kMasks, T> rows(of.gradient, tile);
       const Lanes m = Access::load(of.mean + tile.channel(), tile.width);
       const auto used = use(access, tile);
-      const T* const src = of.src + tile.begin;
+      const TileRows<Access, T> src(of.src, tile);
       const std::int64_t stride = tile.stride;
-      const int width = tile.width;
       Lanes sums[2] = {zero(), zero()};
       Lanes products[2] = {zero(), zero()};
       const auto one = [&](std::int64_t row, Lanes& part, Lanes& product_part) {
         const std::int64_t at = row * stride;
-        const Lanes x = load_ahead<Access>(src + at, width, ahead) - m;
+        const Lanes x = src(row) - m;
         const Lanes g = used(at, rows.at(row, x));
         part += g;
         product_part += g * x;
@@ -392,20 +408,19 @@ struct ApplyBody {
   const float *slope, *offset, *tilt;
   template <bool kSecond, Masks kMasks>
   void run() const {
-    const std::int64_t ahead = numbers_ahead<T>(of.column);
     for_each_tile<T>(of.column, 0, of.column.rows, [&](auto access, const Tile& tile) {
       using Access = decltype(access);
       const int width = tile.width, channel = tile.channel();
-      const GradientRows<Access, kSecond, kMasks, T> rows(of.gradient, tile, ahead);
+      const GradientRows<Access, kSecond, kMasks, T> rows(of.gradient, tile);
       const Lanes m = Access::load(of.mean + channel, width);
       const Lanes a = Access::load(slope + channel, width);
       const Lanes b = Access::load(offset + channel, width);
       const Lanes c = Access::load(tilt + channel, width);
-      const T* from = of.src + tile.begin;
+      const TileRows<Access, T> src(of.src, tile);
       T* to = diff_src + tile.begin;
       const std::int64_t stride = tile.stride, count = tile.rows;
-      for (std::int64_t row = 0; row < count; ++row, from += stride, to += stride) {
-        const Lanes x = load_ahead<Access>(from, width, ahead) - m;
+      for (std::int64_t row = 0; row < count; ++row, to += stride) {
+        const Lanes x = src(row) - m;
         const Lanes g = rows.at(row, x);
         Access::store(to, a * g - b - c * x, width);
       }

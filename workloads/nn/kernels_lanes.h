@@ -139,15 +139,11 @@ bool can_stream(const T* first, std::int64_t stride) {
   return reinterpret_cast<std::uintptr_t>(first) % kBytes == 0 && stride == kLanes;
 }
 
-/// Whether stores to a column's rows, 16 channels at a time, do.
+/// Whether stores to a column's rows do. Those of more channels go to many lines in turn, which the
+/// processor would let go half full.
 template <class T>
 bool can_stream(const T* first, const Column& column) {
-  if (column.width == kLanes) return can_stream(first, column.stride);
-  constexpr std::uintptr_t kLine = 64;
-  const auto begin = reinterpret_cast<std::uintptr_t>(first);
-  const std::uintptr_t row = static_cast<std::uintptr_t>(column.width) * sizeof(T);
-  const std::uintptr_t apart = static_cast<std::uintptr_t>(column.stride) * sizeof(T);
-  return column.width % kLanes == 0 && (begin | row | apart) % kLine == 0;
+  return column.width == kLanes && can_stream(first, column.stride);
 }
 
 inline void finish_streams() {
@@ -206,16 +202,6 @@ Lanes load_ahead(const T* from, int width, std::int64_t ahead) {
 template <class Access, class T>
 Lanes load_on_way(const T* from, int width) {
   return load_ahead<Access>(from, width, kAheadBytes / static_cast<std::int64_t>(sizeof(T)));
-}
-
-/// How far ahead of a column's rows that is: whole rows, and not too few.
-template <class T>
-std::int64_t numbers_ahead(const Column& column) {
-  constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
-  constexpr std::int64_t kFewRows = 4;
-  if (column.width <= kLanes) return kAhead;
-  const std::int64_t rows = kAhead / column.stride;
-  return column.stride * (rows < kFewRows ? kFewRows : rows);
 }
 
 /// As Access::store, on such a way, where stores go through the caches, which read a line before it

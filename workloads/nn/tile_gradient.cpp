@@ -59,14 +59,27 @@ void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& p
   const Axis& across = shape_.columns;
   const std::int64_t tap_row = tap / across.kernel - down.padding;
   const std::int64_t tap_column = tap % across.kernel - across.padding;
+  const std::int64_t step = across.stride * shape_.in, end = piece.count + piece.next;
   std::int64_t column = piece.first % across.to;
   std::int64_t row = piece.first / across.to % down.to;
   std::int64_t sample = piece.first / across.to / down.to;
-  for (std::int64_t i = 0; i < piece.count + piece.next; ++i) {
+  for (std::int64_t i = 0; i < end;) {
+    const std::int64_t count = std::min(end - i, across.to - column);
     const std::int64_t y = row * down.stride + tap_row, x = column * across.stride + tap_column;
-    const bool is_there = y >= 0 && y < down.from && x >= 0 && x < across.from;
-    rows[i] = is_there ? from + ((sample * down.from + y) * across.from + x) * shape_.in : nullptr;
-    if (++column < across.to) continue;
+    // The first of these points that meets the image, and the first that does no longer.
+    const std::int64_t before = x < 0 ? (-x + across.stride - 1) / across.stride : 0;
+    const std::int64_t met = across.from - x;
+    const std::int64_t behind = met <= 0 ? 0 : (met + across.stride - 1) / across.stride;
+    const bool is_there = y >= 0 && y < down.from;
+    const std::int64_t first = is_there ? std::min(before, count) : count;
+    const std::int64_t last = std::max(first, std::min(behind, count));
+    const Bf16* point = from +
+                        ((sample * down.from + (is_there ? y : 0)) * across.from + x) * shape_.in +
+                        first * step;
+    std::fill(rows + i, rows + i + first, nullptr);
+    for (std::int64_t k = i + first; k < i + last; ++k, point += step) rows[k] = point;
+    std::fill(rows + i + last, rows + i + count, nullptr);
+    i += count;
     column = 0;
     if (++row < down.to) continue;
     row = 0;
