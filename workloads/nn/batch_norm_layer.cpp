@@ -51,6 +51,10 @@ class BatchNormLayer final : public Layer {
   std::int64_t channels_of(std::int64_t block) const {
     return std::min<std::int64_t>(layout_.width, channels_ - block * layout_.width);
   }
+  /// The same with those that fill a node.
+  std::int64_t padded_of(std::int64_t block) const {
+    return std::min<std::int64_t>(layout_.width, padded_ - block * layout_.width);
+  }
   /// Of the widest column.
   std::int64_t column_signs() const {
     constexpr std::int64_t kBits = 16;
@@ -107,10 +111,10 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       all_kernels_(planner.kernels()),
       batch_(planner.batch()),
       channels_(operation.dst.channels),
-      layout_(channel_layout(planner.value_desc(operation.src))
-                  .in_wide_columns(planner.shared_columns())),
+      layout_(planner.row_layout(planner.value_desc(operation.src))),
       observes_forward_(planner.observes(Direction::kForward)) {
-  padded_ = layout_.padded_channels();
+  // Not of the columns, which depend on threads and slices: ranks exchange nodes.
+  padded_ = channel_layout(planner.value_desc(operation.src)).padded_channels();
   factors_.plan(operation, padded_, layout_.rows);
   output_.plan(operation, planner, factors_);
   const dnnl::memory::desc parameter = plain_desc({channels_});
@@ -206,7 +210,7 @@ template <class BeforeExchange, class Body>
 void BatchNormLayer<T>::reduce(Reduction reduction, const BeforeExchange& before_exchange,
                                const Body& body) {
   for_each_unit([&](std::size_t group, std::int64_t block) {
-    reduction_->reduce_local(reduction, group, block * layout_.width, layout_.width);
+    reduction_->reduce_local(reduction, group, block * layout_.width, padded_of(block));
   });
   before_exchange();
   reduction_->reduce_shared(reduction);
@@ -250,7 +254,7 @@ void BatchNormLayer<T>::forward_by_channels() {
   for_each_unit([this](std::size_t group, std::int64_t block) {
     for_each_sample(group, block, [this](const NormColumn& where) { take_moments(where); });
     const std::int64_t first = block * layout_.width;
-    reduction_->reduce_local(Reduction::kMoments, group, first, layout_.width);
+    reduction_->reduce_local(Reduction::kMoments, group, first, padded_of(block));
     factors_.set_forward(*reduction_, group, first, channels_of(block));
     if (output_.is_deferred()) return;
     for_each_sample(group, block, [this](const NormColumn& where) {
@@ -331,7 +335,7 @@ void BatchNormLayer<T>::backward_by_channels(bool accumulate) {
   for_each_unit([this](std::size_t group, std::int64_t block) {
     for_each_sample(group, block, [this](const NormColumn& where) { sum_gradients(where); });
     const std::int64_t first = block * layout_.width;
-    reduction_->reduce_local(Reduction::kSums, group, first, layout_.width);
+    reduction_->reduce_local(Reduction::kSums, group, first, padded_of(block));
     factors_.set_backward(*reduction_, group, first, channels_of(block));
     for_each_sample(group, block, [this](const NormColumn& where) { apply_gradient(where); });
   });

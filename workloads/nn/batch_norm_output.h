@@ -68,7 +68,7 @@ template <class T>
 void BatchNormOutput<T>::plan(const Operation& operation, Planner& planner,
                               const BatchNormFactors& factors) {
   const dnnl::memory::desc& desc = planner.value_desc(operation.src);
-  layout_ = channel_layout(desc).in_wide_columns(planner.shared_columns());
+  layout_ = planner.row_layout(desc);
   relu_ = operation.relu;
   factors_ = &factors;
   auto& [forward, again] = streams_;

@@ -87,8 +87,7 @@ class ConcatenationLayer final : public Layer {
     values.insert(values.end(), operation.others.begin(), operation.others.end());
     std::int64_t first = 0;
     for (const ValueId value : values) {
-      const ChannelLayout part =
-          channel_layout(planner.value_desc(value)).in_wide_columns(planner.shared_columns());
+      const ChannelLayout part = planner.row_layout(planner.value_desc(value));
       planner.use_value(value, false);
       parts_.push_back({value, part, {part, layout_, first}, planner.value_place(value)});
       first += part.channels;

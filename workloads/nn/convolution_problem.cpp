@@ -63,27 +63,27 @@ bool exists(const Describe& describe) {
 
 }  // namespace
 
-bool exceeds_tiled_extent(const std::vector<std::int64_t>& spatial,
-                          const std::vector<std::int64_t>& kernel) {
-  return !all_are(kernel, 1) &&
-         std::any_of(spatial.begin(), spatial.end(),
-                     [](std::int64_t extent) { return extent > kTiledExtent; });
+bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_t>& kernel,
+                           const std::vector<std::int64_t>& skipped) {
+  constexpr std::int64_t kLanes = 16, kMostPoints = 128, kFewTaps = 3;
+  if (all_are(kernel, 1)) return false;
+  const std::int64_t most_taps = all_are(skipped, 0) ? kMostPoints : kFewTaps;
+  bool is_known = src.channels % kLanes == 0;
+  for (std::size_t axis = 0; axis < kernel.size(); ++axis) {
+    is_known &= kernel[axis] <= most_taps && src.spatial[axis] >= kernel[axis] &&
+                src.spatial[axis] <= kMostPoints;
+  }
+  return !is_known;
 }
 
 dnnl::convolution_backward_weights::primitive_desc right_weights_gradient(
-    dnnl::convolution_backward_weights::primitive_desc product) {
-  constexpr std::size_t kImageAxis = 2;
-  const auto extents = [](const memory::desc& desc) {
-    const memory::dims dims = desc.dims();
-    return std::vector<std::int64_t>(dims.begin() + kImageAxis, dims.end());
-  };
-  if (!exceeds_tiled_extent(extents(product.src_desc()), extents(product.diff_weights_desc()))) {
-    return product;
-  }
-  const auto is_tiled = [&] {
-    return std::string_view(product.impl_info_str()).find("amx") != std::string_view::npos;
-  };
-  while (is_tiled()) {
+    dnnl::convolution_backward_weights::primitive_desc product,
+    const std::vector<std::int64_t>& skipped) {
+  constexpr std::ptrdiff_t kKernelAxis = 2;
+  const memory::dims weights = product.diff_weights_desc().dims();
+  const std::vector<std::int64_t> kernel(weights.begin() + kKernelAxis, weights.end());
+  if (!may_be_wrong_in_tiles(shape_of(product.src_desc()), kernel, skipped)) return product;
+  while (std::string_view(product.impl_info_str()).find("amx") != std::string_view::npos) {
     if (!product.next_impl()) throw dnnl::error(dnnl_unimplemented, "only a wrong gradient");
   }
   return product;
@@ -186,7 +186,8 @@ dnnl::primitive_desc ConvolutionProblem::weights_gradient(std::int64_t samples) 
         operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
        user_scratchpad(),
        device_->engine,
-       convolution(kDirect, samples)});
+       convolution(kDirect, samples)},
+      skipped_);
 }
 
 /// Tiles of 4 x 4 points that the library's Winograd products make of so many samples; 0 where they

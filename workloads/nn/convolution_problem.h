@@ -32,20 +32,22 @@ struct Rows {
   std::int64_t first = 0, count = 0;
 };
 
+/// oneDNN 2.6.3's gradients of weights in matrix tiles are wrong, and read beyond their operands,
+/// for windows of some images of more than 200 points a side (which ones depends on how they are
+/// cut into pieces), for atrous ones of channels that are no multiple of 16 or of many taps, and
+/// for some images of a single column. All that were tried were right for windows of a multiple of
+/// 16 channels, of at most three taps a side if atrous, within images of no less than the window
+/// and no more than 128 points a side. `skipped`: points between taps.
+bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_t>& kernel,
+                           const std::vector<std::int64_t>& skipped);
+/// The product, or the library's next one without tiles for windows of which that may be wrong.
+dnnl::convolution_backward_weights::primitive_desc right_weights_gradient(
+    dnnl::convolution_backward_weights::primitive_desc product,
+    const std::vector<std::int64_t>& skipped);
+
 /// A convolution or a transposed one, which is the library's convolution from what it makes to its
 /// source, the other way round. Layouts are the library's choice, but for the network's input,
 /// which comes as plain rows. All descriptions throw the library's errors.
-/// oneDNN 2.6.3's gradients of weights in matrix tiles are wrong, and read beyond their operands,
-/// for windows of some images of more than 200 points a side; which ones depends on how they are
-/// cut into pieces. Such a product becomes the library's next one for images of more than
-/// kTiledExtent, up to which all that were tried were right.
-inline constexpr std::int64_t kTiledExtent = 128;
-dnnl::convolution_backward_weights::primitive_desc right_weights_gradient(
-    dnnl::convolution_backward_weights::primitive_desc product);
-/// Whether it is such an image, and has such windows.
-bool exceeds_tiled_extent(const std::vector<std::int64_t>& spatial,
-                          const std::vector<std::int64_t>& kernel);
-
 class ConvolutionProblem {
  public:
   struct Options {

@@ -38,7 +38,10 @@ class DepthwiseLayer final : public Layer {
 
   /// Whether channels are last: a row of all of them is gone over before the next ones, as blocks
   /// share lines.
-  bool shares_lines() const { return src_layout_.blocks > 1 && src_layout_.block_stride == 16; }
+  bool shares_lines() const {
+    return src_layout_.blocks > 1 && src_layout_.width == DepthwisePlane::kBlock &&
+           src_layout_.block_stride == src_layout_.width && src_layout_.rows > 1;
+  }
   /// Calls body(sample, piece, block, rows) for all of them, `rows` being the piece's or parts of
   /// them, in order.
   template <class Body>

@@ -31,12 +31,13 @@ struct Tile {
   int channel() const { return part * kLanes; }
 };
 
-/// Rows that all channels are gone over for before the next ones. Where a row is more than 16
-/// channels, what is near in memory is near in time, and few lines are asked for at once.
+/// Rows that all channels are gone over for before the next ones: as many for a channel in a column
+/// of any width, and so its sums have the same bits. Where a row is more than 16 channels, what is
+/// near in memory is near in time, and few lines are asked for at once.
 template <class T>
 std::int64_t tile_rows(const Column& column) {
   constexpr std::int64_t kFewRows = 4, kManyRows = 8;
-  if (column.width <= kLanes) return kFloatRows;
+  if (column.stride <= kLanes) return kFloatRows;
   const std::int64_t rows = kAheadBytes / static_cast<std::int64_t>(sizeof(T)) / column.stride;
   return rows < kFewRows ? kFewRows : rows < kManyRows ? rows : kManyRows;
 }
@@ -47,7 +48,7 @@ template <class T, class Whole = Full, class Use>
 void for_each_tile(const Column& column, std::int64_t begin, std::int64_t end, const Use& use) {
   constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t together = tile_rows<T>(column), next = together * column.stride;
-  const bool is_narrow = column.width <= kLanes, is_whole = column.width == column.stride;
+  const bool is_narrow = column.stride <= kLanes, is_whole = column.width == column.stride;
   for (std::int64_t row = begin; row < end; row += together) {
     Tile tile;
     tile.rows = end - row < together ? end - row : together;

@@ -99,8 +99,9 @@ class Planner {
   const Slices& backward_slices() const {
     return pass_.backward()[static_cast<std::size_t>(pass_.of(operation_).backward)].slices;
   }
-  /// Least columns of a sample's channels that all threads have as many of in every slice.
-  std::int64_t shared_columns() const;
+  /// An activation's columns, for what goes over whole rows: where channels are last, as wide as
+  /// kernels take them, but so many that threads can share each slice.
+  ChannelLayout row_layout(const dnnl::memory::desc& desc) const;
   /// When the operation's statistics begin to be gathered.
   int forward_observation() const {
     const int observed = pass_.of(operation_).observed_forward;

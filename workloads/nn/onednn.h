@@ -27,7 +27,7 @@ struct Device {
 /// channels last. After the first Device.
 bool multiplies_in_tiles();
 
-/// An activation's memory seen as columns of channels, up to 16 of them: element (sample, block,
+/// An activation's memory seen as columns of channels, up to 16 of them or wide ones: element (sample, block,
 /// row, channel) stands at sample * sample_stride + block * block_stride + row * row_stride +
 /// channel.
 struct ChannelLayout {

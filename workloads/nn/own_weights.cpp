@@ -70,7 +70,7 @@ std::int64_t OwnWeights::plan_blocked(Planner& planner, const ConvolutionProblem
   }
   if (problem.operation().kernel.size() > 2) return 0;
   WindowGradient::Shape windows = window_shape(problem, from, to);
-  // The last slice is the smallest, and an odd number of samples leaves one of them alone.
+  // An odd number of samples leaves one of them alone.
   constexpr std::int64_t kManySamples = 4;
   windows.pairs_samples =
       windows.columns.to % 2 == 1 && planner.backward_slices().sizes().back() >= kManySamples;
@@ -84,7 +84,7 @@ std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& 
   const WindowGradient::Shape windows = window_shape(problem, from, to);
   const TileGradient::Shape tiles = {windows.rows, windows.columns, windows.in, windows.out};
   const bool is_pointwise = windows.rows.kernel == 1 && windows.columns.kernel == 1;
-  const bool is_wrong_otherwise = exceeds_tiled_extent(from.spatial, problem.operation().kernel);
+  const bool is_wrong_otherwise = may_be_wrong_in_tiles(from, problem.operation().kernel, {});
   if (!is_pointwise && !is_wrong_otherwise && !is_worthwhile(windows)) return 0;
   if (!TileGradient::fits(tiles, planner.threads(), planner.kernels())) return 0;
   return tiles_.emplace(tiles, planner.threads(), planner.kernels()).scratch_bytes();

@@ -165,7 +165,8 @@ void ProductLimit::Problem::prepare_convolution(const dnnl::engine& engine, Prec
       {{algorithm, in, any_desc(weights), any_desc(dst, type), stride, skipped, begin, end},
        user_scratchpad(),
        engine,
-       forward}));
+       forward},
+      skipped));
 }
 
 void ProductLimit::Problem::prepare_inner_product(const dnnl::engine& engine, Precision precision) {

@@ -14,7 +14,7 @@ class SpreadLayer final : public Layer {
         kernels_(planner.kernels().on<T>()),
         all_kernels_(planner.kernels()) {
     const auto dims = batch_dims(planner.batch(), operation.dst);
-    const bool is_blocked = operation.dst.channels % kWidth == 0;
+    const bool is_blocked = operation.dst.channels % kWidth == 0 && !planner.wants_channels_last();
     const dnnl::memory::desc dst =
         is_blocked
             ? dnnl::memory::desc(dims, planner.value_type(), dnnl::memory::format_tag::nChw16c)

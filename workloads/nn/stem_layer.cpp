@@ -181,7 +181,7 @@ void StemLayer::pack_weights() {
 }
 
 void StemLayer::make(const Samples& samples, const Stream& src, const Stream& dst) {
-  pack_weights();
+  if (samples.first == 0) pack_weights();
   const std::int64_t channels = operation_.dst.channels;
   const Bf16Tiles::Windows windows = {met_numbers(), operation_.stride[0] * met_numbers(),
                                       operation_.stride[1] * from_.channels, lines(), channels};

@@ -233,6 +233,56 @@ TEST(Bf16, AgreesWithItsPlainTwinOnLongLines) {
   }
 }
 
+TEST(Bf16, AgreesWithItsPlainTwinOnRowsOfManyChannels) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  // Several pieces of rows, and more channels than are gone over together.
+  nn::Device device;
+  for (const std::int64_t stride : {1, 2}) {
+    SCOPED_TRACE(stride);
+    Network net;
+    auto x = net.input({3, {40, 7}});
+    x = net.convolution(x, {"conv1", 32, 3, 1, nn::uniform_padding(2, 1, 1), residual::kSmall});
+    x = net.batch_norm(x, {"bn1"});
+    x = net.convolution(x, {"conv2", 136, 1, 1, {}, residual::kSmall});
+    x = net.batch_norm(x, {"bn2"});
+    x = net.depthwise_convolution(x, {"depthwise", stride, 1, residual::kSmall});
+    x = net.batch_norm(x, {"bn3"});
+    x = net.global_average_pool(x);
+    net.fully_connected(x, {"fc", 5, residual::kSmall, residual::kSmall});
+    Comparison comparison(net, 3, 3, nn::Mode::kTraining);
+    for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
+      nn::ExecutorOptions options = options_for(3, 3);
+      options.arithmetic.products = products;
+      nn::Executor executor(net, options, device, nullptr);
+      comparison.run(executor);
+      EXPECT_LT(comparison.forward_error, kForwardTolerance);
+      EXPECT_LT(comparison.gradient_error, kGradientTolerance);
+    }
+  }
+}
+
+/// Atrous windows of channels that are no whole tiles, of which the library's gradients of weights
+/// in matrix tiles are wrong, too.
+TEST(Bf16, AgreesWithItsPlainTwinOnAtrousWindowsOfOddChannels) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  nn::Device device;
+  Network net;
+  auto x = net.input({3, {20, 9}});
+  x = net.convolution(x, {"conv1", 40, 3, 1, nn::uniform_padding(2, 1, 1), residual::kSmall});
+  x = net.batch_norm(x, {"bn1"});
+  x = net.convolution(x, {"conv2", 16, 3, 1, nn::uniform_padding(2, 2, 2), residual::kSmall, 2});
+  x = net.batch_norm(x, {"bn2"});
+  x = net.global_average_pool(x);
+  net.fully_connected(x, {"fc", 5, residual::kSmall, residual::kSmall});
+  Comparison comparison(net, 3, 3, nn::Mode::kTraining);
+  nn::ExecutorOptions options = options_for(3, 3);
+  options.arithmetic.products = nn::Products::kPairs;
+  nn::Executor executor(net, options, device, nullptr);
+  comparison.run(executor);
+  EXPECT_LT(comparison.forward_error, kForwardTolerance);
+  EXPECT_LT(comparison.gradient_error, kGradientTolerance);
+}
+
 TEST(Bf16, MakesGradientsOfWindowsWithAStrideOrFewPointsByOwnProducts) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   const Network net = residual::test_network({40, 40}, 64, 2);  // then 20 x 20 and 10 x 10

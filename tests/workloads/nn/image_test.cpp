@@ -161,8 +161,6 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Images,
                                          Shape{"uneven", 16, 32, 24, 2},
                                          Shape{"wide", 16, 16, 64, 2},
                                          Shape{"narrow", 32, 16, 8, 1}, Shape{"high", 80, 16, 8, 2},
-                                         // Rows of more channels than are gone over together.
-                                         Shape{"many", 80, 16, 136, 1},
                                          // Atrous convolutions of four points.
                                          Shape{"few", 8, 8, 16, 4}),
                          [](const auto& what) { return std::string(what.param.name); });

@@ -233,25 +233,25 @@ TYPED_TEST(ColumnKernels, StreamTheSameBits) {
 
 TYPED_TEST(ColumnKernels, GiveAChannelTheSameBitsInAColumnOfAnyWidth) {
   // Threads share rows of channels in columns that depend on how many threads there are.
-  const Case whole = {333, 192, 192};
+  constexpr int kChannels = 136;
+  const Case whole = {333, kChannels, kChannels};
   const auto src = wave<TypeParam>(whole, 0.1), gradient = wave<TypeParam>(whole, 1.0);
-  const std::vector<float> mean(192, 3.0F);
+  const std::vector<float> mean(kChannels, 3.0F);
   for (const nn::Kernels* kernels : usable_kernels()) {
     const auto& columns = kernels->on<TypeParam>();
     std::vector<std::vector<double>> found;
-    for (const int width : {192, 96, 64}) {
-      std::vector<double> all(4 * 192);
-      for (int first = 0; first < 192; first += width) {
-        const Column column = {whole.rows, whole.stride, width};
+    for (const int width : {kChannels, 128, 64, 16}) {
+      std::vector<double> all(std::size_t{4} * kChannels);
+      for (int first = 0; first < kChannels; first += width) {
+        const Column column = {whole.rows, whole.stride, std::min(width, kChannels - first)};
         double* const to = all.data() + first;
-        columns.moments(src.data() + first, column, to, to + 192);
+        columns.moments(src.data() + first, column, to, to + kChannels);
         columns.gradient_sums(src.data() + first, {gradient.data() + first}, nullptr, column,
-                              mean.data() + first, to + 384, to + 576);
+                              mean.data() + first, to + 2 * kChannels, to + 3 * kChannels);
       }
       found.push_back(all);
     }
-    EXPECT_EQ(found[0], found[1]);
-    EXPECT_EQ(found[0], found[2]);
+    for (const auto& other : found) EXPECT_EQ(found[0], other);
   }
 }
 
