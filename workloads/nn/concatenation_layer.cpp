@@ -53,7 +53,7 @@ class ChannelCopy {
       return run(from, whole_.offset(0, behind / whole_.width), column.rows * column.width);
     }
     const std::int64_t channels = std::min<std::int64_t>(column.width, part_.channels - channel);
-    if (is_last(part_) && is_last(whole_)) {
+    if (part_.is_last() && whole_.is_last()) {
       for (std::int64_t row = 0; row < column.rows; ++row) {
         run(from + row * column.stride, behind + row * whole_.row_stride, channels);
       }
@@ -66,12 +66,6 @@ class ChannelCopy {
         run(from + row * column.stride + lane, to + row * whole_.row_stride, 1);
       }
     }
-  }
-
-  /// Whether all channels of a point stand side by side.
-  static bool is_last(const ChannelLayout& layout) {
-    return !layout.padded && layout.width > 1 &&
-           (layout.block_stride == layout.width || layout.blocks == 1);
   }
 
   const ChannelLayout part_, whole_;

@@ -39,8 +39,7 @@ class DepthwiseLayer final : public Layer {
   /// Whether channels are last: a row of all of them is gone over before the next ones, as blocks
   /// share lines.
   bool shares_lines() const {
-    return src_layout_.blocks > 1 && src_layout_.width == DepthwisePlane::kBlock &&
-           src_layout_.block_stride == src_layout_.width && src_layout_.rows > 1;
+    return src_layout_.is_last() && src_layout_.blocks > 1 && src_layout_.rows > 1;
   }
   /// Calls body(sample, piece, block, rows) for all of them, `rows` being the piece's or parts of
   /// them, in order.
@@ -142,16 +141,17 @@ DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block, std::int64_t writ
 template <class T>
 template <class Body>
 void DepthwiseLayer<T>::for_each_row(const Samples& samples, const Body& body) const {
-  constexpr std::int64_t kRowsTogether = 2, kBlocksTogether = 8;
+  const std::int64_t rows_together = shares_lines() ? 2 : kRows;
+  const std::int64_t blocks_together = shares_lines() ? 8 : 1;
   const std::int64_t blocks = src_layout_.blocks, parts = samples.count * pieces();
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t part = 0; part < parts; ++part) {
-    for (std::int64_t first = 0; first < blocks; first += kBlocksTogether) {
+    for (std::int64_t first = 0; first < blocks; first += blocks_together) {
       const std::int64_t sample = samples.first + part / pieces(), piece = part % pieces();
       const RowRange rows = rows_of(piece);
-      const std::int64_t end = std::min(first + kBlocksTogether, blocks);
-      for (std::int64_t row = rows.first; row < rows.end; row += kRowsTogether) {
-        const RowRange together = {row, std::min(row + kRowsTogether, rows.end)};
+      const std::int64_t end = std::min(first + blocks_together, blocks);
+      for (std::int64_t row = rows.first; row < rows.end; row += rows_together) {
+        const RowRange together = {row, std::min(row + rows_together, rows.end)};
         for (std::int64_t block = first; block < end; ++block) body(sample, piece, block, together);
       }
     }
@@ -207,25 +207,13 @@ void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t samp
 template <class T>
 void DepthwiseLayer<T>::backward(bool accumulate, const Samples& samples) {
   const std::int64_t blocks = src_layout_.blocks, parts = samples.count * pieces();
-  const auto sums_of = [&](std::int64_t part, std::int64_t block) {
-    return sums_ + (part * blocks + block) * kSums;
-  };
-  std::fill_n(sums_, parts * blocks * kSums, 0.0);
-  if (shares_lines()) {
-    for_each_row(samples, [&](std::int64_t sample, std::int64_t piece, std::int64_t block,
-                              const RowRange& rows) {
-      const std::int64_t part = (sample - samples.first) * pieces() + piece;
-      find_gradients(samples, sample, block, rows, sums_of(part, block));
-    });
-    return add_sums(parts, accumulate || samples.first > 0);
-  }
-#pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t part = 0; part < parts; ++part) {
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      find_gradients(samples, samples.first + part / pieces(), block, rows_of(part % pieces()),
-                     sums_of(part, block));
-    }
-  }
+  for_each_row(samples, [&](std::int64_t sample, std::int64_t piece, std::int64_t block,
+                            const RowRange& rows) {
+    const std::int64_t part = (sample - samples.first) * pieces() + piece;
+    double* const sums = sums_ + (part * blocks + block) * kSums;
+    if (rows.first == rows_of(piece).first) std::fill_n(sums, kSums, 0.0);
+    find_gradients(samples, sample, block, rows, sums);
+  });
   add_sums(parts, accumulate || samples.first > 0);
 }
 

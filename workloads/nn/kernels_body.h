@@ -504,7 +504,8 @@ void convert(const From* src, To* dst, std::int64_t count) {
 
 template <class T>
 void row_mean(const T* src, const Column& column, float* dst) {
-  double sums[Column::kMostChannels] = {};
+  double sums[Column::kMostChannels];
+  for (int channel = 0; channel < column.width; ++channel) sums[channel] = 0.0;
   PartSums piece;
   Lanes centres[PartSums::kMostParts];
   for (int part = 0; part * kLanes < column.width; ++part) centres[part] = zero();

@@ -192,13 +192,14 @@ struct Partial {
 
 constexpr int kAheadBytes = 4096;
 
-/// As Access::load, on a long way through memory. What lies some pages ahead is asked for: of
-/// several ways at once, and beyond a page's end, processors foresee too little by themselves.
+/// As Access::load, on a long way through memory. What lies `ahead` is asked for: of several ways
+/// at once, and beyond a page's end, processors foresee too little by themselves.
 template <class Access, class T>
 Lanes load_ahead(const T* from, int width, std::int64_t ahead) {
   __builtin_prefetch(from + ahead);
   return Access::load(from, width);
 }
+/// The same where a way's numbers are neighbours, some pages ahead.
 template <class Access, class T>
 Lanes load_on_way(const T* from, int width) {
   return load_ahead<Access>(from, width, kAheadBytes / static_cast<std::int64_t>(sizeof(T)));

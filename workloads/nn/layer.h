@@ -77,6 +77,7 @@ class Planner {
   dnnl::memory::data_type compute_type(const std::string& layer) const;
   /// What own kernels multiply where operands are in bfloat16.
   Products own_products() const { return nn::own_products(options_.arithmetic, kernels_); }
+  /// Whether the library does, of what it multiplies.
   bool wants_channels_last() const {
     return nn::wants_channels_last(options_.arithmetic, kernels_);
   }

@@ -278,4 +278,9 @@ std::int64_t Network::forward_macs() const {
   return macs;
 }
 
+bool is_atrous(const Operation& operation) {
+  return std::any_of(operation.dilation.begin(), operation.dilation.end(),
+                     [](std::int64_t apart) { return apart > 1; });
+}
+
 }  // namespace nn

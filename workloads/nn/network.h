@@ -103,6 +103,8 @@ struct Operation {
   std::int64_t depth_parts = 1, height_parts = 1;  ///< gather_volume
   SampleShape dst;
 };
+/// Whether points lie between the taps of its windows.
+bool is_atrous(const Operation& operation);
 
 /// Running statistics of one batch norm, `channels` means and variances.
 struct StatisticsSpec {

@@ -51,10 +51,13 @@ bool multiplies_in_tiles() {
   return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
 }
 
+bool has_tiles(const Kernels& kernels) {
+  return kernels.bf16_tiles.multiply != nullptr && multiplies_in_tiles();
+}
+
 ChannelLayout ChannelLayout::in_wide_columns(std::int64_t least) const {
   constexpr std::int64_t kLineChannels = 64;  // a column's rows are whole lines
-  const bool are_last = !padded && width == kLanes && block_stride == width;
-  if (!are_last || channels <= width) return *this;
+  if (!is_last() || blocks == 1) return *this;
   const std::int64_t fewest = (channels + Column::kMostChannels - 1) / Column::kMostChannels;
   const std::int64_t columns = std::max(least, fewest);
   ChannelLayout wide = *this;

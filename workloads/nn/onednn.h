@@ -26,10 +26,12 @@ struct Device {
 /// Whether the library multiplies bfloat16 numbers in the CPU's matrix tiles: then it wants
 /// channels last. After the first Device.
 bool multiplies_in_tiles();
+/// Whether own products in tiles can be had.
+bool has_tiles(const Kernels& kernels);
 
-/// An activation's memory seen as columns of channels, up to 16 of them or wide ones: element (sample, block,
-/// row, channel) stands at sample * sample_stride + block * block_stride + row * row_stride +
-/// channel.
+/// An activation's memory seen as columns of channels, up to 16 of them or wide ones: element
+/// (sample, block, row, channel) stands at sample * sample_stride + block * block_stride + row *
+/// row_stride + channel.
 struct ChannelLayout {
   std::int64_t channels = 0;
   std::int64_t blocks = 0;
@@ -37,6 +39,8 @@ struct ChannelLayout {
   std::int64_t rows = 0, row_stride = 0, block_stride = 0, sample_stride = 0;
   bool padded = false;  ///< the last block holds zeros behind the channels
 
+  /// Whether all channels of a point stand side by side.
+  bool is_last() const { return !padded && width > 1 && (blocks == 1 || block_stride == width); }
   /// The same where channels are last, but in as few columns as kernels can go over; or, so that
   /// `least` threads can share them, in about so many if there are channels enough.
   ChannelLayout in_wide_columns(std::int64_t least) const;

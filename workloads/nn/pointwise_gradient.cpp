@@ -36,7 +36,6 @@ bool PointwiseGradient::fits(const Shape& shape, int threads, const Kernels& ker
 
 PointwiseGradient::PointwiseGradient(const Shape& shape, int threads, const Kernels& kernels)
     : shape_(shape),
-      threads_(threads),
       split_(panels_in(shape), blocks_in(shape), threads, shape.in > shape.out),
       kernels_(&kernels) {}
 
@@ -54,7 +53,7 @@ std::int64_t PointwiseGradient::scratch_words() const {
 }
 
 std::int64_t PointwiseGradient::scratch_bytes() const {
-  return threads_ * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
+  return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
 /// A sample's last pair may lack its second point.
@@ -123,11 +122,9 @@ void PointwiseGradient::run_part(const WeightsSplit::Part& part, const Bf16* src
 
 void PointwiseGradient::run(const Bf16* src, const Bf16* diff_dst, std::int64_t samples,
                             float* diff_weights, bool add, std::uint32_t* scratch) const {
-#pragma omp parallel for schedule(static) num_threads(threads_)
-  for (int thread = 0; thread < threads_; ++thread) {
-    run_part(split_.of(thread), src, diff_dst, samples, diff_weights, add,
-             scratch + thread * scratch_words());
-  }
+  split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
+    run_part(part, src, diff_dst, samples, diff_weights, add, scratch + thread * scratch_words());
+  });
 }
 
 }  // namespace nn

@@ -53,7 +53,6 @@ class PointwiseGradient {
   std::int64_t scratch_words() const;
 
   Shape shape_;
-  int threads_ = 1;
   WeightsSplit split_;
   const Kernels* kernels_ = nullptr;
 };

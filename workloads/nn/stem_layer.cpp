@@ -3,10 +3,10 @@
 #include "workloads/nn/stem_layer.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "workloads/nn/onednn.h"
+#include "workloads/nn/tile_gradient.h"
 
 namespace nn {
 namespace {
@@ -64,25 +64,23 @@ class StemLayer final : public Layer {
   void make(const Samples& samples, const Stream& src, const Stream& dst);
   std::int64_t sums() const { return lines() * kBlocks * out_panels() * kTileWords; }
   std::int64_t out_panels() const { return operation_.dst.channels / kLanes; }
-  void sum_strip(const Bf16* met, const Bf16* diff_dst, const Strip& strip, std::uint32_t* scratch,
-                 float* sums) const;
+  TileGradient gradient_of(const Strip& strip) const;
   void add_sums(std::int64_t parts, bool accumulate);
-  /// Tiles of a strip that are multiplied at a time.
-  static constexpr std::int64_t kPieceTiles = 8;
-  std::int64_t scratch_words() const { return (out_panels() + kBlocks) * kPieceTiles * kTileWords; }
+  std::size_t gradient_scratch_words() const {
+    return static_cast<std::size_t>(gradient_of(strip(0)).scratch_bytes()) / sizeof(std::uint32_t);
+  }
 
   const Operation operation_;
   const Kernels& kernels_;
   const SampleShape from_;
   const std::int64_t height_, width_;  ///< of the destination
   Stream src_, src_again_, dst_, dst_again_, diff_dst_;
-  BufferId scratch_buffer_ = -1, sums_buffer_ = -1;
+  BufferId sums_buffer_ = -1;
   const int threads_;
   GradientTarget target_;
   const float* weights_ = nullptr;     ///< [out][in][lines][columns]
   std::vector<std::uint32_t> packed_;  ///< [lines][out / 16][16 pairs][16]
-  float* sums_ =
-      nullptr;  ///< [samples of a slice][strips][lines][2][out / 16][16 of in][16 of out]
+  float* sums_ = nullptr;  ///< [samples of a slice][strips][weights as TileGradient has them]
 };
 
 StemLayer::StemLayer(const Operation& operation, Planner& planner)
@@ -202,47 +200,16 @@ void StemLayer::make(const Samples& samples, const Stream& src, const Stream& ds
   }
 }
 
-/// sums [lines][2][out / 16][16 of in][16 of out] += what the strip's points and their windows'
-/// rows give.
-void StemLayer::sum_strip(const Bf16* met, const Bf16* diff_dst, const Strip& strip,
-                          std::uint32_t* scratch, float* sums) const {
-  const Bf16Tiles& tiles = kernels_.bf16_tiles;
-  constexpr std::int64_t kStride = kPieceTiles * kTileWords, kPoints = kPieceTiles * kRows;
-  std::uint32_t* const turned = scratch + out_panels() * kStride;
-  std::array<const Bf16*, kPoints + kRows> rows = {}, windows = {};
-  const std::int64_t points = strip.rows * width_, channels = operation_.dst.channels;
-  for (std::int64_t first = 0; first < points; first += kPoints) {
-    const std::int64_t count = std::min(kPoints, points - first);
-    const std::int64_t filled = (count + kRows - 1) / kRows;
-    for (std::int64_t i = 0; i < kPoints + kRows; ++i) {
-      const std::int64_t point = first + i;
-      const bool is_there = i < count;
-      rows[static_cast<std::size_t>(i)] = is_there ? diff_dst + point * channels : nullptr;
-      windows[static_cast<std::size_t>(i)] =
-          is_there ? met + point / width_ * operation_.stride[0] * met_numbers() +
-                         point % width_ * operation_.stride[1] * from_.channels
-                   : nullptr;
-    }
-    for (std::int64_t tile = 0; tile < filled; ++tile) {
-      tiles.pack(&rows[static_cast<std::size_t>(tile * kRows)], channels,
-                 scratch + tile * kTileWords, kStride);
-    }
-    for (std::int64_t line = 0; line < lines(); ++line) {
-      for (std::int64_t tile = 0; tile < filled; ++tile) {
-        tiles.turn(&windows[static_cast<std::size_t>(tile * kRows)], kRows,
-                   turned + tile * kTileWords, kStride);
-      }
-      for (const Bf16*& window : windows) {
-        if (window != nullptr) window += met_numbers();
-      }
-      float* const to = sums + line * kBlocks * out_panels() * kTileWords;
-      for (std::int64_t panel = 0; panel < out_panels(); panel += kPanels) {
-        tiles.multiply({scratch + panel * kStride, kStride, turned, kStride, kBlocks, filled},
-                       {to + panel * kTileWords, out_panels() * kTileWords, kTileWords, kLanes},
-                       first > 0);
-      }
-    }
-  }
+/// Of a strip: a window's row is a point, whose numbers it shares with the next ones.
+TileGradient StemLayer::gradient_of(const Strip& strip) const {
+  WindowShape shape;
+  shape.rows = {(strip.rows - 1) * operation_.stride[0] + lines(), strip.rows, lines(),
+                operation_.stride[0], 0};
+  shape.columns = {width_, width_, 1, 1, 0};
+  shape.in = kRows;
+  shape.out = operation_.dst.channels;
+  const TileGradient::Pitch pitch = {operation_.stride[1] * from_.channels, met_numbers()};
+  return {shape, pitch, 1, kernels_};
 }
 
 void StemLayer::backward(bool accumulate, const Samples& samples) {
@@ -250,16 +217,15 @@ void StemLayer::backward(bool accumulate, const Samples& samples) {
 #pragma omp parallel num_threads(threads_)
   {
     std::vector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
-    std::vector<std::uint32_t> scratch(static_cast<std::size_t>(scratch_words()));
+    std::vector<std::uint32_t> scratch(gradient_scratch_words());
 #pragma omp for schedule(static)
     for (std::int64_t part = 0; part < parts; ++part) {
       const std::int64_t sample = samples.first + part / strips();
       const Strip here = strip(part % strips());
       lay_out(src_again_.at(sample, samples, from_.size()), here, met.data());
-      sum_strip(
-          met.data(),
-          diff_dst_.at(sample, samples, operation_.dst.size()) + here.first * width_ * channels,
-          here, scratch.data(), sums_ + part * sums());
+      const Bf16* const diff_dst =
+          diff_dst_.at(sample, samples, operation_.dst.size()) + here.first * width_ * channels;
+      gradient_of(here).run(met.data(), diff_dst, 1, sums_ + part * sums(), false, scratch.data());
     }
   }
   add_sums(parts, accumulate || samples.first > 0);
@@ -271,12 +237,10 @@ void StemLayer::add_sums(std::int64_t parts, bool accumulate) {
 #pragma omp parallel for collapse(2) schedule(static) num_threads(threads_)
   for (std::int64_t line = 0; line < lines(); ++line) {
     for (std::int64_t number = 0; number < row_numbers(); ++number) {
-      const std::int64_t block = line * kBlocks + number / kLanes;
       const std::int64_t channel = number % channels, column = number / channels;
       for (std::int64_t out = 0; out < operation_.dst.channels; ++out) {
-        const float* const from =
-            sums_ + ((block * out_panels() + out / kLanes) * kLanes + number % kLanes) * kLanes +
-            out % kLanes;
+        const std::int64_t tile = (out / kLanes * kBlocks + number / kLanes) * lines() + line;
+        const float* const from = sums_ + (tile * kLanes + number % kLanes) * kLanes + out % kLanes;
         double sum = 0.0;
         for (std::int64_t part = 0; part < parts; ++part) {
           sum += static_cast<double>(from[part * sums()]);
@@ -289,15 +253,10 @@ void StemLayer::add_sums(std::int64_t parts, bool accumulate) {
   target_.finish(accumulate);
 }
 
-bool all_are(const memory::dims& values, std::int64_t wanted) {
-  return std::all_of(values.begin(), values.end(),
-                     [wanted](std::int64_t value) { return value == wanted; });
-}
-
 }  // namespace
 
 bool suits_stem(const Operation& operation, const Planner& planner) {
-  if (planner.kernels().bf16_tiles.multiply == nullptr || !multiplies_in_tiles()) return false;
+  if (!has_tiles(planner.kernels())) return false;
   const Network& network = planner.network();
   const bool is_first =
       network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
@@ -305,8 +264,9 @@ bool suits_stem(const Operation& operation, const Planner& planner) {
   const memory::desc& src = planner.value_desc(operation.src);
   const SampleShape& from = network.shape(operation.src);
   return src == plain_desc(batch_dims(planner.batch(), from), memory::data_type::bf16) &&
-         planner.compute_type(operation.name) == memory::data_type::bf16 &&
-         all_are(operation.dilation, 1) && operation.kernel[1] * from.channels <= kRows &&
+         planner.compute_type(operation.name) == memory::data_type::bf16 && !is_atrous(operation) &&
+         operation.padding.begin[1] < operation.kernel[1] &&
+         operation.kernel[1] * from.channels <= kRows &&
          operation.dst.channels % kPanelChannels == 0;
 }
 

@@ -28,15 +28,19 @@ struct TileGradient::Piece {
   std::int64_t tiles() const { return (count + kRows - 1) / kRows; }
 };
 
-bool TileGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
-  if (kernels.bf16_tiles.multiply == nullptr || !multiplies_in_tiles()) return false;
+bool TileGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
+  if (!has_tiles(kernels)) return false;
   if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
   return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
 }
 
-TileGradient::TileGradient(const Shape& shape, int threads, const Kernels& kernels)
+TileGradient::TileGradient(const WindowShape& shape, int threads, const Kernels& kernels)
+    : TileGradient(shape, {shape.in, shape.columns.from * shape.in}, threads, kernels) {}
+
+TileGradient::TileGradient(const WindowShape& shape, const Pitch& pitch, int threads,
+                           const Kernels& kernels)
     : shape_(shape),
-      threads_(threads),
+      pitch_(pitch),
       split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads, shape.in > shape.out),
       kernels_(&kernels) {}
 
@@ -48,18 +52,18 @@ std::int64_t TileGradient::scratch_words() const {
   return (panels() * kPanels + split_.blocks_of_part()) * kPieceTiles * kTileWords;
 }
 std::int64_t TileGradient::scratch_bytes() const {
-  return threads_ * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
+  return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
 /// Where the points of `from` stand that the piece's points of `to` meet: null beyond the image and
 /// behind the piece.
 void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& piece,
                               const Bf16** rows) const {
-  const Axis& down = shape_.rows;
-  const Axis& across = shape_.columns;
+  const WindowAxis& down = shape_.rows;
+  const WindowAxis& across = shape_.columns;
   const std::int64_t tap_row = tap / across.kernel - down.padding;
   const std::int64_t tap_column = tap % across.kernel - across.padding;
-  const std::int64_t step = across.stride * shape_.in, end = piece.count + piece.next;
+  const std::int64_t step = across.stride * pitch_.point, end = piece.count + piece.next;
   std::int64_t column = piece.first % across.to;
   std::int64_t row = piece.first / across.to % down.to;
   std::int64_t sample = piece.first / across.to / down.to;
@@ -73,9 +77,8 @@ void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& p
     const bool is_there = y >= 0 && y < down.from;
     const std::int64_t first = is_there ? std::min(before, count) : count;
     const std::int64_t last = std::max(first, std::min(behind, count));
-    const Bf16* point = from +
-                        ((sample * down.from + (is_there ? y : 0)) * across.from + x) * shape_.in +
-                        first * step;
+    const Bf16* point = from + (sample * down.from + (is_there ? y : 0)) * pitch_.row +
+                        x * pitch_.point + first * step;
     std::fill(rows + i, rows + i + first, nullptr);
     for (std::int64_t k = i + first; k < i + last; ++k, point += step) rows[k] = point;
     std::fill(rows + i + last, rows + i + count, nullptr);
@@ -110,13 +113,13 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
       tiles.pack(&rows[static_cast<std::size_t>(tile * kRows)], own_panels * kLanes,
                  scratch + tile * kTileWords, kStride);
     }
-    for (std::int64_t tap = 0; tap < taps(); ++tap) {
+    for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
       place_rows(from + part.first_block * kLanes, tap, piece, rows.data());
       for (std::int64_t tile = 0; tile < piece.tiles(); ++tile) {
         tiles.turn(&rows[static_cast<std::size_t>(tile * kRows)], part.blocks() * kLanes,
                    turned + tile * kTileWords, kStride);
       }
-      const std::int64_t block_stride = taps() * kTileWords;
+      const std::int64_t block_stride = shape_.taps() * kTileWords;
       const std::int64_t panel_stride = blocks() * block_stride;
       for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
         float* const sums = diff_weights + panel * kPanels * panel_stride +
@@ -131,11 +134,9 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
 
 void TileGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights,
                        bool add, std::uint32_t* scratch) const {
-#pragma omp parallel for schedule(static) num_threads(threads_)
-  for (int thread = 0; thread < threads_; ++thread) {
-    run_part(split_.of(thread), from, to, samples, diff_weights, add,
-             scratch + thread * scratch_words());
-  }
+  split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
+    run_part(part, from, to, samples, diff_weights, add, scratch + thread * scratch_words());
+  });
 }
 
 }  // namespace nn

@@ -7,25 +7,25 @@
 
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/weights_split.h"
-#include "workloads/nn/window_gradient.h"
+#include "workloads/nn/window_shape.h"
 
 namespace nn {
 
-/// d loss / d weights as WindowGradient has it, windows of single points included.
+/// d loss / d weights as WindowGradient has it, in the same order, windows of single points
+/// included. Activations [samples][rows][columns][channels].
 /// The library's own takes up to four times as long as the forward pass, which multiplies as much:
 /// it turns all of one operand first, in memory.
 class TileGradient {
  public:
-  using Axis = WindowGradient::Axis;
-  /// Activations [samples][rows][columns][channels]; weights
-  /// [out / 16][in / 16][rows][columns][16 of in][16 of out].
-  struct Shape {
-    Axis rows, columns;
-    std::int64_t in = 0, out = 0;  ///< channels: multiples of 16 and of 64
+  /// Numbers from a point of `from` to the one beside it, and to the one below.
+  struct Pitch {
+    std::int64_t point = 0, row = 0;
   };
   /// Whether `threads` threads can share it evenly, and the CPU has tiles.
-  static bool fits(const Shape& shape, int threads, const Kernels& kernels);
-  TileGradient(const Shape& shape, int threads, const Kernels& kernels);
+  static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
+  TileGradient(const WindowShape& shape, int threads, const Kernels& kernels);
+  /// Points may share numbers of `from`.
+  TileGradient(const WindowShape& shape, const Pitch& pitch, int threads, const Kernels& kernels);
 
   /// Of the memory that run() works in.
   std::int64_t scratch_bytes() const;
@@ -40,11 +40,10 @@ class TileGradient {
   void place_rows(const Bf16* from, std::int64_t tap, const Piece& piece, const Bf16** rows) const;
   std::int64_t panels() const;
   std::int64_t blocks() const;
-  std::int64_t taps() const { return shape_.rows.kernel * shape_.columns.kernel; }
   std::int64_t scratch_words() const;
 
-  Shape shape_;
-  int threads_ = 1;
+  WindowShape shape_;
+  Pitch pitch_;
   WeightsSplit split_;
   const Kernels* kernels_ = nullptr;
 };

@@ -30,6 +30,13 @@ class WeightsSplit {
     const std::int64_t panels = panels_ / threads_;
     return {panels * thread, panels * (thread + 1), 0, blocks_};
   }
+  int threads() const { return threads_; }
+  /// Calls run(part, thread) for all threads' parts, each on a thread of its own.
+  template <class Run>
+  void for_each_part(const Run& run) const {
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (int thread = 0; thread < threads_; ++thread) run(of(thread), thread);
+  }
   /// As many for each thread.
   std::int64_t blocks_of_part() const { return by_blocks_ ? blocks_ / threads_ : blocks_; }
 

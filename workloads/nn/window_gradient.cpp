@@ -24,7 +24,7 @@ struct WindowGradient::Plane {
   const Bf16* second = nullptr;
 };
 
-bool WindowGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
+bool WindowGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
   if (kernels.bf16_products.multiply == nullptr) return false;
   if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
   return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
@@ -32,9 +32,10 @@ bool WindowGradient::fits(const Shape& shape, int threads, const Kernels& kernel
 
 /// A panel's pairs stay in the first cache while they meet all blocks and taps. Blocks are packed
 /// for each column of a window.
-WindowGradient::WindowGradient(const Shape& shape, int threads, const Kernels& kernels)
+WindowGradient::WindowGradient(const WindowShape& shape, bool pairs_samples, int threads,
+                               const Kernels& kernels)
     : shape_(shape),
-      threads_(threads),
+      pairs_samples_(pairs_samples),
       split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads, true),
       kernels_(&kernels) {
   constexpr std::int64_t kPairs = 128;
@@ -49,7 +50,7 @@ std::int64_t WindowGradient::panels() const { return shape_.out / (kPanels * kLa
 std::int64_t WindowGradient::blocks() const { return shape_.in / kLanes; }
 std::int64_t WindowGradient::line_words() const {
   const std::int64_t points = shape_.columns.to;
-  return (shape_.pairs_samples ? points : (points + 1) / 2) * kLanes;
+  return (pairs_samples_ ? points : (points + 1) / 2) * kLanes;
 }
 std::int64_t WindowGradient::met_lines(std::int64_t lines) const {
   return (lines - 1) * shape_.rows.stride + shape_.rows.kernel;
@@ -62,7 +63,7 @@ std::int64_t WindowGradient::scratch_words() const {
   return kPanels * to_words() + split_.blocks_of_part() * from_words();
 }
 std::int64_t WindowGradient::scratch_bytes() const {
-  return threads_ * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
+  return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
 WindowGradient::Plane WindowGradient::plane_of(const Bf16* activations, std::int64_t blocks,
@@ -71,7 +72,7 @@ WindowGradient::Plane WindowGradient::plane_of(const Bf16* activations, std::int
   const auto at = [&](std::int64_t sample) {
     return activations + (sample * blocks + block) * points * kLanes;
   };
-  if (!shape_.pairs_samples) return {at(image), nullptr};
+  if (!pairs_samples_) return {at(image), nullptr};
   return {at(2 * image), 2 * image + 1 < samples ? at(2 * image + 1) : nullptr};
 }
 
@@ -79,7 +80,7 @@ WindowGradient::Plane WindowGradient::plane_of(const Bf16* activations, std::int
 void WindowGradient::pack_line(const Plane& plane, const Bf16Products::Points& points,
                                std::uint32_t* pairs) const {
   const Bf16Products& products = kernels_->bf16_products;
-  if (!shape_.pairs_samples) return products.pack_points(points, pairs);
+  if (!pairs_samples_) return products.pack_points(points, pairs);
   const Bf16* const other =
       plane.second == nullptr ? nullptr : plane.second + (points.line - plane.first);
   products.pack_lines(points, other, pairs);
@@ -104,8 +105,8 @@ void WindowGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& pi
 /// What each column of windows meets, in lines as long as those of `to`.
 void WindowGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
                                std::uint32_t* pairs) const {
-  const Axis& rows = shape_.rows;
-  const Axis& columns = shape_.columns;
+  const WindowAxis& rows = shape_.rows;
+  const WindowAxis& columns = shape_.columns;
   const std::int64_t first_line = piece.line * rows.stride - rows.padding;
   for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
     std::uint32_t* next = pairs + tap * (from_words() / columns.kernel);
@@ -128,7 +129,7 @@ void WindowGradient::pack_from(const Bf16* from, std::int64_t block, const Piece
 void WindowGradient::multiply(const std::uint32_t* to, const std::uint32_t* from,
                               const Piece& piece, float* diff_weights, bool add) const {
   constexpr std::int64_t kTile = kLanes * kLanes;
-  const std::int64_t taps = shape_.rows.kernel * shape_.columns.kernel;
+  const std::int64_t taps = shape_.taps();
   Bf16Products::Operands operands = {};
   operands.a = to;
   operands.a_stride = to_words();
@@ -152,12 +153,12 @@ void WindowGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, 
                               std::int64_t samples, float* diff_weights, bool add,
                               std::uint32_t* scratch) const {
   constexpr std::int64_t kTile = kLanes * kLanes;
-  const std::int64_t taps = shape_.rows.kernel * shape_.columns.kernel;
+  const std::int64_t taps = shape_.taps();
   std::uint32_t* const to_pairs = scratch + part.blocks() * from_words();
   const auto from_pairs = [&](std::int64_t block) {
     return scratch + (block - part.first_block) * from_words();
   };
-  const std::int64_t all_images = shape_.pairs_samples ? (samples + 1) / 2 : samples;
+  const std::int64_t all_images = pairs_samples_ ? (samples + 1) / 2 : samples;
   for (std::int64_t image = 0; image < all_images; image += most_images_) {
     const std::int64_t images = std::min(most_images_, all_images - image);
     for (std::int64_t line = 0; line < shape_.rows.to; line += most_lines_) {
@@ -180,11 +181,9 @@ void WindowGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, 
 
 void WindowGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples,
                          float* diff_weights, bool add, std::uint32_t* scratch) const {
-#pragma omp parallel for schedule(static) num_threads(threads_)
-  for (int thread = 0; thread < threads_; ++thread) {
-    run_part(split_.of(thread), from, to, samples, diff_weights, add,
-             scratch + thread * scratch_words());
-  }
+  split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
+    run_part(part, from, to, samples, diff_weights, add, scratch + thread * scratch_words());
+  });
 }
 
 }  // namespace nn

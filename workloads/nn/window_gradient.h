@@ -6,33 +6,24 @@
 
 #include "workloads/nn/kernels.h"
 #include "workloads/nn/weights_split.h"
+#include "workloads/nn/window_shape.h"
 
 namespace nn {
 
 /// d loss / d weights [out, in, rows, columns] = sum over samples and points of `to` of
-/// to [out] from [in], each point of `to` beside the point of `from` that its window's tap meets.
-/// Of a convolution `from` is its source and `to` the gradient of its destination; of a transposed
-/// one `from` is that gradient, and `to` the source.
+/// to [out] from [in], where these meet. Activations [samples][channels / 16][points][16]; weights
+/// [out / 16][in / 16][rows][columns][16 of in][16 of out]; in and out are multiples of 16 and of
+/// 64.
 /// The library's own takes up to twice the time of the forward pass, the more the smaller images
 /// are, and where windows have a stride.
 class WindowGradient {
  public:
-  struct Axis {
-    std::int64_t from = 1, to = 1;  ///< points
-    std::int64_t kernel = 1, stride = 1, padding = 0;
-  };
-  /// Activations [samples][channels / 16][points][16]; weights
-  /// [out / 16][in / 16][rows][columns][16 of in][16 of out].
-  struct Shape {
-    Axis rows, columns;
-    std::int64_t in = 0, out = 0;  ///< channels: multiples of 16 and of 64
-    /// What a product of two numbers takes: neighbouring points, or a point of two samples. Lines
-    /// of an odd number of points leave none over in the latter, where there are several samples.
-    bool pairs_samples = false;
-  };
   /// Whether `threads` threads can share it evenly, and the CPU has the products.
-  static bool fits(const Shape& shape, int threads, const Kernels& kernels);
-  WindowGradient(const Shape& shape, int threads, const Kernels& kernels);
+  static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
+  /// pairs_samples: a product of two numbers takes a point of two samples, not two neighbouring
+  /// points. Lines of an odd number of points leave none over then, where there are several
+  /// samples.
+  WindowGradient(const WindowShape& shape, bool pairs_samples, int threads, const Kernels& kernels);
 
   /// Of the memory that run() works in.
   std::int64_t scratch_bytes() const;
@@ -65,8 +56,8 @@ class WindowGradient {
   std::int64_t from_words() const;
   std::int64_t scratch_words() const;
 
-  Shape shape_;
-  int threads_ = 1;
+  WindowShape shape_;
+  bool pairs_samples_ = false;
   WeightsSplit split_;
   const Kernels* kernels_ = nullptr;
   std::int64_t most_images_ = 1, most_lines_ = 1;  ///< of a piece; two samples count as an image

@@ -13,20 +13,14 @@
 namespace {
 
 using nn::TileGradient;
-using window_trial::Activations;
 using window_trial::axis;
 using window_trial::Case;
 using window_trial::Order;
 
-/// The first device asks for the tiles.
+const nn::Kernels& kernels() { return nn::kernels(base::usable_instruction_set()); }
 bool has_tiles() {
   static const nn::Device device;
-  return nn::multiplies_in_tiles();
-}
-const nn::Kernels& kernels() { return nn::kernels(base::usable_instruction_set()); }
-
-TileGradient::Shape shape_of(const Case& c) {
-  return {c.shape.rows, c.shape.columns, c.shape.in, c.shape.out};
+  return nn::has_tiles(kernels());
 }
 
 TEST(TileGradient, IsThePlainSum) {
@@ -47,7 +41,7 @@ TEST(TileGradient, IsThePlainSum) {
   for (const Case& c : cases) {
     SCOPED_TRACE(testing::Message()
                  << "lines of " << c.shape.columns.to << " points, " << c.samples << " samples");
-    expect_gradient(TileGradient(shape_of(c), c.threads, kernels()), c, Order::kChannelsLast);
+    expect_gradient(TileGradient(c.shape, c.threads, kernels()), c, Order::kChannelsLast);
     if (HasFatalFailure()) return;
   }
 }
@@ -55,22 +49,15 @@ TEST(TileGradient, IsThePlainSum) {
 TEST(TileGradient, HasTheSameBitsOnAnyNumberOfThreads) {
   if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const Case once = {{axis(19, 3, 2, 0, 1), axis(33, 3, 2, 0, 1), 64, 64}, 3, 1};
-  const Activations given = {once, Order::kChannelsLast};
-  std::vector<std::vector<float>> all;
-  for (const int threads : {1, 2, 4}) {
-    const TileGradient gradient(shape_of(once), threads, kernels());
-    std::vector<std::uint32_t> scratch(static_cast<std::size_t>(gradient.scratch_bytes() / 4));
-    all.emplace_back(static_cast<std::size_t>(9 * 64 * 64));
-    gradient.run(given.from.data(), given.to.data(), 3, all.back().data(), false, scratch.data());
-  }
-  EXPECT_EQ(all[0], all[1]);
-  EXPECT_EQ(all[0], all[2]);
+  expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
+    return TileGradient(once.shape, threads, kernels());
+  });
 }
 
 TEST(TileGradient, RefusesWhatItCannotShareOut) {
   if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
-    const TileGradient::Axis rows = axis(9, 3, 2, 0, 1);
+    const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
     return TileGradient::fits({rows, rows, in, out}, threads, kernels());
   };
   EXPECT_TRUE(fits(64, 64, 4));

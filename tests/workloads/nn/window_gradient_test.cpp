@@ -13,7 +13,6 @@
 namespace {
 
 using nn::WindowGradient;
-using window_trial::Activations;
 using window_trial::axis;
 using window_trial::Case;
 using window_trial::Order;
@@ -37,11 +36,11 @@ TEST(WindowGradient, IsThePlainSum) {
       {{axis(5, 2, 2, 0, 0), axis(5, 2, 2, 0, 0), 16, 64}, 1, 1},     // points that none meets
       {{axis(1, 3, 1, 1, 1), axis(1, 3, 1, 1, 1), 32, 64}, 70, 2}};   // one point
   for (const bool pairs_samples : {false, true}) {
-    for (Case c : cases) {
+    for (const Case& c : cases) {
       SCOPED_TRACE(testing::Message() << "lines of " << c.shape.columns.to << " points, "
                                       << c.samples << " samples, in pairs: " << pairs_samples);
-      c.shape.pairs_samples = pairs_samples;
-      expect_gradient(WindowGradient(c.shape, c.threads, kernels()), c, Order::kBlocked);
+      expect_gradient(WindowGradient(c.shape, pairs_samples, c.threads, kernels()), c,
+                      Order::kBlocked);
       if (HasFatalFailure()) return;
     }
   }
@@ -49,24 +48,16 @@ TEST(WindowGradient, IsThePlainSum) {
 
 TEST(WindowGradient, HasTheSameBitsOnAnyNumberOfThreads) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
-  const WindowGradient::Shape shape = {axis(9, 3, 2, 0, 1), axis(9, 3, 2, 0, 1), 64, 64};
-  const Case once = {shape, 3, 1};
-  const Activations given = {once, Order::kBlocked};
-  std::vector<std::vector<float>> all;
-  for (const int threads : {1, 2, 4}) {
-    const WindowGradient gradient(shape, threads, kernels());
-    std::vector<std::uint32_t> scratch(static_cast<std::size_t>(gradient.scratch_bytes() / 4));
-    all.emplace_back(static_cast<std::size_t>(9 * shape.in * shape.out));
-    gradient.run(given.from.data(), given.to.data(), 3, all.back().data(), false, scratch.data());
-  }
-  EXPECT_EQ(all[0], all[1]);
-  EXPECT_EQ(all[0], all[2]);
+  const Case once = {{axis(9, 3, 2, 0, 1), axis(9, 3, 2, 0, 1), 64, 64}, 3, 1};
+  expect_same_bits_on_threads(once, Order::kBlocked, [&](int threads) {
+    return WindowGradient(once.shape, false, threads, kernels());
+  });
 }
 
 TEST(WindowGradient, RefusesWhatItCannotShareOut) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
-    const WindowGradient::Axis rows = axis(9, 3, 2, 0, 1);
+    const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
     return WindowGradient::fits({rows, rows, in, out}, threads, kernels());
   };
   EXPECT_TRUE(fits(64, 64, 4));

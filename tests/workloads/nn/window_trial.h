@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "runner/base/random.h"
+#include "workloads/nn/kernels.h"
 #include "workloads/nn/plain_bf16.h"
-#include "workloads/nn/window_gradient.h"
+#include "workloads/nn/window_shape.h"
 
 namespace window_trial {
 
 using nn::Bf16;
-using nn::WindowGradient;
 
 inline std::vector<Bf16> noise(std::int64_t count, std::uint64_t seed) {
   base::RandomStream random(seed, base::Purpose::kGenerate, 0, 0);
@@ -30,7 +30,7 @@ inline std::vector<Bf16> noise(std::int64_t count, std::uint64_t seed) {
 enum class Order { kBlocked, kChannelsLast };
 
 struct Case {
-  WindowGradient::Shape shape;
+  nn::WindowShape shape;
   std::int64_t samples;
   int threads;
 };
@@ -56,7 +56,7 @@ struct Activations {
 
   /// Sum over samples and points, and of the sizes of its addends.
   std::pair<double, double> sums(std::int64_t out, std::int64_t in, std::int64_t tap) const {
-    const auto& [rows, columns, ins, outs, pairs_samples] = c.shape;
+    const auto& [rows, columns, ins, outs] = c.shape;
     double sum = 0.0, size = 0.0;
     for (std::int64_t i = 0; i < c.samples * to_points; ++i) {
       const std::int64_t n = i / to_points, point = i % to_points;
@@ -76,7 +76,7 @@ struct Activations {
 template <class Gradient>
 void expect_gradient(const Gradient& gradient, const Case& c, Order order) {
   const Activations given = {c, order};
-  const std::int64_t taps = c.shape.rows.kernel * c.shape.columns.kernel;
+  const std::int64_t taps = c.shape.taps();
   std::vector<std::uint32_t> scratch(static_cast<std::size_t>(gradient.scratch_bytes() / 4));
   std::vector<float> once(static_cast<std::size_t>(taps * c.shape.in * c.shape.out), 7.0F);
   const auto run = [&](std::vector<float>& weights, bool add) {
@@ -100,9 +100,25 @@ void expect_gradient(const Gradient& gradient, const Case& c, Order order) {
   }
 }
 
+/// make(threads): the product of the case's shape on so many threads.
+template <class Make>
+void expect_same_bits_on_threads(const Case& c, Order order, const Make& make) {
+  const Activations given = {c, order};
+  std::vector<std::vector<float>> all;
+  for (const int threads : {1, 2, 4}) {
+    const auto gradient = make(threads);
+    std::vector<std::uint32_t> scratch(static_cast<std::size_t>(gradient.scratch_bytes() / 4));
+    all.emplace_back(static_cast<std::size_t>(c.shape.taps() * c.shape.in * c.shape.out));
+    gradient.run(given.from.data(), given.to.data(), c.samples, all.back().data(), false,
+                 scratch.data());
+  }
+  EXPECT_EQ(all[0], all[1]);
+  EXPECT_EQ(all[0], all[2]);
+}
+
 /// Windows as far as the last ones that begin within the image and its padding.
-inline WindowGradient::Axis axis(std::int64_t from, std::int64_t kernel, std::int64_t stride,
-                                 std::int64_t begin, std::int64_t end) {
+inline nn::WindowAxis axis(std::int64_t from, std::int64_t kernel, std::int64_t stride,
+                           std::int64_t begin, std::int64_t end) {
   return {from, (from + begin + end - kernel) / stride + 1, kernel, stride, begin};
 }
 
