@@ -5,7 +5,9 @@
 
 #include "workloads/nn/depthwise_body.h"
 #include "workloads/nn/kernels_body.h"
+#include "workloads/nn/kernels_columns.h"
 #include "workloads/nn/kernels_interaction.h"
+#include "workloads/nn/kernels_norms.h"
 #include "workloads/nn/kernels_rows.h"
 #include "workloads/nn/kernels_tiles.h"
 #include "workloads/nn/matrix_body.h"

@@ -1,0 +1,108 @@
+// Layers in bfloat16 that few shapes meet, against their plain twins in double precision.
+// Hides nothing.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "workloads/nn/bf16_comparison.h"
+#include "workloads/nn/onednn.h"
+
+namespace {
+
+using nn::Network;
+using residual::kSmall;
+
+nn::Padding padded(std::int64_t points) { return nn::uniform_padding(2, points, points); }
+
+/// What makes the gradients of the layers before it matter.
+void finish(Network& net, nn::ValueId x) {
+  net.fully_connected(net.global_average_pool(x), {"fc", 5, kSmall, kSmall});
+}
+
+/// Holds outputs and gradients against the twin's. The layers as they ran.
+std::vector<nn::LayerFacts> expect_twin(const Network& net, nn::Products products) {
+  constexpr std::int64_t kBatch = 3;
+  bf16::Comparison comparison(net, kBatch, kBatch, nn::Mode::kTraining);
+  nn::ExecutorOptions options = bf16::options_for(kBatch, kBatch);
+  options.arithmetic.products = products;
+  nn::Device device;
+  nn::Executor executor(net, options, device, nullptr);
+  comparison.run(executor);
+  EXPECT_LT(comparison.forward_error, bf16::kForwardTolerance);
+  EXPECT_LT(comparison.gradient_error, bf16::kGradientTolerance);
+  return executor.layers();
+}
+
+class Bf16Layers : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!bf16::has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  }
+};
+
+Network stem_network(std::int64_t channels, const std::vector<std::int64_t>& spatial,
+                     std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
+  Network net;
+  auto x = net.input({channels, spatial});
+  x = net.convolution(x, {"conv1", 64, kernel, stride, padded(padding), kSmall});
+  finish(net, net.batch_norm(x, {"bn1"}));
+  return net;
+}
+
+TEST_F(Bf16Layers, AgreeInFirstConvolutions) {
+  const Network networks[] = {
+      stem_network(3, {75, 90}, 7, 2, 3),  // several strips of rows, of tiles that are not full
+      stem_network(3, {32, 32}, 3, 1, 1), stem_network(1, {9, 21}, 5, 3, 0),
+      stem_network(8, {6, 5}, 4, 1, 2)};
+  for (const Network& net : networks) {
+    SCOPED_TRACE(net.shape(0).channels);
+    for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs)) {
+      if (layer.name != "conv1") continue;
+      EXPECT_EQ(layer.implementation == "own", nn::multiplies_in_tiles()) << layer.implementation;
+    }
+  }
+}
+
+/// 3x3 windows behind a first convolution of `channels` channels.
+Network window_network(const std::vector<std::int64_t>& spatial, std::int64_t channels,
+                       std::int64_t outputs, std::int64_t dilation) {
+  Network net;
+  auto x = net.input({3, spatial});
+  x = net.convolution(x, {"conv1", channels, 3, 1, padded(1), kSmall});
+  x = net.batch_norm(x, {"bn1"});
+  x = net.convolution(x, {"conv2", outputs, 3, 1, padded(dilation), kSmall, dilation});
+  finish(net, net.batch_norm(x, {"bn2"}));
+  return net;
+}
+
+// Of both the library's gradients of weights in matrix tiles are wrong: they are own products, or
+// the library's without tiles.
+TEST_F(Bf16Layers, AgreeOnLongLines) {
+  for (const std::int64_t outputs : {48, 64}) {
+    SCOPED_TRACE(outputs);
+    expect_twin(window_network({5, 600}, 32, outputs, 1), nn::Products::kPairs);
+  }
+}
+TEST_F(Bf16Layers, AgreeInAtrousWindowsOfOddChannels) {
+  expect_twin(window_network({20, 9}, 40, 16, 2), nn::Products::kPairs);
+}
+
+TEST_F(Bf16Layers, AgreeOnRowsOfManyChannels) {
+  // Several pieces of rows, and more channels than are gone over together.
+  for (const std::int64_t stride : {1, 2}) {
+    SCOPED_TRACE(stride);
+    Network net;
+    auto x = net.input({3, {40, 7}});
+    x = net.convolution(x, {"conv1", 32, 3, 1, padded(1), kSmall});
+    x = net.batch_norm(x, {"bn1"});
+    x = net.convolution(x, {"conv2", 136, 1, 1, {}, kSmall});
+    x = net.batch_norm(x, {"bn2"});
+    x = net.depthwise_convolution(x, {"depthwise", stride, 1, kSmall});
+    finish(net, net.batch_norm(x, {"bn3"}));
+    for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
+      expect_twin(net, products);
+    }
+  }
+}
+
+}  // namespace
