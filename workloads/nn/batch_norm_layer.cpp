@@ -29,20 +29,33 @@ class BatchNormLayer final : public Layer {
 
  private:
   using Output = BatchNormOutput<T>;
-  NormColumn place(std::int64_t sample, std::int64_t block) const {
+  NormColumn place(std::int64_t sample, std::int64_t block, std::int64_t piece) const {
     const std::size_t group = factors_.by_group() ? reduction_->group_of(sample) : 0;
-    return {sample, block, layout_.offset(sample, block),
+    return {sample, block, piece,
+            layout_.offset(sample, block) + layout_.first_row(piece) * layout_.row_stride,
             factors_.base(group) + static_cast<std::size_t>(block * layout_.width)};
   }
-  /// Calls body(place) for every column of these samples.
+  Column column(const NormColumn& where) const { return layout_.column(where.block, where.piece); }
+  /// Calls body(place) for every column's pieces of these samples.
   template <class Body>
   void for_each_column(const Samples& samples, const Body& body) const;
-  /// Calls body(place) for all samples of a group's channels from `first` on.
+  /// The same, after which the nodes of these samples are whole.
+  template <class Body>
+  void sum_columns(Reduction reduction, const Samples& samples, const Body& body) const;
+  /// Calls body(place) for all samples of a group's channels of a block.
   template <class Body>
   void for_each_sample(std::size_t group, std::int64_t block, const Body& body) const;
+  /// The same, after which the group's sums of these channels stand at its root.
+  template <class Body>
+  void sum_samples(Reduction reduction, std::size_t group, std::int64_t block,
+                   const Body& body) const;
   /// Calls body(group, block) for each group and block of channels.
   template <class Body>
   void for_each_unit(const Body& body) const;
+  /// Calls body(i, first channel, channels) for each i below `count` and some channels that
+  /// together are all of a node's.
+  template <class Body>
+  void for_channels_of(std::int64_t count, const Body& body) const;
   /// Calls body(group, first, count) for channels that together are all of each group's, once the
   /// group's sums stand at its root. `before_exchange` is called when this rank's sums are ready.
   template <class BeforeExchange, class Body>
@@ -55,17 +68,19 @@ class BatchNormLayer final : public Layer {
   std::int64_t padded_of(std::int64_t block) const {
     return std::min<std::int64_t>(layout_.width, padded_ - block * layout_.width);
   }
-  /// Of the widest column.
-  std::int64_t column_signs() const {
+  /// Of signs, in the widest column.
+  std::int64_t words_of_row() const {
     constexpr std::int64_t kBits = 16;
-    return layout_.rows * ((layout_.width + kBits - 1) / kBits);
+    return (layout_.width + kBits - 1) / kBits;
   }
+  std::int64_t column_signs() const { return layout_.rows * words_of_row(); }
   double* node(const NormColumn& where) const {
-    return reduction_->sample_node(where.sample) + where.block * layout_.width;
+    return reduction_->piece_node(where.sample, where.piece) + where.block * layout_.width;
   }
   PassedBits* passed(const NormColumn& where) const {
     if (passed_ == nullptr) return nullptr;
-    return passed_ + (where.sample * layout_.blocks + where.block) * column_signs();
+    return passed_ + (where.sample * layout_.blocks + where.block) * column_signs() +
+           layout_.first_row(where.piece) * words_of_row();
   }
   void start_forward();
   void take_moments(const NormColumn& where) const;
@@ -127,7 +142,7 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
         planner.kept(signs * static_cast<std::int64_t>(sizeof(PassedBits)), "signs of activations");
   }
   nodes_forward_ =
-      planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
+      planner.temporary(GroupReduction::bytes(planner.groups(), padded_, layout_.pieces),
                         planner.forward_observation(), planner.forward_moment(), "batch-norm sums");
 }
 
@@ -135,9 +150,9 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
 /// a part; the gradient of the source takes the source's place, or that of a part.
 template <class T>
 void BatchNormLayer<T>::plan_backward(Planner& planner) {
-  nodes_backward_ = planner.temporary(GroupReduction::bytes(planner.groups(), padded_),
-                                      planner.backward_observation(), planner.backward_moment(),
-                                      "batch-norm sums");
+  nodes_backward_ = planner.temporary(
+      GroupReduction::bytes(planner.groups(), padded_, layout_.pieces),
+      planner.backward_observation(), planner.backward_moment(), "batch-norm sums");
   observes_backward_ = planner.observes(Direction::kBackward);
   diff_first_ = planner.incoming().front();
   if (planner.incoming().size() > 1) diff_second_ = planner.incoming()[1];
@@ -172,17 +187,37 @@ void BatchNormLayer<T>::bind(const Arena& arena) {
   backward_memory_ = arena.at<double>(nodes_backward_);
   factors_.bind(arena, all_kernels_);
   groups_ = arena.groups;
-  if (groups_ != nullptr) reduction_.emplace(*groups_, arena.exchange, padded_, layout_.rows);
+  if (groups_ == nullptr) return;
+  std::vector<std::int64_t> piece_rows;
+  for (std::int64_t piece = 0; piece < layout_.pieces; ++piece) {
+    piece_rows.push_back(layout_.column(0, piece).rows);
+  }
+  reduction_.emplace(*groups_, arena.exchange, padded_, piece_rows);
 }
 
 template <class T>
 template <class Body>
 void BatchNormLayer<T>::for_each_column(const Samples& samples, const Body& body) const {
   const std::int64_t end = samples.first + samples.count;
-#pragma omp parallel for collapse(2) schedule(static)
+#pragma omp parallel for collapse(3) schedule(static)
   for (std::int64_t sample = samples.first; sample < end; ++sample) {
-    for (std::int64_t block = 0; block < layout_.blocks; ++block) body(place(sample, block));
+    for (std::int64_t piece = 0; piece < layout_.pieces; ++piece) {
+      for (std::int64_t block = 0; block < layout_.blocks; ++block) {
+        body(place(sample, block, piece));
+      }
+    }
   }
+}
+
+template <class T>
+template <class Body>
+void BatchNormLayer<T>::sum_columns(Reduction reduction, const Samples& samples,
+                                    const Body& body) const {
+  for_each_column(samples, body);
+  if (layout_.pieces == 1) return;
+  for_channels_of(samples.count, [&](std::int64_t i, std::int64_t first, std::int64_t count) {
+    reduction_->join_pieces(reduction, samples.first + i, first, count);
+  });
 }
 
 template <class T>
@@ -202,20 +237,51 @@ template <class Body>
 void BatchNormLayer<T>::for_each_sample(std::size_t group, std::int64_t block,
                                         const Body& body) const {
   const BatchGroup& plan = groups_->groups[group];
-  for (std::int64_t i = 0; i < plan.local_count; ++i) body(place(plan.local_first + i, block));
+  for (std::int64_t i = 0; i < plan.local_count; ++i) {
+    for (std::int64_t piece = 0; piece < layout_.pieces; ++piece) {
+      body(place(plan.local_first + i, block, piece));
+    }
+  }
+}
+
+template <class T>
+template <class Body>
+void BatchNormLayer<T>::sum_samples(Reduction reduction, std::size_t group, std::int64_t block,
+                                    const Body& body) const {
+  const BatchGroup& plan = groups_->groups[group];
+  const std::int64_t first = block * layout_.width;
+  for_each_sample(group, block, body);
+  for (std::int64_t i = 0; i < plan.local_count; ++i) {
+    reduction_->join_pieces(reduction, plan.local_first + i, first, padded_of(block));
+  }
+  reduction_->reduce_local(reduction, group, first, padded_of(block));
+}
+
+template <class T>
+template <class Body>
+void BatchNormLayer<T>::for_channels_of(std::int64_t count, const Body& body) const {
+  constexpr std::int64_t kChannels = 64;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t first = 0; first < padded_; first += kChannels) {
+      body(i, first, std::min(kChannels, padded_ - first));
+    }
+  }
 }
 
 template <class T>
 template <class BeforeExchange, class Body>
 void BatchNormLayer<T>::reduce(Reduction reduction, const BeforeExchange& before_exchange,
                                const Body& body) {
-  for_each_unit([&](std::size_t group, std::int64_t block) {
-    reduction_->reduce_local(reduction, group, block * layout_.width, padded_of(block));
+  const auto groups = static_cast<std::int64_t>(groups_->groups.size());
+  for_channels_of(groups, [&](std::int64_t group, std::int64_t first, std::int64_t count) {
+    reduction_->reduce_local(reduction, static_cast<std::size_t>(group), first, count);
   });
   before_exchange();
   reduction_->reduce_shared(reduction);
-  for_each_unit([&](std::size_t group, std::int64_t block) {
-    body(group, block * layout_.width, channels_of(block));
+  for_channels_of(groups, [&](std::int64_t group, std::int64_t first, std::int64_t count) {
+    const std::int64_t end = std::min(first + count, channels_);
+    if (first < end) body(static_cast<std::size_t>(group), first, end - first);
   });
 }
 
@@ -228,14 +294,14 @@ void BatchNormLayer<T>::start_forward() {
 template <class T>
 void BatchNormLayer<T>::take_moments(const NormColumn& where) const {
   double* const sums = node(where);
-  kernels_.moments(output_.source() + where.offset, layout_.column(where.block), sums,
-                   sums + padded_);
+  kernels_.moments(output_.source() + where.offset, column(where), sums, sums + padded_);
 }
 
 template <class T>
 void BatchNormLayer<T>::observe(const Samples& samples) {
   if (samples.first == 0) start_forward();
-  for_each_column(samples, [this](const NormColumn& where) { take_moments(where); });
+  sum_columns(Reduction::kMoments, samples,
+              [this](const NormColumn& where) { take_moments(where); });
 }
 
 template <class T>
@@ -252,10 +318,9 @@ template <class T>
 void BatchNormLayer<T>::forward_by_channels() {
   start_forward();
   for_each_unit([this](std::size_t group, std::int64_t block) {
-    for_each_sample(group, block, [this](const NormColumn& where) { take_moments(where); });
-    const std::int64_t first = block * layout_.width;
-    reduction_->reduce_local(Reduction::kMoments, group, first, padded_of(block));
-    factors_.set_forward(*reduction_, group, first, channels_of(block));
+    sum_samples(Reduction::kMoments, group, block,
+                [this](const NormColumn& where) { take_moments(where); });
+    factors_.set_forward(*reduction_, group, block * layout_.width, channels_of(block));
     if (output_.is_deferred()) return;
     for_each_sample(group, block, [this](const NormColumn& where) {
       output_.write(Output::Pass::kForward, {0, batch_}, where, passed(where));
@@ -298,14 +363,13 @@ void BatchNormLayer<T>::sum_gradients(const NormColumn& where) const {
   double* const sums = node(where);
   Normalization gate;
   kernels_.gradient_sums(src_ + where.offset, gradient_source(where, gate), kept_gradient(where),
-                         layout_.column(where.block), factors_.norm(where.at).mean, sums,
-                         sums + padded_);
+                         column(where), factors_.norm(where.at).mean, sums, sums + padded_);
 }
 
 template <class T>
 void BatchNormLayer<T>::observe_gradient(const Samples& samples) {
   if (samples.first == 0) reduction_->start(backward_memory_);
-  for_each_column(samples, [this](const NormColumn& where) { sum_gradients(where); });
+  sum_columns(Reduction::kSums, samples, [this](const NormColumn& where) { sum_gradients(where); });
 }
 
 template <class T>
@@ -323,20 +387,18 @@ void BatchNormLayer<T>::apply_gradient(const NormColumn& where) const {
   const GradientSource<T> gradient =
       kept_ == nullptr ? gradient_source(where, gate)
                        : GradientSource<T>{kept_gradient(where), nullptr, nullptr};
-  kernels_.gradient_apply(src_ + where.offset, gradient, diff_src_ + where.offset,
-                          layout_.column(where.block), factors_.norm(where.at).mean,
-                          factors_.slope(where.at), factors_.offset(where.at),
-                          factors_.tilt(where.at));
+  kernels_.gradient_apply(src_ + where.offset, gradient, diff_src_ + where.offset, column(where),
+                          factors_.norm(where.at).mean, factors_.slope(where.at),
+                          factors_.offset(where.at), factors_.tilt(where.at));
 }
 
 template <class T>
 void BatchNormLayer<T>::backward_by_channels(bool accumulate) {
   reduction_->start(backward_memory_);
   for_each_unit([this](std::size_t group, std::int64_t block) {
-    for_each_sample(group, block, [this](const NormColumn& where) { sum_gradients(where); });
-    const std::int64_t first = block * layout_.width;
-    reduction_->reduce_local(Reduction::kSums, group, first, padded_of(block));
-    factors_.set_backward(*reduction_, group, first, channels_of(block));
+    sum_samples(Reduction::kSums, group, block,
+                [this](const NormColumn& where) { sum_gradients(where); });
+    factors_.set_backward(*reduction_, group, block * layout_.width, channels_of(block));
     for_each_sample(group, block, [this](const NormColumn& where) { apply_gradient(where); });
   });
   factors_.store_parameter_gradients(*reduction_, accumulate);
@@ -350,7 +412,8 @@ void BatchNormLayer<T>::backward(bool accumulate, const Samples& samples) {
     return;
   }
   if (samples.first == 0) reduction_->start(backward_memory_);
-  for_each_column(samples, [this](const NormColumn& where) { backward_frozen(where); });
+  sum_columns(Reduction::kSums, samples,
+              [this](const NormColumn& where) { backward_frozen(where); });
   if (samples.first + samples.count < batch_) return;
   reduce(
       Reduction::kSums, [&] { factors_.store_parameter_gradients(*reduction_, accumulate); },
@@ -364,9 +427,8 @@ void BatchNormLayer<T>::backward_frozen(const NormColumn& where) const {
   const Normalization norm = factors_.norm(where.at);
   Normalization gate;
   kernels_.gradient_frozen(src_ + where.offset, gradient_source(where, gate),
-                           diff_src_ + where.offset, kept_gradient(where),
-                           layout_.column(where.block), norm.mean, norm.scale, sums,
-                           sums + padded_);
+                           diff_src_ + where.offset, kept_gradient(where), column(where), norm.mean,
+                           norm.scale, sums, sums + padded_);
 }
 
 }  // namespace

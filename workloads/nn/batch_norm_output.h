@@ -13,9 +13,9 @@
 
 namespace nn {
 
-/// Channels of a sample that are gone over together.
+/// Channels of a sample, or of a piece of its rows, that are gone over together.
 struct NormColumn {
-  std::int64_t sample = 0, block = 0;
+  std::int64_t sample = 0, block = 0, piece = 0;
   std::int64_t offset = 0;  ///< in activations of a whole pass, in elements
   std::size_t at = 0;       ///< of its channels in per-group arrays
 };
@@ -119,8 +119,9 @@ void BatchNormOutput<T>::write(Pass pass, const Samples& slice, const NormColumn
     residual.norm = &residual_norm;
   }
   kernels_->normalize(column_of(streams.src, where, slice), factors_->norm(where.at), residual,
-                      column_of(streams.dst, where, slice), passed, layout_.column(where.block),
-                      relu_, stores_of<T>(slice.count * layout_.sample_numbers()));
+                      column_of(streams.dst, where, slice), passed,
+                      layout_.column(where.block, where.piece), relu_,
+                      stores_of<T>(slice.count * layout_.sample_numbers()));
 }
 
 }  // namespace nn

@@ -16,15 +16,15 @@ class ChannelCopy {
   ChannelCopy(const ChannelLayout& part, const ChannelLayout& whole, std::int64_t first)
       : part_(part), whole_(whole), first_(first) {}
 
-  void into_whole(const T* part, T* whole, std::int64_t block) const {
-    for_each_run(block, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+  void into_whole(const T* part, T* whole, std::int64_t block, std::int64_t piece) const {
+    for_each_run(block, piece, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
       std::memcpy(whole + to, part + from, static_cast<std::size_t>(count) * sizeof(T));
     });
   }
   /// Also what is behind the part's channels: zeros.
-  void out_of_whole(const T* whole, T* part, std::int64_t block) const {
-    clear_behind(part_, part, block);
-    for_each_run(block, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
+  void out_of_whole(const T* whole, T* part, std::int64_t block, std::int64_t piece) const {
+    if (piece == 0) clear_behind(part_, part, block);
+    for_each_run(block, piece, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
       std::memcpy(part + to, whole + from, static_cast<std::size_t>(count) * sizeof(T));
     });
   }
@@ -41,27 +41,31 @@ class ChannelCopy {
   }
 
  private:
-  /// Calls run(place in the part, place in the whole, values) for the block's channels.
+  /// Calls run(place in the part, place in the whole, values) for the block's channels in a piece
+  /// of its rows.
   template <class Run>
-  void for_each_run(std::int64_t block, const Run& run) const {
-    const Column column = part_.column(block);
+  void for_each_run(std::int64_t block, std::int64_t piece, const Run& run) const {
+    const Column column = part_.column(block, piece);
+    const std::int64_t first_row = part_.first_row(piece);
     const std::int64_t channel = block * part_.width;
     const std::int64_t behind = first_ + channel;
     const bool is_aligned = whole_.width == part_.width && behind % whole_.width == 0;
-    const std::int64_t from = part_.offset(0, block);
+    const std::int64_t from = part_.offset(0, block) + first_row * column.stride;
+    const std::int64_t row_to = first_row * whole_.row_stride;
     if (is_aligned && column.stride == column.width && whole_.row_stride == column.stride) {
-      return run(from, whole_.offset(0, behind / whole_.width), column.rows * column.width);
+      return run(from, whole_.offset(0, behind / whole_.width) + row_to,
+                 column.rows * column.width);
     }
     const std::int64_t channels = std::min<std::int64_t>(column.width, part_.channels - channel);
     if (part_.is_last() && whole_.is_last()) {
       for (std::int64_t row = 0; row < column.rows; ++row) {
-        run(from + row * column.stride, behind + row * whole_.row_stride, channels);
+        run(from + row * column.stride, behind + row_to + row * whole_.row_stride, channels);
       }
       return;
     }
     for (std::int64_t lane = 0; lane < channels; ++lane) {
-      const std::int64_t to =
-          whole_.offset(0, (behind + lane) / whole_.width) + (behind + lane) % whole_.width;
+      const std::int64_t to = whole_.offset(0, (behind + lane) / whole_.width) +
+                              (behind + lane) % whole_.width + row_to;
       for (std::int64_t row = 0; row < column.rows; ++row) {
         run(from + row * column.stride + lane, to + row * whole_.row_stride, 1);
       }
@@ -110,16 +114,18 @@ class ConcatenationLayer final : public Layer {
           layout_, dst_ + layout_.offset(place_.row_of(samples.first + i, samples), 0),
           layout_.blocks - 1);
     }
-    for_each_block(samples, [&](const Part& part, std::int64_t sample, std::int64_t block) {
+    for_each_piece(samples, [&](const Part& part, std::int64_t sample, std::int64_t block,
+                                std::int64_t piece) {
       part.copy.into_whole(part.src + part.layout.offset(part.place.row_of(sample, samples), 0),
-                           dst_ + layout_.offset(place_.row_of(sample, samples), 0), block);
+                           dst_ + layout_.offset(place_.row_of(sample, samples), 0), block, piece);
     });
   }
 
   void backward(bool /*accumulate*/, const Samples& samples) override {
-    for_each_block(samples, [&](const Part& part, std::int64_t sample, std::int64_t block) {
+    for_each_piece(samples, [&](const Part& part, std::int64_t sample, std::int64_t block,
+                                std::int64_t piece) {
       part.copy.out_of_whole(diff_dst_ + layout_.offset(sample, 0),
-                             part.diff_src + part.layout.offset(sample, 0), block);
+                             part.diff_src + part.layout.offset(sample, 0), block, piece);
     });
   }
 
@@ -134,13 +140,15 @@ class ConcatenationLayer final : public Layer {
     T* diff_src = nullptr;
   };
   template <class Body>
-  void for_each_block(const Samples& samples, const Body& body) const {
+  void for_each_piece(const Samples& samples, const Body& body) const {
     const std::int64_t end = samples.first + samples.count;
     for (const Part& part : parts_) {
-#pragma omp parallel for collapse(2) schedule(static)
+#pragma omp parallel for collapse(3) schedule(static)
       for (std::int64_t sample = samples.first; sample < end; ++sample) {
         for (std::int64_t block = 0; block < part.layout.blocks; ++block) {
-          body(part, sample, block);
+          for (std::int64_t piece = 0; piece < part.layout.pieces; ++piece) {
+            body(part, sample, block, piece);
+          }
         }
       }
     }

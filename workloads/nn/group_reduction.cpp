@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 namespace nn {
 namespace {
@@ -35,20 +37,28 @@ void merge_moments(const NodePair& nodes, double left_count, double right_count)
   }
 }
 
+void merge(Reduction reduction, const NodePair& nodes, double left_count, double right_count) {
+  if (reduction == Reduction::kMoments) {
+    merge_moments(nodes, left_count, right_count);
+  } else {
+    add_nodes(nodes);
+  }
+}
+
 }  // namespace
 
 GroupReduction::GroupReduction(const BatchGroups& groups, StatisticsExchange* exchange,
-                               std::int64_t channels, std::int64_t points)
+                               std::int64_t channels, std::vector<std::int64_t> piece_points)
     : groups_(groups),
       exchange_(exchange),
       channels_(channels),
-      points_(points),
+      piece_points_(std::move(piece_points)),
+      points_(std::accumulate(piece_points_.begin(), piece_points_.end(), std::int64_t{0})),
       exchange_order_(exchange_order(groups)) {
-  std::int64_t slots = 0;
   for (std::size_t g = 0; g < groups.groups.size(); ++g) {
     const BatchGroup& group = groups.groups[g];
-    bases_.push_back(slots);
-    slots += group.slots();
+    bases_.push_back(slots_);
+    slots_ += group.slots();
     counts_before_.push_back(counts_of(group.before, g));
     counts_after_.push_back(counts_of(group.after, g));
     for (std::int64_t i = 0; i < group.local_count; ++i) {
@@ -58,10 +68,13 @@ GroupReduction::GroupReduction(const BatchGroups& groups, StatisticsExchange* ex
   }
 }
 
-std::int64_t GroupReduction::bytes(const BatchGroups& groups, std::int64_t channels) {
-  std::int64_t slots = 0;
-  for (const BatchGroup& group : groups.groups) slots += group.slots();
-  return slots * 2 * channels * static_cast<std::int64_t>(sizeof(double));
+std::int64_t GroupReduction::bytes(const BatchGroups& groups, std::int64_t channels,
+                                   std::int64_t pieces) {
+  std::int64_t nodes = 0;
+  for (const BatchGroup& group : groups.groups) {
+    nodes += group.slots() + group.local_count * (pieces - 1);
+  }
+  return nodes * 2 * channels * static_cast<std::int64_t>(sizeof(double));
 }
 
 std::vector<GroupReduction::Counts> GroupReduction::counts_of(const std::vector<Merge>& program,
@@ -81,13 +94,22 @@ void GroupReduction::run(const std::vector<Merge>& program, const std::vector<Co
                          std::size_t group, Reduction reduction, std::int64_t first,
                          std::int64_t count) const {
   for (std::size_t i = 0; i < program.size(); ++i) {
-    const NodePair nodes = {node(group, program[i].left) + first,
-                            node(group, program[i].right) + first, channels_, count};
-    if (reduction == Reduction::kMoments) {
-      merge_moments(nodes, counts[i].left, counts[i].right);
-    } else {
-      add_nodes(nodes);
-    }
+    merge(reduction,
+          {node(group, program[i].left) + first, node(group, program[i].right) + first, channels_,
+           count},
+          counts[i].left, counts[i].right);
+  }
+}
+
+void GroupReduction::join_pieces(Reduction reduction, std::int64_t sample, std::int64_t first,
+                                 std::int64_t count) const {
+  std::int64_t before = piece_points_.front();
+  for (std::size_t piece = 1; piece < piece_points_.size(); ++piece) {
+    merge(reduction,
+          {sample_node(sample) + first,
+           further_node(sample, static_cast<std::int64_t>(piece)) + first, channels_, count},
+          static_cast<double>(before), static_cast<double>(piece_points_[piece]));
+    before += piece_points_[piece];
   }
 }
 

@@ -16,21 +16,27 @@ enum class Reduction {
   kSums      ///< both arrays: plain sums
 };
 
-/// A node has two arrays of `channels` doubles. Use: start(), fill every sample's node,
-/// reduce_local() for all channels of all groups, [local_nodes()], reduce_shared(), root().
+/// A node has two arrays of `channels` doubles. Use: start(), fill the nodes of every sample's
+/// pieces, join_pieces(), reduce_local() for all channels of all groups, [local_nodes()],
+/// reduce_shared(), root().
 class GroupReduction {
  public:
-  /// points: values per channel and sample. groups and exchange outlive this; exchange may be null
-  /// when no group is shared.
+  /// piece_points: values per channel of each piece that samples are cut into. groups and exchange
+  /// outlive this; exchange may be null when no group is shared.
   GroupReduction(const BatchGroups& groups, StatisticsExchange* exchange, std::int64_t channels,
-                 std::int64_t points);
+                 std::vector<std::int64_t> piece_points);
   /// Memory that start() needs.
-  static std::int64_t bytes(const BatchGroups& groups, std::int64_t channels);
+  static std::int64_t bytes(const BatchGroups& groups, std::int64_t channels, std::int64_t pieces);
 
   void start(double* memory) { memory_ = memory; }
-  double* sample_node(std::int64_t sample) const {
-    return node(group_of(sample), slot_of_sample_[static_cast<std::size_t>(sample)]);
+  /// The first piece's is the sample's own.
+  double* piece_node(std::int64_t sample, std::int64_t piece) const {
+    return piece == 0 ? sample_node(sample) : further_node(sample, piece);
   }
+  /// Adds up the nodes of the sample's pieces, in their order, for the channels [first, first +
+  /// count) alone. May be called from several threads for different channels and samples.
+  void join_pieces(Reduction reduction, std::int64_t sample, std::int64_t first,
+                   std::int64_t count) const;
   /// Position of the sample's group.
   std::size_t group_of(std::int64_t sample) const {
     return group_of_sample_[static_cast<std::size_t>(sample)];
@@ -51,6 +57,14 @@ class GroupReduction {
   double* node(std::size_t group, int slot) const {
     return memory_ + (bases_[group] + slot) * 2 * channels_;
   }
+  double* sample_node(std::int64_t sample) const {
+    return node(group_of(sample), slot_of_sample_[static_cast<std::size_t>(sample)]);
+  }
+  /// These stand behind all others.
+  double* further_node(std::int64_t sample, std::int64_t piece) const {
+    const auto further = static_cast<std::int64_t>(piece_points_.size()) - 1;
+    return memory_ + (slots_ + sample * further + piece - 1) * 2 * channels_;
+  }
   /// Values per channel below the two nodes of an addition.
   struct Counts {
     double left = 0.0, right = 0.0;
@@ -62,7 +76,9 @@ class GroupReduction {
 
   const BatchGroups& groups_;
   StatisticsExchange* exchange_;
-  std::int64_t channels_, points_;
+  std::int64_t channels_;
+  std::vector<std::int64_t> piece_points_;
+  std::int64_t points_, slots_ = 0;
   double* memory_ = nullptr;
   std::vector<std::int64_t> bases_;
   std::vector<std::size_t> exchange_order_, group_of_sample_;

@@ -10,6 +10,7 @@ namespace {
 
 /// Rows summed in float before the sum goes on in double.
 constexpr std::int64_t kFloatRows = 256;
+constexpr std::int64_t kCentreRows = kFloatRows / 4;
 
 inline void add_to(double* sums, const Lanes& value, int width) {
   for (int lane = 0; lane < width; ++lane) sums[lane] += static_cast<double>(value[lane]);
@@ -38,9 +39,8 @@ std::int64_t tile_rows(const Column& column) {
   return rows < kFewRows ? kFewRows : rows < kManyRows ? rows : kManyRows;
 }
 
-/// Calls use(access, tile) for tiles that together are rows [begin, end). Whole: access to 16
-/// channels.
-template <class T, class Whole = Full, class Use>
+/// Calls use(access, tile) for tiles that together are rows [begin, end).
+template <class T, class Use>
 void for_each_tile(const Column& column, std::int64_t begin, std::int64_t end, const Use& use) {
   constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t together = tile_rows<T>(column), next = together * column.stride;
@@ -55,7 +55,7 @@ void for_each_tile(const Column& column, std::int64_t begin, std::int64_t end, c
     tile.ahead = is_narrow ? kAhead : next;
     tile.ahead_step = is_whole && !is_narrow ? kLanes : column.stride;
     for (; tile.channel() + kLanes <= column.width; ++tile.part) {
-      use(Whole(), tile);
+      use(Full(), tile);
       tile.begin += kLanes;
       tile.signs += column.rows;
       if (is_whole) tile.ahead += (together - 1) * kLanes;
@@ -169,9 +169,9 @@ struct JoinedMoments {
   }
 };
 
-/// Each piece's distances are from the mean of those before it, and the first one's from its own:
-/// their squares are at most twice those from the mean of all, so that none are lost in the
-/// difference.
+/// Each piece's distances are from the mean of those before it, and the first one's from that of
+/// its first rows, a quarter at least: their squares are at most four times those from the mean of
+/// all, so that none are lost in the difference.
 template <class T>
 void moments(const T* src, const Column& column, double* mean, double* squares) {
   constexpr int kMostParts = PartSums::kMostParts;
@@ -183,9 +183,10 @@ void moments(const T* src, const Column& column, double* mean, double* squares) 
   for_each_piece_of_rows(column.rows, [&](std::int64_t begin, std::int64_t end) {
     const auto before = static_cast<double>(begin), here = static_cast<double>(end - begin);
     if (begin == 0) {
-      sum_distances(src, column, begin, end, centres, piece);
+      const std::int64_t rows = end < kCentreRows ? end : kCentreRows;
+      sum_distances(src, column, 0, rows, centres, piece);
       for (int part = 0; part < parts; ++part) {
-        joined[part].begin(piece.first[part], here);
+        joined[part].begin(piece.first[part], static_cast<double>(rows));
         centres[part] = joined[part].centre();
       }
     }

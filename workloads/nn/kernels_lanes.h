@@ -139,13 +139,6 @@ bool can_stream(const T* first, std::int64_t stride) {
   return reinterpret_cast<std::uintptr_t>(first) % kBytes == 0 && stride == kLanes;
 }
 
-/// Whether stores to a column's rows do. Those of more channels go to many lines in turn, which the
-/// processor would let go half full.
-template <class T>
-bool can_stream(const T* first, const Column& column) {
-  return column.width == kLanes && can_stream(first, column.stride);
-}
-
 inline void finish_streams() {
 #if defined(__AVX512F__)
   _mm_sfence();

@@ -4,22 +4,10 @@
 #pragma once
 
 #include "workloads/nn/kernels_columns.h"
+#include "workloads/nn/kernels_lines.h"
 
 namespace nn {
 namespace {
-
-enum class Adds { kNothing, kValue, kNormalized };
-
-/// What a batch norm's forward pass reads and writes.
-template <class T>
-struct NormOperands {
-  const T* src;
-  const Normalization& norm;
-  const Residual<T>& residual;
-  T* dst;
-  PassedBits* passed;
-  const Column& column;
-};
 
 /// kKeeps: the signs go to `passed`.
 template <class Access, bool kRelu, Adds kAdds, bool kKeeps, class T>
@@ -63,25 +51,22 @@ void normalize_tile(const NormOperands<T>& of, const Tile& tile) {
   }
 }
 
-template <class Whole, bool kRelu, Adds kAdds, bool kKeeps, class T>
-void normalize_rows(const NormOperands<T>& of) {
-  for_each_tile<T, Whole>(of.column, 0, of.column.rows, [&](auto access, const Tile& tile) {
+template <bool kRelu, Adds kAdds, bool kKeeps, class T>
+void normalize_rows(const NormOperands<T>& of, Stores stores) {
+  if (stores == Stores::kStreamed && is_in_lines(of)) {
+    normalize_lines<kRelu, kAdds, kKeeps>(of);
+    return finish_streams();
+  }
+  for_each_tile<T>(of.column, 0, of.column.rows, [&](auto access, const Tile& tile) {
     normalize_tile<decltype(access), kRelu, kAdds, kKeeps>(of, tile);
   });
 }
 
-template <class Whole, Adds kAdds, class T>
-void normalize_adding(const NormOperands<T>& of, bool relu) {
-  if (!relu) return normalize_rows<Whole, false, kAdds, false>(of);
-  if (of.passed == nullptr) return normalize_rows<Whole, true, kAdds, false>(of);
-  normalize_rows<Whole, true, kAdds, true>(of);
-}
-
-template <class Whole, class T>
-void normalize_with(const NormOperands<T>& of, bool relu) {
-  if (of.residual.src == nullptr) return normalize_adding<Whole, Adds::kNothing>(of, relu);
-  if (of.residual.norm == nullptr) return normalize_adding<Whole, Adds::kValue>(of, relu);
-  normalize_adding<Whole, Adds::kNormalized>(of, relu);
+template <Adds kAdds, class T>
+void normalize_adding(const NormOperands<T>& of, bool relu, Stores stores) {
+  if (!relu) return normalize_rows<false, kAdds, false>(of, stores);
+  if (of.passed == nullptr) return normalize_rows<true, kAdds, false>(of, stores);
+  normalize_rows<true, kAdds, true>(of, stores);
 }
 
 enum class Masks { kNothing, kBits, kGate };
@@ -257,11 +242,9 @@ template <class T>
 void normalize(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
                PassedBits* passed, const Column& column, bool relu, Stores stores) {
   const NormOperands<T> operands = {src, norm, residual, dst, passed, column};
-  if (stores == Stores::kCached || !can_stream(dst, column)) {
-    return normalize_with<Full>(operands, relu);
-  }
-  normalize_with<Streamed>(operands, relu);
-  finish_streams();
+  if (residual.src == nullptr) return normalize_adding<Adds::kNothing>(operands, relu, stores);
+  if (residual.norm == nullptr) return normalize_adding<Adds::kValue>(operands, relu, stores);
+  normalize_adding<Adds::kNormalized>(operands, relu, stores);
 }
 
 template <class T>

@@ -101,7 +101,7 @@ class Planner {
     return pass_.backward()[static_cast<std::size_t>(pass_.of(operation_).backward)].slices;
   }
   /// An activation's columns, for what goes over whole rows: where channels are last, as wide as
-  /// kernels take them, but so many that threads can share each slice.
+  /// kernels take them, in pieces of rows.
   ChannelLayout row_layout(const dnnl::memory::desc& desc) const;
   /// When the operation's statistics begin to be gathered.
   int forward_observation() const {

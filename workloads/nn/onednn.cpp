@@ -55,12 +55,14 @@ bool has_tiles(const Kernels& kernels) {
   return kernels.bf16_tiles.multiply != nullptr && multiplies_in_tiles();
 }
 
-ChannelLayout ChannelLayout::in_wide_columns(std::int64_t least) const {
+ChannelLayout ChannelLayout::in_wide_columns() const {
   constexpr std::int64_t kLineChannels = 64;  // a column's rows are whole lines
-  if (!is_last() || blocks == 1) return *this;
-  const std::int64_t fewest = (channels + Column::kMostChannels - 1) / Column::kMostChannels;
-  const std::int64_t columns = std::max(least, fewest);
+  constexpr std::int64_t kPieceRows = 1024;
+  if (!is_last()) return *this;
   ChannelLayout wide = *this;
+  wide.pieces = std::max<std::int64_t>(1, rows / kPieceRows);
+  if (blocks == 1) return wide;
+  const std::int64_t columns = (channels + Column::kMostChannels - 1) / Column::kMostChannels;
   const std::int64_t lines = (channels + kLineChannels - 1) / kLineChannels;
   wide.block_stride = (lines + columns - 1) / columns * kLineChannels;
   wide.width = static_cast<int>(wide.block_stride);
@@ -71,6 +73,12 @@ ChannelLayout ChannelLayout::in_wide_columns(std::int64_t least) const {
 Column ChannelLayout::column(std::int64_t block) const {
   const std::int64_t left = padded ? width : channels - block * width;
   return {rows, row_stride, static_cast<int>(std::min<std::int64_t>(width, left))};
+}
+
+Column ChannelLayout::column(std::int64_t block, std::int64_t piece) const {
+  Column part = column(block);
+  part.rows = first_row(piece + 1) - first_row(piece);
+  return part;
 }
 
 ChannelLayout channel_layout(const dnnl::memory::desc& desc) {

@@ -38,15 +38,21 @@ struct ChannelLayout {
   int width = 0;  ///< channels of a full block
   std::int64_t rows = 0, row_stride = 0, block_stride = 0, sample_stride = 0;
   bool padded = false;  ///< the last block holds zeros behind the channels
+  std::int64_t pieces = 1;  ///< that rows are cut into, for threads to share
 
   /// Whether all channels of a point stand side by side.
   bool is_last() const { return !padded && width > 1 && (blocks == 1 || block_stride == width); }
-  /// The same where channels are last, but in as few columns as kernels can go over; or, so that
-  /// `least` threads can share them, in about so many if there are channels enough.
-  ChannelLayout in_wide_columns(std::int64_t least) const;
+  /// The same where channels are last, but in as few columns as kernels can go over, whose rows are
+  /// in pieces: where these end depends on the number of rows alone.
+  ChannelLayout in_wide_columns() const;
   Column column(std::int64_t block) const;
+  Column column(std::int64_t block, std::int64_t piece) const;
   std::int64_t offset(std::int64_t sample, std::int64_t block) const {
     return sample * sample_stride + block * block_stride;
+  }
+  /// Of pieces before it, multiples of 4 rows.
+  std::int64_t first_row(std::int64_t piece) const {
+    return piece == pieces ? rows : rows * piece / pieces / 4 * 4;
   }
   /// Numbers of a sample's channels, with those that fill its last block.
   std::int64_t sample_numbers() const { return rows * padded_channels(); }

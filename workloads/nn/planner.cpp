@@ -89,17 +89,7 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
 
 ChannelLayout Planner::row_layout(const dnnl::memory::desc& desc) const {
   const ChannelLayout layout = channel_layout(desc);
-  if (!wants_channels_last()) return layout;
-  const auto is_shared = [this](const PassSegment& segment) {
-    const std::vector<std::int64_t> sizes = segment.slices.sizes();
-    return std::all_of(sizes.begin(), sizes.end(),
-                       [this](std::int64_t samples) { return samples % threads_ == 0; });
-  };
-  const auto& forward = pass_.forward();
-  const auto& backward = pass_.backward();
-  const bool by_samples = std::all_of(forward.begin(), forward.end(), is_shared) &&
-                          std::all_of(backward.begin(), backward.end(), is_shared);
-  return layout.in_wide_columns(by_samples ? 1 : threads_);
+  return wants_channels_last() ? layout.in_wide_columns() : layout;
 }
 
 dnnl::memory::data_type Planner::compute_type(const std::string& layer) const {

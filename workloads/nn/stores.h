@@ -15,7 +15,7 @@ enum class Stores { kCached, kStreamed };
 /// this, the next layer may find some in the caches.
 template <class T>
 constexpr Stores stores_of(std::int64_t numbers) {
-  constexpr std::int64_t kFitsNoCache = std::int64_t{64} << 20;  // bytes
+  constexpr std::int64_t kFitsNoCache = std::int64_t{4} << 20;  // bytes
   const std::int64_t bytes = numbers * static_cast<std::int64_t>(sizeof(T));
   return bytes < kFitsNoCache ? Stores::kCached : Stores::kStreamed;
 }

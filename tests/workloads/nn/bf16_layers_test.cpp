@@ -87,6 +87,19 @@ TEST_F(Bf16Layers, AgreeInAtrousWindowsOfOddChannels) {
   expect_twin(window_network({20, 9}, 40, 16, 2), nn::Products::kPairs);
 }
 
+TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
+  Network net;
+  auto x = net.input({3, {53, 61}});
+  x = net.convolution(x, {"conv1", 16, 3, 1, padded(1), kSmall});
+  x = net.batch_norm(x, {"bn1"});
+  x = net.convolution(x, {"conv2", 16, 1, 1, {}, kSmall});
+  const auto one = net.batch_norm(x, {"bn2"});
+  x = net.convolution(one, {"conv3", 16, 1, 1, {}, kSmall});
+  x = net.batch_norm(x, {"bn3"}, one);
+  finish(net, net.concatenation({one, x}));
+  expect_twin(net, nn::Products::kPairs);
+}
+
 TEST_F(Bf16Layers, AgreeOnRowsOfManyChannels) {
   // Several pieces of rows, and more channels than are gone over together.
   for (const std::int64_t stride : {1, 2}) {

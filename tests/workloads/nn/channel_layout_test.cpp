@@ -2,6 +2,7 @@
 // Hides nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "workloads/nn/onednn.h"
@@ -24,32 +25,46 @@ std::vector<int> widths(const ChannelLayout& layout) {
 
 TEST(ChannelLayout, PutsChannelsThatAreLastInWideColumns) {
   EXPECT_EQ(widths(channels_last(40)), (std::vector<int>{16, 16, 8}));
-  EXPECT_EQ(widths(channels_last(40).in_wide_columns(1)), (std::vector<int>{40}));
-  EXPECT_EQ(widths(channels_last(728).in_wide_columns(1)), (std::vector<int>{728}));
-  EXPECT_EQ(widths(channels_last(728).in_wide_columns(2)), (std::vector<int>{384, 344}));
-  EXPECT_EQ(widths(channels_last(2048).in_wide_columns(1)), (std::vector<int>{1024, 1024}));
-  EXPECT_EQ(widths(channels_last(2048).in_wide_columns(3)), (std::vector<int>{704, 704, 640}));
-  EXPECT_EQ(widths(channels_last(100).in_wide_columns(4)), (std::vector<int>{64, 36}));
+  EXPECT_EQ(widths(channels_last(40).in_wide_columns()), (std::vector<int>{40}));
+  EXPECT_EQ(widths(channels_last(728).in_wide_columns()), (std::vector<int>{728}));
+  EXPECT_EQ(widths(channels_last(1100).in_wide_columns()), (std::vector<int>{576, 524}));
+  EXPECT_EQ(widths(channels_last(2048).in_wide_columns()), (std::vector<int>{1024, 1024}));
 }
 
 TEST(ChannelLayout, FindsAChannelInAWideColumnWhereItWas) {
-  const ChannelLayout narrow = channels_last(728), wide = narrow.in_wide_columns(2);
-  EXPECT_EQ(wide.offset(1, 1), narrow.offset(1, 384 / 16));
-  EXPECT_EQ(wide.column(1).stride, 728);
+  const ChannelLayout narrow = channels_last(1100), wide = narrow.in_wide_columns();
+  EXPECT_EQ(wide.offset(1, 1), narrow.offset(1, 576 / 16));
+  EXPECT_EQ(wide.column(1).stride, 1100);
   EXPECT_EQ(wide.column(1).rows, 15);
-  EXPECT_GE(wide.padded_channels(), 728);
+  EXPECT_GE(wide.padded_channels(), 1100);
+}
+
+TEST(ChannelLayout, CutsRowsOfWideColumnsIntoPieces) {
+  for (const std::int64_t rows : {1, 2047, 2048, 2050, 221184}) {
+    const ChannelLayout layout =
+        nn::channel_layout(nn::channels_last_desc({2, 16, 1, rows})).in_wide_columns();
+    EXPECT_EQ(layout.pieces, std::max<std::int64_t>(1, rows / 1024));
+    EXPECT_EQ(layout.first_row(0), 0);
+    std::int64_t sum = 0;
+    for (std::int64_t piece = 0; piece < layout.pieces; ++piece) {
+      EXPECT_EQ(layout.first_row(piece), sum);
+      EXPECT_EQ(sum % 4, 0);
+      sum += layout.column(0, piece).rows;
+    }
+    EXPECT_EQ(sum, rows);
+  }
 }
 
 TEST(ChannelLayout, LeavesOtherLayoutsAndFewChannelsInTheirColumns) {
   for (const std::int64_t channels : {5, 16}) {
     const ChannelLayout layout = channels_last(channels);
-    EXPECT_EQ(widths(layout.in_wide_columns(1)), widths(layout));
+    EXPECT_EQ(widths(layout.in_wide_columns()), widths(layout));
   }
   using Tag = dnnl::memory::format_tag;
   for (const Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nchw}) {
     const ChannelLayout layout =
         nn::channel_layout({{2, 48, 3, 5}, dnnl::memory::data_type::f32, tag});
-    EXPECT_EQ(widths(layout.in_wide_columns(1)), widths(layout));
+    EXPECT_EQ(widths(layout.in_wide_columns()), widths(layout));
   }
 }
 

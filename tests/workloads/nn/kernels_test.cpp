@@ -131,24 +131,34 @@ TYPED_TEST(ColumnKernels, NormalizeWithResidualAndRelu) {
 
 /// To a place at the beginning of a line, and to one in its midst, past which no store can go.
 template <class T>
-void expect_streamed(const Case& c) {
-  const auto src = wave<T>(c, 0.1);
-  const std::size_t width = channels(c);
-  const std::vector<float> mean(width, 3.0F), scale(width, 2.0F), shift(width, 0.25F);
+void expect_streamed(const Case& c, Adds adds, bool keeps) {
+  const auto src = wave<T>(c, 0.1), added = wave<T>(c, 2.0, -0.5);
+  std::vector<float> mean(channels(c)), scale(channels(c)), shift(channels(c));
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    const float some = std::sin(static_cast<float>(i));
+    mean[i] = 3.0F + 0.1F * some;
+    scale[i] = 2.0F - some;
+    shift[i] = 0.25F * some;
+  }
+  const nn::Normalization norm = {mean.data(), scale.data(), shift.data()};
+  const nn::Normalization other = {shift.data(), scale.data(), mean.data()};
+  nn::Residual<T> residual;
+  if (adds != Adds::kNothing) residual.src = added.data();
+  if (adds == Adds::kNormalized) residual.norm = &other;
   constexpr std::int64_t kApart = 4;
   const nn::AlignedFloats memory(c.rows * c.stride + kApart);
   auto* const line = reinterpret_cast<T*>(memory.data());
   for (const nn::Kernels* kernels : usable_kernels()) {
-    const auto normalize = [&](T* dst, nn::PassedBits* passed, nn::Stores stores) {
-      kernels->on<T>().normalize(src.data(), {mean.data(), scale.data(), shift.data()}, {}, dst,
-                                 passed, {c.rows, c.stride, c.width}, true, stores);
+    const auto normalize = [&](T* dst, std::vector<nn::PassedBits>& passed, nn::Stores stores) {
+      kernels->on<T>().normalize(src.data(), norm, residual, dst, keeps ? passed.data() : nullptr,
+                                 {c.rows, c.stride, c.width}, true, stores);
     };
     std::vector<T> cached(src.size(), of<T>(-7.0));
     std::vector<nn::PassedBits> passed(sign_words(c)), streamed(sign_words(c));
-    normalize(cached.data(), passed.data(), nn::Stores::kCached);
+    normalize(cached.data(), passed, nn::Stores::kCached);
     for (T* const dst : {line, line + kApart}) {
       std::fill_n(dst, src.size(), of<T>(-7.0));
-      normalize(dst, streamed.data(), nn::Stores::kStreamed);
+      normalize(dst, streamed, nn::Stores::kStreamed);
       EXPECT_EQ(std::memcmp(dst, cached.data(), cached.size() * sizeof(T)), 0);
       EXPECT_EQ(streamed, passed);
     }
@@ -156,13 +166,19 @@ void expect_streamed(const Case& c) {
 }
 
 TYPED_TEST(ColumnKernels, StreamTheSameBits) {
-  for (const Case& c : {Case{601, 16, 16}, Case{77, 96, 128}, Case{9, 48, 80}}) {
-    expect_streamed<TypeParam>(c);
+  // Also of rows that end in the midst of a line, or of 16 channels, and that together do.
+  for (const Case& c :
+       {Case{602, 16, 16}, Case{77, 96, 96}, Case{12, 728, 728}, Case{16, 10, 10}, Case{18, 48, 48},
+        Case{9, 3, 3}, Case{4, 1024, 1024}, Case{77, 96, 128}, Case{9, 48, 80}}) {
+    SCOPED_TRACE(c.width);
+    for (const Adds adds : {Adds::kNothing, Adds::kValue, Adds::kNormalized}) {
+      for (const bool keeps : {false, true}) expect_streamed<TypeParam>(c, adds, keeps);
+    }
   }
 }
 
 TYPED_TEST(ColumnKernels, GiveAChannelTheSameBitsInAColumnOfAnyWidth) {
-  // Threads share rows of channels in columns that depend on how many threads there are.
+  // Where channels are last, columns are of 16 channels, or as wide as kernels take them.
   constexpr int kChannels = 136;
   const Case whole = {333, kChannels, kChannels};
   const auto src = wave<TypeParam>(whole, 0.1), gradient = wave<TypeParam>(whole, 1.0);
