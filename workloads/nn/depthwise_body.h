@@ -5,6 +5,7 @@
 
 #include "workloads/nn/depthwise_same.h"
 #include "workloads/nn/depthwise_strided.h"
+#include "workloads/nn/depthwise_wide.h"
 
 namespace nn {
 namespace {
@@ -64,9 +65,9 @@ void depthwise_weights_gradient(const T* src, const T* diff_dst, const Depthwise
 }
 
 template <class T>
-constexpr DepthwiseKernels<T> kDepthwise = {depthwise_forward<T>, depthwise_gradients<T>,
-                                            depthwise_source_gradient<T>,
-                                            depthwise_weights_gradient<T>};
+constexpr DepthwiseKernels<T> kDepthwise = {
+    depthwise_forward<T>,          depthwise_gradients<T>,    depthwise_source_gradient<T>,
+    depthwise_weights_gradient<T>, depthwise_wide_forward<T>, depthwise_wide_gradients<T>};
 
 }  // namespace
 }  // namespace nn

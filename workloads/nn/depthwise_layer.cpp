@@ -36,17 +36,14 @@ class DepthwiseLayer final : public Layer {
   static constexpr std::int64_t kRows = 16;
   static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
 
-  /// Whether channels are last: a row of all of them is gone over before the next ones, as blocks
-  /// share lines.
-  bool shares_lines() const {
-    return src_layout_.is_last() && src_layout_.blocks > 1 && src_layout_.rows > 1;
-  }
-  /// Calls body(sample, piece, block, rows) for all of them, `rows` being the piece's or parts of
-  /// them, in order.
+  /// Whether all channels of a point are gone over together.
+  bool is_wide() const { return src_layout_.is_last() && !first_ && plane_of_all(0).is_wide(); }
+  /// Calls body(sample, block, piece) for all blocks that are gone over alone.
   template <class Body>
-  void for_each_row(const Samples& samples, const Body& body) const;
+  void for_each_piece(const Samples& samples, const Body& body) const;
   /// `written`: numbers that a pass writes.
   DepthwisePlane plane_of(std::int64_t block, std::int64_t written) const;
+  DepthwisePlane plane_of_all(std::int64_t written) const;
   std::int64_t pieces() const { return (operation_.dst.spatial[0] + kRows - 1) / kRows; }
   RowRange rows_of(std::int64_t piece) const {
     return {piece * kRows, std::min((piece + 1) * kRows, operation_.dst.spatial[0])};
@@ -57,6 +54,8 @@ class DepthwiseLayer final : public Layer {
                 const ValuePlace& dst_place) const;
   void find_gradients(const Samples& samples, std::int64_t sample, std::int64_t block,
                       const RowRange& rows, double* sums) const;
+  void find_all_gradients(const Samples& samples, std::int64_t sample, const RowRange& rows,
+                          double* sums) const;
   void add_sums(std::int64_t parts, bool accumulate);
 
   const Operation operation_;
@@ -139,21 +138,21 @@ DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block, std::int64_t writ
 }
 
 template <class T>
+DepthwisePlane DepthwiseLayer<T>::plane_of_all(std::int64_t written) const {
+  DepthwisePlane plane = plane_of(0, written);
+  plane.channels = static_cast<int>(src_layout_.channels);
+  return plane;
+}
+
+template <class T>
 template <class Body>
-void DepthwiseLayer<T>::for_each_row(const Samples& samples, const Body& body) const {
-  const std::int64_t rows_together = shares_lines() ? 2 : kRows;
-  const std::int64_t blocks_together = shares_lines() ? 8 : 1;
-  const std::int64_t blocks = src_layout_.blocks, parts = samples.count * pieces();
-#pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t part = 0; part < parts; ++part) {
-    for (std::int64_t first = 0; first < blocks; first += blocks_together) {
-      const std::int64_t sample = samples.first + part / pieces(), piece = part % pieces();
-      const RowRange rows = rows_of(piece);
-      const std::int64_t end = std::min(first + blocks_together, blocks);
-      for (std::int64_t row = rows.first; row < rows.end; row += rows_together) {
-        const RowRange together = {row, std::min(row + rows_together, rows.end)};
-        for (std::int64_t block = first; block < end; ++block) body(sample, piece, block, together);
-      }
+void DepthwiseLayer<T>::for_each_piece(const Samples& samples, const Body& body) const {
+  const std::int64_t end = samples.first + samples.count,
+                     blocks = is_wide() ? 1 : src_layout_.blocks;
+#pragma omp parallel for collapse(3) schedule(static)
+  for (std::int64_t sample = samples.first; sample < end; ++sample) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      for (std::int64_t piece = 0; piece < pieces(); ++piece) body(sample, block, piece);
     }
   }
 }
@@ -161,25 +160,13 @@ void DepthwiseLayer<T>::for_each_row(const Samples& samples, const Body& body) c
 template <class T>
 void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const ValuePlace& src_place,
                                  T* dst, const ValuePlace& dst_place) const {
-  const std::int64_t end = samples.first + samples.count;
   const std::int64_t written = samples.count * dst_layout_.sample_numbers();
-  const auto run = [&](std::int64_t sample, std::int64_t block, const RowRange& rows) {
-    kernels_.forward(src + src_layout_.offset(src_place.row_of(sample, samples), block),
-                     weights_of(block),
-                     dst + dst_layout_.offset(dst_place.row_of(sample, samples), block),
-                     plane_of(block, written), rows);
-  };
-  if (shares_lines()) {
-    return for_each_row(samples,
-                        [&](std::int64_t sample, std::int64_t /*piece*/, std::int64_t block,
-                            const RowRange& rows) { run(sample, block, rows); });
-  }
-#pragma omp parallel for collapse(3) schedule(static)
-  for (std::int64_t sample = samples.first; sample < end; ++sample) {
-    for (std::int64_t block = 0; block < src_layout_.blocks; ++block) {
-      for (std::int64_t piece = 0; piece < pieces(); ++piece) run(sample, block, rows_of(piece));
-    }
-  }
+  const auto run = is_wide() ? kernels_.wide_forward : kernels_.forward;
+  for_each_piece(samples, [&](std::int64_t sample, std::int64_t block, std::int64_t piece) {
+    run(src + src_layout_.offset(src_place.row_of(sample, samples), block), weights_of(block),
+        dst + dst_layout_.offset(dst_place.row_of(sample, samples), block),
+        is_wide() ? plane_of_all(written) : plane_of(block, written), rows_of(piece));
+  });
 }
 
 /// Of some rows of the destination, both gradients, while the gradient that they are made of is in
@@ -204,17 +191,28 @@ void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t samp
   kernels_.source_gradient(diff_dst, weights_of(block), diff_src, plane, sources);
 }
 
+/// The same of all channels.
+template <class T>
+void DepthwiseLayer<T>::find_all_gradients(const Samples& samples, std::int64_t sample,
+                                           const RowRange& rows, double* sums) const {
+  kernels_.wide_gradients(
+      src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), 0),
+      diff_dst_ + dst_layout_.offset(sample, 0), weights_,
+      diff_src_ + src_layout_.offset(sample, 0),
+      plane_of_all(samples.count * src_layout_.sample_numbers()), rows, sums);
+}
+
 template <class T>
 void DepthwiseLayer<T>::backward(bool accumulate, const Samples& samples) {
-  const std::int64_t blocks = src_layout_.blocks, parts = samples.count * pieces();
-  for_each_row(samples, [&](std::int64_t sample, std::int64_t piece, std::int64_t block,
-                            const RowRange& rows) {
+  const std::int64_t blocks = src_layout_.blocks;
+  for_each_piece(samples, [&](std::int64_t sample, std::int64_t block, std::int64_t piece) {
     const std::int64_t part = (sample - samples.first) * pieces() + piece;
     double* const sums = sums_ + (part * blocks + block) * kSums;
-    if (rows.first == rows_of(piece).first) std::fill_n(sums, kSums, 0.0);
-    find_gradients(samples, sample, block, rows, sums);
+    std::fill_n(sums, is_wide() ? blocks * kSums : kSums, 0.0);
+    if (is_wide()) return find_all_gradients(samples, sample, rows_of(piece), sums);
+    find_gradients(samples, sample, block, rows_of(piece), sums);
   });
-  add_sums(parts, accumulate || samples.first > 0);
+  add_sums(samples.count * pieces(), accumulate || samples.first > 0);
 }
 
 template <class T>
