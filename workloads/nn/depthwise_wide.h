@@ -17,14 +17,12 @@ constexpr int kWideChannels = 1024;
 /// Rows that are found together.
 constexpr int kWideRows = 2;
 
-/// kPoints neighbouring points of two rows, which are as far apart as a window's taps, and the
-/// lines and columns that they meet.
-template <int kPoints, int kStride, int kDilation>
+/// A segment's points in two rows that are as far apart as a window's taps, and the lines and
+/// columns that they meet.
+template <int kStride, int kDilation>
 struct Patch {
   static constexpr int kLines = (kWideRows - 1) * kStride + kSideTaps;
-  static constexpr int kColumns = (kPoints - 1) * kStride + 2 * kDilation + 1;
-  /// Columns that a segment's points meet.
-  static constexpr int kSegmentColumns = (kSegment - 1) * kStride + 2 * kDilation + 1;
+  static constexpr int kColumns = (kSegment - 1) * kStride + 2 * kDilation + 1;
   /// Whether a point meets what stands in a column and a line of the patch.
   static constexpr bool meets(int line, int row, int column, int point) {
     const int down = line - row * kStride, right = column - point * kStride;
@@ -133,11 +131,16 @@ class WideResults {
     if (!passes_) return;
     constexpr std::int64_t kShare = kMostPoints * kLanes;
     for (const Leaving& row : leaving_) {
-      const std::int64_t at = block * kShare, left = row.count - at;
-      if (left <= 0) continue;
-      // Shares are parts of a point's channels, if these are not all.
-      const std::int64_t to = channels_ == step_ ? at : at / channels_ * step_ + at % channels_;
-      copy_past_caches(row.from + at, row.to + to, left < kShare ? left : kShare);
+      const std::int64_t begin = block * kShare;
+      const std::int64_t end = begin + kShare < row.count ? begin + kShare : row.count;
+      for (std::int64_t at = begin; at < end;) {
+        // Of all channels, points follow each other.
+        const std::int64_t behind = at % channels_, left = end - at;
+        const std::int64_t of_point = channels_ == step_ ? left : channels_ - behind;
+        const std::int64_t count = of_point < left ? of_point : left;
+        copy_past_caches(row.from + at, row.to + at / channels_ * step_ + behind, count);
+        at += count;
+      }
     }
   }
   /// All of the last one.
@@ -230,75 +233,68 @@ inline bool passes_caches(const DepthwisePlane& plane) {
 #endif
 }
 
-/// What points read and write of 16 channels, kPoints of two rows at a time, and, with products,
-/// what the first lines' columns give to the gradient of the weights.
-template <int kPoints, int kStride, int kDilation, class T>
+/// A segment of two rows, 16 channels of it at a time. All that is known when compiled is unrolled:
+/// then no more sums are open at a time than registers hold.
+template <int kStride, int kDilation, class T>
 struct WideConvolution {
-  using P = Patch<kPoints, kStride, kDilation>;
-  using Met = MetPoints<P::kLines, P::kSegmentColumns, T>;
+  using P = Patch<kStride, kDilation>;
+  using Met = MetPoints<P::kLines, P::kColumns, T>;
   using Results = WideResults<kSegment, T>;
 
   template <class Access>
-  static void sums(const Met& met, const WideBlock& of, const float* weights, int points,
+  static void sums(const Met& met, const WideBlock& of, const float* weights,
                    WidePlaces<T> results) {
     const WideTaps taps(weights, false);
-    for (int first = 0; first < points; first += kPoints) {
-      Lanes sums[kWideRows][kPoints] = {};
-#pragma GCC unroll 16
-      for (int column = 0; column < P::kColumns; ++column) {
+    Lanes sums[kWideRows][kSegment] = {};
+#pragma GCC unroll 32
+    for (int column = 0; column < P::kColumns; ++column) {
 #pragma GCC unroll 8
-        for (int line = 0; line < P::kLines; ++line) {
-          const Lanes value =
-              Access::load(met.at[line][first * kStride + column] + of.place(), of.channels);
+      for (int line = 0; line < P::kLines; ++line) {
+        const Lanes value = Access::load(met.at[line][column] + of.place(), of.channels);
 #pragma GCC unroll 2
-          for (int row = 0; row < kWideRows; ++row) {
+        for (int row = 0; row < kWideRows; ++row) {
 #pragma GCC unroll 8
-            for (int point = 0; point < kPoints; ++point) {
-              if (!P::meets(line, row, column, point)) continue;
-              sums[row][point] += value * taps.at[P::tap(line, row, column, point)];
-            }
+          for (int point = 0; point < kSegment; ++point) {
+            if (!P::meets(line, row, column, point)) continue;
+            sums[row][point] += value * taps.at[P::tap(line, row, column, point)];
           }
         }
       }
-      put_all<Access>(sums, first, of, results);
     }
+    put_all<Access>(sums, of, results);
   }
 
   /// As sums(), with the taps turned round; `sources` are multiplied with the columns that they
   /// meet, which is added to totals [9][16].
   template <class Access>
   static void gradients(const Met& met, const MetPoints<kWideRows, kSegment, T>& sources,
-                        const WideBlock& of, const float* weights, int points,
-                        WidePlaces<T> results, float* totals) {
+                        const WideBlock& of, const float* weights, WidePlaces<T> results,
+                        float* totals) {
     constexpr int kLast = DepthwisePlane::kTaps - 1;
     const WideTaps taps(weights, true);
     Lanes products[DepthwisePlane::kTaps] = {};
-    for (int first = 0; first < points; first += kPoints) {
-      Lanes sums[kWideRows][kPoints] = {}, source[kWideRows][kPoints];
-#pragma GCC unroll 16
-      for (int column = 0; column < P::kColumns; ++column) {
+    Lanes sums[kWideRows][kSegment] = {}, source[kWideRows][kSegment];
+#pragma GCC unroll 32
+    for (int column = 0; column < P::kColumns; ++column) {
 #pragma GCC unroll 8
-        for (int line = 0; line < P::kLines; ++line) {
-          const Lanes value =
-              Access::load(met.at[line][first * kStride + column] + of.place(), of.channels);
+      for (int line = 0; line < P::kLines; ++line) {
+        const Lanes value = Access::load(met.at[line][column] + of.place(), of.channels);
 #pragma GCC unroll 2
-          for (int row = 0; row < kWideRows; ++row) {
+        for (int row = 0; row < kWideRows; ++row) {
 #pragma GCC unroll 8
-            for (int point = 0; point < kPoints; ++point) {
-              if (!P::meets(line, row, column, point)) continue;
-              const int tap = P::tap(line, row, column, point);
-              if (tap == 0) {  // the first one met
-                source[row][point] =
-                    Access::load(sources.at[row][first + point] + of.place(), of.channels);
-              }
-              sums[row][point] += value * taps.at[tap];
-              products[tap] += value * source[row][point];
+          for (int point = 0; point < kSegment; ++point) {
+            if (!P::meets(line, row, column, point)) continue;
+            const int tap = P::tap(line, row, column, point);
+            if (tap == 0) {  // the first one met
+              source[row][point] = Access::load(sources.at[row][point] + of.place(), of.channels);
             }
+            sums[row][point] += value * taps.at[tap];
+            products[tap] += value * source[row][point];
           }
         }
       }
-      put_all<Access>(sums, first, of, results);
     }
+    put_all<Access>(sums, of, results);
 #pragma GCC unroll 9
     for (int tap = 0; tap <= kLast; ++tap) {
       float* const to = totals + (kLast - tap) * kLanes;
@@ -308,27 +304,26 @@ struct WideConvolution {
 
  private:
   template <class Access>
-  static void put_all(const Lanes (&sums)[kWideRows][kPoints], int first, const WideBlock& of,
+  static void put_all(const Lanes (&sums)[kWideRows][kSegment], const WideBlock& of,
                       WidePlaces<T> results) {
 #pragma GCC unroll 2
     for (int row = 0; row < kWideRows; ++row) {
 #pragma GCC unroll 8
-      for (int point = 0; point < kPoints; ++point) {
-        results.template put<Access>(row, first + point, of.place(), sums[row][point], of.channels);
+      for (int point = 0; point < kSegment; ++point) {
+        results.template put<Access>(row, point, of.place(), sums[row][point], of.channels);
       }
     }
   }
 };
 
-template <int kPoints, int kStride, int kDilation, class T>
+template <int kStride, int kDilation, class T>
 void wide_forward(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
                   RowRange rows) {
-  using Convolution = WideConvolution<kPoints, kStride, kDilation, T>;
-  constexpr int kFirstNew = kStride == 1 ? 2 : 1;  // of lines: the row pair before met the others
-  const std::int64_t step = plane.src_step;
+  using Convolution = WideConvolution<kStride, kDilation, T>;
+  constexpr int kFirstNew = kStride == 1 ? 2 : 1;  // of lines: the rows before met the others
   for_wide_channels(plane, [&](int first, int channels) {
-    const WideRows<T> sources = {src + first, plane.height, plane.width, step};
-    typename Convolution::Results results(dst + first, plane.dst_width(), step, channels,
+    const WideRows<T> sources = {src + first, plane.height, plane.width, plane.src_step};
+    typename Convolution::Results results(dst + first, plane.dst_width(), plane.dst_step, channels,
                                           passes_caches(plane));
     for_row_pairs(rows, kDilation, [&](std::int64_t row, int count) {
       for_each_segment(plane.dst_width(), [&](std::int64_t column, int points) {
@@ -342,7 +337,7 @@ void wide_forward(const T* src, const float* weights, T* dst, const DepthwisePla
             sources.ask(top + line * kDilation, left, of.block, kSegment * kStride);
           }
           Convolution::template sums<decltype(access)>(
-              met, of, weights + (first + of.place()) * DepthwisePlane::kTaps, points, places);
+              met, of, weights + (first + of.place()) * DepthwisePlane::kTaps, places);
         });
       });
     });
@@ -374,7 +369,7 @@ class WideTotals {
 template <int kDilation, class T>
 void wide_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
                     const DepthwisePlane& plane, RowRange rows, double* sums) {
-  using Convolution = WideConvolution<8, 1, kDilation, T>;
+  using Convolution = WideConvolution<1, kDilation, T>;
   constexpr int kFirstNew = 2;
   const std::int64_t step = plane.src_step, width = plane.width;
   WideTotals totals;
@@ -401,7 +396,7 @@ void wide_gradients(const T* src, const T* diff_dst, const float* weights, T* di
             sources.ask(row + i * kDilation, column, of.block, kSegment);
           }
           Convolution::template gradients<decltype(access)>(
-              met, own, of, weights + (first + of.place()) * DepthwisePlane::kTaps, points, places,
+              met, own, of, weights + (first + of.place()) * DepthwisePlane::kTaps, places,
               totals.of(of));
         });
       });
@@ -518,9 +513,9 @@ void wide_spread(const T* src, const T* diff_dst, const float* weights, T* diff_
 template <class T>
 void depthwise_wide_forward(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
                             RowRange rows) {
-  if (plane.stride == 2) return wide_forward<2, 2, 1>(src, weights, dst, plane, rows);
-  if (plane.dilation == 2) return wide_forward<8, 1, 2>(src, weights, dst, plane, rows);
-  wide_forward<8, 1, 1>(src, weights, dst, plane, rows);
+  if (plane.stride == 2) return wide_forward<2, 1>(src, weights, dst, plane, rows);
+  if (plane.dilation == 2) return wide_forward<1, 2>(src, weights, dst, plane, rows);
+  wide_forward<1, 1>(src, weights, dst, plane, rows);
 }
 
 template <class T>

@@ -206,15 +206,16 @@ struct Bf16Tiles {
   /// The same as [16 columns][16 pairs of rows][2].
   void (*turn)(const Bf16* const* rows, std::int64_t columns, std::uint32_t* tiles,
                std::int64_t stride) = nullptr;
-  /// `tiles` tiles one behind the other: of kPanels panels as packed, and of blocks as turned.
+  /// `tiles` tiles one behind the other: of up to kPanels panels as packed, and of blocks as
+  /// turned.
   struct Operands {
     const std::uint32_t* packed;
     std::int64_t packed_stride;  ///< from panel to panel
     const std::uint32_t* turned;
     std::int64_t turned_stride;  ///< from block to block
-    std::int64_t blocks, tiles;
+    std::int64_t panels, blocks, tiles;
   };
-  /// [blocks][kPanels][16 of a block's columns][16 of a panel's], rows row_stride apart.
+  /// [blocks][panels][16 of a block's columns][16 of a panel's], rows row_stride apart.
   struct Sums {
     float* first;
     std::int64_t block_stride, panel_stride, row_stride;

@@ -90,16 +90,16 @@ void turn_tiles(const Bf16* const* rows, std::int64_t columns, std::uint32_t* ti
 }
 
 /// Tiles 0 to 3 are sums; 4 is of the block, 5 to 7 are of panels, in turn.
-void multiply_tiles(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bool add) {
-  const TileUse use;
+template <int kPanels>
+void multiply_panels(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bool add) {
   const std::int64_t sum_bytes = c.row_stride * static_cast<std::int64_t>(sizeof(float));
   for (std::int64_t block = 0; block < of.blocks; ++block) {
     float* const to = c.first + block * c.block_stride;
     if (add) {
       _tile_loadd(0, to, sum_bytes);
-      _tile_loadd(1, to + c.panel_stride, sum_bytes);
-      _tile_loadd(2, to + 2 * c.panel_stride, sum_bytes);
-      _tile_loadd(3, to + 3 * c.panel_stride, sum_bytes);
+      if (kPanels > 1) _tile_loadd(1, to + c.panel_stride, sum_bytes);
+      if (kPanels > 2) _tile_loadd(2, to + 2 * c.panel_stride, sum_bytes);
+      if (kPanels > 3) _tile_loadd(3, to + 3 * c.panel_stride, sum_bytes);
     } else {
       _tile_zero(0);
       _tile_zero(1);
@@ -112,20 +112,34 @@ void multiply_tiles(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, boo
       _tile_loadd(4, turned, kTileRowBytes);
       _tile_loadd(5, packed, kTileRowBytes);
       _tile_dpbf16ps(0, 4, 5);
-      _tile_loadd(6, packed + of.packed_stride, kTileRowBytes);
-      _tile_dpbf16ps(1, 4, 6);
-      _tile_loadd(7, packed + 2 * of.packed_stride, kTileRowBytes);
-      _tile_dpbf16ps(2, 4, 7);
-      _tile_loadd(5, packed + 3 * of.packed_stride, kTileRowBytes);
-      _tile_dpbf16ps(3, 4, 5);
+      if (kPanels > 1) {
+        _tile_loadd(6, packed + of.packed_stride, kTileRowBytes);
+        _tile_dpbf16ps(1, 4, 6);
+      }
+      if (kPanels > 2) {
+        _tile_loadd(7, packed + 2 * of.packed_stride, kTileRowBytes);
+        _tile_dpbf16ps(2, 4, 7);
+      }
+      if (kPanels > 3) {
+        _tile_loadd(5, packed + 3 * of.packed_stride, kTileRowBytes);
+        _tile_dpbf16ps(3, 4, 5);
+      }
       turned += kTileWords;
       packed += kTileWords;
     }
     _tile_stored(0, to, sum_bytes);
-    _tile_stored(1, to + c.panel_stride, sum_bytes);
-    _tile_stored(2, to + 2 * c.panel_stride, sum_bytes);
-    _tile_stored(3, to + 3 * c.panel_stride, sum_bytes);
+    if (kPanels > 1) _tile_stored(1, to + c.panel_stride, sum_bytes);
+    if (kPanels > 2) _tile_stored(2, to + 2 * c.panel_stride, sum_bytes);
+    if (kPanels > 3) _tile_stored(3, to + 3 * c.panel_stride, sum_bytes);
   }
+}
+
+void multiply_tiles(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bool add) {
+  const TileUse use;
+  if (of.panels == 1) return multiply_panels<1>(of, c, add);
+  if (of.panels == 2) return multiply_panels<2>(of, c, add);
+  if (of.panels == 3) return multiply_panels<3>(of, c, add);
+  multiply_panels<Bf16Tiles::kPanels>(of, c, add);
 }
 
 /// 16 windows, or the fewer that are left, to 64 channels.

@@ -20,6 +20,11 @@ constexpr std::int64_t kTileWords = kLanes * kLanes;
 constexpr std::int64_t kPieceTiles = 8;
 constexpr std::int64_t kPiecePoints = kPieceTiles * kRows;
 
+/// Parts of so many channels, the last of which may have fewer.
+std::int64_t tiled(std::int64_t channels, std::int64_t part) {
+  return (channels + part - 1) / part;
+}
+
 }  // namespace
 
 /// Points of `to`, counted through all samples, and those to be fetched behind them.
@@ -30,8 +35,7 @@ struct TileGradient::Piece {
 
 bool TileGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
   if (!has_tiles(kernels)) return false;
-  if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
-  return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
+  return WeightsSplit::fits(tiled(shape.out, kPanels * kLanes), tiled(shape.in, kLanes), threads);
 }
 
 TileGradient::TileGradient(const WindowShape& shape, int threads, const Kernels& kernels)
@@ -41,15 +45,16 @@ TileGradient::TileGradient(const WindowShape& shape, const Pitch& pitch, int thr
                            const Kernels& kernels)
     : shape_(shape),
       pitch_(pitch),
-      split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads, shape.in > shape.out),
+      split_(groups(), blocks(), threads, shape.in > shape.out),
       kernels_(&kernels) {}
 
-std::int64_t TileGradient::panels() const { return shape_.out / (kPanels * kLanes); }
-std::int64_t TileGradient::blocks() const { return shape_.in / kLanes; }
+std::int64_t TileGradient::panels() const { return tiled(shape_.out, kLanes); }
+std::int64_t TileGradient::groups() const { return tiled(shape_.out, kPanels * kLanes); }
+std::int64_t TileGradient::blocks() const { return tiled(shape_.in, kLanes); }
 
 /// A thread's panels of `to`, and the blocks of `from` that a tap meets.
 std::int64_t TileGradient::scratch_words() const {
-  return (panels() * kPanels + split_.blocks_of_part()) * kPieceTiles * kTileWords;
+  return (panels() + split_.blocks_of_part()) * kPieceTiles * kTileWords;
 }
 std::int64_t TileGradient::scratch_bytes() const {
   return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
@@ -96,36 +101,40 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
                             std::uint32_t* scratch) const {
   const Bf16Tiles& tiles = kernels_->bf16_tiles;
   constexpr std::int64_t kStride = kPieceTiles * kTileWords;
-  const std::int64_t own_panels = (part.end_panel - part.first_panel) * kPanels;
-  std::uint32_t* const turned = scratch + own_panels * kStride;
+  const std::int64_t first_panel = part.first_panel * kPanels;
+  const std::int64_t end_panel = std::min(part.end_panel * kPanels, panels());
+  const std::int64_t to_channels = std::min(end_panel * kLanes, shape_.out) - first_panel * kLanes;
+  const std::int64_t from_channels =
+      std::min(part.end_block * kLanes, shape_.in) - part.first_block * kLanes;
+  std::uint32_t* const turned = scratch + (end_panel - first_panel) * kStride;
   std::array<const Bf16*, kPiecePoints + kRows> rows;
   const std::int64_t points = samples * shape_.rows.to * shape_.columns.to;
   for (std::int64_t first = 0; first < points; first += kPiecePoints) {
     const std::int64_t left = points - first;
     const Piece piece = {first, std::min(kPiecePoints, left),
                          std::clamp<std::int64_t>(left - kPiecePoints, 0, kRows)};
-    const Bf16* const first_to = to + part.first_panel * kPanels * kLanes;
+    const Bf16* const first_to = to + first_panel * kLanes;
     for (std::int64_t i = 0; i < (piece.tiles() + 1) * kRows; ++i) {
       rows[static_cast<std::size_t>(i)] =
           i < piece.count + piece.next ? first_to + (first + i) * shape_.out : nullptr;
     }
     for (std::int64_t tile = 0; tile < piece.tiles(); ++tile) {
-      tiles.pack(&rows[static_cast<std::size_t>(tile * kRows)], own_panels * kLanes,
+      tiles.pack(&rows[static_cast<std::size_t>(tile * kRows)], to_channels,
                  scratch + tile * kTileWords, kStride);
     }
     for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
       place_rows(from + part.first_block * kLanes, tap, piece, rows.data());
       for (std::int64_t tile = 0; tile < piece.tiles(); ++tile) {
-        tiles.turn(&rows[static_cast<std::size_t>(tile * kRows)], part.blocks() * kLanes,
+        tiles.turn(&rows[static_cast<std::size_t>(tile * kRows)], from_channels,
                    turned + tile * kTileWords, kStride);
       }
       const std::int64_t block_stride = shape_.taps() * kTileWords;
       const std::int64_t panel_stride = blocks() * block_stride;
-      for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
-        float* const sums = diff_weights + panel * kPanels * panel_stride +
-                            part.first_block * block_stride + tap * kTileWords;
-        tiles.multiply({scratch + (panel - part.first_panel) * kPanels * kStride, kStride, turned,
-                        kStride, part.blocks(), piece.tiles()},
+      for (std::int64_t panel = first_panel; panel < end_panel; panel += kPanels) {
+        float* const sums = diff_weights + panel * panel_stride + part.first_block * block_stride +
+                            tap * kTileWords;
+        tiles.multiply({scratch + (panel - first_panel) * kStride, kStride, turned, kStride,
+                        std::min(kPanels, end_panel - panel), part.blocks(), piece.tiles()},
                        {sums, block_stride, panel_stride, kLanes}, add || first > 0);
       }
     }

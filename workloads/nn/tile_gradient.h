@@ -12,7 +12,8 @@
 namespace nn {
 
 /// d loss / d weights as WindowGradient has it, in the same order, windows of single points
-/// included. Activations [samples][rows][columns][channels].
+/// included, with zeros where tiles have more channels than there are. Activations
+/// [samples][rows][columns][channels].
 /// The library's own takes up to four times as long as the forward pass, which multiplies as much:
 /// it turns all of one operand first, in memory.
 class TileGradient {
@@ -38,7 +39,8 @@ class TileGradient {
   void run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
                 std::int64_t samples, float* diff_weights, bool add, std::uint32_t* scratch) const;
   void place_rows(const Bf16* from, std::int64_t tap, const Piece& piece, const Bf16** rows) const;
-  std::int64_t panels() const;
+  std::int64_t panels() const;  ///< of 16 channels
+  std::int64_t groups() const;  ///< of panels that are multiplied together
   std::int64_t blocks() const;
   std::int64_t scratch_words() const;
 

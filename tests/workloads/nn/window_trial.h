@@ -73,24 +73,38 @@ struct Activations {
   }
 };
 
+/// In tiles of 16 channels each way.
+inline std::size_t weights_of(const Case& c) {
+  const std::int64_t tiles = (c.shape.in + 15) / 16 * ((c.shape.out + 15) / 16);
+  return static_cast<std::size_t>(c.shape.taps() * tiles * 256);
+}
+
 template <class Gradient>
 void expect_gradient(const Gradient& gradient, const Case& c, Order order) {
   const Activations given = {c, order};
   const std::int64_t taps = c.shape.taps();
   std::vector<std::uint32_t> scratch(static_cast<std::size_t>(gradient.scratch_bytes() / 4));
-  std::vector<float> once(static_cast<std::size_t>(taps * c.shape.in * c.shape.out), 7.0F);
+  std::vector<float> once(weights_of(c), 7.0F);
   const auto run = [&](std::vector<float>& weights, bool add) {
     gradient.run(given.from.data(), given.to.data(), c.samples, weights.data(), add,
                  scratch.data());
   };
   run(once, false);
+  for (std::size_t place = 0; place < once.size(); ++place) {
+    const auto row = static_cast<std::int64_t>(place / 16), tile = row / 16 / taps;
+    const std::int64_t blocks = (c.shape.in + 15) / 16;
+    const std::int64_t in = tile % blocks * 16 + row % 16;
+    const std::int64_t out = tile / blocks * 16 + static_cast<std::int64_t>(place % 16);
+    if (in < c.shape.in && out < c.shape.out) continue;
+    ASSERT_EQ(once[place], 0.0F) << in << ", " << out;
+  }
   std::vector<float> twice = once;
   run(twice, true);
   for (std::int64_t out = 0; out < c.shape.out; ++out) {
     // Every third one of the others: the sums here are slow.
     for (std::int64_t i = out % 3; i < c.shape.in * taps; i += 3) {
       const std::int64_t in = i / taps, tap = i % taps;
-      const std::int64_t tile = (out / 16 * (c.shape.in / 16) + in / 16) * taps + tap;
+      const std::int64_t tile = (out / 16 * ((c.shape.in + 15) / 16) + in / 16) * taps + tap;
       const auto place = static_cast<std::size_t>((tile * 16 + in % 16) * 16 + out % 16);
       const auto [expected, size] = given.sums(out, in, tap);
       ASSERT_NEAR(static_cast<double>(once[place]), expected, 1e-6 * size)
@@ -108,7 +122,7 @@ void expect_same_bits_on_threads(const Case& c, Order order, const Make& make) {
   for (const int threads : {1, 2, 4}) {
     const auto gradient = make(threads);
     std::vector<std::uint32_t> scratch(static_cast<std::size_t>(gradient.scratch_bytes() / 4));
-    all.emplace_back(static_cast<std::size_t>(c.shape.taps() * c.shape.in * c.shape.out));
+    all.emplace_back(weights_of(c));
     gradient.run(given.from.data(), given.to.data(), c.samples, all.back().data(), false,
                  scratch.data());
   }
