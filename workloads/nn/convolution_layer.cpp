@@ -38,6 +38,13 @@ ConvolutionProblem problem_of(const Operation& operation, const Planner& planner
           planner.device()};
 }
 
+bool has_max_pool(const Network& network) {
+  const auto& operations = network.operations();
+  return std::any_of(operations.begin(), operations.end(), [](const Operation& operation) {
+    return operation.kind == OperationKind::kMaxPool;
+  });
+}
+
 class ConvolutionLayer final : public Layer {
  public:
   ConvolutionLayer(const Operation& operation, Planner& planner)
@@ -97,10 +104,11 @@ memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) cons
 
 /// As the library has it, but where channels come side by side (in blocks, or last) and would leave
 /// as plain planes: its slow way makes these, and what follows is slow on them, while a conversion
-/// for each product is cheap. Where most of its products want channels last, all values behind the
-/// first layer are so, as some are added up.
+/// for each product is cheap. Where most of its products want channels last, all values are so, as
+/// some are added up; but the first layer's where its maxima are taken: of channels that are last,
+/// the library's max pooling rounds every addition of its gradient.
 memory::desc ConvolutionLayer::made_desc(const Planner& planner, std::int64_t samples) const {
-  if (planner.wants_channels_last() && !problem_.is_first()) {
+  if (planner.wants_channels_last() && (!problem_.is_first() || !has_max_pool(planner.network()))) {
     return channels_last_desc(batch_dims(samples, operation_.dst), planner.value_type());
   }
   const memory::desc dst =
