@@ -31,6 +31,14 @@ memory::desc weights_desc(const memory::dims& dims) {
   return {dims, memory::data_type::f32, tag};
 }
 
+/// Whether weights of single points have plain strides.
+bool is_plain_matrix(const memory::desc& desc) {
+  const auto& data = desc.data;
+  if (data.format_kind != dnnl_blocked || data.format_desc.blocking.inner_nblks != 0) return false;
+  return std::all_of(data.dims + 2, data.dims + data.ndims,
+                     [](dnnl_dim_t extent) { return extent == 1; });
+}
+
 /// Of an image or a line.
 WindowShape window_shape(const ConvolutionProblem& problem, const SampleShape& from,
                          const SampleShape& to) {
@@ -87,13 +95,15 @@ std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& 
 void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
                       const Places& places) {
   if (problem.compute() != memory::data_type::bf16 || is_atrous(problem.operation())) return;
-  if (operands.weights != weights_desc(operands.weights.dims())) return;
+  const memory::desc tiled = weights_desc(operands.weights.dims());
+  const bool is_plain = operands.weights != tiled;
+  if (is_plain && (problem.is_transposed() || !is_plain_matrix(operands.weights))) return;
   // Of the library's convolution, which of a transposed one goes the other way.
   const bool is_transposed = problem.is_transposed();
   const SampleShape& from = problem.image_of(is_transposed ? Side::kDestination : Side::kSource);
   const SampleShape& to = problem.image_of(is_transposed ? Side::kSource : Side::kDestination);
   std::int64_t scratch_bytes = 0;
-  if (is_blocked_bf16(operands.src) && is_blocked_bf16(operands.dst)) {
+  if (!is_plain && is_blocked_bf16(operands.src) && is_blocked_bf16(operands.dst)) {
     scratch_bytes = plan_blocked(planner, problem, from, to);
   } else if (is_channels_last_bf16(operands.src) && is_channels_last_bf16(operands.dst)) {
     scratch_bytes = plan_tiles(planner, problem, from, to);
@@ -102,17 +112,39 @@ void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const
   from_ = {is_transposed ? places.diff_dst : places.src, from.channels * from.points()};
   to_ = {is_transposed ? places.src : places.diff_dst, to.channels * to.points()};
   scratch_buffer_ = planner.temporary(scratch_bytes, planner.backward_moment(), "scratchpads");
+  if (!is_plain) return;
+  const auto& strides = operands.weights.data.format_desc.blocking.strides;
+  plain_ = {to.channels, from.channels, strides[0], strides[1]};
+  plain_->tiles_buffer = planner.temporary(static_cast<std::int64_t>(tiled.get_size()),
+                                           planner.backward_moment(), "scratchpads");
 }
 
 void OwnWeights::bind(const Arena& arena) {
   scratch_ = arena.at<std::uint32_t>(scratch_buffer_);
   from_.data = arena.at<Bf16>(from_.place.buffer);
   to_.data = arena.at<Bf16>(to_.place.buffer);
+  if (plain_) plain_->tiles = arena.at(plain_->tiles_buffer);
+}
+
+void OwnWeights::take_out_of_tiles(float* diff_weights, bool add) const {
+  const std::int64_t blocks = (plain_->in + kLanes - 1) / kLanes;
+  for (std::int64_t out = 0; out < plain_->out; ++out) {
+    for (std::int64_t in = 0; in < plain_->in; ++in) {
+      const std::int64_t row = (out / kLanes * blocks + in / kLanes) * kLanes + in % kLanes;
+      const float value = plain_->tiles[row * kLanes + out % kLanes];
+      float& to = diff_weights[out * plain_->out_stride + in * plain_->in_stride];
+      to = add ? to + value : value;
+    }
+  }
 }
 
 void OwnWeights::run(const Samples& samples, float* diff_weights, bool add) {
   const Bf16* const from = from_.at(samples);
   const Bf16* const to = to_.at(samples);
+  if (plain_) {
+    tiles_->run(from, to, samples.count, plain_->tiles, false, scratch_);
+    return take_out_of_tiles(diff_weights, add);
+  }
   if (tiles_) return tiles_->run(from, to, samples.count, diff_weights, add, scratch_);
   if (points_) return points_->run(from, to, samples.count, diff_weights, add, scratch_);
   windows_->run(from, to, samples.count, diff_weights, add, scratch_);

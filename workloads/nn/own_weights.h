@@ -26,7 +26,8 @@ class OwnWeights {
     ValuePlace src, diff_dst;
   };
   /// Chooses the product for the operation at hand, if there is one that is faster than the
-  /// library's: of operands in bfloat16, all in the order of the product.
+  /// library's: of operands in bfloat16, all in the order of the product; weights of single points
+  /// may have plain strides, too.
   void plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
             const Places& places);
   bool planned() const { return points_.has_value() || windows_.has_value() || tiles_.has_value(); }
@@ -50,10 +51,18 @@ class OwnWeights {
                             const SampleShape& from, const SampleShape& to);
   std::int64_t plan_tiles(Planner& planner, const ConvolutionProblem& problem,
                           const SampleShape& from, const SampleShape& to);
+  void take_out_of_tiles(float* diff_weights, bool add) const;
 
   std::optional<PointwiseGradient> points_;
   std::optional<WindowGradient> windows_;
   std::optional<TileGradient> tiles_;
+  /// Weights [out][in] of plain strides: their gradient is made in tiles elsewhere first.
+  struct PlainWeights {
+    std::int64_t out = 0, in = 0, out_stride = 0, in_stride = 0;
+    BufferId tiles_buffer = -1;
+    float* tiles = nullptr;
+  };
+  std::optional<PlainWeights> plain_;
   Activations from_, to_;
   BufferId scratch_buffer_ = -1;
   std::uint32_t* scratch_ = nullptr;
