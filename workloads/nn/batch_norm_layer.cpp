@@ -42,7 +42,8 @@ class BatchNormLayer final : public Layer {
   /// The same, after which the nodes of these samples are whole.
   template <class Body>
   void sum_columns(Reduction reduction, const Samples& samples, const Body& body) const;
-  /// Calls body(place) for all samples of a group's channels of a block.
+  /// Calls body(place) for all samples of a group's channels of a block, which are no pieces: only
+  /// wide columns are cut, and of those no few channels are gone over alone.
   template <class Body>
   void for_each_sample(std::size_t group, std::int64_t block, const Body& body) const;
   /// The same, after which the group's sums of these channels stand at its root.
@@ -53,7 +54,7 @@ class BatchNormLayer final : public Layer {
   template <class Body>
   void for_each_unit(const Body& body) const;
   /// Calls body(i, first channel, channels) for each i below `count` and some channels that
-  /// together are all of a node's.
+  /// together are all that are summed.
   template <class Body>
   void for_channels_of(std::int64_t count, const Body& body) const;
   /// Calls body(group, first, count) for channels that together are all of each group's, once the
@@ -128,7 +129,7 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       channels_(operation.dst.channels),
       layout_(planner.row_layout(planner.value_desc(operation.src))),
       observes_forward_(planner.observes(Direction::kForward)) {
-  // Not of the columns, which depend on threads and slices: ranks exchange nodes.
+  // Not of wide columns, which are filled up to whole lines: ranks exchange nodes.
   padded_ = channel_layout(planner.value_desc(operation.src)).padded_channels();
   factors_.plan(operation, padded_, layout_.rows);
   output_.plan(operation, planner, factors_);
@@ -238,9 +239,7 @@ void BatchNormLayer<T>::for_each_sample(std::size_t group, std::int64_t block,
                                         const Body& body) const {
   const BatchGroup& plan = groups_->groups[group];
   for (std::int64_t i = 0; i < plan.local_count; ++i) {
-    for (std::int64_t piece = 0; piece < layout_.pieces; ++piece) {
-      body(place(plan.local_first + i, block, piece));
-    }
+    body(place(plan.local_first + i, block, 0));
   }
 }
 
@@ -248,23 +247,19 @@ template <class T>
 template <class Body>
 void BatchNormLayer<T>::sum_samples(Reduction reduction, std::size_t group, std::int64_t block,
                                     const Body& body) const {
-  const BatchGroup& plan = groups_->groups[group];
-  const std::int64_t first = block * layout_.width;
   for_each_sample(group, block, body);
-  for (std::int64_t i = 0; i < plan.local_count; ++i) {
-    reduction_->join_pieces(reduction, plan.local_first + i, first, padded_of(block));
-  }
-  reduction_->reduce_local(reduction, group, first, padded_of(block));
+  reduction_->reduce_local(reduction, group, block * layout_.width, padded_of(block));
 }
 
 template <class T>
 template <class Body>
 void BatchNormLayer<T>::for_channels_of(std::int64_t count, const Body& body) const {
   constexpr std::int64_t kChannels = 64;
+  const std::int64_t all = layout_.padded ? padded_ : channels_;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t i = 0; i < count; ++i) {
-    for (std::int64_t first = 0; first < padded_; first += kChannels) {
-      body(i, first, std::min(kChannels, padded_ - first));
+    for (std::int64_t first = 0; first < all; first += kChannels) {
+      body(i, first, std::min(kChannels, all - first));
     }
   }
 }

@@ -38,10 +38,19 @@ ConvolutionProblem problem_of(const Operation& operation, const Planner& planner
           planner.device()};
 }
 
-bool has_max_pool(const Network& network) {
+/// Whether maxima are taken of `value`, or of it normalised.
+bool feeds_max_pool(const Network& network, ValueId value) {
   const auto& operations = network.operations();
-  return std::any_of(operations.begin(), operations.end(), [](const Operation& operation) {
-    return operation.kind == OperationKind::kMaxPool;
+  const auto source = [&operations](ValueId of) {
+    return operations[static_cast<std::size_t>(of)].src;
+  };
+  return std::any_of(operations.begin(), operations.end(), [&](const Operation& operation) {
+    if (operation.kind != OperationKind::kMaxPool) return false;
+    ValueId pooled = operation.src;
+    while (operations[static_cast<std::size_t>(pooled)].kind == OperationKind::kBatchNorm) {
+      pooled = source(pooled);
+    }
+    return pooled == value;
   });
 }
 
@@ -108,7 +117,8 @@ memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) cons
 /// some are added up; but the first layer's where its maxima are taken: of channels that are last,
 /// the library's max pooling rounds every addition of its gradient.
 memory::desc ConvolutionLayer::made_desc(const Planner& planner, std::int64_t samples) const {
-  if (planner.wants_channels_last() && (!problem_.is_first() || !has_max_pool(planner.network()))) {
+  const bool is_pooled = problem_.is_first() && feeds_max_pool(planner.network(), planner.made());
+  if (planner.wants_channels_last() && !is_pooled) {
     return channels_last_desc(batch_dims(samples, operation_.dst), planner.value_type());
   }
   const memory::desc dst =

@@ -32,8 +32,9 @@ class DepthwiseLayer final : public Layer {
  private:
   /// Rows of the destination that a thread finds, or whose gradients it finds, and whose part of
   /// the weights' is summed apart: as many whatever the threads are, and few, so that many threads
-  /// have work.
-  static constexpr std::int64_t kRows = 16;
+  /// have work; of all channels fewer.
+  static constexpr std::int64_t kRowsOfBlock = 16, kRowsOfAll = 4;
+  std::int64_t piece_rows() const { return is_wide() ? kRowsOfAll : kRowsOfBlock; }
   static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
 
   /// Whether all channels of a point are gone over together.
@@ -44,9 +45,11 @@ class DepthwiseLayer final : public Layer {
   /// `written`: numbers that a pass writes.
   DepthwisePlane plane_of(std::int64_t block, std::int64_t written) const;
   DepthwisePlane plane_of_all(std::int64_t written) const;
-  std::int64_t pieces() const { return (operation_.dst.spatial[0] + kRows - 1) / kRows; }
+  std::int64_t pieces() const {
+    return (operation_.dst.spatial[0] + piece_rows() - 1) / piece_rows();
+  }
   RowRange rows_of(std::int64_t piece) const {
-    return {piece * kRows, std::min((piece + 1) * kRows, operation_.dst.spatial[0])};
+    return {piece * piece_rows(), std::min((piece + 1) * piece_rows(), operation_.dst.spatial[0])};
   }
   std::int64_t weights_floats() const { return DepthwisePlane::kTaps * src_layout_.width; }
   const float* weights_of(std::int64_t block) const { return weights_ + block * weights_floats(); }
@@ -133,7 +136,7 @@ DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block, std::int64_t writ
   plane.dst_step = dst_layout_.row_stride;
   plane.channels = src_layout_.column(block).width;
   plane.weights_step = src_layout_.width;
-  plane.stores = stores_of<T>(written);
+  plane.stores = stores_of<T>(written, multiplies_in_tiles());
   return plane;
 }
 
@@ -147,8 +150,8 @@ DepthwisePlane DepthwiseLayer<T>::plane_of_all(std::int64_t written) const {
 template <class T>
 template <class Body>
 void DepthwiseLayer<T>::for_each_piece(const Samples& samples, const Body& body) const {
-  const std::int64_t end = samples.first + samples.count,
-                     blocks = is_wide() ? 1 : src_layout_.blocks;
+  const std::int64_t end = samples.first + samples.count;
+  const std::int64_t blocks = is_wide() ? 1 : src_layout_.blocks;
 #pragma omp parallel for collapse(3) schedule(static)
   for (std::int64_t sample = samples.first; sample < end; ++sample) {
     for (std::int64_t block = 0; block < blocks; ++block) {

@@ -57,7 +57,7 @@ bool has_tiles(const Kernels& kernels) {
 
 ChannelLayout ChannelLayout::in_wide_columns() const {
   constexpr std::int64_t kLineChannels = 64;  // a column's rows are whole lines
-  constexpr std::int64_t kPieceRows = 1024;
+  constexpr std::int64_t kPieceRows = 512;
   if (!is_last()) return *this;
   ChannelLayout wide = *this;
   wide.pieces = std::max<std::int64_t>(1, rows / kPieceRows);

@@ -37,7 +37,7 @@ struct ChannelLayout {
   std::int64_t blocks = 0;
   int width = 0;  ///< channels of a full block
   std::int64_t rows = 0, row_stride = 0, block_stride = 0, sample_stride = 0;
-  bool padded = false;  ///< the last block holds zeros behind the channels
+  bool padded = false;      ///< the last block holds zeros behind the channels
   std::int64_t pieces = 1;  ///< that rows are cut into, for threads to share
 
   /// Whether all channels of a point stand side by side.
@@ -50,12 +50,13 @@ struct ChannelLayout {
   std::int64_t offset(std::int64_t sample, std::int64_t block) const {
     return sample * sample_stride + block * block_stride;
   }
-  /// Of pieces before it, multiples of 4 rows.
+  /// Of pieces before it, whole groups of rows.
   std::int64_t first_row(std::int64_t piece) const {
-    return piece == pieces ? rows : rows * piece / pieces / 4 * 4;
+    constexpr std::int64_t kGroup = 4;
+    return piece == pieces ? rows : rows * piece / pieces / kGroup * kGroup;
   }
   /// Numbers of a sample's channels, with those that fill its last block.
-  std::int64_t sample_numbers() const { return rows * padded_channels(); }
+  std::int64_t sample_numbers() const { return rows * (padded ? padded_channels() : channels); }
   /// Length that per-channel arrays need so that every column can be read whole.
   std::int64_t padded_channels() const { return blocks * width; }
 };

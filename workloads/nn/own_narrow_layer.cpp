@@ -222,8 +222,9 @@ void OwnNarrowLayer<T, Factor>::find_gradients(const Samples& samples, std::int6
 template <class T, class Factor>
 void OwnNarrowLayer<T, Factor>::backward(bool accumulate, const Samples& samples) {
   lay_out_for_gradients();
-  const NarrowShape shape = {src_layout_.blocks, src_layout_.block_stride, taps_.outputs(),
-                             stores_of<T>(samples.count * src_layout_.sample_numbers())};
+  const NarrowShape shape = {
+      src_layout_.blocks, src_layout_.block_stride, taps_.outputs(),
+      stores_of<T>(samples.count * src_layout_.sample_numbers(), multiplies_in_tiles())};
   const std::int64_t parts = samples.count * pieces();
 #pragma omp parallel for schedule(static)
   for (std::int64_t part = 0; part < parts; ++part) {

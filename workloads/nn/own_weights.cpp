@@ -128,6 +128,7 @@ void OwnWeights::bind(const Arena& arena) {
 
 void OwnWeights::take_out_of_tiles(float* diff_weights, bool add) const {
   const std::int64_t blocks = (plain_->in + kLanes - 1) / kLanes;
+#pragma omp parallel for schedule(static)
   for (std::int64_t out = 0; out < plain_->out; ++out) {
     for (std::int64_t in = 0; in < plain_->in; ++in) {
       const std::int64_t row = (out / kLanes * blocks + in / kLanes) * kLanes + in % kLanes;

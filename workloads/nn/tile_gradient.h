@@ -22,7 +22,7 @@ class TileGradient {
   struct Pitch {
     std::int64_t point = 0, row = 0;
   };
-  /// Whether `threads` threads can share it evenly, and the CPU has tiles.
+  /// Whether `threads` threads can share it about evenly, and the CPU has tiles.
   static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
   TileGradient(const WindowShape& shape, int threads, const Kernels& kernels);
   /// Points may share numbers of `from`.

@@ -15,20 +15,24 @@ class WeightsSplit {
     std::int64_t blocks() const { return end_block - first_block; }
   };
   WeightsSplit() = default;
-  /// Of panels and blocks that fits() says `threads` can share; by blocks where either can be
-  /// divided and to pack them all costs more.
+  /// Of panels and blocks that fits() says `threads` can share: of those that fall out more evenly,
+  /// or else of what it costs more to pack all of.
   WeightsSplit(std::int64_t panels, std::int64_t blocks, int threads, bool blocks_cost_more)
-      : panels_(panels),
-        blocks_(blocks),
-        threads_(threads),
-        by_blocks_(blocks % threads == 0 && (blocks_cost_more || panels % threads != 0)) {}
+      : panels_(panels), blocks_(blocks), threads_(threads) {
+    const std::int64_t by_panels = largest(panels, threads) * blocks;
+    const std::int64_t by_blocks = largest(blocks, threads) * panels;
+    by_blocks_ = by_blocks < by_panels || (by_blocks == by_panels && blocks_cost_more);
+  }
+  /// Whether no thread has more than a quarter above its share.
   static bool fits(std::int64_t panels, std::int64_t blocks, int threads) {
-    return panels % threads == 0 || blocks % threads == 0;
+    const auto is_even = [threads](std::int64_t count) {
+      return 4 * largest(count, threads) * threads <= 5 * count;
+    };
+    return is_even(panels) || is_even(blocks);
   }
   Part of(int thread) const {
-    if (by_blocks_) return {0, panels_, blocks_of_part() * thread, blocks_of_part() * (thread + 1)};
-    const std::int64_t panels = panels_ / threads_;
-    return {panels * thread, panels * (thread + 1), 0, blocks_};
+    if (by_blocks_) return {0, panels_, first(blocks_, thread), first(blocks_, thread + 1)};
+    return {first(panels_, thread), first(panels_, thread + 1), 0, blocks_};
   }
   int threads() const { return threads_; }
   /// Calls run(part, thread) for all threads' parts, each on a thread of its own.
@@ -37,10 +41,15 @@ class WeightsSplit {
 #pragma omp parallel for schedule(static) num_threads(threads_)
     for (int thread = 0; thread < threads_; ++thread) run(of(thread), thread);
   }
-  /// As many for each thread.
-  std::int64_t blocks_of_part() const { return by_blocks_ ? blocks_ / threads_ : blocks_; }
+  /// Of the largest part.
+  std::int64_t blocks_of_part() const { return by_blocks_ ? largest(blocks_, threads_) : blocks_; }
 
  private:
+  static std::int64_t largest(std::int64_t count, int threads) {
+    return (count + threads - 1) / threads;
+  }
+  std::int64_t first(std::int64_t count, int thread) const { return count * thread / threads_; }
+
   std::int64_t panels_ = 0, blocks_ = 0;
   int threads_ = 1;
   bool by_blocks_ = false;

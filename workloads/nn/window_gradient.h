@@ -18,7 +18,7 @@ namespace nn {
 /// are, and where windows have a stride.
 class WindowGradient {
  public:
-  /// Whether `threads` threads can share it evenly, and the CPU has the products.
+  /// Whether `threads` threads can share it about evenly, and the CPU has the products.
   static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
   /// pairs_samples: a product of two numbers takes a point of two samples, not two neighbouring
   /// points. Lines of an odd number of points leave none over then, where there are several

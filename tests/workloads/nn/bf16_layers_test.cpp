@@ -20,11 +20,13 @@ void finish(Network& net, nn::ValueId x) {
 }
 
 /// Holds outputs and gradients against the twin's. The layers as they ran.
-std::vector<nn::LayerFacts> expect_twin(const Network& net, nn::Products products) {
+std::vector<nn::LayerFacts> expect_twin(const Network& net, nn::Products products,
+                                        std::int64_t slice_samples = 0) {
   constexpr std::int64_t kBatch = 3;
   bf16::Comparison comparison(net, kBatch, kBatch, nn::Mode::kTraining);
   nn::ExecutorOptions options = bf16::options_for(kBatch, kBatch);
   options.arithmetic.products = products;
+  options.slice_samples = slice_samples;
   nn::Device device;
   nn::Executor executor(net, options, device, nullptr);
   comparison.run(executor);
@@ -88,15 +90,22 @@ TEST_F(Bf16Layers, AgreeInAtrousWindowsOfOddChannels) {
 }
 
 TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
-  // More channels than a stem's windows have, whose values others are added to.
+  static const nn::Device device;
+  if (!nn::multiplies_in_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  // More channels than a stem's windows have, whose values others are added to, and more than are
+  // gone over together.
   Network net;
-  auto x = net.input({16, {53, 61}});
+  auto x = net.input({16, {33, 35}});
   x = net.convolution(x, {"conv1", 16, 3, 1, padded(1), kSmall});
   const auto one = net.batch_norm(x, {"bn1"});
   x = net.convolution(one, {"conv2", 16, 1, 1, {}, kSmall});
   x = net.batch_norm(x, {"bn2"}, one);
-  finish(net, net.concatenation({one, x}));
-  expect_twin(net, nn::Products::kPairs);
+  x = net.concatenation({one, x});
+  x = net.convolution(x, {"conv3", 1040, 1, 1, {}, kSmall});
+  finish(net, net.batch_norm(x, {"bn3"}));
+  for (const std::int64_t slice_samples : {0, 1}) {
+    expect_twin(net, nn::Products::kPairs, slice_samples);
+  }
 }
 
 TEST_F(Bf16Layers, AgreeOnRowsOfManyChannels) {

@@ -5,54 +5,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <string>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "workloads/nn/aligned.h"
+#include "workloads/nn/depthwise_trial.h"
 #include "workloads/nn/kernels.h"
-#include "workloads/nn/plain_bf16.h"
 #include "workloads/nn/usable_kernels.h"
 
 namespace {
 
 using nn::Bf16;
 using nn::DepthwisePlane;
-
-constexpr std::int64_t kSide = 3, kTaps = DepthwisePlane::kTaps, kBlock = DepthwisePlane::kBlock;
-/// Of sums of up to 91 products of at most 1, each rounded as a float.
-constexpr double kFloats = 1e-5;
-/// What is stored in bfloat16 is rounded once more.
-template <class T>
-constexpr double kRounding = std::is_same_v<T, float> ? 0.0 : 1.0 / 256;
-/// What nobody writes keeps this value.
-constexpr float kUntouched = -1234.0F;
-
-double number(float value) { return static_cast<double>(value); }
-double number(Bf16 value) {
-  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16));
-}
-template <class T>
-T of(float value) {
-  if constexpr (std::is_same_v<T, float>) {
-    return value;
-  } else {
-    return {plain::bf16_bits(value)};
-  }
-}
-
-template <class T>
-std::vector<T> wave(std::int64_t count, double phase) {
-  std::vector<T> values;
-  for (std::int64_t i = 0; i < count; ++i) {
-    values.push_back(of<T>(static_cast<float>(std::sin(0.7 * static_cast<double>(i) + phase))));
-  }
-  return values;
-}
+using namespace depthwise;
 
 /// A plane and all that belongs to it.
 template <class T>
@@ -139,8 +106,6 @@ void expect_source_gradient(const Problem<T>& problem, const std::vector<T>& dif
   expect_near(diff_src, expected, plane.src_step, plane.channels);
 }
 
-constexpr double kBefore = 3.0;  ///< in sums to which a gradient is added
-
 template <class T>
 void expect_weights_gradient(const Problem<T>& problem, const std::vector<double>& sums) {
   const DepthwisePlane& plane = problem.plane;
@@ -215,10 +180,6 @@ void check_all(const DepthwisePlane& plane) {
   }
 }
 
-/// How often points are taken, and how far taps are apart.
-struct Reach {
-  std::int64_t stride, dilation;
-};
 /// Channels of a block, the values from point to point, and those from tap to tap.
 struct Lane {
   int channels;
@@ -245,151 +206,6 @@ void check_shapes() {
 TEST(DepthwiseKernels, AddUpAllTapsThatMeetThePlane) { check_shapes<float>(); }
 
 TEST(DepthwiseKernels, AddUpAllTapsInBfloat16) { check_shapes<Bf16>(); }
-
-/// Planes of all channels: weights [C / 16][9][16], as sums.
-template <class T>
-class WideProblem {
- public:
-  explicit WideProblem(const DepthwisePlane& plane)
-      : plane_(plane),
-        src_(wave<T>(plane.height * plane.width * plane.src_step, 0.1)),
-        diff_dst_(wave<T>(plane.dst_height() * plane.dst_width() * plane.dst_step, 0.5)),
-        weights_(wave<float>(blocks() * kTaps * kBlock, 0.9)) {}
-
-  /// Destinations have the bits that those of 16 channels alone have.
-  void expect_forward(const nn::DepthwiseKernels<T>& kernels) const {
-    nn::AlignedFloats memory(std::ssize(diff_dst_) + kApart);
-    std::vector<T> expected(diff_dst_.size());
-    const nn::RowRange all = {0, plane_.dst_height()};
-    for_blocks([&](const DepthwisePlane& part, std::int64_t first) {
-      kernels.forward(src_.data() + first, weights_.data() + first * kTaps, expected.data() + first,
-                      part, all);
-    });
-    for_stores(memory, [&](const DepthwisePlane& plane, T* dst) {
-      for_rows(all.end, [&](nn::RowRange rows) {
-        kernels.wide_forward(src_.data(), weights_.data(), dst, plane, rows);
-      });
-      EXPECT_EQ(std::memcmp(dst, expected.data(), expected.size() * sizeof(T)), 0);
-    });
-  }
-
-  void expect_gradients(const nn::DepthwiseKernels<T>& kernels) const {
-    nn::AlignedFloats memory(std::ssize(src_) + kApart);
-    std::vector<T> expected(src_.size());
-    std::vector<double> expected_sums(static_cast<std::size_t>(blocks() * kTaps * kBlock), kBefore);
-    for_blocks([&](const DepthwisePlane& part, std::int64_t first) {
-      gradients_of_block(kernels, part, first, expected.data(), expected_sums.data());
-    });
-    for_stores(memory, [&](const DepthwisePlane& plane, T* diff_src) {
-      std::vector<double> sums(expected_sums.size(), kBefore);
-      for_rows(plane.stride == 1 ? plane.height : plane.dst_height(), [&](nn::RowRange rows) {
-        kernels.wide_gradients(src_.data(), diff_dst_.data(), weights_.data(), diff_src, plane,
-                               rows, sums.data());
-      });
-      for (std::size_t i = 0; i < expected.size(); ++i) {
-        const double value = number(expected[i]);  // either is rounded
-        ASSERT_NEAR(number(diff_src[i]), value, kFloats + 2 * kRounding<T> * std::abs(value)) << i;
-      }
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        const std::int64_t channel = static_cast<std::int64_t>(i) / kTaps / kBlock * kBlock +
-                                     static_cast<std::int64_t>(i) % kBlock;
-        if (channel >= plane.channels) continue;
-        ASSERT_NEAR(sums[i], expected_sums[i], 4 * kFloats) << i;
-      }
-    });
-  }
-
- private:
-  static constexpr std::int64_t kApart = 4;
-  std::int64_t blocks() const { return (plane_.channels + kBlock - 1) / kBlock; }
-  template <class Body>
-  void for_blocks(const Body& body) const {
-    for (std::int64_t first = 0; first < plane_.channels; first += kBlock) {
-      DepthwisePlane part = plane_;
-      part.channels = static_cast<int>(std::min<std::int64_t>(kBlock, plane_.channels - first));
-      body(part, first);
-    }
-  }
-  void gradients_of_block(const nn::DepthwiseKernels<T>& kernels, const DepthwisePlane& part,
-                          std::int64_t first, T* diff_src, double* sums) const {
-    const T* const src = src_.data() + first;
-    const T* const diff_dst = diff_dst_.data() + first;
-    const float* const weights = weights_.data() + first * kTaps;
-    const nn::RowRange sources = {0, part.height};
-    double* const to = sums + first * kTaps;
-    if (part.stride == 1) {
-      return kernels.gradients(src, diff_dst, weights, diff_src + first, part, sources, to);
-    }
-    kernels.weights_gradient(src, diff_dst, part, {0, part.dst_height()}, to);
-    kernels.source_gradient(diff_dst, weights, diff_src + first, part, sources);
-  }
-  /// Through the caches, and past them: to the beginning of a line and into the midst of one.
-  template <class Body>
-  void for_stores(nn::AlignedFloats& memory, const Body& body) const {
-    auto* const line = reinterpret_cast<T*>(memory.data());
-    for (const nn::Stores stores : {nn::Stores::kCached, nn::Stores::kStreamed}) {
-      for (T* const to : {line, line + kApart}) {
-        std::fill_n(to, memory.count() - kApart, of<T>(kUntouched));
-        DepthwisePlane plane = plane_;
-        plane.stores = stores;
-        body(plane, to);
-      }
-    }
-  }
-  /// In parts, one of an odd number of rows.
-  template <class Body>
-  void for_rows(std::int64_t count, const Body& body) const {
-    for (std::int64_t row = 0; row < count; row += 5) {
-      body(nn::RowRange{row, std::min(row + 5, count)});
-    }
-  }
-
-  const DepthwisePlane plane_;
-  const std::vector<T> src_, diff_dst_;
-  const std::vector<float> weights_;
-};
-
-template <class T>
-void check_wide(const DepthwisePlane& plane) {
-  SCOPED_TRACE("plane of " + std::to_string(plane.height) + " x " + std::to_string(plane.width) +
-               ", stride " + std::to_string(plane.stride) + ", dilation " +
-               std::to_string(plane.dilation) + ", channels " + std::to_string(plane.channels));
-  ASSERT_TRUE(plane.is_wide());
-  const WideProblem<T> problem(plane);
-  for (const nn::Kernels* const kernels : usable_kernels()) {
-    problem.expect_forward(kernels->depthwise<T>());
-    problem.expect_gradients(kernels->depthwise<T>());
-  }
-}
-
-TEST(DepthwiseKernels, GoOverAllChannelsOfAPoint) {
-  for (const Reach reach : {Reach{1, 1}, {1, 2}, {2, 1}}) {
-    for (const auto& [height, width] :
-         {std::pair{1, 1}, std::pair{2, 9}, std::pair{7, 8}, std::pair{8, 13}, std::pair{6, 20}}) {
-      for (const int channels : {3, 16, 40, 1100}) {
-        const DepthwisePlane plane = {height,   width,    reach.stride, reach.dilation,
-                                      channels, channels, channels,     16};
-        check_wide<float>(plane);
-        check_wide<Bf16>(plane);
-        if (HasFatalFailure()) return;
-      }
-    }
-  }
-}
-
-TEST(DepthwiseKernels, AreWideWithFewStridesAndDilationsAlone) {
-  const DepthwisePlane plane = {7, 8, 1, 1, 40, 40, 40, 16};
-  EXPECT_TRUE(plane.is_wide());
-  const auto changed = [&](const auto& change) {
-    DepthwisePlane other = plane;
-    change(other);
-    return other.is_wide();
-  };
-  EXPECT_FALSE(changed([](DepthwisePlane& other) { other.dilation = 3; }));
-  EXPECT_FALSE(changed([](DepthwisePlane& other) { other.stride = 3; }));
-  EXPECT_FALSE(changed([](DepthwisePlane& other) { other.channels = 16; }));
-  EXPECT_FALSE(changed([](DepthwisePlane& other) { other.weights_step = 8; }));
-}
 
 /// The same problem, whose results pass by the caches.
 template <class T>

@@ -42,7 +42,8 @@ TEST(TileGradient, IsThePlainSum) {
       {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 40, 88}, 2, 1},
       {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 88, 100}, 2, 2},
       {{axis(9, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 24, 48}, 2, 2},
-      {{axis(4, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 3, 5}, 2, 1}};
+      {{axis(4, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 3, 5}, 2, 1},
+      {{axis(4, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 75, 24}, 2, 3}};  // uneven shares
   for (const Case& c : cases) {
     SCOPED_TRACE(testing::Message()
                  << "lines of " << c.shape.columns.to << " points, " << c.samples << " samples");
@@ -67,6 +68,7 @@ TEST(TileGradient, RefusesWhatItCannotShareOut) {
   };
   EXPECT_TRUE(fits(64, 64, 4));
   EXPECT_FALSE(fits(64, 64, 3));
+  EXPECT_TRUE(fits(80, 64, 3)) << "2, 2 and 1 block";
   EXPECT_TRUE(fits(40, 80, 1));
   EXPECT_FALSE(fits(40, 80, 4)) << "3 blocks, 2 groups of panels";
   EXPECT_FALSE(
