@@ -141,7 +141,7 @@ TEST(WideDepthwiseKernels, GoOverAllChannelsOfAPoint) {
   for (const Reach reach : {Reach{1, 1}, {1, 2}, {2, 1}}) {
     for (const auto& [height, width] :
          {std::pair{1, 1}, std::pair{2, 9}, std::pair{7, 8}, std::pair{8, 13}, std::pair{6, 20}}) {
-      for (const int channels : {3, 16, 40, 1100}) {
+      for (const int channels : {17, 32, 40, 1100}) {
         const DepthwisePlane plane = {height,   width,    reach.stride, reach.dilation,
                                       channels, channels, channels,     16};
         check_wide<float>(plane);
@@ -164,6 +164,7 @@ TEST(WideDepthwiseKernels, ServeWithFewStridesAndDilationsAlone) {
   EXPECT_FALSE(changed([](DepthwisePlane& other) { other.stride = 3; }));
   EXPECT_FALSE(changed([](DepthwisePlane& other) { other.channels = 16; }));
   EXPECT_FALSE(changed([](DepthwisePlane& other) { other.weights_step = 8; }));
+  EXPECT_FALSE((DepthwisePlane{7, 8, 1, 1, 16, 16, 16, 16}.is_wide())) << "of one block";
 }
 
 }  // namespace
