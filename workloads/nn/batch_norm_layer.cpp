@@ -1,12 +1,8 @@
 // Batch norm with residual sum and ReLU, over groups of samples that may lie on several ranks.
 // Hides the order in which activations are gone over: sums are GroupReduction's, what is made of
 // them BatchNormFactors'.
-#include <algorithm>
-#include <optional>
-
-#include "workloads/nn/batch_norm_factors.h"
+#include "workloads/nn/batch_norm_columns.h"
 #include "workloads/nn/batch_norm_output.h"
-#include "workloads/nn/group_reduction.h"
 #include "workloads/nn/layer.h"
 
 namespace nn {
@@ -29,59 +25,9 @@ class BatchNormLayer final : public Layer {
 
  private:
   using Output = BatchNormOutput<T>;
-  NormColumn place(std::int64_t sample, std::int64_t block, std::int64_t piece) const {
-    const std::size_t group = factors_.by_group() ? reduction_->group_of(sample) : 0;
-    return {sample, block, piece,
-            layout_.offset(sample, block) + layout_.first_row(piece) * layout_.row_stride,
-            factors_.base(group) + static_cast<std::size_t>(block * layout_.width)};
-  }
-  Column column(const NormColumn& where) const { return layout_.column(where.block, where.piece); }
-  /// Calls body(place) for every column's pieces of these samples.
-  template <class Body>
-  void for_each_column(const Samples& samples, const Body& body) const;
-  /// The same, after which the nodes of these samples are whole.
-  template <class Body>
-  void sum_columns(Reduction reduction, const Samples& samples, const Body& body) const;
-  /// Calls body(place) for all samples of a group's channels of a block, which are no pieces: only
-  /// wide columns are cut, and of those no few channels are gone over alone.
-  template <class Body>
-  void for_each_sample(std::size_t group, std::int64_t block, const Body& body) const;
-  /// The same, after which the group's sums of these channels stand at its root.
-  template <class Body>
-  void sum_samples(Reduction reduction, std::size_t group, std::int64_t block,
-                   const Body& body) const;
-  /// Calls body(group, block) for each group and block of channels.
-  template <class Body>
-  void for_each_unit(const Body& body) const;
-  /// Calls body(i, first channel, channels) for each i below `count` and some channels that
-  /// together are all that are summed.
-  template <class Body>
-  void for_channels_of(std::int64_t count, const Body& body) const;
-  /// Calls body(group, first, count) for channels that together are all of each group's, once the
-  /// group's sums stand at its root. `before_exchange` is called when this rank's sums are ready.
-  template <class BeforeExchange, class Body>
-  void reduce(Reduction reduction, const BeforeExchange& before_exchange, const Body& body);
-
-  std::int64_t channels_of(std::int64_t block) const {
-    return std::min<std::int64_t>(layout_.width, channels_ - block * layout_.width);
-  }
-  /// The same with those that fill a node.
-  std::int64_t padded_of(std::int64_t block) const {
-    return std::min<std::int64_t>(layout_.width, padded_ - block * layout_.width);
-  }
-  /// Of signs, in the widest column.
-  std::int64_t words_of_row() const {
-    constexpr std::int64_t kBits = 16;
-    return (layout_.width + kBits - 1) / kBits;
-  }
-  std::int64_t column_signs() const { return layout_.rows * words_of_row(); }
-  double* node(const NormColumn& where) const {
-    return reduction_->piece_node(where.sample, where.piece) + where.block * layout_.width;
-  }
   PassedBits* passed(const NormColumn& where) const {
     if (passed_ == nullptr) return nullptr;
-    return passed_ + (where.sample * layout_.blocks + where.block) * column_signs() +
-           layout_.first_row(where.piece) * words_of_row();
+    return passed_ + columns_.signs_before(where);
   }
   void start_forward();
   void take_moments(const NormColumn& where) const;
@@ -101,8 +47,8 @@ class BatchNormLayer final : public Layer {
   const Operation operation_;
   const ColumnKernels<T>& kernels_;
   const Kernels& all_kernels_;
-  std::int64_t batch_, channels_, padded_;
-  ChannelLayout layout_;
+  const std::int64_t batch_;
+  NormColumns columns_;
   BufferId nodes_forward_ = -1, nodes_backward_ = -1, passed_buffer_ = -1;
   BufferId diff_first_ = -1, diff_second_ = -1, diff_src_buffer_ = -1, kept_buffer_ = -1;
   bool observes_forward_, observes_backward_ = false;
@@ -115,8 +61,6 @@ class BatchNormLayer final : public Layer {
   T* kept_ = nullptr;  ///< the sum of the gradient's parts, masked
   double* forward_memory_ = nullptr;
   double* backward_memory_ = nullptr;
-  const BatchGroups* groups_ = nullptr;
-  std::optional<GroupReduction> reduction_;  ///< training only
   BatchNormFactors factors_;
 };
 
@@ -126,34 +70,33 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       kernels_(planner.kernels().on<T>()),
       all_kernels_(planner.kernels()),
       batch_(planner.batch()),
-      channels_(operation.dst.channels),
-      layout_(planner.row_layout(planner.value_desc(operation.src))),
+      // Nodes are not of wide columns, which are filled up to whole lines: ranks exchange them.
+      columns_(planner.row_layout(planner.value_desc(operation.src)),
+               channel_layout(planner.value_desc(operation.src)).padded_channels(), factors_),
       observes_forward_(planner.observes(Direction::kForward)) {
-  // Not of wide columns, which are filled up to whole lines: ranks exchange nodes.
-  padded_ = channel_layout(planner.value_desc(operation.src)).padded_channels();
-  factors_.plan(operation, padded_, layout_.rows);
+  factors_.plan(operation, columns_.padded(), operation.dst.points());
   output_.plan(operation, planner, factors_);
-  const dnnl::memory::desc parameter = plain_desc({channels_});
+  const dnnl::memory::desc parameter = plain_desc({operation.dst.channels});
   planner.set_parameter_desc(operation.weights, parameter);
   planner.set_parameter_desc(operation.bias, parameter);
   if (!planner.training()) return;
   if (operation.relu && !is_gated()) {
-    const std::int64_t signs = batch_ * layout_.blocks * column_signs();
+    const std::int64_t signs = batch_ * columns_.sample_signs();
     passed_buffer_ =
         planner.kept(signs * static_cast<std::int64_t>(sizeof(PassedBits)), "signs of activations");
   }
   nodes_forward_ =
-      planner.temporary(GroupReduction::bytes(planner.groups(), padded_, layout_.pieces),
-                        planner.forward_observation(), planner.forward_moment(), "batch-norm sums");
+      planner.temporary(columns_.node_bytes(planner.groups()), planner.forward_observation(),
+                        planner.forward_moment(), "batch-norm sums");
 }
 
 /// Where parts of the gradient are added up, or a residual takes it on, the sum is kept in place of
 /// a part; the gradient of the source takes the source's place, or that of a part.
 template <class T>
 void BatchNormLayer<T>::plan_backward(Planner& planner) {
-  nodes_backward_ = planner.temporary(
-      GroupReduction::bytes(planner.groups(), padded_, layout_.pieces),
-      planner.backward_observation(), planner.backward_moment(), "batch-norm sums");
+  nodes_backward_ =
+      planner.temporary(columns_.node_bytes(planner.groups()), planner.backward_observation(),
+                        planner.backward_moment(), "batch-norm sums");
   observes_backward_ = planner.observes(Direction::kBackward);
   diff_first_ = planner.incoming().front();
   if (planner.incoming().size() > 1) diff_second_ = planner.incoming()[1];
@@ -187,141 +130,54 @@ void BatchNormLayer<T>::bind(const Arena& arena) {
   forward_memory_ = arena.at<double>(nodes_forward_);
   backward_memory_ = arena.at<double>(nodes_backward_);
   factors_.bind(arena, all_kernels_);
-  groups_ = arena.groups;
-  if (groups_ == nullptr) return;
-  std::vector<std::int64_t> piece_rows;
-  for (std::int64_t piece = 0; piece < layout_.pieces; ++piece) {
-    piece_rows.push_back(layout_.column(0, piece).rows);
-  }
-  reduction_.emplace(*groups_, arena.exchange, padded_, piece_rows);
-}
-
-template <class T>
-template <class Body>
-void BatchNormLayer<T>::for_each_column(const Samples& samples, const Body& body) const {
-  const std::int64_t end = samples.first + samples.count;
-#pragma omp parallel for collapse(3) schedule(static)
-  for (std::int64_t sample = samples.first; sample < end; ++sample) {
-    for (std::int64_t piece = 0; piece < layout_.pieces; ++piece) {
-      for (std::int64_t block = 0; block < layout_.blocks; ++block) {
-        body(place(sample, block, piece));
-      }
-    }
-  }
-}
-
-template <class T>
-template <class Body>
-void BatchNormLayer<T>::sum_columns(Reduction reduction, const Samples& samples,
-                                    const Body& body) const {
-  for_each_column(samples, body);
-  if (layout_.pieces == 1) return;
-  for_channels_of(samples.count, [&](std::int64_t i, std::int64_t first, std::int64_t count) {
-    reduction_->join_pieces(reduction, samples.first + i, first, count);
-  });
-}
-
-template <class T>
-template <class Body>
-void BatchNormLayer<T>::for_each_unit(const Body& body) const {
-  const auto groups = static_cast<std::int64_t>(groups_->groups.size());
-#pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t group = 0; group < groups; ++group) {
-    for (std::int64_t block = 0; block < layout_.blocks; ++block) {
-      body(static_cast<std::size_t>(group), block);
-    }
-  }
-}
-
-template <class T>
-template <class Body>
-void BatchNormLayer<T>::for_each_sample(std::size_t group, std::int64_t block,
-                                        const Body& body) const {
-  const BatchGroup& plan = groups_->groups[group];
-  for (std::int64_t i = 0; i < plan.local_count; ++i) {
-    body(place(plan.local_first + i, block, 0));
-  }
-}
-
-template <class T>
-template <class Body>
-void BatchNormLayer<T>::sum_samples(Reduction reduction, std::size_t group, std::int64_t block,
-                                    const Body& body) const {
-  for_each_sample(group, block, body);
-  reduction_->reduce_local(reduction, group, block * layout_.width, padded_of(block));
-}
-
-template <class T>
-template <class Body>
-void BatchNormLayer<T>::for_channels_of(std::int64_t count, const Body& body) const {
-  constexpr std::int64_t kChannels = 64;
-  const std::int64_t all = layout_.padded ? padded_ : channels_;
-#pragma omp parallel for collapse(2) schedule(static)
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (std::int64_t first = 0; first < all; first += kChannels) {
-      body(i, first, std::min(kChannels, all - first));
-    }
-  }
-}
-
-template <class T>
-template <class BeforeExchange, class Body>
-void BatchNormLayer<T>::reduce(Reduction reduction, const BeforeExchange& before_exchange,
-                               const Body& body) {
-  const auto groups = static_cast<std::int64_t>(groups_->groups.size());
-  for_channels_of(groups, [&](std::int64_t group, std::int64_t first, std::int64_t count) {
-    reduction_->reduce_local(reduction, static_cast<std::size_t>(group), first, count);
-  });
-  before_exchange();
-  reduction_->reduce_shared(reduction);
-  for_channels_of(groups, [&](std::int64_t group, std::int64_t first, std::int64_t count) {
-    const std::int64_t end = std::min(first + count, channels_);
-    if (first < end) body(static_cast<std::size_t>(group), first, end - first);
-  });
+  if (arena.groups != nullptr) columns_.bind(*arena.groups, arena.exchange);
 }
 
 template <class T>
 void BatchNormLayer<T>::start_forward() {
   factors_.start_groups();
-  reduction_->start(forward_memory_);
+  columns_.reduction().start(forward_memory_);
 }
 
 template <class T>
 void BatchNormLayer<T>::take_moments(const NormColumn& where) const {
-  double* const sums = node(where);
-  kernels_.moments(output_.source() + where.offset, column(where), sums, sums + padded_);
+  double* const sums = columns_.node(where);
+  kernels_.moments(output_.source() + where.offset, columns_.column(where), sums,
+                   sums + columns_.padded());
 }
 
 template <class T>
 void BatchNormLayer<T>::observe(const Samples& samples) {
   if (samples.first == 0) start_forward();
-  sum_columns(Reduction::kMoments, samples,
-              [this](const NormColumn& where) { take_moments(where); });
+  columns_.sum(Reduction::kMoments, samples,
+               [this](const NormColumn& where) { take_moments(where); });
 }
 
 template <class T>
 void BatchNormLayer<T>::settle() {
-  reduce(
+  columns_.reduce(
       Reduction::kMoments, [] {},
       [this](std::size_t group, std::int64_t first, std::int64_t count) {
-        factors_.set_forward(*reduction_, group, first, count);
+        factors_.set_forward(columns_.reduction(), group, first, count);
       });
-  factors_.record(*reduction_);
+  factors_.record(columns_.reduction());
 }
 
 template <class T>
 void BatchNormLayer<T>::forward_by_channels() {
   start_forward();
-  for_each_unit([this](std::size_t group, std::int64_t block) {
-    sum_samples(Reduction::kMoments, group, block,
-                [this](const NormColumn& where) { take_moments(where); });
-    factors_.set_forward(*reduction_, group, block * layout_.width, channels_of(block));
+  columns_.for_each_unit([this](std::size_t group, std::int64_t block) {
+    columns_.sum_samples(
+        Reduction::kMoments, group, block, [this](const NormColumn& where) { take_moments(where); },
+        [this](std::size_t of, std::int64_t first, std::int64_t count) {
+          factors_.set_forward(columns_.reduction(), of, first, count);
+        });
     if (output_.is_deferred()) return;
-    for_each_sample(group, block, [this](const NormColumn& where) {
+    columns_.for_each_sample(group, block, [this](const NormColumn& where) {
       output_.write(Output::Pass::kForward, {0, batch_}, where, passed(where));
     });
   });
-  factors_.record(*reduction_);
+  factors_.record(columns_.reduction());
 }
 
 template <class T>
@@ -329,14 +185,14 @@ void BatchNormLayer<T>::forward(Mode mode, const Samples& samples) {
   if (mode == Mode::kTraining && !observes_forward_) return forward_by_channels();
   if (mode != Mode::kTraining && samples.first == 0) factors_.take_running(mode);
   if (output_.is_deferred()) return;
-  for_each_column(samples, [&](const NormColumn& where) {
+  columns_.for_each(samples, [&](const NormColumn& where) {
     output_.write(Output::Pass::kForward, samples, where, passed(where));
   });
 }
 
 template <class T>
 void BatchNormLayer<T>::remake(const Samples& samples) {
-  for_each_column(samples, [&](const NormColumn& where) {
+  columns_.for_each(samples, [&](const NormColumn& where) {
     output_.write(Output::Pass::kAgain, samples, where, nullptr);
   });
 }
@@ -355,24 +211,27 @@ GradientSource<T> BatchNormLayer<T>::gradient_source(const NormColumn& where,
 
 template <class T>
 void BatchNormLayer<T>::sum_gradients(const NormColumn& where) const {
-  double* const sums = node(where);
+  double* const sums = columns_.node(where);
   Normalization gate;
   kernels_.gradient_sums(src_ + where.offset, gradient_source(where, gate), kept_gradient(where),
-                         column(where), factors_.norm(where.at).mean, sums, sums + padded_);
+                         columns_.column(where), factors_.norm(where.at).mean, sums,
+                         sums + columns_.padded());
 }
 
 template <class T>
 void BatchNormLayer<T>::observe_gradient(const Samples& samples) {
-  if (samples.first == 0) reduction_->start(backward_memory_);
-  sum_columns(Reduction::kSums, samples, [this](const NormColumn& where) { sum_gradients(where); });
+  if (samples.first == 0) columns_.reduction().start(backward_memory_);
+  columns_.sum(Reduction::kSums, samples,
+               [this](const NormColumn& where) { sum_gradients(where); });
 }
 
 template <class T>
 void BatchNormLayer<T>::settle_gradient(bool accumulate) {
-  reduce(
-      Reduction::kSums, [&] { factors_.store_parameter_gradients(*reduction_, accumulate); },
+  columns_.reduce(
+      Reduction::kSums,
+      [&] { factors_.store_parameter_gradients(columns_.reduction(), accumulate); },
       [this](std::size_t group, std::int64_t first, std::int64_t count) {
-        factors_.set_backward(*reduction_, group, first, count);
+        factors_.set_backward(columns_.reduction(), group, first, count);
       });
 }
 
@@ -382,48 +241,53 @@ void BatchNormLayer<T>::apply_gradient(const NormColumn& where) const {
   const GradientSource<T> gradient =
       kept_ == nullptr ? gradient_source(where, gate)
                        : GradientSource<T>{kept_gradient(where), nullptr, nullptr};
-  kernels_.gradient_apply(src_ + where.offset, gradient, diff_src_ + where.offset, column(where),
-                          factors_.norm(where.at).mean, factors_.slope(where.at),
-                          factors_.offset(where.at), factors_.tilt(where.at));
+  kernels_.gradient_apply(src_ + where.offset, gradient, diff_src_ + where.offset,
+                          columns_.column(where), factors_.norm(where.at).mean,
+                          factors_.slope(where.at), factors_.offset(where.at),
+                          factors_.tilt(where.at));
 }
 
 template <class T>
 void BatchNormLayer<T>::backward_by_channels(bool accumulate) {
-  reduction_->start(backward_memory_);
-  for_each_unit([this](std::size_t group, std::int64_t block) {
-    sum_samples(Reduction::kSums, group, block,
-                [this](const NormColumn& where) { sum_gradients(where); });
-    factors_.set_backward(*reduction_, group, block * layout_.width, channels_of(block));
-    for_each_sample(group, block, [this](const NormColumn& where) { apply_gradient(where); });
+  columns_.reduction().start(backward_memory_);
+  columns_.for_each_unit([this](std::size_t group, std::int64_t block) {
+    columns_.sum_samples(
+        Reduction::kSums, group, block, [this](const NormColumn& where) { sum_gradients(where); },
+        [this](std::size_t of, std::int64_t first, std::int64_t count) {
+          factors_.set_backward(columns_.reduction(), of, first, count);
+        });
+    columns_.for_each_sample(group, block,
+                             [this](const NormColumn& where) { apply_gradient(where); });
   });
-  factors_.store_parameter_gradients(*reduction_, accumulate);
+  factors_.store_parameter_gradients(columns_.reduction(), accumulate);
 }
 
 template <class T>
 void BatchNormLayer<T>::backward(bool accumulate, const Samples& samples) {
   if (factors_.by_group()) {
     if (!observes_backward_) return backward_by_channels(accumulate);
-    for_each_column(samples, [this](const NormColumn& where) { apply_gradient(where); });
+    columns_.for_each(samples, [this](const NormColumn& where) { apply_gradient(where); });
     return;
   }
-  if (samples.first == 0) reduction_->start(backward_memory_);
-  sum_columns(Reduction::kSums, samples,
-              [this](const NormColumn& where) { backward_frozen(where); });
+  if (samples.first == 0) columns_.reduction().start(backward_memory_);
+  columns_.sum(Reduction::kSums, samples,
+               [this](const NormColumn& where) { backward_frozen(where); });
   if (samples.first + samples.count < batch_) return;
-  reduce(
-      Reduction::kSums, [&] { factors_.store_parameter_gradients(*reduction_, accumulate); },
+  columns_.reduce(
+      Reduction::kSums,
+      [&] { factors_.store_parameter_gradients(columns_.reduction(), accumulate); },
       [](std::size_t, std::int64_t, std::int64_t) {});
 }
 
 /// Fixed statistics do not depend on the source: its gradient is the output's, scaled as forward.
 template <class T>
 void BatchNormLayer<T>::backward_frozen(const NormColumn& where) const {
-  double* const sums = node(where);
+  double* const sums = columns_.node(where);
   const Normalization norm = factors_.norm(where.at);
   Normalization gate;
   kernels_.gradient_frozen(src_ + where.offset, gradient_source(where, gate),
-                           diff_src_ + where.offset, kept_gradient(where), column(where), norm.mean,
-                           norm.scale, sums, sums + padded_);
+                           diff_src_ + where.offset, kept_gradient(where), columns_.column(where),
+                           norm.mean, norm.scale, sums, sums + columns_.padded());
 }
 
 }  // namespace

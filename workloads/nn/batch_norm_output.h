@@ -8,17 +8,10 @@
 #include <type_traits>
 
 #include "runner/base/error.h"
-#include "workloads/nn/batch_norm_factors.h"
+#include "workloads/nn/batch_norm_columns.h"
 #include "workloads/nn/layer.h"
 
 namespace nn {
-
-/// Channels of a sample, or of a piece of its rows, that are gone over together.
-struct NormColumn {
-  std::int64_t sample = 0, block = 0, piece = 0;
-  std::int64_t offset = 0;  ///< in activations of a whole pass, in elements
-  std::size_t at = 0;       ///< of its channels in per-group arrays
-};
 
 template <class T>
 class BatchNormOutput {

@@ -34,11 +34,9 @@ class DepthwiseLayer final : public Layer {
   /// the weights' is summed apart: as many whatever the threads are, and few, so that many threads
   /// have work; of all channels fewer.
   static constexpr std::int64_t kRowsOfBlock = 16, kRowsOfAll = 4;
-  std::int64_t piece_rows() const { return is_wide() ? kRowsOfAll : kRowsOfBlock; }
+  std::int64_t piece_rows() const { return is_wide_ ? kRowsOfAll : kRowsOfBlock; }
   static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
 
-  /// Whether all channels of a point are gone over together.
-  bool is_wide() const { return src_layout_.is_last() && !first_ && plane_of_all(0).is_wide(); }
   /// Calls body(sample, block, piece) for all blocks that are gone over alone.
   template <class Body>
   void for_each_piece(const Samples& samples, const Body& body) const;
@@ -65,8 +63,9 @@ class DepthwiseLayer final : public Layer {
   const DepthwiseKernels<T>& kernels_;
   const Kernels& all_kernels_;
   const SampleShape src_shape_;
-  ChannelLayout src_layout_, dst_layout_;
+  const ChannelLayout src_layout_, dst_layout_;
   const bool first_;
+  const bool is_wide_;  ///< whether all channels of a point are gone over together
   ValuePlace src_place_, dst_place_, src_place_again_, dst_place_again_;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1, sums_buffer_ = -1;
   GradientTarget target_;
@@ -87,11 +86,11 @@ DepthwiseLayer<T>::DepthwiseLayer(const Operation& operation, Planner& planner)
       all_kernels_(planner.kernels()),
       src_shape_(planner.network().shape(operation.src)),
       src_layout_(channel_layout(planner.value_desc(operation.src))),
-      first_(!planner.network().has_gradient(operation.src)) {
-  const dnnl::memory::desc dst = like(planner.value_desc(operation.src), operation.dst);
-  dst_layout_ = channel_layout(dst);
+      dst_layout_(channel_layout(like(planner.value_desc(operation.src), operation.dst))),
+      first_(!planner.network().has_gradient(operation.src)),
+      is_wide_(src_layout_.is_last() && !first_ && plane_of_all(0).is_wide()) {
   planner.use_value(operation.src, true);
-  planner.define_value(dst);
+  planner.define_value(like(planner.value_desc(operation.src), operation.dst));
   const auto& weights = planner.network().parameters()[static_cast<std::size_t>(operation.weights)];
   planner.set_parameter_desc(operation.weights, lane_major(weights.shape, src_layout_.width));
   src_place_ = planner.value_place(operation.src);
@@ -151,7 +150,7 @@ template <class T>
 template <class Body>
 void DepthwiseLayer<T>::for_each_piece(const Samples& samples, const Body& body) const {
   const std::int64_t end = samples.first + samples.count;
-  const std::int64_t blocks = is_wide() ? 1 : src_layout_.blocks;
+  const std::int64_t blocks = is_wide_ ? 1 : src_layout_.blocks;
 #pragma omp parallel for collapse(3) schedule(static)
   for (std::int64_t sample = samples.first; sample < end; ++sample) {
     for (std::int64_t block = 0; block < blocks; ++block) {
@@ -164,11 +163,11 @@ template <class T>
 void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const ValuePlace& src_place,
                                  T* dst, const ValuePlace& dst_place) const {
   const std::int64_t written = samples.count * dst_layout_.sample_numbers();
-  const auto run = is_wide() ? kernels_.wide_forward : kernels_.forward;
+  const auto run = is_wide_ ? kernels_.wide_forward : kernels_.forward;
   for_each_piece(samples, [&](std::int64_t sample, std::int64_t block, std::int64_t piece) {
     run(src + src_layout_.offset(src_place.row_of(sample, samples), block), weights_of(block),
         dst + dst_layout_.offset(dst_place.row_of(sample, samples), block),
-        is_wide() ? plane_of_all(written) : plane_of(block, written), rows_of(piece));
+        is_wide_ ? plane_of_all(written) : plane_of(block, written), rows_of(piece));
   });
 }
 
@@ -211,8 +210,8 @@ void DepthwiseLayer<T>::backward(bool accumulate, const Samples& samples) {
   for_each_piece(samples, [&](std::int64_t sample, std::int64_t block, std::int64_t piece) {
     const std::int64_t part = (sample - samples.first) * pieces() + piece;
     double* const sums = sums_ + (part * blocks + block) * kSums;
-    std::fill_n(sums, is_wide() ? blocks * kSums : kSums, 0.0);
-    if (is_wide()) return find_all_gradients(samples, sample, rows_of(piece), sums);
+    std::fill_n(sums, is_wide_ ? blocks * kSums : kSums, 0.0);
+    if (is_wide_) return find_all_gradients(samples, sample, rows_of(piece), sums);
     find_gradients(samples, sample, block, rows_of(piece), sums);
   });
   add_sums(samples.count * pieces(), accumulate || samples.first > 0);

@@ -7,10 +7,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "workloads/nn/activation_numbers.h"
 #include "workloads/nn/kernels.h"
 
 namespace columns {
 
+using activations::number;
 using nn::Bf16;
 using nn::Column;
 
@@ -45,11 +47,6 @@ inline std::size_t sign_words(const Case& c) {
 /// The word of signs with a channel's.
 inline std::size_t sign_word(const Case& c, std::int64_t row, int lane) {
   return static_cast<std::size_t>(lane / 16 * c.rows + row);
-}
-
-inline double number(float value) { return static_cast<double>(value); }
-inline double number(Bf16 value) {
-  return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16));
 }
 
 /// The plain twin of rounding: of the two neighbours the nearer one, of equally near ones the even.

@@ -10,41 +10,20 @@
 #include <type_traits>
 #include <vector>
 
+#include "workloads/nn/activation_numbers.h"
 #include "workloads/nn/aligned.h"
 #include "workloads/nn/kernels.h"
-#include "workloads/nn/plain_bf16.h"
 #include "workloads/nn/usable_kernels.h"
 
 namespace {
 
 using nn::Bf16;
 using nn::NarrowShape;
+using namespace activations;
 
 constexpr std::int64_t kBlock = NarrowShape::kBlock, kPlaces = NarrowShape::kPlaces;
 /// Of sums of up to 60 products of at most 1, each rounded as a float.
 constexpr double kFloats = 1e-5;
-/// What is stored in bfloat16 is rounded once more.
-template <class T>
-constexpr double kRounding = std::is_same_v<T, float> ? 0.0 : 1.0 / 256;
-
-template <class T>
-T of(float value) {
-  if constexpr (std::is_same_v<T, float>) {
-    return value;
-  } else {
-    return {plain::bf16_bits(value)};
-  }
-}
-
-template <class T>
-std::vector<T> wave(std::int64_t count, double phase) {
-  std::vector<T> values;
-  for (std::int64_t i = 0; i < count; ++i) {
-    values.push_back(of<T>(static_cast<float>(std::sin(0.7 * static_cast<double>(i) + phase))));
-  }
-  return values;
-}
-
 /// Points with some more between the blocks, and a matrix [channel][output] both ways.
 template <class T, class Factor>
 struct Problem {
