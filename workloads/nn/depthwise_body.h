@@ -5,7 +5,8 @@
 
 #include "workloads/nn/depthwise_same.h"
 #include "workloads/nn/depthwise_strided.h"
-#include "workloads/nn/depthwise_wide.h"
+#include "workloads/nn/depthwise_wide_same.h"
+#include "workloads/nn/depthwise_wide_strided.h"
 
 namespace nn {
 namespace {
@@ -62,6 +63,20 @@ void depthwise_weights_gradient(const T* src, const T* diff_dst, const Depthwise
       strided_weights_row<Partial>(src, diff_dst, plane, row, sums);
     }
   }
+}
+
+template <class T>
+void depthwise_wide_forward(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
+                            RowRange rows) {
+  const auto run = plane.stride == 1 ? wide_same_forward<T> : wide_strided_forward<T>;
+  run(src, weights, dst, plane, rows);
+}
+
+template <class T>
+void depthwise_wide_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
+                              const DepthwisePlane& plane, RowRange rows, double* sums) {
+  const auto run = plane.stride == 1 ? wide_same_gradients<T> : wide_strided_gradients<T>;
+  run(src, diff_dst, weights, diff_src, plane, rows, sums);
 }
 
 template <class T>

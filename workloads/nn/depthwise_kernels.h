@@ -20,10 +20,11 @@ struct DepthwisePlane {
   int channels = 0;                         ///< here, 1..16, or all
   int weights_step = kBlock;                ///< values from one tap's weights to the next, 1..16
   Stores stores = Stores::kCached;          ///< of what is written
-  /// Whether the wide kernels take a plane of all channels. Of 16, the others are as fast.
+  /// Whether the wide kernels take a plane of all channels: so many that a line of memory has those
+  /// of two points at most, in pairs. Of 16, the others are as fast.
   bool is_wide() const {
     const bool has_all = src_step == channels && dst_step == channels && weights_step == kBlock;
-    return has_all && channels > kBlock && (stride == 2 || (stride == 1 && dilation <= 2));
+    return has_all && channels >= 2 * kBlock && channels % 2 == 0 && stride <= 2;
   }
   std::int64_t dst_height() const { return (height - 1) / stride + 1; }
   std::int64_t dst_width() const { return (width - 1) / stride + 1; }

@@ -32,9 +32,11 @@ class DepthwiseLayer final : public Layer {
  private:
   /// Rows of the destination that a thread finds, or whose gradients it finds, and whose part of
   /// the weights' is summed apart: as many whatever the threads are, and few, so that many threads
-  /// have work; of all channels fewer.
+  /// have work; of all channels fewer, and as many of each that dilated rows meet.
   static constexpr std::int64_t kRowsOfBlock = 16, kRowsOfAll = 4;
-  std::int64_t piece_rows() const { return is_wide_ ? kRowsOfAll : kRowsOfBlock; }
+  std::int64_t piece_rows() const {
+    return is_wide_ ? kRowsOfAll * operation_.dilation[0] : kRowsOfBlock;
+  }
   static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
 
   /// Calls body(sample, block, piece) for all blocks that are gone over alone.

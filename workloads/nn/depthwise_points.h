@@ -16,14 +16,14 @@ constexpr int kSegment = 8;
 /// Channels of which that is done before the same points' other ones.
 constexpr int kWideChannels = 1024;
 /// Rows that are found together.
-constexpr int kWideRows = 2;
+constexpr int kPointRows = 2;
 
 template <class T>
 alignas(64) constexpr T kZeros[kWideChannels] = {};
 
 /// Rows of points of all channels, of which some are gone over, and zeros around them.
 template <class T>
-struct WideRows {
+struct PointRows {
   const T* first;  ///< of the channels that are gone over
   std::int64_t height, width, step;
   const T* at(std::int64_t row, std::int64_t column) const {
@@ -48,10 +48,9 @@ struct WideRows {
 template <int kLines, int kColumns, class T>
 struct MetPoints {
   const T* at[kLines][kColumns];
-  /// Lines `apart` rows from each other, columns side by side.
-  void find(const WideRows<T>& rows, std::int64_t row, std::int64_t apart, std::int64_t column) {
+  void find(const PointRows<T>& rows, std::int64_t row, std::int64_t column) {
     for (int line = 0; line < kLines; ++line) {
-      for (int i = 0; i < kColumns; ++i) at[line][i] = rows.at(row + line * apart, column + i);
+      for (int i = 0; i < kColumns; ++i) at[line][i] = rows.at(row + line, column + i);
     }
   }
 };
@@ -74,7 +73,7 @@ void copy_past_caches(const T* from, T* to, std::int64_t count) {
 /// Where points of two rows go, of those that are there.
 template <class T>
 struct WidePlaces {
-  T* to[kWideRows];
+  T* to[kPointRows];
   std::int64_t step;
   int rows, points;
   template <class Access>
@@ -91,11 +90,10 @@ class WideResults {
  public:
   WideResults(T* first, std::int64_t width, std::int64_t step, int channels, bool passes)
       : first_(first), width_(width), step_(step), channels_(channels), passes_(passes) {}
-  /// For `points` points of `rows` rows that are `apart` from each other.
-  WidePlaces<T> begin(std::int64_t row, std::int64_t apart, std::int64_t column, int rows,
-                      int points) {
-    for (int i = 0; i < kWideRows; ++i) {
-      T* const place = first_ + ((row + i * apart) * width_ + column) * step_;
+  /// For `points` points of `rows` rows.
+  WidePlaces<T> begin(std::int64_t row, std::int64_t column, int rows, int points) {
+    for (int i = 0; i < kPointRows; ++i) {
+      T* const place = first_ + ((row + i) * width_ + column) * step_;
       if (!passes_) {
         found_.to[i] = place;
         continue;
@@ -129,7 +127,7 @@ class WideResults {
   }
   /// All of the last one.
   void finish() {
-    begin(0, 0, 0, 0, 0);
+    begin(0, 0, 0, 0);
     for (std::int64_t block = 0; block * kLanes < channels_; ++block) pass(block);
   }
 
@@ -144,20 +142,19 @@ class WideResults {
   const std::int64_t channels_;
   const bool passes_;
   WidePlaces<T> found_ = {};
-  T* places_[kWideRows] = {};
-  Leaving leaving_[kWideRows];
+  T* places_[kPointRows] = {};
+  Leaving leaving_[kPointRows];
   int turn_ = 0;
-  alignas(64) T aside_[2][kWideRows * kMostPoints * kWideChannels];
+  alignas(64) T aside_[2][kPointRows * kMostPoints * kWideChannels];
 };
 
-/// The weights of 16 channels, or both axes in opposite order.
+/// The weights of 16 channels.
 struct WideTaps {
   Lanes at[DepthwisePlane::kTaps];
-  WideTaps(const float* weights, bool turned) {
-    constexpr int kLast = DepthwisePlane::kTaps - 1;
+  explicit WideTaps(const float* weights) {
 #pragma GCC unroll 9
-    for (int tap = 0; tap <= kLast; ++tap) {
-      at[tap] = Full::load(weights + (turned ? kLast - tap : tap) * kLanes, kLanes);
+    for (int tap = 0; tap < DepthwisePlane::kTaps; ++tap) {
+      at[tap] = Full::load(weights + tap * kLanes, kLanes);
     }
   }
 };
@@ -177,17 +174,6 @@ void for_each_wide_block(int channels, const Use& use) {
   for (; at.place() + kLanes <= channels; ++at.block) use(Full(), at);
   at.channels = channels - static_cast<int>(at.place());
   if (at.channels > 0) use(Partial(), at);
-}
-
-/// Calls use(row, rows) for rows that together are `rows`, each with the one `apart` behind it if
-/// that is there, too.
-template <class Use>
-void for_row_pairs(RowRange rows, std::int64_t apart, const Use& use) {
-  for (std::int64_t first = rows.first; first < rows.end; first += kWideRows * apart) {
-    for (std::int64_t row = first; row < first + apart && row < rows.end; ++row) {
-      use(row, row + apart < rows.end ? kWideRows : 1);
-    }
-  }
 }
 
 /// Calls use(first, channels) for all channels of a plane, kWideChannels at a time.

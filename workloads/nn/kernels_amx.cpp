@@ -38,8 +38,6 @@ class TileUse {
   TileUse& operator=(const TileUse&) = delete;
 };
 
-constexpr std::int64_t kLineNumbers = 32;
-
 /// 16 of a row's numbers, or the fewer that are left; zeros of a row that is not there.
 inline __m256i numbers_of(const Bf16* row, std::int64_t column, __mmask16 mask) {
   return _mm256_maskz_loadu_epi16(row == nullptr ? __mmask16{0} : mask, row + column);
@@ -52,7 +50,7 @@ void for_each_pairs(const Bf16* const* rows, std::int64_t columns, const Put& pu
   for (std::int64_t column = 0; column < columns; column += kLanes) {
     const std::int64_t left = columns - column;
     const auto mask = static_cast<__mmask16>(left < kLanes ? (1 << left) - 1 : 0xFFFF);
-    if (column % kLineNumbers == 0) {
+    if (column % kLineNumbers<Bf16> == 0) {
       for (std::int64_t row = kTileRows; row < 2 * kTileRows; ++row) {
         __builtin_prefetch(rows[row] + column);
       }

@@ -17,6 +17,11 @@ using Mask = int __attribute__((vector_size(64), aligned(4)));
 using Words = std::uint32_t __attribute__((vector_size(64), aligned(4)));
 using Halves = std::uint16_t __attribute__((vector_size(32), aligned(2)));
 
+/// Of memory.
+constexpr std::int64_t kLineBytes = 64;
+template <class T>
+constexpr int kLineNumbers = kLineBytes / static_cast<std::int64_t>(sizeof(T));
+
 inline Lanes zero() { return Lanes{}; }
 
 /// GCC 12 makes four instructions of a conversion of such vectors, where there is one. With masks

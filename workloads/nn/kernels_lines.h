@@ -22,10 +22,6 @@ struct NormOperands {
   const Column& column;
 };
 
-constexpr std::int64_t kLineBytes = 64;
-template <class T>
-constexpr int kLineNumbers = kLineBytes / static_cast<std::int64_t>(sizeof(T));
-
 /// Whether what is written is whole lines.
 template <class T>
 bool is_in_lines(const NormOperands<T>& of) {

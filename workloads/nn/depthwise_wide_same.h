@@ -1,0 +1,212 @@
+// Depthwise kernels without a stride on rows of points of all channels. As kernels_body.h, whose
+// part it is: compiled once per instruction set, internal linkage, nothing of the standard library.
+// Hides edges, and how rows are gone over line of memory by line, as a copy of them would be.
+#pragma once
+
+#include "workloads/nn/depthwise_lines.h"
+#include "workloads/nn/depthwise_window.h"
+
+namespace nn {
+namespace {
+
+/// Rows of which a line is found together: each that they meet is read three times, not nine.
+constexpr int kWideRows = 4;
+
+/// Some rows of points of all channels, as far apart as taps are, and those that they meet.
+template <int kRows, class T>
+struct WideRows {
+  static constexpr int kMet = kRows + kSideTaps - 1;
+  const T* met[kMet];
+  LinePlaces there[kMet];  ///< of each: all, or none, where any row stands for it
+  bool are_there = true;
+  const T* src[kRows] = {};  ///< for gradients
+  T* dst[kRows];
+  std::int64_t width, channels;
+  std::int64_t reach;  ///< numbers from one tap's to the next one's
+  bool passes;         ///< what is written passes by the caches
+
+  WideRows(const T* values, T* to, const DepthwisePlane& plane, std::int64_t row)
+      : width(plane.width), channels(plane.channels), reach(plane.dilation * channels) {
+    const std::int64_t step = width * channels;
+    for (int line = 0; line < kMet; ++line) {
+      const std::int64_t y = row + (line - 1) * plane.dilation;
+      const bool is_there = y >= 0 && y < plane.height;
+      there[line] = is_there ? ~LinePlaces{0} : LinePlaces{0};
+      are_there = are_there && is_there;
+      met[line] = values + (is_there ? y : row) * step;
+    }
+    for (int i = 0; i < kRows; ++i) dst[i] = to + (row + i * plane.dilation) * step;
+    const bool is_in_lines =
+        reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0 && step % kLineNumbers<T> == 0;
+    passes = plane.stores == Stores::kStreamed && is_in_lines;
+  }
+  void multiply_with(const T* sources, const DepthwisePlane& plane, std::int64_t row) {
+    for (int i = 0; i < kRows; ++i) {
+      src[i] = sources + (row + i * plane.dilation) * width * channels;
+    }
+  }
+  /// Those of a line's that meet a tap within the row.
+  LinePlaces places(std::int64_t line, int tap) const {
+    const auto before = [&](std::int64_t place) {
+      const std::int64_t at = place - line;
+      return at <= 0 ? 0 : (std::uint64_t{1} << (at < kLineNumbers<T> ? at : kLineNumbers<T>)) - 1;
+    };
+    const std::int64_t end = width * channels;
+    return static_cast<LinePlaces>(before(tap == 2 ? end - reach : end) &
+                                   ~before(tap == 0 ? reach : 0));
+  }
+};
+
+/// Numbers of the rows' line `at`: sums with the taps, or those of the source's gradient, where
+/// `totals` += products with the source, too. kIsWhole: all that it meets is there.
+template <bool kGradients, bool kIsWhole, int kRows, class T>
+[[gnu::always_inline]] inline void find_line(const WideRows<kRows, T>& rows, std::int64_t at,
+                                             const float* taps, float* totals) {
+  constexpr int kParts = kLineParts<T>;
+  using Window = WindowTaps<T>;
+  LinePlaces places[kSideTaps] = {};
+  if constexpr (!kIsWhole) {
+    for (int tap = 0; tap < kSideTaps; ++tap) places[tap] = rows.places(at, tap);
+  }
+  const auto load = [](const T* from, LinePlaces there, LineLanes<T>& line) {
+    if constexpr (kIsWhole) return load_line(from, line);
+    load_some(from, there, line);
+  };
+  LineLanes<T> sums[kRows] = {}, sources[kRows];
+  if constexpr (kGradients) {
+#pragma GCC unroll 4
+    for (int row = 0; row < kRows; ++row) load(rows.src[row] + at, places[1], sources[row]);
+  }
+#pragma GCC unroll 3
+  for (int tap = 0; tap < kSideTaps; ++tap) {
+    LineLanes<T> weights[kSideTaps], products[kSideTaps];
+#pragma GCC unroll 3
+    for (int down = 0; down < kSideTaps; ++down) {
+#pragma GCC unroll 2
+      for (int part = 0; part < kParts; ++part) {
+        const std::int64_t place = Window::to_tap(down * kSideTaps + tap, part);
+        weights[down][part] = Full::load(taps + place, kLanes);
+        if constexpr (kGradients) products[down][part] = Full::load(totals + place, kLanes);
+      }
+    }
+#pragma GCC unroll 6
+    for (int line = 0; line < WideRows<kRows, T>::kMet; ++line) {
+      LineLanes<T> value;
+      load(rows.met[line] + at + (tap - 1) * rows.reach, places[tap] & rows.there[line], value);
+#pragma GCC unroll 4
+      for (int row = 0; row < kRows; ++row) {
+        const int down = line - row;
+        if (down < 0 || down >= kSideTaps) continue;
+#pragma GCC unroll 2
+        for (int part = 0; part < kParts; ++part) {
+          sums[row][part] += value[part] * weights[down][part];
+          if constexpr (kGradients) {
+            products[down][part] += value[part] * sources[row][part];
+          }
+        }
+      }
+    }
+    if constexpr (kGradients) {
+#pragma GCC unroll 3
+      for (int down = 0; down < kSideTaps; ++down) {
+#pragma GCC unroll 2
+        for (int part = 0; part < kParts; ++part) {
+          Full::store(totals + Window::to_tap(down * kSideTaps + tap, part), products[down][part],
+                      kLanes);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int row = 0; row < kRows; ++row) {
+    if constexpr (kIsWhole) {
+      store_line(rows.dst[row] + at, sums[row], rows.passes);
+    } else {
+      store_some(rows.dst[row] + at, sums[row], places[1]);
+    }
+  }
+}
+
+/// All lines of a window.
+template <bool kGradients, int kRows, class T>
+void find_lines(const WideRows<kRows, T>& given, const ChannelWindow& window,
+                const WindowTaps<T>& taps, WindowTaps<T>* totals) {
+  constexpr int kLine = kLineNumbers<T>;
+  constexpr int kToRead = 0, kSecondCache = 2;
+  constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
+  const WideRows<kRows, T> rows = given;  // its own, for registers
+  const auto line_from = [](std::int64_t place) { return (place + kLine - 1) / kLine * kLine; };
+  const std::int64_t dilation = rows.reach / rows.channels;
+  for (std::int64_t point = 0; point < rows.width; ++point) {
+    const std::int64_t first = point * rows.channels + window.first;
+    const std::int64_t end = line_from(first + window.count);
+    // The last line reaches into the next point.
+    const bool is_whole = rows.are_there && point >= dilation && point + 1 + dilation < rows.width;
+    for (std::int64_t at = line_from(first); at < end; at += kLine) {
+      float* const to = kGradients ? totals->at(at - first) : nullptr;
+      if (!is_whole) {
+        find_line<kGradients, false>(rows, at, taps.at(at - first), to);
+        continue;
+      }
+#pragma GCC unroll 4
+      for (int line = kSideTaps - 1; line < WideRows<kRows, T>::kMet; ++line) {
+        __builtin_prefetch(rows.met[line] + at + rows.reach + kAhead, kToRead, kSecondCache);
+      }
+      if constexpr (kGradients) {
+#pragma GCC unroll 4
+        for (int row = 0; row < kRows; ++row) {
+          __builtin_prefetch(rows.src[row] + at + kAhead, kToRead, kSecondCache);
+        }
+      }
+      find_line<kGradients, true>(rows, at, taps.at(at - first), to);
+    }
+  }
+}
+
+/// Calls find(row, rows found together, known when compiled) for all of `rows`: several that are
+/// `apart` from each other, or one.
+template <class Find>
+void for_wide_rows(RowRange rows, std::int64_t apart, const Find& find) {
+  std::int64_t row = rows.first;
+  for (; row + kWideRows * apart <= rows.end; row += kWideRows * apart) {
+    for (std::int64_t i = 0; i < apart; ++i) find(row + i, Count<kWideRows>());
+  }
+  for (; row < rows.end; ++row) find(row, Count<1>());
+}
+
+template <class T>
+void wide_same_forward(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
+                       RowRange rows) {
+  for_each_window(plane.channels, [&](const ChannelWindow& window) {
+    WindowTaps<T> taps(window);
+    taps.set(weights, false);
+    for_wide_rows(rows, plane.dilation, [&](std::int64_t row, auto together) {
+      constexpr int kRows = decltype(together)::kCount;
+      const WideRows<kRows, T> found(src, dst, plane, row);
+      find_lines<false, kRows, T>(found, window, taps, nullptr);
+    });
+  });
+  finish_streams();
+}
+
+/// The source's gradient is a convolution with the taps turned round, and what that reads is what
+/// rows of the source are multiplied with for the weights'.
+template <class T>
+void wide_same_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
+                         const DepthwisePlane& plane, RowRange rows, double* sums) {
+  for_each_window(plane.channels, [&](const ChannelWindow& window) {
+    WindowTaps<T> taps(window), totals(window);
+    taps.set(weights, true);
+    totals.clear();
+    for_wide_rows(rows, plane.dilation, [&](std::int64_t row, auto together) {
+      WideRows<decltype(together)::kCount, T> found(diff_dst, diff_src, plane, row);
+      found.multiply_with(src, plane, row);
+      find_lines<true>(found, window, taps, &totals);
+    });
+    totals.add_to(sums);
+  });
+  finish_streams();
+}
+
+}  // namespace
+}  // namespace nn

@@ -1,0 +1,111 @@
+// Taps of some channels of a plane of all, as rows of points that are gone over line of memory by
+// line meet them. As kernels_body.h, whose part it is: compiled once per instruction set, internal
+// linkage, nothing of the standard library.
+// Hides which channels a line has that reaches into the next point.
+#pragma once
+
+#include "workloads/nn/depthwise_kernels.h"
+#include "workloads/nn/split_lines.h"
+
+namespace nn {
+namespace {
+
+/// Channels of every point whose taps stay in the first cache. A line belongs to those that its
+/// first number is of.
+struct ChannelWindow {
+  static constexpr int kMost = 2048;
+  int first = 0, count = 0;
+  int channels = 0;  ///< in all
+  /// Of a number that stands so far behind the first channel's.
+  int channel(int behind) const {
+    const int next = first + behind;
+    return next < channels ? next : next - channels;  // of the next point
+  }
+};
+
+/// Calls use(window) for all of `channels`, shared evenly, each window of whole lines but the last.
+template <class Use>
+void for_each_window(int channels, const Use& use) {
+  constexpr int kWhole = kLineNumbers<Bf16>;
+  const int windows = (channels + ChannelWindow::kMost - 1) / ChannelWindow::kMost;
+  const int share = ((channels + windows - 1) / windows + kWhole - 1) / kWhole * kWhole;
+  for (int first = 0; first < channels; first += share) {
+    const int left = channels - first;
+    use(ChannelWindow{first, left < share ? left : share, channels});
+  }
+}
+
+/// Numbers [tap][channel] of a window, and behind it those of a line's end.
+template <class T>
+class WindowTaps {
+ public:
+  static constexpr int kTaps = static_cast<int>(DepthwisePlane::kTaps);
+  explicit WindowTaps(const ChannelWindow& window) : window_(window) {}
+
+  /// weights [C / 16][9][16]; `turned`: taps in opposite order.
+  void set(const float* weights, bool turned) {
+    Flat flat;
+    for (int tap = 0; tap < kTaps; ++tap) {
+      const int from = turned ? kTaps - 1 - tap : tap;
+      for (int i = 0; i < window_.count; i += kLanes) {
+        Full::store(flat.of + i, Full::load(weights + place(window_.first + i, from), kLanes),
+                    kLanes);
+      }
+      for (int i = window_.count; i < window_.count + kLine; ++i) {
+        flat.of[i] = weights[place(window_.channel(i), from)];
+      }
+      for (int i = 0; i < window_.count + kLine; i += kLine) {
+        LineLanes<T> line;
+        split_floats(flat.of + i, line);
+        for (int part = 0; part < kParts; ++part) {
+          Full::store(numbers_[tap][part] + i / kParts, line[part], kLanes);
+        }
+      }
+    }
+  }
+  void clear() { __builtin_memset(numbers_, 0, sizeof numbers_); }
+  /// sums [C / 16][9][16] += the numbers, taps in opposite order.
+  void add_to(double* sums) const {
+    Flat flat;
+    for (int tap = 0; tap < kTaps; ++tap) {
+      const int to = kTaps - 1 - tap;
+      for (int i = 0; i < window_.count + kLine; i += kLine) {
+        LineLanes<T> line;
+        for (int part = 0; part < kParts; ++part) {
+          line[part] = Full::load(numbers_[tap][part] + i / kParts, kLanes);
+        }
+        join_floats(line, flat.of + i);
+      }
+      for_each_piece(window_.count, [&](auto access, std::int64_t at, int width) {
+        const Lanes value = decltype(access)::load(flat.of + at, width);
+        double* const sum = sums + place(window_.first + static_cast<int>(at), to);
+        for (int lane = 0; lane < kLanes; ++lane) sum[lane] += static_cast<double>(value[lane]);
+      });
+      for (int i = window_.count; i < window_.count + kLine; ++i) {
+        sums[place(window_.channel(i), to)] += static_cast<double>(flat.of[i]);
+      }
+    }
+  }
+  /// The first tap's of a line that begins so many numbers behind the window's first one: an even
+  /// number.
+  const float* at(std::int64_t behind) const { return numbers_[0][0] + behind / kParts; }
+  float* at(std::int64_t behind) { return numbers_[0][0] + behind / kParts; }
+  /// From there to a tap's.
+  static constexpr std::int64_t to_tap(int tap, int part) { return (tap * kParts + part) * kSpan; }
+
+ private:
+  static constexpr int kLine = kLineNumbers<T>, kParts = kLineParts<T>;
+  static constexpr int kAll = ChannelWindow::kMost + 2 * kLine;
+  static constexpr int kSpan = kAll / kParts;
+  struct Flat {
+    alignas(kLineBytes) float of[kAll] = {};
+  };
+  static std::int64_t place(int channel, int tap) {
+    return (channel / kLanes * DepthwisePlane::kTaps + tap) * kLanes + channel % kLanes;
+  }
+  const ChannelWindow window_;
+  alignas(kLineBytes) float numbers_[kTaps][kParts][kSpan];
+};
+
+}  // namespace
+}  // namespace nn
