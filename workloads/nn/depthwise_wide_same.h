@@ -31,14 +31,12 @@ struct WideRows {
     for (int line = 0; line < kMet; ++line) {
       const std::int64_t y = row + (line - 1) * plane.dilation;
       const bool is_there = y >= 0 && y < plane.height;
-      there[line] = is_there ? ~LinePlaces{0} : LinePlaces{0};
+      there[line] = is_there ? kAllPlaces : LinePlaces{0};
       are_there = are_there && is_there;
       met[line] = values + (is_there ? y : row) * step;
     }
     for (int i = 0; i < kRows; ++i) dst[i] = to + (row + i * plane.dilation) * step;
-    const bool is_in_lines =
-        reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0 && step % kLineNumbers<T> == 0;
-    passes = plane.stores == Stores::kStreamed && is_in_lines;
+    passes = passes_caches(plane, to, step);
   }
   void multiply_with(const T* sources, const DepthwisePlane& plane, std::int64_t row) {
     for (int i = 0; i < kRows; ++i) {
@@ -47,13 +45,8 @@ struct WideRows {
   }
   /// Those of a line's that meet a tap within the row.
   LinePlaces places(std::int64_t line, int tap) const {
-    const auto before = [&](std::int64_t place) {
-      const std::int64_t at = place - line;
-      return at <= 0 ? 0 : (std::uint64_t{1} << (at < kLineNumbers<T> ? at : kLineNumbers<T>)) - 1;
-    };
     const std::int64_t end = width * channels;
-    return static_cast<LinePlaces>(before(tap == 2 ? end - reach : end) &
-                                   ~before(tap == 0 ? reach : 0));
+    return places_between<T>((tap == 0 ? reach : 0) - line, (tap == 2 ? end - reach : end) - line);
   }
 };
 
@@ -197,13 +190,12 @@ void wide_same_gradients(const T* src, const T* diff_dst, const float* weights, 
   for_each_window(plane.channels, [&](const ChannelWindow& window) {
     WindowTaps<T> taps(window), totals(window);
     taps.set(weights, true);
-    totals.clear();
     for_wide_rows(rows, plane.dilation, [&](std::int64_t row, auto together) {
       WideRows<decltype(together)::kCount, T> found(diff_dst, diff_src, plane, row);
       found.multiply_with(src, plane, row);
       find_lines<true>(found, window, taps, &totals);
     });
-    totals.add_to(sums);
+    totals.add_to(sums, true);
   });
   finish_streams();
 }

@@ -1,184 +1,270 @@
-// Depthwise kernels with a stride of two on points of all channels. As kernels_body.h, whose part
-// it is: compiled once per instruction set, internal linkage, nothing of the standard library.
-// Hides the order in which points, channels and taps are met.
+// Depthwise kernels with a stride of two on rows of points of all channels. As kernels_body.h,
+// whose part it is: compiled once per instruction set, internal linkage, nothing of the standard
+// library. Hides edges, and how rows are gone over line of memory by line, point by point: a line
+// that has channels of two is met with each.
 #pragma once
 
-#include "workloads/nn/depthwise_points.h"
+#include "workloads/nn/depthwise_lines.h"
+#include "workloads/nn/depthwise_window.h"
 
 namespace nn {
 namespace {
 
 constexpr int kWideStride = 2;
 
-/// A segment's points in two rows, and the lines and columns that they meet, 16 channels at a time.
-/// All that is known when compiled is unrolled: then no more sums are open at a time than registers
-/// hold.
-template <class T>
-struct WideConvolution {
-  static constexpr int kLines = (kPointRows - 1) * kWideStride + kSideTaps;
-  static constexpr int kColumns = (kSegment - 1) * kWideStride + kSideTaps;
-  using Met = MetPoints<kLines, kColumns, T>;
-  using Results = WideResults<kSegment, T>;
-
-  template <class Access>
-  static void sums(const Met& met, const WideBlock& of, const float* weights,
-                   const WidePlaces<T>& results) {
-    const WideTaps taps(weights);
-    Lanes sums[kPointRows][kSegment] = {};
-#pragma GCC unroll 32
-    for (int column = 0; column < kColumns; ++column) {
-#pragma GCC unroll 8
-      for (int line = 0; line < kLines; ++line) {
-        const Lanes value = Access::load(met.at[line][column] + of.place(), of.channels);
-#pragma GCC unroll 2
-        for (int row = 0; row < kPointRows; ++row) {
-#pragma GCC unroll 8
-          for (int point = 0; point < kSegment; ++point) {
-            const int down = line - row * kWideStride, right = column - point * kWideStride;
-            if (down < 0 || down >= kSideTaps || right < 0 || right >= kSideTaps) continue;
-            sums[row][point] += value * taps.at[down * kSideTaps + right];
-          }
-        }
-      }
+/// Some neighbouring rows of points of all channels.
+template <int kRows, class T>
+struct PointRows {
+  static constexpr int kCount = kRows;
+  T* row[kRows];
+  LinePlaces there[kRows];  ///< of each: all, or none
+  bool are_there = true;
+  PointRows(T* values, std::int64_t numbers, std::int64_t height, std::int64_t first) {
+    for (int i = 0; i < kRows; ++i) {
+      const bool is_there = first + i >= 0 && first + i < height;
+      there[i] = is_there ? kAllPlaces : LinePlaces{0};
+      are_there = are_there && is_there;
+      row[i] = is_there ? values + (first + i) * numbers : values;
     }
-#pragma GCC unroll 2
-    for (int row = 0; row < kPointRows; ++row) {
+  }
+  /// Asks for what is read from a number on, in rows behind those that were met before.
+  void ask(std::int64_t number, int met) const {
+    constexpr int kToRead = 0, kSecondCache = 2;
+    constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
 #pragma GCC unroll 8
-      for (int point = 0; point < kSegment; ++point) {
-        results.template put<Access>(row, point, of.place(), sums[row][point], of.channels);
-      }
+    for (int i = met; i < kRows; ++i) {
+      __builtin_prefetch(row[i] + number + kAhead, kToRead, kSecondCache);
     }
   }
 };
+
+/// A line of a point's channels.
+struct PointLine {
+  std::int64_t at;      ///< in the rows that are written
+  std::int64_t point;   ///< of these
+  std::int64_t behind;  ///< the window's first number of the point
+  LinePlaces places;    ///< of the window's channels
+};
+
+/// Calls use(line, whether all its numbers are the point's) for a point's part of a window.
+template <class T, class Use>
+void for_point_lines(const ChannelWindow& window, std::int64_t point, const Use& use) {
+  constexpr std::int64_t kLine = kLineNumbers<T>;
+  const std::int64_t first = point * window.channels + window.first, end = first + window.count;
+  for (std::int64_t at = first / kLine * kLine; at < end; at += kLine) {
+    const LinePlaces places = places_between<T>(first - at, end - at);
+    use(PointLine{at, point, at - first, places}, at >= first && at + kLine <= end);
+  }
+}
+
+template <bool kIsWhole, class T>
+void load_part(const T* from, LinePlaces places, LineLanes<T>& line) {
+  if constexpr (kIsWhole) return load_line(from, line);
+  load_some(from, places, line);
+}
+
+/// Of kRows rows of the destination.
+template <int kRows, class T>
+struct StridedRows {
+  PointRows<(kRows - 1) * kWideStride + kSideTaps, const T> met;
+  PointRows<kRows, T> dst;
+  std::int64_t width, channels;  ///< of the source
+  bool passes;
+  StridedRows(const T* src, T* to, const DepthwisePlane& plane, std::int64_t row)
+      : met(src, plane.width * plane.channels, plane.height, row * kWideStride - 1),
+        dst(to, plane.dst_width() * plane.channels, plane.dst_height(), row),
+        width(plane.width),
+        channels(plane.channels),
+        passes(passes_caches(plane, to, plane.dst_width() * channels)) {}
+};
+
+/// kIsWhole: all that the line meets is there.
+template <bool kIsWhole, int kRows, class T>
+[[gnu::always_inline]] inline void sum_strided_line(const StridedRows<kRows, T>& rows,
+                                                    const PointLine& line,
+                                                    const WindowTaps<T>& taps) {
+  constexpr int kParts = kLineParts<T>;
+  const float* const from = taps.at(line.behind);
+  LineLanes<T> sums[kRows] = {};
+#pragma GCC unroll 3
+  for (int tap = 0; tap < kSideTaps; ++tap) {
+    const std::int64_t column = line.point * kWideStride + tap - 1;
+    const std::int64_t place = line.at + (column - line.point) * rows.channels;
+    const bool is_inside = column >= 0 && column < rows.width;
+    const LinePlaces places = is_inside ? line.places : LinePlaces{0};
+#pragma GCC unroll 5
+    for (int met = 0; met < rows.met.kCount; ++met) {
+      LineLanes<T> value;
+      load_part<kIsWhole>(rows.met.row[met] + place, places & rows.met.there[met], value);
+#pragma GCC unroll 2
+      for (int row = 0; row < kRows; ++row) {
+        const int down = met - row * kWideStride;
+        if (down < 0 || down >= kSideTaps) continue;
+#pragma GCC unroll 2
+        for (int part = 0; part < kParts; ++part) {
+          const std::int64_t weights = WindowTaps<T>::to_tap(down * kSideTaps + tap, part);
+          sums[row][part] += value[part] * Full::load(from + weights, kLanes);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 2
+  for (int row = 0; row < kRows; ++row) {
+    if constexpr (kIsWhole) {
+      store_line(rows.dst.row[row] + line.at, sums[row], rows.passes);
+    } else {
+      store_some(rows.dst.row[row] + line.at, sums[row], line.places);
+    }
+  }
+}
+
+template <int kRows, class T>
+void sum_strided_rows(const StridedRows<kRows, T> rows, std::int64_t points,
+                      const ChannelWindow& window, const WindowTaps<T>& taps) {
+  for (std::int64_t point = 0; point < points; ++point) {
+    const bool are_inside = rows.met.are_there && point > 0 && point * kWideStride + 1 < rows.width;
+    for_point_lines<T>(window, point, [&](const PointLine& line, bool is_whole) {
+      if (!is_whole || !are_inside) return sum_strided_line<false>(rows, line, taps);
+      const std::int64_t middle = line.at + point * rows.channels;
+      rows.met.ask(middle, 1);
+      rows.met.ask(middle + rows.channels, 1);
+      sum_strided_line<true>(rows, line, taps);
+    });
+  }
+}
 
 template <class T>
 void wide_strided_forward(const T* src, const float* weights, T* dst, const DepthwisePlane& plane,
                           RowRange rows) {
-  using Convolution = WideConvolution<T>;
-  for_wide_channels(plane, [&](int first, int channels) {
-    const PointRows<T> sources = {src + first, plane.height, plane.width, plane.src_step};
-    typename Convolution::Results results(dst + first, plane.dst_width(), plane.dst_step, channels,
-                                          passes_caches(plane));
-    for (std::int64_t row = rows.first; row < rows.end; row += kPointRows) {
-      const int count = row + 1 < rows.end ? kPointRows : 1;
-      for_each_segment(plane.dst_width(), [&](std::int64_t column, int points) {
-        const std::int64_t top = row * kWideStride - 1, left = column * kWideStride - 1;
-        typename Convolution::Met met;
-        met.find(sources, top, left);
-        const WidePlaces<T> places = results.begin(row, column, count, points);
-        for_each_wide_block(channels, [&](auto access, const WideBlock& of) {
-          results.pass(of.block);
-          for (int line = 1; line < Convolution::kLines; ++line) {  // the first one was met before
-            sources.ask(top + line, left, of.block, kSegment * kWideStride);
-          }
-          Convolution::template sums<decltype(access)>(
-              met, of, weights + (first + of.place()) * DepthwisePlane::kTaps, places);
-        });
-      });
+  constexpr int kTogether = 2;
+  for_each_window(plane.channels, [&](const ChannelWindow& window) {
+    WindowTaps<T> taps(window);
+    taps.set(weights, false);
+    std::int64_t row = rows.first;
+    for (; row + kTogether <= rows.end; row += kTogether) {
+      const StridedRows<kTogether, T> found(src, dst, plane, row);
+      sum_strided_rows(found, plane.dst_width(), window, taps);
     }
-    results.finish();
+    for (; row < rows.end; ++row) {
+      const StridedRows<1, T> found(src, dst, plane, row);
+      sum_strided_rows(found, plane.dst_width(), window, taps);
+    }
   });
   finish_streams();
 }
 
-/// Two neighbouring points of a row at a time, each of which gives to four of the source's
-/// gradient, together with those beside and below it.
-template <class T>
-struct WideSpread {
-  static constexpr int kPoints = 2;
-  using Gradients = MetPoints<2, kSegment + 1, T>;
-  using Sources = MetPoints<kSideTaps, kSegment * kWideStride + 1, T>;
-  using Results = WideResults<kSegment * kWideStride, T>;
-
-  template <class Access>
-  static void gradients(const Gradients& met, const Sources& sources, const WideBlock& of,
-                        const float* weights, int points, WidePlaces<T> results, float* totals) {
-    const WideTaps taps(weights);
-    Lanes products[DepthwisePlane::kTaps] = {};
-    for (int first = 0; first < points; first += kPoints) {
-      Lanes g[2][kPoints + 1];
-#pragma GCC unroll 2
-      for (int line = 0; line < 2; ++line) {
-#pragma GCC unroll 3
-        for (int point = 0; point <= kPoints; ++point) {
-          g[line][point] = Access::load(met.at[line][first + point] + of.place(), of.channels);
-        }
-      }
-      const auto put = [&](int row, int point, const Lanes& value) {
-        results.template put<Access>(row, point, of.place(), value, of.channels);
-      };
-#pragma GCC unroll 2
-      for (int point = 0; point < kPoints; ++point) {
-        const int at = (first + point) * kWideStride;
-        const Lanes &here = g[0][point], &right = g[0][point + 1];
-        const Lanes &below = g[1][point], &beyond = g[1][point + 1];
-        put(0, at, here * taps.at[4]);
-        put(0, at + 1, here * taps.at[5] + right * taps.at[3]);
-        put(1, at, here * taps.at[7] + below * taps.at[1]);
-        put(1, at + 1,
-            (here * taps.at[8] + right * taps.at[6]) + (below * taps.at[2] + beyond * taps.at[0]));
-      }
-#pragma GCC unroll 5
-      for (int column = 0; column <= kPoints * kWideStride; ++column) {
-#pragma GCC unroll 3
-        for (int line = 0; line < kSideTaps; ++line) {
-          const Lanes value = Access::load(
-              sources.at[line][first * kWideStride + column] + of.place(), of.channels);
-#pragma GCC unroll 2
-          for (int point = 0; point < kPoints; ++point) {
-            const int tap = column - point * kWideStride;
-            if (tap < 0 || tap >= kSideTaps) continue;
-            products[line * kSideTaps + tap] += value * g[0][point];
-          }
-        }
-      }
-    }
-#pragma GCC unroll 9
-    for (int tap = 0; tap < DepthwisePlane::kTaps; ++tap) {
-      float* const to = totals + tap * kLanes;
-      Full::store(to, Full::load(to, kLanes) + products[tap], kLanes);
-    }
-  }
+/// What rows of the destination's gradient, kPairs of them, give to the source's two rows each.
+template <int kPairs, class T>
+struct SpreadRows {
+  PointRows<kPairs + 1, const T> gradients;
+  PointRows<kPairs * kWideStride, const T> src;
+  PointRows<kPairs * kWideStride, T> diff_src;
+  std::int64_t dst_width, channels;
+  bool passes;
+  SpreadRows(const T* from, const T* diff_dst, T* to, const DepthwisePlane& plane, std::int64_t row)
+      : gradients(diff_dst, plane.dst_width() * plane.channels, plane.dst_height(), row),
+        src(from, plane.width * plane.channels, plane.height, row * kWideStride),
+        diff_src(to, plane.width * plane.channels, plane.height, row * kWideStride),
+        dst_width(plane.dst_width()),
+        channels(plane.channels),
+        passes(passes_caches(plane, to, plane.width * channels)) {}
 };
 
-/// What rows of the destination's gradient give to the weights', and the rows
-/// of the source's of which theirs are the first.
+/// A line of the source's points whose columns are odd, which meet the points before and behind
+/// them, or even; rows that are odd meet those above and below.
+template <bool kIsOdd, bool kIsWhole, int kPairs, class T>
+[[gnu::always_inline]] inline void spread_line(const SpreadRows<kPairs, T>& rows,
+                                               const PointLine& line, const WindowTaps<T>& taps,
+                                               WindowTaps<T>& totals) {
+  constexpr int kParts = kLineParts<T>, kRows = kPairs * kWideStride;
+  const float* const weights = taps.at(line.behind);
+  float* const total = totals.at(line.behind);
+  LineLanes<T> sums[kRows] = {}, sources[kRows];
+#pragma GCC unroll 4
+  for (int row = 0; row < kRows; ++row) {
+    load_part<kIsWhole>(rows.src.row[row] + line.at, line.places & rows.src.there[row],
+                        sources[row]);
+  }
+#pragma GCC unroll 2
+  for (int side = 0; side <= (kIsOdd ? 1 : 0); ++side) {
+    const int tap = kIsOdd ? 2 - side * 2 : 1;
+    const std::int64_t column = line.point / kWideStride + side;
+    const std::int64_t place = line.at + (column - line.point) * rows.channels;
+    const LinePlaces places = column < rows.dst_width ? line.places : LinePlaces{0};
+    LineLanes<T> values[kPairs + 1];
+#pragma GCC unroll 3
+    for (int i = 0; i <= kPairs; ++i) {
+      load_part<kIsWhole>(rows.gradients.row[i] + place, places & rows.gradients.there[i],
+                          values[i]);
+    }
+#pragma GCC unroll 3
+    for (int down = 0; down < kSideTaps; ++down) {
+#pragma GCC unroll 2
+      for (int part = 0; part < kParts; ++part) {
+        const std::int64_t at_tap = WindowTaps<T>::to_tap(down * kSideTaps + tap, part);
+        const Lanes weight = Full::load(weights + at_tap, kLanes);
+        Lanes product = Full::load(total + at_tap, kLanes);
+#pragma GCC unroll 2
+        for (int pair = 0; pair < kPairs; ++pair) {
+          const int row = pair * kWideStride + (down == 1 ? 0 : 1);
+          const Lanes& value = values[pair + (down == 0 ? 1 : 0)][part];
+          sums[row][part] += value * weight;
+          product += value * sources[row][part];
+        }
+        Full::store(total + at_tap, product, kLanes);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int row = 0; row < kRows; ++row) {
+    T* const to = rows.diff_src.row[row] + line.at;
+    if constexpr (kIsWhole) {
+      store_line(to, sums[row], rows.passes);
+    } else {
+      store_some(to, sums[row], line.places & rows.diff_src.there[row]);
+    }
+  }
+}
+
+template <int kPairs, class T>
+void spread_rows(const SpreadRows<kPairs, T> rows, std::int64_t points, const ChannelWindow& window,
+                 const WindowTaps<T>& taps, WindowTaps<T>& totals) {
+  for (std::int64_t point = 0; point < points; ++point) {
+    const bool is_odd = point % kWideStride == 1;
+    const bool are_inside = rows.gradients.are_there && rows.src.are_there &&
+                            (!is_odd || point / kWideStride + 1 < rows.dst_width);
+    for_point_lines<T>(window, point, [&](const PointLine& line, bool is_whole) {
+      if (!is_whole || !are_inside) {
+        if (is_odd) return spread_line<true, false>(rows, line, taps, totals);
+        return spread_line<false, false>(rows, line, taps, totals);
+      }
+      rows.src.ask(line.at, 0);
+      if (is_odd) return spread_line<true, true>(rows, line, taps, totals);
+      rows.gradients.ask(line.at - point / kWideStride * rows.channels, 1);
+      spread_line<false, true>(rows, line, taps, totals);
+    });
+  }
+}
+
+/// What rows of the destination's gradient give to the weights', and the rows of the source's of
+/// which theirs are the first.
 template <class T>
 void wide_strided_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
                             const DepthwisePlane& plane, RowRange rows, double* sums) {
-  using Spread = WideSpread<T>;
-  const std::int64_t step = plane.src_step, dst_width = plane.dst_width();
-  WideTotals totals;
-  for_wide_channels(plane, [&](int first, int channels) {
-    const PointRows<T> sources = {src + first, plane.height, plane.width, step};
-    const PointRows<T> gradients = {diff_dst + first, plane.dst_height(), dst_width, step};
-    typename Spread::Results results(diff_src + first, plane.width, step, channels,
-                                     passes_caches(plane));
-    for (std::int64_t row = rows.first; row < rows.end; ++row) {
-      const std::int64_t top = row * kWideStride;
-      const int count = top + 1 < plane.height ? 2 : 1;
-      totals.clear(channels);
-      for_each_segment(dst_width, [&](std::int64_t column, int points) {
-        const std::int64_t left = column * kWideStride, there = plane.width - left;
-        typename Spread::Gradients met;
-        typename Spread::Sources own;
-        met.find(gradients, row, column);
-        own.find(sources, top - 1, left - 1);
-        const WidePlaces<T> places = results.begin(
-            top, left, count,
-            there < points * kWideStride ? static_cast<int>(there) : points * kWideStride);
-        for_each_wide_block(channels, [&](auto access, const WideBlock& of) {
-          results.pass(of.block);
-          gradients.ask(row + 1, column, of.block, kSegment);
-          for (int i = 0; i < 2; ++i) sources.ask(top + i, left, of.block, kSegment * kWideStride);
-          Spread::template gradients<decltype(access)>(
-              met, own, of, weights + (first + of.place()) * DepthwisePlane::kTaps, points, places,
-              totals.of(of));
-        });
-      });
-      totals.add_to(sums + std::int64_t{first} * DepthwisePlane::kTaps, channels);
+  constexpr int kTogether = 2;
+  for_each_window(plane.channels, [&](const ChannelWindow& window) {
+    WindowTaps<T> taps(window), totals(window);
+    taps.set(weights, false);
+    std::int64_t row = rows.first;
+    for (; row + kTogether <= rows.end; row += kTogether) {
+      const SpreadRows<kTogether, T> spread(src, diff_dst, diff_src, plane, row);
+      spread_rows(spread, plane.width, window, taps, totals);
     }
-    results.finish();
+    for (; row < rows.end; ++row) {
+      const SpreadRows<1, T> spread(src, diff_dst, diff_src, plane, row);
+      spread_rows(spread, plane.width, window, taps, totals);
+    }
+    totals.add_to(sums, false);
   });
   finish_streams();
 }

@@ -10,6 +10,13 @@
 namespace nn {
 namespace {
 
+/// Whether whole lines of rows that begin at `to` and have so many numbers may pass by the caches.
+template <class T>
+bool passes_caches(const DepthwisePlane& plane, const T* to, std::int64_t numbers) {
+  return plane.stores == Stores::kStreamed && numbers % kLineNumbers<T> == 0 &&
+         reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0;
+}
+
 /// Channels of every point whose taps stay in the first cache. A line belongs to those that its
 /// first number is of.
 struct ChannelWindow {
@@ -35,7 +42,7 @@ void for_each_window(int channels, const Use& use) {
   }
 }
 
-/// Numbers [tap][channel] of a window, and behind it those of a line's end.
+/// Numbers [tap][channel] of a window, zeros at first, and behind it those of a line's end.
 template <class T>
 class WindowTaps {
  public:
@@ -58,21 +65,20 @@ class WindowTaps {
         LineLanes<T> line;
         split_floats(flat.of + i, line);
         for (int part = 0; part < kParts; ++part) {
-          Full::store(numbers_[tap][part] + i / kParts, line[part], kLanes);
+          Full::store(at(i) + to_tap(tap, part), line[part], kLanes);
         }
       }
     }
   }
-  void clear() { __builtin_memset(numbers_, 0, sizeof numbers_); }
-  /// sums [C / 16][9][16] += the numbers, taps in opposite order.
-  void add_to(double* sums) const {
+  /// sums [C / 16][9][16] += the numbers; `turned`: taps in opposite order.
+  void add_to(double* sums, bool turned) const {
     Flat flat;
     for (int tap = 0; tap < kTaps; ++tap) {
-      const int to = kTaps - 1 - tap;
+      const int to = turned ? kTaps - 1 - tap : tap;
       for (int i = 0; i < window_.count + kLine; i += kLine) {
         LineLanes<T> line;
         for (int part = 0; part < kParts; ++part) {
-          line[part] = Full::load(numbers_[tap][part] + i / kParts, kLanes);
+          line[part] = Full::load(at(i) + to_tap(tap, part), kLanes);
         }
         join_floats(line, flat.of + i);
       }
@@ -87,15 +93,15 @@ class WindowTaps {
     }
   }
   /// The first tap's of a line that begins so many numbers behind the window's first one: an even
-  /// number.
-  const float* at(std::int64_t behind) const { return numbers_[0][0] + behind / kParts; }
-  float* at(std::int64_t behind) { return numbers_[0][0] + behind / kParts; }
+  /// number, which may be negative, of a line that begins before it.
+  const float* at(std::int64_t behind) const { return numbers_[0][0] + (behind + kLine) / kParts; }
+  float* at(std::int64_t behind) { return numbers_[0][0] + (behind + kLine) / kParts; }
   /// From there to a tap's.
   static constexpr std::int64_t to_tap(int tap, int part) { return (tap * kParts + part) * kSpan; }
 
  private:
   static constexpr int kLine = kLineNumbers<T>, kParts = kLineParts<T>;
-  static constexpr int kAll = ChannelWindow::kMost + 2 * kLine;
+  static constexpr int kAll = ChannelWindow::kMost + 3 * kLine;
   static constexpr int kSpan = kAll / kParts;
   struct Flat {
     alignas(kLineBytes) float of[kAll] = {};
@@ -104,7 +110,7 @@ class WindowTaps {
     return (channel / kLanes * DepthwisePlane::kTaps + tap) * kLanes + channel % kLanes;
   }
   const ChannelWindow window_;
-  alignas(kLineBytes) float numbers_[kTaps][kParts][kSpan];
+  alignas(kLineBytes) float numbers_[kTaps][kParts][kSpan] = {};
 };
 
 }  // namespace

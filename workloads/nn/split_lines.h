@@ -19,7 +19,18 @@ using LineLanes = Lanes[kLineParts<T>];
 
 /// Bit i: whether the number in place i of a line is there.
 using LinePlaces = std::uint32_t;
+constexpr LinePlaces kAllPlaces = ~LinePlaces{0};
 inline bool is_there(LinePlaces places, int place) { return (places >> place & 1) != 0; }
+
+/// Those from `first` on and before `end`, either of which may be beyond the line.
+template <class T>
+LinePlaces places_between(std::int64_t first, std::int64_t end) {
+  const auto before = [](std::int64_t place) {
+    constexpr std::int64_t kLine = kLineNumbers<T>;
+    return place <= 0 ? 0 : (std::uint64_t{1} << (place < kLine ? place : kLine)) - 1;
+  };
+  return static_cast<LinePlaces>(before(end) & ~before(first));
+}
 
 inline void split(const Words& pairs, LineLanes<Bf16>& line) {
   constexpr std::uint32_t kUpperHalf = 0xFFFF0000;
