@@ -22,7 +22,7 @@ struct Column {
   std::int64_t rows = 0;
   std::int64_t stride = 0;
   int width = 0;  ///< channels here, 1..kMostChannels
-  static constexpr int kMostChannels = 1024;
+  static constexpr int kMostChannels = 2048;
 };
 
 /// A number in bfloat16: the upper half of a float.

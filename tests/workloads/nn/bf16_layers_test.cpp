@@ -101,7 +101,7 @@ TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
   x = net.convolution(one, {"conv2", 16, 1, 1, {}, kSmall});
   x = net.batch_norm(x, {"bn2"}, one);
   x = net.concatenation({one, x});
-  x = net.convolution(x, {"conv3", 1040, 1, 1, {}, kSmall});
+  x = net.convolution(x, {"conv3", 2064, 1, 1, {}, kSmall});
   finish(net, net.batch_norm(x, {"bn3"}));
   for (const std::int64_t slice_samples : {0, 1}) {
     expect_twin(net, nn::Products::kPairs, slice_samples);

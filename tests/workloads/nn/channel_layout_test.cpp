@@ -27,16 +27,17 @@ TEST(ChannelLayout, PutsChannelsThatAreLastInWideColumns) {
   EXPECT_EQ(widths(channels_last(40)), (std::vector<int>{16, 16, 8}));
   EXPECT_EQ(widths(channels_last(40).in_wide_columns()), (std::vector<int>{40}));
   EXPECT_EQ(widths(channels_last(728).in_wide_columns()), (std::vector<int>{728}));
-  EXPECT_EQ(widths(channels_last(1100).in_wide_columns()), (std::vector<int>{576, 524}));
-  EXPECT_EQ(widths(channels_last(2048).in_wide_columns()), (std::vector<int>{1024, 1024}));
+  EXPECT_EQ(widths(channels_last(2048).in_wide_columns()), (std::vector<int>{2048}));
+  EXPECT_EQ(widths(channels_last(2100).in_wide_columns()), (std::vector<int>{1088, 1012}));
+  EXPECT_EQ(widths(channels_last(4096).in_wide_columns()), (std::vector<int>{2048, 2048}));
 }
 
 TEST(ChannelLayout, FindsAChannelInAWideColumnWhereItWas) {
-  const ChannelLayout narrow = channels_last(1100), wide = narrow.in_wide_columns();
-  EXPECT_EQ(wide.offset(1, 1), narrow.offset(1, 576 / 16));
-  EXPECT_EQ(wide.column(1).stride, 1100);
+  const ChannelLayout narrow = channels_last(2100), wide = narrow.in_wide_columns();
+  EXPECT_EQ(wide.offset(1, 1), narrow.offset(1, 1088 / 16));
+  EXPECT_EQ(wide.column(1).stride, 2100);
   EXPECT_EQ(wide.column(1).rows, 15);
-  EXPECT_GE(wide.padded_channels(), 1100);
+  EXPECT_GE(wide.padded_channels(), 2100);
 }
 
 TEST(ChannelLayout, CutsRowsOfWideColumnsIntoPieces) {
