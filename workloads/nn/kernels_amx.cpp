@@ -44,15 +44,18 @@ inline __m256i numbers_of(const Bf16* row, std::int64_t column, __mmask16 mask) 
 }
 
 /// Calls put(words, i) with the 16 pairs of each 16 numbers of 32 rows. The rows behind them are
-/// asked for on the way: of so many rows at once, processors foresee nothing by themselves.
+/// asked for on the way, one after the other: of so many at once, processors foresee nothing by
+/// themselves.
 template <class Put>
 void for_each_pairs(const Bf16* const* rows, std::int64_t columns, const Put& put) {
   for (std::int64_t column = 0; column < columns; column += kLanes) {
     const std::int64_t left = columns - column;
     const auto mask = static_cast<__mmask16>(left < kLanes ? (1 << left) - 1 : 0xFFFF);
     if (column % kLineNumbers<Bf16> == 0) {
-      for (std::int64_t row = kTileRows; row < 2 * kTileRows; ++row) {
-        __builtin_prefetch(rows[row] + column);
+      const std::int64_t lines = (columns + kLineNumbers<Bf16> - 1) / kLineNumbers<Bf16>;
+      const std::int64_t first = column / kLineNumbers<Bf16> * kTileRows;
+      for (std::int64_t i = first; i < first + kTileRows; ++i) {
+        __builtin_prefetch(rows[kTileRows + i / lines] + i % lines * kLineNumbers<Bf16>);
       }
     }
     Words words[kLanes];

@@ -60,6 +60,8 @@ std::int64_t TileGradient::scratch_bytes() const {
   return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
+std::int64_t TileGradient::sums() const { return panels() * blocks() * shape_.taps() * kTileWords; }
+
 /// Where the points of `from` stand that the piece's points of `to` meet: null beyond the image and
 /// behind the piece.
 void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& piece,
@@ -97,7 +99,7 @@ void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& p
 }
 
 void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
-                            std::int64_t samples, float* diff_weights, bool add,
+                            const Points& points, float* diff_weights, bool add,
                             std::uint32_t* scratch) const {
   const Bf16Tiles& tiles = kernels_->bf16_tiles;
   constexpr std::int64_t kStride = kPieceTiles * kTileWords;
@@ -108,9 +110,8 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
       std::min(part.end_block * kLanes, shape_.in) - part.first_block * kLanes;
   std::uint32_t* const turned = scratch + (end_panel - first_panel) * kStride;
   std::array<const Bf16*, kPiecePoints + kRows> rows;
-  const std::int64_t points = samples * shape_.rows.to * shape_.columns.to;
-  for (std::int64_t first = 0; first < points; first += kPiecePoints) {
-    const std::int64_t left = points - first;
+  for (std::int64_t first = points.first; first < points.end; first += kPiecePoints) {
+    const std::int64_t left = points.end - first;
     const Piece piece = {first, std::min(kPiecePoints, left),
                          std::clamp<std::int64_t>(left - kPiecePoints, 0, kRows)};
     const Bf16* const first_to = to + first_panel * kLanes;
@@ -135,7 +136,7 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
                             tap * kTileWords;
         tiles.multiply({scratch + (panel - first_panel) * kStride, kStride, turned, kStride,
                         std::min(kPanels, end_panel - panel), part.blocks(), piece.tiles()},
-                       {sums, block_stride, panel_stride, kLanes}, add || first > 0);
+                       {sums, block_stride, panel_stride, kLanes}, add || first > points.first);
       }
     }
   }
@@ -143,8 +144,9 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
 
 void TileGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights,
                        bool add, std::uint32_t* scratch) const {
+  const Points points = {0, samples * shape_.rows.to * shape_.columns.to};
   split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
-    run_part(part, from, to, samples, diff_weights, add, scratch + thread * scratch_words());
+    run_part(part, from, to, points, diff_weights, add, scratch + thread * scratch_words());
   });
 }
 

@@ -30,14 +30,25 @@ class TileGradient {
 
   /// Of the memory that run() works in.
   std::int64_t scratch_bytes() const;
+  /// Numbers of the gradient, zeros among them included.
+  std::int64_t sums() const;
   /// diff_weights = the gradient over `samples` samples, or += with `add`.
   void run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights, bool add,
            std::uint32_t* scratch) const;
+  /// Points of `to`, counted through all samples.
+  struct Points {
+    std::int64_t first = 0, end = 0;
+  };
+  /// As run(), of what these give, on one thread that has all channels.
+  void run_points(const Bf16* from, const Bf16* to, const Points& points, float* diff_weights,
+                  std::uint32_t* scratch) const {
+    run_part(split_.of(0), from, to, points, diff_weights, false, scratch);
+  }
 
  private:
   struct Piece;
   void run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
-                std::int64_t samples, float* diff_weights, bool add, std::uint32_t* scratch) const;
+                const Points& points, float* diff_weights, bool add, std::uint32_t* scratch) const;
   void place_rows(const Bf16* from, std::int64_t tap, const Piece& piece, const Bf16** rows) const;
   std::int64_t panels() const;  ///< of 16 channels
   std::int64_t groups() const;  ///< of panels that are multiplied together

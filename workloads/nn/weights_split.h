@@ -23,12 +23,12 @@ class WeightsSplit {
     const std::int64_t by_blocks = largest(blocks, threads) * panels;
     by_blocks_ = by_blocks < by_panels || (by_blocks == by_panels && blocks_cost_more);
   }
-  /// Whether no thread has more than a quarter above its share.
+  /// Whether none of so many threads has more than a quarter above its share of `count`.
+  static bool is_even(std::int64_t count, int threads) {
+    return 4 * largest(count, threads) * threads <= 5 * count;
+  }
   static bool fits(std::int64_t panels, std::int64_t blocks, int threads) {
-    const auto is_even = [threads](std::int64_t count) {
-      return 4 * largest(count, threads) * threads <= 5 * count;
-    };
-    return is_even(panels) || is_even(blocks);
+    return is_even(panels, threads) || is_even(blocks, threads);
   }
   Part of(int thread) const {
     if (by_blocks_) return {0, panels_, first(blocks_, thread), first(blocks_, thread + 1)};

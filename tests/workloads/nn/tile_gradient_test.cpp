@@ -8,10 +8,12 @@
 
 #include "runner/base/system_facts.h"
 #include "workloads/nn/onednn.h"
+#include "workloads/nn/strip_gradient.h"
 #include "workloads/nn/window_trial.h"
 
 namespace {
 
+using nn::StripGradient;
 using nn::TileGradient;
 using window_trial::axis;
 using window_trial::Case;
@@ -73,6 +75,42 @@ TEST(TileGradient, RefusesWhatItCannotShareOut) {
   EXPECT_FALSE(fits(40, 80, 4)) << "3 blocks, 2 groups of panels";
   EXPECT_FALSE(
       TileGradient::fits({{}, {}, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
+}
+
+TEST(StripGradient, IsThePlainSum) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const Case cases[] = {
+      {{axis(70, 1, 1, 0, 0), axis(71, 1, 1, 0, 0), 16, 24}, 2, 2},    // strips across samples
+      {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 40, 24}, 2, 3},      // less than one
+      {{axis(130, 1, 2, 0, 0), axis(140, 1, 2, 0, 0), 16, 64}, 1, 1},  // with a stride
+      {{axis(64, 3, 1, 1, 1), axis(129, 3, 1, 1, 1), 5, 16}, 1, 2}};   // windows
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.shape.columns.to << " points a line");
+    expect_gradient(StripGradient(c.shape, c.samples, c.threads, kernels()), c,
+                    Order::kChannelsLast);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(StripGradient, HasTheSameBitsOnAnyNumberOfThreads) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const Case once = {{axis(90, 1, 1, 0, 0), axis(100, 1, 1, 0, 0), 16, 32}, 2, 1};
+  expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
+    return StripGradient(once.shape, once.samples, threads, kernels());
+  });
+}
+
+TEST(StripGradient, ServesManyPointsOfFewChannels) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const auto fits = [](std::int64_t channels, std::int64_t points, int threads) {
+    const nn::WindowAxis line = axis(points, 1, 1, 0, 0);
+    return StripGradient::fits({{}, line, channels, channels}, 2, threads, kernels());
+  };
+  EXPECT_TRUE(fits(128, 4 * 4096, 2));
+  EXPECT_TRUE(fits(128, 4 * 4096, 8));
+  EXPECT_FALSE(fits(128, 4 * 4096, 6)) << "2 of 8 strips, and 1";
+  EXPECT_FALSE(fits(128, 2048, 2)) << "one strip";
+  EXPECT_FALSE(fits(728, 4 * 4096, 2)) << "more weights than a strip is worth";
 }
 
 }  // namespace
