@@ -163,8 +163,8 @@ void ConvolutionLayer::plan_gradients(Planner& planner) {
 /// Forward, data gradient, weights gradient.
 std::vector<const SlicedPrimitive*> ConvolutionLayer::products() const {
   std::vector<const SlicedPrimitive*> all = gradients_.products();
-  all.insert(all.begin(), &forward_.product());
-  if (remake_.planned()) all.push_back(&remake_.product());
+  if (forward_.product().planned()) all.insert(all.begin(), &forward_.product());
+  if (remake_.product().planned()) all.push_back(&remake_.product());
   return all;
 }
 
@@ -181,7 +181,7 @@ std::string ConvolutionLayer::implementation() const {
     const std::string name = product->implementation();
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  if (gradients_.has_own()) names.emplace_back("own");
+  if (forward_.is_own() || gradients_.has_own()) names.emplace_back("own");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -207,7 +207,11 @@ std::unique_ptr<Layer> make_deconvolution(const Operation& operation, Planner& p
 }
 
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner) {
-  if (suits_stem(operation, planner)) return make_stem(operation, planner);
+  // A stem's channels are last; what that costs where maxima are taken of it, many of them repay.
+  constexpr std::int64_t kManyChannels = 64;
+  const bool is_worthwhile =
+      operation.dst.channels >= kManyChannels || !feeds_max_pool(planner.network(), planner.made());
+  if (is_worthwhile && suits_stem(operation, planner)) return make_stem(operation, planner);
   return std::make_unique<ConvolutionLayer>(operation, planner);
 }
 

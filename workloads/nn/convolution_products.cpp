@@ -33,6 +33,9 @@ void ForwardProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   if (is_widened(problem, layouts.src, layouts.dst)) {
     return widened_.plan(planner, problem, layouts, slices, moment);
   }
+  if (PointProduct::suits(problem, layouts, planner)) {
+    return points_.plan(planner, problem, layouts, ConvolutionProduct::kForward, moment, src, dst);
+  }
   std::vector<Operand> operands = {
       {problem.reads_source(), layouts.src, extent_of(src)},
       {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
@@ -48,6 +51,7 @@ void ForwardProduct::plan(Planner& planner, const ConvolutionProblem& problem,
 
 void ForwardProduct::bind(const Arena& arena, Device& device, const Kernels& kernels) {
   if (widened_.planned()) return widened_.bind(arena, device, kernels, src_, dst_);
+  if (points_.planned()) return points_.bind(arena, device, kernels);
   std::vector<void*> places = {arena.at<void>(src_.buffer), arena.parameters.weights(weights_),
                                arena.at<void>(dst_.buffer)};
   if (bias_ >= 0) places.push_back(arena.parameters.weights(bias_));
@@ -56,6 +60,7 @@ void ForwardProduct::bind(const Arena& arena, Device& device, const Kernels& ker
 
 void ForwardProduct::run(const Samples& samples) {
   if (widened_.planned()) return widened_.run(samples);
+  if (points_.planned()) return points_.run(samples);
   product_.run(samples);
 }
 
@@ -69,6 +74,10 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
   }
   plan_weights(planner, problem, layouts);
   if (!has_source) return;
+  if (PointProduct::suits(problem, layouts, planner)) {
+    return points_.plan(planner, problem, layouts, ConvolutionProduct::kSourceGradient,
+                        planner.backward_moment(), places.diff_dst, {places.diff_src, false});
+  }
   if (weights_product_.planned()) source_product_.share_scratch(weights_product_);
   source_product_.plan(planner, planner.backward_slices(), planner.backward_moment(),
                        [&](std::int64_t samples) { return problem.source_gradient(samples); },
@@ -102,6 +111,7 @@ void BackwardProducts::bind(const Arena& arena, Device& device, const Kernels& k
     weights_product_.bind(arena, device,
                           {arena.at<void>(places_.src.buffer), diff_dst, target_.begin(false)});
   }
+  if (points_.planned()) return points_.bind(arena, device, kernels);
   if (!source_product_.planned()) return;
   source_product_.bind(
       arena, device,
@@ -111,6 +121,7 @@ void BackwardProducts::bind(const Arena& arena, Device& device, const Kernels& k
 void BackwardProducts::run(bool accumulate, const Samples& samples) {
   if (widened_.planned()) return widened_.run(accumulate, samples);
   const bool adds = accumulate || samples.first > 0;
+  if (points_.planned()) points_.run(samples);
   if (source_product_.planned()) source_product_.run(samples);
   if (own_.planned()) return own_.run(samples, target_.begin(false), adds);
   weights_product_.run(samples, target_.begin(adds));

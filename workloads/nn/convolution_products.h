@@ -9,6 +9,7 @@
 #include "workloads/nn/convolution_problem.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/own_weights.h"
+#include "workloads/nn/point_product.h"
 #include "workloads/nn/sliced_primitive.h"
 #include "workloads/nn/widened_convolution.h"
 
@@ -27,19 +28,21 @@ class ForwardProduct {
  public:
   void plan(Planner& planner, const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
             const Slices& slices, int moment, const ValuePlace& src, const ValuePlace& dst);
-  bool planned() const { return product().planned(); }
+  bool planned() const { return is_own() || product().planned(); }
   void bind(const Arena& arena, Device& device, const Kernels& kernels);
   void run(const Samples& samples);
-  /// The library's.
+  /// The library's, which is not planned where the product is an own one.
   const SlicedPrimitive& product() const {
     return widened_.planned() ? widened_.product() : product_;
   }
+  bool is_own() const { return points_.planned(); }
 
  private:
   ParameterId weights_ = -1, bias_ = -1;
   ValuePlace src_, dst_;
   SlicedPrimitive product_;
   WidenedForward widened_;  ///< in place of product_, where planned
+  PointProduct points_;     ///< the same
 };
 
 /// The gradients of weights, and of the source unless it wants none.
@@ -56,8 +59,8 @@ class BackwardProducts {
   void run(bool accumulate, const Samples& samples);
   /// The library's, of the source first.
   std::vector<const SlicedPrimitive*> products() const;
-  /// Whether the gradient of weights is an own product.
-  bool has_own() const { return own_.planned(); }
+  /// Whether one of them is an own product.
+  bool has_own() const { return own_.planned() || points_.planned(); }
 
  private:
   void plan_weights(Planner& planner, const ConvolutionProblem& problem,
@@ -65,6 +68,7 @@ class BackwardProducts {
   ParameterId weights_ = -1;
   Places places_;
   SlicedPrimitive source_product_, weights_product_;
+  PointProduct points_;      ///< in place of source_product_, where planned
   OwnWeights own_;           ///< in place of weights_product_, where planned
   WidenedBackward widened_;  ///< in place of both, where planned
   GradientTarget target_;

@@ -222,16 +222,23 @@ struct Bf16Tiles {
   };
   /// c = sums over all rows of products of a block's and a panel's columns, or += with `add`.
   void (*multiply)(const Operands& operands, const Sums& c, bool add) = nullptr;
-  /// Where windows stand whose rows are kRows neighbouring numbers: numbers from line to line of a
-  /// window, and from a window to those below and beside it; `channels` they are multiplied to, a
-  /// multiple of 64.
+  /// Where windows stand, whose rows are `parts` times kRows neighbouring numbers, and half as many
+  /// more with `has_half`, and where what they are multiplied to goes. Steps are numbers: from line
+  /// to line of a window, and from a window to those below and beside it.
   struct Windows {
-    std::int64_t line_step, row_step, point_step;
-    std::int64_t lines, channels;
+    std::int64_t line_step = 0, row_step = 0, point_step = 0;
+    std::int64_t lines = 1, parts = 1;
+    bool has_half = false;
+    std::int64_t channels = 0;  ///< that they are multiplied to, a multiple of 16
+    /// Of weights, tiles [16 pairs of numbers][16 channels][2]: words from part to part, the half
+    /// one too, through all lines, and from 16 channels to the next.
+    std::int64_t part_words = 0, panel_words = 0;
+    std::int64_t dst_row_step = 0, dst_point_step = 0;
+    bool fills_gaps = false;  ///< zeros between neighbouring points
+    Stores stores = Stores::kCached;
   };
   /// dst [rows][points][channels] = products of windows, the first of which stands at `met`, and of
-  /// weights [lines][channels / 16][16 pairs of numbers][16][2]. As many windows beside those of a
-  /// row are read as make the points a multiple of 16.
+  /// weights. Of less than 16 points, windows behind the last one are read that make them 16.
   void (*multiply_windows)(const Bf16* met, const std::uint32_t* weights, const Windows& windows,
                            std::int64_t rows, std::int64_t points, Bf16* dst) = nullptr;
 };

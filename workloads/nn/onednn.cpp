@@ -141,6 +141,10 @@ dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
   return {dims, type, strides};
 }
 
+bool is_channels_last_bf16(const dnnl::memory::desc& desc) {
+  return desc == channels_last_desc(desc.dims(), dnnl::memory::data_type::bf16);
+}
+
 dnnl::memory::desc any_desc(const dnnl::memory::dims& dims, dnnl::memory::data_type type) {
   return {dims, type, dnnl::memory::format_tag::any};
 }

@@ -73,6 +73,8 @@ dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims,
 /// Points in front of channels in memory.
 dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
                                       dnnl::memory::data_type type = dnnl::memory::data_type::f32);
+/// Whether it is that, of bfloat16.
+bool is_channels_last_bf16(const dnnl::memory::desc& desc);
 /// Descriptor whose layout the library may choose.
 dnnl::memory::desc any_desc(const dnnl::memory::dims& dims,
                             dnnl::memory::data_type type = dnnl::memory::data_type::f32);

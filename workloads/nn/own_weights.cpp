@@ -19,10 +19,6 @@ bool is_blocked_bf16(const memory::desc& desc) {
          layout.block_stride == layout.rows * kLanes;
 }
 
-bool is_channels_last_bf16(const memory::desc& desc) {
-  return desc == channels_last_desc(desc.dims(), memory::data_type::bf16);
-}
-
 /// Weights as the products write their gradient.
 memory::desc weights_desc(const memory::dims& dims) {
   const auto tag = dims.size() == 3   ? memory::format_tag::OIw16i16o

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workloads/nn/onednn.h"
+#include "workloads/nn/stores.h"
 #include "workloads/nn/tile_gradient.h"
 
 namespace nn {
@@ -14,11 +15,15 @@ namespace {
 using dnnl::memory;
 
 constexpr std::int64_t kLanes = 16;
-constexpr std::int64_t kPanels = Bf16Tiles::kPanels;
-constexpr std::int64_t kPanelChannels = kPanels * kLanes;
 constexpr std::int64_t kRows = Bf16Tiles::kRows;  ///< also the numbers of a tile's row
-constexpr std::int64_t kBlocks = kRows / kLanes;
 constexpr std::int64_t kTileWords = kLanes * kLanes;
+
+/// In blocks of all channels, too.
+bool has_channels_last(const memory::desc& desc) {
+  return is_channels_last_bf16(desc) ||
+         (desc.dims()[1] == kLanes &&
+          desc == memory::desc(desc.dims(), memory::data_type::bf16, memory::format_tag::nChw16c));
+}
 
 class StemLayer final : public Layer {
  public:
@@ -40,12 +45,16 @@ class StemLayer final : public Layer {
     }
   };
   /// Rows of the destination whose part of the weights' gradient is summed apart: as many whatever
-  /// the threads are.
-  static constexpr std::int64_t kStripRows = 32;
+  /// the threads are, and so many that what they meet stays in the second cache.
+  std::int64_t strip_rows() const {
+    constexpr std::int64_t kMostRows = 32, kCachedNumbers = 1 << 18;
+    const std::int64_t met = operation_.stride[0] * met_numbers();
+    return std::clamp<std::int64_t>(kCachedNumbers / met, 1, kMostRows);
+  }
   struct Strip {
     std::int64_t first = 0, rows = 0;
   };
-  std::int64_t strips() const { return (height_ + kStripRows - 1) / kStripRows; }
+  std::int64_t strips() const { return (height_ + strip_rows() - 1) / strip_rows(); }
   Strip strip(std::int64_t i) const {
     const std::int64_t first = i * height_ / strips();
     return {first, (i + 1) * height_ / strips() - first};
@@ -53,16 +62,22 @@ class StemLayer final : public Layer {
   std::int64_t lines() const { return operation_.kernel[0]; }
   /// Numbers of a row of a window.
   std::int64_t row_numbers() const { return operation_.kernel[1] * from_.channels; }
+  /// Those of them that are met: a tile's row, or more.
+  std::int64_t read_numbers() const { return std::max(row_numbers(), kRows); }
+  std::int64_t blocks() const { return read_numbers() / kLanes; }
+  /// Tiles of them, the last of which may be a half.
+  std::int64_t parts() const { return (read_numbers() + kRows - 1) / kRows; }
   /// Points of a destination row, in whole tiles.
   std::int64_t tiled_width() const { return (width_ + kLanes - 1) / kLanes * kLanes; }
   /// Of what a strip's windows meet: numbers of a line, and of all.
   std::int64_t met_numbers() const;
   std::int64_t strip_numbers() const;
+  void lay_out_row(const Bf16* image, std::int64_t row, std::int64_t points, Bf16* to) const;
   /// What the strip's windows meet of the image, zeros around it.
   void lay_out(const Bf16* image, const Strip& strip, Bf16* to) const;
   void pack_weights();
   void make(const Samples& samples, const Stream& src, const Stream& dst);
-  std::int64_t sums() const { return lines() * kBlocks * out_panels() * kTileWords; }
+  std::int64_t sums() const { return lines() * blocks() * out_panels() * kTileWords; }
   std::int64_t out_panels() const { return operation_.dst.channels / kLanes; }
   TileGradient gradient_of(const Strip& strip) const;
   void add_sums(std::int64_t parts, bool accumulate);
@@ -73,13 +88,14 @@ class StemLayer final : public Layer {
   const Operation operation_;
   const Kernels& kernels_;
   const SampleShape from_;
+  const bool is_last_;                 ///< whether channels stand side by side in the image, too
   const std::int64_t height_, width_;  ///< of the destination
   Stream src_, src_again_, dst_, dst_again_, diff_dst_;
   BufferId sums_buffer_ = -1;
   const int threads_;
   GradientTarget target_;
   const float* weights_ = nullptr;     ///< [out][in][lines][columns]
-  std::vector<std::uint32_t> packed_;  ///< [lines][out / 16][16 pairs][16]
+  std::vector<std::uint32_t> packed_;  ///< [lines][parts][out / 16][16 pairs][16]
   float* sums_ = nullptr;  ///< [samples of a slice][strips][weights as TileGradient has them]
 };
 
@@ -87,6 +103,7 @@ StemLayer::StemLayer(const Operation& operation, Planner& planner)
     : operation_(operation),
       kernels_(planner.kernels()),
       from_(planner.network().shape(operation.src)),
+      is_last_(has_channels_last(planner.value_desc(operation.src))),
       height_(operation.dst.spatial[0]),
       width_(operation.dst.spatial[1]),
       threads_(planner.threads()) {
@@ -122,11 +139,25 @@ void StemLayer::bind(const Arena& arena) {
 /// The last window's row may be read to the end of a tile's, and so may those of the points that
 /// fill the last tile.
 std::int64_t StemLayer::met_numbers() const {
-  return ((tiled_width() - 1) * operation_.stride[1]) * from_.channels + kRows;
+  return ((tiled_width() - 1) * operation_.stride[1]) * from_.channels + read_numbers();
 }
 
 std::int64_t StemLayer::strip_numbers() const {
-  return ((kStripRows - 1) * operation_.stride[0] + lines()) * met_numbers();
+  return ((strip_rows() - 1) * operation_.stride[0] + lines()) * met_numbers();
+}
+
+/// So many points of a row of the image.
+void StemLayer::lay_out_row(const Bf16* image, std::int64_t row, std::int64_t points,
+                            Bf16* to) const {
+  const std::int64_t rows = from_.spatial[0], columns = from_.spatial[1];
+  if (is_last_) {
+    std::copy_n(image + row * columns * from_.channels, points * from_.channels, to);
+    return;
+  }
+  for (std::int64_t channel = 0; channel < from_.channels; ++channel) {
+    const Bf16* const from = image + (channel * rows + row) * columns;
+    for (std::int64_t x = 0; x < points; ++x) to[x * from_.channels + channel] = from[x];
+  }
 }
 
 void StemLayer::lay_out(const Bf16* image, const Strip& strip, Bf16* to) const {
@@ -143,11 +174,7 @@ void StemLayer::lay_out(const Bf16* image, const Strip& strip, Bf16* to) const {
       continue;
     }
     std::fill_n(to, before, Bf16{0});
-    for (std::int64_t channel = 0; channel < from_.channels; ++channel) {
-      const Bf16* const from = image + (channel * rows + row) * columns;
-      Bf16* const place = to + before + channel;
-      for (std::int64_t x = 0; x < met; ++x) place[x * from_.channels] = from[x];
-    }
+    lay_out_row(image, row, met, to + before);
     const std::int64_t end = before + met * from_.channels;
     std::fill_n(to + end, met_numbers() - end, Bf16{0});
   }
@@ -156,7 +183,7 @@ void StemLayer::lay_out(const Bf16* image, const Strip& strip, Bf16* to) const {
 /// Zeros behind a window's row, so that what a tile holds there counts for nothing.
 void StemLayer::pack_weights() {
   const std::int64_t columns = operation_.kernel[1], channels = from_.channels;
-  packed_.assign(static_cast<std::size_t>(lines() * out_panels() * kTileWords), 0);
+  packed_.assign(static_cast<std::size_t>(lines() * parts() * out_panels() * kTileWords), 0);
   const auto bits_of = [&](std::int64_t out, std::int64_t line, std::int64_t number) {
     if (number >= row_numbers()) return std::uint32_t{0};
     const std::int64_t channel = number % channels, column = number / channels;
@@ -166,13 +193,13 @@ void StemLayer::pack_weights() {
     return std::uint32_t{rounded.bits};
   };
   std::size_t at = 0;
-  for (std::int64_t line = 0; line < lines(); ++line) {
-    for (std::int64_t panel = 0; panel < out_panels(); ++panel) {
-      for (std::int64_t pair = 0; pair < kLanes; ++pair) {
-        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-          const std::int64_t out = panel * kLanes + lane;
-          packed_[at++] = bits_of(out, line, 2 * pair) | bits_of(out, line, 2 * pair + 1) << 16;
-        }
+  for (std::int64_t i = 0; i < lines() * parts() * out_panels(); ++i) {
+    const std::int64_t panel = i % out_panels(), line = i / out_panels() / parts();
+    const std::int64_t first = i / out_panels() % parts() * kRows;
+    for (std::int64_t number = first; number < first + kRows; number += 2) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+        const std::int64_t out = panel * kLanes + lane;
+        packed_[at++] = bits_of(out, line, number) | bits_of(out, line, number + 1) << 16;
       }
     }
   }
@@ -181,8 +208,19 @@ void StemLayer::pack_weights() {
 void StemLayer::make(const Samples& samples, const Stream& src, const Stream& dst) {
   if (samples.first == 0) pack_weights();
   const std::int64_t channels = operation_.dst.channels;
-  const Bf16Tiles::Windows windows = {met_numbers(), operation_.stride[0] * met_numbers(),
-                                      operation_.stride[1] * from_.channels, lines(), channels};
+  Bf16Tiles::Windows windows;
+  windows.line_step = met_numbers();
+  windows.row_step = operation_.stride[0] * met_numbers();
+  windows.point_step = operation_.stride[1] * from_.channels;
+  windows.lines = lines();
+  windows.parts = read_numbers() / kRows;
+  windows.has_half = read_numbers() % kRows != 0;
+  windows.channels = channels;
+  windows.part_words = out_panels() * kTileWords;
+  windows.panel_words = kTileWords;
+  windows.dst_row_step = width_ * channels;
+  windows.dst_point_step = channels;
+  windows.stores = stores_of<Bf16>(samples.count * operation_.dst.size(), true);
 #pragma omp parallel num_threads(threads_)
   {
     std::vector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
@@ -206,7 +244,7 @@ TileGradient StemLayer::gradient_of(const Strip& strip) const {
   shape.rows = {(strip.rows - 1) * operation_.stride[0] + lines(), strip.rows, lines(),
                 operation_.stride[0], 0};
   shape.columns = {width_, width_, 1, 1, 0};
-  shape.in = kRows;
+  shape.in = read_numbers();
   shape.out = operation_.dst.channels;
   const TileGradient::Pitch pitch = {operation_.stride[1] * from_.channels, met_numbers()};
   return {shape, pitch, 1, kernels_};
@@ -239,7 +277,7 @@ void StemLayer::add_sums(std::int64_t parts, bool accumulate) {
     for (std::int64_t number = 0; number < row_numbers(); ++number) {
       const std::int64_t channel = number % channels, column = number / channels;
       for (std::int64_t out = 0; out < operation_.dst.channels; ++out) {
-        const std::int64_t tile = (out / kLanes * kBlocks + number / kLanes) * lines() + line;
+        const std::int64_t tile = (out / kLanes * blocks() + number / kLanes) * lines() + line;
         const float* const from = sums_ + (tile * kLanes + number % kLanes) * kLanes + out % kLanes;
         double sum = 0.0;
         for (std::int64_t part = 0; part < parts; ++part) {
@@ -256,6 +294,7 @@ void StemLayer::add_sums(std::int64_t parts, bool accumulate) {
 }  // namespace
 
 bool suits_stem(const Operation& operation, const Planner& planner) {
+  constexpr std::int64_t kMostNumbers = 128;
   if (!has_tiles(planner.kernels())) return false;
   const Network& network = planner.network();
   const bool is_first =
@@ -263,11 +302,13 @@ bool suits_stem(const Operation& operation, const Planner& planner) {
   if (!is_first || operation.kernel.size() != 2 || operation.bias >= 0) return false;
   const memory::desc& src = planner.value_desc(operation.src);
   const SampleShape& from = network.shape(operation.src);
-  return src == plain_desc(batch_dims(planner.batch(), from), memory::data_type::bf16) &&
+  const std::int64_t numbers = operation.kernel[1] * from.channels;  // of a window's row
+  const memory::desc plain = plain_desc(batch_dims(planner.batch(), from), memory::data_type::bf16);
+  return (src == plain || has_channels_last(src)) &&
          planner.compute_type(operation.name) == memory::data_type::bf16 && !is_atrous(operation) &&
          operation.padding.begin[1] < operation.kernel[1] &&
-         operation.kernel[1] * from.channels <= kRows &&
-         operation.dst.channels % kPanelChannels == 0;
+         (numbers <= kRows || (numbers <= kMostNumbers && numbers % kLanes == 0)) &&
+         operation.dst.channels % kLanes == 0;
 }
 
 std::unique_ptr<Layer> make_stem(const Operation& operation, Planner& planner) {

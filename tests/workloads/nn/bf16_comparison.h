@@ -61,7 +61,7 @@ class Comparison {
   void run(nn::Executor& executor) {
     load(executor, net_, parameters_);
     residual::set_statistics(executor, plain_options_);
-    std::copy(input_.begin(), input_.end(), executor.input().begin());
+    put_input(executor);
     executor.forward(mode_);
     const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
     forward_error = plain::relative_l2(outputs, pass_.values.back());
@@ -82,6 +82,23 @@ class Comparison {
   double gradient_error = 0.0;  ///< of the worst parameter
 
  private:
+  /// What has channels last is given in bfloat16.
+  void put_input(nn::Executor& executor) const {
+    const nn::SampleShape& shape = net_.shape(0);
+    if (!shape.channels_last) {
+      std::copy(input_.begin(), input_.end(), executor.input().begin());
+      return;
+    }
+    auto* const to = reinterpret_cast<nn::Bf16*>(executor.input().data());
+    const std::int64_t points = shape.points();
+    for (std::size_t i = 0; i < input_.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      const std::int64_t sample = at / shape.size(), channel = at / points % shape.channels;
+      to[(sample * points + at % points) * shape.channels + channel] = {
+          plain::bf16_bits(static_cast<float>(input_[i]))};
+    }
+  }
+
   Network net_;
   std::vector<Array> parameters_;
   Array input_, upstream_;

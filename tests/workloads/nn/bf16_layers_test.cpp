@@ -65,6 +65,46 @@ TEST_F(Bf16Layers, AgreeInFirstConvolutions) {
   }
 }
 
+TEST_F(Bf16Layers, AgreeInFirstConvolutionsOfImagesWhoseChannelsAreLast) {
+  for (const std::int64_t channels : {16, 3}) {
+    SCOPED_TRACE(channels);
+    Network net;
+    auto x = net.input({channels, {37, 70}, 0, true});
+    x = net.convolution(x, {"conv1", 48, 3, 2, padded(1), kSmall});
+    finish(net, net.batch_norm(x, {"bn1"}));
+    for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs)) {
+      if (layer.name != "conv1") continue;
+      EXPECT_EQ(layer.implementation == "own", nn::multiplies_in_tiles()) << layer.implementation;
+    }
+  }
+}
+
+TEST_F(Bf16Layers, AgreeInProductsOfPoints) {
+  struct Case {
+    std::int64_t in, out, stride;
+  };
+  for (const Case& c : {Case{32, 64, 1}, {48, 16, 1}, {64, 48, 2}, {40, 64, 1}, {32, 272, 2}}) {
+    for (const std::int64_t width : {37, 40}) {
+      SCOPED_TRACE(testing::Message()
+                   << c.in << " to " << c.out << " channels, " << width << " columns");
+      Network net;
+      auto x = net.input({3, {9, width}});
+      x = net.convolution(x, {"conv1", c.in, 3, 1, padded(1), kSmall});
+      x = net.batch_norm(x, {"bn1"});
+      x = net.convolution(x, {"conv2", c.out, 1, c.stride, {}, kSmall});
+      finish(net, net.batch_norm(x, {"bn2"}));
+      const bool is_own = c.in % 16 == 0 && c.out <= 256 && nn::multiplies_in_tiles();
+      for (const std::int64_t slice_samples : {0, 1}) {
+        for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs, slice_samples)) {
+          if (layer.name != "conv2" || !is_own) continue;
+          EXPECT_EQ(layer.implementation.find("brgconv"), std::string::npos)
+              << layer.implementation;
+        }
+      }
+    }
+  }
+}
+
 /// 3x3 windows behind a first convolution of `channels` channels.
 Network window_network(const std::vector<std::int64_t>& spatial, std::int64_t channels,
                        std::int64_t outputs, std::int64_t dilation) {
