@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "workloads/nn/layer.h"
+#include "workloads/nn/stores.h"
 
 namespace nn {
 namespace {
@@ -80,14 +81,16 @@ template <class T>
 class ConcatenationLayer final : public Layer {
  public:
   ConcatenationLayer(const Operation& operation, Planner& planner)
-      : layout_(channel_layout(like(planner.value_desc(operation.src), operation.dst))) {
+      : layout_(channel_layout(like(planner.value_desc(operation.src), operation.dst))),
+        kernels_(planner.kernels()) {
     std::vector<ValueId> values = {operation.src};
     values.insert(values.end(), operation.others.begin(), operation.others.end());
     std::int64_t first = 0;
     for (const ValueId value : values) {
       const ChannelLayout part = planner.row_layout(planner.value_desc(value));
       planner.use_value(value, false);
-      parts_.push_back({value, part, {part, layout_, first}, planner.value_place(value)});
+      parts_.push_back({value, part, {part, layout_, first}, planner.value_place(value), first});
+      are_last_ = are_last_ && part.is_last();
       first += part.channels;
     }
     planner.define_value(like(planner.value_desc(operation.src), operation.dst));
@@ -109,6 +112,7 @@ class ConcatenationLayer final : public Layer {
   }
 
   void forward(Mode /*mode*/, const Samples& samples) override {
+    if (passes_caches(samples)) return put_rows_together(samples);
     for (std::int64_t i = 0; i < samples.count; ++i) {
       ChannelCopy<T>::clear_behind(
           layout_, dst_ + layout_.offset(place_.row_of(samples.first + i, samples), 0),
@@ -122,6 +126,7 @@ class ConcatenationLayer final : public Layer {
   }
 
   void backward(bool /*accumulate*/, const Samples& samples) override {
+    if (passes_caches(samples)) return take_rows_apart(samples);
     for_each_piece(samples, [&](const Part& part, std::int64_t sample, std::int64_t block,
                                 std::int64_t piece) {
       part.copy.out_of_whole(diff_dst_ + layout_.offset(sample, 0),
@@ -135,10 +140,67 @@ class ConcatenationLayer final : public Layer {
     ChannelLayout layout;
     ChannelCopy<T> copy;
     ValuePlace place;
+    std::int64_t first = 0;  ///< of its channels
     BufferId diff_buffer = -1;
     const T* src = nullptr;
     T* diff_src = nullptr;
   };
+
+  bool passes_caches(const Samples& samples) const {
+    const std::int64_t numbers = samples.count * layout_.sample_numbers();
+    return are_last_ && layout_.is_last() &&
+           stores_of<T>(numbers, multiplies_in_tiles()) == Stores::kStreamed;
+  }
+  /// Rows of all channels that are put together in the caches, from where whole lines leave.
+  static constexpr std::int64_t kRowsAside = 32;
+  /// Calls body(sample, first row, rows, where they are put together).
+  template <class Body>
+  void for_each_rows(const Samples& samples, const Body& body) const {
+    const std::int64_t end = samples.first + samples.count;
+#pragma omp parallel
+    {
+      std::vector<T> aside(static_cast<std::size_t>(kRowsAside * layout_.channels));
+#pragma omp for collapse(2) schedule(static)
+      for (std::int64_t sample = samples.first; sample < end; ++sample) {
+        for (std::int64_t row = 0; row < layout_.rows; row += kRowsAside) {
+          body(sample, row, std::min(kRowsAside, layout_.rows - row), aside.data());
+        }
+      }
+    }
+  }
+  void leave(const T* aside, std::int64_t numbers, T* to) const {
+    kernels_.copy_past_caches(aside, numbers * static_cast<std::int64_t>(sizeof(T)), to);
+  }
+  static void copy_rows(const T* from, std::int64_t from_step, std::int64_t rows,
+                        std::int64_t channels, T* to, std::int64_t to_step) {
+    const auto bytes = static_cast<std::size_t>(channels) * sizeof(T);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      std::memcpy(to + row * to_step, from + row * from_step, bytes);
+    }
+  }
+  void put_rows_together(const Samples& samples) const {
+    for_each_rows(samples, [&](std::int64_t sample, std::int64_t row, std::int64_t rows, T* aside) {
+      for (const Part& part : parts_) {
+        const std::int64_t channels = part.layout.channels;
+        const T* const from =
+            part.src + row * channels + part.layout.offset(part.place.row_of(sample, samples), 0);
+        copy_rows(from, channels, rows, channels, aside + part.first, layout_.channels);
+      }
+      leave(aside, rows * layout_.channels,
+            dst_ + layout_.offset(place_.row_of(sample, samples), 0) + row * layout_.channels);
+    });
+  }
+  void take_rows_apart(const Samples& samples) const {
+    for_each_rows(samples, [&](std::int64_t sample, std::int64_t row, std::int64_t rows, T* aside) {
+      const T* const from = diff_dst_ + layout_.offset(sample, 0) + row * layout_.channels;
+      for (const Part& part : parts_) {
+        const std::int64_t channels = part.layout.channels;
+        copy_rows(from + part.first, layout_.channels, rows, channels, aside, channels);
+        leave(aside, rows * channels,
+              part.diff_src + part.layout.offset(sample, 0) + row * channels);
+      }
+    });
+  }
   template <class Body>
   void for_each_piece(const Samples& samples, const Body& body) const {
     const std::int64_t end = samples.first + samples.count;
@@ -155,7 +217,9 @@ class ConcatenationLayer final : public Layer {
   }
 
   const ChannelLayout layout_;
+  const Kernels& kernels_;
   std::vector<Part> parts_;
+  bool are_last_ = true;
   ValuePlace place_;
   BufferId diff_buffer_ = -1;
   T* dst_ = nullptr;

@@ -251,6 +251,8 @@ struct Kernels {
   void (*round_to_bf16)(const float* src, Bf16* dst, std::int64_t count);
   /// dst [count] = src.
   void (*widen)(const Bf16* src, float* dst, std::int64_t count);
+  /// to [bytes] = from; whole lines pass by the caches, where `to` begins one.
+  void (*copy_past_caches)(const void* from, std::int64_t bytes, void* to);
   WeightTiles weight_tiles;
   FeatureKernels<float> f32_features;
   FeatureKernels<Bf16> bf16_features;

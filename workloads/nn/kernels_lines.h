@@ -1,7 +1,7 @@
 // Batch norms' forward pass over rows of all channels that follow each other, line of memory by
-// line, so that whole lines pass by the caches. Hides which channels a line has, and where their
-// signs go. As kernels_body.h, whose part it is: compiled once per instruction set, internal
-// linkage, nothing of the standard library.
+// line, so that whole lines pass by the caches; and copies that do. Hides which channels a line
+// has, and where their signs go. As kernels_body.h, whose part it is: compiled once per instruction
+// set, internal linkage, nothing of the standard library.
 #pragma once
 
 #include "workloads/nn/kernels_lanes.h"
@@ -129,6 +129,21 @@ void normalize_lines(const NormOperands<T>& of) {
     store_line(of.dst + at, values);
     channel = factors.next(channel);
   }
+}
+
+inline void copy_past_caches(const void* from, std::int64_t bytes, void* to) {
+  const auto* const source = static_cast<const char*>(from);
+  auto* const place = static_cast<char*>(to);
+  std::int64_t at = 0;
+#if defined(__AVX512F__)
+  if (reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0) {
+    for (; at + kLineBytes <= bytes; at += kLineBytes) {
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(place + at), _mm512_loadu_si512(source + at));
+    }
+    finish_streams();
+  }
+#endif
+  __builtin_memcpy(place + at, source + at, static_cast<std::size_t>(bytes - at));
 }
 
 }  // namespace

@@ -148,6 +148,23 @@ TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
   }
 }
 
+TEST_F(Bf16Layers, AgreeOnImagesThatPassByTheCaches) {
+  static const nn::Device device;
+  if (!nn::multiplies_in_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  Network net;
+  auto x = net.input({3, {97, 230}});
+  x = net.convolution(x, {"conv1", 32, 3, 1, padded(1), kSmall});
+  const auto one = net.batch_norm(x, {"bn1"});
+  x = net.convolution(one, {"conv2", 64, 1, 1, {}, kSmall});
+  x = net.batch_norm(x, {"bn2"});
+  x = net.depthwise_convolution(x, {"depthwise", 1, 1, kSmall});
+  x = net.batch_norm(x, {"bn3"});
+  x = net.concatenation({one, x, one});
+  x = net.convolution(x, {"conv3", 32, 1, 2, {}, kSmall});
+  finish(net, net.batch_norm(x, {"bn4"}));
+  expect_twin(net, nn::Products::kPairs);
+}
+
 TEST_F(Bf16Layers, AgreeOnRowsOfManyChannels) {
   // Several pieces of rows, and more channels than are gone over together.
   for (const std::int64_t stride : {1, 2}) {
