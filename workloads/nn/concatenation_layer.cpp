@@ -17,6 +17,7 @@ class ChannelCopy {
   ChannelCopy(const ChannelLayout& part, const ChannelLayout& whole, std::int64_t first)
       : part_(part), whole_(whole), first_(first) {}
 
+  std::int64_t first() const { return first_; }
   void into_whole(const T* part, T* whole, std::int64_t block, std::int64_t piece) const {
     for_each_run(block, piece, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
       std::memcpy(whole + to, part + from, static_cast<std::size_t>(count) * sizeof(T));
@@ -89,7 +90,7 @@ class ConcatenationLayer final : public Layer {
     for (const ValueId value : values) {
       const ChannelLayout part = planner.row_layout(planner.value_desc(value));
       planner.use_value(value, false);
-      parts_.push_back({value, part, {part, layout_, first}, planner.value_place(value), first});
+      parts_.push_back({value, part, {part, layout_, first}, planner.value_place(value)});
       are_last_ = are_last_ && part.is_last();
       first += part.channels;
     }
@@ -140,7 +141,6 @@ class ConcatenationLayer final : public Layer {
     ChannelLayout layout;
     ChannelCopy<T> copy;
     ValuePlace place;
-    std::int64_t first = 0;  ///< of its channels
     BufferId diff_buffer = -1;
     const T* src = nullptr;
     T* diff_src = nullptr;
@@ -184,7 +184,7 @@ class ConcatenationLayer final : public Layer {
         const std::int64_t channels = part.layout.channels;
         const T* const from =
             part.src + row * channels + part.layout.offset(part.place.row_of(sample, samples), 0);
-        copy_rows(from, channels, rows, channels, aside + part.first, layout_.channels);
+        copy_rows(from, channels, rows, channels, aside + part.copy.first(), layout_.channels);
       }
       leave(aside, rows * layout_.channels,
             dst_ + layout_.offset(place_.row_of(sample, samples), 0) + row * layout_.channels);
@@ -195,7 +195,7 @@ class ConcatenationLayer final : public Layer {
       const T* const from = diff_dst_ + layout_.offset(sample, 0) + row * layout_.channels;
       for (const Part& part : parts_) {
         const std::int64_t channels = part.layout.channels;
-        copy_rows(from + part.first, layout_.channels, rows, channels, aside, channels);
+        copy_rows(from + part.copy.first(), layout_.channels, rows, channels, aside, channels);
         leave(aside, rows * channels,
               part.diff_src + part.layout.offset(sample, 0) + row * channels);
       }

@@ -169,9 +169,7 @@ std::vector<const SlicedPrimitive*> ConvolutionLayer::products() const {
 }
 
 std::int64_t ConvolutionLayer::reorders_per_step() const {
-  std::int64_t sum = 0;
-  for (const SlicedPrimitive* product : products()) sum += product->reorders();
-  return sum;
+  return forward_.reorders() + remake_.reorders() + gradients_.reorders();
 }
 
 /// Each name once.

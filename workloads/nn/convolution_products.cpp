@@ -137,4 +137,10 @@ std::vector<const SlicedPrimitive*> BackwardProducts::products() const {
   return all;
 }
 
+std::int64_t BackwardProducts::reorders() const {
+  std::int64_t sum = points_.reorders();
+  for (const SlicedPrimitive* product : products()) sum += product->reorders();
+  return sum;
+}
+
 }  // namespace nn

@@ -36,6 +36,8 @@ class ForwardProduct {
     return widened_.planned() ? widened_.product() : product_;
   }
   bool is_own() const { return points_.planned(); }
+  /// Conversions between layouts in a pass.
+  std::int64_t reorders() const { return product().reorders() + points_.reorders(); }
 
  private:
   ParameterId weights_ = -1, bias_ = -1;
@@ -59,6 +61,8 @@ class BackwardProducts {
   void run(bool accumulate, const Samples& samples);
   /// The library's, of the source first.
   std::vector<const SlicedPrimitive*> products() const;
+  /// Conversions between layouts in a pass.
+  std::int64_t reorders() const;
   /// Whether one of them is an own product.
   bool has_own() const { return own_.planned() || points_.planned(); }
 

@@ -50,42 +50,59 @@ struct WideRows {
   }
 };
 
+/// A column of taps, or of their products.
+template <class T>
+[[gnu::always_inline]] inline void load_taps(const float* from, int tap,
+                                             LineLanes<T> (&taps)[kSideTaps]) {
+#pragma GCC unroll 3
+  for (int down = 0; down < kSideTaps; ++down) {
+#pragma GCC unroll 2
+    for (int part = 0; part < kLineParts<T>; ++part) {
+      const std::int64_t place = WindowTaps<T>::to_tap(down * kSideTaps + tap, part);
+      taps[down][part] = Full::load(from + place, kLanes);
+    }
+  }
+}
+template <class T>
+[[gnu::always_inline]] inline void store_taps(const LineLanes<T> (&taps)[kSideTaps], int tap,
+                                              float* to) {
+#pragma GCC unroll 3
+  for (int down = 0; down < kSideTaps; ++down) {
+#pragma GCC unroll 2
+    for (int part = 0; part < kLineParts<T>; ++part) {
+      const std::int64_t place = WindowTaps<T>::to_tap(down * kSideTaps + tap, part);
+      Full::store(to + place, taps[down][part], kLanes);
+    }
+  }
+}
+
 /// Numbers of the rows' line `at`: sums with the taps, or those of the source's gradient, where
 /// `totals` += products with the source, too. kIsWhole: all that it meets is there.
 template <bool kGradients, bool kIsWhole, int kRows, class T>
 [[gnu::always_inline]] inline void find_line(const WideRows<kRows, T>& rows, std::int64_t at,
                                              const float* taps, float* totals) {
   constexpr int kParts = kLineParts<T>;
-  using Window = WindowTaps<T>;
   LinePlaces places[kSideTaps] = {};
   if constexpr (!kIsWhole) {
     for (int tap = 0; tap < kSideTaps; ++tap) places[tap] = rows.places(at, tap);
   }
-  const auto load = [](const T* from, LinePlaces there, LineLanes<T>& line) {
-    if constexpr (kIsWhole) return load_line(from, line);
-    load_some(from, there, line);
-  };
   LineLanes<T> sums[kRows] = {}, sources[kRows];
   if constexpr (kGradients) {
 #pragma GCC unroll 4
-    for (int row = 0; row < kRows; ++row) load(rows.src[row] + at, places[1], sources[row]);
+    for (int row = 0; row < kRows; ++row) {
+      load_part<kIsWhole>(rows.src[row] + at, places[1], sources[row]);
+    }
   }
 #pragma GCC unroll 3
   for (int tap = 0; tap < kSideTaps; ++tap) {
     LineLanes<T> weights[kSideTaps], products[kSideTaps];
-#pragma GCC unroll 3
-    for (int down = 0; down < kSideTaps; ++down) {
-#pragma GCC unroll 2
-      for (int part = 0; part < kParts; ++part) {
-        const std::int64_t place = Window::to_tap(down * kSideTaps + tap, part);
-        weights[down][part] = Full::load(taps + place, kLanes);
-        if constexpr (kGradients) products[down][part] = Full::load(totals + place, kLanes);
-      }
-    }
+    load_taps<T>(taps, tap, weights);
+    if constexpr (kGradients) load_taps<T>(totals, tap, products);
 #pragma GCC unroll 6
     for (int line = 0; line < WideRows<kRows, T>::kMet; ++line) {
       LineLanes<T> value;
-      load(rows.met[line] + at + (tap - 1) * rows.reach, places[tap] & rows.there[line], value);
+      load_part<kIsWhole>(rows.met[line] + at + (tap - 1) * rows.reach,
+                          places[tap] & rows.there[line], value);
 #pragma GCC unroll 4
       for (int row = 0; row < kRows; ++row) {
         const int down = line - row;
@@ -99,24 +116,11 @@ template <bool kGradients, bool kIsWhole, int kRows, class T>
         }
       }
     }
-    if constexpr (kGradients) {
-#pragma GCC unroll 3
-      for (int down = 0; down < kSideTaps; ++down) {
-#pragma GCC unroll 2
-        for (int part = 0; part < kParts; ++part) {
-          Full::store(totals + Window::to_tap(down * kSideTaps + tap, part), products[down][part],
-                      kLanes);
-        }
-      }
-    }
+    if constexpr (kGradients) store_taps<T>(products, tap, totals);
   }
 #pragma GCC unroll 4
   for (int row = 0; row < kRows; ++row) {
-    if constexpr (kIsWhole) {
-      store_line(rows.dst[row] + at, sums[row], rows.passes);
-    } else {
-      store_some(rows.dst[row] + at, sums[row], places[1]);
-    }
+    store_part<kIsWhole>(rows.dst[row] + at, sums[row], places[1], rows.passes);
   }
 }
 

@@ -57,25 +57,20 @@ void for_point_lines(const ChannelWindow& window, std::int64_t point, const Use&
   }
 }
 
-template <bool kIsWhole, class T>
-void load_part(const T* from, LinePlaces places, LineLanes<T>& line) {
-  if constexpr (kIsWhole) return load_line(from, line);
-  load_some(from, places, line);
-}
-
 /// Of kRows rows of the destination.
 template <int kRows, class T>
 struct StridedRows {
   PointRows<(kRows - 1) * kWideStride + kSideTaps, const T> met;
-  PointRows<kRows, T> dst;
+  T* dst[kRows];
   std::int64_t width, channels;  ///< of the source
   bool passes;
   StridedRows(const T* src, T* to, const DepthwisePlane& plane, std::int64_t row)
       : met(src, plane.width * plane.channels, plane.height, row * kWideStride - 1),
-        dst(to, plane.dst_width() * plane.channels, plane.dst_height(), row),
         width(plane.width),
         channels(plane.channels),
-        passes(passes_caches(plane, to, plane.dst_width() * channels)) {}
+        passes(passes_caches(plane, to, plane.dst_width() * channels)) {
+    for (int i = 0; i < kRows; ++i) dst[i] = to + (row + i) * plane.dst_width() * channels;
+  }
 };
 
 /// kIsWhole: all that the line meets is there.
@@ -110,11 +105,7 @@ template <bool kIsWhole, int kRows, class T>
   }
 #pragma GCC unroll 2
   for (int row = 0; row < kRows; ++row) {
-    if constexpr (kIsWhole) {
-      store_line(rows.dst.row[row] + line.at, sums[row], rows.passes);
-    } else {
-      store_some(rows.dst.row[row] + line.at, sums[row], line.places);
-    }
+    store_part<kIsWhole>(rows.dst[row] + line.at, sums[row], line.places, rows.passes);
   }
 }
 
@@ -217,12 +208,8 @@ template <bool kIsOdd, bool kIsWhole, int kPairs, class T>
   }
 #pragma GCC unroll 4
   for (int row = 0; row < kRows; ++row) {
-    T* const to = rows.diff_src.row[row] + line.at;
-    if constexpr (kIsWhole) {
-      store_line(to, sums[row], rows.passes);
-    } else {
-      store_some(to, sums[row], line.places & rows.diff_src.there[row]);
-    }
+    store_part<kIsWhole>(rows.diff_src.row[row] + line.at, sums[row],
+                         line.places & rows.diff_src.there[row], rows.passes);
   }
 }
 

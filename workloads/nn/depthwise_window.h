@@ -17,7 +17,7 @@ bool passes_caches(const DepthwisePlane& plane, const T* to, std::int64_t number
          reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0;
 }
 
-/// Channels of every point whose taps stay in the first cache. A line belongs to those that its
+/// Channels of every point whose taps stay in the nearest caches. A line belongs to those that its
 /// first number is of.
 struct ChannelWindow {
   static constexpr int kMost = 2048;
@@ -42,12 +42,18 @@ void for_each_window(int channels, const Use& use) {
   }
 }
 
-/// Numbers [tap][channel] of a window, zeros at first, and behind it those of a line's end.
+/// Numbers [tap][channel] of a window, zeros at first, and those of a line's end behind it.
 template <class T>
 class WindowTaps {
  public:
   static constexpr int kTaps = static_cast<int>(DepthwisePlane::kTaps);
-  explicit WindowTaps(const ChannelWindow& window) : window_(window) {}
+  explicit WindowTaps(const ChannelWindow& window) : window_(window) {
+    for (auto& parts : numbers_) {
+      for (auto& part : parts) {
+        for (int i = 0; i < (window.count + kFurther) / kParts; ++i) part[i] = 0.0F;
+      }
+    }
+  }
 
   /// weights [C / 16][9][16]; `turned`: taps in opposite order.
   void set(const float* weights, bool turned) {
@@ -101,7 +107,9 @@ class WindowTaps {
 
  private:
   static constexpr int kLine = kLineNumbers<T>, kParts = kLineParts<T>;
-  static constexpr int kAll = ChannelWindow::kMost + 3 * kLine;
+  /// A line before the window, one behind it, and what fills the last one.
+  static constexpr int kFurther = 3 * kLine;
+  static constexpr int kAll = ChannelWindow::kMost + kFurther;
   static constexpr int kSpan = kAll / kParts;
   struct Flat {
     alignas(kLineBytes) float of[kAll] = {};
@@ -110,7 +118,7 @@ class WindowTaps {
     return (channel / kLanes * DepthwisePlane::kTaps + tap) * kLanes + channel % kLanes;
   }
   const ChannelWindow window_;
-  alignas(kLineBytes) float numbers_[kTaps][kParts][kSpan] = {};
+  alignas(kLineBytes) float numbers_[kTaps][kParts][kSpan];
 };
 
 }  // namespace

@@ -218,7 +218,7 @@ void multiply_some_windows(const Bf16* met, const std::uint32_t* weights,
       const Lanes first = Full::load(from + channel, kLanes);
       if constexpr (kPasses) {
         const Lanes line[2] = {first, Full::load(from + channel + kLanes, kLanes)};
-        store_line(to + channel, line);
+        stream_line(to + channel, line);
       } else {
         Full::store(to + channel, first, kLanes);
       }

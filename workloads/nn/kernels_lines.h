@@ -31,10 +31,10 @@ bool is_in_lines(const NormOperands<T>& of) {
          (of.passed == nullptr || column.width % kLanes == 0);
 }
 
-inline void store_line(float* to, const Lanes (&values)[1]) {
+inline void stream_line(float* to, const Lanes (&values)[1]) {
   Streamed::store(to, values[0], kLanes);
 }
-inline void store_line(Bf16* to, const Lanes (&values)[2]) {
+inline void stream_line(Bf16* to, const Lanes (&values)[2]) {
 #if defined(__AVX512BW__)
   const __m512i lower = _mm512_castsi256_si512(reinterpret_cast<__m256i>(rounded(values[0])));
   const auto upper = reinterpret_cast<__m256i>(rounded(values[1]));
@@ -126,7 +126,7 @@ void normalize_lines(const NormOperands<T>& of) {
       if (kRelu) value = relu_of(value);
       values[part] = value;
     }
-    store_line(of.dst + at, values);
+    stream_line(of.dst + at, values);
     channel = factors.next(channel);
   }
 }

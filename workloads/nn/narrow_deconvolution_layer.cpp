@@ -46,9 +46,7 @@ class NarrowDeconvolutionLayer final : public Layer {
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
   std::int64_t reorders_per_step() const override {
-    std::int64_t sum = forward_.product().reorders();
-    for (const SlicedPrimitive* product : gradients_.products()) sum += product->reorders();
-    return sum;
+    return forward_.reorders() + gradients_.reorders();
   }
   std::string implementation() const override {
     return forward_.product().implementation() + ", own";

@@ -27,6 +27,8 @@ class PointProduct {
   void bind(const Arena& arena, Device& device, const Kernels& kernels);
   /// Weights are converted for the first slice, unless there is a copy.
   void run(const Samples& samples);
+  /// Conversions in a pass.
+  std::int64_t reorders() const { return planned() && !copy_ ? 1 : 0; }
 
  private:
   struct Image {

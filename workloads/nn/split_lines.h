@@ -72,6 +72,13 @@ inline void load_some(const Bf16* from, LinePlaces places, LineLanes<Bf16>& line
 #endif
 }
 
+/// kIsWhole: all places are there.
+template <bool kIsWhole, class T>
+void load_part(const T* from, LinePlaces places, Lanes (&line)[kLineParts<T>]) {
+  if constexpr (kIsWhole) return load_line(from, line);
+  load_some(from, places, line);
+}
+
 /// What is stored, rounded, in the order of memory.
 inline Words joined(const LineLanes<float>& line) { return reinterpret_cast<Words>(line[0]); }
 inline Words joined(const LineLanes<Bf16>& line) {
@@ -121,6 +128,12 @@ void store_some(T* to, const Lanes (&line)[kLineParts<T>], LinePlaces places) {
     __builtin_memcpy(to + i, reinterpret_cast<const T*>(&words) + i, sizeof(T));
   }
 #endif
+}
+
+template <bool kIsWhole, class T>
+void store_part(T* to, const Lanes (&line)[kLineParts<T>], LinePlaces places, bool passes) {
+  if constexpr (kIsWhole) return store_line(to, line, passes);
+  store_some(to, line, places);
 }
 
 /// A line's worth of floats, as load_line() has other numbers.

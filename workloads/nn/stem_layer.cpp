@@ -1,5 +1,5 @@
-// A window's row is a row of a tile: a point's channels stand side by side, and those of
-// neighbouring points behind them, so that windows need not be gathered.
+// A window's row is a row of a tile, or of several: a point's channels stand side by side, and
+// those of neighbouring points behind them, so that windows need not be gathered.
 #include "workloads/nn/stem_layer.h"
 
 #include <algorithm>

@@ -59,13 +59,7 @@ class Comparison {
 
   /// Runs `executor` over the same, and keeps its errors.
   void run(nn::Executor& executor) {
-    load(executor, net_, parameters_);
-    residual::set_statistics(executor, plain_options_);
-    put_input(executor);
-    executor.forward(mode_);
-    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
-    forward_error = plain::relative_l2(outputs, pass_.values.back());
-    rounding_error = plain::relative_l2(outputs, exact_outputs_);
+    run_forward(executor);
     std::copy(upstream_.begin(), upstream_.end(), executor.output_gradient().begin());
     executor.backward(false, nullptr);
     gradient_error = 0.0;
@@ -74,6 +68,16 @@ class Comparison {
                                 error_of(executor.parameters().read_gradient(static_cast<int>(i)),
                                          pass_.parameter_gradients[i]));
     }
+  }
+  /// The same of outputs alone.
+  void run_forward(nn::Executor& executor) {
+    load(executor, net_, parameters_);
+    residual::set_statistics(executor, plain_options_);
+    put_input(executor);
+    executor.forward(mode_);
+    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+    forward_error = plain::relative_l2(outputs, pass_.values.back());
+    rounding_error = plain::relative_l2(outputs, exact_outputs_);
   }
   const Network& net() const { return net_; }
 

@@ -19,19 +19,35 @@ void finish(Network& net, nn::ValueId x) {
   net.fully_connected(net.global_average_pool(x), {"fc", 5, kSmall, kSmall});
 }
 
-/// Holds outputs and gradients against the twin's. The layers as they ran.
+/// How expect_twin() runs the engine.
+struct Run {
+  std::int64_t slice_samples = 0;
+  nn::Recompute recompute = nn::ExecutorOptions{}.recompute;
+  bool training = true;
+};
+
+/// Holds outputs and, while training, gradients against the twin's, where passes are cut as `run`
+/// says, and nowhere else. The layers as they ran.
 std::vector<nn::LayerFacts> expect_twin(const Network& net, nn::Products products,
-                                        std::int64_t slice_samples = 0) {
+                                        const Run& run = {}) {
   constexpr std::int64_t kBatch = 3;
-  bf16::Comparison comparison(net, kBatch, kBatch, nn::Mode::kTraining);
+  const nn::Mode mode = run.training ? nn::Mode::kTraining : nn::Mode::kInference;
+  bf16::Comparison comparison(net, kBatch, kBatch, mode);
   nn::ExecutorOptions options = bf16::options_for(kBatch, kBatch);
   options.arithmetic.products = products;
-  options.slice_samples = slice_samples;
+  options.slice_samples = run.slice_samples;
+  options.caches = nn::CacheSizes{};
+  options.recompute = run.recompute;
+  options.training = run.training;
   nn::Device device;
   nn::Executor executor(net, options, device, nullptr);
-  comparison.run(executor);
+  if (run.training) {
+    comparison.run(executor);
+    EXPECT_LT(comparison.gradient_error, bf16::kGradientTolerance);
+  } else {
+    comparison.run_forward(executor);
+  }
   EXPECT_LT(comparison.forward_error, bf16::kForwardTolerance);
-  EXPECT_LT(comparison.gradient_error, bf16::kGradientTolerance);
   return executor.layers();
 }
 
@@ -79,27 +95,39 @@ TEST_F(Bf16Layers, AgreeInFirstConvolutionsOfImagesWhoseChannelsAreLast) {
   }
 }
 
+Network points_network(std::int64_t in, std::int64_t out, std::int64_t stride, std::int64_t height,
+                       std::int64_t width) {
+  Network net;
+  auto x = net.input({3, {height, width}});
+  x = net.convolution(x, {"conv1", in, 3, 1, padded(1), kSmall});
+  x = net.batch_norm(x, {"bn1"});
+  x = net.convolution(x, {"conv2", out, 1, stride, {}, kSmall});
+  finish(net, net.batch_norm(x, {"bn2"}));
+  return net;
+}
+
 TEST_F(Bf16Layers, AgreeInProductsOfPoints) {
   struct Case {
-    std::int64_t in, out, stride;
+    std::int64_t in, out, stride, height;
+    bool is_own;
   };
-  for (const Case& c : {Case{32, 64, 1}, {48, 16, 1}, {64, 48, 2}, {40, 64, 1}, {32, 272, 2}}) {
+  const Case cases[] = {{32, 64, 1, 9, true}, {48, 16, 1, 9, true},  {64, 48, 2, 9, true},
+                        {64, 32, 2, 8, true}, {40, 64, 1, 9, false}, {32, 272, 2, 9, false}};
+  for (const Case& c : cases) {
     for (const std::int64_t width : {37, 40}) {
       SCOPED_TRACE(testing::Message()
                    << c.in << " to " << c.out << " channels, " << width << " columns");
-      Network net;
-      auto x = net.input({3, {9, width}});
-      x = net.convolution(x, {"conv1", c.in, 3, 1, padded(1), kSmall});
-      x = net.batch_norm(x, {"bn1"});
-      x = net.convolution(x, {"conv2", c.out, 1, c.stride, {}, kSmall});
-      finish(net, net.batch_norm(x, {"bn2"}));
-      const bool is_own = c.in % 16 == 0 && c.out <= 256 && nn::multiplies_in_tiles();
-      for (const std::int64_t slice_samples : {0, 1}) {
-        for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs, slice_samples)) {
-          if (layer.name != "conv2" || !is_own) continue;
-          EXPECT_EQ(layer.implementation.find("brgconv"), std::string::npos)
-              << layer.implementation;
-        }
+      const Network net = points_network(c.in, c.out, c.stride, c.height, width);
+      for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs)) {
+        if (layer.name != "conv2" || !nn::multiplies_in_tiles()) continue;
+        // The library's forward product of points in tiles.
+        EXPECT_EQ(layer.implementation.find("brgconv_1x1") == std::string::npos, c.is_own)
+            << layer.implementation;
+      }
+      expect_twin(net, nn::Products::kPairs, {.slice_samples = 1});
+      expect_twin(net, nn::Products::kPairs, {.training = false});
+      for (const nn::Recompute recompute : nn::kAllRecompute) {
+        expect_twin(net, nn::Products::kPairs, {.recompute = recompute});
       }
     }
   }
@@ -135,7 +163,7 @@ TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
   // More channels than a stem's windows have, whose values others are added to, and more than are
   // gone over together.
   Network net;
-  auto x = net.input({16, {33, 35}});
+  auto x = net.input({48, {33, 35}});
   x = net.convolution(x, {"conv1", 16, 3, 1, padded(1), kSmall});
   const auto one = net.batch_norm(x, {"bn1"});
   x = net.convolution(one, {"conv2", 16, 1, 1, {}, kSmall});
@@ -144,7 +172,7 @@ TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
   x = net.convolution(x, {"conv3", 2064, 1, 1, {}, kSmall});
   finish(net, net.batch_norm(x, {"bn3"}));
   for (const std::int64_t slice_samples : {0, 1}) {
-    expect_twin(net, nn::Products::kPairs, slice_samples);
+    expect_twin(net, nn::Products::kPairs, {.slice_samples = slice_samples});
   }
 }
 

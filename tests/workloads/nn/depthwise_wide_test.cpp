@@ -64,6 +64,7 @@ class WideProblem {
         const std::int64_t channel = static_cast<std::int64_t>(i) / kTaps / kBlock * kBlock +
                                      static_cast<std::int64_t>(i) % kBlock;
         if (channel >= plane.channels) continue;
+        // Of either, sums of floats, which are rounded in proportion to their size.
         const double value = expected_sums[i];
         ASSERT_NEAR(sums[i], value, 2 * kFloats * std::max(1.0, 0.1 * std::abs(value))) << i;
       }

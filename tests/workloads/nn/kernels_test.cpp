@@ -169,7 +169,7 @@ TYPED_TEST(ColumnKernels, StreamTheSameBits) {
   // Also of rows that end in the midst of a line, or of 16 channels, and that together do.
   for (const Case& c :
        {Case{602, 16, 16}, Case{77, 96, 96}, Case{12, 728, 728}, Case{16, 10, 10}, Case{18, 48, 48},
-        Case{9, 3, 3}, Case{4, 1024, 1024}, Case{77, 96, 128}, Case{9, 48, 80}}) {
+        Case{9, 3, 3}, Case{4, 2048, 2048}, Case{77, 96, 128}, Case{9, 48, 80}}) {
     SCOPED_TRACE(c.width);
     for (const Adds adds : {Adds::kNothing, Adds::kValue, Adds::kNormalized}) {
       for (const bool keeps : {false, true}) expect_streamed<TypeParam>(c, adds, keeps);
