@@ -2,6 +2,7 @@
 // Hides nothing.
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "workloads/nn/bf16_comparison.h"
@@ -82,10 +83,11 @@ TEST_F(Bf16Layers, AgreeInFirstConvolutions) {
 }
 
 TEST_F(Bf16Layers, AgreeInFirstConvolutionsOfImagesWhoseChannelsAreLast) {
-  for (const std::int64_t channels : {16, 3}) {
-    SCOPED_TRACE(channels);
+  // Of windows whose rows are more than a tile's, and less; of tiles that are not full.
+  for (const auto& [channels, width] : {std::pair{16, 70}, std::pair{16, 20}, std::pair{3, 70}}) {
+    SCOPED_TRACE(testing::Message() << channels << " channels, " << width << " columns");
     Network net;
-    auto x = net.input({channels, {37, 70}, 0, true});
+    auto x = net.input({channels, {37, width}, 0, true});
     x = net.convolution(x, {"conv1", 48, 3, 2, padded(1), kSmall});
     finish(net, net.batch_norm(x, {"bn1"}));
     for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs)) {
