@@ -15,34 +15,23 @@ constexpr int kWideRows = 4;
 /// Some rows of points of all channels, as far apart as taps are, and those that they meet.
 template <int kRows, class T>
 struct WideRows {
-  static constexpr int kMet = kRows + kSideTaps - 1;
-  const T* met[kMet];
-  LinePlaces there[kMet];  ///< of each: all, or none, where any row stands for it
-  bool are_there = true;
-  const T* src[kRows] = {};  ///< for gradients
-  T* dst[kRows];
+  PointRows<kRows + kSideTaps - 1, const T> met;
+  PointRows<kRows, const T> src;  ///< for gradients
+  PointRows<kRows, T> dst;
   std::int64_t width, channels;
   std::int64_t reach;  ///< numbers from one tap's to the next one's
   bool passes;         ///< what is written passes by the caches
 
-  WideRows(const T* values, T* to, const DepthwisePlane& plane, std::int64_t row)
-      : width(plane.width), channels(plane.channels), reach(plane.dilation * channels) {
-    const std::int64_t step = width * channels;
-    for (int line = 0; line < kMet; ++line) {
-      const std::int64_t y = row + (line - 1) * plane.dilation;
-      const bool is_there = y >= 0 && y < plane.height;
-      there[line] = is_there ? kAllPlaces : LinePlaces{0};
-      are_there = are_there && is_there;
-      met[line] = values + (is_there ? y : row) * step;
-    }
-    for (int i = 0; i < kRows; ++i) dst[i] = to + (row + i * plane.dilation) * step;
-    passes = passes_caches(plane, to, step);
-  }
-  void multiply_with(const T* sources, const DepthwisePlane& plane, std::int64_t row) {
-    for (int i = 0; i < kRows; ++i) {
-      src[i] = sources + (row + i * plane.dilation) * width * channels;
-    }
-  }
+  /// `sources`: of gradients; else any.
+  WideRows(const T* values, const T* sources, T* to, const DepthwisePlane& plane, std::int64_t row)
+      : met(values, plane.width * plane.channels, plane.height, row - plane.dilation,
+            plane.dilation),
+        src(sources, plane.width * plane.channels, plane.height, row, plane.dilation),
+        dst(to, plane.width * plane.channels, plane.height, row, plane.dilation),
+        width(plane.width),
+        channels(plane.channels),
+        reach(plane.dilation * channels),
+        passes(passes_caches(plane, to, width * channels)) {}
   /// Those of a line's that meet a tap within the row.
   LinePlaces places(std::int64_t line, int tap) const {
     const std::int64_t end = width * channels;
@@ -90,7 +79,7 @@ template <bool kGradients, bool kIsWhole, int kRows, class T>
   if constexpr (kGradients) {
 #pragma GCC unroll 4
     for (int row = 0; row < kRows; ++row) {
-      load_part<kIsWhole>(rows.src[row] + at, places[1], sources[row]);
+      load_part<kIsWhole>(rows.src.row[row] + at, places[1], sources[row]);
     }
   }
 #pragma GCC unroll 3
@@ -99,10 +88,10 @@ template <bool kGradients, bool kIsWhole, int kRows, class T>
     load_taps<T>(taps, tap, weights);
     if constexpr (kGradients) load_taps<T>(totals, tap, products);
 #pragma GCC unroll 6
-    for (int line = 0; line < WideRows<kRows, T>::kMet; ++line) {
+    for (int line = 0; line < rows.met.kCount; ++line) {
       LineLanes<T> value;
-      load_part<kIsWhole>(rows.met[line] + at + (tap - 1) * rows.reach,
-                          places[tap] & rows.there[line], value);
+      load_part<kIsWhole>(rows.met.row[line] + at + (tap - 1) * rows.reach,
+                          places[tap] & rows.met.there[line], value);
 #pragma GCC unroll 4
       for (int row = 0; row < kRows; ++row) {
         const int down = line - row;
@@ -120,7 +109,7 @@ template <bool kGradients, bool kIsWhole, int kRows, class T>
   }
 #pragma GCC unroll 4
   for (int row = 0; row < kRows; ++row) {
-    store_part<kIsWhole>(rows.dst[row] + at, sums[row], places[1], rows.passes);
+    store_part<kIsWhole>(rows.dst.row[row] + at, sums[row], places[1], rows.passes);
   }
 }
 
@@ -129,8 +118,6 @@ template <bool kGradients, int kRows, class T>
 void find_lines(const WideRows<kRows, T>& given, const ChannelWindow& window,
                 const WindowTaps<T>& taps, WindowTaps<T>* totals) {
   constexpr int kLine = kLineNumbers<T>;
-  constexpr int kToRead = 0, kSecondCache = 2;
-  constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
   const WideRows<kRows, T> rows = given;  // its own, for registers
   const auto line_from = [](std::int64_t place) { return (place + kLine - 1) / kLine * kLine; };
   const std::int64_t dilation = rows.reach / rows.channels;
@@ -138,37 +125,19 @@ void find_lines(const WideRows<kRows, T>& given, const ChannelWindow& window,
     const std::int64_t first = point * rows.channels + window.first;
     const std::int64_t end = line_from(first + window.count);
     // The last line reaches into the next point.
-    const bool is_whole = rows.are_there && point >= dilation && point + 1 + dilation < rows.width;
+    const bool is_whole =
+        rows.met.are_there && point >= dilation && point + 1 + dilation < rows.width;
     for (std::int64_t at = line_from(first); at < end; at += kLine) {
       float* const to = kGradients ? totals->at(at - first) : nullptr;
       if (!is_whole) {
         find_line<kGradients, false>(rows, at, taps.at(at - first), to);
         continue;
       }
-#pragma GCC unroll 4
-      for (int line = kSideTaps - 1; line < WideRows<kRows, T>::kMet; ++line) {
-        __builtin_prefetch(rows.met[line] + at + rows.reach + kAhead, kToRead, kSecondCache);
-      }
-      if constexpr (kGradients) {
-#pragma GCC unroll 4
-        for (int row = 0; row < kRows; ++row) {
-          __builtin_prefetch(rows.src[row] + at + kAhead, kToRead, kSecondCache);
-        }
-      }
+      rows.met.ask(at + rows.reach, kSideTaps - 1);
+      if constexpr (kGradients) rows.src.ask(at, 0);
       find_line<kGradients, true>(rows, at, taps.at(at - first), to);
     }
   }
-}
-
-/// Calls find(row, rows found together, known when compiled) for all of `rows`: several that are
-/// `apart` from each other, or one.
-template <class Find>
-void for_wide_rows(RowRange rows, std::int64_t apart, const Find& find) {
-  std::int64_t row = rows.first;
-  for (; row + kWideRows * apart <= rows.end; row += kWideRows * apart) {
-    for (std::int64_t i = 0; i < apart; ++i) find(row + i, Count<kWideRows>());
-  }
-  for (; row < rows.end; ++row) find(row, Count<1>());
 }
 
 template <class T>
@@ -177,9 +146,9 @@ void wide_same_forward(const T* src, const float* weights, T* dst, const Depthwi
   for_each_window(plane.channels, [&](const ChannelWindow& window) {
     WindowTaps<T> taps(window);
     taps.set(weights, false);
-    for_wide_rows(rows, plane.dilation, [&](std::int64_t row, auto together) {
+    for_wide_rows<kWideRows>(rows, plane.dilation, [&](std::int64_t row, auto together) {
       constexpr int kRows = decltype(together)::kCount;
-      const WideRows<kRows, T> found(src, dst, plane, row);
+      const WideRows<kRows, T> found(src, src, dst, plane, row);
       find_lines<false, kRows, T>(found, window, taps, nullptr);
     });
   });
@@ -194,9 +163,8 @@ void wide_same_gradients(const T* src, const T* diff_dst, const float* weights, 
   for_each_window(plane.channels, [&](const ChannelWindow& window) {
     WindowTaps<T> taps(window), totals(window);
     taps.set(weights, true);
-    for_wide_rows(rows, plane.dilation, [&](std::int64_t row, auto together) {
-      WideRows<decltype(together)::kCount, T> found(diff_dst, diff_src, plane, row);
-      found.multiply_with(src, plane, row);
+    for_wide_rows<kWideRows>(rows, plane.dilation, [&](std::int64_t row, auto together) {
+      const WideRows<decltype(together)::kCount, T> found(diff_dst, src, diff_src, plane, row);
       find_lines<true>(found, window, taps, &totals);
     });
     totals.add_to(sums, true);

@@ -12,32 +12,6 @@ namespace {
 
 constexpr int kWideStride = 2;
 
-/// Some neighbouring rows of points of all channels.
-template <int kRows, class T>
-struct PointRows {
-  static constexpr int kCount = kRows;
-  T* row[kRows];
-  LinePlaces there[kRows];  ///< of each: all, or none
-  bool are_there = true;
-  PointRows(T* values, std::int64_t numbers, std::int64_t height, std::int64_t first) {
-    for (int i = 0; i < kRows; ++i) {
-      const bool is_there = first + i >= 0 && first + i < height;
-      there[i] = is_there ? kAllPlaces : LinePlaces{0};
-      are_there = are_there && is_there;
-      row[i] = is_there ? values + (first + i) * numbers : values;
-    }
-  }
-  /// Asks for what is read from a number on, in rows behind those that were met before.
-  void ask(std::int64_t number, int met) const {
-    constexpr int kToRead = 0, kSecondCache = 2;
-    constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
-#pragma GCC unroll 8
-    for (int i = met; i < kRows; ++i) {
-      __builtin_prefetch(row[i] + number + kAhead, kToRead, kSecondCache);
-    }
-  }
-};
-
 /// A line of a point's channels.
 struct PointLine {
   std::int64_t at;      ///< in the rows that are written
@@ -131,15 +105,10 @@ void wide_strided_forward(const T* src, const float* weights, T* dst, const Dept
   for_each_window(plane.channels, [&](const ChannelWindow& window) {
     WindowTaps<T> taps(window);
     taps.set(weights, false);
-    std::int64_t row = rows.first;
-    for (; row + kTogether <= rows.end; row += kTogether) {
-      const StridedRows<kTogether, T> found(src, dst, plane, row);
+    for_wide_rows<kTogether>(rows, 1, [&](std::int64_t row, auto together) {
+      const StridedRows<decltype(together)::kCount, T> found(src, dst, plane, row);
       sum_strided_rows(found, plane.dst_width(), window, taps);
-    }
-    for (; row < rows.end; ++row) {
-      const StridedRows<1, T> found(src, dst, plane, row);
-      sum_strided_rows(found, plane.dst_width(), window, taps);
-    }
+    });
   });
   finish_streams();
 }
@@ -242,15 +211,10 @@ void wide_strided_gradients(const T* src, const T* diff_dst, const float* weight
   for_each_window(plane.channels, [&](const ChannelWindow& window) {
     WindowTaps<T> taps(window), totals(window);
     taps.set(weights, false);
-    std::int64_t row = rows.first;
-    for (; row + kTogether <= rows.end; row += kTogether) {
-      const SpreadRows<kTogether, T> spread(src, diff_dst, diff_src, plane, row);
+    for_wide_rows<kTogether>(rows, 1, [&](std::int64_t row, auto together) {
+      const SpreadRows<decltype(together)::kCount, T> spread(src, diff_dst, diff_src, plane, row);
       spread_rows(spread, plane.width, window, taps, totals);
-    }
-    for (; row < rows.end; ++row) {
-      const SpreadRows<1, T> spread(src, diff_dst, diff_src, plane, row);
-      spread_rows(spread, plane.width, window, taps, totals);
-    }
+    });
     totals.add_to(sums, false);
   });
   finish_streams();

@@ -17,6 +17,45 @@ bool passes_caches(const DepthwisePlane& plane, const T* to, std::int64_t number
          reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0;
 }
 
+/// Some rows of points of all channels, `apart` from each other.
+template <int kRows, class T>
+struct PointRows {
+  static constexpr int kCount = kRows;
+  T* row[kRows];            ///< for one that is not there, the first of all
+  LinePlaces there[kRows];  ///< of each: all, or none
+  bool are_there = true;
+  PointRows(T* values, std::int64_t numbers, std::int64_t height, std::int64_t first,
+            std::int64_t apart = 1) {
+    for (int i = 0; i < kRows; ++i) {
+      const std::int64_t y = first + i * apart;
+      const bool is_there = y >= 0 && y < height;
+      there[i] = is_there ? kAllPlaces : LinePlaces{0};
+      are_there = are_there && is_there;
+      row[i] = is_there ? values + y * numbers : values;
+    }
+  }
+  /// Asks for what is read from a number on, in rows behind those that were met before.
+  void ask(std::int64_t number, int met) const {
+    constexpr int kToRead = 0, kSecondCache = 2;
+    constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
+#pragma GCC unroll 8
+    for (int i = met; i < kRows; ++i) {
+      __builtin_prefetch(row[i] + number + kAhead, kToRead, kSecondCache);
+    }
+  }
+};
+
+/// Calls find(row, rows found together, known when compiled) for all of `rows`: kTogether that are
+/// `apart` from each other, or one.
+template <int kTogether, class Find>
+void for_wide_rows(RowRange rows, std::int64_t apart, const Find& find) {
+  std::int64_t row = rows.first;
+  for (; row + kTogether * apart <= rows.end; row += kTogether * apart) {
+    for (std::int64_t i = 0; i < apart; ++i) find(row + i, Count<kTogether>());
+  }
+  for (; row < rows.end; ++row) find(row, Count<1>());
+}
+
 /// Channels of every point whose taps stay in the nearest caches. A line belongs to those that its
 /// first number is of.
 struct ChannelWindow {
