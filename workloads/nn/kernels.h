@@ -238,7 +238,7 @@ struct Bf16Tiles {
     Stores stores = Stores::kCached;
   };
   /// dst [rows][points][channels] = products of windows, the first of which stands at `met`, and of
-  /// weights. Of less than 16 points, windows behind the last one are read that make them 16.
+  /// weights.
   void (*multiply_windows)(const Bf16* met, const std::uint32_t* weights, const Windows& windows,
                            std::int64_t rows, std::int64_t points, Bf16* dst) = nullptr;
 };
@@ -265,6 +265,8 @@ struct Kernels {
   NarrowKernels<Bf16, float> bf16_narrow;
   Bf16Products bf16_products = {};
   NarrowKernels<Bf16, Bf16> bf16_narrow_pairs = {};  ///< null on CPUs without avx512_bf16
+  /// The same in matrix tiles, as Bf16Tiles.
+  NarrowKernels<Bf16, Bf16> bf16_narrow_tiles = {};
   Bf16Tiles bf16_tiles = {};
 
   template <class T>
@@ -312,6 +314,7 @@ const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 const Kernels& avx512_bf16_kernels();
 Bf16Tiles amx_tiles();
+NarrowKernels<Bf16, Bf16> amx_narrow();
 }  // namespace detail
 
 }  // namespace nn

@@ -337,9 +337,10 @@ const Kernels& avx512_bf16_kernels() {
   static const Kernels table = [] {
     Kernels all = kTable;
     all.bf16_products = {pack_rows, pack_points, pack_lines, multiply, spend_pairs, spend_floats};
-    all.bf16_narrow_pairs = {narrow_forward_pairs, narrow_source_gradient_pairs,
-                             narrow_weights_gradient_pairs};
+    all.bf16_narrow_pairs = {narrow_forward_pairs, part_products, join_gradients<Bf16>,
+                             narrow_source_gradient_pairs, narrow_weights_gradient_pairs};
     all.bf16_tiles = amx_tiles();
+    all.bf16_narrow_tiles = amx_narrow();
     all.volumes.forward_bf16 = forward_rows<PairPoints>;
     all.bf16_features.interact = interact_words;
     all.bf16_features.interact_backward = interact_backward_words;

@@ -49,13 +49,19 @@ void swap_groups(Vector* rows) {
   }
 }
 
-inline void transpose_tile(const float* tile, float* to) {
-  Lanes rows[kLanes];
-  for (int row = 0; row < kLanes; ++row) rows[row] = Full::load(tile + row * kLanes, kLanes);
+/// Of 16 vectors.
+template <class Vector>
+void transpose_lanes(Vector* rows) {
   swap_groups<8, kLanes>(rows);
   swap_groups<4, kLanes>(rows);
   swap_groups<2, kLanes>(rows);
   swap_groups<1, kLanes>(rows);
+}
+
+inline void transpose_tile(const float* tile, float* to) {
+  Lanes rows[kLanes];
+  for (int row = 0; row < kLanes; ++row) rows[row] = Full::load(tile + row * kLanes, kLanes);
+  transpose_lanes(rows);
   for (int row = 0; row < kLanes; ++row) Full::store(to + row * kLanes, rows[row], kLanes);
 }
 

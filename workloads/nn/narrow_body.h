@@ -3,7 +3,7 @@
 // Hides how many sums stay in registers.
 #pragma once
 
-#include "workloads/nn/kernels_lanes.h"
+#include "workloads/nn/kernels_tiles.h"
 #include "workloads/nn/narrow_kernels.h"
 
 namespace nn {
@@ -195,8 +195,64 @@ void narrow_weights_gradient(const T* src, const float* diff_products, const Nar
                      sums_of(block));
 }
 
+/// 16 numbers of each of 16 rows in turn, or the fewer that are left.
+inline void load_turned(const float* const* rows, std::int64_t count, std::int64_t at,
+                        std::int64_t left, Lanes* lanes) {
+  const int width = static_cast<int>(left < kLanes ? left : kLanes);
+  for (int row = 0; row < kLanes; ++row) {
+    if (row >= count) {
+      lanes[row] = zero();
+    } else if (width == kLanes) {
+      lanes[row] = Full::load(rows[row] + at, kLanes);
+    } else {
+      lanes[row] = Partial::load(rows[row] + at, width);
+    }
+  }
+  transpose_lanes(lanes);
+}
+
+inline void part_products(const float* products, std::int64_t points, std::int64_t pitch,
+                          float* planes) {
+  for (std::int64_t point = 0; point < points; point += kLanes) {
+    const std::int64_t left = points - point;
+    const float* rows[kLanes];
+    for (int half = 0; half < kNarrowVectors; ++half) {
+      for (int row = 0; row < kLanes; ++row) {
+        rows[row] = products + (point + row) * NarrowShape::kPlaces + half * kLanes;
+      }
+      Lanes lanes[kLanes];
+      load_turned(rows, left, 0, kLanes, lanes);
+      float* const to = planes + half * kLanes * pitch + point;
+      for (int output = 0; output < kLanes; ++output) {
+        if (left >= kLanes) {
+          Full::store(to + output * pitch, lanes[output], kLanes);
+        } else {
+          Partial::store(to + output * pitch, lanes[output], static_cast<int>(left));
+        }
+      }
+    }
+  }
+}
+
+template <class Factor>
+void join_gradients(const float* const* rows, std::int64_t outputs, std::int64_t points,
+                    Factor* diff_products) {
+  for (std::int64_t point = 0; point < points; point += kLanes) {
+    const std::int64_t left = points - point;
+    for (int half = 0; half < kNarrowVectors; ++half) {
+      Lanes lanes[kLanes];
+      load_turned(rows + half * kLanes, outputs - half * kLanes, point, left, lanes);
+      Factor* const to = diff_products + point * NarrowShape::kPlaces + half * kLanes;
+      for (int i = 0; i < kLanes && i < left; ++i) {
+        Full::store(to + i * NarrowShape::kPlaces, lanes[i], kLanes);
+      }
+    }
+  }
+}
+
 template <class T>
-constexpr NarrowKernels<T, float> kNarrow = {narrow_forward<T>, narrow_source_gradient<T>,
+constexpr NarrowKernels<T, float> kNarrow = {narrow_forward<T>, part_products,
+                                             join_gradients<float>, narrow_source_gradient<T>,
                                              narrow_weights_gradient<T>};
 
 }  // namespace

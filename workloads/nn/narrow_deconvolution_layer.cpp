@@ -54,6 +54,7 @@ class NarrowDeconvolutionLayer final : public Layer {
 
  private:
   static constexpr std::int64_t kBlockWidth = 16;  ///< at most
+  static constexpr std::int64_t kNearPoints = 56;  ///< whose gradients stay in the nearest cache
   static memory::data_type compute_type() {
     return std::is_same_v<T, float> ? memory::data_type::f32 : memory::data_type::bf16;
   }
@@ -165,7 +166,7 @@ void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples)
     for (std::int64_t row = 0; row < height; ++row) {
       const std::int64_t at = dst_place_.row_of(samples.first + i, samples);
       for (std::int64_t channel = 0; channel < channels; ++channel) {
-        taps_.add(row, channel, products_ + products_layout_.offset(i, 0), products_layout_,
+        taps_.add(row, channel, products_ + products_layout_.offset(i, 0), 0, products_layout_,
                   dst_ + ((at * channels + channel) * height + row) * width);
       }
     }
@@ -185,14 +186,22 @@ void NarrowDeconvolutionLayer<T>::spread_gradient(std::int64_t row, const float*
       kernels_.round_to_bf16(from, to, count);
     }
   };
-  std::array<float, NarrowTaps::kPiece * kBlockWidth> values;
-  for (std::int64_t begin = 0; begin < columns; begin += NarrowTaps::kPiece) {
-    const std::int64_t count = std::min(columns - begin, NarrowTaps::kPiece);
+  std::vector<float> scratch(static_cast<std::size_t>(taps_.scratch_numbers()));
+  std::vector<const float*> rows(static_cast<std::size_t>(taps_.outputs()));
+  taps_.gradients_of(row, diff_dst, scratch.data(), rows.data());
+  std::array<float, kNearPoints * kBlockWidth> values;
+  for (std::int64_t begin = 0; begin < columns; begin += kNearPoints) {
+    const std::int64_t count = std::min(columns - begin, kNearPoints);
     for (std::int64_t block = 0; block < layout.blocks; ++block) {
       const std::int64_t first = block * layout.width;
-      taps_.spread({row, begin, begin + count}, first,
-                   std::min(first + layout.width, taps_.outputs()), diff_dst, values.data(),
-                   layout.width);
+      const std::int64_t outputs = std::min<std::int64_t>(layout.width, taps_.outputs() - first);
+      std::fill_n(values.begin(), count * layout.width, 0.0F);
+      for (std::int64_t i = 0; i < outputs; ++i) {
+        const float* const from = rows[static_cast<std::size_t>(first + i)] + begin;
+        for (std::int64_t x = 0; x < count; ++x) {
+          values[static_cast<std::size_t>(x * layout.width + i)] = from[x];
+        }
+      }
       T* const to =
           products + layout.offset(0, block) + (row * columns + begin) * layout.row_stride;
       if (layout.row_stride == layout.width) {

@@ -48,6 +48,8 @@ inline void narrow_forward_pairs(const Bf16* src, const Bf16* weights, const Nar
   });
 }
 
+constexpr std::int64_t kBlockWeights = NarrowShape::kPlaces * kLanes;
+
 /// Of kBlocks neighbouring blocks.
 template <class Access, int kPoints, int kBlocks>
 void multiply_pairs_back(const Bf16* diff_products, const Bf16* weights, const NarrowShape& shape,
@@ -58,7 +60,7 @@ void multiply_pairs_back(const Bf16* diff_products, const Bf16* weights, const N
     __m512bh columns[kBlocks];
 #pragma GCC unroll 2
     for (int block = 0; block < kBlocks; ++block) {
-      columns[block] = pairs_at(weights + (block * pairs + pair) * 2 * kLanes);
+      columns[block] = pairs_at(weights + block * kBlockWeights + pair * 2 * kLanes);
     }
 #pragma GCC unroll 14
     for (int point = 0; point < kPoints; ++point) {
@@ -83,18 +85,17 @@ template <class Access>
 void narrow_source_gradient_pairs_by(const Bf16* diff_products, const Bf16* weights,
                                      const NarrowShape& shape, std::int64_t points,
                                      Bf16* diff_src) {
-  const std::int64_t block_weights = (shape.outputs + 1) / 2 * 2 * kLanes;
   for_each_tile(points, [&](auto count, std::int64_t point) {
     constexpr int kPoints = decltype(count)::kCount;
     const Bf16* const from = diff_products + point * NarrowShape::kPlaces;
     Bf16* const to = diff_src + point * kLanes;
     std::int64_t block = 0;
     for (; block + kNarrowVectors <= shape.blocks; block += kNarrowVectors) {
-      multiply_pairs_back<Access, kPoints, kNarrowVectors>(from, weights + block * block_weights,
+      multiply_pairs_back<Access, kPoints, kNarrowVectors>(from, weights + block * kBlockWeights,
                                                            shape, to + block * shape.block_stride);
     }
     if (block == shape.blocks) return;
-    multiply_pairs_back<Access, kPoints, 1>(from, weights + block * block_weights, shape,
+    multiply_pairs_back<Access, kPoints, 1>(from, weights + block * kBlockWeights, shape,
                                             to + block * shape.block_stride);
   });
 }

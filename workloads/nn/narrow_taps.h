@@ -15,40 +15,46 @@ class NarrowTaps {
   /// Products of a source point: [channel][tap].
   std::int64_t outputs() const { return static_cast<std::int64_t>(outputs_.size()); }
 
+  /// Rows [begin, end).
+  struct Rows {
+    std::int64_t begin = 0, end = 0;
+  };
+  /// Rows of the source whose products go to these of the destination.
+  Rows sources_of(const Rows& destination) const;
   /// A row of the destination, of one channel, of a sample's products, which stand as `layout` has
-  /// them. dst [width]
-  void add(std::int64_t row, std::int64_t channel, const float* products,
+  /// them, those of row `first` of the source at `products`. dst [width]
+  void add(std::int64_t row, std::int64_t channel, const float* products, std::int64_t first,
            const ChannelLayout& layout, float* dst) const;
 
-  /// Neighbouring points [begin, end) of a row of the source.
-  struct Points {
-    std::int64_t row, begin, end;
-  };
-  /// How many of them stay in the nearest cache with their products.
-  static constexpr std::int64_t kPiece = 56;
-  /// What the gradients of products [first, end) are: values [points][step], zeros behind the
-  /// products. diff_dst: a sample's, [channels][height][width].
-  void spread(const Points& points, std::int64_t first, std::int64_t end, const float* diff_dst,
-              float* values, std::int64_t step) const;
+  /// Of the memory that gradients_of() works in.
+  std::int64_t scratch_numbers() const;
+  /// rows[i] [columns]: the gradients of product i of a row of the source's points, in `scratch` or
+  /// of this object. diff_dst: a sample's, [channels][height][width].
+  void gradients_of(std::int64_t row, const float* diff_dst, float* scratch,
+                    const float** rows) const;
 
  private:
   /// A source row and the row of taps by which it meets a destination row.
   struct Meeting {
     std::int64_t point, tap;
   };
-  /// A product: from where in the destination, beside `stride` times the source point, it goes to
-  /// which channel; and which of a row's points do so within the destination.
+  /// A product: its channel, and its place in the destination, beside `stride` times the source
+  /// point: a row, and a column of which `phase` is what the stride does not pass over.
   struct Output {
-    std::int64_t channel, row, column, first, end;
+    std::int64_t channel, row, shift, phase;
   };
   void find_outputs();
   void find_meetings();
+  std::int64_t phase_numbers() const { return src_shape_.spatial[1] + last_shift_ - first_shift_; }
+  void part(const float* diff_dst, float* phases) const;
 
   const Operation operation_;
   const SampleShape src_shape_;
   const std::int64_t taps_;  ///< of a channel
   std::vector<Output> outputs_;
+  std::int64_t first_shift_ = 0, last_shift_ = 0;
   std::vector<std::vector<Meeting>> rows_;  ///< by destination row
+  std::vector<float> zeros_;                ///< a row's
 };
 
 }  // namespace nn

@@ -1,4 +1,5 @@
-// Transposed convolutions to few channels by own products, on activations in blocks of 16 channels.
+// Transposed convolutions to few channels by own products, on activations in blocks of 16
+// channels, and in matrix tiles on those whose channels are last.
 // Hides how rows are shared out over threads, and the fixed order of sums.
 #pragma once
 

@@ -6,11 +6,10 @@
 #include <cmath>
 #include <vector>
 
-#include "runner/base/system_facts.h"
 #include "workloads/nn/activation_numbers.h"
 #include "workloads/nn/aligned.h"
 #include "workloads/nn/kernels.h"
-#include "workloads/nn/onednn.h"
+#include "workloads/nn/usable_kernels.h"
 
 namespace {
 
@@ -21,11 +20,7 @@ using namespace activations;
 constexpr std::int64_t kLanes = 16, kRows = Bf16Tiles::kRows, kTileWords = kLanes * kLanes;
 constexpr float kUntouched = -77.0F;
 
-const Bf16Tiles& tiles() { return nn::kernels(base::usable_instruction_set()).bf16_tiles; }
-bool has_tiles() {
-  static const nn::Device device;
-  return nn::has_tiles(nn::kernels(base::usable_instruction_set()));
-}
+const Bf16Tiles& tiles() { return best_kernels().bf16_tiles; }
 
 /// Windows of `lines` lines of `numbers` numbers, `step` apart, to `channels` channels, each behind
 /// a gap of so many numbers.
@@ -37,7 +32,7 @@ class Windows {
  public:
   explicit Windows(const Case& of)
       : of_(of),
-        line_((std::max(of.points, kLanes) - 1) * of.step + of.numbers),
+        line_((of.points - 1) * of.step + of.numbers),
         met_(wave<Bf16>((kImageRows + of.lines - 1) * line_, 0.3)),
         weights_(wave<Bf16>(of.lines * of.numbers * of.channels, 0.7)) {}
 

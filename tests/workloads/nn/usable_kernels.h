@@ -1,10 +1,11 @@
-// The kernels of all instruction sets that this machine has.
+// The kernels of all instruction sets that this machine has, and whether it has matrix tiles.
 // Hides nothing.
 #pragma once
 
 #include <vector>
 
 #include "workloads/nn/kernels.h"
+#include "workloads/nn/onednn.h"
 
 inline std::vector<const nn::Kernels*> usable_kernels() {
   using base::InstructionSet;
@@ -14,4 +15,12 @@ inline std::vector<const nn::Kernels*> usable_kernels() {
     if (set <= base::usable_instruction_set()) all.push_back(&nn::kernels(set));
   }
   return all;
+}
+
+inline const nn::Kernels& best_kernels() { return nn::kernels(base::usable_instruction_set()); }
+
+/// Once there is a device, which asks the system for tiles.
+inline bool has_tiles() {
+  static const nn::Device device;
+  return nn::has_tiles(best_kernels());
 }

@@ -1,0 +1,148 @@
+// Products of windows of images in matrix tiles. As tile_panels.h.
+// Hides which windows are multiplied together.
+#pragma once
+
+#include "workloads/nn/tile_panels.h"
+
+namespace nn {
+namespace {
+
+/// Products of 16 windows in tiles 0 to 3, one of kPanels panels each.
+template <int kPanels>
+void sum_windows(const Bf16* met, const std::uint32_t* weights, const Bf16Tiles::Windows& of) {
+  const std::int64_t step_bytes = of.point_step * static_cast<std::int64_t>(sizeof(Bf16));
+  const std::int64_t panel = of.panel_words;
+  _tile_zero(0);
+  if (kPanels > 1) _tile_zero(1);
+  if (kPanels > 2) _tile_zero(2);
+  if (kPanels > 3) _tile_zero(3);
+  for (std::int64_t line = 0; line < of.lines; ++line, met += of.line_step) {
+    const Bf16* part = met;
+    const Bf16* const end = met + of.parts * kTileRows;
+    for (; part < end; part += kTileRows, weights += of.part_words) {
+      _tile_loadd(4, part, step_bytes);
+      _tile_loadd(5, weights, kTileRowBytes);
+      _tile_dpbf16ps(0, 4, 5);
+      if (kPanels > 1) {
+        _tile_loadd(5, weights + panel, kTileRowBytes);
+        _tile_dpbf16ps(1, 4, 5);
+      }
+      if (kPanels > 2) {
+        _tile_loadd(5, weights + 2 * panel, kTileRowBytes);
+        _tile_dpbf16ps(2, 4, 5);
+      }
+      if (kPanels > 3) {
+        _tile_loadd(5, weights + 3 * panel, kTileRowBytes);
+        _tile_dpbf16ps(3, 4, 5);
+      }
+    }
+    if (!of.has_half) continue;
+    _tile_loadd(7, part, step_bytes);
+    _tile_loadd(6, weights, kTileRowBytes);
+    _tile_dpbf16ps(0, 7, 6);
+    if (kPanels > 1) {
+      _tile_loadd(6, weights + panel, kTileRowBytes);
+      _tile_dpbf16ps(1, 7, 6);
+    }
+    if (kPanels > 2) {
+      _tile_loadd(6, weights + 2 * panel, kTileRowBytes);
+      _tile_dpbf16ps(2, 7, 6);
+    }
+    if (kPanels > 3) {
+      _tile_loadd(6, weights + 3 * panel, kTileRowBytes);
+      _tile_dpbf16ps(3, 7, 6);
+    }
+    weights += of.part_words;
+  }
+}
+
+/// 16 windows, or the fewer that there are, to kPanels panels of channels.
+template <int kPanels, bool kPasses>
+void multiply_some_windows(const Bf16* met, const std::uint32_t* weights,
+                           const Bf16Tiles::Windows& of, std::int64_t points, Bf16* dst) {
+  constexpr int kChannels = kPanels * kLanes;
+  sum_windows<kPanels>(met, weights, of);
+  alignas(64) float sums[kLanes * kChannels];
+  constexpr std::int64_t kSumBytes = kChannels * static_cast<std::int64_t>(sizeof(float));
+  _tile_stored(0, sums, kSumBytes);
+  if (kPanels > 1) _tile_stored(1, sums + kLanes, kSumBytes);
+  if (kPanels > 2) _tile_stored(2, sums + 2 * kLanes, kSumBytes);
+  if (kPanels > 3) _tile_stored(3, sums + 3 * kLanes, kSumBytes);
+  for (std::int64_t point = 0; point < points; ++point) {
+    Bf16* const to = dst + point * of.dst_point_step;
+    const float* const from = sums + point * kChannels;
+    for (int channel = 0; channel < kChannels; channel += (kPasses ? 2 : 1) * kLanes) {
+      const Lanes first = Full::load(from + channel, kLanes);
+      if constexpr (kPasses) {
+        const Lanes line[2] = {first, Full::load(from + channel + kLanes, kLanes)};
+        stream_line(to + channel, line);
+      } else {
+        Full::store(to + channel, first, kLanes);
+      }
+    }
+  }
+}
+
+template <bool kPasses>
+void multiply_some_windows(const Bf16* met, const std::uint32_t* weights,
+                           const Bf16Tiles::Windows& of, std::int64_t points, Bf16* dst) {
+  for (std::int64_t channel = 0; channel < of.channels;) {
+    const std::uint32_t* const panels = weights + channel / kLanes * of.panel_words;
+    const std::int64_t left = of.channels - channel;
+    Bf16* const to = dst + channel;
+    channel += Bf16Tiles::kPanels * kLanes;
+    if (left >= 4 * kLanes) {
+      multiply_some_windows<4, kPasses>(met, panels, of, points, to);
+    } else if (left == 3 * kLanes) {
+      multiply_some_windows<3, false>(met, panels, of, points, to);
+    } else if (left == 2 * kLanes) {
+      multiply_some_windows<2, kPasses>(met, panels, of, points, to);
+    } else {
+      multiply_some_windows<1, false>(met, panels, of, points, to);
+    }
+  }
+}
+
+/// Behind each point but the last.
+void fill_gaps(const Bf16Tiles::Windows& of, std::int64_t points, Bf16* row) {
+  const auto bytes = static_cast<std::size_t>(of.dst_point_step - of.channels) * sizeof(Bf16);
+  for (std::int64_t point = 0; point + 1 < points; ++point) {
+    __builtin_memset(row + point * of.dst_point_step + of.channels, 0, bytes);
+  }
+}
+
+/// Whether every point's channels are whole lines.
+bool is_in_lines(const Bf16Tiles::Windows& of, const Bf16* dst) {
+  constexpr std::int64_t kLine = kLineNumbers<Bf16>;
+  return of.channels % kLine == 0 && of.dst_point_step % kLine == 0 &&
+         of.dst_row_step % kLine == 0 && reinterpret_cast<std::uintptr_t>(dst) % kLineBytes == 0;
+}
+
+void multiply_windows(const Bf16* met, const std::uint32_t* weights, const Bf16Tiles::Windows& of,
+                      std::int64_t rows, std::int64_t points, Bf16* dst) {
+  constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(Bf16));
+  const TileUse use(of.has_half ? HalfTiles::kTwo : HalfTiles::kNone, points);
+  const bool passes = of.stores == Stores::kStreamed && is_in_lines(of, dst);
+  for (std::int64_t row = 0; row < rows; ++row, met += of.row_step, dst += of.dst_row_step) {
+    for (std::int64_t next = 0; next < points; next += kLanes) {
+      // The last ones may be found twice.
+      const std::int64_t x = next + kLanes <= points || points < kLanes ? next : points - kLanes;
+      const Bf16* const first = met + x * of.point_step;
+      for (std::int64_t i = 0; i < kLanes * of.point_step; i += kLineNumbers<Bf16>) {
+        __builtin_prefetch(first + (of.lines - 1) * of.line_step + kAhead + i);
+      }
+      const std::int64_t count = points < kLanes ? points : kLanes;
+      Bf16* const to = dst + x * of.dst_point_step;
+      if (passes) {
+        multiply_some_windows<true>(first, weights, of, count, to);
+      } else {
+        multiply_some_windows<false>(first, weights, of, count, to);
+      }
+    }
+    if (of.fills_gaps) fill_gaps(of, points, dst);
+  }
+  finish_streams();
+}
+
+}  // namespace
+}  // namespace nn
