@@ -8,7 +8,9 @@
 namespace nn {
 namespace detail {
 
-Bf16Tiles amx_tiles() { return {pack_tiles, turn_tiles, multiply_tiles, multiply_windows}; }
+Bf16Tiles amx_tiles() {
+  return {pack_tiles, turn_tiles, pack_row, multiply_tiles, multiply_windows};
+}
 
 NarrowKernels<Bf16, Bf16> amx_narrow() {
   return {narrow_forward_tiles, part_products, join_gradients<Bf16>, narrow_source_gradient_tiles,

@@ -32,6 +32,14 @@ std::int64_t norm_bytes(const Planner& planner, ValueId made) {
   return bytes;
 }
 
+/// Over its operands: forward, and both gradients of a product; other gradients are found together.
+std::int64_t passes_of(const Planner& planner, const Operation& operation) {
+  const bool is_product = operation.kind == OperationKind::kConvolution ||
+                          operation.kind == OperationKind::kDeconvolution ||
+                          operation.kind == OperationKind::kFullyConnected;
+  return is_product && planner.network().has_gradient(operation.src) ? 3 : 2;
+}
+
 /// Of a gradient that comes in several parts, behind the first one's.
 std::int64_t part_bytes(const Planner& planner, ValueId made, bool adds_gradients) {
   if (!planner.training()) return 0;
@@ -69,7 +77,7 @@ std::int64_t operand_bytes(const Planner& planner, ValueId made) {
 std::int64_t moved_bytes(const Planner& planner, ValueId made, bool adds_gradients) {
   const Operation& operation = operation_of(planner, made);
   const std::int64_t operands = operand_bytes(planner, made);
-  std::int64_t bytes = 2 * operands;
+  std::int64_t bytes = passes_of(planner, operation) * operands;
   if (planner.pass().of(static_cast<std::size_t>(made)).remade >= 0) bytes += operands;
   if (operation.kind == OperationKind::kBatchNorm) bytes += norm_bytes(planner, made);
   if (operation.kind == OperationKind::kDepthwise) bytes += bytes_of(planner, operation.src);

@@ -82,9 +82,12 @@ std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& 
                                     const SampleShape& from, const SampleShape& to) {
   if (problem.operation().kernel.size() > 2) return 0;
   const WindowShape windows = window_shape(problem, from, to);
+  const std::int64_t samples = planner.backward_slices().sizes().back();
+  if (RowGradient::fits(windows, samples, planner.threads(), planner.kernels())) {
+    return rows_.emplace(windows, samples, planner.threads(), planner.kernels()).scratch_bytes();
+  }
   const bool is_wrong_otherwise = may_be_wrong_in_tiles(from, problem.operation().kernel, {});
   if (windows.taps() > 1 && !is_wrong_otherwise && !is_worthwhile(windows)) return 0;
-  const std::int64_t samples = planner.backward_slices().sizes().back();
   if (StripGradient::fits(windows, samples, planner.threads(), planner.kernels())) {
     return strips_.emplace(windows, samples, planner.threads(), planner.kernels()).scratch_bytes();
   }
@@ -142,6 +145,7 @@ void OwnWeights::take_out_of_tiles(float* diff_weights, bool add) const {
 void OwnWeights::run_tiles(const Samples& samples, float* diff_weights, bool add) const {
   const Bf16* const from = from_.at(samples);
   const Bf16* const to = to_.at(samples);
+  if (rows_) return rows_->run(from, to, samples.count, diff_weights, add, scratch_);
   if (strips_) return strips_->run(from, to, samples.count, diff_weights, add, scratch_);
   tiles_->run(from, to, samples.count, diff_weights, add, scratch_);
 }
@@ -151,7 +155,7 @@ void OwnWeights::run(const Samples& samples, float* diff_weights, bool add) {
     run_tiles(samples, plain_->tiles, false);
     return take_out_of_tiles(diff_weights, add);
   }
-  if (tiles_ || strips_) return run_tiles(samples, diff_weights, add);
+  if (tiles_ || strips_ || rows_) return run_tiles(samples, diff_weights, add);
   const Bf16* const from = from_.at(samples);
   const Bf16* const to = to_.at(samples);
   if (points_) return points_->run(from, to, samples.count, diff_weights, add, scratch_);

@@ -10,6 +10,7 @@
 #include "workloads/nn/convolution_problem.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/pointwise_gradient.h"
+#include "workloads/nn/row_gradient.h"
 #include "workloads/nn/strip_gradient.h"
 #include "workloads/nn/tile_gradient.h"
 #include "workloads/nn/window_gradient.h"
@@ -32,7 +33,8 @@ class OwnWeights {
   void plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
             const Places& places);
   bool planned() const {
-    return points_.has_value() || windows_.has_value() || tiles_.has_value() || strips_.has_value();
+    return points_.has_value() || windows_.has_value() || tiles_.has_value() ||
+           strips_.has_value() || rows_.has_value();
   }
   void bind(const Arena& arena);
   /// diff_weights = the gradient over these samples, or += with `add`.
@@ -61,6 +63,7 @@ class OwnWeights {
   std::optional<WindowGradient> windows_;
   std::optional<TileGradient> tiles_;
   std::optional<StripGradient> strips_;
+  std::optional<RowGradient> rows_;
   /// Weights [out][in] of plain strides: their gradient is made in tiles elsewhere first.
   struct PlainWeights {
     std::int64_t out = 0, in = 0, out_stride = 0, in_stride = 0;

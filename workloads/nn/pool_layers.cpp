@@ -3,6 +3,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "workloads/nn/image_means.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/sliced_primitive.h"
 
@@ -104,15 +105,10 @@ template <class T>
 class GlobalAveragePoolLayer final : public Layer {
  public:
   GlobalAveragePoolLayer(const Operation& operation, Planner& planner)
-      : operation_(operation),
-        kernels_(planner.kernels().on<T>()),
-        batch_(planner.batch()),
-        layout_(planner.row_layout(planner.value_desc(operation.src))) {
+      : operation_(operation), means_(planner, planner.value_desc(operation.src)) {
     planner.use_value(operation.src, false);
-    const std::int64_t means = planner.forward_slices().sizes().back() * piece_means();
-    means_buffer_ = planner.temporary(means * static_cast<std::int64_t>(sizeof(float)),
-                                      planner.forward_moment(), "means of pieces");
-    planner.define_value(plain_desc(batch_dims(batch_, operation.dst)));
+    means_.plan(planner, planner.forward_slices().sizes().back(), planner.forward_moment());
+    planner.define_value(plain_desc(batch_dims(planner.batch(), operation.dst)));
     src_place_ = planner.value_place(operation.src);
     dst_place_ = planner.value_place(planner.made());
   }
@@ -123,75 +119,34 @@ class GlobalAveragePoolLayer final : public Layer {
   }
 
   void bind(const Arena& arena) override {
+    means_.bind(arena);
     src_ = arena.at<T>(src_place_.buffer);
     dst_ = arena.at(dst_place_.buffer);
-    means_ = arena.at(means_buffer_);
     diff_dst_ = arena.at(diff_dst_buffer_);
     diff_src_ = arena.at<T>(diff_src_buffer_);
   }
 
   void forward(Mode /*mode*/, const Samples& samples) override {
-    for_each_column(samples, [&](std::int64_t i, std::int64_t block, std::int64_t piece) {
-      const std::int64_t sample = src_place_.row_of(samples.first + i, samples);
-      kernels_.row_mean(src_ + place(sample, block, piece), layout_.column(block, piece),
-                        means_of(i, piece) + block * layout_.width);
-    });
-    for (std::int64_t i = 0; i < samples.count; ++i) {
-      float* const to = dst_ + dst_place_.row_of(samples.first + i, samples) * layout_.channels;
-      for (std::int64_t channel = 0; channel < layout_.channels; ++channel) {
-        double sum = 0.0;
-        for (std::int64_t piece = 0; piece < layout_.pieces; ++piece) {
-          const auto rows = static_cast<double>(layout_.column(0, piece).rows);
-          sum += static_cast<double>(means_of(i, piece)[channel]) * rows;
-        }
-        to[channel] = static_cast<float>(sum / static_cast<double>(layout_.rows));
-      }
-    }
+    means_.find(src_, src_place_, samples,
+                [&](std::int64_t sample, std::int64_t channel, float mean) {
+                  dst_[dst_place_.row_of(sample, samples) * channels() + channel] = mean;
+                });
   }
 
   void backward(bool /*accumulate*/, const Samples& samples) override {
-    const float share = 1.0F / static_cast<float>(layout_.rows);
-    for_each_column(samples, [&](std::int64_t i, std::int64_t block, std::int64_t piece) {
-      const std::int64_t sample = samples.first + i, first = block * layout_.width;
-      float value[Column::kMostChannels];
-      const Column column = layout_.column(block, piece);
-      for (int lane = 0; lane < column.width; ++lane) {
-        const std::int64_t channel = first + lane;
-        value[lane] = channel < layout_.channels
-                          ? diff_dst_[sample * layout_.channels + channel] * share
-                          : 0.0F;
-      }
-      kernels_.fill_rows(diff_src_ + place(sample, block, piece), column, value);
+    const float share = 1.0F / static_cast<float>(means_.layout().rows);
+    means_.fill(diff_src_, {}, samples, [&](std::int64_t sample, std::int64_t channel) {
+      return diff_dst_[sample * channels() + channel] * share;
     });
   }
 
  private:
-  /// Calls body(sample within the slice, block, piece) for all of them.
-  template <class Body>
-  void for_each_column(const Samples& samples, const Body& body) const {
-#pragma omp parallel for collapse(3) schedule(static)
-    for (std::int64_t i = 0; i < samples.count; ++i) {
-      for (std::int64_t piece = 0; piece < layout_.pieces; ++piece) {
-        for (std::int64_t block = 0; block < layout_.blocks; ++block) body(i, block, piece);
-      }
-    }
-  }
-  std::int64_t place(std::int64_t sample, std::int64_t block, std::int64_t piece) const {
-    return layout_.offset(sample, block) + layout_.first_row(piece) * layout_.row_stride;
-  }
-  /// Of a sample.
-  std::int64_t piece_means() const { return layout_.pieces * layout_.padded_channels(); }
-  float* means_of(std::int64_t i, std::int64_t piece) const {
-    return means_ + i * piece_means() + piece * layout_.padded_channels();
-  }
+  std::int64_t channels() const { return operation_.dst.channels; }
 
   const Operation operation_;
-  const ColumnKernels<T>& kernels_;
-  std::int64_t batch_;
-  ChannelLayout layout_;
+  ImageMeans<T> means_;
   ValuePlace src_place_, dst_place_;
-  BufferId means_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
-  float* means_ = nullptr;  ///< [samples of a slice][pieces][padded channels]
+  BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
   const T* src_ = nullptr;
   float* dst_ = nullptr;
   const float* diff_dst_ = nullptr;

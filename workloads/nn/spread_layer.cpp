@@ -1,5 +1,9 @@
 // A vector, scaled, shifted and through a ReLU, at all points of an image.
 // Hides layouts.
+#include <algorithm>
+#include <vector>
+
+#include "workloads/nn/image_means.h"
 #include "workloads/nn/layer.h"
 
 namespace nn {
@@ -11,17 +15,11 @@ class SpreadLayer final : public Layer {
  public:
   SpreadLayer(const Operation& operation, Planner& planner)
       : operation_(operation),
-        kernels_(planner.kernels().on<T>()),
-        all_kernels_(planner.kernels()) {
-    const auto dims = batch_dims(planner.batch(), operation.dst);
-    const bool is_blocked = operation.dst.channels % kWidth == 0 && !planner.wants_channels_last();
-    const dnnl::memory::desc dst =
-        is_blocked
-            ? dnnl::memory::desc(dims, planner.value_type(), dnnl::memory::format_tag::nChw16c)
-            : channels_last_desc(dims, planner.value_type());
-    layout_ = channel_layout(dst);
+        all_kernels_(planner.kernels()),
+        dst_desc_(described(operation, planner)),
+        images_(planner, dst_desc_) {
     planner.use_value(operation.src, true);
-    planner.define_value(dst);
+    planner.define_value(dst_desc_);
     const dnnl::memory::desc parameter = plain_desc(
         planner.network().parameters()[static_cast<std::size_t>(operation.weights)].shape);
     planner.set_parameter_desc(operation.weights, parameter);
@@ -37,6 +35,8 @@ class SpreadLayer final : public Layer {
     weights_target_.plan(planner, bytes);
     bias_target_.plan(planner, bytes);
     diff_src_buffer_ = planner.contribute(operation_.src);
+    images_.plan(planner, planner.backward_slices().sizes().back(), planner.backward_moment());
+    sums_.resize(static_cast<std::size_t>(2 * channels()));
   }
 
   void bind(const Arena& arena) override {
@@ -48,72 +48,65 @@ class SpreadLayer final : public Layer {
     weights_ = arena.parameters.weights(operation_.weights);
     bias_ = arena.parameters.weights(operation_.bias);
     if (diff_dst_buffer_ < 0) return;
+    images_.bind(arena);
     weights_target_.bind(arena, operation_.weights, all_kernels_);
     bias_target_.bind(arena, operation_.bias, all_kernels_);
   }
 
   void forward(Mode /*mode*/, const Samples& samples) override {
-    const std::int64_t end = samples.first + samples.count;
-#pragma omp parallel for collapse(2) schedule(static)
-    for (std::int64_t sample = samples.first; sample < end; ++sample) {
-      for (std::int64_t block = 0; block < layout_.blocks; ++block) {
-        const Column column = layout_.column(block);
-        float value[kWidth] = {};
-        for (int lane = 0; lane < column.width; ++lane) {
-          const std::int64_t channel = block * layout_.width + lane;
-          const float linear = value_of(src_, src_place_.row_of(sample, samples), channel);
-          value[lane] = linear < 0.0F ? 0.0F : linear;
-        }
-        kernels_.fill_rows(dst_ + layout_.offset(dst_place_.row_of(sample, samples), block), column,
-                           value);
-      }
-    }
+    images_.fill(dst_, dst_place_, samples, [&](std::int64_t sample, std::int64_t channel) {
+      const float linear = value_of(src_, src_place_.row_of(sample, samples), channel);
+      return linear < 0.0F ? 0.0F : linear;
+    });
   }
 
   void backward(bool accumulate, const Samples& samples) override {
+    double* const by_weights = sums_.data();
+    double* const by_bias = by_weights + channels();
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    const auto points = static_cast<float>(images_.layout().rows);
+    images_.find(
+        diff_dst_, {}, samples, [&](std::int64_t sample, std::int64_t channel, float mean) {
+          const std::int64_t row = src_place_again_.row_of(sample, samples);
+          const bool passed = value_of(src_again_, row, channel) > 0.0F;
+          const float gradient = passed ? mean * points : 0.0F;
+          by_weights[channel] += static_cast<double>(gradient * at(src_again_, row, channel));
+          by_bias[channel] += static_cast<double>(gradient);
+          diff_src_[sample * channels() + channel] = gradient * weights_[channel];
+        });
     const bool adds = accumulate || samples.first > 0;
     float* const weights_gradient = weights_target_.begin(adds);
     float* const bias_gradient = bias_target_.begin(adds);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t block = 0; block < layout_.blocks; ++block) {
-      const Column column = layout_.column(block);
-      double by_weights[kWidth] = {}, by_bias[kWidth] = {};
-      for (std::int64_t i = 0; i < samples.count; ++i) {
-        const std::int64_t sample = samples.first + i;
-        const std::int64_t row = src_place_again_.row_of(sample, samples);
-        float mean[kWidth];
-        kernels_.row_mean(diff_dst_ + layout_.offset(sample, block), column, mean);
-        for (int lane = 0; lane < column.width; ++lane) {
-          const std::int64_t channel = block * layout_.width + lane;
-          const bool passed = value_of(src_again_, row, channel) > 0.0F;
-          const float gradient = passed ? mean[lane] * static_cast<float>(layout_.rows) : 0.0F;
-          by_weights[lane] += static_cast<double>(gradient * at(src_again_, row, channel));
-          by_bias[lane] += static_cast<double>(gradient);
-          diff_src_[sample * operation_.dst.channels + channel] = gradient * weights_[channel];
-        }
-      }
-      for (int lane = 0; lane < column.width; ++lane) {
-        weights_gradient[block * layout_.width + lane] = static_cast<float>(by_weights[lane]);
-        bias_gradient[block * layout_.width + lane] = static_cast<float>(by_bias[lane]);
-      }
+    for (std::int64_t channel = 0; channel < channels(); ++channel) {
+      weights_gradient[channel] = static_cast<float>(by_weights[channel]);
+      bias_gradient[channel] = static_cast<float>(by_bias[channel]);
     }
     weights_target_.finish(adds);
     bias_target_.finish(adds);
   }
 
  private:
-  static constexpr int kWidth = 16;
+  static dnnl::memory::desc described(const Operation& operation, const Planner& planner) {
+    constexpr std::int64_t kWidth = 16;
+    const auto dims = batch_dims(planner.batch(), operation.dst);
+    const bool is_blocked = operation.dst.channels % kWidth == 0 && !planner.wants_channels_last();
+    return is_blocked
+               ? dnnl::memory::desc(dims, planner.value_type(), dnnl::memory::format_tag::nChw16c)
+               : channels_last_desc(dims, planner.value_type());
+  }
+  std::int64_t channels() const { return operation_.dst.channels; }
   float at(const float* src, std::int64_t row, std::int64_t channel) const {
-    return src[row * operation_.dst.channels + channel];
+    return src[row * channels() + channel];
   }
   float value_of(const float* src, std::int64_t row, std::int64_t channel) const {
     return weights_[channel] * at(src, row, channel) + bias_[channel];
   }
 
   const Operation operation_;
-  const ColumnKernels<T>& kernels_;
   const Kernels& all_kernels_;
-  ChannelLayout layout_;
+  const dnnl::memory::desc dst_desc_;
+  ImageMeans<T> images_;
+  std::vector<double> sums_;  ///< by weights, and by bias
   ValuePlace src_place_, src_place_again_, dst_place_;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
   GradientTarget weights_target_, bias_target_;

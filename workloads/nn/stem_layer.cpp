@@ -3,9 +3,12 @@
 #include "workloads/nn/stem_layer.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "workloads/nn/image_windows.h"
 #include "workloads/nn/onednn.h"
+#include "workloads/nn/row_gradient.h"
 #include "workloads/nn/stores.h"
 #include "workloads/nn/tile_gradient.h"
 
@@ -65,6 +68,8 @@ class StemLayer final : public Layer {
   /// Those of them that are met: a tile's row, or more.
   std::int64_t read_numbers() const { return std::max(row_numbers(), kRows); }
   std::int64_t blocks() const { return read_numbers() / kLanes; }
+  /// Of windows, where images whose channels are last can be gone over where they are.
+  WindowShape window_shape() const;
   /// Tiles of them, the last of which may be a half.
   std::int64_t parts() const { return (read_numbers() + kRows - 1) / kRows; }
   /// Points of a destination row, in whole tiles.
@@ -77,6 +82,8 @@ class StemLayer final : public Layer {
   void lay_out(const Bf16* image, const Strip& strip, Bf16* to) const;
   void pack_weights();
   void make(const Samples& samples, const Stream& src, const Stream& dst);
+  void make_in_place(const Samples& samples, const Stream& src, const Stream& dst) const;
+  void backward_in_place(bool accumulate, const Samples& samples);
   std::int64_t sums() const { return lines() * blocks() * out_panels() * kTileWords; }
   std::int64_t out_panels() const { return operation_.dst.channels / kLanes; }
   TileGradient gradient_of(const Strip& strip) const;
@@ -97,6 +104,8 @@ class StemLayer final : public Layer {
   const float* weights_ = nullptr;     ///< [out][in][lines][columns]
   std::vector<std::uint32_t> packed_;  ///< [lines][parts][out / 16][16 pairs][16]
   float* sums_ = nullptr;  ///< [samples of a slice][strips][weights as TileGradient has them]
+  std::optional<ImageWindows> in_place_;
+  std::optional<RowGradient> gradient_in_place_;  ///< whose scratch is behind `sums_`
 };
 
 StemLayer::StemLayer(const Operation& operation, Planner& planner)
@@ -116,14 +125,27 @@ StemLayer::StemLayer(const Operation& operation, Planner& planner)
   src_again_.place = planner.value_again(operation.src);
   dst_.place = planner.value_place(planner.made());
   dst_again_.place = planner.value_again(planner.made());
+  if (is_last_ && ImageWindows::fits(window_shape())) in_place_.emplace(window_shape(), kernels_);
+}
+
+WindowShape StemLayer::window_shape() const {
+  const auto axis = [&](std::size_t i) -> WindowAxis {
+    return {from_.spatial[i], operation_.dst.spatial[i], operation_.kernel[i], operation_.stride[i],
+            operation_.padding.begin[i]};
+  };
+  return {axis(0), axis(1), from_.channels, operation_.dst.channels};
 }
 
 void StemLayer::plan_backward(Planner& planner) {
   diff_dst_.place = {planner.incoming().front(), false};
   const std::int64_t slice = planner.backward_slices().sizes().back();
   constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
-  sums_buffer_ = planner.temporary(slice * strips() * sums() * kFloatBytes,
-                                   planner.backward_moment(), "sums of gradients");
+  std::int64_t bytes = slice * strips() * sums() * kFloatBytes;
+  if (is_last_ && RowGradient::fits(window_shape(), slice, threads_, kernels_)) {
+    gradient_in_place_.emplace(window_shape(), slice, threads_, kernels_);
+    bytes = gradient_in_place_->sums() * kFloatBytes + gradient_in_place_->scratch_bytes();
+  }
+  sums_buffer_ = planner.temporary(bytes, planner.backward_moment(), "sums of gradients");
   target_.plan(planner, operation_.dst.channels * lines() * row_numbers() * kFloatBytes);
 }
 
@@ -207,6 +229,7 @@ void StemLayer::pack_weights() {
 
 void StemLayer::make(const Samples& samples, const Stream& src, const Stream& dst) {
   if (samples.first == 0) pack_weights();
+  if (in_place_) return make_in_place(samples, src, dst);
   const std::int64_t channels = operation_.dst.channels;
   Bf16Tiles::Windows windows;
   windows.line_step = met_numbers();
@@ -238,6 +261,20 @@ void StemLayer::make(const Samples& samples, const Stream& src, const Stream& ds
   }
 }
 
+void StemLayer::make_in_place(const Samples& samples, const Stream& src, const Stream& dst) const {
+  const Stores stores = stores_of<Bf16>(samples.count * operation_.dst.size(), true);
+  const std::int64_t row_size = width_ * operation_.dst.channels;
+  const std::int64_t end = samples.first + samples.count;
+#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_)
+  for (std::int64_t sample = samples.first; sample < end; ++sample) {
+    for (std::int64_t row = 0; row < height_; row += kLanes) {
+      in_place_->multiply(src.at(sample, samples, from_.size()),
+                          {row, std::min(row + kLanes, height_)}, packed_.data(), stores,
+                          dst.at(sample, samples, operation_.dst.size()) + row * row_size);
+    }
+  }
+}
+
 /// Of a strip: a window's row is a point, whose numbers it shares with the next ones.
 TileGradient StemLayer::gradient_of(const Strip& strip) const {
   WindowShape shape;
@@ -250,7 +287,30 @@ TileGradient StemLayer::gradient_of(const Strip& strip) const {
   return {shape, pitch, 1, kernels_};
 }
 
+/// From [out / 16][in / 16][taps] of tiles.
+void StemLayer::backward_in_place(bool accumulate, const Samples& samples) {
+  gradient_in_place_->run(src_again_.at(samples.first, samples, from_.size()),
+                          diff_dst_.at(samples.first, samples, operation_.dst.size()),
+                          samples.count, sums_, false,
+                          reinterpret_cast<std::uint32_t*>(sums_ + gradient_in_place_->sums()));
+  const std::int64_t taps = lines() * operation_.kernel[1], channels = from_.channels;
+  const bool adds = accumulate || samples.first > 0;
+  float* const gradient = target_.begin(adds);
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (std::int64_t out = 0; out < operation_.dst.channels; ++out) {
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      const std::int64_t block = out / kLanes * (channels / kLanes) + channel / kLanes;
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        const std::int64_t row = (block * taps + tap) * kLanes + channel % kLanes;
+        gradient[(out * channels + channel) * taps + tap] = sums_[row * kLanes + out % kLanes];
+      }
+    }
+  }
+  target_.finish(adds);
+}
+
 void StemLayer::backward(bool accumulate, const Samples& samples) {
+  if (gradient_in_place_) return backward_in_place(accumulate, samples);
   const std::int64_t parts = samples.count * strips(), channels = operation_.dst.channels;
 #pragma omp parallel num_threads(threads_)
   {

@@ -99,6 +99,42 @@ void turn_tiles(const Bf16* const* rows, std::int64_t columns, std::uint32_t* ti
   });
 }
 
+/// So many pairs of points, all of which are there.
+inline void pack_inner_points(const Bf16* from, std::int64_t step, std::int64_t pairs,
+                              const Bf16* ahead, std::uint32_t* to) {
+  const auto points_at = [](const Bf16* at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  };
+  for (std::int64_t pair = 0; pair < pairs; ++pair, from += 2 * step, to += kLanes) {
+    if (ahead != nullptr) {
+      __builtin_prefetch(ahead, 0, 2);
+      __builtin_prefetch(ahead + kLineNumbers<Bf16>, 0, 2);
+      ahead += 2 * kLineNumbers<Bf16>;
+    }
+    _mm512_storeu_si512(to, interleaved(points_at(from), points_at(from + step)));
+  }
+}
+
+void pack_row(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
+  const std::int64_t points = row.tiles * kTileRows;
+  const auto points_at = [&](std::int64_t point) {
+    const bool is_there = point >= row.begin && point < row.end;
+    return _mm256_maskz_loadu_epi16(is_there ? __mmask16{0xFFFF} : __mmask16{0},
+                                    row.first + point * row.step);
+  };
+  for (std::int64_t point = 0; point < points;) {
+    const std::int64_t inner = point >= row.begin ? (row.end - point) / 2 : 0;
+    std::uint32_t* const to = tiles + point / 2 * kLanes;
+    if (inner > 0) {
+      pack_inner_points(row.first + point * row.step, row.step, inner, row.ahead, to);
+      point += 2 * inner;
+      continue;
+    }
+    _mm512_storeu_si512(to, interleaved(points_at(point), points_at(point + 1)));
+    point += 2;
+  }
+}
+
 /// Tiles 0 to 3 are sums; 4 is of the block, 5 to 7 are of panels, in turn.
 template <int kPanels>
 void multiply_panels(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bool add) {

@@ -129,7 +129,7 @@ void multiply_windows(const Bf16* met, const std::uint32_t* weights, const Bf16T
       const std::int64_t x = next + kLanes <= points || points < kLanes ? next : points - kLanes;
       const Bf16* const first = met + x * of.point_step;
       for (std::int64_t i = 0; i < kLanes * of.point_step; i += kLineNumbers<Bf16>) {
-        __builtin_prefetch(first + (of.lines - 1) * of.line_step + kAhead + i);
+        __builtin_prefetch(first + (of.lines - 1) * of.line_step + kAhead + i, 0, 2);
       }
       const std::int64_t count = points < kLanes ? points : kLanes;
       Bf16* const to = dst + x * of.dst_point_step;

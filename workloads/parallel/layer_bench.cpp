@@ -54,8 +54,9 @@ json layer_definitions() {
       {"layers.gflops_per_s", "of all passes of a product in the step"},
       {"layers.limit_ms", "all passes of the product alone, best times"},
       {"layers.moved_megabytes",
-       "what a step reads and writes: operands once in each pass of a product that was measured "
-       "alone. In other layers, operands forward, their gradients backward with the source of a "
+       "what a step reads and writes: operands once in each pass of a product: forward, and "
+       "the gradients of its weights and of its source. In other layers, operands forward, their "
+       "gradients backward with the source of a "
        "depthwise convolution or a batch norm, and operands again where they are made again; a "
        "batch norm goes over its source, and backward over source and gradient, once more, as its "
        "sums precede what they are for, unless these are in the caches then; what several readers "

@@ -97,6 +97,18 @@ TEST_F(Bf16Layers, AgreeInFirstConvolutionsOfImagesWhoseChannelsAreLast) {
   }
 }
 
+/// Of rows so wide that gradients of weights are made row by row, of tiles that are not full.
+TEST_F(Bf16Layers, AgreeInWindowsOfWideImages) {
+  Network net;
+  auto x = net.input({16, {70, 541}, 0, true});
+  x = net.convolution(x, {"conv1", 32, 3, 2, padded(1), kSmall});
+  x = net.batch_norm(x, {"bn1"});
+  x = net.convolution(x, {"conv2", 48, 3, 1, padded(1), kSmall});
+  finish(net, net.batch_norm(x, {"bn2"}));
+  expect_twin(net, nn::Products::kPairs);
+  expect_twin(net, nn::Products::kPairs, {.slice_samples = 1});
+}
+
 Network points_network(std::int64_t in, std::int64_t out, std::int64_t stride, std::int64_t height,
                        std::int64_t width) {
   Network net;

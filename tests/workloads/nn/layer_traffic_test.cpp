@@ -77,6 +77,14 @@ TEST(LayerTraffic, OfANormWhoseSumsAreOfWhatTheCachesHold) {
   EXPECT_EQ(norm.moved_bytes, 5 * value + 2 * kNorm);
 }
 
+TEST(LayerTraffic, OfAProductInThreePasses) {
+  constexpr std::int64_t kOut = 4;
+  const nn::LayerFacts dense = facts_of(kFitsCaches, nn::Recompute::kNone, "dense");
+  EXPECT_EQ(dense.operand_bytes,
+            kFloat * (kBatch * kChannels + kBatch * kOut + kOut * kChannels + kOut));
+  EXPECT_EQ(dense.moved_bytes, 3 * dense.operand_bytes);
+}
+
 TEST(LayerTraffic, OfANormThatFitsNoCache) {
   const std::int64_t value = value_bytes(kFitsNone);
   // Also forward the source, and backward source and gradient.

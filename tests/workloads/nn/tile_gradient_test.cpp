@@ -6,24 +6,21 @@
 
 #include <vector>
 
-#include "runner/base/system_facts.h"
-#include "workloads/nn/onednn.h"
+#include "workloads/nn/row_gradient.h"
 #include "workloads/nn/strip_gradient.h"
+#include "workloads/nn/usable_kernels.h"
 #include "workloads/nn/window_trial.h"
 
 namespace {
 
+using nn::RowGradient;
 using nn::StripGradient;
 using nn::TileGradient;
 using window_trial::axis;
 using window_trial::Case;
 using window_trial::Order;
 
-const nn::Kernels& kernels() { return nn::kernels(base::usable_instruction_set()); }
-bool has_tiles() {
-  static const nn::Device device;
-  return nn::has_tiles(kernels());
-}
+const nn::Kernels& kernels() { return best_kernels(); }
 
 TEST(TileGradient, IsThePlainSum) {
   if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
@@ -111,6 +108,46 @@ TEST(StripGradient, ServesManyPointsOfFewChannels) {
   EXPECT_FALSE(fits(128, 4 * 4096, 6)) << "2 of 8 strips, and 1";
   EXPECT_FALSE(fits(128, 2048, 2)) << "one strip";
   EXPECT_FALSE(fits(728, 4 * 4096, 2)) << "more weights than a strip is worth";
+}
+
+TEST(RowGradient, IsThePlainSum) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const Case cases[] = {
+      {{axis(70, 3, 2, 1, 0), axis(40, 3, 2, 1, 0), 16, 32}, 2, 2},   // strips across samples
+      {{axis(37, 3, 1, 1, 1), axis(45, 3, 1, 1, 1), 32, 48}, 1, 1},   // several blocks
+      {{axis(20, 5, 1, 2, 2), axis(64, 5, 1, 2, 2), 16, 16}, 2, 2},   // more taps than panels
+      {{axis(9, 1, 2, 0, 0), axis(33, 4, 3, 3, 1), 16, 16}, 3, 1},    // padding beyond a step
+      {{axis(5, 7, 1, 3, 3), axis(3, 7, 1, 3, 3), 16, 16}, 1, 1},     // windows beyond the image
+      {{axis(12, 2, 3, 0, 0), axis(70, 2, 3, 0, 0), 16, 16}, 2, 2}};  // lines that none meets
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.shape.columns.to << " points a line");
+    expect_gradient(RowGradient(c.shape, c.samples, c.threads, kernels()), c, Order::kChannelsLast);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(RowGradient, HasTheSameBitsOnAnyNumberOfThreads) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const Case once = {{axis(65, 3, 1, 1, 1), axis(40, 3, 1, 1, 1), 16, 32}, 2, 1};
+  expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
+    return RowGradient(once.shape, once.samples, threads, kernels());
+  });
+}
+
+TEST(RowGradient, ServesWideImagesOfFewChannels) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const auto fits = [](std::int64_t in, std::int64_t out, std::int64_t columns, int threads) {
+    return RowGradient::fits({axis(128, 3, 1, 1, 1), axis(columns, 3, 1, 1, 1), in, out}, 1,
+                             threads, kernels());
+  };
+  EXPECT_TRUE(fits(64, 64, 256, 2));
+  EXPECT_TRUE(fits(16, 32, 256, 4));
+  EXPECT_FALSE(fits(16, 32, 256, 3)) << "2 of 4 strips, 1 and 1";
+  EXPECT_FALSE(fits(64, 80, 256, 2)) << "more weights than rows are worth";
+  EXPECT_FALSE(fits(24, 32, 256, 2)) << "channels that fill no tile";
+  EXPECT_FALSE(fits(16, 32, 255, 2)) << "narrow";
+  const nn::WindowAxis point = axis(256, 1, 1, 0, 0);
+  EXPECT_FALSE(RowGradient::fits({point, point, 16, 32}, 1, 2, kernels())) << "single points";
 }
 
 }  // namespace
