@@ -206,15 +206,18 @@ struct Bf16Tiles {
   /// The same as [16 columns][16 pairs of rows][2].
   void (*turn)(const Bf16* const* rows, std::int64_t columns, std::uint32_t* tiles,
                std::int64_t stride) = nullptr;
-  /// 16 channels of points of a row: point i stands at first + i * step, and is zeros but for those
-  /// of [begin, end).
+  /// 16 channels of a line of `columns` columns, `column_step` numbers apart, as taps of windows
+  /// meet them: tap t of point i meets column i * stride + t - padding; beside the line, and behind
+  /// so many points, are zeros.
   struct Row {
-    const Bf16* first;
-    std::int64_t step, begin, end;
-    std::int64_t tiles;  ///< that are made, of 32 points each
-    const Bf16* ahead;   ///< from where on lines are fetched, two for every two points, unless null
+    const Bf16* line;
+    std::int64_t columns, column_step;
+    std::int64_t points, stride, padding, taps;
+    std::int64_t tiles;      ///< that are made of each tap, of 32 points
+    std::int64_t tap_words;  ///< from a tap's tiles to the next one's
+    const Bf16* ahead;  ///< from where on lines are fetched, two for every two points, unless null
   };
-  /// tiles [tiles][16 pairs of points][16 channels][2]
+  /// tiles [taps][tiles][16 pairs of points][16 channels][2]
   void (*pack_row)(const Row& row, std::uint32_t* tiles) = nullptr;
   /// `tiles` tiles one behind the other: of up to kPanels panels as packed, and of blocks as
   /// turned.

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -87,20 +88,19 @@ void RowGradient::turn(const Row& row, const Bf16* to, std::uint32_t* turned) co
 /// memory from `ahead` on are fetched meanwhile.
 void RowGradient::pack(const Bf16* line, const Bf16* ahead, std::uint32_t* packed) const {
   const WindowAxis& across = shape_.columns;
+  Bf16Tiles::Row row;
+  row.columns = across.from;
+  row.column_step = shape_.in;
+  row.points = across.to;
+  row.stride = across.stride;
+  row.padding = across.padding;
+  row.taps = across.kernel;
+  row.tiles = tiles();
+  row.tap_words = tiles() * kTileWords;
   for (std::int64_t block = 0; block < shape_.in / kLanes; ++block) {
-    for (std::int64_t tap = 0; tap < across.kernel; ++tap) {
-      const std::int64_t column = tap - across.padding;  // that the first point meets
-      const std::int64_t met = across.from - column;
-      Bf16Tiles::Row row;
-      row.first = line + column * shape_.in + block * kLanes;
-      row.step = across.stride * shape_.in;
-      row.begin = column < 0 ? (-column + across.stride - 1) / across.stride : 0;
-      row.end = std::min(across.to, met <= 0 ? 0 : (met + across.stride - 1) / across.stride);
-      row.tiles = tiles();
-      row.ahead = block == 0 && tap == 0 ? ahead : nullptr;
-      kernels_->bf16_tiles.pack_row(row, packed);
-      packed += tiles() * kTileWords;
-    }
+    row.line = line + block * kLanes;
+    row.ahead = block == 0 ? ahead : nullptr;
+    kernels_->bf16_tiles.pack_row(row, packed + block * row.taps * row.tap_words);
   }
 }
 
@@ -162,14 +162,17 @@ void RowGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples, fl
       for (std::int64_t in = 0; in < in_blocks; ++in) {
         for (std::int64_t tap = 0; tap < taps; ++tap) {
           const std::int64_t line = (tap / columns * in_blocks + in) * columns + tap % columns;
-          const float* const tile = strip_sums + (line * out_blocks + out) * kTileWords;
+          const float* tile = strip_sums + (line * out_blocks + out) * kTileWords;
           float* const to_tile = diff_weights + ((out * in_blocks + in) * taps + tap) * kTileWords;
-          for (std::int64_t i = 0; i < kTileWords; ++i) {
-            double sum = add ? static_cast<double>(to_tile[i]) : 0.0;
-            for (std::int64_t strip = 0; strip < strips; ++strip) {
-              sum += static_cast<double>(tile[strip * sums() + i % kLanes * kLanes + i / kLanes]);
+          std::array<double, kTileWords> all = {};
+          for (std::int64_t strip = 0; strip < strips; ++strip, tile += sums()) {
+            for (std::int64_t i = 0; i < kTileWords; ++i) {
+              all[static_cast<std::size_t>(i)] += static_cast<double>(tile[i]);
             }
-            to_tile[i] = static_cast<float>(sum);
+          }
+          for (std::int64_t i = 0; i < kTileWords; ++i) {
+            const double sum = all[static_cast<std::size_t>(i % kLanes * kLanes + i / kLanes)];
+            to_tile[i] = static_cast<float>(add ? static_cast<double>(to_tile[i]) + sum : sum);
           }
         }
       }

@@ -99,39 +99,42 @@ void turn_tiles(const Bf16* const* rows, std::int64_t columns, std::uint32_t* ti
   });
 }
 
-/// So many pairs of points, all of which are there.
-inline void pack_inner_points(const Bf16* from, std::int64_t step, std::int64_t pairs,
-                              const Bf16* ahead, std::uint32_t* to) {
+/// A tap's points `point` and the one behind it.
+inline __m512i edge_pair(const Bf16Tiles::Row& row, std::int64_t tap, std::int64_t point) {
+  const auto points_at = [&](std::int64_t i) {
+    const std::int64_t column = i * row.stride + tap - row.padding;
+    const bool is_there = i < row.points && column >= 0 && column < row.columns;
+    return _mm256_maskz_loadu_epi16(is_there ? __mmask16{0xFFFF} : __mmask16{0},
+                                    row.line + column * row.column_step);
+  };
+  return interleaved(points_at(point), points_at(point + 1));
+}
+
+/// All taps of a pair of points, one after the other, so that their columns are read once.
+void pack_row(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
   const auto points_at = [](const Bf16* at) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
   };
-  for (std::int64_t pair = 0; pair < pairs; ++pair, from += 2 * step, to += kLanes) {
+  const std::int64_t step = row.stride * row.column_step;
+  const Bf16* ahead = row.ahead;
+  for (std::int64_t point = 0; point < row.tiles * kTileRows; point += 2, tiles += kLanes) {
     if (ahead != nullptr) {
       __builtin_prefetch(ahead, 0, 2);
       __builtin_prefetch(ahead + kLineNumbers<Bf16>, 0, 2);
       ahead += 2 * kLineNumbers<Bf16>;
     }
-    _mm512_storeu_si512(to, interleaved(points_at(from), points_at(from + step)));
-  }
-}
-
-void pack_row(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
-  const std::int64_t points = row.tiles * kTileRows;
-  const auto points_at = [&](std::int64_t point) {
-    const bool is_there = point >= row.begin && point < row.end;
-    return _mm256_maskz_loadu_epi16(is_there ? __mmask16{0xFFFF} : __mmask16{0},
-                                    row.first + point * row.step);
-  };
-  for (std::int64_t point = 0; point < points;) {
-    const std::int64_t inner = point >= row.begin ? (row.end - point) / 2 : 0;
-    std::uint32_t* const to = tiles + point / 2 * kLanes;
-    if (inner > 0) {
-      pack_inner_points(row.first + point * row.step, row.step, inner, row.ahead, to);
-      point += 2 * inner;
-      continue;
+    const std::int64_t column = point * row.stride - row.padding;
+    const bool are_there =
+        point + 2 <= row.points && column >= 0 && column + row.stride + row.taps <= row.columns;
+    const Bf16* from = row.line + column * row.column_step;
+    std::uint32_t* to = tiles;
+    for (std::int64_t tap = 0; tap < row.taps; ++tap) {
+      const __m512i pair = are_there ? interleaved(points_at(from), points_at(from + step))
+                                     : edge_pair(row, tap, point);
+      _mm512_storeu_si512(to, pair);
+      from += row.column_step;
+      to += row.tap_words;
     }
-    _mm512_storeu_si512(to, interleaved(points_at(point), points_at(point + 1)));
-    point += 2;
   }
 }
 
