@@ -102,6 +102,9 @@ class ConvolutionLayer final : public Layer {
 /// As the forward pass reads them, or, where that reads no floats, as their gradient is written.
 memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) const {
   using dnnl::query;
+  if (PaddedProduct::suits(problem_, src_desc_, dst_desc_)) {
+    return PaddedProduct::weights_desc(problem_);
+  }
   if (!is_bf16()) {
     return problem_.forward(planner.forward_slices().sizes().front())
         .query_md(query::exec_arg_md, DNNL_ARG_WEIGHTS);

@@ -114,6 +114,7 @@ class ConvolutionProblem {
   dnnl::memory::data_type compute() const { return options_.compute; }
   bool is_first() const { return options_.first; }
   bool is_transposed() const { return options_.transposed; }
+  Device& device() const { return *device_; }
 
  private:
   bool is_from(Side side) const { return (side == Side::kSource) != options_.transposed; }

@@ -36,6 +36,10 @@ void ForwardProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   if (PointProduct::suits(problem, layouts, planner)) {
     return points_.plan(planner, problem, layouts, ConvolutionProduct::kForward, moment, src, dst);
   }
+  if (PaddedProduct::suits(problem, layouts.src, layouts.dst)) {
+    return padded_.plan(planner, problem, ConvolutionProduct::kForward, slices, moment, layouts.src,
+                        src, layouts.dst, dst);
+  }
   std::vector<Operand> operands = {
       {problem.reads_source(), layouts.src, extent_of(src)},
       {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
@@ -52,6 +56,7 @@ void ForwardProduct::plan(Planner& planner, const ConvolutionProblem& problem,
 void ForwardProduct::bind(const Arena& arena, Device& device, const Kernels& kernels) {
   if (widened_.planned()) return widened_.bind(arena, device, kernels, src_, dst_);
   if (points_.planned()) return points_.bind(arena, device, kernels);
+  if (padded_.planned()) return padded_.bind(arena, device, kernels);
   std::vector<void*> places = {arena.at<void>(src_.buffer), arena.parameters.weights(weights_),
                                arena.at<void>(dst_.buffer)};
   if (bias_ >= 0) places.push_back(arena.parameters.weights(bias_));
@@ -61,6 +66,7 @@ void ForwardProduct::bind(const Arena& arena, Device& device, const Kernels& ker
 void ForwardProduct::run(const Samples& samples) {
   if (widened_.planned()) return widened_.run(samples);
   if (points_.planned()) return points_.run(samples);
+  if (padded_.planned()) return padded_.run(samples);
   product_.run(samples);
 }
 
@@ -77,6 +83,11 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
   if (PointProduct::suits(problem, layouts, planner)) {
     return points_.plan(planner, problem, layouts, ConvolutionProduct::kSourceGradient,
                         planner.backward_moment(), places.diff_dst, {places.diff_src, false});
+  }
+  if (PaddedProduct::suits(problem, layouts.src, layouts.dst)) {
+    return padded_.plan(planner, problem, ConvolutionProduct::kSourceGradient,
+                        planner.backward_slices(), planner.backward_moment(), layouts.dst,
+                        places.diff_dst, layouts.src, {places.diff_src, false});
   }
   if (weights_product_.planned()) source_product_.share_scratch(weights_product_);
   source_product_.plan(planner, planner.backward_slices(), planner.backward_moment(),
@@ -112,6 +123,7 @@ void BackwardProducts::bind(const Arena& arena, Device& device, const Kernels& k
                           {arena.at<void>(places_.src.buffer), diff_dst, target_.begin(false)});
   }
   if (points_.planned()) return points_.bind(arena, device, kernels);
+  if (padded_.planned()) return padded_.bind(arena, device, kernels);
   if (!source_product_.planned()) return;
   source_product_.bind(
       arena, device,
@@ -122,6 +134,7 @@ void BackwardProducts::run(bool accumulate, const Samples& samples) {
   if (widened_.planned()) return widened_.run(accumulate, samples);
   const bool adds = accumulate || samples.first > 0;
   if (points_.planned()) points_.run(samples);
+  if (padded_.planned()) padded_.run(samples);
   if (source_product_.planned()) source_product_.run(samples);
   if (own_.planned()) return own_.run(samples, target_.begin(false), adds);
   weights_product_.run(samples, target_.begin(adds));
@@ -130,8 +143,9 @@ void BackwardProducts::run(bool accumulate, const Samples& samples) {
 
 std::vector<const SlicedPrimitive*> BackwardProducts::products() const {
   std::vector<const SlicedPrimitive*> all;
-  for (const SlicedPrimitive* product : {&widened_.data_product(), &source_product_,
-                                         &widened_.weights_product(), &weights_product_}) {
+  for (const SlicedPrimitive* product :
+       {&widened_.data_product(), &padded_.product(), &source_product_, &widened_.weights_product(),
+        &weights_product_}) {
     if (product->planned()) all.push_back(product);
   }
   return all;

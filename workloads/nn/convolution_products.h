@@ -9,6 +9,7 @@
 #include "workloads/nn/convolution_problem.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/own_weights.h"
+#include "workloads/nn/padded_product.h"
 #include "workloads/nn/point_product.h"
 #include "workloads/nn/sliced_primitive.h"
 #include "workloads/nn/widened_convolution.h"
@@ -33,6 +34,7 @@ class ForwardProduct {
   void run(const Samples& samples);
   /// The library's, which is not planned where the product is an own one.
   const SlicedPrimitive& product() const {
+    if (padded_.planned()) return padded_.product();
     return widened_.planned() ? widened_.product() : product_;
   }
   bool is_own() const { return points_.planned(); }
@@ -45,6 +47,7 @@ class ForwardProduct {
   SlicedPrimitive product_;
   WidenedForward widened_;  ///< in place of product_, where planned
   PointProduct points_;     ///< the same
+  PaddedProduct padded_;    ///< the same
 };
 
 /// The gradients of weights, and of the source unless it wants none.
@@ -73,6 +76,7 @@ class BackwardProducts {
   Places places_;
   SlicedPrimitive source_product_, weights_product_;
   PointProduct points_;      ///< in place of source_product_, where planned
+  PaddedProduct padded_;     ///< the same
   OwnWeights own_;           ///< in place of weights_product_, where planned
   WidenedBackward widened_;  ///< in place of both, where planned
   GradientTarget target_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "workloads/nn/plain_bf16.h"
 #include "workloads/nn/plain_network.h"
@@ -164,6 +165,53 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Images,
                                          // Atrous convolutions of four points.
                                          Shape{"few", 8, 8, 16, 4}),
                          [](const auto& what) { return std::string(what.param.name); });
+
+/// Whose windows reach far beside the rows, as the library's fast way does not take them: in floats
+/// against the twin, whole, in slices and made again.
+TEST(Image, PadsRowsOfAtrousConvolutions) {
+  constexpr std::int64_t kBatch = 2;
+  Network net;
+  ValueId x = net.input({16, {14, 27}});
+  x = net.convolution(x, {"first", 32, 3, 1, nn::uniform_padding(2, 1, 1), kSmall});
+  x = net.batch_norm(x, {"first.bn"});
+  x = net.convolution(x, {"atrous", 48, 3, 1, nn::uniform_padding(2, 12, 12), kSmall, 12});
+  x = net.batch_norm(x, {"atrous.bn"});
+  const ValueId last = net.deconvolution(x, {"last", 3, 3, 2, {{1, 1}, {0, 0}}, kSmall});
+  const std::vector<Array> parameters = residual::test_parameters(net);
+  const Array input = noise(kBatch * net.shape(0).size(), 1.0, 3);
+  const Array upstream = noise(kBatch * net.shape(last).size(), 1.0, 5);
+  plain::Options plain_options;
+  plain_options.batch = plain_options.group_size = kBatch;
+  plain::Pass expected = plain::forward(net, parameters, input, plain_options);
+  plain::backward(net, parameters, plain_options, upstream, expected);
+  for (const auto& [slice, recompute] :
+       {std::pair{0, nn::Recompute::kNone}, std::pair{1, nn::Recompute::kNone},
+        std::pair{1, nn::Recompute::kBlocks}}) {
+    nn::ExecutorOptions options = residual::options_for(kBatch, kBatch);
+    options.slice_samples = slice;
+    options.recompute = recompute;
+    nn::Device device;
+    nn::Executor executor(net, options, device, nullptr);
+    residual::load(executor, net, parameters);
+    std::copy(input.begin(), input.end(), executor.input().begin());
+    executor.forward(nn::Mode::kTraining);
+    const std::vector<float> outputs(executor.outputs().begin(), executor.outputs().end());
+    EXPECT_LT(plain::relative_l2(outputs, expected.values.back()), 1e-4);
+    std::copy(upstream.begin(), upstream.end(), executor.output_gradient().begin());
+    executor.backward(false, nullptr);
+    for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+      EXPECT_LT(residual::error_of(executor.parameters().read_gradient(static_cast<int>(i)),
+                                   expected.parameter_gradients[i]),
+                1e-3)
+          << net.parameters()[i].name;
+    }
+    if (base::usable_instruction_set() < base::InstructionSet::kAvx512) continue;
+    for (const nn::LayerFacts& layer : executor.layers()) {
+      if (layer.name != "atrous") continue;
+      EXPECT_EQ(layer.implementation.rfind("jit:", 0), 0U) << layer.implementation;
+    }
+  }
+}
 
 /// Points before channels, or behind them: the same network.
 TEST(Image, TakesInputsWithChannelsLast) {
