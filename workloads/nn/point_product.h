@@ -40,13 +40,15 @@ class PointProduct {
       return data + (place.row_of(sample, slice) * rows + row * row_step) * numbers;
     }
   };
-  void clear_behind(const Samples& samples, std::int64_t sample, std::int64_t row) const;
+  void clear_behind(const Samples& samples, std::int64_t sample, std::int64_t row,
+                    Stores stores) const;
 
   std::optional<Bf16Tiles::Windows> windows_;
   const Kernels* kernels_ = nullptr;
   int threads_ = 1;
   Image from_, to_;
   std::int64_t rows_ = 0, points_ = 0;  ///< that count, of a row
+  std::vector<Bf16> zeros_;             ///< a row that is written, where some do not count
   ParameterId parameter_ = -1;
   dnnl::memory::desc given_, wanted_;  ///< of weights
   std::optional<CopyId> copy_;

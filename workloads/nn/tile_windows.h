@@ -104,10 +104,17 @@ void multiply_some_windows(const Bf16* met, const std::uint32_t* weights,
 }
 
 /// Behind each point but the last.
+template <bool kPasses>
 void fill_gaps(const Bf16Tiles::Windows& of, std::int64_t points, Bf16* row) {
-  const auto bytes = static_cast<std::size_t>(of.dst_point_step - of.channels) * sizeof(Bf16);
+  const std::int64_t numbers = of.dst_point_step - of.channels;
   for (std::int64_t point = 0; point + 1 < points; ++point) {
-    __builtin_memset(row + point * of.dst_point_step + of.channels, 0, bytes);
+    Bf16* const gap = row + point * of.dst_point_step + of.channels;
+    if constexpr (kPasses) {
+      const Lanes line[2] = {zero(), zero()};
+      for (std::int64_t i = 0; i < numbers; i += kLineNumbers<Bf16>) stream_line(gap + i, line);
+    } else {
+      __builtin_memset(gap, 0, static_cast<std::size_t>(numbers) * sizeof(Bf16));
+    }
   }
 }
 
@@ -139,7 +146,8 @@ void multiply_windows(const Bf16* met, const std::uint32_t* weights, const Bf16T
         multiply_some_windows<false>(first, weights, of, count, to);
       }
     }
-    if (of.fills_gaps) fill_gaps(of, points, dst);
+    if (!of.fills_gaps) continue;
+    passes ? fill_gaps<true>(of, points, dst) : fill_gaps<false>(of, points, dst);
   }
   finish_streams();
 }
