@@ -89,9 +89,10 @@ void ImageWindows::multiply(const Bf16* image, const Rows& rows, const std::uint
   for (std::int64_t row = rows.first; first_ < end_ && row < rows.end; ++row) {
     multiply_inner(image, row, weights, stores, dst + (row - rows.first) * row_size);
   }
-  for (std::int64_t point = 0; point < shape_.columns.to; ++point) {
-    if (point == first_) point = end_;
-    if (point == shape_.columns.to) break;
+  for (std::int64_t point = 0; point < first_; ++point) {
+    multiply_edge(image, rows, point, weights, stores, dst);
+  }
+  for (std::int64_t point = end_; point < shape_.columns.to; ++point) {
     multiply_edge(image, rows, point, weights, stores, dst);
   }
 }

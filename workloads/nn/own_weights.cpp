@@ -3,6 +3,7 @@
 #include "workloads/nn/own_weights.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace nn {
 namespace {
@@ -66,7 +67,7 @@ std::int64_t OwnWeights::plan_blocked(Planner& planner, const ConvolutionProblem
   const PointwiseGradient::Shape points = {to.points(), from.channels, to.channels};
   if (problem.is_by_points()) {
     if (!PointwiseGradient::fits(points, threads, kernels)) return 0;
-    return points_.emplace(points, threads, kernels).scratch_bytes();
+    return product_.emplace<PointwiseGradient>(points, threads, kernels).scratch_bytes();
   }
   if (problem.operation().kernel.size() > 2) return 0;
   const WindowShape windows = window_shape(problem, from, to);
@@ -75,7 +76,7 @@ std::int64_t OwnWeights::plan_blocked(Planner& planner, const ConvolutionProblem
   const bool pairs_samples =
       windows.columns.to % 2 == 1 && planner.backward_slices().sizes().back() >= kManySamples;
   if (!is_worthwhile(windows) || !WindowGradient::fits(windows, threads, kernels)) return 0;
-  return windows_.emplace(windows, pairs_samples, threads, kernels).scratch_bytes();
+  return product_.emplace<WindowGradient>(windows, pairs_samples, threads, kernels).scratch_bytes();
 }
 
 std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& problem,
@@ -84,15 +85,18 @@ std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& 
   const WindowShape windows = window_shape(problem, from, to);
   const std::int64_t samples = planner.backward_slices().sizes().back();
   if (RowGradient::fits(windows, samples, planner.threads(), planner.kernels())) {
-    return rows_.emplace(windows, samples, planner.threads(), planner.kernels()).scratch_bytes();
+    return product_.emplace<RowGradient>(windows, samples, planner.threads(), planner.kernels())
+        .scratch_bytes();
   }
   const bool is_wrong_otherwise = may_be_wrong_in_tiles(from, problem.operation().kernel, {});
   if (windows.taps() > 1 && !is_wrong_otherwise && !is_worthwhile(windows)) return 0;
   if (StripGradient::fits(windows, samples, planner.threads(), planner.kernels())) {
-    return strips_.emplace(windows, samples, planner.threads(), planner.kernels()).scratch_bytes();
+    return product_.emplace<StripGradient>(windows, samples, planner.threads(), planner.kernels())
+        .scratch_bytes();
   }
   if (!TileGradient::fits(windows, planner.threads(), planner.kernels())) return 0;
-  return tiles_.emplace(windows, planner.threads(), planner.kernels()).scratch_bytes();
+  return product_.emplace<TileGradient>(windows, planner.threads(), planner.kernels())
+      .scratch_bytes();
 }
 
 void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
@@ -142,24 +146,19 @@ void OwnWeights::take_out_of_tiles(float* diff_weights, bool add) const {
   }
 }
 
-void OwnWeights::run_tiles(const Samples& samples, float* diff_weights, bool add) const {
-  const Bf16* const from = from_.at(samples);
-  const Bf16* const to = to_.at(samples);
-  if (rows_) return rows_->run(from, to, samples.count, diff_weights, add, scratch_);
-  if (strips_) return strips_->run(from, to, samples.count, diff_weights, add, scratch_);
-  tiles_->run(from, to, samples.count, diff_weights, add, scratch_);
+void OwnWeights::run_product(const Samples& samples, float* diff_weights, bool add) const {
+  const auto run = [&](const auto& product) {
+    if constexpr (!std::is_same_v<std::decay_t<decltype(product)>, std::monostate>) {
+      product.run(from_.at(samples), to_.at(samples), samples.count, diff_weights, add, scratch_);
+    }
+  };
+  std::visit(run, product_);
 }
 
 void OwnWeights::run(const Samples& samples, float* diff_weights, bool add) {
-  if (plain_) {
-    run_tiles(samples, plain_->tiles, false);
-    return take_out_of_tiles(diff_weights, add);
-  }
-  if (tiles_ || strips_ || rows_) return run_tiles(samples, diff_weights, add);
-  const Bf16* const from = from_.at(samples);
-  const Bf16* const to = to_.at(samples);
-  if (points_) return points_->run(from, to, samples.count, diff_weights, add, scratch_);
-  windows_->run(from, to, samples.count, diff_weights, add, scratch_);
+  if (!plain_) return run_product(samples, diff_weights, add);
+  run_product(samples, plain_->tiles, false);
+  take_out_of_tiles(diff_weights, add);
 }
 
 }  // namespace nn

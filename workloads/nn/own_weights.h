@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <dnnl.hpp>
 #include <optional>
+#include <variant>
 
 #include "workloads/nn/convolution_problem.h"
 #include "workloads/nn/layer.h"
@@ -32,10 +33,7 @@ class OwnWeights {
   /// may have plain strides, too.
   void plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
             const Places& places);
-  bool planned() const {
-    return points_.has_value() || windows_.has_value() || tiles_.has_value() ||
-           strips_.has_value() || rows_.has_value();
-  }
+  bool planned() const { return !std::holds_alternative<std::monostate>(product_); }
   void bind(const Arena& arena);
   /// diff_weights = the gradient over these samples, or += with `add`.
   void run(const Samples& samples, float* diff_weights, bool add);
@@ -56,14 +54,12 @@ class OwnWeights {
                             const SampleShape& from, const SampleShape& to);
   std::int64_t plan_tiles(Planner& planner, const ConvolutionProblem& problem,
                           const SampleShape& from, const SampleShape& to);
-  void run_tiles(const Samples& samples, float* diff_weights, bool add) const;
+  void run_product(const Samples& samples, float* diff_weights, bool add) const;
   void take_out_of_tiles(float* diff_weights, bool add) const;
 
-  std::optional<PointwiseGradient> points_;
-  std::optional<WindowGradient> windows_;
-  std::optional<TileGradient> tiles_;
-  std::optional<StripGradient> strips_;
-  std::optional<RowGradient> rows_;
+  std::variant<std::monostate, PointwiseGradient, WindowGradient, TileGradient, StripGradient,
+               RowGradient>
+      product_;
   /// Weights [out][in] of plain strides: their gradient is made in tiles elsewhere first.
   struct PlainWeights {
     std::int64_t out = 0, in = 0, out_stride = 0, in_stride = 0;

@@ -72,8 +72,6 @@ class StemLayer final : public Layer {
   WindowShape window_shape() const;
   /// Tiles of them, the last of which may be a half.
   std::int64_t parts() const { return (read_numbers() + kRows - 1) / kRows; }
-  /// Points of a destination row, in whole tiles.
-  std::int64_t tiled_width() const { return (width_ + kLanes - 1) / kLanes * kLanes; }
   /// Of what a strip's windows meet: numbers of a line, and of all.
   std::int64_t met_numbers() const;
   std::int64_t strip_numbers() const;
@@ -158,10 +156,9 @@ void StemLayer::bind(const Arena& arena) {
   target_.bind(arena, operation_.weights, kernels_);
 }
 
-/// The last window's row may be read to the end of a tile's, and so may those of the points that
-/// fill the last tile.
+/// The last window's row may be read to the end of a tile's.
 std::int64_t StemLayer::met_numbers() const {
-  return ((tiled_width() - 1) * operation_.stride[1]) * from_.channels + read_numbers();
+  return (width_ - 1) * operation_.stride[1] * from_.channels + read_numbers();
 }
 
 std::int64_t StemLayer::strip_numbers() const {
