@@ -20,33 +20,7 @@ constexpr std::int64_t kPartWeights = kTileRows * NarrowShape::kPlaces;
 constexpr std::int64_t kPointBytes =
     NarrowShape::kPlaces * static_cast<std::int64_t>(sizeof(float));
 
-/// Products of 16 points, or the fewer that tiles have rows.
-inline void multiply_some_points(const Bf16* src, const Bf16* weights, const NarrowShape& shape,
-                                 float* products) {
-  const std::int64_t step_bytes = shape.point_step * static_cast<std::int64_t>(sizeof(Bf16));
-  _tile_zero(0);
-  _tile_zero(1);
-  for (std::int64_t block = 0; block + 2 <= shape.blocks; block += 2) {
-    _tile_loadd(4, src, step_bytes);
-    _tile_loadd(5, weights, kWeightBytes);
-    _tile_dpbf16ps(0, 4, 5);
-    _tile_loadd(5, weights + kTileRows, kWeightBytes);
-    _tile_dpbf16ps(1, 4, 5);
-    src += kTileRows;
-    weights += kPartWeights;
-  }
-  if (shape.blocks % 2 != 0) {
-    _tile_loadd(7, src, step_bytes);
-    _tile_loadd(6, weights, kWeightBytes);
-    _tile_dpbf16ps(0, 7, 6);
-    _tile_loadd(6, weights + kTileRows, kWeightBytes);
-    _tile_dpbf16ps(1, 7, 6);
-  }
-  _tile_stored(0, products, kPointBytes);
-  _tile_stored(1, products + kLanes, kPointBytes);
-}
-
-/// The same of 32 points, of an even number of blocks. Those 64 points on are asked for in turn.
+/// Products of 32 points, of an even number of blocks. Those 64 points on are asked for in turn.
 inline void multiply_many_points(const Bf16* src, const Bf16* weights, const NarrowShape& shape,
                                  float* products) {
   const std::int64_t step_bytes = shape.point_step * static_cast<std::int64_t>(sizeof(Bf16));
@@ -83,18 +57,25 @@ inline void multiply_many_points(const Bf16* src, const Bf16* weights, const Nar
 
 inline void narrow_forward_tiles(const Bf16* src, const Bf16* weights, const NarrowShape& shape,
                                  std::int64_t points, float* products) {
-  const bool has_half = shape.blocks % 2 != 0;
-  const TileUse use(has_half ? HalfTiles::kTwo : HalfTiles::kNone, points);
+  Bf16Tiles::Windows windows;
+  windows.point_step = shape.point_step;
+  windows.parts = shape.blocks / 2;
+  windows.has_half = shape.blocks % 2 != 0;
+  windows.part_words = kPartWeights / 2;
+  windows.panel_words = kLanes;
+  const TileUse use(windows.has_half ? HalfTiles::kTwo : HalfTiles::kNone, points);
   std::int64_t point = 0;
-  for (; !has_half && point + kTileRows <= points; point += kTileRows) {
+  for (; !windows.has_half && point + kTileRows <= points; point += kTileRows) {
     multiply_many_points(src + point * shape.point_step, weights, shape,
                          products + point * NarrowShape::kPlaces);
   }
   for (; point < points; point += kLanes) {
     // The last ones may be found twice.
     if (points - point < kLanes && points >= kLanes) point = points - kLanes;
-    multiply_some_points(src + point * shape.point_step, weights, shape,
-                         products + point * NarrowShape::kPlaces);
+    sum_windows<kNarrowPanels, kWeightBytes>(
+        src + point * shape.point_step, reinterpret_cast<const std::uint32_t*>(weights), windows);
+    _tile_stored(0, products + point * NarrowShape::kPlaces, kPointBytes);
+    _tile_stored(1, products + point * NarrowShape::kPlaces + kLanes, kPointBytes);
   }
 }
 

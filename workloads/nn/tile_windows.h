@@ -7,8 +7,9 @@
 namespace nn {
 namespace {
 
-/// Products of 16 windows in tiles 0 to 3, one of kPanels panels each.
-template <int kPanels>
+/// Products of 16 windows in tiles 0 to 3, one of kPanels panels each. Rows of a tile of weights
+/// stand kWeightBytes apart.
+template <int kPanels, std::int64_t kWeightBytes = kTileRowBytes>
 void sum_windows(const Bf16* met, const std::uint32_t* weights, const Bf16Tiles::Windows& of) {
   const std::int64_t step_bytes = of.point_step * static_cast<std::int64_t>(sizeof(Bf16));
   const std::int64_t panel = of.panel_words;
@@ -21,35 +22,35 @@ void sum_windows(const Bf16* met, const std::uint32_t* weights, const Bf16Tiles:
     const Bf16* const end = met + of.parts * kTileRows;
     for (; part < end; part += kTileRows, weights += of.part_words) {
       _tile_loadd(4, part, step_bytes);
-      _tile_loadd(5, weights, kTileRowBytes);
+      _tile_loadd(5, weights, kWeightBytes);
       _tile_dpbf16ps(0, 4, 5);
       if (kPanels > 1) {
-        _tile_loadd(5, weights + panel, kTileRowBytes);
+        _tile_loadd(5, weights + panel, kWeightBytes);
         _tile_dpbf16ps(1, 4, 5);
       }
       if (kPanels > 2) {
-        _tile_loadd(5, weights + 2 * panel, kTileRowBytes);
+        _tile_loadd(5, weights + 2 * panel, kWeightBytes);
         _tile_dpbf16ps(2, 4, 5);
       }
       if (kPanels > 3) {
-        _tile_loadd(5, weights + 3 * panel, kTileRowBytes);
+        _tile_loadd(5, weights + 3 * panel, kWeightBytes);
         _tile_dpbf16ps(3, 4, 5);
       }
     }
     if (!of.has_half) continue;
     _tile_loadd(7, part, step_bytes);
-    _tile_loadd(6, weights, kTileRowBytes);
+    _tile_loadd(6, weights, kWeightBytes);
     _tile_dpbf16ps(0, 7, 6);
     if (kPanels > 1) {
-      _tile_loadd(6, weights + panel, kTileRowBytes);
+      _tile_loadd(6, weights + panel, kWeightBytes);
       _tile_dpbf16ps(1, 7, 6);
     }
     if (kPanels > 2) {
-      _tile_loadd(6, weights + 2 * panel, kTileRowBytes);
+      _tile_loadd(6, weights + 2 * panel, kWeightBytes);
       _tile_dpbf16ps(2, 7, 6);
     }
     if (kPanels > 3) {
-      _tile_loadd(6, weights + 3 * panel, kTileRowBytes);
+      _tile_loadd(6, weights + 3 * panel, kWeightBytes);
       _tile_dpbf16ps(3, 7, 6);
     }
     weights += of.part_words;
