@@ -73,9 +73,11 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
   app.add_option("--precision", options.precision, "arithmetic of the layers")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
-  app.add_option("--products", options.products,
-                 "bf16: what layers multiply, pairs of bfloat16 numbers or floats; auto: what this "
-                 "CPU is faster at")
+  app.add_option(
+         "--products", options.products,
+         "what layers multiply: in bf16 pairs of bfloat16 numbers or floats; in f32 floats in "
+         "three bfloat16 parts, where the CPU has matrix tiles, or floats as they are; auto: "
+         "what this CPU is faster at")
       ->check(CLI::IsMember({"auto", "pairs", "floats"}))
       ->capture_default_str();
   choice("--recompute", options.recompute,

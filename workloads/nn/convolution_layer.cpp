@@ -105,6 +105,11 @@ memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) cons
   if (PaddedProduct::suits(problem_, src_desc_, dst_desc_)) {
     return PaddedProduct::weights_desc(problem_);
   }
+  for (const auto product : {ConvolutionProduct::kForward, ConvolutionProduct::kSourceGradient}) {
+    if (PartsProduct::suits(problem_, product, src_desc_, dst_desc_, planner)) {
+      return parts_weights_desc(problem_);
+    }
+  }
   if (!is_bf16()) {
     return problem_.forward(planner.forward_slices().sizes().front())
         .query_md(query::exec_arg_md, DNNL_ARG_WEIGHTS);

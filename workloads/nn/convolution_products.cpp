@@ -36,6 +36,10 @@ void ForwardProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   if (PointProduct::suits(problem, layouts, planner)) {
     return points_.plan(planner, problem, layouts, ConvolutionProduct::kForward, moment, src, dst);
   }
+  if (PartsProduct::suits(problem, ConvolutionProduct::kForward, layouts.src, layouts.dst,
+                          planner)) {
+    return parts_.plan(planner, problem, ConvolutionProduct::kForward, moment, src, dst);
+  }
   if (PaddedProduct::suits(problem, layouts.src, layouts.dst)) {
     return padded_.plan(planner, problem, ConvolutionProduct::kForward, slices, moment, layouts.src,
                         src, layouts.dst, dst);
@@ -57,6 +61,7 @@ void ForwardProduct::bind(const Arena& arena, Device& device, const Kernels& ker
   if (widened_.planned()) return widened_.bind(arena, device, kernels, src_, dst_);
   if (points_.planned()) return points_.bind(arena, device, kernels);
   if (padded_.planned()) return padded_.bind(arena, device, kernels);
+  if (parts_.planned()) return parts_.bind(arena, kernels);
   std::vector<void*> places = {arena.at<void>(src_.buffer), arena.parameters.weights(weights_),
                                arena.at<void>(dst_.buffer)};
   if (bias_ >= 0) places.push_back(arena.parameters.weights(bias_));
@@ -67,6 +72,7 @@ void ForwardProduct::run(const Samples& samples) {
   if (widened_.planned()) return widened_.run(samples);
   if (points_.planned()) return points_.run(samples);
   if (padded_.planned()) return padded_.run(samples);
+  if (parts_.planned()) return parts_.run(samples);
   product_.run(samples);
 }
 
@@ -84,6 +90,11 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
     return points_.plan(planner, problem, layouts, ConvolutionProduct::kSourceGradient,
                         planner.backward_moment(), places.diff_dst, {places.diff_src, false});
   }
+  if (PartsProduct::suits(problem, ConvolutionProduct::kSourceGradient, layouts.src, layouts.dst,
+                          planner)) {
+    return parts_.plan(planner, problem, ConvolutionProduct::kSourceGradient,
+                       planner.backward_moment(), places.diff_dst, {places.diff_src, false});
+  }
   if (PaddedProduct::suits(problem, layouts.src, layouts.dst)) {
     return padded_.plan(planner, problem, ConvolutionProduct::kSourceGradient,
                         planner.backward_slices(), planner.backward_moment(), layouts.dst,
@@ -99,6 +110,9 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
 
 void BackwardProducts::plan_weights(Planner& planner, const ConvolutionProblem& problem,
                                     const ConvolutionLayouts& layouts) {
+  if (PartsGradient::suits(problem, layouts.src, layouts.dst, planner)) {
+    return parts_weights_.plan(planner, problem, places_.src, places_.diff_dst);
+  }
   own_.plan(planner, problem, {layouts.src, layouts.dst, layouts.weights},
             {places_.src, places_.diff_dst});
   if (own_.planned()) return;
@@ -116,7 +130,9 @@ void BackwardProducts::bind(const Arena& arena, Device& device, const Kernels& k
   }
   void* const diff_dst = arena.at<void>(places_.diff_dst.buffer);
   target_.bind(arena, weights_, kernels);
-  if (own_.planned()) {
+  if (parts_weights_.planned()) {
+    parts_weights_.bind(arena, kernels);
+  } else if (own_.planned()) {
     own_.bind(arena);
   } else {
     weights_product_.bind(arena, device,
@@ -124,6 +140,7 @@ void BackwardProducts::bind(const Arena& arena, Device& device, const Kernels& k
   }
   if (points_.planned()) return points_.bind(arena, device, kernels);
   if (padded_.planned()) return padded_.bind(arena, device, kernels);
+  if (parts_.planned()) return parts_.bind(arena, kernels);
   if (!source_product_.planned()) return;
   source_product_.bind(
       arena, device,
@@ -135,7 +152,9 @@ void BackwardProducts::run(bool accumulate, const Samples& samples) {
   const bool adds = accumulate || samples.first > 0;
   if (points_.planned()) points_.run(samples);
   if (padded_.planned()) padded_.run(samples);
+  if (parts_.planned()) parts_.run(samples);
   if (source_product_.planned()) source_product_.run(samples);
+  if (parts_weights_.planned()) return parts_weights_.run(samples, target_.begin(false), adds);
   if (own_.planned()) return own_.run(samples, target_.begin(false), adds);
   weights_product_.run(samples, target_.begin(adds));
   target_.finish(adds);

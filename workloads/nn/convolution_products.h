@@ -10,6 +10,8 @@
 #include "workloads/nn/layer.h"
 #include "workloads/nn/own_weights.h"
 #include "workloads/nn/padded_product.h"
+#include "workloads/nn/parts_gradient.h"
+#include "workloads/nn/parts_product.h"
 #include "workloads/nn/point_product.h"
 #include "workloads/nn/sliced_primitive.h"
 #include "workloads/nn/widened_convolution.h"
@@ -37,7 +39,7 @@ class ForwardProduct {
     if (padded_.planned()) return padded_.product();
     return widened_.planned() ? widened_.product() : product_;
   }
-  bool is_own() const { return points_.planned(); }
+  bool is_own() const { return points_.planned() || parts_.planned(); }
   /// Conversions between layouts in a pass.
   std::int64_t reorders() const { return product().reorders() + points_.reorders(); }
 
@@ -48,6 +50,7 @@ class ForwardProduct {
   WidenedForward widened_;  ///< in place of product_, where planned
   PointProduct points_;     ///< the same
   PaddedProduct padded_;    ///< the same
+  PartsProduct parts_;      ///< the same
 };
 
 /// The gradients of weights, and of the source unless it wants none.
@@ -67,7 +70,9 @@ class BackwardProducts {
   /// Conversions between layouts in a pass.
   std::int64_t reorders() const;
   /// Whether one of them is an own product.
-  bool has_own() const { return own_.planned() || points_.planned(); }
+  bool has_own() const {
+    return own_.planned() || points_.planned() || parts_.planned() || parts_weights_.planned();
+  }
 
  private:
   void plan_weights(Planner& planner, const ConvolutionProblem& problem,
@@ -75,10 +80,12 @@ class BackwardProducts {
   ParameterId weights_ = -1;
   Places places_;
   SlicedPrimitive source_product_, weights_product_;
-  PointProduct points_;      ///< in place of source_product_, where planned
-  PaddedProduct padded_;     ///< the same
-  OwnWeights own_;           ///< in place of weights_product_, where planned
-  WidenedBackward widened_;  ///< in place of both, where planned
+  PointProduct points_;          ///< in place of source_product_, where planned
+  PaddedProduct padded_;         ///< the same
+  PartsProduct parts_;           ///< the same
+  OwnWeights own_;               ///< in place of weights_product_, where planned
+  PartsGradient parts_weights_;  ///< the same
+  WidenedBackward widened_;      ///< in place of both, where planned
   GradientTarget target_;
 };
 

@@ -297,7 +297,9 @@ void Executor::for_each_step(const PassSegment& segment, double LayerSeconds::*d
 }
 
 Products Executor::products() const {
-  if (precision() == Precision::kF32) return Products::kFloats;
+  if (precision() == Precision::kF32) {
+    return multiplies_parts(options_.arithmetic, kernels_) ? Products::kPairs : Products::kFloats;
+  }
   return library_products(options_.arithmetic, kernels_);
 }
 

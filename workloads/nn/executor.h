@@ -99,7 +99,7 @@ class Executor {
   /// draws at random.
   void name_samples(SampleStreams streams) { streams_ = std::move(streams); }
   Precision precision() const { return options_.arithmetic.precision; }
-  /// What the library's products multiply, kPairs or kFloats.
+  /// What the library's products multiply in bf16, and own ones in f32: kPairs or kFloats.
   Products products() const;
   /// The last value where it is a vector per sample: [batch, outputs]; valid until the next pass,
   /// forward or backward.

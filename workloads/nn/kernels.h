@@ -256,6 +256,43 @@ struct Bf16Tiles {
                            std::int64_t rows, std::int64_t points, Bf16* dst) = nullptr;
 };
 
+/// Sums of products of floats in matrix tiles: a float is the sum of kParts numbers in bfloat16,
+/// each of which is what those before it leave, rounded. What is not finite gives what is no
+/// number. As Bf16Tiles, where to be called and where null.
+struct FloatTiles {
+  static constexpr std::int64_t kParts = 3;
+  /// Rows of 16 floats `step` apart, with those that each is paired with: null, they are zeros.
+  /// Those so many floats behind each are fetched.
+  struct Rows {
+    const float* lower;
+    const float* upper;
+    std::int64_t step, count, ahead;
+  };
+  /// Words [parts][count][16]: in the lower half a part of a float of `lower`, in the upper half of
+  /// that of `upper`; parts begin part_stride words apart.
+  void (*split)(const Rows& rows, std::uint32_t* to, std::int64_t part_stride) = nullptr;
+  /// The same of 16 rows, as words [parts][16 columns][16 rows].
+  void (*turn)(const Rows& rows, std::uint32_t* to, std::int64_t part_stride) = nullptr;
+  /// `steps` times 32 numbers of a row at each of so many places, and of a column, in pairs: from
+  /// each place on blocks of 16 rows as words [16 rows][16 pairs], one behind the other, their
+  /// parts and their steps so many words apart; panels of 16 columns as words
+  /// [places][steps][parts][16 pairs][16 columns].
+  struct Operands {
+    const std::uint32_t* const* rows;
+    std::int64_t places, part_stride, step_stride;
+    const std::uint32_t* columns;
+    std::int64_t panel_stride;
+    std::int64_t blocks, panels, steps;
+  };
+  /// [panels][16 blocks of rows][16 columns], rows row_stride apart.
+  struct Sums {
+    float* first;
+    std::int64_t panel_stride, row_stride;
+  };
+  /// c = sums of products of rows and columns, or += with `add`.
+  void (*multiply)(const Operands& operands, const Sums& c, bool add) = nullptr;
+};
+
 struct Kernels {
   ColumnKernels<float> f32;
   ColumnKernels<Bf16> bf16;
@@ -281,6 +318,7 @@ struct Kernels {
   /// The same in matrix tiles, as Bf16Tiles.
   NarrowKernels<Bf16, Bf16> bf16_narrow_tiles = {};
   Bf16Tiles bf16_tiles = {};
+  FloatTiles float_tiles = {};
 
   template <class T>
   const DepthwiseKernels<T>& depthwise() const {
@@ -327,6 +365,7 @@ const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 const Kernels& avx512_bf16_kernels();
 Bf16Tiles amx_tiles();
+FloatTiles amx_float_tiles();
 NarrowKernels<Bf16, Bf16> amx_narrow();
 }  // namespace detail
 

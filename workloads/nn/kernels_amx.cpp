@@ -3,6 +3,7 @@
 // and calls nothing from the standard library.
 #include <immintrin.h>
 
+#include "workloads/nn/float_parts.h"
 #include "workloads/nn/narrow_tiles.h"
 
 namespace nn {
@@ -11,6 +12,8 @@ namespace detail {
 Bf16Tiles amx_tiles() {
   return {pack_tiles, turn_tiles, pack_row, multiply_tiles, multiply_windows};
 }
+
+FloatTiles amx_float_tiles() { return {split_rows, turn_rows, multiply_parts}; }
 
 NarrowKernels<Bf16, Bf16> amx_narrow() {
   return {narrow_forward_tiles, part_products, join_gradients<Bf16>, narrow_source_gradient_tiles,

@@ -340,6 +340,7 @@ const Kernels& avx512_bf16_kernels() {
     all.bf16_narrow_pairs = {narrow_forward_pairs, part_products, join_gradients<Bf16>,
                              narrow_source_gradient_pairs, narrow_weights_gradient_pairs};
     all.bf16_tiles = amx_tiles();
+    all.float_tiles = amx_float_tiles();
     all.bf16_narrow_tiles = amx_narrow();
     all.volumes.forward_bf16 = forward_rows<PairPoints>;
     all.bf16_features.interact = interact_words;

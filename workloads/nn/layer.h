@@ -81,6 +81,8 @@ class Planner {
   bool wants_channels_last() const {
     return nn::wants_channels_last(options_.arithmetic, kernels_);
   }
+  /// Whether floats are multiplied in three parts each, in the CPU's matrix tiles.
+  bool multiplies_parts() const { return nn::multiplies_parts(options_.arithmetic, kernels_); }
   bool winograd() const { return options_.arithmetic.winograd_gradients; }
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }

@@ -14,11 +14,11 @@ enum class Precision {
          ///< that are updated, sums, statistics and the loss in single precision or better
 };
 
-/// What convolutions and perceptrons multiply of operands in bfloat16. Sums are of floats in either
-/// case.
+/// What convolutions and perceptrons multiply. Sums are of floats in either case.
 enum class Products {
   kFaster,  ///< as is faster on this CPU (product_rates.h)
-  kPairs,   ///< pairs of bfloat16 numbers, by instructions made for them
+  kPairs,   ///< pairs of bfloat16 numbers, by instructions made for them; in f32, three such numbers
+            ///< make up a float, where the CPU has matrix tiles
   kFloats   ///< floats: what is in bfloat16 is widened, and weights are not rounded
 };
 
@@ -32,7 +32,7 @@ struct Arithmetic {
   /// transformed tiles (Winograd; Lavin & Gray, arXiv:1509.09308), where that is faster; in bf16
   /// their values, too. Their rounding errors are about twice those of plain sums.
   bool winograd_gradients = true;
-  Products products = Products::kPairs;  ///< of bf16
+  Products products = Products::kPairs;
   /// What kFaster means where ranks have agreed on it; kFaster: as this process measures it.
   Products faster = Products::kFaster;
 };

@@ -63,4 +63,10 @@ bool wants_channels_last(const Arithmetic& arithmetic, const Kernels& kernels) {
          library_products(arithmetic, kernels) == Products::kPairs;
 }
 
+bool multiplies_parts(const Arithmetic& arithmetic, const Kernels& kernels) {
+  return arithmetic.precision == Precision::kF32 && multiplies_in_tiles() &&
+         kernels.float_tiles.multiply != nullptr &&
+         library_products(arithmetic, kernels) == Products::kPairs;
+}
+
 }  // namespace nn

@@ -26,5 +26,8 @@ Products library_products(const Arithmetic& arithmetic, const Kernels& kernels);
 /// Whether the library multiplies activations in the CPU's matrix tiles, for which it wants their
 /// channels last.
 bool wants_channels_last(const Arithmetic& arithmetic, const Kernels& kernels);
+/// Whether own products of floats are made of three parts in bfloat16 each, in the CPU's matrix
+/// tiles (FloatTiles): in f32, unless floats themselves are to be multiplied.
+bool multiplies_parts(const Arithmetic& arithmetic, const Kernels& kernels);
 
 }  // namespace nn

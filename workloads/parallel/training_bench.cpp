@@ -56,9 +56,10 @@ nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json&
   add_training_facts(executor_, samples_per_s, loss_, result);
   times_->add_to(result);
   result["definitions"]["products"] =
-      "what the library's products multiply in bf16: pairs of bfloat16 numbers, or floats, to "
-      "which "
-      "those are widened; of f32 always floats";
+      "what products multiply. In bf16, the library's: pairs of bfloat16 numbers, or floats, to "
+      "which those are widened. In f32, own ones: pairs of bfloat16 numbers, three of which make "
+      "up "
+      "a float, in the CPU's matrix tiles, or floats; the library's are always of floats";
   result.merge_patch(facts);
   layers_.finish(executor_, samples_per_s, result);
   return result;

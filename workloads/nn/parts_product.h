@@ -1,0 +1,125 @@
+// Products of convolutions of images on floats, in blocks of 16 channels, each float in three parts
+// in the CPU's matrix tiles (FloatTiles): forward, and the gradient of the source.
+// Hides weights in parts, and how images are cut into pieces that fit the caches.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <vector>
+
+#include "workloads/nn/layer.h"
+#include "workloads/nn/widened_convolution.h"
+
+namespace nn {
+
+/// Whether the problem's layouts are those that products in parts read, of floats: blocks of 16
+/// channels. Such products are made on CPUs with matrix tiles, unless floats themselves are to be
+/// multiplied.
+bool has_parts(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
+               const dnnl::memory::desc& dst, const Planner& planner);
+/// Weights as these read them: [out / 16][in / 16][kernel...][16 of in][16 of out].
+dnnl::memory::desc parts_weights_desc(const ConvolutionProblem& problem);
+/// Whether single points are of so many channels that bringing them into parts is worthwhile.
+bool are_points_worthwhile(const ConvolutionProblem& problem);
+
+class PartsProduct {
+ public:
+  /// Whether the product is faster so than the library's.
+  static bool suits(const ConvolutionProblem& problem, ConvolutionProduct product,
+                    const dnnl::memory::desc& src, const dnnl::memory::desc& dst,
+                    const Planner& planner);
+  /// Of a problem that suits: `from` is read and `to` written. `moment`: of all slices.
+  void plan(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
+            int moment, const ValuePlace& from, const ValuePlace& to);
+  bool planned() const { return steps_ > 0; }
+  void bind(const Arena& arena, const Kernels& kernels);
+  /// Weights are brought into parts for the first slice.
+  void run(const Samples& samples);
+
+ private:
+  /// A tap along an axis, and the point that the one written at i meets: i * step + offset.
+  struct AxisTap {
+    std::int64_t tap = 0, offset = 0;
+  };
+  /// Points p, p + phases ... that are written have the taps of phase p: of several phases where a
+  /// stride is gone back, and then `step` is 1.
+  struct Axis {
+    std::int64_t from = 1, to = 1;  ///< points that are read and written
+    std::int64_t step = 1;
+    std::vector<std::vector<AxisTap>> phases;
+    std::int64_t phase_count() const { return static_cast<std::int64_t>(phases.size()); }
+    /// Points of a phase that are written.
+    std::int64_t count(std::int64_t phase) const {
+      return (to - phase + phase_count() - 1) / phase_count();
+    }
+  };
+  /// Of both axes: where its weights begin, and its taps.
+  struct Phase {
+    std::int64_t row = 0, column = 0;
+    std::int64_t first_tile = 0;  ///< of its weights, in steps of all parts
+    std::int64_t taps = 0;
+  };
+  /// What is made at a time: so many rows of a strip, of all phases.
+  struct Group {
+    std::int64_t first_row = 0, rows = 0, first_column = 0, columns = 0;
+  };
+  /// A thread's rows of an image in parts, and which they are: the last ones that were needed.
+  struct Rows {
+    std::vector<std::int64_t> rows;  ///< of the image, or kNone
+    std::vector<const std::uint32_t*> met;
+    std::uint32_t* words = nullptr;
+    /// Sums of the points of a strip that are no whole tile; or of a whole strip of two panels,
+    /// with gaps, and a row of zeros.
+    float* sums = nullptr;
+  };
+  /// Whether most points are written as zeros: those that a stride of single points passes over.
+  bool is_gapped() const { return taps_ == 1 && phases_.size() > 1; }
+  static Axis axis_of(const ConvolutionProblem& problem, std::size_t axis, bool is_reverse);
+  void plan_strips();
+  void plan_phases();
+  std::int64_t needed_rows() const;
+  std::int64_t slot_words() const;
+  std::int64_t sums_floats() const;
+  std::int64_t scratch_words() const;
+  void split_weights() const;
+  void split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
+                  std::uint32_t* to) const;
+  void split_row(const float* from, std::int64_t row, std::int64_t first_column,
+                 std::int64_t columns, std::int64_t first_step, std::uint32_t* to) const;
+  const std::uint32_t* row_in_parts(const float* from, std::int64_t row, const Group& group,
+                                    std::int64_t first_step,
+                                    const std::vector<std::int64_t>& needed, Rows& rows) const;
+  void run_group(const float* from, const Group& group, float* to, Rows& rows) const;
+  FloatTiles::Operands operands_of(const Phase& phase, std::int64_t first_step) const;
+  void run_phase(const Phase& phase, const Group& group, std::int64_t first_step, float* to,
+                 Rows& rows) const;
+  void multiply(FloatTiles::Operands operands, std::int64_t count, std::int64_t first_step,
+                float* to, Rows& rows) const;
+  void run_gapped(const float* from, const Group& group, float* to, Rows& rows) const;
+
+  Axis rows_, columns_;
+  std::int64_t taps_ = 1, row_taps_ = 1;  ///< of the kernel, and of one of its rows
+  std::int64_t read_ = 0, written_ = 0;   ///< blocks of channels
+  bool reads_in_ = true;                  ///< weights' input channels, and not their output ones
+  std::int64_t steps_ = 0, piece_ = 0;    ///< of pairs of blocks that are read, and those at a time
+  std::int64_t strip_ = 0, group_ = 1;    ///< columns and rows of a group
+  /// Columns that are read, by the rest that `step` leaves of them; and of their quotients, the
+  /// first and the last that a window reaches.
+  std::vector<std::int64_t> rests_;
+  std::int64_t first_reach_ = 0, last_reach_ = 0;
+  std::vector<Phase> phases_;
+  bool streams_ = false;  ///< what the slice at hand writes passes by the caches
+  int threads_ = 1;
+  ValuePlace from_, to_;
+  ParameterId parameter_ = -1;
+  BufferId tiles_buffer_ = -1, scratch_buffer_ = -1;
+  const Kernels* kernels_ = nullptr;
+  const float* source_ = nullptr;
+  float* destination_ = nullptr;
+  const float* weights_ = nullptr;
+  /// [phases][blocks written][pieces][taps][steps][parts][16 pairs][16]
+  std::uint32_t* tiles_ = nullptr;
+  std::vector<Rows> threads_rows_;
+};
+
+}  // namespace nn
