@@ -9,12 +9,13 @@ namespace {
 
 constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kTileWords = kLanes * kLanes;
+constexpr std::int64_t kRows = Bf16Tiles::kRows;  // numbers of a line of memory, too
 
 }  // namespace
 
 bool ImageWindows::fits(const WindowShape& shape) {
   const std::int64_t numbers = shape.columns.kernel * shape.in;
-  return numbers % kLanes == 0 && numbers >= Bf16Tiles::kRows && shape.out % kLanes == 0 &&
+  return numbers % kLanes == 0 && numbers >= kRows && shape.out % kLanes == 0 &&
          shape.columns.to >= kLanes;
 }
 
@@ -25,13 +26,24 @@ ImageWindows::ImageWindows(const WindowShape& shape, const Kernels& kernels)
   const std::int64_t last =
       across.from - across.kernel + across.padding;  // that a window begins at
   end_ = last < 0 ? first_ : std::clamp(last / across.stride + 1, first_, across.to);
+  // A tile's rows that straddle lines take twice as long to load.
+  const std::int64_t begin = (first_ * across.stride - across.padding) * shape.in;
+  is_half_first_ = row_numbers() % kRows != 0 && begin % kRows == kRows / 2 &&
+                   across.stride * shape.in % kRows == 0 && across.from * shape.in % kRows == 0;
+}
+
+ImageWindows::Numbers ImageWindows::numbers_of(std::int64_t part) const {
+  const std::int64_t before = is_half_first_ ? kRows / 2 : 0;
+  const std::int64_t end = (part + 1) * kRows - before;
+  return {std::max<std::int64_t>(0, part * kRows - before), std::min(end, row_numbers())};
 }
 
 Bf16Tiles::Windows ImageWindows::windows_of(std::int64_t lines, Stores stores) const {
   Bf16Tiles::Windows windows;
   windows.lines = lines;
-  windows.parts = row_numbers() / Bf16Tiles::kRows;
-  windows.has_half = row_numbers() % Bf16Tiles::kRows != 0;
+  windows.parts = row_numbers() / kRows;
+  windows.has_half = row_numbers() % kRows != 0;
+  windows.is_half_first = is_half_first_;
   windows.channels = shape_.out;
   windows.part_words = shape_.out / kLanes * kTileWords;
   windows.panel_words = kTileWords;

@@ -22,6 +22,12 @@ class ImageWindows {
   struct Rows {
     std::int64_t first = 0, end = 0;
   };
+  /// Numbers [first, end) of a window's row.
+  struct Numbers {
+    std::int64_t first = 0, end = 0;
+  };
+  /// Those of a part of weights.
+  Numbers numbers_of(std::int64_t part) const;
   /// dst [rows][columns][out] = the products of these of an image and of weights
   /// [lines][parts][out / 16] of tiles, as Bf16Tiles::Windows has them. Few rows, at best 16: those
   /// beside the image are copied, and multiplied together.
@@ -39,6 +45,8 @@ class ImageWindows {
 
   WindowShape shape_;
   const Kernels* kernels_;
+  /// Whether lines of memory begin where half a tile's row of a window has been read.
+  bool is_half_first_ = false;
   std::int64_t first_ = 0, end_ = 0;  ///< windows of a row that stand within the image
 };
 

@@ -215,7 +215,6 @@ struct Bf16Tiles {
     std::int64_t points, stride, padding, taps;
     std::int64_t tiles;      ///< that are made of each tap, of 32 points
     std::int64_t tap_words;  ///< from a tap's tiles to the next one's
-    const Bf16* ahead;  ///< from where on lines are fetched, two for every two points, unless null
   };
   /// tiles [taps][tiles][16 pairs of points][16 channels][2]
   void (*pack_row)(const Row& row, std::uint32_t* tiles) = nullptr;
@@ -227,6 +226,9 @@ struct Bf16Tiles {
     const std::uint32_t* turned;
     std::int64_t turned_stride;  ///< from block to block
     std::int64_t panels, blocks, tiles;
+    /// Lines of memory that are fetched meanwhile, so many for each tile of two blocks.
+    const Bf16* ahead = nullptr;
+    std::int64_t ahead_lines = 0;
   };
   /// [blocks][panels][16 of a block's columns][16 of a panel's], rows row_stride apart.
   struct Sums {
@@ -242,7 +244,8 @@ struct Bf16Tiles {
     std::int64_t line_step = 0, row_step = 0, point_step = 0;
     std::int64_t lines = 1, parts = 1;
     bool has_half = false;
-    std::int64_t channels = 0;  ///< that they are multiplied to, a multiple of 16
+    bool is_half_first = false;  ///< that half part in front of the others, and not behind them
+    std::int64_t channels = 0;   ///< that they are multiplied to, a multiple of 16
     /// Of weights, tiles [16 pairs of numbers][16 channels][2]: words from part to part, the half
     /// one too, through all lines, and from 16 channels to the next.
     std::int64_t part_words = 0, panel_words = 0;

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "workloads/nn/line_vector.h"
 #include "workloads/nn/narrow_taps.h"
 
 namespace nn {
@@ -68,8 +69,8 @@ class OwnNarrowLayer final : public Layer {
   const NarrowTaps taps_;
   const ChannelLayout src_layout_;
   const NarrowKernels<T, Factor>& kernels_;
-  const ChannelLayout planes_;                  ///< of a strip's products
-  std::vector<Factor> by_channel_, by_output_;  ///< weights as the kernels have them
+  const ChannelLayout planes_;                 ///< of a strip's products
+  LineVector<Factor> by_channel_, by_output_;  ///< weights as the kernels have them
   ValuePlace src_place_, src_place_again_, dst_place_;
   BufferId products_buffer_ = -1, sums_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
   GradientTarget target_;
@@ -229,7 +230,7 @@ void OwnNarrowLayer<T, Factor>::make_strip(const Samples& samples, std::int64_t 
   const std::int64_t columns = src_shape_.spatial[1], points = (met.end - met.begin) * columns;
   const T* const src = src_forward_ + src_layout_.offset(src_place_.row_of(sample, samples), 0) +
                        met.begin * columns * src_layout_.row_stride;
-  std::array<float, kNearPoints * kPlaces> near;
+  alignas(64) std::array<float, kNearPoints * kPlaces> near;
   for (std::int64_t first = 0; first < points; first += kNearPoints) {
     const std::int64_t count = std::min(points - first, kNearPoints);
     kernels_.forward(src + first * src_layout_.row_stride, by_channel_.data(), shape(), count,
@@ -257,9 +258,9 @@ void OwnNarrowLayer<T, Factor>::find_gradients(const Samples& samples, std::int6
   const T* const src = src_again_ + src_layout_.offset(src_place_again_.row_of(sample, samples), 0);
   const float* const diff_dst = diff_dst_ + sample * operation_.dst.size();
   std::fill_n(sums_of_piece, sums(), 0.0F);
-  std::vector<float> scratch(static_cast<std::size_t>(taps_.scratch_numbers()));
+  LineVector<float> scratch(static_cast<std::size_t>(taps_.scratch_numbers()));
   std::array<const float*, kPlaces> rows;
-  std::array<Factor, kNearPoints * kPlaces> factors;
+  alignas(64) std::array<Factor, kNearPoints * kPlaces> factors;
   const std::int64_t together = is_in_tiles(src_layout_) ? kNearPoints : kVectorPoints;
   for (std::int64_t row = piece * kRows; row < end; ++row) {
     taps_.gradients_of(row, diff_dst, scratch.data(), rows.data());

@@ -84,9 +84,8 @@ void RowGradient::turn(const Row& row, const Bf16* to, std::uint32_t* turned) co
   }
 }
 
-/// Of a line of `from` that windows meet: [in / 16][taps of a line][tiles] as packed. Lines of
-/// memory from `ahead` on are fetched meanwhile.
-void RowGradient::pack(const Bf16* line, const Bf16* ahead, std::uint32_t* packed) const {
+/// Of a line of `from` that windows meet: [in / 16][taps of a line][tiles] as packed.
+void RowGradient::pack(const Bf16* line, std::uint32_t* packed) const {
   const WindowAxis& across = shape_.columns;
   Bf16Tiles::Row row;
   row.columns = across.from;
@@ -99,7 +98,6 @@ void RowGradient::pack(const Bf16* line, const Bf16* ahead, std::uint32_t* packe
   row.tap_words = tiles() * kTileWords;
   for (std::int64_t block = 0; block < shape_.in / kLanes; ++block) {
     row.line = line + block * kLanes;
-    row.ahead = block == 0 ? ahead : nullptr;
     kernels_->bf16_tiles.pack_row(row, packed + block * row.taps * row.tap_words);
   }
 }
@@ -112,6 +110,14 @@ void RowGradient::add_row(const Row& row, const Bf16* from, const Bf16* to, Work
   const std::int64_t pitch = shape_.columns.from * shape_.in, columns = shape_.columns.kernel;
   const std::int64_t stride = tiles() * kTileWords, out_blocks = shape_.out / kLanes;
   turn(row, to, work.turned);
+  // Of each product, a piece of the lines that the next row is the first to meet.
+  const std::int64_t next = row.y * down.stride - down.padding + down.kernel;
+  const std::int64_t groups = (columns + Bf16Tiles::kPanels - 1) / Bf16Tiles::kPanels;
+  const std::int64_t products = down.kernel * (shape_.in / kLanes) * groups;
+  const std::int64_t numbers = std::clamp<std::int64_t>(down.from - next, 0, down.stride) * pitch;
+  const std::int64_t steps = products * tiles() * ((out_blocks + 1) / 2);
+  const std::int64_t ahead_lines = (numbers / kRows + steps - 1) / steps;
+  const Bf16* ahead = from + (row.sample * down.from + next) * pitch;
   for (std::int64_t tap = 0; tap < down.kernel; ++tap) {
     const std::int64_t y = row.y * down.stride + tap - down.padding;
     if (y < 0 || y >= down.from) continue;
@@ -119,17 +125,18 @@ void RowGradient::add_row(const Row& row, const Bf16* from, const Bf16* to, Work
     std::uint32_t* const packed = work.packed + place * line_words();
     std::int64_t& held = work.held[static_cast<std::size_t>(place)];
     if (std::exchange(held, at) != at) {
-      const Bf16* const line = from + at * pitch;
-      pack(line, y + down.stride < down.from ? line + down.stride * pitch : nullptr, packed);
+      pack(from + at * pitch, packed);
     }
     for (std::int64_t block = 0; block < shape_.in / kLanes; ++block) {
       for (std::int64_t first = 0; first < columns; first += Bf16Tiles::kPanels) {
         const std::int64_t taps = std::min<std::int64_t>(columns - first, Bf16Tiles::kPanels);
         float* const to_sums = sums + ((tap * (shape_.in / kLanes) + block) * columns + first) *
                                           out_blocks * kTileWords;
-        kernels_->bf16_tiles.multiply({packed + (block * columns + first) * stride, stride,
-                                       work.turned, stride, taps, out_blocks, tiles()},
-                                      {to_sums, kTileWords, out_blocks * kTileWords, kLanes}, true);
+        kernels_->bf16_tiles.multiply(
+            {packed + (block * columns + first) * stride, stride, work.turned, stride, taps,
+             out_blocks, tiles(), ahead, ahead_lines},
+            {to_sums, kTileWords, out_blocks * kTileWords, kLanes}, true);
+        ahead += steps / products * ahead_lines * kRows;
       }
     }
   }

@@ -39,7 +39,7 @@ class RowGradient {
   std::int64_t line_words() const;     ///< of a line that is packed
   std::int64_t scratch_words() const;  ///< of a thread
   void turn(const Row& row, const Bf16* to, std::uint32_t* turned) const;
-  void pack(const Bf16* line, const Bf16* ahead, std::uint32_t* packed) const;
+  void pack(const Bf16* line, std::uint32_t* packed) const;
   void add_row(const Row& row, const Bf16* from, const Bf16* to, Work& work, float* sums) const;
 
   WindowShape shape_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "workloads/nn/image_windows.h"
+#include "workloads/nn/line_vector.h"
 #include "workloads/nn/onednn.h"
 #include "workloads/nn/row_gradient.h"
 #include "workloads/nn/stores.h"
@@ -99,8 +100,8 @@ class StemLayer final : public Layer {
   BufferId sums_buffer_ = -1;
   const int threads_;
   GradientTarget target_;
-  const float* weights_ = nullptr;     ///< [out][in][lines][columns]
-  std::vector<std::uint32_t> packed_;  ///< [lines][parts][out / 16][16 pairs][16]
+  const float* weights_ = nullptr;    ///< [out][in][lines][columns]
+  LineVector<std::uint32_t> packed_;  ///< [lines][parts][out / 16][16 pairs][16]
   float* sums_ = nullptr;  ///< [samples of a slice][strips][weights as TileGradient has them]
   std::optional<ImageWindows> in_place_;
   std::optional<RowGradient> gradient_in_place_;  ///< whose scratch is behind `sums_`
@@ -199,12 +200,17 @@ void StemLayer::lay_out(const Bf16* image, const Strip& strip, Bf16* to) const {
   }
 }
 
-/// Zeros behind a window's row, so that what a tile holds there counts for nothing.
+/// Zeros behind a part's numbers, so that what a tile holds there counts for nothing.
 void StemLayer::pack_weights() {
   const std::int64_t columns = operation_.kernel[1], channels = from_.channels;
   packed_.assign(static_cast<std::size_t>(lines() * parts() * out_panels() * kTileWords), 0);
-  const auto bits_of = [&](std::int64_t out, std::int64_t line, std::int64_t number) {
-    if (number >= row_numbers()) return std::uint32_t{0};
+  const auto numbers_of = [&](std::int64_t part) -> ImageWindows::Numbers {
+    if (in_place_) return in_place_->numbers_of(part);
+    return {part * kRows, std::min((part + 1) * kRows, row_numbers())};
+  };
+  const auto bits_of = [&](std::int64_t out, std::int64_t line, std::int64_t number,
+                           std::int64_t end) {
+    if (number >= end) return std::uint32_t{0};
     const std::int64_t channel = number % channels, column = number / channels;
     Bf16 rounded;
     kernels_.round_to_bf16(
@@ -214,11 +220,12 @@ void StemLayer::pack_weights() {
   std::size_t at = 0;
   for (std::int64_t i = 0; i < lines() * parts() * out_panels(); ++i) {
     const std::int64_t panel = i % out_panels(), line = i / out_panels() / parts();
-    const std::int64_t first = i / out_panels() % parts() * kRows;
-    for (std::int64_t number = first; number < first + kRows; number += 2) {
+    const ImageWindows::Numbers numbers = numbers_of(i / out_panels() % parts());
+    for (std::int64_t number = numbers.first; number < numbers.first + kRows; number += 2) {
       for (std::int64_t lane = 0; lane < kLanes; ++lane) {
         const std::int64_t out = panel * kLanes + lane;
-        packed_[at++] = bits_of(out, line, number) | bits_of(out, line, number + 1) << 16;
+        packed_[at++] = bits_of(out, line, number, numbers.end) |
+                        bits_of(out, line, number + 1, numbers.end) << 16;
       }
     }
   }
@@ -243,7 +250,7 @@ void StemLayer::make(const Samples& samples, const Stream& src, const Stream& ds
   windows.stores = stores_of<Bf16>(samples.count * operation_.dst.size(), true);
 #pragma omp parallel num_threads(threads_)
   {
-    std::vector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
+    LineVector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
 #pragma omp for collapse(2) schedule(static)
     for (std::int64_t i = 0; i < samples.count; ++i) {
       for (std::int64_t part = 0; part < strips(); ++part) {
@@ -311,8 +318,8 @@ void StemLayer::backward(bool accumulate, const Samples& samples) {
   const std::int64_t parts = samples.count * strips(), channels = operation_.dst.channels;
 #pragma omp parallel num_threads(threads_)
   {
-    std::vector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
-    std::vector<std::uint32_t> scratch(gradient_scratch_words());
+    LineVector<Bf16> met(static_cast<std::size_t>(strip_numbers()));
+    LineVector<std::uint32_t> scratch(gradient_scratch_words());
 #pragma omp for schedule(static)
     for (std::int64_t part = 0; part < parts; ++part) {
       const std::int64_t sample = samples.first + part / strips();

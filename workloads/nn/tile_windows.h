@@ -7,53 +7,71 @@
 namespace nn {
 namespace {
 
-/// Products of 16 windows in tiles 0 to 3, one of kPanels panels each. Rows of a tile of weights
-/// stand kWeightBytes apart.
+/// Products of a part of 16 windows are added to tiles 0 to 3, one of kPanels panels each. Rows of
+/// a tile of weights stand kWeightBytes apart.
+template <int kPanels, std::int64_t kWeightBytes>
+inline void add_part(const Bf16* part, std::int64_t step_bytes, const std::uint32_t* weights,
+                     std::int64_t panel) {
+  _tile_loadd(4, part, step_bytes);
+  _tile_loadd(5, weights, kWeightBytes);
+  _tile_dpbf16ps(0, 4, 5);
+  if (kPanels > 1) {
+    _tile_loadd(5, weights + panel, kWeightBytes);
+    _tile_dpbf16ps(1, 4, 5);
+  }
+  if (kPanels > 2) {
+    _tile_loadd(5, weights + 2 * panel, kWeightBytes);
+    _tile_dpbf16ps(2, 4, 5);
+  }
+  if (kPanels > 3) {
+    _tile_loadd(5, weights + 3 * panel, kWeightBytes);
+    _tile_dpbf16ps(3, 4, 5);
+  }
+}
+
+/// The same of a half part.
+template <int kPanels, std::int64_t kWeightBytes>
+inline void add_half(const Bf16* part, std::int64_t step_bytes, const std::uint32_t* weights,
+                     std::int64_t panel) {
+  _tile_loadd(7, part, step_bytes);
+  _tile_loadd(6, weights, kWeightBytes);
+  _tile_dpbf16ps(0, 7, 6);
+  if (kPanels > 1) {
+    _tile_loadd(6, weights + panel, kWeightBytes);
+    _tile_dpbf16ps(1, 7, 6);
+  }
+  if (kPanels > 2) {
+    _tile_loadd(6, weights + 2 * panel, kWeightBytes);
+    _tile_dpbf16ps(2, 7, 6);
+  }
+  if (kPanels > 3) {
+    _tile_loadd(6, weights + 3 * panel, kWeightBytes);
+    _tile_dpbf16ps(3, 7, 6);
+  }
+}
+
+/// Products of 16 windows in tiles 0 to 3.
 template <int kPanels, std::int64_t kWeightBytes = kTileRowBytes>
 void sum_windows(const Bf16* met, const std::uint32_t* weights, const Bf16Tiles::Windows& of) {
   const std::int64_t step_bytes = of.point_step * static_cast<std::int64_t>(sizeof(Bf16));
-  const std::int64_t panel = of.panel_words;
   _tile_zero(0);
   if (kPanels > 1) _tile_zero(1);
   if (kPanels > 2) _tile_zero(2);
   if (kPanels > 3) _tile_zero(3);
+  const auto add_half_at = [&](const Bf16* part) {
+    add_half<kPanels, kWeightBytes>(part, step_bytes, weights, of.panel_words);
+    weights += of.part_words;
+  };
   for (std::int64_t line = 0; line < of.lines; ++line, met += of.line_step) {
     const Bf16* part = met;
-    const Bf16* const end = met + of.parts * kTileRows;
-    for (; part < end; part += kTileRows, weights += of.part_words) {
-      _tile_loadd(4, part, step_bytes);
-      _tile_loadd(5, weights, kWeightBytes);
-      _tile_dpbf16ps(0, 4, 5);
-      if (kPanels > 1) {
-        _tile_loadd(5, weights + panel, kWeightBytes);
-        _tile_dpbf16ps(1, 4, 5);
-      }
-      if (kPanels > 2) {
-        _tile_loadd(5, weights + 2 * panel, kWeightBytes);
-        _tile_dpbf16ps(2, 4, 5);
-      }
-      if (kPanels > 3) {
-        _tile_loadd(5, weights + 3 * panel, kWeightBytes);
-        _tile_dpbf16ps(3, 4, 5);
-      }
+    if (of.is_half_first) {
+      add_half_at(part);
+      part += kTileRows / 2;
     }
-    if (!of.has_half) continue;
-    _tile_loadd(7, part, step_bytes);
-    _tile_loadd(6, weights, kWeightBytes);
-    _tile_dpbf16ps(0, 7, 6);
-    if (kPanels > 1) {
-      _tile_loadd(6, weights + panel, kWeightBytes);
-      _tile_dpbf16ps(1, 7, 6);
+    for (std::int64_t i = 0; i < of.parts; ++i, part += kTileRows, weights += of.part_words) {
+      add_part<kPanels, kWeightBytes>(part, step_bytes, weights, of.panel_words);
     }
-    if (kPanels > 2) {
-      _tile_loadd(6, weights + 2 * panel, kWeightBytes);
-      _tile_dpbf16ps(2, 7, 6);
-    }
-    if (kPanels > 3) {
-      _tile_loadd(6, weights + 3 * panel, kWeightBytes);
-      _tile_dpbf16ps(3, 7, 6);
-    }
-    weights += of.part_words;
+    if (of.has_half && !of.is_half_first) add_half_at(part);
   }
 }
 
@@ -136,8 +154,13 @@ void multiply_windows(const Bf16* met, const std::uint32_t* weights, const Bf16T
       // The last ones may be found twice.
       const std::int64_t x = next + kLanes <= points || points < kLanes ? next : points - kLanes;
       const Bf16* const first = met + x * of.point_step;
-      for (std::int64_t i = 0; i < kLanes * of.point_step; i += kLineNumbers<Bf16>) {
-        __builtin_prefetch(first + (of.lines - 1) * of.line_step + kAhead + i, 0, 2);
+      // Of windows of several lines, the rows above have met all but the last two, as a rule.
+      const std::int64_t new_line = of.lines > 1 ? of.lines - 2 : 0;
+      for (std::int64_t line = new_line; line < of.lines; ++line) {
+        const Bf16* const ahead = first + line * of.line_step + kAhead;
+        for (std::int64_t i = 0; i < kLanes * of.point_step; i += kLineNumbers<Bf16>) {
+          __builtin_prefetch(ahead + i, 0, 2);
+        }
       }
       const std::int64_t count = points < kLanes ? points : kLanes;
       Bf16* const to = dst + x * of.dst_point_step;

@@ -47,22 +47,23 @@ struct Problem {
     return sum;
   }
   /// [lines][parts][out / 16][16 pairs][16][2]
-  std::vector<std::uint32_t> tiles() const {
+  std::vector<std::uint32_t> tiles(const nn::ImageWindows& windows) const {
     const std::int64_t parts = (numbers + kTileRows - 1) / kTileRows;
     std::vector<std::uint32_t> packed;
     for (std::int64_t i = 0; i < shape.rows.kernel * parts * (shape.out / kLanes); ++i) {
       const std::int64_t panel = i % (shape.out / kLanes), line = i / (shape.out / kLanes) / parts;
-      const std::int64_t first = i / (shape.out / kLanes) % parts * kTileRows;
+      const auto [first, end] = windows.numbers_of(i / (shape.out / kLanes) % parts);
       for (std::int64_t number = first; number < first + kTileRows; number += 2) {
         for (std::int64_t out = panel * kLanes; out < (panel + 1) * kLanes; ++out) {
-          packed.push_back(bits(out, line, number) | bits(out, line, number + 1) << 16);
+          packed.push_back(bits(out, line, number, end) | bits(out, line, number + 1, end) << 16);
         }
       }
     }
     return packed;
   }
-  std::uint32_t bits(std::int64_t out, std::int64_t line, std::int64_t number) const {
-    if (number >= numbers) return 0;
+  std::uint32_t bits(std::int64_t out, std::int64_t line, std::int64_t number,
+                     std::int64_t end) const {
+    if (number >= end) return 0;
     const auto at = static_cast<std::size_t>((out * shape.rows.kernel + line) * numbers + number);
     return weights[at].bits;
   }
@@ -75,7 +76,7 @@ struct Problem {
 void expect_products(const Problem& problem, nn::Stores stores) {
   const nn::WindowShape& shape = problem.shape;
   const nn::ImageWindows windows(shape, best_kernels());
-  const std::vector<std::uint32_t> tiles = problem.tiles();
+  const std::vector<std::uint32_t> tiles = problem.tiles(windows);
   const std::int64_t row_size = shape.columns.to * shape.out;
   const nn::AlignedFloats memory(shape.rows.to * row_size);  // twice as much
   auto* const dst = reinterpret_cast<Bf16*>(memory.data());
@@ -98,6 +99,7 @@ TEST(ImageWindows, AreThePlainSums) {
   const nn::WindowShape shapes[] = {
       {axis(40, 3, 2, 1, 1), axis(40, 3, 2, 1, 0), 16, 32},   // as DeepCAM's, more than 16 rows
       {axis(9, 3, 1, 1, 1), axis(21, 3, 1, 1, 1), 16, 48},    // both edges
+      {axis(7, 3, 2, 1, 1), axis(52, 5, 2, 1, 1), 16, 32},    // parts that begin lines
       {axis(6, 5, 1, 2, 2), axis(20, 6, 1, 3, 2), 8, 16},     // several windows beside the image
       {axis(7, 2, 2, 0, 0), axis(40, 2, 2, 0, 0), 32, 64},    // none
       {axis(4, 7, 3, 3, 3), axis(52, 7, 3, 6, 3), 16, 16},    // padding beyond a step
