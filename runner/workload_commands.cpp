@@ -75,9 +75,9 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
       ->capture_default_str();
   app.add_option(
          "--products", options.products,
-         "what layers multiply: in bf16 pairs of bfloat16 numbers or floats; in f32 floats in "
-         "three bfloat16 parts, where the CPU has matrix tiles, or floats as they are; auto: "
-         "what this CPU is faster at")
+         "what layers multiply. In bf16: pairs of bfloat16 numbers, or floats; auto: what this CPU "
+         "is faster at. In f32: floats, in three bfloat16 parts each by auto and pairs where the "
+         "CPU has matrix tiles and that is faster")
       ->check(CLI::IsMember({"auto", "pairs", "floats"}))
       ->capture_default_str();
   choice("--recompute", options.recompute,

@@ -75,6 +75,9 @@ class ConvolutionLayer final : public Layer {
   void backward(bool accumulate, const Samples& samples) override;
   std::int64_t reorders_per_step() const override;
   std::string implementation() const override;
+  bool multiplies_parts() const override {
+    return forward_.is_in_parts() || gradients_.is_in_parts();
+  }
 
  private:
   bool is_bf16() const { return problem_.compute() == memory::data_type::bf16; }

@@ -8,6 +8,15 @@ namespace nn {
 
 using dnnl::memory;
 
+namespace {
+
+/// Whether weights stand as products in parts read and write them.
+bool reads_parts(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts) {
+  return problem.operation().kernel.size() == 2 && layouts.weights == parts_weights_desc(problem);
+}
+
+}  // namespace
+
 std::string described_convolution(const Operation& operation, const Planner& planner) {
   const bool is_transposed = operation.kind == OperationKind::kDeconvolution;
   return fmt::format("{}convolution {} ({} -> {} channels, kernel {}, batch {})",
@@ -36,9 +45,10 @@ void ForwardProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   if (PointProduct::suits(problem, layouts, planner)) {
     return points_.plan(planner, problem, layouts, ConvolutionProduct::kForward, moment, src, dst);
   }
-  if (PartsProduct::suits(problem, ConvolutionProduct::kForward, layouts.src, layouts.dst,
-                          planner)) {
-    return parts_.plan(planner, problem, ConvolutionProduct::kForward, moment, src, dst);
+  if (reads_parts(problem, layouts) && PartsProduct::suits(problem, ConvolutionProduct::kForward,
+                                                           layouts.src, layouts.dst, planner)) {
+    return parts_.plan(planner, problem, ConvolutionProduct::kForward, slices.sizes().back(),
+                       moment, src, dst);
   }
   if (PaddedProduct::suits(problem, layouts.src, layouts.dst)) {
     return padded_.plan(planner, problem, ConvolutionProduct::kForward, slices, moment, layouts.src,
@@ -90,10 +100,12 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
     return points_.plan(planner, problem, layouts, ConvolutionProduct::kSourceGradient,
                         planner.backward_moment(), places.diff_dst, {places.diff_src, false});
   }
-  if (PartsProduct::suits(problem, ConvolutionProduct::kSourceGradient, layouts.src, layouts.dst,
+  if (reads_parts(problem, layouts) &&
+      PartsProduct::suits(problem, ConvolutionProduct::kSourceGradient, layouts.src, layouts.dst,
                           planner)) {
     return parts_.plan(planner, problem, ConvolutionProduct::kSourceGradient,
-                       planner.backward_moment(), places.diff_dst, {places.diff_src, false});
+                       planner.backward_slices().sizes().back(), planner.backward_moment(),
+                       places.diff_dst, {places.diff_src, false});
   }
   if (PaddedProduct::suits(problem, layouts.src, layouts.dst)) {
     return padded_.plan(planner, problem, ConvolutionProduct::kSourceGradient,
@@ -110,7 +122,8 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
 
 void BackwardProducts::plan_weights(Planner& planner, const ConvolutionProblem& problem,
                                     const ConvolutionLayouts& layouts) {
-  if (PartsGradient::suits(problem, layouts.src, layouts.dst, planner)) {
+  if (reads_parts(problem, layouts) &&
+      PartsGradient::suits(problem, layouts.src, layouts.dst, planner)) {
     return parts_weights_.plan(planner, problem, places_.src, places_.diff_dst);
   }
   own_.plan(planner, problem, {layouts.src, layouts.dst, layouts.weights},

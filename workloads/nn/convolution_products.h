@@ -39,7 +39,9 @@ class ForwardProduct {
     if (padded_.planned()) return padded_.product();
     return widened_.planned() ? widened_.product() : product_;
   }
-  bool is_own() const { return points_.planned() || parts_.planned(); }
+  bool is_own() const { return points_.planned() || is_in_parts(); }
+  /// Whether floats are multiplied in three parts each.
+  bool is_in_parts() const { return parts_.planned(); }
   /// Conversions between layouts in a pass.
   std::int64_t reorders() const { return product().reorders() + points_.reorders(); }
 
@@ -70,9 +72,8 @@ class BackwardProducts {
   /// Conversions between layouts in a pass.
   std::int64_t reorders() const;
   /// Whether one of them is an own product.
-  bool has_own() const {
-    return own_.planned() || points_.planned() || parts_.planned() || parts_weights_.planned();
-  }
+  bool has_own() const { return own_.planned() || points_.planned() || is_in_parts(); }
+  bool is_in_parts() const { return parts_.planned() || parts_weights_.planned(); }
 
  private:
   void plan_weights(Planner& planner, const ConvolutionProblem& problem,

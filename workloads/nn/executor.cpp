@@ -298,7 +298,10 @@ void Executor::for_each_step(const PassSegment& segment, double LayerSeconds::*d
 
 Products Executor::products() const {
   if (precision() == Precision::kF32) {
-    return multiplies_parts(options_.arithmetic, kernels_) ? Products::kPairs : Products::kFloats;
+    const bool is_in_parts = std::any_of(layers_.begin(), layers_.end(), [](const auto& layer) {
+      return layer != nullptr && layer->multiplies_parts();
+    });
+    return is_in_parts ? Products::kPairs : Products::kFloats;
   }
   return library_products(options_.arithmetic, kernels_);
 }

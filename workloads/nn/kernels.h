@@ -260,8 +260,9 @@ struct Bf16Tiles {
 };
 
 /// Sums of products of floats in matrix tiles: a float is the sum of kParts numbers in bfloat16,
-/// each of which is what those before it leave, rounded. What is not finite gives what is no
-/// number. As Bf16Tiles, where to be called and where null.
+/// each of which is what those before it leave, rounded; parts below 2^-126 are zero. What is not
+/// finite, or rounds to what is not, gives what is no number. As Bf16Tiles, where to be called and
+/// where null.
 struct FloatTiles {
   static constexpr std::int64_t kParts = 3;
   /// Rows of 16 floats `step` apart, with those that each is paired with: null, they are zeros.

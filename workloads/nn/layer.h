@@ -243,6 +243,8 @@ class Layer {
   virtual std::int64_t reorders_per_step() const { return 0; }
   /// The library's names for what runs, or "own".
   virtual std::string implementation() const { return "own"; }
+  /// Whether one of its products is of floats in three parts each.
+  virtual bool multiplies_parts() const { return false; }
 };
 
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner);

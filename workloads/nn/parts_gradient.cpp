@@ -33,16 +33,22 @@ class StepRows {
   std::array<float, 2 * kTile> filled_;
 };
 
+std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
+  return (problem.image_of(side).channels + kBlock - 1) / kBlock;
+}
+
 }  // namespace
+
+bool PartsGradient::is_shared_evenly(const ConvolutionProblem& problem, int threads) {
+  return WeightsSplit::fits(blocks_of(problem, Side::kDestination),
+                            blocks_of(problem, Side::kSource), threads);
+}
 
 void PartsGradient::plan(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
                          const ValuePlace& diff_dst) {
-  const auto blocks = [&](Side side) {
-    return (problem.image_of(side).channels + kBlock - 1) / kBlock;
-  };
   points_ = problem.image_of(Side::kSource).points();
-  in_ = blocks(Side::kSource);
-  out_ = blocks(Side::kDestination);
+  in_ = blocks_of(problem, Side::kSource);
+  out_ = blocks_of(problem, Side::kDestination);
   split_ = {out_, in_, planner.threads(), true};
   src_place_ = src;
   diff_dst_place_ = diff_dst;

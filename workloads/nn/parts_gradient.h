@@ -11,13 +11,15 @@
 
 namespace nn {
 
+/// diff_weights [out / 16][in / 16][16 of in][16 of out], of sources and gradients of destinations
+/// [samples][channels / 16][points][16].
 class PartsGradient {
  public:
   /// Whether it is faster so than the library's.
   static bool suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
                     const dnnl::memory::desc& dst, const Planner& planner) {
     return has_parts(problem, src, dst, planner) && problem.is_by_points() &&
-           are_points_worthwhile(problem);
+           are_channels_worthwhile(problem) && is_shared_evenly(problem, planner.threads());
   }
   /// Of a problem that suits, in the backward pass of the operation at hand.
   void plan(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
@@ -28,6 +30,7 @@ class PartsGradient {
   void run(const Samples& samples, float* diff_weights, bool add) const;
 
  private:
+  static bool is_shared_evenly(const ConvolutionProblem& problem, int threads);
   std::int64_t scratch_words() const;
   void run_part(const WeightsSplit::Part& part, const Samples& samples, float* diff_weights,
                 bool add, std::uint32_t* scratch) const;

@@ -15,7 +15,9 @@ constexpr std::int64_t kParts = FloatTiles::kParts;
 constexpr std::int64_t kNone = -2, kBeyond = -1;  ///< in place of a row of an image
 constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
 /// Of what is in parts at a time: pairs of blocks of channels, and columns of windows or single
-/// points. Together with weights of 32 channels they should stay in the second cache.
+/// points. Together with weights of 32 channels, those of 3x3 points stay in the second cache, of
+/// up to 320 channels without a stride; of more, what comes from the next one is still read in
+/// order.
 constexpr std::int64_t kMostSteps = 24, kWindowColumns = 96, kPointColumns = 128;
 constexpr std::int64_t kCachedBytes = 1100 << 10;
 
@@ -48,9 +50,10 @@ memory::desc parts_weights_desc(const ConvolutionProblem& problem) {
   return {problem.weights_dims(), memory::data_type::f32, memory::format_tag::OIhw16i16o};
 }
 
-/// Measured on two cores: the library takes as long for 128 channels that become 256, and less for
-/// fewer.
-bool are_points_worthwhile(const ConvolutionProblem& problem) {
+/// Measured on two cores with single points: the library takes as long for 128 channels that become
+/// 256, and less for fewer. Windows, which make more of the points that are brought, are held to
+/// the same.
+bool are_channels_worthwhile(const ConvolutionProblem& problem) {
   const std::int64_t in = problem.image_of(Side::kSource).channels;
   const std::int64_t out = problem.image_of(Side::kDestination).channels;
   constexpr std::int64_t kLeast = 80;
@@ -63,17 +66,25 @@ bool PartsProduct::suits(const ConvolutionProblem& problem, ConvolutionProduct p
   const Operation& operation = problem.operation();
   const bool is_forward = product == ConvolutionProduct::kForward;
   bool has_gaps = false;  // with a stride, points that no tap meets
-  bool has_taps = false;
+  bool has_taps = false, is_padded = false;
   for (std::size_t axis = 0; axis < operation.kernel.size(); ++axis) {
     has_gaps |= operation.kernel[axis] < operation.stride[axis];
     has_taps |= operation.kernel[axis] > 1;
+    is_padded |= operation.padding.begin[axis] > 0;
   }
-  if (has_gaps && (has_taps || problem.is_transposed())) return false;
+  if (has_gaps && (has_taps || is_padded || problem.is_transposed())) return false;
+  if (!problem.is_by_points()) {
+    // Rows that nearly fill their tiles: of 7 points the library takes less.
+    const std::int64_t columns =
+        std::min(problem.image_of(Side::kSource).spatial[1], operation.dst.spatial[1]);
+    const std::int64_t grain = has_taps ? kBlock : 2 * kBlock;
+    if (4 * columns < 3 * grains_of(columns, grain) * grain) return false;
+  }
   if (has_gaps && !is_forward) {
     // The library goes over what is written twice.
     return grains_of(operation.dst.channels, 2 * kBlock) <= kMostSteps;
   }
-  return are_points_worthwhile(problem) && (is_forward || !problem.uses_winograd_gradients());
+  return are_channels_worthwhile(problem) && (is_forward || !problem.uses_winograd_gradients());
 }
 
 PartsProduct::Axis PartsProduct::axis_of(const ConvolutionProblem& problem, std::size_t axis,
@@ -112,7 +123,7 @@ std::int64_t PartsProduct::needed_rows() const {
   return std::unique(needed.begin(), needed.end()) - needed.begin();
 }
 
-void PartsProduct::plan_strips() {
+void PartsProduct::plan_strips(std::int64_t samples) {
   bool is_first = true;
   for (const auto& phase : columns_.phases) {
     for (const AxisTap& tap : phase) {
@@ -125,11 +136,16 @@ void PartsProduct::plan_strips() {
     }
   }
   const std::int64_t columns = columns_.count(0);
-  const std::int64_t strips = grains_of(columns, taps_ > 1 ? kWindowColumns : kPointColumns);
   const std::int64_t grain = taps_ > 1 ? kBlock : 2 * kBlock;
-  strip_ = grains_of(grains_of(columns, strips), grain) * grain;
+  const auto cut = [&](std::int64_t strips) {
+    strip_ = grains_of(grains_of(columns, strips), grain) * grain;
+  };
+  cut(grains_of(columns, taps_ > 1 ? kWindowColumns : kPointColumns));
   group_ = std::min<std::int64_t>(2, rows_.count(0));
   if (taps_ == 1 || needed_rows() * slot_words() * kWord > kCachedBytes) group_ = 1;
+  // Something for every thread, as far as columns allow it: points have the same bits in any strip.
+  const std::int64_t rows = samples * grains_of(rows_.count(0), group_);
+  if (rows * grains_of(columns, strip_) < threads_) cut(grains_of(threads_, rows));
 }
 
 void PartsProduct::plan_phases() {
@@ -146,8 +162,8 @@ void PartsProduct::plan_phases() {
 }
 
 void PartsProduct::plan(Planner& planner, const ConvolutionProblem& problem,
-                        ConvolutionProduct product, int moment, const ValuePlace& from,
-                        const ValuePlace& to) {
+                        ConvolutionProduct product, std::int64_t samples, int moment,
+                        const ValuePlace& from, const ValuePlace& to) {
   const bool is_forward = product == ConvolutionProduct::kForward;
   const bool is_reverse = is_forward == problem.is_transposed();
   const std::int64_t src = grains_of(problem.image_of(Side::kSource).channels, kBlock);
@@ -168,7 +184,7 @@ void PartsProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   steps_ = grains_of(read_, 2);
   piece_ = grains_of(steps_, grains_of(steps_, kMostSteps));
   threads_ = planner.threads();
-  plan_strips();
+  plan_strips(samples);
   plan_phases();
   from_ = from;
   to_ = to;
@@ -257,28 +273,28 @@ void PartsProduct::split_row(const float* from, std::int64_t row, std::int64_t f
   const std::int64_t width = strip_ + last_reach_ - first_reach_;
   const auto rests = static_cast<std::int64_t>(rests_.size());
   const std::int64_t part_words = rests * width * kBlock;
-  const std::int64_t begin = first_column + first_reach_,
-                     end = first_column + columns + last_reach_;
+  const std::int64_t begin = first_column + first_reach_;
+  const std::int64_t end = first_column + columns + last_reach_;
   const std::int64_t block_stride = rows_.from * columns_.from * kBlock;
   const std::int64_t ahead = (rows_.from > 1 ? rows_.step * columns_.from : strip_) * kBlock;
   for (std::int64_t step = 0; step < steps; ++step) {
     const std::int64_t block = 2 * (first_step + step);
-    const float* const lower = from + block * block_stride + row * columns_.from * kBlock;
     for (std::int64_t i = 0; i < rests; ++i) {
       const std::int64_t rest = rests_[static_cast<std::size_t>(i)];
-      std::uint32_t* const words = to + step * kParts * part_words + i * width * kBlock;
+      std::uint32_t* const words = to + (step * kParts * rests + i) * width * kBlock;
       // Quotients that meet the image.
       const std::int64_t there =
           std::clamp(grains_of(columns_.from - rest, columns_.step), begin, end);
       const std::int64_t first = row < 0 ? there : std::clamp<std::int64_t>(0, begin, there);
       const std::int64_t last = row < 0 ? first : there;
       for (std::int64_t part = 0; part < kParts; ++part) {
-        std::uint32_t* const line = words + part * part_words - begin * kBlock;
-        std::fill(line + begin * kBlock, line + first * kBlock, 0U);
-        std::fill(line + last * kBlock, line + end * kBlock, 0U);
+        std::uint32_t* const line = words + part * part_words;
+        std::fill(line, line + (first - begin) * kBlock, 0U);
+        std::fill(line + (last - begin) * kBlock, line + (end - begin) * kBlock, 0U);
       }
       if (first == last) continue;
-      const float* const met = lower + (first * columns_.step + rest) * kBlock;
+      const float* const met = from + block * block_stride +
+                               (row * columns_.from + first * columns_.step + rest) * kBlock;
       kernels_->float_tiles.split({met, block + 1 < read_ ? met + block_stride : nullptr,
                                    columns_.step * kBlock, last - first, ahead},
                                   words + (first - begin) * kBlock, part_words);
@@ -303,8 +319,8 @@ const std::uint32_t* PartsProduct::row_in_parts(const float* from, std::int64_t 
   return place_of(free);
 }
 
-/// `count` neighbouring points of a phase, of up to two panels beside the image and then by the
-/// caches, or else whole tiles of them in place.
+/// `count` neighbouring points of a phase: of up to two panels beside the image, and from there
+/// past the caches; or else whole tiles of them in place.
 void PartsProduct::multiply(FloatTiles::Operands operands, std::int64_t count,
                             std::int64_t first_step, float* to, Rows& rows) const {
   const FloatTiles& tiles = kernels_->float_tiles;
@@ -343,8 +359,8 @@ void PartsProduct::multiply(FloatTiles::Operands operands, std::int64_t count,
   for_each_rest([](float* place, float* sum) { std::copy_n(sum, kBlock, place); });
 }
 
-/// A row of the image and those up to the next one that has points; by the caches, which would read
-/// every line first.
+/// A row of the image that has points, and those up to the next such row; past the caches, which
+/// would read every line first.
 void PartsProduct::run_gapped(const float* from, const Group& group, float* to, Rows& rows) const {
   const Phase& phase =
       *std::find_if(phases_.begin(), phases_.end(), [](const Phase& one) { return one.taps > 0; });
@@ -359,8 +375,8 @@ void PartsProduct::run_gapped(const float* from, const Group& group, float* to, 
   };
   const std::int64_t count =
       std::min(group.columns, columns_.count(phase.column) - group.first_column);
-  const std::uint32_t* const met =
-      row_in_parts(from, group.first_row, group, 0, {group.first_row}, rows);
+  const std::int64_t read = group.first_row < rows_.from ? group.first_row : kBeyond;
+  const std::uint32_t* const met = row_in_parts(from, read, group, 0, {read}, rows);
   FloatTiles::Operands operands = operands_of(phase, 0);
   operands.rows = &met;
   operands.blocks = grains_of(count, kBlock);

@@ -19,18 +19,21 @@ bool has_parts(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
                const dnnl::memory::desc& dst, const Planner& planner);
 /// Weights as these read them: [out / 16][in / 16][kernel...][16 of in][16 of out].
 dnnl::memory::desc parts_weights_desc(const ConvolutionProblem& problem);
-/// Whether single points are of so many channels that bringing them into parts is worthwhile.
-bool are_points_worthwhile(const ConvolutionProblem& problem);
+/// Whether there are so many channels that bringing points into parts is worthwhile.
+bool are_channels_worthwhile(const ConvolutionProblem& problem);
 
+/// dst, or the gradient of src, [samples][channels / 16][rows][columns][16], of all samples of a
+/// pass or those of a slice. What is not finite gives what is no number.
 class PartsProduct {
  public:
   /// Whether the product is faster so than the library's.
   static bool suits(const ConvolutionProblem& problem, ConvolutionProduct product,
                     const dnnl::memory::desc& src, const dnnl::memory::desc& dst,
                     const Planner& planner);
-  /// Of a problem that suits: `from` is read and `to` written. `moment`: of all slices.
+  /// Of a problem that suits: `from` is read and `to` written. `samples`: of a slice, at most;
+  /// `moment`: of all slices.
   void plan(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
-            int moment, const ValuePlace& from, const ValuePlace& to);
+            std::int64_t samples, int moment, const ValuePlace& from, const ValuePlace& to);
   bool planned() const { return steps_ > 0; }
   void bind(const Arena& arena, const Kernels& kernels);
   /// Weights are brought into parts for the first slice.
@@ -69,13 +72,13 @@ class PartsProduct {
     std::vector<const std::uint32_t*> met;
     std::uint32_t* words = nullptr;
     /// Sums of the points of a strip that are no whole tile; or of a whole strip of two panels,
-    /// with gaps, and a row of zeros.
+    /// where these are written past the caches; or of such a strip with gaps, and a row of zeros.
     float* sums = nullptr;
   };
   /// Whether most points are written as zeros: those that a stride of single points passes over.
   bool is_gapped() const { return taps_ == 1 && phases_.size() > 1; }
   static Axis axis_of(const ConvolutionProblem& problem, std::size_t axis, bool is_reverse);
-  void plan_strips();
+  void plan_strips(std::int64_t samples);
   void plan_phases();
   std::int64_t needed_rows() const;
   std::int64_t slot_words() const;

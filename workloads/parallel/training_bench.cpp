@@ -57,9 +57,8 @@ nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json&
   times_->add_to(result);
   result["definitions"]["products"] =
       "what products multiply. In bf16, the library's: pairs of bfloat16 numbers, or floats, to "
-      "which those are widened. In f32, own ones: pairs of bfloat16 numbers, three of which make "
-      "up "
-      "a float, in the CPU's matrix tiles, or floats; the library's are always of floats";
+      "which those are widened. In f32: pairs if some of the layers' own products are of floats in "
+      "three bfloat16 parts each; all others, and the library's, are of floats";
   result.merge_patch(facts);
   layers_.finish(executor_, samples_per_s, result);
   return result;

@@ -65,11 +65,10 @@ nn::Arithmetic parse_arithmetic(const base::ObjectReader& training) {
                       "of activations and their gradients; bf16 needs a CPU with avx512_bf16");
   arithmetic.products = training.choice(
       "products", nn::Products::kFaster, products(),
-      "what convolutions and perceptrons multiply: in bf16 pairs of bfloat16 numbers, or floats, "
-      "to "
-      "which those are widened; in f32 floats in three bfloat16 parts each, where the CPU has "
-      "matrix "
-      "tiles, or floats as they are; auto: what rank 0's CPU is faster at, as measured at start");
+      "what convolutions and perceptrons multiply. In bf16: pairs of bfloat16 numbers, or "
+      "floats, to which those are widened; auto is what rank 0's CPU is faster at, as measured at "
+      "start. In f32: floats, which auto and pairs take in three bfloat16 parts each where the "
+      "CPU has matrix tiles and that is faster");
   return arithmetic;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -101,7 +102,7 @@ class PartProducts : public FloatParts {
     const nn::AlignedFloats column_words(of.panels * of.places * of.steps * kParts * kTile);
     auto* const row_tiles = reinterpret_cast<std::uint32_t*>(row_words.data());
     auto* const column_tiles = reinterpret_cast<std::uint32_t*>(column_words.data());
-    // Number 2 k of a step is in the lower half of pair k.
+    // Numbers k and k + 16 of a step are the halves of pair k.
     for (std::int64_t step = 0; step < of.places * of.steps; ++step) {
       const auto number = [&](std::int64_t lane, bool upper) {
         return step * 2 * kLanes + lane + (upper ? kLanes : 0);
