@@ -30,11 +30,6 @@ constexpr std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
   return (count + grain - 1) / grain;
 }
 
-/// As quotients and rests of what may be negative.
-constexpr std::int64_t floored(std::int64_t value, std::int64_t by) {
-  return value >= 0 ? value / by : -((by - 1 - value) / by);
-}
-
 }  // namespace
 
 bool has_parts(const ConvolutionProblem& problem, const memory::desc& src, const memory::desc& dst,
@@ -87,36 +82,12 @@ bool PartsProduct::suits(const ConvolutionProblem& problem, ConvolutionProduct p
   return are_channels_worthwhile(problem) && (is_forward || !problem.uses_winograd_gradients());
 }
 
-PartsProduct::Axis PartsProduct::axis_of(const ConvolutionProblem& problem, std::size_t axis,
-                                         bool is_reverse) {
-  const Operation& operation = problem.operation();
-  const std::int64_t src = problem.image_of(Side::kSource).spatial[axis];
-  const std::int64_t dst = operation.dst.spatial[axis];
-  const bool is_large_read = is_reverse == problem.is_transposed();
-  const std::int64_t stride = operation.stride[axis], padding = operation.padding.begin[axis];
-  Axis made;
-  made.from = is_large_read ? src : dst;
-  made.to = is_large_read ? dst : src;
-  made.step = is_reverse ? 1 : stride;
-  made.phases.resize(static_cast<std::size_t>(is_reverse ? stride : 1));
-  for (std::int64_t tap = 0; tap < operation.kernel[axis]; ++tap) {
-    if (!is_reverse) {
-      made.phases[0].push_back({tap, tap - padding});
-      continue;
-    }
-    const std::int64_t quotient = floored(tap - padding, stride);
-    const std::int64_t phase = tap - padding - quotient * stride;
-    made.phases[static_cast<std::size_t>(phase)].push_back({tap, -quotient});
-  }
-  return made;
-}
-
 /// Rows of an image that a group reads, at most.
 std::int64_t PartsProduct::needed_rows() const {
   std::vector<std::int64_t> needed;
   for (std::int64_t row = 0; row < group_; ++row) {
     for (const auto& phase : rows_.phases) {
-      for (const AxisTap& tap : phase) needed.push_back(row * rows_.step + tap.offset);
+      for (const PartsAxis::Tap& tap : phase) needed.push_back(row * rows_.step + tap.offset);
     }
   }
   std::sort(needed.begin(), needed.end());
@@ -126,7 +97,7 @@ std::int64_t PartsProduct::needed_rows() const {
 void PartsProduct::plan_strips(std::int64_t samples) {
   bool is_first = true;
   for (const auto& phase : columns_.phases) {
-    for (const AxisTap& tap : phase) {
+    for (const PartsAxis::Tap& tap : phase) {
       const std::int64_t reach = floored(tap.offset, columns_.step);
       const std::int64_t rest = tap.offset - reach * columns_.step;
       if (std::find(rests_.begin(), rests_.end(), rest) == rests_.end()) rests_.push_back(rest);
@@ -173,11 +144,11 @@ void PartsProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   reads_in_ = !is_reverse;
   if (problem.is_by_points()) {  // the whole image is one row
     const std::int64_t points = problem.image_of(Side::kSource).points();
-    rows_ = {1, 1, 1, {{{0, 0}}}};
-    columns_ = {points, points, 1, {{{0, 0}}}};
+    rows_ = PartsAxis::of_points(1);
+    columns_ = PartsAxis::of_points(points);
   } else {
-    rows_ = axis_of(problem, 0, is_reverse);
-    columns_ = axis_of(problem, 1, is_reverse);
+    rows_ = PartsAxis::of(problem, 0, product);
+    columns_ = PartsAxis::of(problem, 1, product);
   }
   row_taps_ = problem.operation().kernel[1];
   taps_ = problem.operation().kernel[0] * row_taps_;
@@ -252,8 +223,8 @@ void PartsProduct::split_weights() const {
       std::uint32_t* to =
           tiles_ + (phase.first_tile + written * phase.taps * steps_) * kParts * kTile;
       for (std::int64_t first = 0; first < steps_; first += piece_) {
-        for (const AxisTap& row : row_taps) {
-          for (const AxisTap& column : column_taps) {
+        for (const PartsAxis::Tap& row : row_taps) {
+          for (const PartsAxis::Tap& column : column_taps) {
             const std::int64_t end = std::min(first + piece_, steps_);
             for (std::int64_t step = first; step < end; ++step, to += kParts * kTile) {
               split_tile(written, step, row.tap * row_taps_ + column.tap, to);
@@ -435,14 +406,14 @@ void PartsProduct::run_phase(const Phase& phase, const Group& group, std::int64_
 
 void PartsProduct::run_group(const float* from, const Group& group, float* to, Rows& rows) const {
   const std::int64_t width = strip_ + last_reach_ - first_reach_;
-  const auto image_row = [&](std::int64_t row, const AxisTap& tap) {
+  const auto image_row = [&](std::int64_t row, const PartsAxis::Tap& tap) {
     const std::int64_t at = row * rows_.step + tap.offset;
     return at >= 0 && at < rows_.from ? at : kBeyond;
   };
   std::vector<std::int64_t> needed;
   for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
     for (const auto& phase : rows_.phases) {
-      for (const AxisTap& tap : phase) needed.push_back(image_row(row, tap));
+      for (const PartsAxis::Tap& tap : phase) needed.push_back(image_row(row, tap));
     }
   }
   for (std::int64_t first = 0; first < steps_; first += piece_) {
@@ -450,10 +421,11 @@ void PartsProduct::run_group(const float* from, const Group& group, float* to, R
     for (const Phase& phase : phases_) {
       rows.met.clear();
       for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
-        for (const AxisTap& row_tap : rows_.phases[static_cast<std::size_t>(phase.row)]) {
+        for (const PartsAxis::Tap& row_tap : rows_.phases[static_cast<std::size_t>(phase.row)]) {
           const std::uint32_t* const words =
               row_in_parts(from, image_row(row, row_tap), group, first, needed, rows);
-          for (const AxisTap& tap : columns_.phases[static_cast<std::size_t>(phase.column)]) {
+          for (const PartsAxis::Tap& tap :
+               columns_.phases[static_cast<std::size_t>(phase.column)]) {
             const std::int64_t reach = floored(tap.offset, columns_.step);
             const std::int64_t rest =
                 std::find(rests_.begin(), rests_.end(), tap.offset - reach * columns_.step) -

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "workloads/nn/layer.h"
+#include "workloads/nn/parts_axis.h"
 #include "workloads/nn/widened_convolution.h"
 
 namespace nn {
@@ -40,22 +41,6 @@ class PartsProduct {
   void run(const Samples& samples);
 
  private:
-  /// A tap along an axis, and the point that the one written at i meets: i * step + offset.
-  struct AxisTap {
-    std::int64_t tap = 0, offset = 0;
-  };
-  /// Points p, p + phases ... that are written have the taps of phase p: of several phases where a
-  /// stride is gone back, and then `step` is 1.
-  struct Axis {
-    std::int64_t from = 1, to = 1;  ///< points that are read and written
-    std::int64_t step = 1;
-    std::vector<std::vector<AxisTap>> phases;
-    std::int64_t phase_count() const { return static_cast<std::int64_t>(phases.size()); }
-    /// Points of a phase that are written.
-    std::int64_t count(std::int64_t phase) const {
-      return (to - phase + phase_count() - 1) / phase_count();
-    }
-  };
   /// Of both axes: where its weights begin, and its taps.
   struct Phase {
     std::int64_t row = 0, column = 0;
@@ -77,7 +62,6 @@ class PartsProduct {
   };
   /// Whether most points are written as zeros: those that a stride of single points passes over.
   bool is_gapped() const { return taps_ == 1 && phases_.size() > 1; }
-  static Axis axis_of(const ConvolutionProblem& problem, std::size_t axis, bool is_reverse);
   void plan_strips(std::int64_t samples);
   void plan_phases();
   std::int64_t needed_rows() const;
@@ -100,7 +84,7 @@ class PartsProduct {
                 float* to, Rows& rows) const;
   void run_gapped(const float* from, const Group& group, float* to, Rows& rows) const;
 
-  Axis rows_, columns_;
+  PartsAxis rows_, columns_;
   std::int64_t taps_ = 1, row_taps_ = 1;  ///< of the kernel, and of one of its rows
   std::int64_t read_ = 0, written_ = 0;   ///< blocks of channels
   bool reads_in_ = true;                  ///< weights' input channels, and not their output ones

@@ -102,6 +102,29 @@ void RowGradient::pack(const Bf16* line, std::uint32_t* packed) const {
   }
 }
 
+/// The first line that the row below is the first to meet.
+std::int64_t RowGradient::next_line(const Row& row) const {
+  const WindowAxis& down = shape_.rows;
+  return std::min(row.y * down.stride - down.padding + down.kernel, down.from);
+}
+
+const Bf16* RowGradient::first_ahead(const Row& row, const Bf16* from) const {
+  const std::int64_t line = row.sample * shape_.rows.from + next_line(row);
+  return from + line * shape_.columns.from * shape_.in;
+}
+
+/// Of those that the row below is the first to meet, lines of memory that are fetched with each
+/// tile of two blocks: all of them with all products of the row.
+std::int64_t RowGradient::lines_ahead(const Row& row) const {
+  const WindowAxis& down = shape_.rows;
+  const std::int64_t lines = std::clamp<std::int64_t>(down.from - next_line(row), 0, down.stride);
+  const std::int64_t numbers = lines * shape_.columns.from * shape_.in;
+  const std::int64_t groups = (shape_.columns.kernel + Bf16Tiles::kPanels - 1) / Bf16Tiles::kPanels;
+  const std::int64_t products = down.kernel * (shape_.in / kLanes) * groups;
+  const std::int64_t steps = products * tiles() * ((shape_.out / kLanes + 1) / 2);
+  return (numbers / kRows + steps - 1) / steps;
+}
+
 /// sums [lines][in / 16][taps of a line][out / 16][16 out][16 in]. A line stays packed for the rows
 /// below, which meet it with other taps.
 void RowGradient::add_row(const Row& row, const Bf16* from, const Bf16* to, Work& work,
@@ -110,14 +133,8 @@ void RowGradient::add_row(const Row& row, const Bf16* from, const Bf16* to, Work
   const std::int64_t pitch = shape_.columns.from * shape_.in, columns = shape_.columns.kernel;
   const std::int64_t stride = tiles() * kTileWords, out_blocks = shape_.out / kLanes;
   turn(row, to, work.turned);
-  // Of each product, a piece of the lines that the next row is the first to meet.
-  const std::int64_t next = row.y * down.stride - down.padding + down.kernel;
-  const std::int64_t groups = (columns + Bf16Tiles::kPanels - 1) / Bf16Tiles::kPanels;
-  const std::int64_t products = down.kernel * (shape_.in / kLanes) * groups;
-  const std::int64_t numbers = std::clamp<std::int64_t>(down.from - next, 0, down.stride) * pitch;
-  const std::int64_t steps = products * tiles() * ((out_blocks + 1) / 2);
-  const std::int64_t ahead_lines = (numbers / kRows + steps - 1) / steps;
-  const Bf16* ahead = from + (row.sample * down.from + next) * pitch;
+  const std::int64_t ahead_lines = lines_ahead(row);
+  const Bf16* ahead = first_ahead(row, from);
   for (std::int64_t tap = 0; tap < down.kernel; ++tap) {
     const std::int64_t y = row.y * down.stride + tap - down.padding;
     if (y < 0 || y >= down.from) continue;
@@ -136,7 +153,7 @@ void RowGradient::add_row(const Row& row, const Bf16* from, const Bf16* to, Work
             {packed + (block * columns + first) * stride, stride, work.turned, stride, taps,
              out_blocks, tiles(), ahead, ahead_lines},
             {to_sums, kTileWords, out_blocks * kTileWords, kLanes}, true);
-        ahead += steps / products * ahead_lines * kRows;
+        ahead += tiles() * ((out_blocks + 1) / 2) * ahead_lines * kRows;
       }
     }
   }

@@ -40,6 +40,9 @@ class RowGradient {
   std::int64_t scratch_words() const;  ///< of a thread
   void turn(const Row& row, const Bf16* to, std::uint32_t* turned) const;
   void pack(const Bf16* line, std::uint32_t* packed) const;
+  std::int64_t next_line(const Row& row) const;
+  const Bf16* first_ahead(const Row& row, const Bf16* from) const;
+  std::int64_t lines_ahead(const Row& row) const;
   void add_row(const Row& row, const Bf16* from, const Bf16* to, Work& work, float* sums) const;
 
   WindowShape shape_;
