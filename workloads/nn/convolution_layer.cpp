@@ -105,13 +105,13 @@ class ConvolutionLayer final : public Layer {
 /// As the forward pass reads them, or, where that reads no floats, as their gradient is written.
 memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) const {
   using dnnl::query;
-  if (PaddedProduct::suits(problem_, src_desc_, dst_desc_)) {
-    return PaddedProduct::weights_desc(problem_);
-  }
-  for (const auto product : {ConvolutionProduct::kForward, ConvolutionProduct::kSourceGradient}) {
-    if (PartsProduct::suits(problem_, product, src_desc_, dst_desc_, planner)) {
-      return parts_weights_desc(problem_);
-    }
+  const auto suits_parts = [&](ConvolutionProduct product) {
+    return PartsProduct::suits(problem_, product, src_desc_, dst_desc_, planner);
+  };
+  if (PaddedProduct::suits(problem_, src_desc_, dst_desc_) ||
+      suits_parts(ConvolutionProduct::kForward) ||
+      suits_parts(ConvolutionProduct::kSourceGradient)) {
+    return tiled_weights_desc(problem_.weights_dims());
   }
   if (!is_bf16()) {
     return problem_.forward(planner.forward_slices().sizes().front())

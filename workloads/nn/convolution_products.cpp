@@ -12,7 +12,7 @@ namespace {
 
 /// Whether weights stand as products in parts read and write them.
 bool reads_parts(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts) {
-  return problem.operation().kernel.size() == 2 && layouts.weights == parts_weights_desc(problem);
+  return layouts.weights == tiled_weights_desc(problem.weights_dims());
 }
 
 }  // namespace

@@ -141,6 +141,20 @@ dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
   return {dims, type, strides};
 }
 
+bool is_blocked_floats(const dnnl::memory::desc& desc) {
+  using dnnl::memory;
+  return desc.dims().size() == 4 &&
+         desc == memory::desc(desc.dims(), memory::data_type::f32, memory::format_tag::nChw16c);
+}
+
+dnnl::memory::desc tiled_weights_desc(const dnnl::memory::dims& dims) {
+  using Tag = dnnl::memory::format_tag;
+  const Tag tag = dims.size() == 3   ? Tag::OIw16i16o
+                  : dims.size() == 4 ? Tag::OIhw16i16o
+                                     : Tag::OIdhw16i16o;
+  return {dims, dnnl::memory::data_type::f32, tag};
+}
+
 bool is_channels_last_bf16(const dnnl::memory::desc& desc) {
   return desc == channels_last_desc(desc.dims(), dnnl::memory::data_type::bf16);
 }

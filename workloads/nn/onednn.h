@@ -70,6 +70,11 @@ dnnl::memory::dims batch_dims(std::int64_t batch, const SampleShape& shape);
 /// Plain row-major descriptor.
 dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims,
                               dnnl::memory::data_type type = dnnl::memory::data_type::f32);
+/// Whether it is floats [samples][channels / 16, rounded up][rows][columns][16] of images.
+bool is_blocked_floats(const dnnl::memory::desc& desc);
+/// Weights of a convolution of a line, an image or a volume:
+/// [out / 16][in / 16][kernel...][16 of in][16 of out].
+dnnl::memory::desc tiled_weights_desc(const dnnl::memory::dims& dims);
 /// Points in front of channels in memory.
 dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
                                       dnnl::memory::data_type type = dnnl::memory::data_type::f32);

@@ -20,14 +20,6 @@ bool is_blocked_bf16(const memory::desc& desc) {
          layout.block_stride == layout.rows * kLanes;
 }
 
-/// Weights as the products write their gradient.
-memory::desc weights_desc(const memory::dims& dims) {
-  const auto tag = dims.size() == 3   ? memory::format_tag::OIw16i16o
-                   : dims.size() == 4 ? memory::format_tag::OIhw16i16o
-                                      : memory::format_tag::OIdhw16i16o;
-  return {dims, memory::data_type::f32, tag};
-}
-
 /// Whether weights of single points have plain strides.
 bool is_plain_matrix(const memory::desc& desc) {
   const auto& data = desc.data;
@@ -102,7 +94,7 @@ std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& 
 void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
                       const Places& places) {
   if (problem.compute() != memory::data_type::bf16 || is_atrous(problem.operation())) return;
-  const memory::desc tiled = weights_desc(operands.weights.dims());
+  const memory::desc tiled = tiled_weights_desc(operands.weights.dims());
   const bool is_plain = operands.weights != tiled;
   if (is_plain && (problem.is_transposed() || !is_plain_matrix(operands.weights))) return;
   // Of the library's convolution, which of a transposed one goes the other way.

@@ -13,9 +13,8 @@ using dnnl::memory;
 constexpr std::int64_t kBlock = 16;
 constexpr std::int64_t kTile = kBlock * kBlock;
 
-bool is_blocked(const memory::desc& desc) {
-  return desc == memory::desc(desc.dims(), memory::data_type::f32, memory::format_tag::nChw16c) &&
-         desc.dims()[1] % kBlock == 0;
+bool is_whole_blocks(const memory::desc& desc) {
+  return is_blocked_floats(desc) && desc.dims()[1] % kBlock == 0;
 }
 
 /// As a convolution forward, from `in` channels to `out`, that pads rows above and below alone.
@@ -54,8 +53,7 @@ dnnl::convolution_forward::primitive_desc described(const ConvolutionProblem& pr
   const auto& kernel = operation.kernel;
   return {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
            blocked(samples, padded.in, spatial[0], spatial[1] + padded.begin[1] + padded.end[1]),
-           memory::desc({padded.out, padded.in, kernel[0], kernel[1]}, memory::data_type::f32,
-                        memory::format_tag::OIhw16i16o),
+           tiled_weights_desc({padded.out, padded.in, kernel[0], kernel[1]}),
            blocked(samples, padded.out, spatial[0], spatial[1]), operation.stride,
            memory::dims{operation.dilation[0] - 1, operation.dilation[1] - 1},
            memory::dims{padded.begin[0], 0}, memory::dims{padded.end[0], 0}},
@@ -78,7 +76,7 @@ bool PaddedProduct::suits(const ConvolutionProblem& problem, const memory::desc&
     return false;
   }
   const auto is_one = [](std::int64_t number) { return number == 1; };
-  if (!is_blocked(src) || !is_blocked(dst) ||
+  if (!is_whole_blocks(src) || !is_whole_blocks(dst) ||
       !std::all_of(operation.stride.begin(), operation.stride.end(), is_one) ||
       problem.image_of(Side::kSource).spatial != operation.dst.spatial) {
     return false;
@@ -95,10 +93,6 @@ bool PaddedProduct::suits(const ConvolutionProblem& problem, const memory::desc&
     }
   }
   return true;
-}
-
-memory::desc PaddedProduct::weights_desc(const ConvolutionProblem& problem) {
-  return {problem.weights_dims(), memory::data_type::f32, memory::format_tag::OIhw16i16o};
 }
 
 void PaddedProduct::plan(Planner& planner, const ConvolutionProblem& problem,
@@ -118,15 +112,13 @@ void PaddedProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   padded_buffer_ = planner.temporary(
       static_cast<std::int64_t>(blocked(most, padded.in, rows_, padded_columns_).get_size()),
       moment, "padded images");
-  memory::desc weights = weights_desc(problem);
+  memory::desc weights = tiled_weights_desc(problem.weights_dims());
   const bool is_forward = product == ConvolutionProduct::kForward;
   if (!is_forward) {
     out_ = padded.in;
     in_ = padded.out;
     taps_ = problem.operation().kernel[0] * problem.operation().kernel[1];
-    weights = {{padded.out, padded.in, weights.dims()[2], weights.dims()[3]},
-               memory::data_type::f32,
-               memory::format_tag::OIhw16i16o};
+    weights = tiled_weights_desc({padded.out, padded.in, weights.dims()[2], weights.dims()[3]});
     turned_buffer_ = planner.temporary(static_cast<std::int64_t>(weights.get_size()), moment,
                                        "converted layouts");
   }

@@ -16,11 +16,10 @@ namespace nn {
 class PaddedProduct {
  public:
   /// Whether the library would make such a product by lowering (im2col), and this one directly: of
-  /// images as large as they become, in blocks of 16 channels.
+  /// images as large as they become, in blocks of 16 channels. Weights are read as
+  /// tiled_weights_desc() has them.
   static bool suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
                     const dnnl::memory::desc& dst);
-  /// The weights, as the product reads them, of a problem that suits.
-  static dnnl::memory::desc weights_desc(const ConvolutionProblem& problem);
   /// `from` is read and `to` written, in the layouts of `from_desc` and `to_desc`.
   void plan(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
             const Slices& slices, int moment, const dnnl::memory::desc& from_desc,

@@ -39,9 +39,12 @@ std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
 
 }  // namespace
 
-bool PartsGradient::is_shared_evenly(const ConvolutionProblem& problem, int threads) {
-  return WeightsSplit::fits(blocks_of(problem, Side::kDestination),
-                            blocks_of(problem, Side::kSource), threads);
+bool PartsGradient::suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
+                          const dnnl::memory::desc& dst, const Planner& planner) {
+  return has_parts(problem, src, dst, planner) && problem.is_by_points() &&
+         are_channels_worthwhile(problem) &&
+         WeightsSplit::fits(blocks_of(problem, Side::kDestination),
+                            blocks_of(problem, Side::kSource), planner.threads());
 }
 
 void PartsGradient::plan(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "workloads/nn/layer.h"
-#include "workloads/nn/parts_product.h"
+#include "workloads/nn/parts_suits.h"
 #include "workloads/nn/weights_split.h"
 
 namespace nn {
@@ -17,10 +17,7 @@ class PartsGradient {
  public:
   /// Whether it is faster so than the library's.
   static bool suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
-                    const dnnl::memory::desc& dst, const Planner& planner) {
-    return has_parts(problem, src, dst, planner) && problem.is_by_points() &&
-           are_channels_worthwhile(problem) && is_shared_evenly(problem, planner.threads());
-  }
+                    const dnnl::memory::desc& dst, const Planner& planner);
   /// Of a problem that suits, in the backward pass of the operation at hand.
   void plan(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
             const ValuePlace& diff_dst);
@@ -30,7 +27,6 @@ class PartsGradient {
   void run(const Samples& samples, float* diff_weights, bool add) const;
 
  private:
-  static bool is_shared_evenly(const ConvolutionProblem& problem, int threads);
   std::int64_t scratch_words() const;
   void run_part(const WeightsSplit::Part& part, const Samples& samples, float* diff_weights,
                 bool add, std::uint32_t* scratch) const;

@@ -12,7 +12,7 @@ using dnnl::memory;
 
 constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
 constexpr std::int64_t kParts = FloatTiles::kParts;
-constexpr std::int64_t kNone = -2, kBeyond = -1;  ///< in place of a row of an image
+constexpr std::int64_t kBeyond = PartsRows::kBeyond, kNone = -2;  ///< in place of a row
 constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
 /// Of what is in parts at a time: pairs of blocks of channels, and columns of windows or single
 /// points. Together with weights of 32 channels, those of 3x3 points stay in the second cache, of
@@ -21,39 +21,12 @@ constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
 constexpr std::int64_t kMostSteps = 24, kWindowColumns = 96, kPointColumns = 128;
 constexpr std::int64_t kCachedBytes = 1100 << 10;
 
-bool is_blocked(const memory::desc& desc) {
-  return desc == memory::desc(desc.dims(), memory::data_type::f32, memory::format_tag::nChw16c);
-}
-
 /// Grains that hold so many.
 constexpr std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
   return (count + grain - 1) / grain;
 }
 
 }  // namespace
-
-bool has_parts(const ConvolutionProblem& problem, const memory::desc& src, const memory::desc& dst,
-               const Planner& planner) {
-  const Operation& operation = problem.operation();
-  return planner.multiplies_parts() && problem.compute() == memory::data_type::f32 &&
-         operation.kernel.size() == 2 && !problem.is_first() && operation.bias < 0 &&
-         !is_atrous(operation) && problem.phases().count() == 1 && is_blocked(src) &&
-         is_blocked(dst);
-}
-
-memory::desc parts_weights_desc(const ConvolutionProblem& problem) {
-  return {problem.weights_dims(), memory::data_type::f32, memory::format_tag::OIhw16i16o};
-}
-
-/// Measured on two cores with single points: the library takes as long for 128 channels that become
-/// 256, and less for fewer. Windows, which make more of the points that are brought, are held to
-/// the same.
-bool are_channels_worthwhile(const ConvolutionProblem& problem) {
-  const std::int64_t in = problem.image_of(Side::kSource).channels;
-  const std::int64_t out = problem.image_of(Side::kDestination).channels;
-  constexpr std::int64_t kLeast = 80;
-  return in * out >= kLeast * (in + out);
-}
 
 bool PartsProduct::suits(const ConvolutionProblem& problem, ConvolutionProduct product,
                          const memory::desc& src, const memory::desc& dst, const Planner& planner) {
@@ -95,21 +68,12 @@ std::int64_t PartsProduct::needed_rows() const {
 }
 
 void PartsProduct::plan_strips(std::int64_t samples) {
-  bool is_first = true;
-  for (const auto& phase : columns_.phases) {
-    for (const PartsAxis::Tap& tap : phase) {
-      const std::int64_t reach = floored(tap.offset, columns_.step);
-      const std::int64_t rest = tap.offset - reach * columns_.step;
-      if (std::find(rests_.begin(), rests_.end(), rest) == rests_.end()) rests_.push_back(rest);
-      first_reach_ = is_first ? reach : std::min(first_reach_, reach);
-      last_reach_ = is_first ? reach : std::max(last_reach_, reach);
-      is_first = false;
-    }
-  }
+  read_rows_ = {rows_, columns_, read_};
   const std::int64_t columns = columns_.count(0);
   const std::int64_t grain = taps_ > 1 ? kBlock : 2 * kBlock;
   const auto cut = [&](std::int64_t strips) {
     strip_ = grains_of(grains_of(columns, strips), grain) * grain;
+    read_rows_.set_strip(strip_);
   };
   cut(grains_of(columns, taps_ > 1 ? kWindowColumns : kPointColumns));
   group_ = std::min<std::int64_t>(2, rows_.count(0));
@@ -165,11 +129,7 @@ void PartsProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   scratch_buffer_ = planner.temporary(threads_ * scratch_words() * kWord, moment, "scratchpads");
 }
 
-/// Of a row in parts: [steps][parts][rests][columns][16].
-std::int64_t PartsProduct::slot_words() const {
-  const auto rests = static_cast<std::int64_t>(rests_.size());
-  return piece_ * kParts * rests * (strip_ + last_reach_ - first_reach_) * kBlock;
-}
+std::int64_t PartsProduct::slot_words() const { return read_rows_.words(piece_); }
 
 std::int64_t PartsProduct::sums_floats() const {
   if (is_gapped()) return 3 * strip_ * columns_.phase_count() * kBlock;
@@ -236,46 +196,8 @@ void PartsProduct::split_weights() const {
   }
 }
 
-/// So many columns from first_column on, as windows of those reach them.
-void PartsProduct::split_row(const float* from, std::int64_t row, std::int64_t first_column,
-                             std::int64_t columns, std::int64_t first_step,
-                             std::uint32_t* to) const {
-  const std::int64_t steps = std::min(piece_, steps_ - first_step);
-  const std::int64_t width = strip_ + last_reach_ - first_reach_;
-  const auto rests = static_cast<std::int64_t>(rests_.size());
-  const std::int64_t part_words = rests * width * kBlock;
-  const std::int64_t begin = first_column + first_reach_;
-  const std::int64_t end = first_column + columns + last_reach_;
-  const std::int64_t block_stride = rows_.from * columns_.from * kBlock;
-  const std::int64_t ahead = (rows_.from > 1 ? rows_.step * columns_.from : strip_) * kBlock;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    const std::int64_t block = 2 * (first_step + step);
-    for (std::int64_t i = 0; i < rests; ++i) {
-      const std::int64_t rest = rests_[static_cast<std::size_t>(i)];
-      std::uint32_t* const words = to + (step * kParts * rests + i) * width * kBlock;
-      // Quotients that meet the image.
-      const std::int64_t there =
-          std::clamp(grains_of(columns_.from - rest, columns_.step), begin, end);
-      const std::int64_t first = row < 0 ? there : std::clamp<std::int64_t>(0, begin, there);
-      const std::int64_t last = row < 0 ? first : there;
-      for (std::int64_t part = 0; part < kParts; ++part) {
-        std::uint32_t* const line = words + part * part_words;
-        std::fill(line, line + (first - begin) * kBlock, 0U);
-        std::fill(line + (last - begin) * kBlock, line + (end - begin) * kBlock, 0U);
-      }
-      if (first == last) continue;
-      const float* const met = from + block * block_stride +
-                               (row * columns_.from + first * columns_.step + rest) * kBlock;
-      kernels_->float_tiles.split({met, block + 1 < read_ ? met + block_stride : nullptr,
-                                   columns_.step * kBlock, last - first, ahead},
-                                  words + (first - begin) * kBlock, part_words);
-    }
-  }
-}
-
 const std::uint32_t* PartsProduct::row_in_parts(const float* from, std::int64_t row,
                                                 const Group& group, std::int64_t first_step,
-                                                const std::vector<std::int64_t>& needed,
                                                 Rows& rows) const {
   const auto place_of = [&](std::size_t slot) {
     return rows.words + static_cast<std::int64_t>(slot) * slot_words();
@@ -283,10 +205,13 @@ const std::uint32_t* PartsProduct::row_in_parts(const float* from, std::int64_t 
   std::size_t free = 0;
   for (std::size_t slot = 0; slot < rows.rows.size(); ++slot) {
     if (rows.rows[slot] == row) return place_of(slot);
+    const auto& needed = rows.needed;
     if (std::find(needed.begin(), needed.end(), rows.rows[slot]) == needed.end()) free = slot;
   }
   rows.rows[free] = row;
-  split_row(from, row, group.first_column, group.columns, first_step, place_of(free));
+  read_rows_.bring(from, row, {group.first_column, group.columns},
+                   {first_step, std::min(piece_, steps_ - first_step)}, kernels_->float_tiles,
+                   place_of(free));
   return place_of(free);
 }
 
@@ -311,9 +236,9 @@ void PartsProduct::multiply(FloatTiles::Operands operands, std::int64_t count,
   operands.blocks = whole;
   if (whole > 0) tiles.multiply(operands, {to, block_stride, row_stride}, first_step > 0);
   if (rest == 0) return;
-  std::vector<const std::uint32_t*> behind(operands.rows, operands.rows + operands.places);
-  for (const std::uint32_t*& row : behind) row += whole * kTile;
-  operands.rows = behind.data();
+  rows.behind.assign(operands.rows, operands.rows + operands.places);
+  for (const std::uint32_t*& row : rows.behind) row += whole * kTile;
+  operands.rows = rows.behind.data();
   operands.blocks = 1;
   const auto for_each_rest = [&](const auto& move) {
     for (std::int64_t panel = 0; panel < operands.panels; ++panel) {
@@ -347,7 +272,8 @@ void PartsProduct::run_gapped(const float* from, const Group& group, float* to, 
   const std::int64_t count =
       std::min(group.columns, columns_.count(phase.column) - group.first_column);
   const std::int64_t read = group.first_row < rows_.from ? group.first_row : kBeyond;
-  const std::uint32_t* const met = row_in_parts(from, read, group, 0, {read}, rows);
+  rows.needed = {read};
+  const std::uint32_t* const met = row_in_parts(from, read, group, 0, rows);
   FloatTiles::Operands operands = operands_of(phase, 0);
   operands.rows = &met;
   operands.blocks = grains_of(count, kBlock);
@@ -368,11 +294,10 @@ void PartsProduct::run_gapped(const float* from, const Group& group, float* to, 
 
 /// But for which rows, and which panels.
 FloatTiles::Operands PartsProduct::operands_of(const Phase& phase, std::int64_t first_step) const {
-  const auto rests = static_cast<std::int64_t>(rests_.size());
   FloatTiles::Operands operands = {};
   operands.places = phase.taps;
-  operands.part_stride = rests * (strip_ + last_reach_ - first_reach_) * kBlock;
-  operands.step_stride = kParts * operands.part_stride;
+  operands.part_stride = read_rows_.part_words();
+  operands.step_stride = read_rows_.step_words();
   operands.panel_stride = phase.taps * steps_ * kParts * kTile;
   operands.steps = std::min(piece_, steps_ - first_step);
   return operands;
@@ -405,15 +330,14 @@ void PartsProduct::run_phase(const Phase& phase, const Group& group, std::int64_
 }
 
 void PartsProduct::run_group(const float* from, const Group& group, float* to, Rows& rows) const {
-  const std::int64_t width = strip_ + last_reach_ - first_reach_;
   const auto image_row = [&](std::int64_t row, const PartsAxis::Tap& tap) {
     const std::int64_t at = row * rows_.step + tap.offset;
     return at >= 0 && at < rows_.from ? at : kBeyond;
   };
-  std::vector<std::int64_t> needed;
+  rows.needed.clear();
   for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
     for (const auto& phase : rows_.phases) {
-      for (const PartsAxis::Tap& tap : phase) needed.push_back(image_row(row, tap));
+      for (const PartsAxis::Tap& tap : phase) rows.needed.push_back(image_row(row, tap));
     }
   }
   for (std::int64_t first = 0; first < steps_; first += piece_) {
@@ -423,14 +347,10 @@ void PartsProduct::run_group(const float* from, const Group& group, float* to, R
       for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
         for (const PartsAxis::Tap& row_tap : rows_.phases[static_cast<std::size_t>(phase.row)]) {
           const std::uint32_t* const words =
-              row_in_parts(from, image_row(row, row_tap), group, first, needed, rows);
+              row_in_parts(from, image_row(row, row_tap), group, first, rows);
           for (const PartsAxis::Tap& tap :
                columns_.phases[static_cast<std::size_t>(phase.column)]) {
-            const std::int64_t reach = floored(tap.offset, columns_.step);
-            const std::int64_t rest =
-                std::find(rests_.begin(), rests_.end(), tap.offset - reach * columns_.step) -
-                rests_.begin();
-            rows.met.push_back(words + (rest * width + reach - first_reach_) * kBlock);
+            rows.met.push_back(words + read_rows_.place_of(tap));
           }
         }
       }

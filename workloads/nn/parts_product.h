@@ -9,19 +9,10 @@
 
 #include "workloads/nn/layer.h"
 #include "workloads/nn/parts_axis.h"
-#include "workloads/nn/widened_convolution.h"
+#include "workloads/nn/parts_rows.h"
+#include "workloads/nn/parts_suits.h"
 
 namespace nn {
-
-/// Whether the problem's layouts are those that products in parts read, of floats: blocks of 16
-/// channels. Such products are made on CPUs with matrix tiles, unless floats themselves are to be
-/// multiplied.
-bool has_parts(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
-               const dnnl::memory::desc& dst, const Planner& planner);
-/// Weights as these read them: [out / 16][in / 16][kernel...][16 of in][16 of out].
-dnnl::memory::desc parts_weights_desc(const ConvolutionProblem& problem);
-/// Whether there are so many channels that bringing points into parts is worthwhile.
-bool are_channels_worthwhile(const ConvolutionProblem& problem);
 
 /// dst, or the gradient of src, [samples][channels / 16][rows][columns][16], of all samples of a
 /// pass or those of a slice. What is not finite gives what is no number.
@@ -53,8 +44,9 @@ class PartsProduct {
   };
   /// A thread's rows of an image in parts, and which they are: the last ones that were needed.
   struct Rows {
-    std::vector<std::int64_t> rows;  ///< of the image, or kNone
-    std::vector<const std::uint32_t*> met;
+    std::vector<std::int64_t> rows;    ///< of the image, or kNone
+    std::vector<std::int64_t> needed;  ///< by the group at hand
+    std::vector<const std::uint32_t*> met, behind;
     std::uint32_t* words = nullptr;
     /// Sums of the points of a strip that are no whole tile; or of a whole strip of two panels,
     /// where these are written past the caches; or of such a strip with gaps, and a row of zeros.
@@ -71,11 +63,8 @@ class PartsProduct {
   void split_weights() const;
   void split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
                   std::uint32_t* to) const;
-  void split_row(const float* from, std::int64_t row, std::int64_t first_column,
-                 std::int64_t columns, std::int64_t first_step, std::uint32_t* to) const;
   const std::uint32_t* row_in_parts(const float* from, std::int64_t row, const Group& group,
-                                    std::int64_t first_step,
-                                    const std::vector<std::int64_t>& needed, Rows& rows) const;
+                                    std::int64_t first_step, Rows& rows) const;
   void run_group(const float* from, const Group& group, float* to, Rows& rows) const;
   FloatTiles::Operands operands_of(const Phase& phase, std::int64_t first_step) const;
   void run_phase(const Phase& phase, const Group& group, std::int64_t first_step, float* to,
@@ -90,10 +79,7 @@ class PartsProduct {
   bool reads_in_ = true;                  ///< weights' input channels, and not their output ones
   std::int64_t steps_ = 0, piece_ = 0;    ///< of pairs of blocks that are read, and those at a time
   std::int64_t strip_ = 0, group_ = 1;    ///< columns and rows of a group
-  /// Columns that are read, by the rest that `step` leaves of them; and of their quotients, the
-  /// first and the last that a window reaches.
-  std::vector<std::int64_t> rests_;
-  std::int64_t first_reach_ = 0, last_reach_ = 0;
+  PartsRows read_rows_;                   ///< in parts
   std::vector<Phase> phases_;
   bool streams_ = false;  ///< what the slice at hand writes passes by the caches
   int threads_ = 1;

@@ -17,9 +17,9 @@ enum class Precision {
 /// What convolutions and perceptrons multiply. Sums are of floats in either case.
 enum class Products {
   kFaster,  ///< as is faster on this CPU (product_rates.h)
-  kPairs,   ///< pairs of bfloat16 numbers, by instructions made for them; in f32, three such numbers
-            ///< make up a float, where the CPU has matrix tiles
-  kFloats   ///< floats: what is in bfloat16 is widened, and weights are not rounded
+  kPairs,  ///< pairs of bfloat16 numbers, by instructions made for them; in f32, three such numbers
+           ///< make up a float, where the CPU has matrix tiles
+  kFloats  ///< floats: what is in bfloat16 is widened, and weights are not rounded
 };
 
 /// The precision of a network, and of which layers not.
