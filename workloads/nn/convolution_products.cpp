@@ -100,6 +100,10 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
     return points_.plan(planner, problem, layouts, ConvolutionProduct::kSourceGradient,
                         planner.backward_moment(), places.diff_dst, {places.diff_src, false});
   }
+  if (GappedGradient::suits(problem, layouts.src, layouts.dst, planner)) {
+    return gapped_.plan(planner, problem, layouts.dst, layouts.weights, places.diff_dst,
+                        places.diff_src);
+  }
   if (reads_parts(problem, layouts) &&
       PartsProduct::suits(problem, ConvolutionProduct::kSourceGradient, layouts.src, layouts.dst,
                           planner)) {
@@ -152,6 +156,7 @@ void BackwardProducts::bind(const Arena& arena, Device& device, const Kernels& k
                           {arena.at<void>(places_.src.buffer), diff_dst, target_.begin(false)});
   }
   if (points_.planned()) return points_.bind(arena, device, kernels);
+  if (gapped_.planned()) return gapped_.bind(arena, device, kernels);
   if (padded_.planned()) return padded_.bind(arena, device, kernels);
   if (parts_.planned()) return parts_.bind(arena, kernels);
   if (!source_product_.planned()) return;
@@ -164,6 +169,7 @@ void BackwardProducts::run(bool accumulate, const Samples& samples) {
   if (widened_.planned()) return widened_.run(accumulate, samples);
   const bool adds = accumulate || samples.first > 0;
   if (points_.planned()) points_.run(samples);
+  if (gapped_.planned()) gapped_.run(samples);
   if (padded_.planned()) padded_.run(samples);
   if (parts_.planned()) parts_.run(samples);
   if (source_product_.planned()) source_product_.run(samples);
@@ -176,8 +182,8 @@ void BackwardProducts::run(bool accumulate, const Samples& samples) {
 std::vector<const SlicedPrimitive*> BackwardProducts::products() const {
   std::vector<const SlicedPrimitive*> all;
   for (const SlicedPrimitive* product :
-       {&widened_.data_product(), &padded_.product(), &source_product_, &widened_.weights_product(),
-        &weights_product_}) {
+       {&widened_.data_product(), &gapped_.product(), &padded_.product(), &source_product_,
+        &widened_.weights_product(), &weights_product_}) {
     if (product->planned()) all.push_back(product);
   }
   return all;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "workloads/nn/convolution_problem.h"
+#include "workloads/nn/gapped_gradient.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/own_weights.h"
 #include "workloads/nn/padded_product.h"
@@ -72,7 +73,9 @@ class BackwardProducts {
   /// Conversions between layouts in a pass.
   std::int64_t reorders() const;
   /// Whether one of them is an own product.
-  bool has_own() const { return own_.planned() || points_.planned() || is_in_parts(); }
+  bool has_own() const {
+    return own_.planned() || points_.planned() || gapped_.planned() || is_in_parts();
+  }
   bool is_in_parts() const { return parts_.planned() || parts_weights_.planned(); }
 
  private:
@@ -82,6 +85,7 @@ class BackwardProducts {
   Places places_;
   SlicedPrimitive source_product_, weights_product_;
   PointProduct points_;          ///< in place of source_product_, where planned
+  GappedGradient gapped_;        ///< the same
   PaddedProduct padded_;         ///< the same
   PartsProduct parts_;           ///< the same
   OwnWeights own_;               ///< in place of weights_product_, where planned

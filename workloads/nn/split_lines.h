@@ -44,6 +44,9 @@ inline void load_line(const float* from, LineLanes<float>& line) {
 inline void load_line(const Bf16* from, LineLanes<Bf16>& line) {
   Words pairs;
   __builtin_memcpy(&pairs, from, sizeof pairs);
+#if defined(__AVX512F__)
+  asm("" : "+v"(pairs));  // or compilers load a line twice, once for each half of the pairs
+#endif
   split(pairs, line);
 }
 
