@@ -88,6 +88,9 @@ void BatchNormOutput<T>::plan(const Operation& operation, Planner& planner,
   forward.dst.place = planner.value_place(planner.made());
   again.src.place = planner.value_again(operation.src);
   again.dst.place = planner.value_again(planner.made());
+  if (is_deferred_) return;
+  planner.writes_past_caches(forward.dst.place.buffer);
+  planner.writes_past_caches(again.dst.place.buffer);
 }
 
 template <class T>

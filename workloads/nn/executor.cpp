@@ -90,6 +90,7 @@ void Executor::plan(bool copies_weights) {
   plan_forward(*planner_);
   if (options_.training) plan_backward(*planner_);
   planner_->memory().place();
+  planner_->memory().move_apart();
 }
 
 void Executor::plan_forward(Planner& planner) {

@@ -37,6 +37,7 @@ void GappedGradient::plan(Planner& planner, const ConvolutionProblem& problem,
   parameter_ = problem.operation().weights;
   diff_dst_place_ = diff_dst;
   diff_src_buffer_ = diff_src;
+  planner.writes_past_caches(diff_src);
   const Slices& slices = planner.backward_slices();
   const std::int64_t most = slices.sizes().back();
   const int moment = planner.backward_moment();

@@ -165,6 +165,10 @@ class Planner {
   /// Memory from the operation's forward to its backward moment.
   BufferId kept(std::int64_t bytes, const std::string& purpose);
 
+  /// What the operation at hand writes there passes by the caches, if it is as much as
+  /// stores_of() wants.
+  void writes_past_caches(BufferId buffer);
+
   // Parameters.
   void set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc);
   const std::vector<dnnl::memory::desc>& parameter_descs() const { return parameter_descs_; }

@@ -11,6 +11,7 @@
 #include "runner/base/random.h"
 #include "workloads/nn/accumulation.h"
 #include "workloads/nn/layer.h"
+#include "workloads/nn/stores.h"
 
 namespace nn {
 namespace {
@@ -181,6 +182,12 @@ BufferId Planner::temporary(std::int64_t bytes, int first, int last, const std::
 BufferId Planner::kept(std::int64_t bytes, const std::string& purpose) {
   return memory_.request(bytes, forward_moment(),
                          options_.training ? backward_moment() : forward_moment(), purpose);
+}
+
+void Planner::writes_past_caches(BufferId buffer) {
+  if (stores_of<char>(memory_.bytes(buffer), multiplies_in_tiles()) == Stores::kStreamed) {
+    memory_.pass_caches(buffer);
+  }
 }
 
 void Planner::set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc) {
