@@ -227,14 +227,20 @@ template <class T>
 void DepthwiseLayer<T>::add_sums(std::int64_t parts, bool accumulate) {
   const std::int64_t blocks = src_layout_.blocks;
   float* const gradient = target_.begin(accumulate);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < blocks * weights_floats(); ++i) {
-    const std::int64_t tap = i / src_layout_.width, lane = i % src_layout_.width;
-    double sum = 0.0;
-    for (std::int64_t part = 0; part < parts; ++part) {
-      sum += sums_[part * blocks * kSums + tap * DepthwisePlane::kBlock + lane];
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    for (std::int64_t tap = 0; tap < DepthwisePlane::kTaps; ++tap) {
+      double sum[DepthwisePlane::kBlock] = {};  // of all lanes, which add up side by side
+      for (std::int64_t part = 0; part < parts; ++part) {
+        const double* const of_part =
+            sums_ + (part * blocks + block) * kSums + tap * DepthwisePlane::kBlock;
+        for (std::int64_t lane = 0; lane < DepthwisePlane::kBlock; ++lane) {
+          sum[lane] += of_part[lane];
+        }
+      }
+      float* const to = gradient + block * weights_floats() + tap * src_layout_.width;
+      std::copy_n(sum, src_layout_.width, to);
     }
-    gradient[i] = static_cast<float>(sum);
   }
   target_.finish(accumulate);
 }

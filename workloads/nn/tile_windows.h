@@ -75,18 +75,38 @@ void sum_windows(const Bf16* met, const std::uint32_t* weights, const Bf16Tiles:
   }
 }
 
+/// 16 windows' products with kPanels panels of channels, [16][channels].
+template <int kPanels>
+void keep_sums(const Bf16* met, const std::uint32_t* weights, const Bf16Tiles::Windows& of,
+               float* sums) {
+  sum_windows<kPanels>(met, weights, of);
+  constexpr std::int64_t kSumBytes = kPanels * kTileRowBytes;
+  _tile_stored(0, sums, kSumBytes);
+  if (kPanels > 1) _tile_stored(1, sums + kLanes, kSumBytes);
+  if (kPanels > 2) _tile_stored(2, sums + 2 * kLanes, kSumBytes);
+  if (kPanels > 3) _tile_stored(3, sums + 3 * kLanes, kSumBytes);
+}
+
+/// 16 windows to points side by side, which have these channels alone and together are lines.
+template <int kPanels>
+void stream_some_windows(const Bf16* met, const std::uint32_t* weights,
+                         const Bf16Tiles::Windows& of, Bf16* dst) {
+  constexpr int kNumbers = kLanes * kPanels * kLanes;
+  alignas(64) float sums[kNumbers];
+  keep_sums<kPanels>(met, weights, of, sums);
+  for (int i = 0; i < kNumbers; i += kLineNumbers<Bf16>) {
+    const Lanes line[2] = {Full::load(sums + i, kLanes), Full::load(sums + i + kLanes, kLanes)};
+    stream_line(dst + i, line);
+  }
+}
+
 /// 16 windows, or the fewer that there are, to kPanels panels of channels.
 template <int kPanels, bool kPasses>
 void multiply_some_windows(const Bf16* met, const std::uint32_t* weights,
                            const Bf16Tiles::Windows& of, std::int64_t points, Bf16* dst) {
   constexpr int kChannels = kPanels * kLanes;
-  sum_windows<kPanels>(met, weights, of);
   alignas(64) float sums[kLanes * kChannels];
-  constexpr std::int64_t kSumBytes = kChannels * static_cast<std::int64_t>(sizeof(float));
-  _tile_stored(0, sums, kSumBytes);
-  if (kPanels > 1) _tile_stored(1, sums + kLanes, kSumBytes);
-  if (kPanels > 2) _tile_stored(2, sums + 2 * kLanes, kSumBytes);
-  if (kPanels > 3) _tile_stored(3, sums + 3 * kLanes, kSumBytes);
+  keep_sums<kPanels>(met, weights, of, sums);
   for (std::int64_t point = 0; point < points; ++point) {
     Bf16* const to = dst + point * of.dst_point_step;
     const float* const from = sums + point * kChannels;
@@ -149,6 +169,7 @@ void multiply_windows(const Bf16* met, const std::uint32_t* weights, const Bf16T
   constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(Bf16));
   const TileUse use(of.has_half ? HalfTiles::kTwo : HalfTiles::kNone, points);
   const bool passes = of.stores == Stores::kStreamed && is_in_lines(of, dst);
+  const bool is_dense = of.stores == Stores::kStreamed && of.dst_point_step == of.channels;
   for (std::int64_t row = 0; row < rows; ++row, met += of.row_step, dst += of.dst_row_step) {
     for (std::int64_t next = 0; next < points; next += kLanes) {
       // The last ones may be found twice.
@@ -164,7 +185,13 @@ void multiply_windows(const Bf16* met, const std::uint32_t* weights, const Bf16T
       }
       const std::int64_t count = points < kLanes ? points : kLanes;
       Bf16* const to = dst + x * of.dst_point_step;
-      if (passes) {
+      const bool are_lines =
+          is_dense && count == kLanes && reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0;
+      if (are_lines && of.channels == kLanes) {
+        stream_some_windows<1>(first, weights, of, to);
+      } else if (are_lines && of.channels == 3 * kLanes) {
+        stream_some_windows<3>(first, weights, of, to);
+      } else if (passes) {
         multiply_some_windows<true>(first, weights, of, count, to);
       } else {
         multiply_some_windows<false>(first, weights, of, count, to);
