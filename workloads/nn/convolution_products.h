@@ -72,7 +72,7 @@ class BackwardProducts {
   std::vector<const SlicedPrimitive*> products() const;
   /// Conversions between layouts in a pass.
   std::int64_t reorders() const;
-  /// Whether one of them is an own product.
+  /// Whether one of them is an own product, or laid out by own code.
   bool has_own() const {
     return own_.planned() || points_.planned() || gapped_.planned() || is_in_parts();
   }

@@ -99,8 +99,8 @@ DepthwiseLayer<T>::DepthwiseLayer(const Operation& operation, Planner& planner)
   dst_place_ = planner.value_place(planner.made());
   src_place_again_ = planner.value_again(operation.src);
   dst_place_again_ = planner.value_again(planner.made());
-  planner.writes_past_caches(dst_place_.buffer);
-  planner.writes_past_caches(dst_place_again_.buffer);
+  planner.writes_past_caches(dst_place_, planner.forward_slices());
+  if (planner.remakes()) planner.writes_past_caches(dst_place_again_, planner.remake_slices());
 }
 
 template <class T>
@@ -112,8 +112,8 @@ void DepthwiseLayer<T>::plan_backward(Planner& planner) {
       planner.backward_moment(), "sums of gradients");
   target_.plan(planner,
                src_layout_.blocks * weights_floats() * static_cast<std::int64_t>(sizeof(float)));
-  // Which passes by the caches, too; but where it moved away, what the library writes through them
-  // would stand, and take longer than was won.
+  // The source's gradient passes by the caches, too; but where it moved away, what the library
+  // writes through them would stand, and take longer than was won.
   if (!first_) diff_src_buffer_ = planner.contribute(operation_.src);
 }
 
@@ -239,7 +239,7 @@ void DepthwiseLayer<T>::add_sums(std::int64_t parts, bool accumulate) {
         }
       }
       float* const to = gradient + block * weights_floats() + tap * src_layout_.width;
-      std::copy_n(sum, src_layout_.width, to);
+      for (int lane = 0; lane < src_layout_.width; ++lane) to[lane] = static_cast<float>(sum[lane]);
     }
   }
   target_.finish(accumulate);

@@ -5,7 +5,8 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstring>
+
+#include "workloads/nn/stores.h"
 
 namespace nn {
 namespace {
@@ -37,15 +38,13 @@ void GappedGradient::plan(Planner& planner, const ConvolutionProblem& problem,
   parameter_ = problem.operation().weights;
   diff_dst_place_ = diff_dst;
   diff_src_buffer_ = diff_src;
-  planner.writes_past_caches(diff_src);
   const Slices& slices = planner.backward_slices();
   const std::int64_t most = slices.sizes().back();
   const int moment = planner.backward_moment();
   stores_ = stores_of<Bf16>(most * image_.size(), true);
   const std::int64_t row_numbers = image_.spatial[1] * image_.channels;
   seen_buffer_ = planner.temporary(most * seen.size() * kBf16Bytes, moment, "points that are seen");
-  spaced_buffer_ =
-      planner.temporary(threads_ * row_numbers * kBf16Bytes, moment, "points that are seen");
+  spaced_buffer_ = planner.temporary(threads_ * row_numbers * kBf16Bytes, moment, "rows with gaps");
   zeros_.assign(static_cast<std::size_t>(row_numbers), Bf16{0});
   const memory::desc compact =
       channels_last_desc(batch_dims(planner.batch(), seen), memory::data_type::bf16);

@@ -165,9 +165,9 @@ class Planner {
   /// Memory from the operation's forward to its backward moment.
   BufferId kept(std::int64_t bytes, const std::string& purpose);
 
-  /// What the operation at hand writes there passes by the caches, if it is as much as
-  /// stores_of() wants.
-  void writes_past_caches(BufferId buffer);
+  /// What the operation at hand writes there, slice by slice, passes by the caches, if slices are
+  /// as large as stores_of() wants.
+  void writes_past_caches(const ValuePlace& place, const Slices& slices);
 
   // Parameters.
   void set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc);

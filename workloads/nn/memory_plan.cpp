@@ -75,7 +75,9 @@ void MemoryPlan::move_apart() {
     const auto found = std::find_if(places.begin(), places.end(), [&](std::int64_t offset) {
       return offset + buffer.bytes <= total_ && moments_apart(index, offset, kApart) == kApart;
     });
-    if (found != places.end()) buffer.offset = *found;
+    if (found == places.end()) continue;
+    buffer.offset = *found;
+    places.insert(buffer.offset + buffer.bytes);
   }
 }
 

@@ -26,8 +26,9 @@ class MemoryPlan {
   /// Largest buffers first, each at the lowest free offset.
   void place();
   /// Moves buffers that pass by the caches out of places that others have in the moment right
-  /// before or behind, where the block has another place for them. After place(). What was written
-  /// a moment ago is in the caches still, and has to leave them first.
+  /// before or behind, to the block's beginning or the end of another buffer, where one is free.
+  /// After place(). What was written a moment ago is in the caches still, and has to leave them
+  /// first; what is written a moment later through the caches has to be read from memory first.
   void move_apart();
 
   std::int64_t offset(BufferId buffer) const { return at(buffer).offset; }

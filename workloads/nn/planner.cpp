@@ -184,9 +184,11 @@ BufferId Planner::kept(std::int64_t bytes, const std::string& purpose) {
                          options_.training ? backward_moment() : forward_moment(), purpose);
 }
 
-void Planner::writes_past_caches(BufferId buffer) {
-  if (stores_of<char>(memory_.bytes(buffer), multiplies_in_tiles()) == Stores::kStreamed) {
-    memory_.pass_caches(buffer);
+void Planner::writes_past_caches(const ValuePlace& place, const Slices& slices) {
+  const std::int64_t all = memory_.bytes(place.buffer);
+  const std::int64_t bytes = place.is_slice ? all : all / options_.batch * slices.sizes().back();
+  if (stores_of<char>(bytes, multiplies_in_tiles()) == Stores::kStreamed) {
+    memory_.pass_caches(place.buffer);
   }
 }
 

@@ -15,6 +15,14 @@ using residual::kSmall;
 
 nn::Padding padded(std::int64_t points) { return nn::uniform_padding(2, points, points); }
 
+/// Whether gradients of a strided convolution's source are made of the points that are seen.
+bool has_gapped_gradients(const Network& net) {
+  nn::Device device;
+  const nn::ExecutorOptions options = bf16::options_for(3, 3);
+  const nn::Executor executor(net, options, device, nullptr);
+  return executor.memory_bytes().contains("unshared: points that are seen");
+}
+
 /// What makes the gradients of the layers before it matter.
 void finish(Network& net, nn::ValueId x) {
   net.fully_connected(net.global_average_pool(x), {"fc", 5, kSmall, kSmall});
@@ -133,6 +141,7 @@ TEST_F(Bf16Layers, AgreeInProductsOfPoints) {
       SCOPED_TRACE(testing::Message()
                    << c.in << " to " << c.out << " channels, " << width << " columns");
       const Network net = points_network(c.in, c.out, c.stride, c.height, width);
+      EXPECT_EQ(has_gapped_gradients(net), nn::multiplies_in_tiles() && c.stride > 1 && !c.is_own);
       for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs)) {
         if (layer.name != "conv2" || !nn::multiplies_in_tiles()) continue;
         // The library's forward product of points in tiles.
@@ -210,6 +219,14 @@ TEST_F(Bf16Layers, AgreeOnImagesThatPassByTheCaches) {
     x = net.convolution(x, {"conv3", outputs, 1, 2, {}, kSmall});
     finish(net, net.batch_norm(x, {"bn4"}));
     expect_twin(net, nn::Products::kPairs);
+    // Rows of points that are no whole lines, slice by slice.
+    Network odd;
+    x = odd.input({3, {171, 231}});
+    x = odd.convolution(x, {"conv1", 40, 3, 1, padded(1), kSmall});
+    x = odd.batch_norm(x, {"bn1"});
+    x = odd.convolution(x, {"conv2", outputs, 1, 2, {}, kSmall});
+    finish(odd, odd.batch_norm(x, {"bn2"}));
+    expect_twin(odd, nn::Products::kPairs, {.slice_samples = 1});
   }
 }
 

@@ -118,8 +118,9 @@ TEST(TileWindows, AreThePlainSums) {
                         {1, 64, 64, 32, 37, 0},   // tiles that are not full; half a group of panels
                         {1, 96, 192, 16, 5, 0},   // with a stride, of few points
                         {1, 48, 48, 48, 20, 0},   // half a part; three panels
-                        {1, 32, 32, 48, 33, 0},   // of which the last ones are found twice
-                        {1, 32, 32, 16, 33, 0},   // the same, where they are no lines
+                        {1, 32, 32, 48, 22, 0},   // the last points of which begin with a line
+                        {1, 32, 32, 16, 34, 0},   // the same, of one panel
+                        {1, 32, 32, 16, 33, 0},   // they begin within one
                         {1, 16, 16, 160, 33, 0},  // half of one alone; several groups
                         {7, 32, 6, 64, 18, 0},    // windows that share numbers
                         {3, 48, 32, 32, 40, 0},   // the same, of one part and a half
