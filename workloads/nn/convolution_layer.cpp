@@ -109,6 +109,7 @@ memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) cons
     return PartsProduct::suits(problem_, product, src_desc_, dst_desc_, planner);
   };
   if (PaddedProduct::suits(problem_, src_desc_, dst_desc_) ||
+      StridedPoints::suits(problem_, src_desc_, dst_desc_, planner) ||
       suits_parts(ConvolutionProduct::kForward) ||
       suits_parts(ConvolutionProduct::kSourceGradient)) {
     return tiled_weights_desc(problem_.weights_dims());

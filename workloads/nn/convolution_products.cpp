@@ -10,8 +10,8 @@ using dnnl::memory;
 
 namespace {
 
-/// Whether weights stand as products in parts read and write them.
-bool reads_parts(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts) {
+/// Whether weights stand as own products of floats read and write them.
+bool reads_tiles(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts) {
   return layouts.weights == tiled_weights_desc(problem.weights_dims());
 }
 
@@ -45,7 +45,11 @@ void ForwardProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   if (PointProduct::suits(problem, layouts, planner)) {
     return points_.plan(planner, problem, layouts, ConvolutionProduct::kForward, moment, src, dst);
   }
-  if (reads_parts(problem, layouts) && PartsProduct::suits(problem, ConvolutionProduct::kForward,
+  if (reads_tiles(problem, layouts) &&
+      StridedPoints::suits(problem, layouts.src, layouts.dst, planner)) {
+    return strided_.plan(planner, problem, ConvolutionProduct::kForward, moment, src, dst);
+  }
+  if (reads_tiles(problem, layouts) && PartsProduct::suits(problem, ConvolutionProduct::kForward,
                                                            layouts.src, layouts.dst, planner)) {
     return parts_.plan(planner, problem, ConvolutionProduct::kForward, slices.sizes().back(),
                        moment, src, dst);
@@ -70,6 +74,7 @@ void ForwardProduct::plan(Planner& planner, const ConvolutionProblem& problem,
 void ForwardProduct::bind(const Arena& arena, Device& device, const Kernels& kernels) {
   if (widened_.planned()) return widened_.bind(arena, device, kernels, src_, dst_);
   if (points_.planned()) return points_.bind(arena, device, kernels);
+  if (strided_.planned()) return strided_.bind(arena, kernels);
   if (padded_.planned()) return padded_.bind(arena, device, kernels);
   if (parts_.planned()) return parts_.bind(arena, kernels);
   std::vector<void*> places = {arena.at<void>(src_.buffer), arena.parameters.weights(weights_),
@@ -81,6 +86,7 @@ void ForwardProduct::bind(const Arena& arena, Device& device, const Kernels& ker
 void ForwardProduct::run(const Samples& samples) {
   if (widened_.planned()) return widened_.run(samples);
   if (points_.planned()) return points_.run(samples);
+  if (strided_.planned()) return strided_.run(samples);
   if (padded_.planned()) return padded_.run(samples);
   if (parts_.planned()) return parts_.run(samples);
   product_.run(samples);
@@ -100,11 +106,16 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
     return points_.plan(planner, problem, layouts, ConvolutionProduct::kSourceGradient,
                         planner.backward_moment(), places.diff_dst, {places.diff_src, false});
   }
+  if (reads_tiles(problem, layouts) &&
+      StridedPoints::suits(problem, layouts.src, layouts.dst, planner)) {
+    return strided_.plan(planner, problem, ConvolutionProduct::kSourceGradient,
+                         planner.backward_moment(), places.diff_dst, {places.diff_src, false});
+  }
   if (GappedGradient::suits(problem, layouts.src, layouts.dst, planner)) {
     return gapped_.plan(planner, problem, layouts.dst, layouts.weights, places.diff_dst,
                         places.diff_src);
   }
-  if (reads_parts(problem, layouts) &&
+  if (reads_tiles(problem, layouts) &&
       PartsProduct::suits(problem, ConvolutionProduct::kSourceGradient, layouts.src, layouts.dst,
                           planner)) {
     return parts_.plan(planner, problem, ConvolutionProduct::kSourceGradient,
@@ -126,7 +137,7 @@ void BackwardProducts::plan(Planner& planner, const ConvolutionProblem& problem,
 
 void BackwardProducts::plan_weights(Planner& planner, const ConvolutionProblem& problem,
                                     const ConvolutionLayouts& layouts) {
-  if (reads_parts(problem, layouts) &&
+  if (reads_tiles(problem, layouts) &&
       PartsGradient::suits(problem, layouts.src, layouts.dst, planner)) {
     return parts_weights_.plan(planner, problem, places_.src, places_.diff_dst);
   }
@@ -156,6 +167,7 @@ void BackwardProducts::bind(const Arena& arena, Device& device, const Kernels& k
                           {arena.at<void>(places_.src.buffer), diff_dst, target_.begin(false)});
   }
   if (points_.planned()) return points_.bind(arena, device, kernels);
+  if (strided_.planned()) return strided_.bind(arena, kernels);
   if (gapped_.planned()) return gapped_.bind(arena, device, kernels);
   if (padded_.planned()) return padded_.bind(arena, device, kernels);
   if (parts_.planned()) return parts_.bind(arena, kernels);
@@ -169,6 +181,7 @@ void BackwardProducts::run(bool accumulate, const Samples& samples) {
   if (widened_.planned()) return widened_.run(accumulate, samples);
   const bool adds = accumulate || samples.first > 0;
   if (points_.planned()) points_.run(samples);
+  if (strided_.planned()) strided_.run(samples);
   if (gapped_.planned()) gapped_.run(samples);
   if (padded_.planned()) padded_.run(samples);
   if (parts_.planned()) parts_.run(samples);

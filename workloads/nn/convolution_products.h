@@ -15,6 +15,7 @@
 #include "workloads/nn/parts_product.h"
 #include "workloads/nn/point_product.h"
 #include "workloads/nn/sliced_primitive.h"
+#include "workloads/nn/strided_points.h"
 #include "workloads/nn/widened_convolution.h"
 
 namespace nn {
@@ -40,7 +41,7 @@ class ForwardProduct {
     if (padded_.planned()) return padded_.product();
     return widened_.planned() ? widened_.product() : product_;
   }
-  bool is_own() const { return points_.planned() || is_in_parts(); }
+  bool is_own() const { return points_.planned() || strided_.planned() || is_in_parts(); }
   /// Whether floats are multiplied in three parts each.
   bool is_in_parts() const { return parts_.planned(); }
   /// Conversions between layouts in a pass.
@@ -52,6 +53,7 @@ class ForwardProduct {
   SlicedPrimitive product_;
   WidenedForward widened_;  ///< in place of product_, where planned
   PointProduct points_;     ///< the same
+  StridedPoints strided_;   ///< the same
   PaddedProduct padded_;    ///< the same
   PartsProduct parts_;      ///< the same
 };
@@ -74,7 +76,8 @@ class BackwardProducts {
   std::int64_t reorders() const;
   /// Whether one of them is an own product, or laid out by own code.
   bool has_own() const {
-    return own_.planned() || points_.planned() || gapped_.planned() || is_in_parts();
+    return own_.planned() || points_.planned() || strided_.planned() || gapped_.planned() ||
+           is_in_parts();
   }
   bool is_in_parts() const { return parts_.planned() || parts_weights_.planned(); }
 
@@ -85,6 +88,7 @@ class BackwardProducts {
   Places places_;
   SlicedPrimitive source_product_, weights_product_;
   PointProduct points_;          ///< in place of source_product_, where planned
+  StridedPoints strided_;        ///< the same
   GappedGradient gapped_;        ///< the same
   PaddedProduct padded_;         ///< the same
   PartsProduct parts_;           ///< the same

@@ -10,6 +10,7 @@
 #include "workloads/nn/depthwise_kernels.h"
 #include "workloads/nn/matrix_kernels.h"
 #include "workloads/nn/narrow_kernels.h"
+#include "workloads/nn/point_kernels.h"
 #include "workloads/nn/sparse_kernels.h"
 #include "workloads/nn/stores.h"
 #include "workloads/nn/volume_kernels.h"
@@ -311,6 +312,7 @@ struct Kernels {
   FeatureKernels<float> f32_features;
   FeatureKernels<Bf16> bf16_features;
   MatrixKernels matrices;
+  PointKernels points;
   SparseKernels sparse;
   VolumeKernels volumes;
   DepthwiseKernels<float> f32_depthwise;

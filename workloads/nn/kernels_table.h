@@ -12,6 +12,7 @@
 #include "workloads/nn/kernels_tiles.h"
 #include "workloads/nn/matrix_body.h"
 #include "workloads/nn/narrow_body.h"
+#include "workloads/nn/point_body.h"
 #include "workloads/nn/sparse_kernels_body.h"
 #include "workloads/nn/volume_body.h"
 
@@ -36,6 +37,7 @@ constexpr Kernels kTable = {kColumns<float>,
                             kFeatures<float>,
                             kFeatures<Bf16>,
                             kMatrices,
+                            kPointProducts,
                             kSparse,
                             kVolumes,
                             kDepthwise<float>,

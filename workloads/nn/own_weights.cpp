@@ -71,6 +71,17 @@ std::int64_t OwnWeights::plan_blocked(Planner& planner, const ConvolutionProblem
   return product_.emplace<WindowGradient>(windows, pairs_samples, threads, kernels).scratch_bytes();
 }
 
+std::int64_t OwnWeights::plan_floats(Planner& planner, const ConvolutionProblem& problem,
+                                     const SampleShape& from, const SampleShape& to) {
+  if (problem.operation().kernel.size() > 2) return 0;
+  const WindowShape windows = window_shape(problem, from, to);
+  const std::int64_t samples = planner.backward_slices().sizes().back();
+  if (!FloatStripGradient::fits(windows, samples, planner.threads(), planner.kernels())) return 0;
+  return product_
+      .emplace<FloatStripGradient>(windows, samples, planner.threads(), planner.kernels())
+      .scratch_bytes();
+}
+
 std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& problem,
                                     const SampleShape& from, const SampleShape& to) {
   if (problem.operation().kernel.size() > 2) return 0;
@@ -93,7 +104,7 @@ std::int64_t OwnWeights::plan_tiles(Planner& planner, const ConvolutionProblem& 
 
 void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
                       const Places& places) {
-  if (problem.compute() != memory::data_type::bf16 || is_atrous(problem.operation())) return;
+  if (is_atrous(problem.operation())) return;
   const memory::desc tiled = tiled_weights_desc(operands.weights.dims());
   const bool is_plain = operands.weights != tiled;
   if (is_plain && (problem.is_transposed() || !is_plain_matrix(operands.weights))) return;
@@ -102,7 +113,9 @@ void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const
   const SampleShape& from = problem.image_of(is_transposed ? Side::kDestination : Side::kSource);
   const SampleShape& to = problem.image_of(is_transposed ? Side::kSource : Side::kDestination);
   std::int64_t scratch_bytes = 0;
-  if (!is_plain && is_blocked_bf16(operands.src) && is_blocked_bf16(operands.dst)) {
+  if (!is_plain && is_blocked_floats(operands.src) && is_blocked_floats(operands.dst)) {
+    scratch_bytes = plan_floats(planner, problem, from, to);
+  } else if (!is_plain && is_blocked_bf16(operands.src) && is_blocked_bf16(operands.dst)) {
     scratch_bytes = plan_blocked(planner, problem, from, to);
   } else if (is_channels_last_bf16(operands.src) && is_channels_last_bf16(operands.dst)) {
     scratch_bytes = plan_tiles(planner, problem, from, to);
@@ -120,8 +133,8 @@ void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const
 
 void OwnWeights::bind(const Arena& arena) {
   scratch_ = arena.at<std::uint32_t>(scratch_buffer_);
-  from_.data = arena.at<Bf16>(from_.place.buffer);
-  to_.data = arena.at<Bf16>(to_.place.buffer);
+  from_.data = arena.at<void>(from_.place.buffer);
+  to_.data = arena.at<void>(to_.place.buffer);
   if (plain_) plain_->tiles = arena.at(plain_->tiles_buffer);
 }
 
@@ -140,8 +153,11 @@ void OwnWeights::take_out_of_tiles(float* diff_weights, bool add) const {
 
 void OwnWeights::run_product(const Samples& samples, float* diff_weights, bool add) const {
   const auto run = [&](const auto& product) {
-    if constexpr (!std::is_same_v<std::decay_t<decltype(product)>, std::monostate>) {
-      product.run(from_.at(samples), to_.at(samples), samples.count, diff_weights, add, scratch_);
+    using Product = std::decay_t<decltype(product)>;
+    using Number = std::conditional_t<std::is_same_v<Product, FloatStripGradient>, float, Bf16>;
+    if constexpr (!std::is_same_v<Product, std::monostate>) {
+      product.run(from_.at<Number>(samples), to_.at<Number>(samples), samples.count, diff_weights,
+                  add, scratch_);
     }
   };
   std::visit(run, product_);

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "workloads/nn/convolution_problem.h"
+#include "workloads/nn/float_strip_gradient.h"
 #include "workloads/nn/layer.h"
 #include "workloads/nn/pointwise_gradient.h"
 #include "workloads/nn/row_gradient.h"
@@ -29,8 +30,8 @@ class OwnWeights {
     ValuePlace src, diff_dst;
   };
   /// Chooses the product for the operation at hand, if there is one that is faster than the
-  /// library's: of operands in bfloat16, all in the order of the product; weights of single points
-  /// may have plain strides, too.
+  /// library's: of operands in the order of the product, of which weights of single points in
+  /// bfloat16 may have plain strides, too.
   void plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
             const Places& places);
   bool planned() const { return !std::holds_alternative<std::monostate>(product_); }
@@ -43,22 +44,26 @@ class OwnWeights {
   struct Activations {
     ValuePlace place;
     std::int64_t sample_numbers = 0;
-    const Bf16* data = nullptr;
-    const Bf16* at(const Samples& samples) const {
-      return data + place.row_of(samples.first, samples) * sample_numbers;
+    const void* data = nullptr;
+    template <class Number>
+    const Number* at(const Samples& samples) const {
+      return static_cast<const Number*>(data) +
+             place.row_of(samples.first, samples) * sample_numbers;
     }
   };
 
   /// What each gives back: bytes of scratch, 0 if it does not serve.
   std::int64_t plan_blocked(Planner& planner, const ConvolutionProblem& problem,
                             const SampleShape& from, const SampleShape& to);
+  std::int64_t plan_floats(Planner& planner, const ConvolutionProblem& problem,
+                           const SampleShape& from, const SampleShape& to);
   std::int64_t plan_tiles(Planner& planner, const ConvolutionProblem& problem,
                           const SampleShape& from, const SampleShape& to);
   void run_product(const Samples& samples, float* diff_weights, bool add) const;
   void take_out_of_tiles(float* diff_weights, bool add) const;
 
   std::variant<std::monostate, PointwiseGradient, WindowGradient, TileGradient, StripGradient,
-               RowGradient>
+               RowGradient, FloatStripGradient>
       product_;
   /// Weights [out][in] of plain strides: their gradient is made in tiles elsewhere first.
   struct PlainWeights {
