@@ -75,11 +75,13 @@ void RowGradient::turn(const Row& row, const Bf16* to, std::uint32_t* turned) co
   const Bf16* const first = to + (row.sample * shape_.rows.to + row.y) * points * shape_.out;
   const Bf16* rows[2 * kRows];
   for (std::int64_t tile = 0; tile < tiles(); ++tile) {
-    for (std::int64_t i = 0; i < 2 * kRows; ++i) {
-      const std::int64_t point = tile * kRows + i;
-      const bool counts = i < kRows ? point < points : point < there;
-      rows[i] = counts ? first + point * shape_.out : nullptr;
-    }
+    const Bf16* const from = first + tile * kRows * shape_.out;
+    const std::int64_t left = points - tile * kRows, left_there = there - tile * kRows;
+    const std::int64_t count = std::min(left, kRows), end = std::min(left_there, 2 * kRows);
+    for (std::int64_t i = 0; i < count; ++i) rows[i] = from + i * shape_.out;
+    for (std::int64_t i = count; i < kRows; ++i) rows[i] = nullptr;
+    for (std::int64_t i = kRows; i < end; ++i) rows[i] = from + i * shape_.out;
+    for (std::int64_t i = std::max(end, kRows); i < 2 * kRows; ++i) rows[i] = nullptr;
     kernels_->bf16_tiles.turn(rows, shape_.out, turned + tile * kTileWords, stride);
   }
 }

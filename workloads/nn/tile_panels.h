@@ -110,26 +110,52 @@ inline __m512i edge_pair(const Bf16Tiles::Row& row, std::int64_t tap, std::int64
   return interleaved(points_at(point), points_at(point + 1));
 }
 
-/// All taps of a pair of points, one after the other, so that their columns are read once.
-void pack_row(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
+/// All taps of a pair of points, one after the other, so that their columns are read once. From the
+/// columns of the pair's first tap on; points are `step` numbers apart.
+template <int kTaps>
+inline void pack_taps(const Bf16* from, std::int64_t step, std::int64_t column_step, int taps,
+                      std::uint32_t* to, std::int64_t tap_words) {
   const auto points_at = [](const Bf16* at) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
   };
-  const std::int64_t step = row.stride * row.column_step;
-  for (std::int64_t point = 0; point < row.tiles * kTileRows; point += 2, tiles += kLanes) {
-    const std::int64_t column = point * row.stride - row.padding;
-    const bool are_there =
-        point + 2 <= row.points && column >= 0 && column + row.stride + row.taps <= row.columns;
-    const Bf16* from = row.line + column * row.column_step;
-    std::uint32_t* to = tiles;
-    for (std::int64_t tap = 0; tap < row.taps; ++tap) {
-      const __m512i pair = are_there ? interleaved(points_at(from), points_at(from + step))
-                                     : edge_pair(row, tap, point);
-      _mm512_storeu_si512(to, pair);
-      from += row.column_step;
-      to += row.tap_words;
-    }
+  const int count = kTaps > 0 ? kTaps : taps;
+  for (int tap = 0; tap < count; ++tap) {
+    _mm512_storeu_si512(to + tap * tap_words, interleaved(points_at(from), points_at(from + step)));
+    from += column_step;
   }
+}
+
+/// kTaps: 0, where they are counted as the program runs.
+template <int kTaps>
+void pack_row_taps(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
+  const std::int64_t step = row.stride * row.column_step, column_step = row.column_step;
+  const std::int64_t tap_words = row.tap_words, end = row.tiles * kTileRows;
+  const auto taps = static_cast<int>(row.taps);
+  const auto pack_edge = [&](std::int64_t point) {
+    for (int tap = 0; tap < taps; ++tap) {
+      _mm512_storeu_si512(tiles + tap * tap_words + point / 2 * kLanes, edge_pair(row, tap, point));
+    }
+  };
+  // Pairs whose columns are all there.
+  const auto ceiling = [](std::int64_t number, std::int64_t by) {
+    return number <= 0 ? 0 : (number + by - 1) / by;
+  };
+  const std::int64_t first = ceiling(row.padding, 2 * row.stride) * 2;
+  const std::int64_t met = row.columns + row.padding - row.taps - row.stride;  // of a pair's first
+  std::int64_t whole = met < 0 ? 0 : met / row.stride + 1;
+  if (whole > row.points - 1) whole = row.points - 1;
+  std::int64_t point = 0;
+  for (; point < end && point < first; point += 2) pack_edge(point);
+  const Bf16* from = row.line + (point * row.stride - row.padding) * column_step;
+  std::uint32_t* to = tiles + point / 2 * kLanes;
+  for (; point < end && point < whole; point += 2, from += 2 * step, to += kLanes) {
+    pack_taps<kTaps>(from, step, column_step, taps, to, tap_words);
+  }
+  for (; point < end; point += 2) pack_edge(point);
+}
+
+void pack_row(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
+  row.taps == 3 ? pack_row_taps<3>(row, tiles) : pack_row_taps<0>(row, tiles);
 }
 
 /// What is read after the products, which by themselves leave memory idle.
