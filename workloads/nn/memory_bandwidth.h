@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "runner/base/clock.h"
+#include "workloads/nn/aligned.h"
+#include "workloads/nn/kernels.h"
 
 namespace nn {
 
@@ -12,12 +15,26 @@ namespace nn {
 /// copy and three for a triad.
 inline constexpr std::int64_t kBandwidthBlockBytes = std::int64_t{256} << 20;
 
-/// Bytes a second that this process can copy between blocks beyond all caches, reads and writes
-/// both counted: the best of `repetitions`, on all its threads.
-double copy_bandwidth(int repetitions, const base::Clock& clock);
+/// Copies between blocks of memory, past the caches where kernels can, on all threads of this
+/// process. They are made one at a time, between what they are compared with, so that both see the
+/// same machine.
+class CopyBandwidth {
+ public:
+  /// `kernels` outlive this.
+  explicit CopyBandwidth(const Kernels& kernels);
+  void measure(const base::Clock& clock);
+  /// Bytes a second of the median copy, reads and writes both counted; NaN before the first one.
+  double usual() const;
 
-/// The same of a = b + s c, the triad of the STREAM benchmark: two blocks read, one written.
+ private:
+  const Kernels& kernels_;
+  AlignedFloats from_, to_;
+  std::vector<double> seconds_;
+};
+
+/// Bytes a second of a = b + s c, the triad of the STREAM benchmark, in the same way: two blocks
+/// read, one written. The best of `repetitions`.
 /// Source: McCalpin, "Memory bandwidth and machine balance", 1995.
-double triad_bandwidth(int repetitions, const base::Clock& clock);
+double triad_bandwidth(const Kernels& kernels, int repetitions, const base::Clock& clock);
 
 }  // namespace nn

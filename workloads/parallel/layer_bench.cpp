@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "runner/base/median.h"
-#include "workloads/nn/memory_bandwidth.h"
 
 namespace parallel {
 namespace {
@@ -17,7 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr double kNsPerS = 1e9;
-constexpr int kCopies = 3;
 
 /// The times of one product together.
 struct Alone {
@@ -63,9 +61,12 @@ json layer_definitions() {
        "give to one gradient is added up"},
       {"layers.bound",
        "compute where the layer's FLOPs at the highest rate of any product take longer than what "
-       "it moves at the bandwidth of a copy; else memory. Null for layers of FLOPs where no "
+       "it moves at copy_gb_per_s; else memory. Null for layers of FLOPs where no "
        "product was measured"},
       {"layers.bound_ms", "that time"},
+      {"copy_gb_per_s",
+       "of rank 0's copies between blocks of 256 MiB, past the caches, one behind each step; reads "
+       "and writes both counted; the median"},
       {"layers.fraction_of_bound", "bound_ms over forward_ms and backward_ms together"}};
 }
 
@@ -85,7 +86,13 @@ void LayerBench::measure() {
 }
 
 void LayerBench::add_step(nn::Executor& executor) {
-  if (options_.layers) steps_.push_back(executor.take_layer_seconds());
+  if (!options_.layers) return;
+  steps_.push_back(executor.take_layer_seconds());
+  if (!copies_) {
+    copies_ = std::make_unique<nn::CopyBandwidth>(nn::kernels(base::usable_instruction_set()));
+  }
+  world_.barrier();
+  copies_->measure(base::SystemClock());
 }
 
 nn::LayerSeconds LayerBench::usual_seconds(std::size_t layer) const {
@@ -114,12 +121,13 @@ void LayerBench::finish(const nn::Executor& executor, double samples_per_s, json
     result["definitions"].update(limit_definitions(other_));
   }
   if (!options_.layers) return;
+  result["copy_gb_per_s"] = copies_->usual() / 1e9;
   result["layers"] = layers(executor);
   result["definitions"].update(layer_definitions());
 }
 
 json LayerBench::layers(const nn::Executor& executor) const {
-  const double bandwidth = nn::copy_bandwidth(kCopies, base::SystemClock());
+  const double bandwidth = copies_->usual();
   std::map<std::string, Alone> alone;
   if (limit_) alone = by_layer(limit_->times());
   double peak = 0.0;  // FLOP/s

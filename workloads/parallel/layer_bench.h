@@ -11,6 +11,7 @@
 #include "runner/communicator.h"
 #include "runner/workload.h"
 #include "workloads/nn/executor.h"
+#include "workloads/nn/memory_bandwidth.h"
 #include "workloads/nn/product_limit.h"
 
 namespace parallel {
@@ -25,7 +26,7 @@ class LayerBench {
   /// Collective. Each product alone, once more; nothing where options ask for no limit. Takes
   /// its memory at the first call.
   void measure();
-  /// Behind a timed step: what each layer took in it.
+  /// Collective. Behind a timed step: what each layer took in it, and what a copy takes.
   void add_step(nn::Executor& executor);
   /// The limit takes so much longer, for `what` products do not do.
   void add_seconds(double seconds, const std::string& what);
@@ -47,8 +48,9 @@ class LayerBench {
   nn::Device device_;
   std::vector<std::vector<nn::LayerSeconds>> steps_;  ///< of each step, those of each layer
   double other_s_ = 0.0;
-  std::string other_;                        ///< what takes that time
-  std::unique_ptr<nn::ProductLimit> limit_;  ///< null before it is measured
+  std::string other_;                          ///< what takes that time
+  std::unique_ptr<nn::ProductLimit> limit_;    ///< null before it is measured
+  std::unique_ptr<nn::CopyBandwidth> copies_;  ///< null without layers, or a step
 };
 
 /// Adds to `result` what every bench tells of training with `executor`, samples_per_s to mean_loss,

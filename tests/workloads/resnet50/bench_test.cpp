@@ -111,6 +111,8 @@ TEST_F(Bench, ListsLayersWhoseTimesMakeTheStep) {
   options_.layers = true;
   const json result = run();
   ASSERT_EQ(result["layers"].size(), 53u + 53u + 3u) << "convolutions, norms, pools and fc";
+  const double copies = result["copy_gb_per_s"];
+  EXPECT_GT(copies, 0.1);
   double layers_s = 0.0;
   for (const json& layer : result["layers"]) {
     const std::string name = layer["name"];
@@ -122,6 +124,11 @@ TEST_F(Bench, ListsLayersWhoseTimesMakeTheStep) {
     EXPECT_TRUE(layer["bound"] == "compute" || layer["bound"] == "memory") << name;
     const double ms = layer["forward_ms"].get<double>() + layer["backward_ms"].get<double>();
     EXPECT_GT(layer["bound_ms"], 0.0) << name;
+    const double moving_ms = layer["moved_megabytes"].get<double>() / copies;  // MB of GB/s
+    EXPECT_GE(layer["bound_ms"].get<double>(), moving_ms * (1.0 - 1e-9)) << name;
+    EXPECT_EQ(layer["bound"] == "compute",
+              layer["bound_ms"].get<double>() > moving_ms * (1.0 + 1e-9))
+        << name;
     EXPECT_NEAR(layer["fraction_of_bound"], layer["bound_ms"].get<double>() / ms, 1e-9) << name;
     layers_s += ms / 1e3;
   }
