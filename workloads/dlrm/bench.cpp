@@ -181,9 +181,8 @@ class Bench {
          "per rank and step: ids twice, rows of all lookups read once, and read and written again "
          "to be updated; sums of bags written, their gradients read"},
         {"triad_gb_per_s",
-         "a = b + s c over blocks of 256 MiB, three of them on each rank, all counted; written "
-         "past "
-         "the caches; the best"}});
+         "a = b + s c over blocks of 256 MiB, three of them on each rank, all counted; past the "
+         "caches where the CPU has avx512; the best"}});
   }
 
   static nlohmann::json definitions() {

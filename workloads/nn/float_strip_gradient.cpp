@@ -2,10 +2,9 @@
 // Hides nothing else.
 #include "workloads/nn/float_strip_gradient.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
+#include "workloads/nn/strip_sums.h"
 #include "workloads/nn/weights_split.h"
 
 namespace nn {
@@ -22,7 +21,10 @@ std::int64_t rows_of_strip(const WindowShape& shape) {
 
 std::int64_t blocks_of(std::int64_t channels) { return (channels + kBlock - 1) / kBlock; }
 
-bool is_of_points(const WindowAxis& axis) { return axis.kernel == 1 && axis.padding == 0; }
+/// Single points, all of which are there.
+bool is_of_points(const WindowAxis& axis) {
+  return axis.kernel == 1 && axis.padding == 0 && (axis.to - 1) * axis.stride < axis.from;
+}
 
 }  // namespace
 
@@ -33,12 +35,11 @@ struct FloatStripGradient::Piece {
 
 bool FloatStripGradient::fits(const WindowShape& shape, std::int64_t samples, int threads,
                               const Kernels& kernels) {
-  constexpr std::int64_t kFewSums = 16;  // for so much that is read, one that is written
   if (kernels.bf16_products.multiply == nullptr) return false;
   if (!is_of_points(shape.rows) || !is_of_points(shape.columns)) return false;
   if (shape.rows.stride == 1 && shape.columns.stride == 1) return false;
   const std::int64_t rows = rows_of_strip(shape), all = samples * shape.rows.to;
-  return shape.in * shape.out * kFewSums <= rows * shape.columns.to * (shape.in + shape.out) &&
+  return shape.in * shape.out <= PointKernels::kMostWeights &&
          WeightsSplit::is_even((all + rows - 1) / rows, threads);
 }
 
@@ -110,14 +111,7 @@ void FloatStripGradient::run(const float* from, const float* to, std::int64_t sa
       run_strip(from, to, strip * rows, std::min((strip + 1) * rows, all_rows),
                 strip_sums + strip * sums());
     }
-#pragma omp for schedule(static)
-    for (std::int64_t i = 0; i < sums(); ++i) {
-      double sum = add ? static_cast<double>(diff_weights[i]) : 0.0;
-      for (std::int64_t strip = 0; strip < strips; ++strip) {
-        sum += static_cast<double>(strip_sums[strip * sums() + i]);
-      }
-      diff_weights[i] = static_cast<float>(sum);
-    }
+    add_strips(strip_sums, strips, sums(), diff_weights, add);
   }
 }
 

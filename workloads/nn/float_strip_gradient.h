@@ -13,9 +13,8 @@ namespace nn {
 /// The library's own first copies the points that are seen to where they are neighbours, in memory.
 class FloatStripGradient {
  public:
-  /// Whether it is such a convolution, of whole blocks of 16 channels; strips of so many samples
-  /// are enough for `threads` threads, and their sums few beside what is read for them; and the CPU
-  /// has vectors of 16 floats.
+  /// Whether it is such a convolution of few weights, strips of so many samples are enough for
+  /// `threads` threads, and the CPU has avx512_bf16: others were not measured.
   static bool fits(const WindowShape& shape, std::int64_t samples, int threads,
                    const Kernels& kernels);
   /// Of up to `samples` samples at a time.
@@ -25,7 +24,8 @@ class FloatStripGradient {
   /// Of the memory that run() works in.
   std::int64_t scratch_bytes() const;
   /// diff_weights [out / 16][in / 16][16 in][16 out] = the gradient over `samples` samples, or +=
-  /// with `add`, of `from` [samples][in / 16][rows][columns][16] and `to` likewise. The same bits
+  /// with `add`, of `from` [samples][in / 16][rows][columns][16] and `to` likewise, with zeros
+  /// where the last blocks have more channels than there are. The same bits
   /// with any number of threads.
   void run(const float* from, const float* to, std::int64_t samples, float* diff_weights, bool add,
            std::uint32_t* scratch) const;

@@ -11,8 +11,8 @@
 
 namespace nn {
 
-/// Size of the blocks, far beyond all caches. While it measures, a rank takes two of them for a
-/// copy and three for a triad.
+/// Size of the blocks, far beyond all caches. A rank takes two of them for as long as it has a
+/// CopyBandwidth, and three while it measures a triad.
 inline constexpr std::int64_t kBandwidthBlockBytes = std::int64_t{256} << 20;
 
 /// Copies between blocks of memory, past the caches where kernels can, on all threads of this

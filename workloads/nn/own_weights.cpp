@@ -113,7 +113,8 @@ void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const
   const SampleShape& from = problem.image_of(is_transposed ? Side::kDestination : Side::kSource);
   const SampleShape& to = problem.image_of(is_transposed ? Side::kSource : Side::kDestination);
   std::int64_t scratch_bytes = 0;
-  if (!is_plain && is_blocked_floats(operands.src) && is_blocked_floats(operands.dst)) {
+  if (problem.compute() != memory::data_type::bf16) {
+    if (is_plain || !is_blocked_floats(operands.src) || !is_blocked_floats(operands.dst)) return;
     scratch_bytes = plan_floats(planner, problem, from, to);
   } else if (!is_plain && is_blocked_bf16(operands.src) && is_blocked_bf16(operands.dst)) {
     scratch_bytes = plan_blocked(planner, problem, from, to);
@@ -121,8 +122,10 @@ void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const
     scratch_bytes = plan_tiles(planner, problem, from, to);
   }
   if (!planned()) return;
-  from_ = {is_transposed ? places.diff_dst : places.src, from.channels * from.points()};
-  to_ = {is_transposed ? places.src : places.diff_dst, to.channels * to.points()};
+  const Activations src = {places.src, channel_layout(operands.src).sample_numbers()};
+  const Activations dst = {places.diff_dst, channel_layout(operands.dst).sample_numbers()};
+  from_ = is_transposed ? dst : src;
+  to_ = is_transposed ? src : dst;
   scratch_buffer_ = planner.temporary(scratch_bytes, planner.backward_moment(), "scratchpads");
   if (!is_plain) return;
   const auto& strides = operands.weights.data.format_desc.blocking.strides;

@@ -18,12 +18,12 @@ std::int64_t blocks_of(const SampleShape& image) { return (image.channels + kBlo
 
 }  // namespace
 
-/// Measured on two cores with matrix tiles: of 64 channels of 384x576 points that become 128, two
-/// samples take 5.6 ms forward and 6.9 back, the library 7.0 and 11.5, and parts 8.8 and 10.
-/// Weights that leave no room in the second cache were not tried.
+/// Measured on two cores of a Xeon: of 64 channels of 384x576 points that become 128, two samples
+/// take 5.2 ms forward and 6.5 back, the library 7.0 and 11.5, and parts 8.8 and 10; of 128
+/// channels of a quarter of the points that become 256, 5.0 and 5.7, the library 6.0 and 8.2.
+/// Within DeepCAM forward passes of the latter take as long as the library's.
 bool StridedPoints::suits(const ConvolutionProblem& problem, const memory::desc& src,
                           const memory::desc& dst, const Planner& planner) {
-  constexpr std::int64_t kMostWeights = 32 << 10;
   if (planner.kernels().bf16_products.multiply == nullptr) return false;
   if (problem.compute() != memory::data_type::f32 || !is_blocked_floats(src) ||
       !is_blocked_floats(dst) || problem.is_first() || problem.is_transposed() ||
@@ -32,7 +32,7 @@ bool StridedPoints::suits(const ConvolutionProblem& problem, const memory::desc&
   }
   const SampleShape& made = problem.image_of(Side::kDestination);
   return problem.of_phases().phases().is_first_alone &&
-         problem.image_of(Side::kSource).channels * made.channels <= kMostWeights &&
+         problem.image_of(Side::kSource).channels * made.channels <= PointKernels::kMostWeights &&
          WeightsSplit::is_even(made.spatial[0], planner.threads());
 }
 
@@ -82,7 +82,8 @@ void StridedPoints::turn_weights() const {
 /// A row that is written goes as far as the next one.
 void StridedPoints::run(const Samples& samples) const {
   if (turns_weights_ && samples.first == 0) turn_weights();
-  const Stores stores = stores_of<float>(samples.count * to_.blocks * to_.block_floats(), true);
+  const Stores stores =
+      stores_of<float>(samples.count * to_.blocks * to_.block_floats(), has_tiles(*kernels_));
   const std::int64_t all = samples.count * rows_;
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (std::int64_t i = 0; i < all; ++i) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "workloads/nn/onednn.h"
+#include "workloads/nn/strip_sums.h"
 
 namespace nn {
 namespace {
@@ -55,14 +56,7 @@ void StripGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples, 
       gradient_.run_points(from, to, {first, std::min(first + kStripPoints, points)},
                            strip_sums + strip * sums, own);
     }
-#pragma omp for schedule(static)
-    for (std::int64_t i = 0; i < sums; ++i) {
-      double sum = add ? static_cast<double>(diff_weights[i]) : 0.0;
-      for (std::int64_t strip = 0; strip < strips; ++strip) {
-        sum += static_cast<double>(strip_sums[strip * sums + i]);
-      }
-      diff_weights[i] = static_cast<float>(sum);
-    }
+    add_strips(strip_sums, strips, sums, diff_weights, add);
   }
 }
 

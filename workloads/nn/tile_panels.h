@@ -155,7 +155,8 @@ void pack_row_taps(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
 }
 
 void pack_row(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
-  row.taps == 3 ? pack_row_taps<3>(row, tiles) : pack_row_taps<0>(row, tiles);
+  if (row.taps == 3) return pack_row_taps<3>(row, tiles);
+  pack_row_taps<0>(row, tiles);
 }
 
 /// What is read after the products, which by themselves leave memory idle.

@@ -26,13 +26,14 @@ class LayerBench {
   /// Collective. Each product alone, once more; nothing where options ask for no limit. Takes
   /// its memory at the first call.
   void measure();
-  /// Collective. Behind a timed step: what each layer took in it, and what a copy takes.
+  /// Collective. Behind a timed step: what each layer took in it, and what a copy takes, whose
+  /// memory is taken at the first call.
   void add_step(nn::Executor& executor);
   /// The limit takes so much longer, for `what` products do not do.
   void add_seconds(double seconds, const std::string& what);
   /// Collective. Measures as often as the options ask for, if that is not done yet, and adds
-  /// limit_samples_per_s, fraction_of_limit and, if asked for, the layers to `result`, with their
-  /// definitions.
+  /// limit_samples_per_s, fraction_of_limit and, if asked for, the layers and copy_gb_per_s to
+  /// `result`, with their definitions.
   void finish(const nn::Executor& executor, double samples_per_s, nlohmann::json& result);
 
  private:

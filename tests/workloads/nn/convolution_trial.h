@@ -71,11 +71,13 @@ class Trial : public testing::TestWithParam<Case> {
     plain::backward(net_, parameters_, options, upstream_, pass);
     return pass;
   }
-  Made made(nn::Products products, std::int64_t slice_samples = 0, int passes = 1) const {
+  Made made(nn::Products products, std::int64_t slice_samples = 0, int passes = 1,
+            nn::Recompute recompute = nn::Recompute::kNone) const {
     nn::ExecutorOptions options = residual::options_for(GetParam().batch, GetParam().batch);
     options.instruction_set = base::usable_instruction_set();
     options.arithmetic.products = products;
     options.slice_samples = slice_samples;
+    options.recompute = recompute;
     options.accumulates = passes > 1;
     nn::Device device;
     nn::Executor executor(net_, options, device, nullptr);
@@ -120,6 +122,10 @@ class Trial : public testing::TestWithParam<Case> {
     {
       SCOPED_TRACE("in slices");
       expect_twin(made(products, 1), expected, 1.0);
+    }
+    {
+      SCOPED_TRACE("made again, in slices");
+      expect_twin(made(products, 1, 1, nn::Recompute::kBlocks), expected, 1.0);
     }
     {
       SCOPED_TRACE("added up over two passes");

@@ -162,8 +162,9 @@ TEST(FloatStripGradient, ServesStridedPointsOfFewChannels) {
   EXPECT_TRUE(fits(points(128, 2), 128, 8));
   EXPECT_FALSE(fits(points(128, 2), 128, 6)) << "2 of 8 strips, and 1";
   EXPECT_FALSE(fits(points(16, 2), 128, 2)) << "one strip";
-  EXPECT_FALSE(fits(points(128, 2), 256, 2)) << "more weights than a strip is worth";
+  EXPECT_FALSE(fits(points(128, 2), 256, 2)) << "many weights";
   EXPECT_FALSE(fits({257, 128, 3, 2, 0}, 128, 2)) << "windows";
+  EXPECT_FALSE(fits({254, 128, 1, 2, 0}, 128, 2)) << "a last point that is not there";
   EXPECT_FALSE(
       FloatStripGradient::fits({points(64, 1), points(128, 1), 128, 256}, 2, 2, best_kernels()))
       << "no stride";

@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "workloads/nn/aligned.h"
 #include "workloads/nn/convolution_trial.h"
 #include "workloads/nn/usable_kernels.h"
 
@@ -103,7 +105,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, StridedPoints,
                                          Case{"of_three", 32, 40, 20, 403, 1, 3},
                                          Case{"last_rows_behind", 48, 32, 12, 20, 1, 3},
                                          Case{"past_the_caches", 32, 128, 64, 130, 1, 2},
-                                         Case{"strips_of_weights", 32, 48, 81, 128, 1, 2}),
+                                         Case{"strips_of_weights", 32, 48, 128, 128, 1, 2},
+                                         Case{"strips_of_filled_blocks", 24, 40, 128, 128, 1, 2}),
                          [](const auto& each) { return each.param.name; });
 
 /// Of many channels they are not made, nor of windows.

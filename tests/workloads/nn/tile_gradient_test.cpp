@@ -110,6 +110,48 @@ TEST(StripGradient, ServesManyPointsOfFewChannels) {
   EXPECT_FALSE(fits(728, 4 * 4096, 2)) << "more weights than a strip is worth";
 }
 
+/// Every pair of every tap, those beyond the line among them, and nothing else.
+TEST(RowGradient, PacksPairsOfTaps) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  constexpr std::int64_t kStep = 24, kLanes = 16;
+  const std::vector<nn::Bf16> numbers = window_trial::noise(80 * kStep, 3);
+  for (const std::int64_t taps : {1, 3, 5}) {
+    for (const std::int64_t stride : {1, 2, 3}) {
+      for (const std::int64_t padding : {-7, 0, 1, 4, 9}) {
+        for (const std::int64_t points : {1, 2, 31, 40, 70}) {
+          for (const std::int64_t columns : {2, 33, 79}) {
+            nn::Bf16Tiles::Row row = {};
+            row.line = numbers.data();
+            row.columns = columns;
+            row.column_step = kStep;
+            row.points = points;
+            row.stride = stride;
+            row.padding = padding;
+            row.taps = taps;
+            row.tiles = (points + 31) / 32;
+            row.tap_words = row.tiles * 256 + 8;
+            std::vector<std::uint32_t> packed(static_cast<std::size_t>(taps * row.tap_words), 7);
+            kernels().bf16_tiles.pack_row(row, packed.data());
+            for (std::int64_t i = 0; i < std::ssize(packed); ++i) {
+              const std::int64_t tap = i / row.tap_words, word = i % row.tap_words;
+              const auto bits_at = [&](std::int64_t point) -> std::uint32_t {
+                const std::int64_t column = point * stride + tap - padding;
+                if (point >= points || column < 0 || column >= columns) return 0;
+                return numbers[static_cast<std::size_t>(column * kStep + word % kLanes)].bits;
+              };
+              const std::int64_t point = word / kLanes * 2;
+              const std::uint32_t pair = bits_at(point) | bits_at(point + 1) << 16;
+              ASSERT_EQ(packed[static_cast<std::size_t>(i)], word < row.tiles * 256 ? pair : 7)
+                  << taps << " taps, stride " << stride << ", padding " << padding << ", " << points
+                  << " points, " << columns << " columns, word " << i;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(RowGradient, IsThePlainSum) {
   if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const Case cases[] = {
