@@ -25,8 +25,8 @@ class FloatStripGradient {
   std::int64_t scratch_bytes() const;
   /// diff_weights [out / 16][in / 16][16 in][16 out] = the gradient over `samples` samples, or +=
   /// with `add`, of `from` [samples][in / 16][rows][columns][16] and `to` likewise, with zeros
-  /// where the last blocks have more channels than there are. The same bits
-  /// with any number of threads.
+  /// where the last blocks have more channels than there are. The same bits with any number of
+  /// threads.
   void run(const float* from, const float* to, std::int64_t samples, float* diff_weights, bool add,
            std::uint32_t* scratch) const;
 

@@ -66,8 +66,7 @@ json layer_definitions() {
       {"layers.bound_ms", "that time"},
       {"copy_gb_per_s",
        "of rank 0's copies between blocks of 256 MiB, past the caches where the CPU has avx512, "
-       "one "
-       "behind each step; reads and writes both counted; the median"},
+       "one behind each step; reads and writes both counted; the median"},
       {"layers.fraction_of_bound", "bound_ms over forward_ms and backward_ms together"}};
 }
 
