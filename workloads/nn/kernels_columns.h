@@ -8,9 +8,9 @@
 namespace nn {
 namespace {
 
-/// Rows summed in float before the sum goes on in double.
-constexpr std::int64_t kFloatRows = 256;
-constexpr std::int64_t kCentreRows = kFloatRows / 4;
+/// Rows summed in float before the sum goes on in double: so few that a batch norm's gradients are
+/// as exact as what they are sums of, and many enough that the sums still wait for memory.
+constexpr std::int64_t kFloatRows = 32;
 
 inline void add_to(double* sums, const Lanes& value, int width) {
   for (int lane = 0; lane < width; ++lane) sums[lane] += static_cast<double>(value[lane]);
@@ -169,9 +169,7 @@ struct JoinedMoments {
   }
 };
 
-/// Each piece's distances are from the mean of those before it, and the first one's from that of
-/// its first rows, a quarter at least: their squares are at most four times those from the mean of
-/// all, so that none are lost in the difference.
+/// Each piece's distances are from the mean of those before it, and the first one's from its own.
 template <class T>
 void moments(const T* src, const Column& column, double* mean, double* squares) {
   constexpr int kMostParts = PartSums::kMostParts;
@@ -183,10 +181,9 @@ void moments(const T* src, const Column& column, double* mean, double* squares) 
   for_each_piece_of_rows(column.rows, [&](std::int64_t begin, std::int64_t end) {
     const auto before = static_cast<double>(begin), here = static_cast<double>(end - begin);
     if (begin == 0) {
-      const std::int64_t rows = end < kCentreRows ? end : kCentreRows;
-      sum_distances(src, column, 0, rows, centres, piece);
+      sum_distances(src, column, begin, end, centres, piece);
       for (int part = 0; part < parts; ++part) {
-        joined[part].begin(piece.first[part], static_cast<double>(rows));
+        joined[part].begin(piece.first[part], here);
         centres[part] = joined[part].centre();
       }
     }
