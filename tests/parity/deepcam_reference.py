@@ -29,11 +29,12 @@ PUBLISHED = {
 }
 
 
-def narrow(height, width, channels, middle_blocks):
-    """A model that is small: `channels` near its ends, twice and three times as many in the middle."""
+def narrow(height, width, channels, middle_blocks, middle=None):
+    """A model that is small: `channels` near its ends, twice as many next to these, `middle` or three times as many in
+    the middle."""
     widths = {name: channels * times for name, times in
-              (("conv1", 1), ("conv2", 1), ("block1", 2), ("block2", 2), ("middle", 3), ("block20", 3), ("conv3", 3),
-               ("conv4", 3), ("conv5", 3), ("aspp", 2), ("low_level", 1), ("decoder", 2))}
+              (("conv1", 1), ("conv2", 1), ("block1", 2), ("block2", 2), ("aspp", 2), ("low_level", 1), ("decoder", 2))}
+    widths |= {name: middle or 3 * channels for name in ("middle", "block20", "conv3", "conv4", "conv5")}
     return {"height": height, "width": width, "widths": widths, "middle_blocks": middle_blocks}
 
 
@@ -50,6 +51,12 @@ class Scenes:
     def __getitem__(self, which):
         """Those of a slice or a list of places."""
         return Scenes(self.fields[which], self.labels[which])
+
+    def nearby(self, seed):
+        """Fields that are the same, or the next number in fp32 above or below, by chance."""
+        to = numpy.random.default_rng(seed).choice(numpy.array([-numpy.inf, numpy.nan, numpy.inf], "float32"),
+                                                   self.fields.shape)
+        return Scenes(numpy.where(numpy.isnan(to), self.fields, numpy.nextafter(self.fields, to)), self.labels)
 
 
 #: What the statistics file says of each channel: lowest and highest values, of winds, temperatures, pressures.

@@ -1,17 +1,19 @@
 """Training steps of DeepCAM: our error against PyTorch in float64 is at most twice that of PyTorch's own fp32.
 
 Hides how batches are found on which no ReLU decides near its kink: there, fp32 may decide differently from float64 by
-chance. Trials are one step, of narrow, broad and wide models; a step on each of two batches; and steps on the same
-batch with a rate that rises and falls, of which the log tells the loss and the rate of every step. The optimizer is the
-last argument. They are taken on one rank and on two that share statistics of batch norm; and, with statistics of half a
-batch, on two ranks and on four in pairs. In one step, the bound holds for the update (w1 - w0) and the change of
+chance. Trials are one step, of narrow, broad, wide and thick models; a step on each of two batches; and steps on the
+same batch with a rate that rises and falls, of which the log tells the loss and the rate of every step. The optimizer
+is the last argument. They are taken on one rank and on two that share statistics of batch norm; and, with statistics of
+half a batch, on two ranks and on four in pairs. In one step, the bound holds for the update (w1 - w0) and the change of
 running statistics of all tensors together in every trial, and of each tensor over the trials. The losses' bound is
 that, too, and half of the seventh digit, which is the last one in the log.
 
 Chance decides more of many steps, whose errors grow by the order of roundings, and of groups, which are of few points:
-there the models are tiny, so that scenes are found on which no ReLU is near its kink, and the bound holds for geometric
-means over trials. So it does with the published epsilon. In all other trials epsilon is larger, as gradients far above
-it move their weights by about the rate, whatever their length: the error is that of the few with gradients near it.
+there the models are tiny, so that scenes are found on which no ReLU is near its kink. Those found are the ones on which
+PyTorch's fp32 is near the truth by luck, down to a tenth of its usual error. So errors are measured on their
+neighbours, and the bound holds for geometric means over seeds. With the published epsilon it holds for the mean over
+seeds, too. In all other trials epsilon is larger, as gradients far above it move their weights by about the rate,
+whatever their length: the error is that of the few with gradients near it.
 Controls do one thing wrong and must exceed the bound tenfold.
 """
 
@@ -34,13 +36,16 @@ BOUND, LOG_ROUNDING, RATE_BOUND = 2.0, 5e-7, 1e-6
 KINDS = ("update", "statistics")
 SEEDS = (1, 2, 3, 4, 5, 6)
 MANY_SEEDS = tuple(range(1, 17))  # for means of small tensors' ratios
+NEIGHBOURS = 3  # of a trial's scenes
 BATCH, HALF = 4, 2
 #: What goes into a ReLU is at least so many times as far from zero as PyTorch's largest error in fp32 in its channel,
 #: which is about four of their root mean squares.
 LEAST_LEAD = 1.0
-#: Of tensors of so many numbers that the errors of one are not chance, but for the tiny one.
+#: Of tensors of so many numbers that the errors of one are not chance, but for the tiny one. The thick one has so many
+#: channels that on CPUs with matrix tiles their products are made in these, in parts.
 MODELS = {"narrow": reference.narrow(32, 48, 8, 2), "broad": reference.narrow(16, 32, 16, 1),
-          "wide": reference.narrow(16, 304, 4, 1), "tiny": reference.narrow(16, 32, 4, 1)}
+          "wide": reference.narrow(16, 304, 4, 1), "thick": reference.narrow(16, 32, 4, 1, middle=192),
+          "tiny": reference.narrow(16, 32, 4, 1)}
 #: Of one step: large, so that it shows above the rounding of weights. Of many: small, so that they do not diverge.
 ONE_STEP, STEADY = deepcam_ours.constant(0.5), deepcam_ours.constant(1e-4)
 RISE_AND_FALL = {"type": "multistep", "learning_rate": 2e-4, "warmup_steps": 3, "milestones": [1], "decay_rate": 0.3}
@@ -140,18 +145,28 @@ def order_of_places(draw, seed, recipe, count, ranks):
 
 
 class Trial:
-    """Errors of PyTorch's fp32 in steps on some scenes. `count`: of scenes; an epoch has each once."""
+    """Errors of PyTorch's fp32 in steps on some scenes. `order`: the places of each batch of an epoch."""
 
-    def __init__(self, draw, seed, recipe, count=BATCH, ranks=1):
-        self.seed, self.recipe, self.start = seed, recipe, draw.starts[seed]
-        self.order = [list(range(count))]
-        if count > recipe.batch or recipe.group:
-            assert recipe.epochs == 1, "epochs have orders of their own"
-            self.order = order_of_places(draw, seed, recipe, count, ranks)
-        self.scenes = draw.clear(self.start, recipe, self.epochs())
+    def __init__(self, seed, recipe, start, scenes, order):
+        self.seed, self.recipe, self.start, self.scenes, self.order = seed, recipe, start, scenes, order
         self.exact = self.in_torch(torch.float64)
         single = self.in_torch(torch.float32)
         self.theirs, self.their_loss_error = self.errors(single), self.loss_error(single)
+
+    @classmethod
+    def drawn(cls, draw, seed, recipe, count=BATCH, ranks=1):
+        """On clear scenes. `count`: of them; an epoch has each once."""
+        order = [list(range(count))]
+        if count > recipe.batch or recipe.group:
+            assert recipe.epochs == 1, "epochs have orders of their own"
+            order = order_of_places(draw, seed, recipe, count, ranks)
+        start = draw.starts[seed]
+        return cls(seed, recipe, start, draw.clear(start, recipe, [order] * recipe.epochs), order)
+
+    def neighbours(self):
+        """On scenes that differ by roundings from these, which were chosen by what PyTorch's fp32 makes of them."""
+        return [Trial(self.seed, self.recipe, self.start, self.scenes.nearby(seed), self.order)
+                for seed in range(1, NEIGHBOURS + 1)]
 
     def epochs(self):
         return [self.order] * self.recipe.epochs
@@ -183,9 +198,9 @@ def compare(program, what, trials, places, ratios=distance.largest_ratios):
         results = [trial.of(program, ranks) for trial in trials]
         error = max(trial.loss_error(result) for trial, result in zip(trials, results))
         rate_error = max(trial.rate_error(result) for trial, result in zip(trials, results))
-        losses = " ".join(f"{loss:.4f}" for trial in trials for loss in trial.exact["losses"])
-        print(f"{what}, {where}: losses {losses}, off by at most {error:.1e} (bound {loss_bound:.1e}); rates by "
-              f"{rate_error:.1e} (bound {RATE_BOUND:.0e})")
+        losses = [loss for trial in trials for loss in trial.exact["losses"]]
+        print(f"{what}, {where}: losses {min(losses):.4f} to {max(losses):.4f}, off by at most {error:.1e} (bound "
+              f"{loss_bound:.1e}); rates by {rate_error:.1e} (bound {RATE_BOUND:.0e})")
         found = [trial.errors(result) for trial, result in zip(trials, results)]
         passed = distance.judge(f"{what}, {where}", trials, found, KINDS, BOUND, ratios) and passed
         passed = passed and error <= loss_bound and rate_error <= RATE_BOUND
@@ -260,19 +275,21 @@ def recipe_of(draw, name, schedule=ONE_STEP, batch=BATCH, **others):
 
 def main(program, name):
     narrow, tiny = Draw(program, "narrow"), Draw(program, "tiny", MANY_SEEDS)
-    broad, wide = Draw(program, "broad"), Draw(program, "wide")
-    ones = [Trial(narrow, seed, recipe_of(narrow, name)) for seed in SEEDS]
-    shapes = {"broad": [Trial(broad, seed, recipe_of(broad, name)) for seed in SEEDS[:4]],
-              "wide": [Trial(wide, seed, recipe_of(wide, name, batch=2), count=2) for seed in SEEDS[:4]]}
-    twos = [Trial(tiny, seed, recipe_of(tiny, name, STEADY, batch=2), count=4) for seed in MANY_SEEDS]
-    many = [Trial(tiny, seed, recipe_of(tiny, name, schedule, epochs=UPDATES))
+    broad, wide, thick = Draw(program, "broad"), Draw(program, "wide"), Draw(program, "thick")
+    ones = [Trial.drawn(narrow, seed, recipe_of(narrow, name)) for seed in SEEDS]
+    shapes = {"broad": [Trial.drawn(broad, seed, recipe_of(broad, name)) for seed in SEEDS[:4]],
+              "wide": [Trial.drawn(wide, seed, recipe_of(wide, name, batch=2), count=2) for seed in SEEDS[:4]],
+              "thick": [Trial.drawn(thick, seed, recipe_of(thick, name)) for seed in SEEDS[:4]]}
+    twos = [Trial.drawn(tiny, seed, recipe_of(tiny, name, STEADY, batch=2), count=4) for seed in MANY_SEEDS]
+    many = [Trial.drawn(tiny, seed, recipe_of(tiny, name, schedule, epochs=UPDATES))
             for seed, schedule in zip(MANY_SEEDS, itertools.cycle((RISE_AND_FALL, COSINE)))]
-    apart = [Trial(tiny, seed, recipe_of(tiny, name, group=HALF), ranks=2) for seed in MANY_SEEDS]
-    published = [Trial(tiny, seed, recipe_of(tiny, name, optimizer=optimizer(name, PUBLISHED_EPSILON)))
+    apart = [Trial.drawn(tiny, seed, recipe_of(tiny, name, group=HALF), ranks=2) for seed in MANY_SEEDS]
+    published = [Trial.drawn(tiny, seed, recipe_of(tiny, name, optimizer=optimizer(name, PUBLISHED_EPSILON)))
                  for seed in SEEDS]
     passed = [compare(program, f"{name}, narrow, one step", ones, TOGETHER)]
     passed += [compare(program, f"{name}, {shape}, one step", some, TOGETHER) for shape, some in shapes.items()]
-    passed += [compare(program, f"{name}, tiny, {what}", trials, places, distance.mean_ratios)
+    passed += [compare(program, f"{name}, tiny, {what}", sum((trial.neighbours() for trial in trials), []), places,
+                       distance.mean_ratios)
                for what, trials, places in (("two batches", twos, TOGETHER), ("five steps", many, TOGETHER),
                                             ("groups of half the batch", apart, APART))]
     passed += [compare_published_epsilon(program, published),

@@ -5,8 +5,9 @@ A trial has PyTorch's errors in fp32 as `theirs`.
 """
 
 import math
+import statistics
 
-LEAST_RATIO = 1.0  # that a mean counts: a trial with less error does not make up for one with more
+LEAST_RATIO = 1.0  # that a mean counts: a seed with less error does not make up for one with more
 
 
 def kind_of(name):
@@ -82,13 +83,23 @@ def worst_ratio(trial, found, kinds):
 
 
 def mean_ratios(trials, found, kind):
-    """Geometric means over trials, of which none decides: of the whole, and by tensor."""
-    def mean(ratios):
-        return geometric_mean([max(ratio, LEAST_RATIO) for ratio in ratios])
+    """Of the whole, and by tensor: geometric means over seeds of quotients of medians over a seed's trials, so that
+    neither a seed nor a trial decides."""
+    seeds = {}
+    for trial, mine in zip(trials, found):
+        seeds.setdefault(trial.seed, []).append((mine, trial.theirs))
 
-    tensors = [tensor_ratios([trial], [mine], kind) for trial, mine in zip(trials, found)]
-    entire = mean(whole_ratio(trial, mine, kind) for trial, mine in zip(trials, found))
-    return entire, {name: mean(each[name] for each in tensors) for name in tensors[0]}
+    def mean(error_of):
+        return geometric_mean([max(median_ratio([(error_of(mine), error_of(theirs)) for mine, theirs in pairs]),
+                                   LEAST_RATIO) for pairs in seeds.values()])
+
+    return (mean(lambda errors: whole(errors, kind)),
+            {name: mean(lambda errors, name=name: errors[kind, name]) for name in per_tensor(found[0], kind)})
+
+
+def median_ratio(pairs):
+    mine, theirs = zip(*pairs)
+    return quotient(statistics.median(map(relative, mine)), statistics.median(relative(attainable(e)) for e in theirs))
 
 
 def largest_ratios(trials, found, kind):

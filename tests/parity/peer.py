@@ -74,10 +74,11 @@ def logged(log, key):
 
 
 def run_on(ranks, launcher, program, *arguments, allowed=(0,)):
-    """As run(), on several ranks."""
+    """As run(), on several ranks. Behind an exit code other than 0, Open MPI's launcher would wait for seconds."""
     if ranks == 1:
         return run(program, *arguments, allowed=allowed)
-    return run(launcher, "--oversubscribe", "--bind-to", "none", "-n", ranks, program, *arguments, allowed=allowed)
+    return run(launcher, "--oversubscribe", "--bind-to", "none", "--mca", "odls_base_sigkill_timeout", 0, "-n", ranks,
+               program, *arguments, allowed=allowed)
 
 
 def write_config(path, config):
