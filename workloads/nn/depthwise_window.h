@@ -87,10 +87,9 @@ class WindowTaps {
  public:
   static constexpr int kTaps = static_cast<int>(DepthwisePlane::kTaps);
   explicit WindowTaps(const ChannelWindow& window) : window_(window) {
-    for (auto& parts : numbers_) {
-      for (auto& part : parts) {
-        for (int i = 0; i < (window.count + kFurther) / kParts; ++i) part[i] = 0.0F;
-      }
+    for (int span = 0; span < kTaps * kParts; ++span) {
+      float* const numbers = numbers_ + span * kSpan;
+      for (int i = 0; i < (window.count + kFurther) / kParts; ++i) numbers[i] = 0.0F;
     }
   }
 
@@ -139,8 +138,8 @@ class WindowTaps {
   }
   /// The first tap's of a line that begins so many numbers behind the window's first one: an even
   /// number, which may be negative, of a line that begins before it.
-  const float* at(std::int64_t behind) const { return numbers_[0][0] + (behind + kLine) / kParts; }
-  float* at(std::int64_t behind) { return numbers_[0][0] + (behind + kLine) / kParts; }
+  const float* at(std::int64_t behind) const { return numbers_ + (behind + kLine) / kParts; }
+  float* at(std::int64_t behind) { return numbers_ + (behind + kLine) / kParts; }
   /// From there to a tap's.
   static constexpr std::int64_t to_tap(int tap, int part) { return (tap * kParts + part) * kSpan; }
 
@@ -157,7 +156,7 @@ class WindowTaps {
     return (channel / kLanes * DepthwisePlane::kTaps + tap) * kLanes + channel % kLanes;
   }
   const ChannelWindow window_;
-  alignas(kLineBytes) float numbers_[kTaps][kParts][kSpan];
+  alignas(kLineBytes) float numbers_[kTaps * kParts * kSpan];  ///< [tap][part][span]
 };
 
 }  // namespace
