@@ -48,9 +48,7 @@ bool Checkpointer::is_due(std::int64_t steps_done) const {
 }
 
 std::string Checkpointer::next_path(std::int64_t steps_done) const {
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) throw base::system_error("cannot make the folder " + folder_, error.value());
+  make_checkpoint_folder(folder_);
   // What a killed run left unfinished would take space that this one needs.
   const std::string problem = prune_checkpoints(folder_, config_.keep_last);
   if (!problem.empty()) doors_.console.warn(problem);
@@ -80,11 +78,13 @@ void Checkpointer::save(const RunPosition& position, Workload& workload) {
 }
 
 nlohmann::json data_facts(const WorkloadInfo& info) {
-  return {{"train_samples", info.train_samples},
-          {"eval_samples", info.eval_samples},
-          {"global_batch_size", info.global_batch_size},
-          {"steps_per_epoch", info.steps_per_epoch},
-          {"parameters", info.parameters}};
+  nlohmann::json facts = {{"train_samples", info.train_samples},
+                          {"eval_samples", info.eval_samples},
+                          {"global_batch_size", info.global_batch_size},
+                          {"steps_per_epoch", info.steps_per_epoch},
+                          {"parameters", info.parameters}};
+  if (info.norm_group_samples > 0) facts["norm_group_samples"] = info.norm_group_samples;
+  return facts;
 }
 
 }  // namespace runner

@@ -27,7 +27,7 @@ std::shared_ptr<ConfigSource> declare_config(
   auto source = std::make_shared<ConfigSource>();
   app.add_option("CONFIG", source->path, "configuration file (JSON, // comments allowed)")
       ->required();
-  app.add_option("--set", source->overrides, "change one value, such as --set training.epochs=3")
+  app.add_option("--set", source->overrides, "change one value, such as --set epochs=3")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->take_all();

@@ -42,6 +42,7 @@ struct CheckpointConfig {
   std::int64_t every_steps = 0;  ///< 0: not by steps
   double every_minutes = 0.0;    ///< 0: not by time
   std::int64_t keep_last = 2;
+  bool is_scheduled() const { return every_steps > 0 || every_minutes > 0.0; }
 };
 
 struct RunConfig {

@@ -154,6 +154,8 @@ std::string RunSet::checkpoint_folder(const ResultFiles* files) const {
       throw base::ConfigError(config_.reader.where("checkpoint") + "/directory: " + folder +
                               " holds checkpoints of another run");
     }
+    // Now, not when hours of training are to be saved.
+    if (config_.checkpoint.is_scheduled()) make_checkpoint_folder(folder);
   });
   return doors_.world.broadcast(folder, 0);
 }

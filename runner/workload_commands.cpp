@@ -166,6 +166,7 @@ base::Command generate_command(const std::shared_ptr<const CommandParts>& parts)
       if (!entry.generate) continue;
       CLI::App* one = app.add_subcommand(entry.name, entry.summary);
       one->allow_extras(false);
+      one->footer(fmt::format("Example:\n  trainmark generate {0} build/{0}", entry.name));
       const auto action = entry.generate(*one);
       one->final_callback([chosen, action] { *chosen = action; });
     }

@@ -71,8 +71,9 @@ parallel::DataParallelConfig data_parallel_config(const Config& config, int rank
   if (pass % (ranks / group) != 0) {
     throw base::ConfigError(
         fmt::format("/training/batchnorm_group_size: {} groups of {} ranks must have equal shares "
-                    "of the {} samples of a pass",
-                    ranks / group, group, pass));
+                    "of the {} samples of a pass: with another /training/global_batch_size, other "
+                    "ranks, or one group of all {} they have",
+                    ranks / group, group, pass, ranks));
   }
   parallel::DataParallelConfig parallel;
   parallel.global_batch = config.global_batch_size;

@@ -64,6 +64,33 @@ TEST_F(DeepCam, TellsThatATargetWasMissed) {
   EXPECT_EQ(logged("eval_accuracy").size(), 2U);
 }
 
+/// As many samples as before share statistics, on however many ranks.
+TEST_F(DeepCam, GoesOnWithGroupsOfAsManySamplesAlone) {
+  const auto groups_of = [](int ranks) {
+    return [ranks](json& c) {
+      c["training"]["batchnorm_group_size"] = ranks;
+      c["checkpoint"] = {{"every_steps", 2}};
+    };
+  };
+  ASSERT_EQ(run(groups_of(2), mpirun(2)).status, kTargetMissed);
+  const std::string from = resume_from("checkpoint_0003_step_6.h5") + " --set epochs=3";
+  expect(run(groups_of(2), mpirun(4), from), kData,
+         HasSubstr("saved with other data: /norm_group_samples: expected 4, found 2"));
+  for (const int ranks : {1, 4}) {
+    const Ended resumed = run(groups_of(ranks), ranks == 1 ? "" : mpirun(ranks), from);
+    expect(resumed, kTargetMissed, HasSubstr("resumed after step 6"));
+  }
+}
+
+TEST_F(DeepCam, TellsBeforeTheFirstStepThatCheckpointsHaveNoPlace) {
+  const auto nowhere = [](json& c) {
+    c["checkpoint"] = {{"every_steps", 6}, {"directory", "/proc/absent"}};
+  };
+  const Ended ended = run(nowhere, mpirun(2));
+  expect(ended, kSystem, HasSubstr("cannot make the folder /proc/absent/box/deepcam/result_1"));
+  EXPECT_THAT(ended.err, Not(HasSubstr("epoch 1/2")));
+}
+
 TEST_F(DeepCam, TrainsInBfloat16WhereTheCpuHasIt) {
   const auto half = [](json& c) { c["training"]["precision"] = "bf16"; };
   const Ended ended = run(half, mpirun(2));

@@ -80,6 +80,7 @@ TEST_F(DeepCamWorkload, LogsWhatItDid) {
   EXPECT_EQ(info.train_samples, kTrainSamples);
   EXPECT_EQ(info.eval_samples, kValidationSamples);
   EXPECT_EQ(info.steps_per_epoch, kStepsPerEpoch);
+  EXPECT_EQ(info.norm_group_samples, kBatch);
   const runner::TrainResult result = trial.workload().train(kStepsPerEpoch);
   EXPECT_EQ(result.samples, kTrainSamples);
   std::int64_t samples = trial.count(Counter::kTrainSamples);
