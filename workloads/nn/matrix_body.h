@@ -130,10 +130,11 @@ void for_each_vectors(std::int64_t count, const Use& use) {
   });
 }
 
-/// In strips of columns, so that a strip of b stays in the second cache while it meets all of a.
+/// In strips of columns, so that a strip of b stays in the second cache while it meets all of a;
+/// of few rows of b long ones, so that c goes by in long runs.
 inline void combine_strips(const MatrixSize& size, Factors a, std::int64_t a_step, Factors b,
                            Results c, bool add) {
-  constexpr std::int64_t kStripNumbers = 32 << 10, kLeast = kMatrixTile * kLanes, kMost = 512;
+  constexpr std::int64_t kStripNumbers = 32 << 10, kLeast = kMatrixTile * kLanes, kMost = 4096;
   const std::int64_t fitting = size.depth > 0 ? kStripNumbers / size.depth : kMost;
   const std::int64_t strip =
       fitting < kLeast ? kLeast : (fitting < kMost ? fitting / kLeast * kLeast : kMost);
