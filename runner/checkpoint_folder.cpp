@@ -92,12 +92,6 @@ std::string checkpoint_path(const std::string& folder, std::int64_t number, std:
   return fmt::format("{}/{}{:04}{}{}{}", folder, kPrefix, number, kStep, steps, kEnding);
 }
 
-void make_checkpoint_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw base::system_error("cannot make the folder " + folder, error.value());
-}
-
 std::string folder_of_run(const std::string& root, std::int64_t result_number) {
   return fmt::format("{}/{}{}{}", root, kRunPrefix, result_number, kRunEnding);
 }

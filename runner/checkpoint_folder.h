@@ -22,9 +22,6 @@ std::string checkpoint_path(const std::string& folder, std::int64_t number, std:
 /// SystemError.
 std::vector<CheckpointFile> list_checkpoints(const std::string& folder);
 
-/// With those that it lies in. Throws SystemError.
-void make_checkpoint_folder(const std::string& folder);
-
 /// "<root>/result_<number>.checkpoints": the folder of that run.
 std::string folder_of_run(const std::string& root, std::int64_t result_number);
 

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <limits>
 #include <utility>
 
+#include "runner/base/make_folder.h"
 #include "runner/checkpoint_folder.h"
 #include "runner/documents.h"
 #include "runner/together.h"
@@ -48,7 +48,7 @@ bool Checkpointer::is_due(std::int64_t steps_done) const {
 }
 
 std::string Checkpointer::next_path(std::int64_t steps_done) const {
-  make_checkpoint_folder(folder_);
+  base::make_folder(folder_);
   // What a killed run left unfinished would take space that this one needs.
   const std::string problem = prune_checkpoints(folder_, config_.keep_last);
   if (!problem.empty()) doors_.console.warn(problem);

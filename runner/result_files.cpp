@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "runner/base/error.h"
+#include "runner/base/make_folder.h"
 
 namespace runner {
 namespace {
@@ -48,9 +49,7 @@ std::string ResultFiles::path(const char* ending) const {
 }
 
 ResultFiles ResultFiles::claim(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw base::system_error("cannot make the folder " + folder, error.value());
+  base::make_folder(folder);
   for (std::int64_t number = highest_number(folder) + 1;; ++number) {
     const std::string path = fmt::format("{}/{}{}.txt", folder, kPrefix, number);
     try {

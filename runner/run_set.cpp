@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 
+#include "runner/base/make_folder.h"
 #include "runner/base/replaced_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
@@ -155,7 +156,7 @@ std::string RunSet::checkpoint_folder(const ResultFiles* files) const {
                               " holds checkpoints of another run");
     }
     // Now, not when hours of training are to be saved.
-    if (config_.checkpoint.is_scheduled()) make_checkpoint_folder(folder);
+    if (config_.checkpoint.is_scheduled()) base::make_folder(folder);
   });
   return doors_.world.broadcast(folder, 0);
 }

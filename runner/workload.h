@@ -46,7 +46,8 @@ struct WorkloadInfo {
   std::int64_t steps_per_epoch = 0;
   std::int64_t gradient_accumulation_steps = 1;
   std::int64_t parameters = 0;
-  std::int64_t norm_group_samples = 0;  ///< that share batch norm's statistics; 0: says nothing
+  /// That share batch norm's statistics, where the configuration does not say so; else 0.
+  std::int64_t norm_group_samples = 0;
   QualityTarget target;
   /// An evaluation is logged with the epochs done plus this as epoch_num.
   double epoch_num_offset = 0.0;

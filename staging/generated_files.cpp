@@ -12,12 +12,6 @@ namespace staging {
 
 namespace fs = std::filesystem;
 
-void make_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) throw base::SystemError(path + ": cannot be created: " + error.message());
-}
-
 std::int64_t bytes_left_at(const std::string& path) {
   std::error_code error;
   const auto bytes = fs::file_size(path, error);

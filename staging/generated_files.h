@@ -11,9 +11,6 @@
 
 namespace staging {
 
-/// With those above it. Throws SystemError.
-void make_folder(const std::string& path);
-
 /// Bytes of the file that an earlier run left at `path`; -1 where there is none.
 std::int64_t bytes_left_at(const std::string& path);
 

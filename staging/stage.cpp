@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include "runner/agreed_error.h"
 #include "runner/base/error.h"
+#include "runner/base/make_folder.h"
 #include "runner/base/system_facts.h"
 #include "staging/manifest.h"
 #include "staging/packed.h"
@@ -130,15 +130,6 @@ nlohmann::json to_json(const StagingFacts& facts) {
 
 namespace {
 
-void make_folder(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    throw base::SystemError(
-        fmt::format("{}: cannot be created for staging: {}", directory, error.message()));
-  }
-}
-
 /// Collective over the node.
 Staged bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
              const runner::Topology& topology) {
@@ -167,7 +158,7 @@ std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
   }
   std::int64_t begin_ns = clock.steady_ns();
   if (topology.is_node_leader()) {
-    make_folder(directory);
+    base::make_folder(directory);
     remove_leftovers(directory);
   }
   std::vector<StagingPlan> plans;

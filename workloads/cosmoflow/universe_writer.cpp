@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runner/base/for_each_index.h"
+#include "runner/base/make_folder.h"
 #include "runner/base/narrow.h"
 #include "staging/generated_files.h"
 
@@ -29,7 +30,7 @@ std::int64_t UniverseWriter::thread_bytes(const WriterOptions& options) {
 }
 
 std::int64_t UniverseWriter::write(const std::string& path, SampleSet set, std::int64_t samples) {
-  staging::make_folder(path);
+  base::make_folder(path);
   std::atomic<std::int64_t> bytes = 0;
   const std::int64_t universes = (samples + cubes_ - 1) / cubes_;
   base::for_each_index(

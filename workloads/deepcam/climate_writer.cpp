@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runner/base/for_each_index.h"
+#include "runner/base/make_folder.h"
 #include "runner/base/narrow.h"
 #include "staging/generated_files.h"
 
@@ -23,7 +24,7 @@ std::int64_t ClimateWriter::thread_bytes(std::int64_t height, std::int64_t width
 }
 
 WrittenFolder ClimateWriter::write(const std::string& path, SampleSet set, std::int64_t samples) {
-  staging::make_folder(path);
+  base::make_folder(path);
   std::atomic<std::int64_t> bytes = 0;
   std::vector<dataset::ClimateSummary> summaries(base::narrow<std::size_t>(samples));
   base::for_each_index(summaries.size(), options_.threads, [&](std::size_t place) {

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/base/make_folder.h"
 #include "runner/base/replaced_file.h"
 #include "staging/dataset/encode.h"
 #include "workloads/deepcam/config.h"
@@ -32,9 +32,7 @@ void paint(dataset::Image& image, std::int64_t row, std::int64_t column, std::si
 
 MaskPictures::MaskPictures(std::int64_t height, std::int64_t width, std::string folder)
     : height_(height), width_(width), folder_(std::move(folder)) {
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) throw base::SystemError(fmt::format("{}: {}", folder_, error.message()));
+  base::make_folder(folder_);
 }
 
 void MaskPictures::write(std::int64_t, std::int64_t, std::span<const float>,

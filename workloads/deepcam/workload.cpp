@@ -57,6 +57,7 @@ DeepCam::DeepCam(const Config& config, const std::shared_ptr<ClimateData>& data,
     : ReplicaWorkload(
           {.name = "deepcam",
            .benchmark = "deepcam",
+           .norm_group_samples = data_parallel_config(config, around.world.size()).bn_group_size,
            .target = {mllog::keys::kEvalAccuracy, runner::Direction::kRises, kMlperfTarget}},
           {build_network(config.model), data_parallel_config(config, around.world.size()),
            make_optimizer(run.reader)},

@@ -39,7 +39,6 @@ ReplicaWorkload::ReplicaWorkload(runner::WorkloadInfo info, ReplicaModel model,
   info_.global_batch_size = training_.global_batch;
   info_.gradient_accumulation_steps = training_.accumulation;
   info_.parameters = network_.parameter_count();
-  info_.norm_group_samples = training_.bn_group_size;
   if (sets_->counts_known()) learn_counts();
 }
 

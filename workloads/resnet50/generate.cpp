@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runner/base/for_each_index.h"
+#include "runner/base/make_folder.h"
 #include "runner/base/narrow.h"
 #include "runner/base/random.h"
 #include "staging/dataset/encode.h"
@@ -87,7 +88,7 @@ std::int64_t write_folders(const GenerateOptions& options, const Split& split,
                            const std::string& folder) {
   std::atomic<std::int64_t> bytes = 0;
   for (std::int64_t label = 0; label < options.classes; ++label) {
-    staging::make_folder(fmt::format("{}/{}/{}", folder, split.name, class_name(label)));
+    base::make_folder(fmt::format("{}/{}/{}", folder, split.name, class_name(label)));
     in_parallel(split.per_class, options, [&](std::int64_t number) {
       bytes += staging::keep_or_write(
           fmt::format("{}/{}/{}", folder, split.name, file_name(label, number)),

@@ -111,43 +111,44 @@ TEST(StripGradient, ServesManyPointsOfFewChannels) {
 }
 
 /// Every pair of every tap, those beyond the line among them, and nothing else.
+void expect_pairs_of_taps(const nn::Bf16Tiles::Row& row) {
+  constexpr std::int64_t kLanes = 16;
+  SCOPED_TRACE(testing::Message() << row.taps << " taps, stride " << row.stride << ", padding "
+                                  << row.padding << ", " << row.points << " points, " << row.columns
+                                  << " columns");
+  std::vector<std::uint32_t> packed(static_cast<std::size_t>(row.taps * row.tap_words), 7);
+  kernels().bf16_tiles.pack_row(row, packed.data());
+  const auto bits_at = [&](std::int64_t point, std::int64_t tap,
+                           std::int64_t lane) -> std::uint32_t {
+    const std::int64_t column = point * row.stride + tap - row.padding;
+    if (point >= row.points || column < 0 || column >= row.columns) return 0;
+    return row.line[column * row.column_step + lane].bits;
+  };
+  for (std::int64_t i = 0; i < std::ssize(packed); ++i) {
+    const std::int64_t tap = i / row.tap_words, word = i % row.tap_words;
+    const std::int64_t point = word / kLanes * 2, lane = word % kLanes;
+    const std::uint32_t pair = bits_at(point, tap, lane) | bits_at(point + 1, tap, lane) << 16;
+    ASSERT_EQ(packed[static_cast<std::size_t>(i)], word < row.tiles * 256 ? pair : 7)
+        << "word " << i;
+  }
+}
+
 TEST(RowGradient, PacksPairsOfTaps) {
   if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
-  constexpr std::int64_t kStep = 24, kLanes = 16;
+  constexpr std::int64_t kStep = 24;
   const std::vector<nn::Bf16> numbers = window_trial::noise(80 * kStep, 3);
+  const auto expect_points = [&](std::int64_t taps, std::int64_t stride, std::int64_t padding) {
+    for (const std::int64_t points : {1, 2, 31, 40, 70}) {
+      const std::int64_t tiles = (points + 31) / 32;
+      for (const std::int64_t columns : {2, 33, 79}) {
+        expect_pairs_of_taps({numbers.data(), columns, kStep, points, stride, padding, taps, tiles,
+                              tiles * 256 + 8});
+      }
+    }
+  };
   for (const std::int64_t taps : {1, 3, 5}) {
     for (const std::int64_t stride : {1, 2, 3}) {
-      for (const std::int64_t padding : {-7, 0, 1, 4, 9}) {
-        for (const std::int64_t points : {1, 2, 31, 40, 70}) {
-          for (const std::int64_t columns : {2, 33, 79}) {
-            nn::Bf16Tiles::Row row = {};
-            row.line = numbers.data();
-            row.columns = columns;
-            row.column_step = kStep;
-            row.points = points;
-            row.stride = stride;
-            row.padding = padding;
-            row.taps = taps;
-            row.tiles = (points + 31) / 32;
-            row.tap_words = row.tiles * 256 + 8;
-            std::vector<std::uint32_t> packed(static_cast<std::size_t>(taps * row.tap_words), 7);
-            kernels().bf16_tiles.pack_row(row, packed.data());
-            for (std::int64_t i = 0; i < std::ssize(packed); ++i) {
-              const std::int64_t tap = i / row.tap_words, word = i % row.tap_words;
-              const auto bits_at = [&](std::int64_t point) -> std::uint32_t {
-                const std::int64_t column = point * stride + tap - padding;
-                if (point >= points || column < 0 || column >= columns) return 0;
-                return numbers[static_cast<std::size_t>(column * kStep + word % kLanes)].bits;
-              };
-              const std::int64_t point = word / kLanes * 2;
-              const std::uint32_t pair = bits_at(point) | bits_at(point + 1) << 16;
-              ASSERT_EQ(packed[static_cast<std::size_t>(i)], word < row.tiles * 256 ? pair : 7)
-                  << taps << " taps, stride " << stride << ", padding " << padding << ", " << points
-                  << " points, " << columns << " columns, word " << i;
-            }
-          }
-        }
-      }
+      for (const std::int64_t padding : {-7, 0, 1, 4, 9}) expect_points(taps, stride, padding);
     }
   }
 }
