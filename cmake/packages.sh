@@ -18,11 +18,12 @@ groups[build]="${groups[analysis]}
   libopenmpi-dev openmpi-bin libhdf5-openmpi-dev
   libjpeg62-turbo-dev libpng-dev zlib1g-dev libxxhash-dev libhwloc-dev"
 # To run the tests.
-groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute2 chromium chromium-driver python3-selenium"
+groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute2 chromium chromium-driver python3-selenium
+  slurm-wlm munge shellcheck"
 # To compare with the reference framework and scikit-learn; tests that need them are skipped where they are absent.
 groups[parity]="python3-torch python3-torchvision python3-h5py python3-sklearn libopenblas0-pthread"
 # For ./check --all.
-groups[thorough]="valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format shellcheck"
+groups[thorough]="valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-dev clang-format"
 
 packages_of() {
   local group package
