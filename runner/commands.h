@@ -32,5 +32,6 @@ std::vector<base::Command> training_commands(const std::shared_ptr<const Command
 std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandParts>& parts);
 std::vector<base::Command> workload_commands(const std::shared_ptr<const CommandParts>& parts);
 std::vector<base::Command> inspection_commands(const std::shared_ptr<const CommandParts>& parts);
+std::vector<base::Command> system_commands(const std::shared_ptr<const CommandParts>& parts);
 
 }  // namespace runner

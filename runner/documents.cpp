@@ -119,14 +119,4 @@ void print_facts(const Json& facts, std::ostream& out) {
   out << std::flush;
 }
 
-std::string bytes_text(double bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024.0 && unit + 1 < kUnits.size()) {
-    bytes /= 1024.0;
-    ++unit;
-  }
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
-}
-
 }  // namespace runner

@@ -6,6 +6,8 @@
 #include <ostream>
 #include <string>
 
+#include "runner/base/printable.h"
+
 namespace runner {
 
 /// Writes `document` to the file `target`, or to `out` if that is "-". Throws SystemError.
@@ -16,7 +18,6 @@ void write_document(const nlohmann::json& document, const std::string& target, s
 /// lines: the member "name" first, then numbers, then text.
 void print_facts(const nlohmann::json& facts, std::ostream& out);
 
-/// 1536 -> "1.5 KiB".
-std::string bytes_text(double bytes);
+using base::bytes_text;
 
 }  // namespace runner

@@ -42,6 +42,14 @@ int launched_rank() {
   return 0;
 }
 
+/// Whether a launcher waits for this process to start MPI.
+bool launched_by_mpi() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
+    if (std::getenv(name) != nullptr) return true;
+  }
+  return false;
+}
+
 /// Every rank finds the same fault at the same time: rank 0 tells it, and its exit makes the
 /// launcher end the others. One that is still there after a while found a fault of its own.
 int fail(ExitCode code, const std::string& message) {
@@ -134,7 +142,10 @@ int run_program(int argc, char** argv, const Program& program) {
   try {
     CommandLine line(program);
     if (const auto status = line.parse(argc, argv)) return *status;
-    if (line.chosen()->needs_mpi) return program.run_on_ranks(argc, argv, line.action());
+    const base::Command& command = *line.chosen();
+    if (command.needs_mpi || (command.joins_ranks && launched_by_mpi())) {
+      return program.run_on_ranks(argc, argv, line.action());
+    }
     return static_cast<int>(line.action()(nullptr));
   } catch (const std::exception& e) {
     const base::Failure failure = base::failure_of(e);

@@ -1,173 +1,154 @@
 // Fields of systems/*.json.
-// Hides where each fact is found.
+// Hides which fact fills which field, and what of a file stays.
 #include "runner/system_description.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <array>
 #include <map>
-#include <vector>
+#include <set>
+#include <string_view>
 
-#include "runner/documents.h"
-#include "runner/hwloc_topology.h"
+#include "runner/base/error.h"
+#include "runner/base/printable.h"
+#include "runner/base/strict_json.h"
+#include "runner/node_facts.h"
 
 namespace runner {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::string text_of(const Json& facts, const char* key) {
-  const auto found = facts.find(key);
-  if (found == facts.end() || found->is_null()) return "";
-  return found->is_string() ? found->get<std::string>() : found->dump();
+constexpr char kHardwareNotes[] = "hw_notes";
+constexpr char kSoftwareNotes[] = "sw_notes";
+constexpr char kNodes[] = "number_of_nodes";
+
+/// The member at `path` ("machine/cpu_model"); null where there is none.
+const Json& at(const Json& node, const std::string& path) {
+  static const Json kNothing;
+  const Json::json_pointer pointer("/" + path);
+  return node.contains(pointer) ? node.at(pointer) : kNothing;
 }
 
-std::string first_line(const fs::path& path) {
-  std::string line;
-  std::ifstream file(path);
-  std::getline(file, line);
-  return line;
+std::string text_of(const Json& node, const std::string& path) {
+  const Json& value = at(node, path);
+  if (value.is_null()) return "";
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::vector<fs::path> entries(const fs::path& folder) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    found.push_back(it->path());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
+std::string bytes_of(const Json& node, const std::string& path) {
+  const Json& value = at(node, path);
+  return value.is_number() ? base::bytes_text(value.get<double>()) : "";
 }
 
-std::string per_socket(const Json& machine, const char* key) {
-  const auto count = machine.find(key), sockets = machine.find("sockets");
-  const bool known = count != machine.end() && count->is_number_integer() &&
-                     sockets != machine.end() && sockets->is_number_integer() &&
-                     sockets->get<int>() > 0;
-  return known ? std::to_string(count->get<int>() / sockets->get<int>()) : "";
+std::string per_socket(const Json& node, const std::string& path) {
+  const Json &count = at(node, path), &sockets = at(node, "machine/sockets");
+  const bool known =
+      count.is_number_integer() && sockets.is_number_integer() && sockets.get<int>() > 0;
+  return known ? std::to_string(count.get<int>() / sockets.get<int>()) : "";
 }
 
-/// The highest frequency the kernel knows, else the nominal one in the model's name.
-std::string frequency(const std::string& model) {
-  const std::string khz = first_line("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
-  const double highest_khz = std::strtod(khz.c_str(), nullptr);
-  if (highest_khz > 0.0) return fmt::format("{:.2f} GHz", highest_khz / 1e6);
-  const auto at = model.find_last_of('@');
-  if (at == std::string::npos) return "";
-  const auto first = model.find_first_not_of(' ', at + 1);
-  return first == std::string::npos ? "" : model.substr(first);
+void add(std::string& text, const std::string& part) {
+  if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
 }
 
-/// "2x L1d 32.0 KiB, 1x L3 36.0 MiB" of the whole node.
-std::string caches() {
-  const TopologyHandle topology = load_topology();
+void add(std::string& text, const char* name, const std::string& value) {
+  if (!value.empty()) add(text, name + (" " + value));
+}
+
+std::string libraries(const Json& node) {
   std::string text;
-  for (const hwloc_obj_type_t type : {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L1ICACHE, HWLOC_OBJ_L2CACHE,
-                                      HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE}) {
-    const int count = hwloc_get_nbobjs_by_type(topology.get(), type);
-    const hwloc_obj_t first = hwloc_get_next_obj_by_type(topology.get(), type, nullptr);
-    if (count <= 0 || first == nullptr || first->attr->cache.size == 0) continue;
-    const char* name = type == HWLOC_OBJ_L1CACHE ? "L1d" : hwloc_obj_type_string(type);
-    text += fmt::format("{}{}x {} {}", text.empty() ? "" : ", ", count, name,
-                        bytes_text(static_cast<double>(first->attr->cache.size)));
+  for (const auto& [name, version] : at(node, "libraries").items()) {
+    if (version.is_string()) add(text, name + " " + version.get<std::string>());
   }
   return text;
 }
 
-struct Storage {
-  std::string type;
-  std::string capacity;
-};
-
-std::string storage_type(const fs::path& device) {
-  const std::string name = device.filename().string();
-  if (name.starts_with("nvme")) return "NVMe";
-  // What a virtual disk says of its rotation is an accident of the hypervisor.
-  if (name.starts_with("vd") || name.starts_with("xvd")) return "virtual disk";
-  return first_line(device / "queue" / "rotational") == "1" ? "disk" : "SSD";
+std::string memory_capacity(const Json& node) {
+  const std::string installed = bytes_of(node, "hardware/installed_memory_bytes");
+  return installed.empty() ? bytes_of(node, "machine/memory_bytes") : installed;
 }
 
-/// The node's own disks; what the kernel makes out of files and memory is none.
-Storage storage() {
-  std::map<std::string, int> types;
-  double bytes = 0.0;
-  for (const fs::path& device : entries("/sys/block")) {
-    if (!fs::exists(device / "device")) continue;
-    const std::string sectors = first_line(device / "size");
-    const double size = std::strtod(sectors.c_str(), nullptr) * 512.0;
-    if (size <= 0.0 || first_line(device / "removable") == "1") continue;
-    ++types[storage_type(device)];
-    bytes += size;
-  }
-  Storage found;
-  for (const auto& [type, count] : types) {
-    found.type += fmt::format("{}{}x {}", found.type.empty() ? "" : ", ", count, type);
-  }
-  if (bytes > 0.0) found.capacity = bytes_text(bytes);
-  return found;
-}
-
-/// Interfaces that are hardware and know their rate, and InfiniBand ports.
-std::string networking() {
-  std::string text;
-  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  for (const fs::path& interface : entries("/sys/class/net")) {
-    const std::string speed = first_line(interface / "speed");
-    const bool up = !speed.empty() && speed[0] != '-' && speed != "0";
-    if (up && fs::exists(interface / "device")) {
-      add(fmt::format("{} {} Mb/s", interface.filename().string(), speed));
-    }
-  }
-  for (const fs::path& adapter : entries("/sys/class/infiniband")) {
-    const std::string rate = first_line(adapter / "ports" / "1" / "rate");
-    if (!rate.empty()) add(fmt::format("{} {}", adapter.filename().string(), rate));
-  }
+std::string hardware_notes(const Json& node) {
+  std::string text = text_of(node, "hardware/product");
+  if (at(node, "hardware/virtual_machine") == true) add(text, "virtual machine");
+  add(text, "BIOS", text_of(node, "hardware/bios"));
+  add(text, "microcode", text_of(node, "hardware/microcode"));
+  add(text, "NUMA nodes", text_of(node, "machine/numa_nodes"));
+  const Json& smt = at(node, "hardware/smt");
+  if (smt.is_boolean()) add(text, smt == true ? "SMT on" : "SMT off");
+  add(text, "frequency governor", text_of(node, "machine/governor"));
   return text;
 }
 
-std::string memory(const Json& machine) {
-  const auto bytes = machine.find("memory_bytes");
-  const bool known = bytes != machine.end() && bytes->is_number_integer();
-  return known ? bytes_text(bytes->get<double>()) : "";
+std::string software_notes(const Json& node) {
+  std::string text;
+  add(text, "kernel", text_of(node, "machine/kernel"));
+  add(text, text_of(node, "build/compiler"));
+  add(text, "transparent huge pages", text_of(node, "machine/transparent_huge_pages"));
+  return text;
 }
 
-std::string software(const Json& libraries) {
-  std::string text;
-  for (const auto& [name, version] : libraries.items()) {
-    if (!version.is_string()) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, version.get<std::string>());
-  }
-  return text;
+bool is_software(const std::string& fact) {
+  constexpr std::array<std::string_view, 6> kSoftware = {"build.",
+                                                         "libraries.",
+                                                         "machine.environment.",
+                                                         "machine.kernel",
+                                                         "machine.operating_system",
+                                                         "machine.transparent_huge_pages"};
+  return std::any_of(kSoftware.begin(), kSoftware.end(),
+                     [&](std::string_view start) { return fact.starts_with(start); });
+}
+
+bool is_blank(const Json& value) {
+  if (value.is_null()) return true;
+  return value.is_string() &&
+         value.get_ref<const std::string&>().find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+/// A number counts as its digits.
+std::string plain(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// A machine contradicts neither the sentences of a person nor the division.
+bool is_for_people(const std::string& field) {
+  return field == kHardwareNotes || field == kSoftwareNotes || field == "division";
+}
+
+std::map<std::string, std::string> said(const SystemDescriptionOptions& options) {
+  std::map<std::string, std::string> fields = {{"submitter", options.submitter},
+                                               {"division", options.division},
+                                               {"status", options.status},
+                                               {"system_name", options.system_name}};
+  if (options.nodes > 0) fields[kNodes] = std::to_string(options.nodes);
+  std::erase_if(fields, [](const auto& field) { return field.second.empty(); });
+  return fields;
 }
 
 }  // namespace
 
-nlohmann::ordered_json describe_system(const SystemDescriptionOptions& options, const Json& machine,
-                                       const Json& build, const Json& libraries) {
-  const Storage disks = storage();
-  const std::string model = text_of(machine, "cpu_model");
+OrderedJson describe_system(const SystemDescriptionOptions& options, const Json& node) {
   return {{"submitter", options.submitter},
           {"division", options.division},
           {"status", options.status},
           {"system_name", options.system_name},
-          {"number_of_nodes", std::to_string(options.nodes)},
-          {"host_processors_per_node", text_of(machine, "sockets")},
-          {"host_processor_model_name", model},
-          {"host_processor_core_count", per_socket(machine, "cores")},
-          {"host_processor_vcpu_count", per_socket(machine, "logical_cpus")},
-          {"host_processor_frequency", frequency(model)},
-          {"host_processor_caches", caches()},
-          {"host_processor_interconnect", ""},
-          {"host_memory_capacity", memory(machine)},
-          {"host_storage_type", disks.type},
-          {"host_storage_capacity", disks.capacity},
-          {"host_networking", networking()},
+          {kNodes, options.nodes > 0 ? std::to_string(options.nodes) : ""},
+          {"host_processors_per_node", text_of(node, "machine/sockets")},
+          {"host_processor_model_name", text_of(node, "machine/cpu_model")},
+          {"host_processor_core_count", per_socket(node, "machine/cores")},
+          {"host_processor_vcpu_count", per_socket(node, "machine/logical_cpus")},
+          {"host_processor_frequency", text_of(node, "hardware/frequency")},
+          {"host_processor_caches", text_of(node, "caches")},
+          {"host_processor_interconnect", text_of(node, "hardware/interconnect")},
+          {"host_memory_capacity", memory_capacity(node)},
+          {"host_storage_type", text_of(node, "hardware/storage_type")},
+          {"host_storage_capacity", bytes_of(node, "hardware/storage_bytes")},
+          {"host_networking", text_of(node, "hardware/network")},
           {"host_networking_topology", ""},
-          {"host_memory_configuration", ""},
+          {"host_memory_configuration", text_of(node, "hardware/memory_modules")},
           {"accelerators_per_node", "0"},
           {"accelerator_model_name", ""},
           {"accelerator_host_interconnect", ""},
@@ -178,13 +159,66 @@ nlohmann::ordered_json describe_system(const SystemDescriptionOptions& options, 
           {"accelerator_interconnect", ""},
           {"accelerator_interconnect_topology", ""},
           {"cooling", ""},
-          {"hw_notes", ""},
-          {"framework",
-           fmt::format("trainmark {} ({})", text_of(build, "version"), text_of(build, "revision"))},
-          {"other_software_stack", software(libraries)},
-          {"operating_system", text_of(machine, "operating_system")},
-          {"sw_notes",
-           fmt::format("kernel {}, {}", text_of(machine, "kernel"), text_of(build, "compiler"))}};
+          {kHardwareNotes, hardware_notes(node)},
+          {"framework", fmt::format("trainmark {} ({})", text_of(node, "build/version"),
+                                    text_of(node, "build/revision"))},
+          {"other_software_stack", libraries(node)},
+          {"operating_system", text_of(node, "machine/operating_system")},
+          {kSoftwareNotes, software_notes(node)}};
+}
+
+OrderedJson describe_nodes(const SystemDescriptionOptions& options,
+                           const std::vector<Json>& nodes) {
+  std::vector<std::pair<OrderedJson, std::size_t>> kinds;
+  for (const Json& node : nodes) {
+    OrderedJson fields = describe_system(options, node);
+    const auto same = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const auto& kind) { return kind.first == fields; });
+    if (same != kinds.end()) {
+      ++same->second;
+    } else {
+      kinds.emplace_back(std::move(fields), 1);
+    }
+  }
+  if (kinds.empty()) throw base::Error(base::ExitCode::kInternal, "no node to describe");
+  const auto most = std::max_element(
+      kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  OrderedJson description = std::move(most->first);
+  for (const NodeDifference& difference : node_differences(nodes)) {
+    auto& notes = description[is_software(difference.fact) ? kSoftwareNotes : kHardwareNotes];
+    const auto text = notes.get<std::string>();
+    notes = text + (text.empty() ? "" : "; ") + "nodes differ in " + to_text(difference);
+  }
+  return description;
+}
+
+UpdatedDescription update_description(const Json& written, const OrderedJson& read,
+                                      const SystemDescriptionOptions& options) {
+  UpdatedDescription updated;
+  const auto spoken = said(options);
+  for (const auto& [field, value] : read.items()) {
+    const auto found = written.find(field);
+    const bool is_empty = found == written.end() || is_blank(*found);
+    if (spoken.contains(field)) {
+      updated.fields[field] = spoken.at(field);
+      continue;
+    }
+    if (is_empty) {
+      updated.fields[field] = value;
+      if (!is_blank(Json(value))) ++updated.filled;
+      continue;
+    }
+    updated.fields[field] = *found;
+    const std::string machine = plain(Json(value));
+    if (!machine.empty() && !is_for_people(field) && plain(*found) != machine) {
+      updated.contradictions.push_back(fmt::format("{}: the file says {}, the machine '{}'", field,
+                                                   base::brief_json(*found), machine));
+    }
+  }
+  for (const auto& [field, value] : written.items()) {
+    if (!read.contains(field)) updated.fields[field] = value;
+  }
+  return updated;
 }
 
 }  // namespace runner

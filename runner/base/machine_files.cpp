@@ -2,13 +2,12 @@
 // Hides their formats.
 #include "runner/base/machine_files.h"
 
-#include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <utility>
+
+#include "runner/base/fact_files.h"
 
 namespace base {
 
@@ -16,53 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-std::optional<std::string> first_line(const fs::path& file) {
-  std::ifstream in(file);
-  std::string line;
-  if (!std::getline(in, line)) return {};
-  return line;
-}
-
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\"");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\"") - first + 1);
-}
-
-/// The value behind the first line `name<separator>value`.
-std::optional<std::string> field(const fs::path& file, const std::string& name, char separator) {
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    const std::size_t at = line.find(separator);
-    if (at != std::string::npos && trimmed(line.substr(0, at)) == name) {
-      return trimmed(line.substr(at + 1));
-    }
-  }
-  return {};
-}
-
-std::optional<std::int64_t> leading_integer(const std::optional<std::string>& text) {
-  if (!text) return {};
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc()) return {};
-  return value;
-}
-
-/// Directories `parent/<prefix><number>`, such as cpu0.
-std::vector<fs::path> numbered(const fs::path& parent, const std::string& prefix) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(parent, error)) {
-    const std::string name = entry.path().filename().string();
-    const bool fits = name.size() > prefix.size() && name.starts_with(prefix) &&
-                      std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()),
-                                  name.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (fits) found.push_back(entry.path());
-  }
-  return found;
-}
 
 /// How many numbers a list such as "0-3,8" names; 0 for what is none.
 std::int64_t listed(const std::optional<std::string>& line) {

@@ -2,7 +2,10 @@
 // Hides control characters, broken UTF-8, and the columns that characters take.
 #include "runner/base/printable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -77,6 +80,16 @@ std::string shortened(std::string_view printable_text, std::size_t width) {
   const std::size_t tail = kept - head;
   return std::string(printable_text.substr(0, starts[head])) + ".." +
          std::string(printable_text.substr(starts[all - tail]));
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1024.0 && unit + 1 < kUnits.size()) {
+    bytes /= 1024.0;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
 }
 
 }  // namespace base

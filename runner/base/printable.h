@@ -18,4 +18,7 @@ std::size_t columns(std::string_view printable_text);
 /// At most `width` columns: the middle is replaced by ".." so that both ends stay visible.
 std::string shortened(std::string_view printable_text, std::size_t width);
 
+/// 1536 -> "1.5 KiB".
+std::string bytes_text(double bytes);
+
 }  // namespace base

@@ -1,0 +1,181 @@
+// system: the description of the nodes that it runs on.
+// Hides its options, and how the nodes' facts come together.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runner/base/printable.h"
+#include "runner/base/replaced_file.h"
+#include "runner/base/strict_json.h"
+#include "runner/commands.h"
+#include "runner/documents.h"
+#include "runner/node_facts.h"
+#include "runner/system_description.h"
+
+namespace runner {
+namespace {
+
+using base::ExitCode;
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+struct SystemOptions {
+  SystemDescriptionOptions description;
+  std::string json;         ///< file, or "-"
+  std::string differences;  ///< file, or "-"
+  bool fresh = false;
+};
+
+/// Collective where there are ranks. The facts of each node, on rank 0.
+std::vector<Json> gather_nodes(const Json& libraries, Communicator* world) {
+  if (world == nullptr) return {node_facts(libraries)};
+  const Topology topology = discover_topology(*world);
+  const std::string mine = topology.is_node_leader() ? node_facts(libraries).dump() : "";
+  std::vector<Json> nodes;
+  for (const std::string& text : world->gather(mine, 0)) {
+    if (!text.empty()) {
+      nodes.push_back(
+          base::parse_strict_json(text, "facts of a node", base::JsonComments::kRefused));
+    }
+  }
+  return nodes;
+}
+
+/// The object in the file at `path`.
+Json read_description(const std::string& path) {
+  std::ostringstream text;
+  std::ifstream file(path, std::ios::binary);
+  text << file.rdbuf();
+  if (!file) throw base::DataError(path + ": cannot be read");
+  Json object = base::parse_strict_json(text.str(), path, base::JsonComments::kRefused);
+  if (!object.is_object()) {
+    throw base::DataError(path + ": expected a description, a JSON object, found " +
+                          base::brief_json(object) + "; --fresh replaces it");
+  }
+  return object;
+}
+
+/// What a person has filled into the file that is written stays there.
+OrderedJson kept(const SystemOptions& options, const OrderedJson& read) {
+  const UpdatedDescription updated =
+      update_description(read_description(options.json), read, options.description);
+  std::cerr << fmt::format("{}: kept what it says, filled in {} fields\n", options.json,
+                           updated.filled);
+  for (const std::string& contradiction : updated.contradictions) {
+    std::cerr << base::printable(fmt::format("{}: {}; kept (--fresh replaces all fields)",
+                                             options.json, contradiction))
+              << '\n';
+  }
+  return updated.fields;
+}
+
+void print(const OrderedJson& description, const std::vector<Json>& nodes,
+           const std::vector<NodeDifference>& differences) {
+  std::size_t width = 0;
+  for (const auto& [key, value] : description.items()) width = std::max(width, key.size());
+  for (const auto& [key, value] : description.items()) {
+    const auto text = value.get<std::string>();
+    std::cout << key << std::string(width + 2 - key.size(), ' ')
+              << (text.empty() ? "(not known)" : base::printable(text)) << '\n';
+  }
+  // People also see what the submission's fields have no place for.
+  std::cout << '\n';
+  print_facts(nodes.front(), std::cout);
+  if (nodes.size() < 2) return;
+  std::cout << fmt::format("\n{} nodes, {} facts differ\n", nodes.size(), differences.size());
+  for (const NodeDifference& one : differences) {
+    std::cout << "  " << base::printable(to_text(one)) << '\n';
+  }
+  std::cout << std::flush;
+}
+
+void tell(const std::vector<NodeDifference>& differences) {
+  for (const NodeDifference& one : differences) {
+    std::cerr << "trainmark: nodes differ in " << base::printable(to_text(one)) << '\n';
+  }
+}
+
+void check(const SystemOptions& options) {
+  if (options.fresh && (options.json.empty() || options.json == "-")) {
+    throw base::ConfigError("system: --fresh needs --json FILE");
+  }
+  if (options.json == "-" && options.differences == "-") {
+    throw base::ConfigError("system: --json and --differences cannot both be standard output");
+  }
+}
+
+ExitCode describe(SystemOptions options, const Json& libraries, Communicator* world) {
+  check(options);
+  const std::vector<Json> nodes = gather_nodes(libraries, world);
+  if (nodes.empty()) return ExitCode::kSuccess;  // rank 0 speaks
+  const std::vector<NodeDifference> differences = node_differences(nodes);
+  SystemDescriptionOptions said = options.description;
+  const bool is_file = !options.json.empty() && options.json != "-";
+  const bool keeps = is_file && !options.fresh && std::filesystem::exists(options.json);
+  const auto met = static_cast<int>(nodes.size());
+  // A single process has met no other node, which tells nothing about a system of several.
+  if (said.nodes == 0 && (world != nullptr || !keeps)) said.nodes = met;
+  if (world != nullptr && said.nodes != met) {
+    std::cerr << fmt::format("trainmark: --nodes {}, but {} were met\n", said.nodes, met);
+  }
+  if (said.division.empty()) said.division = "open";
+  OrderedJson description = describe_nodes(said, nodes);
+  if (keeps) description = kept(options, description);
+  if (options.json.empty() && options.differences != "-") {
+    print(description, nodes, differences);
+  } else {
+    tell(differences);
+  }
+  if (is_file) base::write_file(options.json, description.dump(2) + "\n");
+  if (options.json == "-") std::cout << description.dump(2) << std::endl;
+  if (!options.differences.empty()) {
+    write_document(differences_document(nodes, differences), options.differences, std::cout);
+  }
+  return ExitCode::kSuccess;
+}
+
+base::Command system_command(const std::shared_ptr<const CommandParts>& parts) {
+  base::Command command;
+  command.name = "system";
+  command.summary = "the system description (systems/*.json) of this node, or of all of a job";
+  command.example =
+      "mpirun -N 1 trainmark system --submitter 'My centre' --json systems/mine.json\n"
+      "  trainmark system --nodes 4 --json systems/mine.json";
+  command.joins_ranks = true;
+  command.declare = [parts](CLI::App& app) -> base::Command::Action {
+    auto options = std::make_shared<SystemOptions>();
+    SystemDescriptionOptions& given = options->description;
+    app.add_option("--submitter", given.submitter, "who submits");
+    app.add_option("--division", given.division, "MLPerf division; open if absent")
+        ->check(CLI::IsMember({"open", "closed"}));
+    app.add_option("--status", given.status, "availability, such as 'Available on-premise'");
+    app.add_option("--name", given.system_name, "name of the system");
+    app.add_option("--nodes", given.nodes,
+                   "nodes of the system, all like this one; those that were met if absent")
+        ->check(CLI::Range(1, 1000000));
+    app.add_option("--json", options->json,
+                   "write the description as JSON to this file, in which what a person has filled "
+                   "in stays; '-' for standard output");
+    app.add_flag("--fresh", options->fresh, "with --json FILE: replace what the file says");
+    app.add_option("--differences", options->differences,
+                   "write the facts of each node, and those that differ between nodes, as JSON to "
+                   "this file; '-' for standard output");
+    return [options, parts](Communicator* world) {
+      return describe(*options, parts->libraries(), world);
+    };
+  };
+  return command;
+}
+
+}  // namespace
+
+std::vector<base::Command> system_commands(const std::shared_ptr<const CommandParts>& parts) {
+  return {system_command(parts)};
+}
+
+}  // namespace runner
