@@ -24,7 +24,7 @@ struct CommandParts {
   std::function<nlohmann::json()> libraries;  ///< names and versions
 };
 
-/// run, evaluate, stage, generate, bench, config, system.
+/// run, evaluate, stage, generate, bench, config, system, script.
 std::vector<base::Command> commands(CommandParts parts);
 
 // The tables that commands() joins, one per source file.
@@ -33,5 +33,6 @@ std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandP
 std::vector<base::Command> workload_commands(const std::shared_ptr<const CommandParts>& parts);
 std::vector<base::Command> inspection_commands(const std::shared_ptr<const CommandParts>& parts);
 std::vector<base::Command> system_commands(const std::shared_ptr<const CommandParts>& parts);
+std::vector<base::Command> script_commands(const std::shared_ptr<const CommandParts>& parts);
 
 }  // namespace runner

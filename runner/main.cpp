@@ -58,7 +58,7 @@ void add_runner(runner::Program& program) {
 json libraries() { return json::object(); }
 
 void add_runner(runner::Program& program) {
-  program.missing_commands = {"run", "evaluate", "generate", "bench", "config", "system"};
+  program.missing_commands = {"run", "evaluate", "generate", "bench", "config", "system", "script"};
   program.why_missing = "this build has no runner (configured with TRAINMARK_RUNNER=OFF)";
 }
 
