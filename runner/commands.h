@@ -14,6 +14,8 @@
 
 namespace runner {
 
+enum class StagedCopies { kList, kRemoveUnused };
+
 /// What rooms above this one give; wired in main.
 struct CommandParts {
   std::vector<WorkloadEntry> workloads;
@@ -22,6 +24,9 @@ struct CommandParts {
   std::function<std::unique_ptr<StateReader>(const std::string& path)> make_state_reader;
   std::function<std::unique_ptr<OutputSink>(const std::string& path)> make_output_sink;
   std::function<nlohmann::json()> libraries;  ///< names and versions
+  /// The staged copies in a folder of this node: an array of what they are, and if they were
+  /// removed.
+  std::function<nlohmann::json(const std::string& folder, StagedCopies what)> staged_copies;
 };
 
 /// run, evaluate, stage, generate, bench, config, system, script.

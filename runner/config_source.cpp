@@ -12,7 +12,9 @@ namespace runner {
 namespace {
 
 void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
-  const base::ObjectReader reader(base::load_config(source.path, source.overrides), source.path);
+  std::vector<std::string> overrides = source.overrides;
+  overrides.insert(overrides.end(), source.forced.begin(), source.forced.end());
+  const base::ObjectReader reader(base::load_config(source.path, overrides), source.path);
   source.entry = &find_workload(workloads, workload_name(reader), reader.where("workload"));
   source.config.emplace(parse_run_config(reader, source.path, source.entry->evaluations_per_epoch));
   source.entry->check(reader);

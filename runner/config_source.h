@@ -17,6 +17,7 @@ namespace runner {
 struct ConfigSource {
   std::string path;
   std::vector<std::string> overrides;
+  std::vector<std::string> forced;  ///< overrides that the command itself makes, after all others
   std::optional<RunConfig> config;
   const WorkloadEntry* entry = nullptr;
 };

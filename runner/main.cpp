@@ -13,6 +13,7 @@
 #include "runner/on_ranks.h"
 #include "staging/checkpoint_file.h"
 #include "staging/h5.h"
+#include "staging/staged_folder.h"
 #include "workloads/nn/version.h"
 #include "workloads/registry.h"
 #endif
@@ -35,6 +36,15 @@ json libraries() {
           {"HDF5", hdf5_version()}};
 }
 
+json staged_copies(const std::string& folder, runner::StagedCopies what) {
+  json copies = json::array();
+  const auto found = what == runner::StagedCopies::kRemoveUnused
+                         ? staging::remove_all_unused(folder)
+                         : staging::list_staged(folder);
+  for (const staging::StagedFolder& copy : found) copies.push_back(staging::to_json(copy));
+  return copies;
+}
+
 void add_runner(runner::Program& program) {
   runner::CommandParts parts;
   parts.workloads = workloads::registry();
@@ -49,6 +59,7 @@ void add_runner(runner::Program& program) {
   };
   parts.checkpoint_format = staging::checkpoint_format();
   parts.libraries = libraries;
+  parts.staged_copies = staged_copies;
   program.commands = runner::commands(std::move(parts));
   program.run_on_ranks = runner::run_on_ranks;
 }

@@ -1,4 +1,4 @@
-// stage: what a run does before it trains, alone.
+// stage: what a run does before it trains, alone; and the copies that are on a node.
 // Hides its options.
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/system_facts.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
@@ -21,8 +22,9 @@ using Json = nlohmann::json;
 
 struct StageOptions {
   std::shared_ptr<ConfigSource> source;
-  bool dry_run = false;
+  bool dry_run = false, list = false, remove = false;
   std::string json;
+  std::shared_ptr<const CommandParts> parts;
 };
 
 void tell(const Json& facts, const StageOptions& options) {
@@ -30,8 +32,47 @@ void tell(const Json& facts, const StageOptions& options) {
   print_facts(facts, std::cout);
 }
 
+std::string line_of(const Json& copy) {
+  const auto is = [&copy](const char* what) { return copy.at(what).get<bool>(); };
+  return fmt::format("{}: {}  {} bytes of {}, by {}{}{}{}", copy.at("host").get<std::string>(),
+                     copy.at("directory").get<std::string>(), copy.at("bytes").get<std::int64_t>(),
+                     copy.at("source").get<std::string>(), copy.at("made_by").get<std::string>(),
+                     is("is_kept") ? ", kept" : "", is("is_used") ? ", in use" : "",
+                     is("is_removed") ? ": removed" : "");
+}
+
+/// Collective. The copies on all nodes.
+ExitCode show_copies(const StageOptions& options, const Communicator& world,
+                     const std::string& folder) {
+  const Topology topology = discover_topology(world);
+  Json mine = Json::array();
+  together(world, [&] {
+    if (!topology.is_node_leader()) return;
+    mine = options.parts->staged_copies(
+        folder, options.remove ? StagedCopies::kRemoveUnused : StagedCopies::kList);
+    for (Json& copy : mine) copy["host"] = base::host_name();
+  });
+  Json copies = Json::array();
+  for (const std::string& part : world.gather(mine.dump(), 0)) {
+    for (Json& copy : Json::parse(part)) copies.push_back(std::move(copy));
+  }
+  if (world.rank() != 0) return ExitCode::kSuccess;
+  if (!options.json.empty()) {
+    write_document({{"folder", folder}, {"copies", copies}}, options.json, std::cout);
+    return ExitCode::kSuccess;
+  }
+  for (const Json& copy : copies) std::cout << line_of(copy) << '\n';
+  if (copies.empty()) std::cout << "no staged copies in " << folder << '\n';
+  return ExitCode::kSuccess;
+}
+
 ExitCode stage(const StageOptions& options, const Communicator& world) {
   const RunConfig& config = *options.source->config;
+  if (options.list || options.remove) {
+    return show_copies(
+        options, world,
+        config.reader.resolved().value("/staging/directory"_json_pointer, std::string()));
+  }
   const Watchdog watchdog(world, watch_options(config.watch));
   const Topology topology = discover_topology(world);
   const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
@@ -60,16 +101,28 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
 std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandParts>& parts) {
   base::Command command;
   command.name = "stage";
-  command.summary = "copy what a run's nodes need near them, packed and checked, and leave it";
+  command.summary =
+      "copy what a run's nodes need near them, packed and checked, and keep it for later runs";
   command.example =
       "mpirun -n 2 trainmark stage configs/cosmoflow/mlperf.json --dry-run\n"
-      "  mpirun -n 2 trainmark stage configs/cosmoflow/mlperf.json --set staging.directory=/nvme";
+      "  mpirun -n 2 trainmark stage configs/cosmoflow/mlperf.json --set staging.directory=/nvme\n"
+      "  mpirun -n 2 trainmark stage configs/cosmoflow/mlperf.json --remove";
   command.needs_mpi = true;
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<StageOptions>();
+    options->parts = parts;
     options->source = declare_config(app, parts->workloads);
+    // What is staged ahead outlives the runs that use it.
+    options->source->forced = {"staging.keep=true"};
     app.add_flag("--dry-run", options->dry_run,
                  "tell what would be copied and whether it fits; write nothing");
+    auto* list = app.add_flag("--list", options->list,
+                              "list the copies in staging.directory on every node, kept for later "
+                              "runs or left by jobs that died");
+    app.add_flag("--remove", options->remove,
+                 "remove the copies in staging.directory on every node, but for those that a run "
+                 "uses: exactly what their manifests name")
+        ->excludes(list);
     app.add_option("--json", options->json,
                    "write the plan, or what was done, as JSON to this file; '-' for standard "
                    "output");

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "runner/base/error.h"
+#include "runner/base/replaced_file.h"
 #include "staging/dataset/file.h"
 #include "staging/output_file.h"
 
@@ -55,14 +56,13 @@ std::string to_text(const PackedPart& part) { return part_json(part).dump(); }
 PackedPart part_from_text(const std::string& text) { return part_of(json::parse(text)); }
 
 void write_manifest(const std::string& directory, const Manifest& manifest) {
-  json object = {{"format", kFormat},         {"identity", manifest.identity},
-                 {"source", manifest.source}, {"samples", manifest.samples},
-                 {"bytes", manifest.bytes},   {"parts", json::array()}};
+  json object = {{"format", kFormat},           {"identity", manifest.identity},
+                 {"source", manifest.source},   {"samples", manifest.samples},
+                 {"bytes", manifest.bytes},     {"parts", json::array()},
+                 {"made_by", manifest.made_by}, {"keep", manifest.is_kept}};
   for (const PackedPart& part : manifest.parts) object["parts"].push_back(part_json(part));
   const std::string text = object.dump(1) + "\n";
-  OutputFile file(directory + "/" + kManifestFile);
-  file.append(std::as_bytes(std::span(text)));
-  file.finish();
+  base::write_file(directory + "/" + kManifestFile, text);
   sync_folder(directory);
 }
 
@@ -80,6 +80,9 @@ Manifest read_manifest(const std::string& directory) {
     object.at("samples").get_to(manifest.samples);
     object.at("bytes").get_to(manifest.bytes);
     for (const json& part : object.at("parts")) manifest.parts.push_back(part_of(part));
+    manifest.made_by = object.value("made_by", "");
+    // Of a set that does not say, nobody knows whether somebody counts on it.
+    manifest.is_kept = object.value("keep", true);
     return manifest;
   } catch (const json::exception& e) {
     throw base::DataError(fmt::format("{}: not a manifest: {}", path, e.what()));

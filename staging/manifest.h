@@ -20,11 +20,16 @@ struct Manifest {
   std::string identity, source;
   std::int64_t samples = 0, bytes = 0;
   std::vector<PackedPart> parts;
+  std::string made_by;   ///< for people: "job 12, node3, process 345"
+  bool is_kept = false;  ///< for later runs; else the last run that uses the set removes it
 };
 
 inline constexpr const char* kManifestFile = "manifest.json";
+/// Beside the manifest of a set of which a sample did not match its checksum.
+inline constexpr const char* kDamagedFile = "damaged";
 
-/// Written last, and safe on the device when this returns. Throws SystemError.
+/// Written last, and safe on the device when this returns. Replaces an older one as a whole. Throws
+/// SystemError.
 void write_manifest(const std::string& directory, const Manifest& manifest);
 /// Throws DataError when there is none or it is damaged.
 Manifest read_manifest(const std::string& directory);

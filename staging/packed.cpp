@@ -9,6 +9,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <span>
 #include <utility>
 
@@ -27,6 +29,11 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   throw base::DataError(
       fmt::format("{}: offset {}: {} bytes of sample {} differ from what was staged (XXH3)", path,
                   sample.offset, sample.size, sample.index));
+}
+
+/// So that no later run trusts the set of this part, and the next one copies it anew.
+void mark_as_damaged(const std::string& part) {
+  std::ofstream(std::filesystem::path(part).replace_filename(kDamagedFile)).flush();
 }
 
 /// Reads a finished part in large pieces and compares every checksum.
@@ -107,7 +114,10 @@ class PackedDataset final : public dataset::Dataset {
     const dataset::File& file = files_[static_cast<std::size_t>(place.part)];
     out.resize(static_cast<std::size_t>(place.sample.size));
     file.read(place.sample.offset, out);
-    if (hash_of(out) != place.sample.hash) differs(file.path(), place.sample);
+    if (hash_of(out) != place.sample.hash) {
+      mark_as_damaged(file.path());
+      differs(file.path(), place.sample);
+    }
   }
 
  private:
@@ -167,6 +177,7 @@ bool holds_staged_set(const std::string& directory, const std::string& identity)
   try {
     const Manifest manifest = read_manifest(directory);
     if (manifest.identity != identity) return false;
+    if (std::filesystem::exists(directory + "/" + kDamagedFile)) return false;
     for (const PackedPart& part : manifest.parts) {
       check_part(directory, part);
       read_index(directory, part);

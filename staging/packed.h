@@ -32,11 +32,12 @@ PackResult write_part(const dataset::Dataset& source, const std::vector<std::int
                       const std::string& directory, int number, base::Activity& activity);
 
 /// Whether `directory` holds a whole set of this identity: manifest, files of the right sizes, and
-/// indices that match their checksums. A set that does not is not an error: it is not trusted.
+/// indices that match their checksums, and no sample of it was found damaged. A set that does not
+/// is not an error: it is not trusted.
 bool holds_staged_set(const std::string& directory, const std::string& identity);
 
 /// The source's samples, read from the packed files of `directory`. Throws DataError when they are
-/// not what the manifest says.
+/// not what the manifest says; a sample that differs also marks the set as damaged.
 std::shared_ptr<const dataset::Dataset> open_packed(std::shared_ptr<const dataset::Dataset> source,
                                                     const std::string& directory);
 

@@ -3,7 +3,9 @@
 #include "staging/stage.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -16,6 +18,7 @@
 #include "runner/base/system_facts.h"
 #include "staging/manifest.h"
 #include "staging/packed.h"
+#include "staging/space.h"
 #include "staging/staged_folder.h"
 
 namespace staging {
@@ -40,9 +43,18 @@ void agree_on_space(const std::vector<StagingPlan>& plans, const std::string& di
   if (!all.empty()) throw runner::AgreedError(base::ExitCode::kSystem, all);
 }
 
+/// For people who look at what is left on a node.
+std::string who_stages() {
+  const std::string who = fmt::format("{}, process {}", base::host_name(), ::getpid());
+  for (const char* name : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"}) {
+    if (const char* job = std::getenv(name)) return fmt::format("job {}, {}", job, who);
+  }
+  return who;
+}
+
 Manifest manifest_of(const StagingPlan& plan, const std::string& source,
                      const std::vector<std::string>& parts) {
-  Manifest manifest{plan.identity, source, plan.samples, plan.bytes, {}};
+  Manifest manifest{plan.identity, source, plan.samples, plan.bytes, {}, who_stages(), false};
   std::int64_t samples = 0, bytes = 0;
   for (const std::string& text : parts) {
     manifest.parts.push_back(part_from_text(text));
@@ -58,19 +70,19 @@ Manifest manifest_of(const StagingPlan& plan, const std::string& source,
   return manifest;
 }
 
-/// Collective over the node. Returns what this rank copied.
+/// Collective over the node. Returns what this rank copied; `use` is the leader's.
 PackResult copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
-                        const runner::Topology& topology) {
+                        const runner::Topology& topology, std::shared_ptr<FolderUse>& use) {
   const runner::Communicator& node = topology.node;
-  const std::string folder =
-      node.broadcast(topology.is_node_leader() ? begin_folder(plan.directory) : "", 0);
+  if (topology.is_node_leader()) use = std::make_shared<FolderUse>(begin_folder(plan.directory));
+  const std::string folder = node.broadcast(use ? use->folder() : "", 0);
   const auto rank = static_cast<std::size_t>(node.rank());
   const PackResult mine = write_part(source, plan.indices(plan.shares[rank], plan.shares[rank + 1]),
                                      folder, node.rank(), node.activity());
   const auto parts = node.gather(to_text(mine.part), 0);
-  if (topology.is_node_leader()) {
+  if (use) {
     write_manifest(folder, manifest_of(plan, source.source(), parts));
-    publish_folder(folder, plan.directory, plan.identity);
+    *use = publish_folder(std::move(*use), plan.directory, plan.identity);
   }
   node.barrier();
   return mine;
@@ -130,18 +142,44 @@ nlohmann::json to_json(const StagingFacts& facts) {
 
 namespace {
 
+using Uses = std::vector<std::shared_ptr<FolderUse>>;
+
+/// Collective over the node. The uses of the sets that are there already, on the leader. Whoever
+/// planned with a set may have lost it to its last user; and what dead jobs left must not take the
+/// room that is needed now.
+Uses use_what_is_there(std::vector<StagingPlan>& plans, const std::string& directory,
+                       const runner::Topology& topology) {
+  Uses uses(plans.size());
+  std::vector<std::int64_t> is_staged(plans.size(), 0);
+  if (topology.is_node_leader()) {
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      auto use = use_staged_set(plans[i].directory, plans[i].identity);
+      if (use) uses[i] = std::make_shared<FolderUse>(std::move(*use));
+      is_staged[i] = uses[i] ? 1 : 0;
+    }
+    remove_leftovers(directory);
+    const Space space = space_near(directory);
+    for (StagingPlan& plan : plans) plan.free_bytes = space.free_bytes;
+  }
+  topology.node.broadcast(std::as_writable_bytes(std::span(is_staged)), 0);
+  for (std::size_t i = 0; i < plans.size(); ++i) plans[i].is_staged = is_staged[i] != 0;
+  return uses;
+}
+
 /// Collective over the node.
 Staged bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
-             const runner::Topology& topology) {
+             std::shared_ptr<FolderUse> use, const runner::Topology& topology,
+             Afterwards afterwards) {
   Staged staged;
   if (!plan.is_staged) {
-    const PackResult mine = copy_to_node(*source, plan, topology);
+    const PackResult mine = copy_to_node(*source, plan, topology, use);
     staged.facts.source_reads = mine.source_reads;
     staged.copied_bytes = mine.part.bytes;
   }
+  if (use && afterwards == Afterwards::kKeep) keep_set(plan.directory);
   staged.data = open_packed(source, plan.directory);
   staged.directory = plan.directory;
-  staged.is_ours = !plan.is_staged;
+  staged.use = std::move(use);
   topology.node.barrier();
   return staged;
 }
@@ -149,18 +187,16 @@ Staged bring(const std::shared_ptr<const dataset::Dataset>& source, const Stagin
 }  // namespace
 
 std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
-                          const std::string& directory, const runner::Communicator& world,
-                          const runner::Topology& topology, const base::Clock& clock) {
+                          const std::string& directory, Afterwards afterwards,
+                          const runner::Communicator& world, const runner::Topology& topology,
+                          const base::Clock& clock) {
   std::vector<Staged> staged;
   if (mode == StagingMode::kNone) {
-    for (const Wanted& set : sets) staged.push_back({set.source, {}, "", false, 0});
+    for (const Wanted& set : sets) staged.push_back({set.source, {}, "", nullptr, 0});
     return staged;
   }
   std::int64_t begin_ns = clock.steady_ns();
-  if (topology.is_node_leader()) {
-    base::make_folder(directory);
-    remove_leftovers(directory);
-  }
+  if (topology.is_node_leader()) base::make_folder(directory);
   std::vector<StagingPlan> plans;
   std::vector<std::int64_t> planning_ns;
   for (const Wanted& set : sets) {
@@ -168,9 +204,10 @@ std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
     const std::int64_t now_ns = clock.steady_ns();
     planning_ns.push_back(now_ns - std::exchange(begin_ns, now_ns));
   }
+  const Uses uses = use_what_is_there(plans, directory, topology);
   agree_on_space(plans, directory, world, topology);
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    Staged near = bring(sets[i].source, plans[i], topology);
+    Staged near = bring(sets[i].source, plans[i], uses[i], topology, afterwards);
     const std::int64_t now_ns = clock.steady_ns();
     const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);
     near.facts = facts_of(plans[i], near.facts.source_reads, static_cast<double>(took_ns) * 1e-9,
@@ -180,9 +217,9 @@ std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
   return staged;
 }
 
-void remove_staged(const runner::Topology& topology, const std::string& directory) {
+void leave_staged(const runner::Topology& topology, std::shared_ptr<FolderUse> use) {
   topology.node.barrier();  // nobody reads any more
-  if (topology.is_node_leader()) remove_folder(directory);
+  if (use) leave_folder(std::move(*use));
   topology.node.barrier();
 }
 

@@ -11,12 +11,17 @@
 #include "runner/base/clock.h"
 #include "runner/communicator.h"
 #include "staging/dataset/dataset.h"
+#include "staging/folder_use.h"
 #include "staging/plan.h"
 
 namespace staging {
 
 /// kNone: read in place. kNode: a node-local copy of what the node's ranks need.
 enum class StagingMode { kNone, kNode };
+
+/// What becomes of a node's copy after the run. One that is kept, as by `trainmark stage`, stays
+/// when a run that does not keep its copies has used it.
+enum class Afterwards { kRemove, kKeep };
 
 /// What staging did, over all nodes; the same on every rank.
 struct StagingFacts {
@@ -35,9 +40,9 @@ struct Staged {
   /// XXH3, and reading a sample that the node did not stage throws Error(kInternal).
   std::shared_ptr<const dataset::Dataset> data;
   StagingFacts facts;
-  std::string directory;          ///< of this node's staged set; empty with kNone
-  bool is_ours = false;           ///< copied now, not found: to be removed by who asked for it
-  std::int64_t copied_bytes = 0;  ///< by this rank
+  std::string directory;           ///< of this node's staged set; empty with kNone
+  std::shared_ptr<FolderUse> use;  ///< on the node's leader: nobody removes the set meanwhile
+  std::int64_t copied_bytes = 0;   ///< by this rank
 };
 
 /// What this rank needs of a dataset.
@@ -48,15 +53,17 @@ struct Wanted {
 
 /// Collective over all ranks. With kNode each rank copies its share, by bytes, into packed files in
 /// `directory` and reads them back. A set is trusted only when it is whole: the manifest comes
-/// last, and one rename makes the set visible. One of the same identity is used again. Returns one
-/// Staged for each of `sets`. Throws AgreedError before the first byte when a node has too little
-/// space for all of them together, else DataError or SystemError naming path and offset.
+/// last, and one rename makes the set visible. One of the same identity is used again. What dead
+/// jobs left in `directory` is removed before. Returns one Staged for each of `sets`. Throws
+/// AgreedError before the first byte when a node has too little space for all of them together,
+/// else DataError or SystemError naming path and offset.
 std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
-                          const std::string& directory, const runner::Communicator& world,
-                          const runner::Topology& topology, const base::Clock& clock);
+                          const std::string& directory, Afterwards afterwards,
+                          const runner::Communicator& world, const runner::Topology& topology,
+                          const base::Clock& clock);
 
-/// Collective over the node. Deletes a staged set: exactly what its manifest names. Throws
-/// DataError, touching nothing, for a folder without a manifest.
-void remove_staged(const runner::Topology& topology, const std::string& directory);
+/// Collective over the node. Ends the use of a set, whose data nobody reads any more: unless it is
+/// kept, or another run uses it, what its manifest names is deleted.
+void leave_staged(const runner::Topology& topology, std::shared_ptr<FolderUse> use);
 
 }  // namespace staging

@@ -1,20 +1,19 @@
 // The life of a staged set's folder: begun under a name of its own, made visible by one rename,
-// deleted only by its manifest. Hides names, leftovers of processes that died, and their removal.
+// deleted only by its manifest and when nobody uses it.
+// Hides names, and what dead processes leave.
 #include "staging/staged_folder.h"
 
 #include <fmt/core.h>
-#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <optional>
+#include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
-#include "staging/manifest.h"
 #include "staging/output_file.h"
 #include "staging/packed.h"
 
@@ -23,36 +22,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In every folder that was begun: without it nothing is deleted as a leftover.
+/// In every folder that was begun, or is being removed: without it nothing is deleted as a
+/// leftover.
 constexpr const char* kBegunFile = "begun-by-trainmark";
+constexpr const char* kBegunMark = ".part.";
+constexpr int kMostNames = 1000;
 
-std::string suffix(long process) { return fmt::format(".part.{}.{}", base::host_name(), process); }
-
-/// The process that began the folder, if this host did.
-std::optional<long> owner_of(const std::string& name) {
-  const std::string middle = fmt::format(".part.{}.", base::host_name());
-  const std::size_t place = name.rfind(middle);
-  if (place == std::string::npos) return std::nullopt;
-  long process = 0;
-  const char* begin = name.data() + place + middle.size();
-  const char* end = name.data() + name.size();
-  const auto parsed = std::from_chars(begin, end, process);
-  if (parsed.ec != std::errc() || parsed.ptr != end || process <= 0) return std::nullopt;
-  return process;
-}
-
-/// Ended, but not taken note of by its parent: in a container possibly for ever.
-bool is_zombie(long process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string line;
-  std::getline(file, line);
-  const std::size_t name_end = line.rfind(')');  // a name may hold anything
-  return name_end != std::string::npos && line.substr(name_end + 1).starts_with(" Z");
-}
-
-bool is_alive(long process) {
-  const bool exists = ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
-  return exists && !is_zombie(process);
+/// A name beside `directory` that is not in use: a process of another container may have this
+/// host's name and this process's number.
+template <class Take>
+std::string take_name(const std::string& directory, const std::string& mark, Take take) {
+  for (int i = 0; i < kMostNames; ++i) {
+    const std::string name =
+        fmt::format("{}{}{}.{}{}", directory, mark, base::host_name(), ::getpid(),
+                    i == 0 ? std::string() : fmt::format("-{}", i));
+    if (take(name)) return name;
+  }
+  throw base::SystemError(fmt::format("{}{}: no name is free", directory, mark));
 }
 
 void remove_begun(const fs::path& folder) {
@@ -64,54 +50,133 @@ void remove_begun(const fs::path& folder) {
   }
 }
 
-}  // namespace
-
-std::string begin_folder(const std::string& final_directory) {
-  const std::string folder = final_directory + suffix(::getpid());
-  std::error_code error;
-  if (!fs::create_directory(folder, error)) {
-    throw base::SystemError(fmt::format("{}: cannot be created: {}", folder,
-                                        error ? error.message() : "it is there already"));
-  }
-  OutputFile(folder + "/" + kBegunFile).finish();
-  return folder;
+/// Renames the folder to one beside it; gives its new name.
+std::string rename_beside(const std::string& directory, const std::string& mark) {
+  return take_name(directory, mark, [&](const std::string& name) {
+    if (fs::exists(name)) return false;
+    std::error_code error;
+    fs::rename(directory, name, error);
+    if (!error) return true;
+    throw base::SystemError(
+        fmt::format("{}: cannot be renamed to {}: {}", directory, name, error.message()));
+  });
 }
 
-void publish_folder(const std::string& folder, const std::string& final_directory,
-                    const std::string& identity) {
-  if (fs::exists(final_directory)) {
-    if (holds_staged_set(final_directory, identity)) {
-      remove_begun(folder);
-      return;
-    }
-    remove_folder(final_directory);
+/// What stands where a set is to be.
+void clear_away(const std::string& directory) {
+  try {
+    remove_folder(directory);
+  } catch (const base::DataError&) {
+    rename_beside(directory, ".not-staged.");
   }
+}
+
+std::vector<fs::path> entries_of(const std::string& directory) {
+  std::vector<fs::path> entries;
   std::error_code error;
-  fs::rename(folder, final_directory, error);
-  if (error) {
-    throw base::SystemError(
-        fmt::format("{}: cannot be renamed to {}: {}", folder, final_directory, error.message()));
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (entry.is_directory(error) && !entry.is_symlink(error)) entries.push_back(entry.path());
   }
-  // Not before: a process that dies between the two must leave what the next one may remove.
-  fs::remove(final_directory + "/" + kBegunFile, error);
-  sync_folder(fs::path(final_directory).parent_path().string());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+bool is_begun(const fs::path& folder) {
+  return folder.filename().string().find(kBegunMark) != std::string::npos;
+}
+
+/// Folders begun by processes that are dead.
+void remove_begun_leftovers(const std::string& directory) {
+  for (const fs::path& folder : entries_of(directory)) {
+    if (!is_begun(folder) || !fs::exists(folder / kBegunFile)) continue;
+    auto use = FolderUse::of(folder.string());
+    if (use && use->take_alone()) remove_begun(folder);
+  }
+}
+
+template <class Wanted>
+void remove_sets(const std::string& directory, Wanted wanted) {
+  for (const fs::path& folder : entries_of(directory)) {
+    if (is_begun(folder)) continue;
+    auto use = FolderUse::of(folder.string());
+    try {
+      if (use && wanted(read_manifest(folder.string())) && use->take_alone()) {
+        remove_folder(folder.string());
+      }
+    } catch (const base::DataError&) {
+      // No manifest that could be trusted: not ours to delete.
+    }
+  }
+}
+
+}  // namespace
+
+FolderUse begin_folder(const std::string& final_directory) {
+  const std::string folder = take_name(final_directory, kBegunMark, [](const std::string& name) {
+    std::error_code error;
+    const bool is_made = fs::create_directory(name, error);
+    if (error) {
+      throw base::SystemError(fmt::format("{}: cannot be created: {}", name, error.message()));
+    }
+    return is_made;
+  });
+  FolderUse use = FolderUse::in_new_folder(folder);
+  OutputFile(folder + "/" + kBegunFile).finish();
+  return use;
+}
+
+std::optional<FolderUse> use_staged_set(const std::string& directory, const std::string& identity) {
+  auto use = FolderUse::of(directory);
+  if (use && holds_staged_set(directory, identity)) return use;
+  return std::nullopt;
+}
+
+FolderUse publish_folder(FolderUse begun, const std::string& final_directory,
+                         const std::string& identity) {
+  constexpr int kMostTries = 100;  // each one lost to another run that publishes at this moment
+  for (int i = 0; i < kMostTries; ++i) {
+    if (auto use = use_staged_set(final_directory, identity)) {
+      remove_begun(begun.folder());
+      return std::move(*use);
+    }
+    if (fs::exists(final_directory)) clear_away(final_directory);
+    std::error_code error;
+    fs::rename(begun.folder(), final_directory, error);
+    if (error && !fs::exists(final_directory)) {
+      throw base::SystemError(fmt::format("{}: cannot be renamed to {}: {}", begun.folder(),
+                                          final_directory, error.message()));
+    }
+    if (error) continue;
+    begun.set_folder(final_directory);
+    // Not before: a process that dies between the two must leave what the next one may remove.
+    fs::remove(final_directory + "/" + kBegunFile, error);
+    sync_folder(fs::path(final_directory).parent_path().string());
+    return begun;
+  }
+  throw base::SystemError(final_directory + ": other runs replace it again and again");
+}
+
+void keep_set(const std::string& directory) {
+  Manifest manifest = read_manifest(directory);
+  if (manifest.is_kept) return;
+  manifest.is_kept = true;
+  write_manifest(directory, manifest);
 }
 
 void remove_folder(const std::string& directory) {
   if (!fs::exists(directory)) return;  // another job on this node was faster
   const Manifest manifest = read_manifest(directory);
-  // From the first rename on the set is a leftover, whatever happens to this process.
-  std::string doomed = directory + suffix(::getpid());
+  // From the rename on the set is a leftover, whatever happens to this process.
   std::ofstream(fs::path(directory) / kBegunFile).flush();
+  const std::string doomed = rename_beside(directory, kBegunMark);
   std::error_code error;
-  fs::rename(directory, doomed, error);
-  if (error) doomed = directory;
   for (const PackedPart& part : manifest.parts) {
     fs::remove(doomed + "/" + part.file, error);
     fs::remove(doomed + "/" + part.index_file, error);
   }
-  fs::remove(doomed + "/" + kManifestFile, error);
-  fs::remove(doomed + "/" + kBegunFile, error);
+  for (const char* file : {kManifestFile, kDamagedFile, FolderUse::kLockFile, kBegunFile}) {
+    fs::remove(doomed + "/" + file, error);
+  }
   fs::remove(doomed, error);
   if (fs::exists(doomed)) {
     throw base::SystemError(fmt::format(
@@ -120,14 +185,51 @@ void remove_folder(const std::string& directory) {
   }
 }
 
+void leave_folder(FolderUse use) {
+  try {
+    const bool is_whole = !fs::exists(use.folder() + "/" + kDamagedFile);
+    if (is_whole && read_manifest(use.folder()).is_kept) return;
+    if (use.take_alone()) remove_folder(use.folder());
+  } catch (const base::DataError&) {
+    // Its manifest is gone, and with it the right to delete.
+  }
+}
+
 void remove_leftovers(const std::string& directory) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const auto owner = owner_of(entry.path().filename().string());
-    if (owner && !is_alive(*owner) && fs::exists(entry.path() / kBegunFile)) {
-      remove_begun(entry.path());
+  remove_begun_leftovers(directory);
+  remove_sets(directory, [](const Manifest& manifest) { return !manifest.is_kept; });
+}
+
+nlohmann::json to_json(const StagedFolder& folder) {
+  return {{"directory", folder.directory},      {"source", folder.manifest.source},
+          {"samples", folder.manifest.samples}, {"bytes", folder.manifest.bytes},
+          {"made_by", folder.manifest.made_by}, {"is_kept", folder.manifest.is_kept},
+          {"is_used", folder.is_used},          {"is_removed", folder.is_removed}};
+}
+
+std::vector<StagedFolder> list_staged(const std::string& directory) {
+  std::vector<StagedFolder> found;
+  for (const fs::path& folder : entries_of(directory)) {
+    if (is_begun(folder)) continue;
+    try {
+      StagedFolder one{folder.string(), read_manifest(folder.string())};
+      auto use = FolderUse::of(one.directory);
+      // Taking it alone would keep others out: this lock is given back at once.
+      one.is_used = !use || !use->take_alone();
+      found.push_back(std::move(one));
+    } catch (const base::DataError&) {
+      // Not a set.
     }
   }
+  return found;
+}
+
+std::vector<StagedFolder> remove_all_unused(const std::string& directory) {
+  std::vector<StagedFolder> found = list_staged(directory);
+  remove_begun_leftovers(directory);
+  remove_sets(directory, [](const Manifest&) { return true; });
+  for (StagedFolder& folder : found) folder.is_removed = !fs::exists(folder.directory);
+  return found;
 }
 
 }  // namespace staging

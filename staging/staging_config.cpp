@@ -24,7 +24,8 @@ StagingConfig parse_staging(const base::ObjectReader& section) {
       "node: copy what a node's ranks need to its own storage; none: read in place");
   config.directory = section.optional<std::string>("directory", default_directory(),
                                                    "node-local folder", base::not_empty());
-  config.keep = section.optional<bool>("keep", false, "leave the staged copy for later runs");
+  const bool keep = section.optional<bool>("keep", false, "leave the staged copy for later runs");
+  config.afterwards = keep ? Afterwards::kKeep : Afterwards::kRemove;
   return config;
 }
 

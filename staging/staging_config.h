@@ -12,7 +12,7 @@ namespace staging {
 struct StagingConfig {
   StagingMode mode = StagingMode::kNode;
   std::string directory;
-  bool keep = false;  ///< leave the staged copy for a later run
+  Afterwards afterwards = Afterwards::kRemove;
 };
 
 StagingConfig parse_staging(const base::ObjectReader& section);

@@ -70,4 +70,55 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   EXPECT_EQ(content(result("2.weights.h5")), content(result("3.weights.h5")));
 }
 
+class LostCopies : public LostStaging {
+ protected:
+  /// What lies in the staging folder, as the program tells.
+  std::vector<json> copies(const std::string& what = "--list") const {
+    const Ended told = shell(TRAINMARK " stage " + saved(config()) + " " + what + " --json -");
+    EXPECT_EQ(told.status, 0) << told.err;
+    return json::parse(told.out).at("copies");
+  }
+
+  /// A job that is killed while it trains.
+  void lose_a_job() {
+    json endless = config();
+    endless["epochs"] = 100000;
+    const Started job = start(mpirun(2) + TRAINMARK " run " + saved(endless));
+    ASSERT_TRUE(
+        comes([this] { return content(result("1.txt")).find("epoch_stop") != std::string::npos; }));
+    ASSERT_EQ(::kill(process_of(1), SIGKILL), 0);
+    EXPECT_EQ(wait(job).status, kKilled);
+    EXPECT_TRUE(all_end());
+  }
+};
+
+TEST_F(LostCopies, AreRemovedByTheNextRunOnTheNode) {
+  lose_a_job();
+  const auto left = copies();
+  ASSERT_EQ(left.size(), 2U);  // training and validation
+  for (const json& copy : left) {
+    EXPECT_EQ(copy["is_kept"], false);
+    EXPECT_EQ(copy["is_used"], false);
+    EXPECT_THAT(copy["made_by"].get<std::string>(), HasSubstr("process "));
+  }
+  ASSERT_EQ(generate("other", images(5)).status, 0);
+  json other = config();
+  for (const char* part : {"train", "validation"}) {
+    other["dataset"][part] = (folder_ / "other" / part).string();
+  }
+  EXPECT_EQ(shell(TRAINMARK " run " + saved(other)).status, kTargetMissed);
+  EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+}
+
+TEST_F(LostCopies, StayWhereTheyWereStagedAheadUntilTheyAreRemovedByHand) {
+  const std::string here = saved(config());
+  ASSERT_EQ(shell(TRAINMARK " stage " + here).status, 0);
+  EXPECT_EQ(shell(TRAINMARK " run " + here).status, kTargetMissed);
+  ASSERT_EQ(copies().size(), 2U);
+  fs::create_directories(folder_ / "near/precious");
+  for (const json& copy : copies("--remove")) EXPECT_EQ(copy["is_removed"], true);
+  EXPECT_TRUE(copies().empty());
+  EXPECT_TRUE(fs::exists(folder_ / "near/precious"));
+}
+
 }  // namespace

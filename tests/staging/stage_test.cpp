@@ -78,11 +78,19 @@ class Staging : public testing::Test {
     return root_ + "/node" + std::to_string(topology.node_index);
   }
   Staged stage_on(const runner::Topology& topology,
-                  const std::shared_ptr<const dataset::Dataset>& source,
-                  const Ranges& ranges) const {
-    return std::move(
-        stage({{source, ranges}}, StagingMode::kNode, directory(topology), world_, topology, clock_)
-            .front());
+                  const std::shared_ptr<const dataset::Dataset>& source, const Ranges& ranges,
+                  Afterwards afterwards = Afterwards::kRemove) const {
+    return std::move(stage({{source, ranges}}, StagingMode::kNode, directory(topology), afterwards,
+                           world_, topology, clock_)
+                         .front());
+  }
+  /// Stages, and ends as a job does that is killed: its locks go, its copy stays.
+  std::string die_with_copy(const runner::Topology& topology, std::int64_t samples,
+                            Afterwards afterwards = Afterwards::kRemove) const {
+    const auto source = std::make_shared<MemoryDataset>(samples);
+    std::string left = stage_on(topology, source, {{0, samples}}, afterwards).directory;
+    world_.barrier();
+    return left;
   }
   static std::string content(const dataset::Dataset& data, std::int64_t index) {
     std::vector<std::byte> bytes;
@@ -109,7 +117,7 @@ TEST_F(Staging, GivesTheBytesOfTheSourceOnEveryRank) {
     }
     EXPECT_EQ(staged.data->name(17), "sample 17");
     EXPECT_EQ(staged.data->class_names(), source->class_names());
-    remove_staged(topology, staged.directory);
+    leave_staged(topology, staged.use);
     EXPECT_TRUE(fs::is_empty(directory(topology)));
     world_.barrier();
   }
@@ -255,7 +263,7 @@ TEST_F(Staging, RefusesSetsThatFitAloneButNotTogether) {
   ASSERT_TRUE(fit_together({plan_staging(*source, {{0, 4}}, topology, directory(topology))}));
   EXPECT_THAT(base::thrown_message<runner::AgreedError>([&] {
                 stage({{source, {{0, 4}}}, {source, {{0, 4}}}}, StagingMode::kNode,
-                      directory(topology), world_, topology, clock_);
+                      directory(topology), Afterwards::kRemove, world_, topology, clock_);
               }),
               HasSubstr("staging needs"));
   EXPECT_EQ(source->reads, 0);
@@ -264,9 +272,9 @@ TEST_F(Staging, RefusesSetsThatFitAloneButNotTogether) {
 TEST_F(Staging, LeavesTheSourceInPlaceWhenToldSo) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(4);
-  const Staged staged = std::move(
-      stage({{source, {{0, 4}}}}, StagingMode::kNone, root_ + "/none", world_, topology, clock_)
-          .front());
+  const Staged staged = std::move(stage({{source, {{0, 4}}}}, StagingMode::kNone, root_ + "/none",
+                                        Afterwards::kRemove, world_, topology, clock_)
+                                      .front());
   EXPECT_EQ(staged.data, source);
   EXPECT_EQ(staged.directory, "");
   EXPECT_FALSE(fs::exists(root_ + "/none"));
@@ -275,18 +283,135 @@ TEST_F(Staging, LeavesTheSourceInPlaceWhenToldSo) {
 
 TEST_F(Staging, RemovesWhatADeadProcessBegan) {
   const runner::Topology topology = nodes(1);
-  const std::string begun = directory(topology) + "/x-1.part." + base::host_name() + ".4194999";
   const std::string other = directory(topology) + "/x-2.part." + base::host_name() + ".4194999";
+  std::string begun;
   on_leader(world_, [&] {
-    fs::create_directories(begun);
     fs::create_directories(other);
-    std::ofstream(begun + "/begun-by-trainmark").put('\n');
-    std::ofstream(begun + "/part-0.bin").put('x');
     std::ofstream(other + "/precious").put('x');
+    begun = begin_folder(directory(topology) + "/x-1").folder();
+    std::ofstream(begun + "/part-0.bin").put('x');
   });
   stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_FALSE(fs::exists(begun));
+  EXPECT_FALSE(!begun.empty() && fs::exists(begun));
   EXPECT_TRUE(fs::exists(other + "/precious"));
+}
+
+TEST_F(Staging, LeavesAloneWhatALivingProcessBegins) {
+  const runner::Topology topology = nodes(1);
+  std::optional<FolderUse> mine;
+  on_leader(world_, [&] {
+    fs::create_directories(directory(topology));
+    mine = begin_folder(directory(topology) + "/x-1");
+  });
+  stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_TRUE(!mine || fs::exists(mine->folder()));
+}
+
+TEST_F(Staging, GivesTwoProcessesOfOneNumberTwoFolders) {
+  if (world_.rank() != 0) return;
+  fs::create_directories(root_ + "/node0");
+  const FolderUse one = begin_folder(root_ + "/node0/x-1");
+  const FolderUse other = begin_folder(root_ + "/node0/x-1");
+  EXPECT_NE(one.folder(), other.folder());
+}
+
+TEST_F(Staging, RemovesWholeCopiesOfDeadJobs) {
+  const runner::Topology topology = nodes(2);
+  const std::string left = die_with_copy(topology, 4);
+  EXPECT_TRUE(fs::exists(left));
+  world_.barrier();
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(staged.directory));
+}
+
+TEST_F(Staging, RemovesAtItsEndTheCopyOfADeadJobThatItUsedAgain) {
+  const runner::Topology topology = nodes(2);
+  die_with_copy(topology, 4);
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.facts.reused_nodes, topology.node_count);
+  leave_staged(topology, staged.use);
+  EXPECT_TRUE(fs::is_empty(directory(topology)));
+}
+
+TEST_F(Staging, KeepsWhatWasStagedToBeKept) {
+  const runner::Topology topology = nodes(2);
+  const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);
+  stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  EXPECT_TRUE(fs::exists(kept));
+  const Staged again = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(again.facts.reused_nodes, topology.node_count);
+  leave_staged(topology, again.use);
+  EXPECT_TRUE(fs::exists(kept));
+}
+
+TEST_F(Staging, KeepsACopyFromWhenSomebodyAsksForIt) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4);
+  const Staged again =
+      stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}}, Afterwards::kKeep);
+  leave_staged(topology, again.use);
+  EXPECT_TRUE(read_manifest(left).is_kept);
+}
+
+TEST_F(Staging, LeavesACopyToTheLastThatUsesIt) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(4);
+  const Staged one = stage_on(topology, source, {{0, 4}});
+  const Staged other = stage_on(topology, source, {{0, 4}});
+  stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});  // which looks for leftovers
+  leave_staged(topology, one.use);
+  EXPECT_TRUE(fs::exists(other.directory));
+  leave_staged(topology, other.use);
+  EXPECT_FALSE(fs::exists(other.directory));
+}
+
+TEST_F(Staging, CopiesAnewWhereASampleWasFoundDamaged) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(50);
+  const Staged damaged = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep);
+  on_leader(world_, [&] {
+    std::fstream part(damaged.directory + "/part-0.bin",
+                      std::ios::in | std::ios::out | std::ios::binary);
+    part.put('?');
+    part.flush();
+    EXPECT_THROW(content(*damaged.data, 0), base::DataError);
+  });
+  const Staged again = stage_on(topology, source, {{0, 50}});
+  EXPECT_EQ(again.facts.reused_nodes, 0);
+  EXPECT_EQ(content(*again.data, 0), MemoryDataset::text(0));
+  EXPECT_FALSE(fs::exists(again.directory + "/damaged"));
+}
+
+TEST_F(Staging, SetsAsideWhatStandsInItsPlaceAndIsNoSet) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4);
+  on_leader(world_, [&] { std::ofstream(left + "/manifest.json") << "{"; });
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+  int aside = 0;
+  for (const auto& entry : fs::directory_iterator(directory(topology))) {
+    aside += entry.path().string().find(".not-staged.") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(aside, 1);
+}
+
+TEST_F(Staging, RemovesByHandWhatNobodyUses) {
+  const runner::Topology topology = nodes(1);
+  const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);
+  const Staged used = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  on_leader(world_, [&] {
+    fs::create_directories(directory(topology) + "/precious");
+    const auto list = list_staged(directory(topology));
+    ASSERT_EQ(list.size(), 2U);
+    EXPECT_NE(list[0].is_used, list[1].is_used);
+    EXPECT_THAT(list[0].manifest.made_by, HasSubstr("process "));
+    const auto found = remove_all_unused(directory(topology));
+    for (const StagedFolder& folder : found) EXPECT_NE(folder.is_removed, folder.is_used);
+    EXPECT_FALSE(fs::exists(kept));
+    EXPECT_TRUE(fs::exists(used.directory));
+    EXPECT_TRUE(fs::exists(directory(topology) + "/precious"));
+  });
 }
 
 TEST_F(Staging, DeletesNothingWithoutItsManifest) {

@@ -101,27 +101,25 @@ nlohmann::json ClickData::staging_plan() {
 
 nlohmann::json ClickData::stage() {
   open();
-  const std::vector<staging::Staged> sets = staging::stage(
-      wanted(), options_.staging, options_.staging_directory, world_, topology_, clock_);
+  const std::vector<staging::Staged> sets =
+      staging::stage(wanted(), options_.staging, options_.staging_directory, options_.afterwards,
+                     world_, topology_, clock_);
   if (options_.staging == staging::StagingMode::kNode) {
     train_ = std::make_shared<const dataset::ClickFile>(*train_, sets[0].data);
     test_ = std::make_shared<const dataset::ClickFile>(*test_, sets[1].data);
   }
   for (const staging::Staged& set : sets) {
     bytes_staged_ += set.copied_bytes;
-    if (set.is_ours) staged_directories_.push_back(set.directory);
+    if (!set.directory.empty()) uses_.push_back(set.use);
   }
   return {{"train", staging::to_json(sets[0].facts)}, {"test", staging::to_json(sets[1].facts)}};
 }
 
 void ClickData::clean_up() {
-  if (options_.keep_staged) return;
   train_.reset();
   test_.reset();
-  for (const std::string& directory : staged_directories_) {
-    staging::remove_staged(topology_, directory);
-  }
-  staged_directories_.clear();
+  for (auto& use : uses_) staging::leave_staged(topology_, std::move(use));
+  uses_.clear();
 }
 
 ClickBatches::Source ClickData::source_of(const File& file) {

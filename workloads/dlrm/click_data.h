@@ -29,7 +29,7 @@ struct ClickDataOptions {
   int prefetch_batches = 4;
   staging::StagingMode staging = staging::StagingMode::kNone;
   std::string staging_directory;
-  bool keep_staged = false;  ///< leave the staged copy for a later run
+  staging::Afterwards afterwards = staging::Afterwards::kRemove;
 };
 
 /// What reading and staging have done on this rank since the last take_counts().
@@ -90,7 +90,7 @@ class ClickData {
   const base::Clock& clock_;
   File train_, test_;
   std::optional<ClickOrder> order_;
-  std::vector<std::string> staged_directories_;
+  std::vector<std::shared_ptr<staging::FolderUse>> uses_;
   std::atomic<std::int64_t> bytes_read_{0};
   std::int64_t bytes_staged_ = 0;
 };

@@ -95,7 +95,7 @@ Config parse_config(const base::ObjectReader& root) {
   const auto staging = staging::parse_staging(root.object("staging", "node-local copies"));
   config.data.staging = staging.mode;
   config.data.staging_directory = staging.directory;
-  config.data.keep_staged = staging.keep;
+  config.data.afterwards = staging.afterwards;
   config.embeddings = parse_embeddings(root.object("embeddings", "the tables"), config.model);
   const auto training = root.object("training", "how an update is made");
   config.global_batch_size =

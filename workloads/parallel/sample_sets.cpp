@@ -105,23 +105,21 @@ nlohmann::json SampleSets::stage(const BatchSplit& split) {
   open();
   const std::vector<staging::Staged> sets = staging::stage(
       {{sources_.train, needed_for_training(split)}, {sources_.validation, {validation_part()}}},
-      config_.staging.mode, config_.staging.directory, world_, topology_, clock_);
+      config_.staging.mode, config_.staging.directory, config_.staging.afterwards, world_,
+      topology_, clock_);
   sources_ = {sets[0].data, sets[1].data};
   for (const staging::Staged& set : sets) {
     bytes_staged_ += set.copied_bytes;
-    if (set.is_ours) staged_directories_.push_back(set.directory);
+    if (!set.directory.empty()) uses_.push_back(set.use);
   }
   return {{"train", staging::to_json(sets[0].facts)},
           {"validation", staging::to_json(sets[1].facts)}};
 }
 
 void SampleSets::clean_up() {
-  if (config_.staging.keep) return;
   sources_ = {};
-  for (const std::string& directory : staged_directories_) {
-    staging::remove_staged(topology_, directory);
-  }
-  staged_directories_.clear();
+  for (auto& use : uses_) staging::leave_staged(topology_, std::move(use));
+  uses_.clear();
 }
 
 std::int64_t SampleSets::first_batch(const BatchSplit& split, std::int64_t step) {

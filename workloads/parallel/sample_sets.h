@@ -118,7 +118,7 @@ class SampleSets {
   const base::Clock& clock_;
   Sources sources_;
   std::optional<staging::SampleOrder> order_;
-  std::vector<std::string> staged_directories_;
+  std::vector<std::shared_ptr<staging::FolderUse>> uses_;
   std::atomic<std::int64_t> bytes_read_{0}, skipped_{0};
   std::int64_t bytes_staged_ = 0;
 };
