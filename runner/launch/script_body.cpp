@@ -155,7 +155,7 @@ std::string clean(const JobRequest& request, const SchedulerParts& parts) {
   }
   if (request.staging == Staging::kToScratch) {
     body += "  timeout 30 " + parts.on_nodes +
-            " rm -rf -- \"$scratch\" >/dev/null 2>&1 || rm -rf -- \"$scratch\"\n";
+            " \\\n    rm -rf -- \"$scratch\" >/dev/null 2>&1 || rm -rf -- \"$scratch\"\n";
   }
   if (body.empty()) return "";
   return "\nclean_up() {\n" + body + "}\n";
@@ -260,15 +260,19 @@ std::string restart_rule(const JobRequest& request) {
   std::string lines;
   if (!request.is_set()) {
     lines += R"sh(
-# 7: it has saved itself. 138 and 140: the signal came before the ranks could take it.
-if [[ $asked == limit ]] && ((code == 7 || code == 138 || code == 140)); then again=yes; fi)sh";
+# 7: it has saved itself. 143: some ranks were still ending when the launcher ended them. 140: the signal came before
+# the ranks could take it.
+if [[ $asked == limit ]] && ((code == 7 || code == 140 || code == 143)); then again=yes; fi)sh";
   } else {
     lines += R"sh(
 # At its time limit a member would be cut off again: it needs more time, not another start.)sh";
   }
-  return "\nagain=no" + lines + R"sh(
-# 4, 137 and 205: a rank, a process or a node was lost.
-if [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 205)); then again=yes; fi
+  const bool with_srun = request.starter == Starter::kSrun;
+  lines += "\n# 4, 137 and 205: a rank, a process or a node was lost.";
+  if (with_srun) lines += " 139: on busy nodes MPI_Init may crash under srun.";
+  lines += "\nif [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 205";
+  if (with_srun) lines += " || code == 139";
+  return "\nagain=no" + lines + R"sh()); then again=yes; fi
 if [[ $again == yes ]] && ((restarts < most_restarts)); then queue_again "$code"; fi
 )sh";
 }

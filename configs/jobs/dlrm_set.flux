@@ -1,0 +1,145 @@
+#!/bin/bash
+# A set of 5 runs of dlrm, each on 4 nodes with 1 rank each. Written by trainmark script.
+#
+#   submit    for member in {1..5}; do flux batch --env=MEMBER=$member SCRIPT; done
+#   follow    flux jobs; trainmark status results
+#   end       flux proxy JOB flux job killall --force --signal=SIGUSR2
+#
+# SCRIPT is this file and JOB the job's number. Paths start in the folder that it is submitted from.
+# Submitted again, it runs the members that are missing.
+# The exit code is trainmark's: 0 means that the target was reached, 6 that it was missed. A job that follows in
+# either case depends on the end of this one, not on its success.
+#flux: --job-name=dlrm
+#flux: --nodes=4
+#flux: --exclusive
+#flux: --time-limit=7200s
+#flux: --output=dlrm-{{id}}.out
+# shellcheck disable=SC2317 # what traps call
+
+set -u
+batch_job=$(FLUX_F58_FORCE_ASCII=1 flux getattr jobid) ||
+  { echo 'submit this with flux batch' >&2; exit 2; }
+
+trainmark=trainmark
+config=configs/dlrm/mlperf_55296.json
+runs=5
+nodes=4
+ranks_per_node=1
+cpus_per_rank=64
+time_limit_s=7200
+most_restarts=10
+job=$batch_job
+member=${MEMBER:?which member of the set}
+# What outlives a start of this job: how it gets on, and what the run has saved.
+chain=${RESUME_JOB:-$job}
+folder=results/jobs/${chain//[^[:alnum:]._-]/_}
+
+# Threads are not pinned: those that read samples would share the core of the thread that starts them.
+export OMP_NUM_THREADS=$cpus_per_rank OMP_PROC_BIND=false
+
+# Of the configuration.
+changes=()
+
+# Starts a command on all ranks.
+ranks=(flux run --nodes="$nodes" --ntasks="$((nodes * ranks_per_node))" --cores-per-task="$cpus_per_rank"
+  -o exit-on-error)
+
+say() { echo "$(date '+%F %T') $*"; }
+
+# STATE [EXIT CODE]: how this job gets on, for those who do not ask the scheduler.
+tell() {
+  printf '{"scheduler": "flux", "job": "%s", "host": "%s", "state": "%s", "exit_code": %s, "restarts": %d, ' \
+    "$job" "$HOSTNAME" "$1" "${2:-null}" "$restarts" >"$folder/job.state.new"
+  printf '"started_s": %d, "limit_s": %d, "changed_s": %d}\n' \
+    "$began" "$((began + time_limit_s))" "$(date +%s)" >>"$folder/job.state.new"
+  mv "$folder/job.state.new" "$folder/job.state"
+}
+
+children=()
+asked=nobody
+
+# COMMAND...: starts it in the background.
+start() {
+  "$@" &
+  children+=($!)
+}
+
+# Until all that was started has ended. A signal interrupts `wait` and stands in for the exit code, so `wait` is asked
+# again. Sets code: the first that is not 0.
+await() {
+  local child one
+  code=0
+  for child in "${children[@]}"; do
+    while kill -0 "$child" 2>/dev/null; do wait "$child"; done
+    wait "$child"
+    one=$?
+    ((code != 0)) || code=$one
+  done
+  children=()
+}
+
+# WHO: the run ends after the step under way. The launcher passes USR2 on to all ranks.
+ask_to_end() {
+  local child
+  [[ $asked == limit ]] || asked=$1
+  say "asked to end by: $1"
+  flux job killall --force --signal=SIGUSR2 2>/dev/null
+}
+trap 'ask_to_end limit' USR1
+# Were they not trapped, this script would end by them, and the ranks with it, before they have saved anything.
+trap 'ask_to_end somebody' USR2 TERM INT
+
+clean_up() {
+  pkill -P "$warning" 2>/dev/null
+  kill "$warning" 2>/dev/null
+}
+
+# EXIT CODE: ends this job.
+leave() {
+  clean_up
+  tell ended "$1"
+  exit "$1"
+}
+
+# EXIT CODE: ends this start of the job, and has it started again.
+queue_again() {
+  say "to be started again: $((restarts + 1)) of at most $most_restarts restarts"
+  clean_up
+  tell queued "$1"
+  trap '' USR1 USR2 TERM INT
+  flux --parent batch --env="RESUME_JOB=$chain" --env="MEMBER=$MEMBER" "$0" && exit 0
+  say "the scheduler refused"
+}
+
+mkdir -p "$folder" || exit 4
+began=$(date +%s)
+echo "$began $HOSTNAME" >>"$folder/starts"
+restarts=$(($(wc -l <"$folder/starts") - 1))
+tell running
+say "start $((restarts + 1)) of job $job on $HOSTNAME"
+command -v "$trainmark" >/dev/null || { say "no program $trainmark: see --program"; leave 2; }
+
+# Flux itself gives this script no warning of the time limit.
+{ sleep 7080 && kill -USR1 $$; } </dev/null >/dev/null 2>&1 &
+warning=$!
+
+# What cannot work fails now, before anything is written or waited for.
+start timeout 300 "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" --dry-run
+await
+if [[ $asked == nobody ]] && ((code != 0)); then say "the plan ended with $code"; leave "$code"; fi
+
+if [[ $asked != nobody ]]; then
+  code=7 # before it began
+else
+  start "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" --runs "$runs" --only "$member"
+  [[ $asked == nobody ]] || ask_to_end "$asked"
+  await
+fi
+say "ended with exit code $code"
+
+again=no
+# At its time limit a member would be cut off again: it needs more time, not another start.
+# 4, 137 and 205: a rank, a process or a node was lost.
+if [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 205)); then again=yes; fi
+if [[ $again == yes ]] && ((restarts < most_restarts)); then queue_again "$code"; fi
+leave "$code"
