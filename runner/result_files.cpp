@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/exclusive_file.h"
 #include "runner/base/make_folder.h"
 
 namespace runner {
@@ -17,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "result_";
+constexpr char kCutOff[] = "/cut_off";
 
 /// The n of "result_<n>.anything", 0 for other names.
 std::int64_t number_in(const std::string& name) {
@@ -31,6 +34,7 @@ std::int64_t number_in(const std::string& name) {
 std::int64_t highest_number(const std::string& folder) {
   std::int64_t highest = 0;
   std::error_code error;
+  if (!fs::exists(folder, error)) return 0;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     highest = std::max(highest, number_in(it->path().filename().string()));
   }
@@ -50,13 +54,42 @@ std::string ResultFiles::path(const char* ending) const {
 
 ResultFiles ResultFiles::claim(const std::string& folder) {
   base::make_folder(folder);
-  for (std::int64_t number = highest_number(folder) + 1;; ++number) {
+  const std::string owner = base::unique_token();
+  for (std::int64_t number = std::max(highest_number(folder), highest_number(folder + kCutOff)) + 1;
+       ; ++number) {
     const std::string path = fmt::format("{}/{}{}.txt", folder, kPrefix, number);
-    try {
-      return {folder, number, std::make_unique<mllog::FileSink>(path)};
-    } catch (const base::SystemError&) {
-      // Another run was faster; anything else is for the caller.
-      if (!fs::exists(path)) throw;
+    if (!base::create_exclusively(path, owner)) continue;  // another run was faster
+    return {folder, number, std::make_unique<mllog::FileSink>(path, mllog::LogFile::kClaimed)};
+  }
+}
+
+std::vector<std::int64_t> result_numbers(const std::string& folder) {
+  std::vector<std::int64_t> numbers;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const std::int64_t number = number_in(name);
+    if (number > 0 && name == fmt::format("{}{}.txt", kPrefix, number)) numbers.push_back(number);
+  }
+  if (error) throw base::system_error("cannot list " + folder, error.value());
+  return numbers;
+}
+
+void move_cut_off(const std::string& folder, std::int64_t number) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (number_in(it->path().filename().string()) == number) files.push_back(it->path());
+  }
+  if (files.empty()) return;
+  base::make_folder(folder + kCutOff);
+  for (const fs::path& file : files) {
+    const fs::path target = fs::path(folder + kCutOff) / file.filename();
+    fs::rename(file, target, error);
+    const bool is_gone = error == std::errc::no_such_file_or_directory;
+    if (error && !is_gone) {
+      throw base::system_error(file.string() + ": cannot be moved to " + target.string(),
+                               error.value());
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runner/mllog/log_writer.h"
 
@@ -13,9 +14,9 @@ namespace runner {
 /// result_<number>.* of one run. Made on rank 0 only.
 class ResultFiles {
  public:
-  /// Claims the lowest number above all that are there, by creating result_<n>.txt with O_EXCL, and
-  /// so is safe against runs that start at the same time on any node. Makes the folder. Throws
-  /// SystemError.
+  /// Claims the lowest number above all that are there or in cut_off/, by
+  /// base::create_exclusively(), and so is safe against runs that start at the same time on any
+  /// node. Makes the folder. Throws SystemError.
   static ResultFiles claim(const std::string& folder);
 
   std::int64_t number() const { return number_; }
@@ -33,5 +34,12 @@ class ResultFiles {
   std::int64_t number_;
   std::unique_ptr<mllog::FileSink> log_;
 };
+
+/// The n of all logs result_<n>.txt in `folder`, which must be there. Throws SystemError.
+std::vector<std::int64_t> result_numbers(const std::string& folder);
+
+/// Moves all files result_<number>.* of a run that was cut off to cut_off/ below `folder`, where
+/// they count for no set. What another process moved before is no error. Throws SystemError.
+void move_cut_off(const std::string& folder, std::int64_t number);
 
 }  // namespace runner

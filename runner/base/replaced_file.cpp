@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "runner/base/error.h"
+#include "runner/base/system_facts.h"
 
 namespace base {
 namespace {
@@ -37,7 +38,7 @@ void write_all(int file, const std::string& shown, std::string_view text) {
 
 ReplacedFile::ReplacedFile(const std::string& path)
     : path_(path),
-      partial_(fmt::format("{}.partial.{}", path, ::getpid())),
+      partial_(fmt::format("{}.partial.{}.{}", path, host_name(), ::getpid())),
       file_(open_to_write(partial_, O_CREAT | O_TRUNC, path)) {}
 
 ReplacedFile::~ReplacedFile() {

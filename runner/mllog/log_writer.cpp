@@ -30,11 +30,13 @@ std::string below_source_root(std::string_view path) {
   return std::string(path);
 }
 
+int creation_flags(LogFile state) { return state == LogFile::kNew ? O_CREAT | O_EXCL : O_TRUNC; }
+
 }  // namespace
 
-FileSink::FileSink(const std::string& path)
+FileSink::FileSink(const std::string& path, LogFile state)
     : path_(path),
-      file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666)) {
+      file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation_flags(state), 0666)) {
   if (!file_) throw base::system_error(path + ": cannot create the log", errno);
 }
 

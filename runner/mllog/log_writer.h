@@ -20,11 +20,14 @@ class RecordSink {
   virtual void write_line(const std::string& line) = 0;
 };
 
-/// A new file (O_EXCL): one write(2) per record, so that a crash loses no record that was logged;
+/// Whether the log's file is made (O_EXCL), or has been made to claim its name and is emptied.
+enum class LogFile { kNew, kClaimed };
+
+/// A file with one write(2) per record, so that a crash loses no record that was logged;
 /// `sync()` for fsync. Throws SystemError naming the path.
 class FileSink final : public RecordSink {
  public:
-  explicit FileSink(const std::string& path);
+  explicit FileSink(const std::string& path, LogFile state = LogFile::kNew);
   void write_line(const std::string& line) override;
   void sync();
 

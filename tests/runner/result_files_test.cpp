@@ -60,6 +60,25 @@ TEST_F(ResultFilesTest, GivesEachOfTwoRacingProcessesItsOwn) {
   }
 }
 
+TEST_F(ResultFilesTest, MovesAllFilesOfACutOffRunAndNeverReusesItsNumber) {
+  ResultFiles::claim(folder_);
+  const ResultFiles second = ResultFiles::claim(folder_);
+  std::ofstream(second.telemetry_path()) << "{}";
+  fs::create_directory(folder_ / "result_2.checkpoints");
+  move_cut_off(folder_, 2);
+  move_cut_off(folder_, 2);  // as another process may have done before
+  EXPECT_FALSE(fs::exists(second.log_path()));
+  EXPECT_TRUE(fs::exists(folder_ / "result_1.txt"));
+  for (const char* name : {"result_2.txt", "result_2.telemetry.json", "result_2.checkpoints"}) {
+    EXPECT_TRUE(fs::exists(folder_ / "cut_off" / name)) << name;
+  }
+  EXPECT_EQ(ResultFiles::claim(folder_).number(), 3);
+}
+
+TEST_F(ResultFilesTest, BeginsWithAnEmptyLog) {
+  EXPECT_EQ(fs::file_size(ResultFiles::claim(folder_).log_path()), 0U);
+}
+
 TEST_F(ResultFilesTest, SaysWhyAFolderCannotBeMade) {
   std::ofstream(folder_ / "file") << "x";
   try {
