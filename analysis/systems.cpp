@@ -253,7 +253,7 @@ OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t d
 }
 
 bool counts_for_a_set(const fs::path& folder) {
-  constexpr std::array kLeftOut = {"pruned_results", "logs", "raw_logs", "power"};
+  constexpr std::array kLeftOut = {"pruned_results", "logs", "raw_logs", "power", "cut_off"};
   return std::find(kLeftOut.begin(), kLeftOut.end(), folder.filename()) == kLeftOut.end();
 }
 
