@@ -27,6 +27,7 @@ struct CommandParts {
   /// The staged copies in a folder of this node: an array of what they are, and if they were
   /// removed.
   std::function<nlohmann::json(const std::string& folder, StagedCopies what)> staged_copies;
+  SummarizeSet summarize_set;
 };
 
 /// run, evaluate, stage, generate, bench, config, system, script.

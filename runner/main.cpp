@@ -1,8 +1,10 @@
 // Wires the rooms together.
 // Hides nothing.
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "analysis/command/commands.h"
+#include "analysis/report/set_summary.h"
 #include "runner/base/system_facts.h"
 #include "runner/program.h"
 
@@ -60,6 +62,10 @@ void add_runner(runner::Program& program) {
   parts.checkpoint_format = staging::checkpoint_format();
   parts.libraries = libraries;
   parts.staged_copies = staged_copies;
+  parts.summarize_set = [](const json& facts) {
+    analysis::report::SetSummary summary = analysis::report::summarize_set(facts);
+    return runner::SetSummary{std::move(summary.document), std::move(summary.text)};
+  };
   program.commands = runner::commands(std::move(parts));
   program.run_on_ranks = runner::run_on_ranks;
 }

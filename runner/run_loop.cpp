@@ -32,8 +32,10 @@ class Run {
         doors_(doors),
         log_(doors.log),
         progress_(doors, workload.info().name),
-        last_words_(doors.watchdog,
-                    [this](const std::string& reason) { log_.run_stop("aborted", reason); }) {}
+        last_words_(doors.watchdog, [this](const std::string& reason) {
+          log_.run_stop("aborted", reason);
+          if (doors_.on_failure) doors_.on_failure(reason);
+        }) {}
 
   RunOutcome go(const CacheClearing& caches);
 
@@ -128,6 +130,10 @@ void Run::initialize(const CacheClearing& caches) {
 }
 
 void Run::train_and_evaluate() {
+  if (doors_.before_start) {
+    progress_.enter("wait for the common start");
+    doors_.before_start();
+  }
   log_.run_start();
   doors_.telemetry.restart();
   started_ns_ = doors_.telemetry.now_ns();

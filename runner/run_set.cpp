@@ -4,15 +4,17 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <filesystem>
 #include <optional>
-#include <random>
 
+#include "runner/agreed_error.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/replaced_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
 #include "runner/checkpoint_folder.h"
+#include "runner/log_ending.h"
 #include "runner/placement.h"
 #include "runner/provenance.h"
 #include "runner/result_files.h"
@@ -25,11 +27,18 @@
 namespace runner {
 namespace {
 
-std::uint64_t seed_from_system() {
-  std::random_device device;
-  std::uint64_t seed = 0;
-  while (seed == 0) seed = (std::uint64_t{device()} << 32U) | device();
-  return seed;
+MemberStatus member_status(RunStatus status) {
+  switch (status) {
+    case RunStatus::kSuccess:
+      return MemberStatus::kSuccess;
+    case RunStatus::kTargetMissed:
+      return MemberStatus::kTargetMissed;
+    case RunStatus::kStopped:
+      return MemberStatus::kStopped;
+    case RunStatus::kDiverged:
+      return MemberStatus::kDiverged;
+  }
+  return MemberStatus::kFailed;
 }
 
 class RunSet {
@@ -48,12 +57,20 @@ class RunSet {
   base::ExitCode go();
 
  private:
-  std::vector<std::uint64_t> seeds() const;
-  bool stop_requested() const;
+  std::uint64_t seed() const;  ///< of a run that is no member of a set
   void warn() const;
   /// Opens the checkpoint that is to be resumed; its seed is the run's.
   void open_checkpoint();
-  RunStatus run(std::uint64_t seed, std::int64_t number);
+  base::ExitCode run_all_members();
+  MemberRun run_member(std::uint64_t seed, std::int64_t number, const MemberHooks& hooks);
+  /// What an error that every rank knows of makes of a member.
+  MemberRun failed(const std::exception& error, std::uint64_t seed) const;
+  /// `number` counts the runs of the set; `document` becomes the result on rank 0.
+  RunOutcome run(std::uint64_t seed, std::int64_t number, const MemberHooks& hooks,
+                 nlohmann::json& document);
+  /// From the watching thread, where the job ends before this run can tell its result.
+  void tell_failure(const std::string& reason) const;
+  bool is_set() const { return plan_.runs > 1; }
   void check_resume(const nlohmann::json& resolved, const Workload& workload) const;
   /// Where this run saves itself: a folder of its own, or that which a resumed training has.
   std::string checkpoint_folder(const ResultFiles* files) const;
@@ -72,35 +89,72 @@ class RunSet {
   Binding binding_;
   ThreadPlan threads_;
   nlohmann::json provenance_;  ///< on rank 0
+  std::string log_path_;       ///< of the last run, on rank 0
 };
 
 base::ExitCode RunSet::go() {
   warn();
+  if (is_set()) return run_all_members();
   if (plan_.resume) open_checkpoint();
-  base::ExitCode worst = base::ExitCode::kSuccess;
-  std::int64_t number = 0;
-  for (const std::uint64_t seed : seeds()) {
-    if (stop_requested()) return base::ExitCode::kStopped;
-    const RunStatus status = run(seed, ++number);
-    if (status == RunStatus::kStopped) return exit_code(status);
-    if (status != RunStatus::kSuccess) worst = exit_code(status);
-  }
-  return worst;
+  nlohmann::json document;
+  const RunStatus status = run(seed(), 1, {}, document).status;
+  if (doors_.world.rank() == 0) doors_.result.write(document);
+  return exit_code(status);
 }
 
-std::vector<std::uint64_t> RunSet::seeds() const {
-  std::uint64_t master = config_.seed;
-  if (master == 0 && resume_) {
-    master = base::ObjectReader(resume_->record.config, resume_->path)
-                 .optional<std::uint64_t>("seed", 0, "seed of the run that was saved");
-  }
-  if (master == 0 && doors_.world.rank() == 0) master = seed_from_system();
-  doors_.world.broadcast(std::as_writable_bytes(std::span(&master, 1)), 0);
-  return plan_.runs == 1 ? std::vector<std::uint64_t>{master} : derive_seeds(master, plan_.runs);
+base::ExitCode RunSet::run_all_members() {
+  const SetDoors doors{
+      doors_.world,     doors_.clock,
+      doors_.console,   doors_.stop_requested,
+      doors_.summarize, doors_.result.owns_standard_output() ? nullptr : &doors_.out};
+  const RunMember run = [this](std::uint64_t seed, std::int64_t number, const MemberHooks& hooks) {
+    return run_member(seed, number, hooks);
+  };
+  const SetOutcome outcome = run_members(
+      config_, {plan_.runs, plan_.only, plan_.kind, plan_.start_timeout_s, plan_.command, {}}, run,
+      doors);
+  if (doors_.world.rank() == 0) doors_.result.write(outcome.document);
+  return outcome.code;
 }
 
-bool RunSet::stop_requested() const {
-  return doors_.world.allreduce_max(std::int64_t{doors_.stop_requested() ? 1 : 0}) != 0;
+MemberRun RunSet::run_member(std::uint64_t seed, std::int64_t number, const MemberHooks& hooks) {
+  log_path_.clear();
+  try {
+    MemberRun done;
+    const RunOutcome outcome = run(seed, number, hooks, done.document);
+    done.end = {member_status(outcome.status), outcome.reason, exit_code(outcome.status)};
+    return done;
+  } catch (const AgreedError& e) {
+    if (e.code() == base::ExitCode::kUsage) throw;  // so would end every member
+    return failed(e, seed);
+  } catch (const base::Error& e) {
+    // A rank that fails alone leaves the others waiting: then the job has to end.
+    if (doors_.world.size() > 1 || e.code() == base::ExitCode::kUsage) throw;
+    return failed(e, seed);
+  }
+}
+
+MemberRun RunSet::failed(const std::exception& error, std::uint64_t seed) const {
+  const base::Failure failure = base::failure_of(error);
+  const bool began = !log_path_.empty() && log_ending(log_path_).began;
+  MemberRun done;
+  done.end = {began ? MemberStatus::kFailed : MemberStatus::kNotStarted, failure.message,
+              failure.code};
+  done.document = failure_document(failure);
+  done.document["seed"] = seed;
+  if (!log_path_.empty()) done.document["files"] = {{"log", log_path_}};
+  return done;
+}
+
+std::uint64_t RunSet::seed() const {
+  std::uint64_t seed = config_.seed;
+  if (seed == 0 && resume_) {
+    seed = base::ObjectReader(resume_->record.config, resume_->path)
+               .optional<std::uint64_t>("seed", 0, "seed of the run that was saved");
+  }
+  if (seed == 0 && doors_.world.rank() == 0) seed = seed_from_system();
+  doors_.world.broadcast(std::as_writable_bytes(std::span(&seed, 1)), 0);
+  return seed;
 }
 
 void RunSet::warn() const {
@@ -161,7 +215,8 @@ std::string RunSet::checkpoint_folder(const ResultFiles* files) const {
   return doors_.world.broadcast(folder, 0);
 }
 
-RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
+RunOutcome RunSet::run(std::uint64_t seed, std::int64_t number, const MemberHooks& hooks,
+                       nlohmann::json& document) {
   RunConfig config = config_;
   config.seed = seed;
   std::optional<RunTrace> trace;
@@ -179,6 +234,8 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
   std::optional<ResultFiles> files;
   if (doors_.world.rank() == 0) {
     files.emplace(ResultFiles::claim(results_folder(config)));
+    log_path_ = files->log_path();
+    if (hooks.has_result) hooks.has_result(files->number());
     base::write_file(files->config_path(), resolved.dump(2) + "\n");
     doors_.console.info(
         fmt::format("run {} of {}: seed {}, log {}", number, plan_.runs, seed, files->log_path()));
@@ -194,6 +251,10 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
   std::optional<telemetry::LiveStatusFile> live;
   if (files) live.emplace(telemetry::live_path(files->log_path()), doors_.clock);
   mllog::LogWriter log(files ? &files->log() : nullptr, doors_.clock);
+  std::function<void()> before_start;
+  if (plan_.kind == SetKind::kTogether) {
+    before_start = [&] { on_rank_0(doors_.world, hooks.wait_for_start); };
+  }
   const RunDoors run_doors{doors_.world,
                            doors_.topology,
                            telemetry,
@@ -204,23 +265,52 @@ RunStatus RunSet::run(std::uint64_t seed, std::int64_t number) {
                            &checkpointer,
                            resume_ ? &*resume_ : nullptr,
                            doors_.watchdog,
-                           live ? &*live : nullptr};
-  const RunOutcome outcome = run_once(config, *workload, caches, run_doors);
+                           live ? &*live : nullptr,
+                           before_start,
+                           [this](const std::string& reason) { tell_failure(reason); }};
+  RunOutcome outcome;
+  std::exception_ptr failure;
+  try {
+    outcome = run_once(config, *workload, caches, run_doors);
+  } catch (const base::Error& e) {
+    const bool all_know = dynamic_cast<const AgreedError*>(&e) != nullptr;
+    if (!is_set() || (doors_.world.size() > 1 && !all_know)) throw;
+    failure = std::current_exception();
+  }
+  if (failure) {
+    // The next member runs in this process: nothing unwinds here, so that what all ranks have to
+    // close together is closed.
+    workload->clean_up();
+    workload.reset();
+    std::rethrow_exception(failure);
+  }
   doors_.world.activity().enter_phase("saving of the results");
   if (live && !live->problem().empty()) doors_.console.warn(live->problem());
   if (files) files->log().sync();
   save(outcome, *workload, files ? &*files : nullptr);
-  if (files) tell(outcome, config, workload->info(), *files);
+  if (files) {
+    document = result_document(outcome, config, workload->info(), *files);
+    if (!doors_.result.owns_standard_output()) tell(outcome, config, workload->info(), *files);
+  }
   if (trace) {
     const TraceSummary traced =
         trace->write(files ? files->trace_path() : "", workload->info().name, identity());
-    if (files) tell(traced, *files);
+    if (files) {
+      tell(traced, *files);
+      document["files"]["trace"] = files->trace_path();
+    }
   }
   doors_.world.activity().enter_phase("clean-up");
   workload->clean_up();
   // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
   doors_.world.barrier();
-  return outcome.status;
+  return outcome;
+}
+
+void RunSet::tell_failure(const std::string& reason) const {
+  nlohmann::json document = failure_document({base::ExitCode::kInternal, reason});
+  document["exit_code"] = nullptr;  // the failing rank's, which is not told here
+  doors_.result.write(document);
 }
 
 void RunSet::save(const RunOutcome& outcome, Workload& workload, ResultFiles* files) const {
@@ -268,7 +358,9 @@ void RunSet::tell(const RunOutcome& outcome, const RunConfig& config, const Work
 }
 
 void RunSet::tell(const TraceSummary& trace, const ResultFiles& files) const {
-  doors_.out << "trace:     " << files.trace_path() << '\n' << trace.transfers << std::flush;
+  if (!doors_.result.owns_standard_output()) {
+    doors_.out << "trace:     " << files.trace_path() << '\n' << trace.transfers << std::flush;
+  }
   const std::int64_t asked = plan_.trace->last - plan_.trace->first + 1;
   if (trace.steps < asked) {
     doors_.console.warn(fmt::format("--trace {}:{}: the run had {} of these {} steps",

@@ -12,6 +12,8 @@
 #include "runner/checkpointer.h"
 #include "runner/console.h"
 #include "runner/run_config.h"
+#include "runner/run_result.h"
+#include "runner/set_run.h"
 #include "runner/watchdog.h"
 #include "runner/workload.h"
 
@@ -32,21 +34,25 @@ struct RunSetDoors {
   std::function<bool()> checkpoint_requested;  ///< see CheckpointDoors
   MakeStateWriter make_state_writer;
   CheckpointFormat checkpoint_format;
-  nlohmann::json libraries;      ///< names and versions, for the provenance of the figures
+  nlohmann::json libraries;  ///< names and versions, for the provenance of the figures
+  SummarizeSet summarize;
+  ResultSink& result;
   Watchdog* watchdog = nullptr;  ///< null: nobody watches
 };
 
 struct RunSetPlan {
-  std::int64_t runs = 1;
+  std::int64_t runs = 1;             ///< above 1: a set, see run_members()
+  std::optional<std::int64_t> only;  ///< member of the set
+  SetKind kind = SetKind::kOneByOne;
+  double start_timeout_s = kDefaultStartTimeoutS;  ///< of a set that starts together
+  std::string command;                             ///< that this set is continued with, for people
   /// Goes on from this checkpoint, or the newest of this folder, then runs is 1.
   std::optional<std::string> resume;
   std::optional<telemetry::StepRange> trace;  ///< of each run
 };
 
-/// Collective. With one run, its seed is the configuration's, else seeds derive from it. A seed of
-/// 0 is replaced by one of the operating system's, or the checkpoint's. Returns kSuccess if each
-/// reached its target, kStopped if a signal ended the set (what is finished stays), else
-/// kTargetMissed.
+/// Collective. One run has the configuration's seed (0: the checkpoint's, else one of the operating
+/// system's), and answers with exit_code() of its status. Several are a set: see run_members().
 base::ExitCode run_set(const RunConfig& config, const RunSetPlan& plan, MakeWorkload make,
                        const RunSetDoors& doors);
 

@@ -30,6 +30,9 @@ using Json = nlohmann::json;
 struct RunOptions {
   std::shared_ptr<ConfigSource> source;
   std::int64_t runs = 1;
+  std::optional<std::int64_t> only;
+  bool together = false;
+  double together_timeout_s = kDefaultStartTimeoutS;
   bool resumes = false;
   std::string resume;  ///< "" with `resumes`: where the configuration says
   bool dry_run = false;
@@ -37,11 +40,37 @@ struct RunOptions {
   std::optional<telemetry::StepRange> trace;
 };
 
+/// `text` as one word of a shell.
+std::string shell_word(const std::string& text) {
+  constexpr char kPlain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+/// What continues the set.
+std::string command_of(const RunOptions& options) {
+  std::string command = "trainmark run " + shell_word(options.source->path);
+  for (const std::string& one : options.source->overrides) command += " --set " + shell_word(one);
+  command += fmt::format(" --runs {}", options.runs);
+  return options.together ? command + " --together --only MEMBER" : command;
+}
+
 RunSetPlan plan_of(const RunOptions& options) {
-  if (!options.resumes) return {options.runs, std::nullopt, options.trace};
-  return {options.runs,
-          options.resume.empty() ? checkpoints_folder(*options.source->config) : options.resume,
-          options.trace};
+  RunSetPlan plan;
+  plan.runs = options.runs;
+  plan.only = options.only;
+  plan.kind = options.together ? SetKind::kTogether : SetKind::kOneByOne;
+  plan.start_timeout_s = options.together_timeout_s;
+  plan.command = command_of(options);
+  plan.trace = options.trace;
+  if (options.resumes) {
+    plan.resume =
+        options.resume.empty() ? checkpoints_folder(*options.source->config) : options.resume;
+  }
+  return plan;
 }
 
 ExitCode dry_run(const RunOptions& options, const Communicator& world) {
@@ -63,6 +92,15 @@ ExitCode dry_run(const RunOptions& options, const Communicator& world) {
   return ExitCode::kSuccess;
 }
 
+/// The failure under way is the one to end with.
+void tell_failure(const base::Failure& failure, ResultSink& result, Console& console) {
+  try {
+    result.write(failure_document(failure));
+  } catch (const base::Error& e) {
+    console.warn(e.what());
+  }
+}
+
 ExitCode run(const RunOptions& options, const CommandParts& parts, const Communicator& world) {
   if (options.dry_run) return dry_run(options, world);
   StopSignals signals;
@@ -71,6 +109,7 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
   const RunConfig& config = *options.source->config;
   Watchdog watchdog(world, watch_options(config.watch, [&] { return signals.requested(); }));
   const Topology topology = discover_topology(world);
+  ResultSink result(options.json, std::cout);
   const RunSetDoors doors{world,
                           topology,
                           clock,
@@ -81,8 +120,23 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
                           parts.make_state_writer,
                           parts.checkpoint_format,
                           parts.libraries(),
+                          parts.summarize_set,
+                          result,
                           &watchdog};
-  return run_set(config, plan_of(options), options.source->entry->make, doors);
+  try {
+    return run_set(config, plan_of(options), options.source->entry->make, doors);
+  } catch (const std::exception& e) {
+    if (world.rank() == 0) tell_failure(base::failure_of(e), result, console);
+    throw;
+  }
+}
+
+void check_set_options(const RunOptions& options) {
+  if (!options.only) return;
+  if (options.runs < 2) throw base::ConfigError("run: --only is for sets: expected --runs above 1");
+  if (*options.only <= options.runs) return;
+  throw base::ConfigError(fmt::format("run: --only: expected a member from 1 to {}, got {}",
+                                      options.runs, *options.only));
 }
 
 base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
@@ -93,14 +147,36 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
       "mpirun -n 2 --bind-to none trainmark run configs/resnet50/cifar10.json --set seed=7\n"
       "  trainmark run configs/resnet50/cifar10.json --set checkpoint.every_minutes=10\n"
       "  trainmark run configs/resnet50/cifar10.json --resume\n"
+      "  trainmark run configs/resnet50/cifar10.json --runs 5 --json set.json\n"
       "  mpirun -n 2 trainmark run configs/resnet50/cifar10.json --trace 10:12";
   command.needs_mpi = true;
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<RunOptions>();
-    options->source = declare_config(app, parts->workloads);
-    auto* runs = app.add_option("--runs", options->runs, "runs of the set, each with its own seed")
-                     ->check(CLI::Range(1, 1000000))
-                     ->capture_default_str();
+    options->source = declare_config(
+        app, parts->workloads,
+        [options = options.get()](const WorkloadEntry&) { check_set_options(*options); });
+    auto* runs =
+        app.add_option("--runs", options->runs,
+                       "above 1: a set of so many runs, each with its own seed, all derived from "
+                       "the configuration's. The same command again runs what is missing")
+            ->check(CLI::Range(1, 1000000))
+            ->capture_default_str();
+    auto* only =
+        app.add_option("--only", options->only,
+                       "run this member of the set alone, counted from 1: what a job array gives")
+            ->type_name("MEMBER")
+            ->needs(runs)
+            ->check(CLI::Range(1, 1000000));
+    auto* together =
+        app.add_flag("--together", options->together,
+                     "all members of the set train at the same time (weak scaling), each started "
+                     "by itself with its --only: each waits before run_start until all are ready")
+            ->needs(only);
+    app.add_option("--together-timeout", options->together_timeout_s,
+                   "seconds that a member waits for the others")
+        ->needs(together)
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     auto* resume =
         app.add_option("--resume", options->resume,
                        "go on from this checkpoint, or the newest of a folder of them, which this "
@@ -112,8 +188,8 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
     auto* dry = app.add_flag("--dry-run", options->dry_run,
                              "print configuration, plan and rule check; train and write nothing");
     app.add_option("--json", options->json,
-                   "with --dry-run: the plan as JSON into this file; '-' for standard output")
-        ->needs(dry);
+                   "write the result of the run or set as JSON to this file, however it ends; '-' "
+                   "for standard output and nothing else there. With --dry-run: the plan");
     app.add_option_function<std::string>(
            "--trace",
            [options](const std::string& text) {

@@ -70,7 +70,6 @@ TEST_F(ProgramTest, UsageErrorsEndWithTwoAndSayWhatIsWrong) {
   EXPECT_EQ(typo.status, 2);
   EXPECT_THAT(typo.err, HasSubstr("/epoch"));
   EXPECT_EQ(toy("run " + config({{"workload", "tot"}})).status, 2);
-  EXPECT_EQ(toy("run --json - " + config()).status, 2);
   const Ended missing = toy("analyze results --json -");
   EXPECT_EQ(missing.status, 2);
   EXPECT_THAT(missing.err, HasSubstr("analyze: this build lacks it"));

@@ -4,13 +4,16 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 
+#include "analysis/report/set_summary.h"
 #include "runner/commands.h"
 #include "runner/on_ranks.h"
 #include "runner/program.h"
@@ -103,7 +106,9 @@ ToyScript parse_script(const base::ObjectReader& reader) {
   const std::int64_t signal_at = number("signal_at_step", 0);
   const std::int64_t kill_at = number("kill_at_step", 0);
   const std::int64_t checkpoint_at = number("checkpoint_at_step", 0);
-  script.at_step = [signal_at, kill_at, checkpoint_at](std::int64_t step) {
+  const std::chrono::milliseconds step_takes(number("step_ms", 0));
+  script.at_step = [=](std::int64_t step) {
+    std::this_thread::sleep_for(step_takes);
     if (step == signal_at) raise(SIGTERM);
     if (step == checkpoint_at) raise(SIGUSR1);
     if (step == kill_at) raise(SIGKILL);
@@ -210,6 +215,10 @@ int main(int argc, char** argv) {
   parts.make_output_sink = [](const std::string& path) { return std::make_unique<TextSink>(path); };
   parts.checkpoint_format = staging::checkpoint_format();
   parts.libraries = [] { return json{{"MPI", runner::mpi_library_version()}}; };
+  parts.summarize_set = [](const json& facts) {
+    analysis::report::SetSummary summary = analysis::report::summarize_set(facts);
+    return runner::SetSummary{std::move(summary.document), std::move(summary.text)};
+  };
   runner::Program program;
   program.commands = runner::commands(std::move(parts));
   program.missing_commands = {"analyze"};

@@ -1,0 +1,35 @@
+// How a log ends.
+// Hides the reading of records.
+#include "runner/log_ending.h"
+
+#include <fstream>
+#include <variant>
+
+#include "runner/base/error.h"
+#include "runner/mllog/keys.h"
+#include "runner/mllog/record_reader.h"
+
+namespace runner {
+
+LogEnding log_ending(const std::string& path) {
+  LogEnding ending;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return ending;
+  try {
+    mllog::RecordReader reader(in);
+    while (const auto item = reader.next()) {
+      const auto* record = std::get_if<mllog::Record>(&*item);
+      if (record == nullptr) continue;
+      if (record->key == mllog::keys::kRunStart) ending.began = true;
+      if (record->key != mllog::keys::kRunStop) continue;
+      ending.status = record->metadata.member(mllog::keys::kStatus).string().value_or("");
+      ending.reason = record->metadata.member("reason").string().value_or("");
+    }
+  } catch (const base::Error&) {
+    // The disk fails: what was read before is all that is known.
+    return ending;
+  }
+  return ending;
+}
+
+}  // namespace runner

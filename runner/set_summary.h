@@ -1,0 +1,38 @@
+// The summary of a run set: set_summary.json beside its results, and the same as text.
+// Hides which facts of the set a summary is made of, and that several processes write it.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "runner/set_file.h"
+#include "runner/set_members.h"
+
+namespace runner {
+
+/// A summary in its two forms.
+struct SetSummary {
+  nlohmann::json document;
+  std::string text;
+};
+
+/// Scores a set: given by main, since the rules of scoring are the analysis's. Gets the facts that
+/// set_facts() gives, and returns them with what the logs say.
+using SummarizeSet = std::function<SetSummary(const nlohmann::json& facts)>;
+
+/// Folder, seeds, and the state of each member, as {"schema", "kind", "mode", "folder", "runs",
+/// "master_seed", "ranks", "started" (all together), "command", "members": [{"member", "seed",
+/// "state", "status", "reason", "attempts", "result", "log", "host", "process", "job",
+/// "started_ms"}]}; null where there is nothing to tell.
+nlohmann::json set_facts(const std::string& folder, const SetDefinition& set,
+                         const std::vector<Member>& members, const std::string& command);
+
+std::string summary_path(const std::string& folder);
+
+/// Writes set_summary.json as a whole, again until it says what the members' files say: of several
+/// processes that write at the same time, the last one is right. Throws SystemError.
+SetSummary write_summary(const std::string& folder, const SetDefinition& set, SetMembers& members,
+                         const std::string& command, const SummarizeSet& summarize);
+
+}  // namespace runner
