@@ -16,6 +16,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
+#include "runner/shell_commands.h"
 
 namespace runner {
 namespace {
@@ -60,7 +61,8 @@ int fail(ExitCode code, const std::string& message) {
 
 class CommandLine {
  public:
-  explicit CommandLine(const Program& program) : app_("", "trainmark") {
+  explicit CommandLine(const Program& program)
+      : app_("", "trainmark"), shell_commands_(shell_commands(app_, program.version)) {
     app_.description(
         "Trains MLPerf workloads on CPU clusters, logs what the rules ask for, and analyses logs.");
     app_.require_subcommand(1);
@@ -68,6 +70,7 @@ class CommandLine {
     app_.footer(kExitCodes);
     for (const base::Command& command : program.commands) add(command);
     for (const std::string& name : program.missing_commands) add_missing(name, program.why_missing);
+    for (const base::Command& command : shell_commands_) add(command);
   }
 
   /// The exit status where parsing is the end: help, version, a usage error.
@@ -81,6 +84,7 @@ class CommandLine {
   void refuse_unknown_command(int argc, char** argv) const;
 
   CLI::App app_;
+  std::vector<base::Command> shell_commands_;
   std::map<std::string, const base::Command*> commands_;
   std::map<std::string, base::Command::Action> actions_;
   std::vector<std::string> names_;
