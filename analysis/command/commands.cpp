@@ -18,6 +18,7 @@
 #include "analysis/command/check.h"
 #include "analysis/command/compare.h"
 #include "analysis/command/history.h"
+#include "analysis/command/package.h"
 #include "analysis/command/status.h"
 
 namespace analysis::command {
@@ -275,11 +276,49 @@ base::Command history_command() {
   return command;
 }
 
+base::Command package_command() {
+  base::Command command;
+  command.name = "package";
+  command.summary = "the submission tree of a round from run sets, checked before it appears";
+  command.example =
+      "trainmark package hpc-3.0 --division closed --org 'My centre' --system systems/mine.json "
+      "\\\n"
+      "      results/mine/cosmoflow --output submission/";
+  command.declare = [](CLI::App& app) -> base::Command::Action {
+    const auto options = std::make_shared<PackageCommandOptions>();
+    app.add_option("ROUND", options->round, "the round, such as hpc-3.0 or training-4.0")
+        ->required();
+    app.add_option("RESULTS", options->results,
+                   "folders with the runs of a benchmark, or consecutive logs of one")
+        ->required();
+    app.add_option("--division", options->division, "MLPerf division, as logs and description say")
+        ->required()
+        ->check(CLI::IsMember({"open", "closed"}));
+    app.add_option("--org", options->org, "who submits, as logs and description say")->required();
+    app.add_option("--system", options->system,
+                   "the description, as trainmark system writes it; its name without .json is that "
+                   "of the system in the package")
+        ->required();
+    app.add_option("--output", options->output, "folder in which the submitter's folder appears")
+        ->capture_default_str();
+    app.add_flag("--weak", options->weak,
+                 "the runs trained at the same time, for throughput (HPC); what run --together "
+                 "made is known as such");
+    app.add_flag("--add", options->add,
+                 "put another benchmark or system into the submitter's folder that is there");
+    app.add_flag("--dry-run", options->dry_run, "check and tell all, and write nothing");
+    add_json_option(app, options->json, "files, refusals and the check's verdicts");
+    add_threads_option(app, options->threads, "judged");
+    return [options](runner::Communicator*) { return package(*options, std::cout, std::cerr); };
+  };
+  return command;
+}
+
 }  // namespace
 
 std::vector<base::Command> commands() {
-  return {analyze_command(), check_command(), compare_command(), history_command(),
-          status_command()};
+  return {analyze_command(), check_command(),  compare_command(),
+          history_command(), status_command(), package_command()};
 }
 
 }  // namespace analysis::command

@@ -8,7 +8,7 @@
 
 namespace analysis::command {
 
-/// analyze, check. They need no ranks.
+/// analyze, check, compare, history, status, package. They need no ranks.
 std::vector<base::Command> commands();
 
 }  // namespace analysis::command

@@ -1,0 +1,52 @@
+// The README of benchmarks/BENCHMARK/implementations/SYSTEM in a package.
+#include "analysis/command/implementation_readme.h"
+
+#include <fmt/format.h>
+
+#include "runner/mllog/keys.h"
+
+namespace analysis::command {
+namespace {
+
+namespace keys = mllog::keys;
+
+/// With the resolved configuration, as the log tells its ranks.
+std::string command_of(const RunSetFolder& folder, const report::CheckedFile& run,
+                       std::size_t runs) {
+  const std::string ranks = run.facts ? to_text(run.facts->config_value(keys::kNumberOfRanks)) : "";
+  return fmt::format("mpirun -n {} trainmark run config.json --runs {}{}",
+                     ranks.empty() ? "RANKS" : ranks, runs,
+                     folder.is_together ? " --together" : "");
+}
+
+}  // namespace
+
+std::string implementation_readme(const RunSetFolder& folder,
+                                  const std::vector<const report::CheckedFile*>& runs,
+                                  const std::string& benchmark, const std::string& system) {
+  const std::string revision = revision_of(runs.front()->path);
+  std::string text = fmt::format("# {} on {}\n\n", benchmark, system);
+  text += fmt::format("Trained by trainmark{}, one native program, without a framework below it.\n",
+                      revision.empty() ? "" : ", revision " + revision);
+  text += fmt::format(
+      "The system is described in systems/{}.json, the versions of libraries among it.\n\n"
+      "## Steps\n\n"
+      "1. Build that revision: `cmake --preset release && cmake --build build/release`.\n"
+      "2. Put the dataset where `config.json` says, or change the paths there.\n"
+      "3. Run:\n\n       {}\n\n",
+      system, command_of(folder, *runs.front(), folder.runs.size()));
+  if (revision.ends_with("-dirty")) {
+    text += "That revision had changes that were not committed: add them.\n\n";
+  }
+  text += "`config.json` is the resolved configuration of all runs, without their seeds:\n\n";
+  text += "| log | seed |\n| --- | --- |\n";
+  int number = 0;
+  for (const report::CheckedFile* run : runs) {
+    const bool has_seed = run->package && !run->package->seeds.empty();
+    text += fmt::format("| result_{}.txt | {} |\n", number++,
+                        has_seed ? run->package->seeds.front().seed : "not logged");
+  }
+  return text;
+}
+
+}  // namespace analysis::command

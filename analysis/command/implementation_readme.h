@@ -1,0 +1,16 @@
+// The README of benchmarks/BENCHMARK/implementations/SYSTEM in a package.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/command/run_set_folder.h"
+
+namespace analysis::command {
+
+/// What was run, how, and with which seeds, in the order in which the package has the runs.
+std::string implementation_readme(const RunSetFolder& folder,
+                                  const std::vector<const report::CheckedFile*>& runs,
+                                  const std::string& benchmark, const std::string& system);
+
+}  // namespace analysis::command

@@ -1,0 +1,230 @@
+// `trainmark package`.
+// Hides the building beside the place where it appears.
+#include "analysis/command/package.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <sstream>
+#include <system_error>
+
+#include "analysis/command/outputs.h"
+#include "analysis/command/package_plan.h"
+#include "analysis/command/scaling_files.h"
+#include "analysis/report/write_check.h"
+#include "runner/base/make_folder.h"
+#include "runner/base/printable.h"
+#include "runner/base/replaced_file.h"
+
+namespace analysis::command {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ConfigError;
+using base::ExitCode;
+using base::SystemError;
+using mllog::rules::RuleBook;
+using nlohmann::json;
+
+/// Folders on the way that vanish with this, unless they were moved to their place.
+class Workshop {
+ public:
+  explicit Workshop(const fs::path& parent)
+      : root_(parent / fmt::format(".trainmark-package-{}", ::getpid())) {
+    base::make_folder(root_.string());
+  }
+  ~Workshop() {
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+  }
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
+  const fs::path& root() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
+[[noreturn]] void fail(const fs::path& path, const char* what, const std::error_code& error) {
+  throw SystemError(fmt::format("{}: {}: {}", path.generic_string(), what, error.message()));
+}
+
+void copy_log(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::copy_file(from, to, error);
+  if (error) fail(from, fmt::format("cannot be copied to {}", to.generic_string()).c_str(), error);
+}
+
+std::string bytes_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// What the package has already: the same description is no conflict, anything else is.
+void require_new(const fs::path& package, const PlannedFile& file) {
+  const fs::path path = package / file.target;
+  if (!fs::exists(path)) return;
+  const bool is_same = !file.source.empty() && bytes_of(file.source) == bytes_of(path);
+  if (is_same) return;
+  throw ConfigError(fmt::format("{}: is there already, and differs; --add puts in what is new",
+                                path.generic_string()));
+}
+
+void build(const PackagePlan& plan, const fs::path& folder) {
+  for (const PlannedFile& file : plan.files) {
+    const fs::path path = folder / file.target;
+    if (fs::exists(path)) continue;
+    base::make_folder(path.parent_path().string());
+    if (file.source.empty()) {
+      base::write_file(path.string(), file.text);
+    } else {
+      copy_log(file.source, path);
+    }
+  }
+}
+
+/// The submitter's folder in the workshop takes its place, or that of the one it was copied from.
+void appear(const fs::path& built, const fs::path& place, const fs::path& workshop) {
+  std::error_code error;
+  const fs::path before = workshop / "before";
+  if (fs::exists(place)) fs::rename(place, before, error);
+  if (error) fail(place, "cannot be replaced", error);
+  fs::rename(built, place, error);
+  if (!error) return;
+  std::error_code ignored;
+  if (fs::exists(before)) fs::rename(before, place, ignored);
+  fail(place, "cannot be made", error);
+}
+
+class Packager {
+ public:
+  Packager(const PackageCommandOptions& options, std::ostream& out, std::ostream& people)
+      : options_(options), out_(out), people_(people) {}
+
+  ExitCode go();
+
+ private:
+  report::JudgingOptions judging() const;
+  PackageRequest request(const report::CheckReport& logs) const;
+  ExitCode judge_and_build(const RuleBook& book, const report::CheckReport& logs);
+  void judge_tree(const report::CheckReport& checked, PackagePlan& plan) const;
+  void tell(const PackagePlan& plan, const report::CheckReport* checked, const fs::path& place);
+  void say(const std::string& text) const { people_ << base::printable(text) << '\n'; }
+
+  const PackageCommandOptions& options_;
+  std::ostream& out_;
+  std::ostream& people_;
+};
+
+report::JudgingOptions Packager::judging() const {
+  report::JudgingOptions judging;
+  judging.wanted = {"", options_.round};
+  judging.reading = {options_.threads, nullptr};
+  judging.test_convergence = true;  // so that seeds are kept of each log
+  return judging;
+}
+
+PackageRequest Packager::request(const report::CheckReport& logs) const {
+  PackageRequest request;
+  request.round = logs.files.front().round;  // as options_.round has it, which fixes it
+  request.division = options_.division;
+  request.org = options_.org;
+  request.system = options_.system;
+  request.is_weak = options_.weak;
+  return request;
+}
+
+ExitCode Packager::go() {
+  const RuleBook book(std::vector<std::string>{});
+  const report::JudgingOptions judging = this->judging();
+  mllog::rules::require_known(book, judging.wanted);
+  if (options_.org.find_first_not_of(" ./") == std::string::npos || options_.org[0] == '.') {
+    throw ConfigError(fmt::format("package: --org: expected a name, got '{}'", options_.org));
+  }
+  const report::CheckReport logs = report::check_logs(options_.results, book, judging);
+  for (const report::Problem& problem : logs.problems) say(problem.path + ": " + problem.text);
+  if (!logs.problems.empty() || logs.files.empty()) return ExitCode::kData;
+  return judge_and_build(book, logs);
+}
+
+void Packager::judge_tree(const report::CheckReport& checked, PackagePlan& plan) const {
+  for (const submission::PackageFinding& one : checked.submission->report.findings) {
+    const bool fails = one.finding.severity == submission::Severity::kError;
+    (fails ? plan.refusals : plan.notes)
+        .push_back(fmt::format("{}: {} ({})", one.path, one.finding.text, one.finding.rule));
+  }
+}
+
+ExitCode Packager::judge_and_build(const RuleBook& book, const report::CheckReport& logs) {
+  PackagePlan plan = plan_package(request(logs), logs);
+  const fs::path place = fs::path(options_.output) / plan.folder;
+  const bool is_there = fs::exists(place);
+  if (is_there && !options_.add) {
+    throw ConfigError(
+        fmt::format("{}: is there already; --add puts another benchmark or system "
+                    "into it, --output names another place",
+                    place.generic_string()));
+  }
+  for (const PlannedFile& file : plan.files) {
+    if (is_there) require_new(place, file);
+  }
+  if (!options_.dry_run) base::make_folder(options_.output);
+  const Workshop workshop(options_.dry_run ? fs::temp_directory_path() : fs::path(options_.output));
+  const fs::path built = workshop.root() / plan.folder;
+  if (is_there) {
+    std::error_code error;
+    fs::copy(place, built, fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+    if (error) fail(place, "cannot be copied", error);
+  }
+  build(plan, built);
+  std::optional<report::CheckReport> checked;
+  if (!plan.sets.empty()) {
+    checked = report::check_submission(workshop.root().string(), book, judging());
+    write_files(scaling_files(*checked->submission, people_), people_, true);
+    judge_tree(*checked, plan);
+  }
+  if (plan.refusals.empty() && !options_.dry_run) appear(built, place, workshop.root());
+  tell(plan, checked ? &*checked : nullptr, place);
+  return plan.refusals.empty() ? ExitCode::kSuccess : ExitCode::kNonCompliant;
+}
+
+void Packager::tell(const PackagePlan& plan, const report::CheckReport* checked,
+                    const fs::path& place) {
+  const bool is_refused = !plan.refusals.empty();
+  const std::string verdict = is_refused ? "refused" : options_.dry_run ? "would pass" : "written";
+  json document = {{"schema", 1},         {"package", place.generic_string()},
+                   {"verdict", verdict},  {"refusals", plan.refusals},
+                   {"notes", plan.notes}, {"files", json::array()}};
+  for (const PlannedFile& file : plan.files) {
+    document["files"].push_back(
+        {{"file", file.target.generic_string()},
+         {"from", file.source.empty() ? json() : json(file.source.generic_string())}});
+  }
+  if (checked) document["check"] = json::parse(report::check_json_text(*checked));
+  const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  if (options_.json == kStandardOutput) {
+    out_ << text;
+  } else {
+    for (const PlannedFile& file : plan.files) {
+      const std::string from = file.source.empty() ? "" : " <- " + file.source.generic_string();
+      out_ << base::printable((place / file.target).generic_string() + from) << '\n';
+    }
+    out_ << base::printable(fmt::format("package {}: {}", place.generic_string(), verdict)) << '\n';
+    if (!options_.json.empty()) write_files({{options_.json, text}}, people_, false);
+  }
+  end_output(out_);
+  for (const std::string& note : plan.notes) say("note: " + note);
+  for (const std::string& refusal : plan.refusals) say("refused: " + refusal);
+}
+
+}  // namespace
+
+ExitCode package(const PackageCommandOptions& options, std::ostream& out, std::ostream& people) {
+  return Packager(options, out, people).go();
+}
+
+}  // namespace analysis::command
