@@ -124,7 +124,8 @@ command -v "$trainmark" >/dev/null || { say "no program $trainmark: see --progra
 warning=$!
 
 # What cannot work fails now, before anything is written or waited for.
-start timeout 300 "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" --dry-run
+start timeout 300 "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" \
+  --dry-run --json "$folder/plan.json"
 await
 if [[ $asked == nobody ]] && ((code != 0)); then say "the plan ended with $code"; leave "$code"; fi
 
@@ -139,7 +140,7 @@ say "ended with exit code $code"
 
 again=no
 # At its time limit a member would be cut off again: it needs more time, not another start.
-# 4, 137 and 205: a rank, a process or a node was lost.
-if [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 205)); then again=yes; fi
+# 4, 137, 143 and 205: a rank, a process or a node was lost.
+if [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 143 || code == 205)); then again=yes; fi
 if [[ $again == yes ]] && ((restarts < most_restarts)); then queue_again "$code"; fi
 leave "$code"

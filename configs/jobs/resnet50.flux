@@ -131,7 +131,8 @@ command -v "$trainmark" >/dev/null || { say "no program $trainmark: see --progra
 warning=$!
 
 # What cannot work fails now, before anything is written or waited for.
-start timeout 300 "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" --dry-run
+start timeout 300 "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" \
+  --dry-run --json "$folder/plan.json"
 await
 if [[ $asked == nobody ]] && ((code != 0)); then say "the plan ended with $code"; leave "$code"; fi
 
@@ -148,7 +149,7 @@ again=no
 # 7: it has saved itself. 143: some ranks were still ending when the launcher ended them. 140: the signal came before
 # the ranks could take it.
 if [[ $asked == limit ]] && ((code == 7 || code == 140 || code == 143)); then again=yes; fi
-# 4, 137 and 205: a rank, a process or a node was lost.
-if [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 205)); then again=yes; fi
+# 4, 137, 143 and 205: a rank, a process or a node was lost.
+if [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 143 || code == 205)); then again=yes; fi
 if [[ $again == yes ]] && ((restarts < most_restarts)); then queue_again "$code"; fi
 leave "$code"

@@ -206,7 +206,8 @@ await
 if [[ $asked == nobody ]] && ((code != 0)); then say "doctor ended with $code"; leave "$code"; fi
 )sh";
   }
-  lines += R"sh(start timeout 300 "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" --dry-run
+  lines += R"sh(start timeout 300 "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" \
+  --dry-run --json "$folder/plan.json"
 await
 if [[ $asked == nobody ]] && ((code != 0)); then say "the plan ended with $code"; leave "$code"; fi
 )sh";
@@ -268,9 +269,10 @@ if [[ $asked == limit ]] && ((code == 7 || code == 140 || code == 143)); then ag
 # At its time limit a member would be cut off again: it needs more time, not another start.)sh";
   }
   const bool with_srun = request.starter == Starter::kSrun;
-  lines += "\n# 4, 137 and 205: a rank, a process or a node was lost.";
+  lines += "\n# 4, 137, 143 and 205: a rank, a process or a node was lost.";
   if (with_srun) lines += " 139: on busy nodes MPI_Init may crash under srun.";
-  lines += "\nif [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 205";
+  lines +=
+      "\nif [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 143 || code == 205";
   if (with_srun) lines += " || code == 139";
   return "\nagain=no" + lines + R"sh()); then again=yes; fi
 if [[ $again == yes ]] && ((restarts < most_restarts)); then queue_again "$code"; fi

@@ -1,0 +1,108 @@
+// A real Slurm cluster of a test, and jobs on it.
+// Hides hosts.sh, which SLURM_HOSTS names, and that a cluster ends with its test however that ends.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <map>
+#include <regex>
+#include <string>
+
+#include "launch.h"
+#include "waiting.h"
+
+namespace outside {
+
+class Cluster {
+ public:
+  /// Why this machine cannot have one; "" if it can.
+  static std::string why_not(const fs::path& folder) {
+    const Ended probed = shell(SLURM_HOSTS " probe", folder);
+    return probed.status == 0 ? "" : "a real Slurm: " + probed.err;
+  }
+
+  /// `folder` is where jobs are submitted; all nodes see it. `options`: of hosts.sh start.
+  Cluster(int nodes, fs::path folder, const std::string& options = "")
+      : folder_(std::move(folder)), state_("/tmp/slurm-" + std::to_string(::getpid())) {
+    const fs::path output = folder_ / "cluster";
+    process_ = ::fork();
+    if (process_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+      const std::string line = "exec " SLURM_HOSTS " --state " + state_ + " with " +
+                               std::to_string(nodes) + " --share " + folder_.string() + " " +
+                               options + " -- sleep infinity >" + output.string() + " 2>&1";
+      ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      ::_exit(127);
+    }
+    if (!comes([&] { return content(output).find("nodes in") != std::string::npos; })) {
+      ADD_FAILURE() << "the cluster does not start: " << content(output);
+    }
+  }
+  ~Cluster() {
+    ::kill(process_, SIGTERM);
+    ::waitpid(process_, nullptr, 0);
+  }
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  /// A line of shell on the login node, in the folder.
+  Ended run(const std::string& line) const { return hosts("run", line); }
+  Ended on_node(int node, const std::string& line) const {
+    return hosts("node " + std::to_string(node) + " run", line);
+  }
+  /// kill, start, cut or join.
+  void node(int node, const std::string& what) const {
+    const Ended done = outside_shell(SLURM_HOSTS " --state " + state_ + " node " +
+                                     std::to_string(node) + " " + what);
+    EXPECT_EQ(done.status, 0) << done.err;
+  }
+
+  /// The number of the job that sbatch makes of the script; `options` are sbatch's.
+  std::string submit(const fs::path& script, const std::string& options = "") const {
+    const Ended submitted = run("sbatch --parsable " + options + " " + script.string());
+    EXPECT_EQ(submitted.status, 0) << submitted.err;
+    return submitted.out.substr(0, submitted.out.find('\n'));
+  }
+
+  /// A field of what scontrol says of a job, such as "JobState", "ExitCode" or "Restarts".
+  std::string field(const std::string& job, const std::string& name) const {
+    const std::string all = run("scontrol show job -o " + job).out;
+    std::smatch match;
+    return std::regex_search(all, match, std::regex("\\b" + name + "=(\\S*)")) ? match.str(1) : "";
+  }
+  /// Waits for the job to end, and gives its state: "COMPLETED", "FAILED", ...
+  std::string end_of(const std::string& job) const {
+    std::string state;
+    const bool ended = comes([&] {
+      state = field(job, "JobState");
+      return state != "PENDING" && state != "RUNNING" && state != "COMPLETING" && !state.empty();
+    });
+    EXPECT_TRUE(ended) << "job " << job << " is " << state;
+    return state;
+  }
+  /// What the accounting says: "FAILED|7:0".
+  std::string accounted(const std::string& job) const {
+    const std::string line = run("sacct -c -n -P -j " + job + " -o State,ExitCode").out;
+    return line.substr(0, line.find('\n'));
+  }
+
+ private:
+  Ended outside_shell(const std::string& line) const {
+    fs::create_directories(folder_ / "commands");
+    return shell(line, folder_ / "commands");
+  }
+  Ended hosts(const std::string& where, const std::string& line) const {
+    const fs::path script = folder_ / "line.sh";
+    std::ofstream(script) << "cd '" << folder_.string() << "' && " << line << '\n';
+    return outside_shell("cd " + folder_.string() + " && " SLURM_HOSTS " --state " + state_ + " " +
+                         where + " sh " + script.string());
+  }
+
+  const fs::path folder_;
+  const std::string state_;
+  pid_t process_ = 0;
+};
+
+}  // namespace outside
