@@ -48,6 +48,9 @@ double sign_of(const Found& found) {
   return *facts.run_start_ms / kMsPerSecond + *facts.window_s;
 }
 
+/// Whether a run set has begun this run anew.
+bool is_cut_off(const fs::path& log) { return log.parent_path().filename() == "cut_off"; }
+
 bool has_ended(const RunFacts& facts) { return facts.run_stop_ms.has_value(); }
 
 /// Of runs in the same folder with the same benchmark, batch and target.
@@ -205,7 +208,7 @@ std::vector<LiveRun> LiveRuns::look(const base::Clock& clock) {
   for (const auto& [path, one] : seen_) {
     all.push_back(&one);
     const double sign_s = std::max(sign_of(one), written_s(telemetry::live_path(one.log.string())));
-    if (!has_ended(one.facts) && now_s - sign_s < kForgottenS) chosen.push_back(&one);
+    if (!has_ended(one.facts) && !is_cut_off(one.log) && now_s - sign_s < kForgottenS) chosen.push_back(&one);
   }
   if (chosen.empty()) {
     chosen.push_back(*std::max_element(all.begin(), all.end(), [](const auto* a, const auto* b) {

@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "analysis/command/outputs.h"
+#include "analysis/found_sets.h"
 #include "analysis/live_run.h"
 #include "analysis/numbers.h"
 #include "analysis/report/optional_json.h"
@@ -121,6 +122,13 @@ void write_run(report::TextPage& page, const LiveRun& run) {
   if (!parts.empty()) fact("time so far", parts);
 }
 
+void write_sets(const std::vector<FoundSet>& sets, std::ostream& out) {
+  for (const FoundSet& set : sets) {
+    out << '\n';
+    for (const std::string& line : set.lines) out << line << '\n';
+  }
+}
+
 Json outlook_json(const LiveRun& run) {
   if (!run.outlook) return nullptr;
   return {{"basis", run.outlook->basis},
@@ -163,12 +171,15 @@ Json json_of(const LiveRun& run) {
           {"problem", base::printable(run.problem)}};
 }
 
-std::string json_text(const std::vector<LiveRun>& runs) {
-  Json list = Json::array(), definitions = Json::object();
+std::string json_text(const std::vector<LiveRun>& runs, const std::vector<FoundSet>& sets) {
+  Json list = Json::array(), summaries = Json::array(), definitions = Json::object();
+  for (const FoundSet& set : sets) summaries.push_back(Json(set.document));
   for (const LiveRun& run : runs) list.push_back(json_of(run));
   for (const auto& [name, text] : live_definitions()) definitions[name] = text;
-  const Json document = {
-      {"schema", kStatusSchema}, {"runs", std::move(list)}, {"definitions", definitions}};
+  const Json document = {{"schema", kStatusSchema},
+                         {"runs", std::move(list)},
+                         {"sets", std::move(summaries)},
+                         {"definitions", definitions}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -196,24 +207,27 @@ base::ExitCode status(const StatusOptions& options, const StatusDoors& doors, st
   std::vector<std::string> told;  // what cannot be read is told once
   for (bool first = true;; first = false) {
     const std::vector<LiveRun> runs = all.look(doors.clock);
-    if (all.problems() != told) {
-      for (const std::string& problem : all.problems()) people << base::printable(problem) << '\n';
-      told = all.problems();
+    std::vector<std::string> problems = all.problems();
+    const std::vector<FoundSet> sets = find_sets(options.paths, problems);
+    if (problems != told) {
+      for (const std::string& problem : problems) people << base::printable(problem) << '\n';
+      told = problems;
     }
     if (options.json == kStandardOutput) {
-      out << json_text(runs);
+      out << json_text(runs, sets);
     } else {
       if (options.follow && doors.is_terminal) out << kClear;
       if (!first && !doors.is_terminal) out << '\n';
       report::TextPage page(out, width);
       for (const LiveRun& run : runs) write_run(page, run);
+      write_sets(sets, out);
     }
     end_output(out);
     if (!options.json.empty() && options.json != kStandardOutput) {
-      write_files({{options.json, json_text(runs)}}, people, false);
+      write_files({{options.json, json_text(runs, sets)}}, people, false);
     }
     if (!options.follow || !goes_on(runs)) {
-      return all.problems().empty() ? base::ExitCode::kSuccess : base::ExitCode::kIncomplete;
+      return problems.empty() ? base::ExitCode::kSuccess : base::ExitCode::kIncomplete;
     }
     doors.sleep(options.interval_s);
   }

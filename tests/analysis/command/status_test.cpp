@@ -229,4 +229,29 @@ TEST_F(Status, RefusesWhatCannotBe) {
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { run(); }), HasSubstr("found none"));
 }
 
+TEST_F(Status, TellsTheSummaryOfARunSet) {
+  write("result_1.txt", own_log::clean());
+  folder_.write("results/box/cosmoflow/set_summary.json",
+                R"({"kind": "set", "runs": 5, "text": ["Set of 5 runs", "  score  30 s"]})");
+  EXPECT_THAT(run(), HasSubstr("\nSet of 5 runs\n  score  30 s\n"));
+  options_.json = "-";
+  EXPECT_EQ(json::parse(run())["sets"][0]["runs"], 5);
+}
+
+TEST_F(Status, NamesASummaryThatIsDamaged) {
+  write("result_1.txt", own_log::clean());
+  folder_.write("results/box/cosmoflow/set_summary.json", R"({"text": [1]})");
+  std::ostringstream out;
+  options_.paths = {folder_.path().string()};
+  EXPECT_EQ(status(options_, {clock_, [](double) {}, false}, out, people_, 100),
+            base::ExitCode::kIncomplete);
+  EXPECT_THAT(people_.str(), HasSubstr("set_summary.json: /text: expected a list of lines"));
+}
+
+TEST_F(Status, LeavesOutRunsThatASetHasBegunAnew) {
+  write("result_2.txt", unfinished());
+  write("cut_off/result_1.txt", unfinished());
+  EXPECT_THAT(run(), Not(HasSubstr("cut_off")));
+}
+
 }  // namespace
