@@ -20,7 +20,9 @@ LogEnding log_ending(const std::string& path) {
     while (const auto item = reader.next()) {
       const auto* record = std::get_if<mllog::Record>(&*item);
       if (record == nullptr) continue;
-      if (record->key == mllog::keys::kRunStart) ending.began = true;
+      const bool trains =
+          record->key == mllog::keys::kEpochStart || record->key == mllog::keys::kBlockStart;
+      if (trains) ending.trained = true;
       if (record->key != mllog::keys::kRunStop) continue;
       ending.status = record->metadata.member(mllog::keys::kStatus).string().value_or("");
       ending.reason = record->metadata.member("reason").string().value_or("");

@@ -8,7 +8,7 @@
 namespace runner {
 
 struct LogEnding {
-  bool began = false;                 ///< it has run_start
+  bool trained = false;               ///< an epoch began
   std::optional<std::string> status;  ///< of run_stop
   std::string reason;                 ///< of run_stop; "" where it tells none
 };

@@ -136,9 +136,9 @@ MemberRun RunSet::run_member(std::uint64_t seed, std::int64_t number, const Memb
 
 MemberRun RunSet::failed(const std::exception& error, std::uint64_t seed) const {
   const base::Failure failure = base::failure_of(error);
-  const bool began = !log_path_.empty() && log_ending(log_path_).began;
+  const bool trained = !log_path_.empty() && log_ending(log_path_).trained;
   MemberRun done;
-  done.end = {began ? MemberStatus::kFailed : MemberStatus::kNotStarted, failure.message,
+  done.end = {trained ? MemberStatus::kFailed : MemberStatus::kNotStarted, failure.message,
               failure.code};
   done.document = failure_document(failure);
   done.document["seed"] = seed;

@@ -17,7 +17,7 @@ enum class MemberStatus {
   kTargetMissed,
   kDiverged,
   kFailed,      ///< an error ended the run
-  kNotStarted,  ///< an error came before run_start: nothing was timed, so it runs again
+  kNotStarted,  ///< an error came before the first epoch: it runs again
   kStopped      ///< somebody asked for an end: it runs again
 };
 const char* to_string(MemberStatus status);

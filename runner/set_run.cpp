@@ -55,7 +55,7 @@ class Set {
   std::optional<MemberClaim> claim_;
   std::set<std::int64_t> tried_;
   bool has_started_ = false;  ///< all together: then nobody begins alone
-  SetSummary summary_;
+  std::optional<SummaryFile> summary_;
   nlohmann::json only_document_;
 };
 
@@ -77,7 +77,7 @@ SetOutcome Set::go() {
     doors_.world.activity().enter_phase("summary of the set");
     summarize();
     outcome.code = is_stopped ? ExitCode::kStopped : verdict(members_->look());
-    outcome.document = plan_.only ? only_document_ : summary_.document;
+    outcome.document = plan_.only ? only_document_ : summary_->update().document;
     outcome.document["exit_code"] = static_cast<int>(outcome.code);
     code = static_cast<std::int64_t>(outcome.code);
   });
@@ -95,6 +95,7 @@ void Set::open() {
   wanted.created_ms = doors_.clock.unix_ms();
   set_ = open_set(folder_, wanted);
   members_.emplace(folder_, plan_.runs, doors_.clock, plan_.times);
+  summary_.emplace(folder_, set_, *members_, plan_.command, doors_.summarize);
   const std::vector<Member> members = members_->look();
   const auto finished = std::ranges::count(members, MemberState::kFinished, &Member::state);
   doors_.console.info(fmt::format("set of {} runs, master seed {}, {} finished: {}", set_.runs,
@@ -112,6 +113,8 @@ void Set::wait_for_start() {
 }
 
 void Set::warn_of_other_logs(const std::vector<Member>& members) const {
+  // A member that runs may have a log whose number it is about to tell.
+  if (std::ranges::count(members, MemberState::kRunning, &Member::state) > 0) return;
   std::set<std::int64_t> own;
   for (const Member& member : members) own.insert(member.last ? member.last->result : 0);
   const std::vector<std::int64_t> all = result_numbers(folder_);
@@ -191,14 +194,21 @@ void Set::finish(const MemberRun& done) {
     only_document_["runs"] = set_.runs;
   }
   claim_.reset();
-  summary_ = write_summary(folder_, set_, *members_, plan_.command, doors_.summarize);
+  // Hundreds of instances that end together would all read the logs of all: the last one does.
+  if (plan_.kind == SetKind::kOneByOne) summary_->update();
 }
 
 void Set::summarize() {
-  summary_ = write_summary(folder_, set_, *members_, plan_.command, doors_.summarize);
-  if (doors_.summary_out != nullptr) *doors_.summary_out << summary_.text << std::flush;
+  const auto running = std::ranges::count(members_->look(), MemberState::kRunning, &Member::state);
+  if (plan_.kind == SetKind::kTogether && running > 0) {
+    doors_.console.info(
+        fmt::format("{} other instances still run: the last one tells the summary", running));
+    return;
+  }
+  const SetSummary& summary = summary_->update();
+  if (doors_.summary_out != nullptr) *doors_.summary_out << summary.text << std::flush;
   if (!plan_.only || !only_document_.is_null()) return;
-  for (const nlohmann::json& member : summary_.document["members"]) {
+  for (const nlohmann::json& member : summary.document["members"]) {
     if (member["member"] == *plan_.only) only_document_ = member;
   }
   only_document_["schema"] = kResultSchema;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "runner/base/replaced_file.h"
 #include "runner/run_config.h"
 #include "runner/start_barrier.h"
@@ -61,20 +63,27 @@ Json set_facts(const std::string& folder, const SetDefinition& set,
 
 std::string summary_path(const std::string& folder) { return folder + "/set_summary.json"; }
 
-SetSummary write_summary(const std::string& folder, const SetDefinition& set, SetMembers& members,
-                         const std::string& command, const SummarizeSet& summarize) {
-  Json facts = set_facts(folder, set, members.look(), command);
-  SetSummary summary;
-  for (int writing = 0; writing < kMostWritings; ++writing) {
-    summary = summarize(facts);
-    base::write_file(summary_path(folder),
-                     summary.document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
+SummaryFile::SummaryFile(std::string folder, const SetDefinition& set, SetMembers& members,
+                         std::string command, const SummarizeSet& summarize)
+    : folder_(std::move(folder)),
+      set_(set),
+      members_(members),
+      command_(std::move(command)),
+      summarize_(summarize) {}
+
+Json SummaryFile::facts() const { return set_facts(folder_, set_, members_.look(), command_); }
+
+const SetSummary& SummaryFile::update() {
+  Json now = facts();
+  for (int writing = 0; now != told_ && writing < kMostWritings; ++writing) {
+    summary_ = summarize_(now);
+    told_ = std::move(now);
+    base::write_file(summary_path(folder_),
+                     summary_.document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
     // Another process may have finished a member meanwhile, and have written before this one did.
-    Json now = set_facts(folder, set, members.look(), command);
-    if (now == facts) break;
-    facts = std::move(now);
+    now = facts();
   }
-  return summary;
+  return summary_;
 }
 
 }  // namespace runner

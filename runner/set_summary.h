@@ -30,9 +30,26 @@ nlohmann::json set_facts(const std::string& folder, const SetDefinition& set,
 
 std::string summary_path(const std::string& folder);
 
-/// Writes set_summary.json as a whole, again until it says what the members' files say: of several
-/// processes that write at the same time, the last one is right. Throws SystemError.
-SetSummary write_summary(const std::string& folder, const SetDefinition& set, SetMembers& members,
-                         const std::string& command, const SummarizeSet& summarize);
+/// set_summary.json of one set.
+class SummaryFile {
+ public:
+  /// All of them outlive this.
+  SummaryFile(std::string folder, const SetDefinition& set, SetMembers& members,
+              std::string command, const SummarizeSet& summarize);
+
+  /// Writes it as a whole where anything changed, again until it says what the members' files say:
+  /// of several processes that write at the same time, the last one is right. Throws SystemError.
+  const SetSummary& update();
+
+ private:
+  nlohmann::json facts() const;
+  std::string folder_;
+  const SetDefinition& set_;
+  SetMembers& members_;
+  std::string command_;
+  const SummarizeSet& summarize_;
+  nlohmann::json told_;  ///< the facts that the summary was made of
+  SetSummary summary_;
+};
 
 }  // namespace runner

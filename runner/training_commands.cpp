@@ -17,6 +17,7 @@
 #include "runner/config_source.h"
 #include "runner/documents.h"
 #include "runner/dry_run.h"
+#include "runner/launch/script.h"
 #include "runner/stop_signals.h"
 #include "runner/together.h"
 #include "runner/watchdog.h"
@@ -40,20 +41,11 @@ struct RunOptions {
   std::optional<telemetry::StepRange> trace;
 };
 
-/// `text` as one word of a shell.
-std::string shell_word(const std::string& text) {
-  constexpr char kPlain[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
 /// What continues the set.
 std::string command_of(const RunOptions& options) {
-  std::string command = "trainmark run " + shell_word(options.source->path);
-  for (const std::string& one : options.source->overrides) command += " --set " + shell_word(one);
+  std::string command = "trainmark run " + launch::shell_word(options.source->path);
+  for (const std::string& one : options.source->overrides)
+    command += " --set " + launch::shell_word(one);
   command += fmt::format(" --runs {}", options.runs);
   return options.together ? command + " --together --only MEMBER" : command;
 }

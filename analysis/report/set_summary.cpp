@@ -272,16 +272,20 @@ void Summary::write_failures(TextPage& page) const {
                           text_of(failure, "reason")),
               {});
   }
+  bool may_continue = false;
   for (const Json& member : document_["members"]) {
     const std::string state = text_of(member, "state");
-    if (is_over(member) || state == "waiting") continue;
-    std::string what = state == "cut_off" ? "was cut off: " + text_of(member, "reason")
-                                          : "is run by " + text_of(member, "host");
+    if (is_over(member)) continue;
+    const bool runs = state == "running";
+    may_continue = may_continue || !runs;
+    if (state == "waiting") continue;
+    std::string what =
+        runs ? "on " + text_of(member, "host") : "was cut off: " + text_of(member, "reason");
     if (!text_of(member, "job").empty()) what += " in " + text_of(member, "job");
-    page.fact("missing", fmt::format("run {} {}", member["member"].dump(), what), {});
+    page.fact(runs ? "running" : "missing", fmt::format("run {} {}", member["member"].dump(), what),
+              {});
   }
-  if (document_["missing"].empty()) return;
-  page.fact("continue with", text_of(document_, "command"), {});
+  if (may_continue) page.fact("continue with", text_of(document_, "command"), {});
 }
 
 }  // namespace

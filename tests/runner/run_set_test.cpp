@@ -157,6 +157,17 @@ TEST_F(RunSetTest, KeepsAFailureAndGoesOnWithTheOthers) {
   EXPECT_FALSE(fs::exists(results("result_4.txt")));
 }
 
+TEST_F(RunSetTest, RunsMembersAgainWhoseDataCouldNotBeStaged) {
+  const std::string failing = config({{"strike", {{"kind", "no_data"}, {"during", "stage"}}}});
+  const Ended run = toy("run --runs 2 " + failing);
+  EXPECT_EQ(run.status, 8) << run.err;
+  EXPECT_THAT(states(), ElementsAre("not_started", "not_started"));
+  EXPECT_THAT(run.out, HasSubstr("toy.tar: cannot be opened"));
+  EXPECT_EQ(toy("run --runs 2 --only 1 " + failing).status, 3);
+  EXPECT_TRUE(fs::exists(results("cut_off/result_1.txt")));
+  EXPECT_EQ(summary()["members"][0]["attempts"], 2);
+}
+
 TEST_F(RunSetTest, GoesOnWhenAllRanksAgreeOnTheFailure) {
   const Ended run = toy_on(2, "run --runs 2 " + config({{"model", {{"drifting_rank", 1}}}}));
   EXPECT_EQ(run.status, 1) << run.err;

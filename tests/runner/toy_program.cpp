@@ -15,7 +15,6 @@
 
 #include "analysis/report/set_summary.h"
 #include "runner/commands.h"
-#include "runner/doctor/command.h"
 #include "runner/on_ranks.h"
 #include "runner/program.h"
 #include "staging/checkpoint_file.h"
@@ -28,7 +27,7 @@ using runner::ToyScript;
 
 /// A misfortune of one rank at one place.
 struct Strike {
-  enum class Kind { kNone, kKill, kStop, kStandStill, kExhaustMemory, kLeaveOthers };
+  enum class Kind { kNone, kKill, kStop, kStandStill, kExhaustMemory, kLeaveOthers, kNoData };
   Kind kind = Kind::kNone;
   std::int64_t rank = 0;
   std::string during;     ///< a call of the workload's, or "train"
@@ -44,7 +43,8 @@ Strike parse_strike(const base::ObjectReader& in) {
                                  {"stop", Kind::kStop},
                                  {"stand_still", Kind::kStandStill},
                                  {"exhaust_memory", Kind::kExhaustMemory},
-                                 {"leave_others", Kind::kLeaveOthers}},
+                                 {"leave_others", Kind::kLeaveOthers},
+                                 {"no_data", Kind::kNoData}},
                                 "what happens");
   strike.rank = in.optional<std::int64_t>("rank", 0, "to whom");
   strike.during = in.optional<std::string>("during", "train", "in which call");
@@ -74,6 +74,8 @@ void hit(Strike::Kind kind, const runner::Surroundings& around) {
       const std::vector<char> much(std::size_t{1} << 31U, 'x');
       throw std::logic_error(std::to_string(much.back()) + ": memory was given beyond its limit");
     }
+    case Strike::Kind::kNoData:
+      throw base::DataError("toy.tar: cannot be opened");
     case Strike::Kind::kLeaveOthers:
       around.world.barrier();  // that no other rank comes to
       return;
@@ -126,7 +128,6 @@ std::unique_ptr<runner::Workload> make(const runner::RunConfig& config,
 }
 
 void check(const base::ObjectReader& reader) {
-  reader.object("dataset", "what it would read").optional<std::string>("train", "", "a path");
   parse_script(reader);
   parse_strike(reader.object("strike", "what befalls a rank"));
 }
@@ -222,9 +223,7 @@ int main(int argc, char** argv) {
     return runner::SetSummary{std::move(summary.document), std::move(summary.text)};
   };
   runner::Program program;
-  base::Command doctor = doctor::command(parts);
   program.commands = runner::commands(std::move(parts));
-  program.commands.push_back(std::move(doctor));
   program.missing_commands = {"analyze"};
   program.why_missing = "this build lacks it";
   program.version = [] { return "toy 1.2.3"; };
