@@ -25,15 +25,18 @@ void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
 
 std::shared_ptr<ConfigSource> declare_config(
     CLI::App& app, const std::vector<WorkloadEntry>& workloads,
-    const std::function<void(const WorkloadEntry& entry)>& check) {
+    const std::function<void(const WorkloadEntry& entry)>& check, Presence presence) {
   auto source = std::make_shared<ConfigSource>();
-  app.add_option("CONFIG", source->path, "configuration file (JSON, // comments allowed)")
-      ->required();
+  auto* const file =
+      app.add_option("CONFIG", source->path, "configuration file (JSON, // comments allowed)")
+          ->required(presence == Presence::kRequired);
   app.add_option("--set", source->overrides, "change one value, such as --set epochs=3")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
-      ->take_all();
+      ->take_all()
+      ->needs(file);
   app.callback([source, &workloads, check] {
+    if (source->path.empty()) return;
     load(*source, workloads);
     if (check) check(*source->entry);
   });

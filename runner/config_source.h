@@ -22,12 +22,16 @@ struct ConfigSource {
   const WorkloadEntry* entry = nullptr;
 };
 
+enum class Presence { kRequired, kOptional };
+
 /// Declares the options. While the command line is parsed, and so before any MPI, the file is read
 /// and every key of it is checked: ConfigError leaves the parser, also that of `check`, which may
-/// look at further options. `workloads` must outlive `app`.
+/// look at further options. `workloads` must outlive `app`. An optional file that is not
+/// given leaves `path` empty; --set needs one.
 std::shared_ptr<ConfigSource> declare_config(
     CLI::App& app, const std::vector<WorkloadEntry>& workloads,
-    const std::function<void(const WorkloadEntry& entry)>& check = {});
+    const std::function<void(const WorkloadEntry& entry)>& check = {},
+    Presence presence = Presence::kRequired);
 
 /// Names of the workloads that `take` something: "dlrm, resnet50".
 std::string names_of(const std::vector<WorkloadEntry>& workloads,

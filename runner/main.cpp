@@ -12,6 +12,7 @@
 #include <hdf5.h>
 
 #include "runner/commands.h"
+#include "runner/doctor/command.h"
 #include "runner/on_ranks.h"
 #include "staging/checkpoint_file.h"
 #include "staging/h5.h"
@@ -66,7 +67,9 @@ void add_runner(runner::Program& program) {
     analysis::report::SetSummary summary = analysis::report::summarize_set(facts);
     return runner::SetSummary{std::move(summary.document), std::move(summary.text)};
   };
+  base::Command doctor = doctor::command(parts);
   program.commands = runner::commands(std::move(parts));
+  program.commands.push_back(std::move(doctor));
   program.run_on_ranks = runner::run_on_ranks;
 }
 
@@ -75,7 +78,8 @@ void add_runner(runner::Program& program) {
 json libraries() { return json::object(); }
 
 void add_runner(runner::Program& program) {
-  program.missing_commands = {"run", "evaluate", "generate", "bench", "config", "system", "script"};
+  program.missing_commands = {"run",    "evaluate", "generate", "bench",
+                              "config", "system",   "doctor",   "script"};
   program.why_missing = "this build has no runner (configured with TRAINMARK_RUNNER=OFF)";
 }
 

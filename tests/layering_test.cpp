@@ -27,10 +27,10 @@ std::string room_of(const std::string& path) {
   if (parts.size() < 2 || !kTopFolders.contains(parts[0])) return "";
   const bool nested = parts.size() > 2;
   if (parts[0] == "workloads") return nested ? "workloads/" + parts[1] : "workloads";
-  static const Rooms inner = {"runner/base",         "runner/launch",    "runner/mllog",
-                              "runner/telemetry",    "staging/dataset",  "analysis/submission",
-                              "analysis/comparison", "analysis/history", "analysis/report",
-                              "analysis/command"};
+  static const Rooms inner = {"runner/base",         "runner/launch",       "runner/mllog",
+                              "runner/telemetry",    "runner/doctor",       "staging/dataset",
+                              "analysis/submission", "analysis/comparison", "analysis/history",
+                              "analysis/report",     "analysis/command"};
   const std::string folder = parts[0] + "/" + parts[1];
   if (folder == "runner/mllog" && parts.size() > 3 && parts[2] == "rules") return folder + "/rules";
   return nested && inner.contains(folder) ? folder : parts[0];
@@ -46,6 +46,7 @@ Rooms visible_from(const std::string& room) {
       {"runner/telemetry", {"runner/base"}},
       {"runner",
        {"runner/base", "runner/launch", "runner/mllog", "runner/mllog/rules", "runner/telemetry"}},
+      {"runner/doctor", {"runner", "runner/base", "runner/telemetry"}},
       {"staging/dataset", {"runner/base"}},
       {"staging", {"staging/dataset", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
       {"workloads/nn", {"runner/base"}},

@@ -124,19 +124,53 @@ std::optional<std::int64_t> memory_v1(const fs::path& group) {
   return bytes && *bytes < kNoLimit ? bytes : std::nullopt;
 }
 
+/// The value behind `name` in a file of lines "name value", such as memory.stat; 0 without one.
+std::int64_t counted(const fs::path& file, const std::string& name) {
+  std::ifstream in(file);
+  std::string key;
+  for (std::int64_t value = 0; in >> key >> value;) {
+    if (key == name) return std::max<std::int64_t>(value, 0);
+  }
+  return 0;
+}
+
+/// What remains below `limit`; the kernel gives up cached files before it refuses memory.
+std::optional<std::int64_t> memory_left(const fs::path& group, std::optional<std::int64_t> limit,
+                                        const char* usage, const char* cached) {
+  const auto used = read_integer(group / usage);
+  if (!limit || !used) return {};
+  const std::int64_t files = std::min(counted(group / "memory.stat", cached), *used);
+  return std::max<std::int64_t>(*limit - (*used - files), 0);
+}
+
+std::optional<std::int64_t> processes_left(const fs::path& group) {
+  const auto most = read_integer(group / "pids.max"), now = read_integer(group / "pids.current");
+  if (!most || !now) return {};
+  return std::max<std::int64_t>(*most - *now, 0);
+}
+
 }  // namespace
 
 CgroupLimits cgroup_limits(const fs::path& root) {
   CgroupLimits limits;
   for (const fs::path& group : group_directories(root, "")) {
     tighten(limits.cpus, quota_v2(group));
-    tighten(limits.memory_bytes, read_integer(group / "memory.max"));
+    const auto bytes = read_integer(group / "memory.max");
+    tighten(limits.memory_bytes, bytes);
+    tighten(limits.memory_left_bytes, memory_left(group, bytes, "memory.current", "inactive_file"));
+    tighten(limits.processes_left, processes_left(group));
   }
   for (const fs::path& group : group_directories(root, "cpu")) {
     tighten(limits.cpus, quota_v1(group));
   }
   for (const fs::path& group : group_directories(root, "memory")) {
-    tighten(limits.memory_bytes, memory_v1(group));
+    const auto bytes = memory_v1(group);
+    tighten(limits.memory_bytes, bytes);
+    tighten(limits.memory_left_bytes,
+            memory_left(group, bytes, "memory.usage_in_bytes", "total_inactive_file"));
+  }
+  for (const fs::path& group : group_directories(root, "pids")) {
+    tighten(limits.processes_left, processes_left(group));
   }
   return limits;
 }

@@ -11,6 +11,10 @@ namespace base {
 struct CgroupLimits {
   std::optional<double> cpus;                ///< quota in CPUs; none: no limit
   std::optional<std::int64_t> memory_bytes;  ///< none: no limit
+  /// Of the tightest memory limit, what is not in use; cached files count as free. None: no limit.
+  std::optional<std::int64_t> memory_left_bytes = {};
+  std::optional<std::int64_t> processes_left =
+      {};  ///< threads that may still start; none: no limit
 };
 
 /// The tightest limits on the way from this process's groups up to the root. What cannot be read

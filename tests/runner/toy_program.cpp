@@ -15,6 +15,7 @@
 
 #include "analysis/report/set_summary.h"
 #include "runner/commands.h"
+#include "runner/doctor/command.h"
 #include "runner/on_ranks.h"
 #include "runner/program.h"
 #include "staging/checkpoint_file.h"
@@ -128,6 +129,7 @@ std::unique_ptr<runner::Workload> make(const runner::RunConfig& config,
 }
 
 void check(const base::ObjectReader& reader) {
+  reader.object("dataset", "what it would read").optional<std::string>("train", "", "a path");
   parse_script(reader);
   parse_strike(reader.object("strike", "what befalls a rank"));
 }
@@ -223,7 +225,9 @@ int main(int argc, char** argv) {
     return runner::SetSummary{std::move(summary.document), std::move(summary.text)};
   };
   runner::Program program;
+  base::Command doctor = doctor::command(parts);
   program.commands = runner::commands(std::move(parts));
+  program.commands.push_back(std::move(doctor));
   program.missing_commands = {"analyze"};
   program.why_missing = "this build lacks it";
   program.version = [] { return "toy 1.2.3"; };

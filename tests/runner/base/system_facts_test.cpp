@@ -64,6 +64,33 @@ TEST(CgroupLimits, ReadV1) {
   EXPECT_FALSE(limits.memory_bytes);
 }
 
+TEST(CgroupLimits, TellWhatIsLeftOfMemoryAndProcessesInV2) {
+  const TemporaryDirectory root;
+  root.write("proc/self/cgroup", "0::/job/step\n");
+  root.write("proc/self/mountinfo", kMountV2);
+  root.write("sys/fs/cgroup/job/memory.max", "1000\n");
+  root.write("sys/fs/cgroup/job/memory.current", "700\n");
+  root.write("sys/fs/cgroup/job/memory.stat", "anon 500\ninactive_file 150\n");
+  root.write("sys/fs/cgroup/job/step/memory.max", "max\n");
+  root.write("sys/fs/cgroup/job/pids.max", "100\n");
+  root.write("sys/fs/cgroup/job/pids.current", "60\n");
+  root.write("sys/fs/cgroup/job/step/pids.max", "50\n");
+  root.write("sys/fs/cgroup/job/step/pids.current", "20\n");
+  const CgroupLimits limits = cgroup_limits(root.path());
+  EXPECT_EQ(limits.memory_left_bytes, 450);
+  EXPECT_EQ(limits.processes_left, 30);
+}
+
+TEST(CgroupLimits, TellWhatIsLeftOfMemoryInV1) {
+  const TemporaryDirectory root;
+  root.write("proc/self/cgroup", "4:memory:/\n");
+  root.write("proc/self/mountinfo", kMountV1);
+  root.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "1000\n");
+  root.write("sys/fs/cgroup/memory/memory.usage_in_bytes", "1000\n");
+  root.write("sys/fs/cgroup/memory/memory.stat", "cache 5\ntotal_inactive_file 20\n");
+  EXPECT_EQ(cgroup_limits(root.path()).memory_left_bytes, 20);
+}
+
 TEST(CgroupLimits, KnowTheUnlimitedOfV1) {
   const TemporaryDirectory root;
   root.write("proc/self/cgroup", "2:cpu,cpuacct:/\n");

@@ -1,0 +1,246 @@
+// What each node's first rank sends to rank 0, and what that makes of it.
+#include "runner/doctor/cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "runner/base/system_facts.h"
+#include "runner/base/usable_cpus.h"
+#include "runner/doctor/folder_checks.h"
+#include "runner/doctor/rates.h"
+
+namespace doctor {
+namespace {
+
+using Json = nlohmann::json;
+using Launcher = LaunchFacts::Launcher;
+
+Finding ok(const char* id, std::string measured, std::optional<double> value = {}) {
+  return {id, Verdict::kOk, "", std::move(measured), "", "", value};
+}
+
+runner::ThreadPlan plan_threads(const Request& request, const runner::Communicator& node) {
+  const auto binding = runner::current_binding();
+  const std::int64_t asked = request.source == nullptr ? 0 : request.source->config->threads;
+  try {
+    return runner::plan_threads(asked, binding, node);
+  } catch (const base::ConfigError&) {
+    // OMP_NUM_THREADS is no number, which judge_variables() tells.
+    return runner::plan_threads(1, binding, node);
+  }
+}
+
+/// CPUs of this node that the job may use: as the scheduler says, else all that are online.
+std::int64_t available_cpus(const LaunchFacts& launch, const HostFacts& host) {
+  const std::int64_t cpus = launch.node_cpus.value_or(host.online_cpus);
+  return base::cut_by_quota(static_cast<int>(std::min(cpus, host.online_cpus)), host.cgroup);
+}
+
+std::string plural(std::int64_t number, const char* word) {
+  return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
+}
+
+Finding judge_start(double seconds) {
+  constexpr double kLong = 20.0;
+  Finding finding = ok("mpi.start", quantity_text(seconds, "s"), seconds);
+  if (seconds > kLong) {
+    finding.verdict = Verdict::kWarning;
+    finding.expected = fmt::format("at most {} s", kLong);
+    finding.remedy =
+        "name the network by export OMPI_MCA_btl_tcp_if_include=NETWORK/BITS, and put "
+        "the program on a fast shared file system";
+  }
+  return finding;
+}
+
+/// Rates by the ids of the catalogue. Disk rates are left out where they cannot be measured, and
+/// `findings` says why.
+Json measure(const runner::Topology& topology, const Request& request, int threads,
+             const Node* node, const std::string& scratch, Findings& findings,
+             const Teller& teller) {
+  Json rates = Json::object();
+  if (request.quick) return rates;
+  teller.stage("rates of memory and arithmetic");
+  const std::int64_t memory =
+      node != nullptr ? node->memory_available() : std::numeric_limits<std::int64_t>::max();
+  const NodeRates found = measure_node(topology.node, threads, memory);
+  rates["rate.memory"] = found.memory_bytes_per_s;
+  rates["rate.compute"] = found.compute_flops_per_s;
+  if (node == nullptr) return rates;
+  teller.stage("rate of the disk of " + scratch);
+  try {
+    const DiskRates disk = measure_disk(nearest_folder(scratch));
+    rates["rate.disk_write"] = disk.write_bytes_per_s;
+    rates["rate.disk_read"] = disk.read_bytes_per_s;
+  } catch (const base::Error& e) {
+    findings.push_back({"rate.disk_write", Verdict::kNotKnown, scratch, e.what(), "", "", {}});
+  }
+  return rates;
+}
+
+/// What nodes sent, by node.
+struct Gathered {
+  Hosts hosts;
+  std::vector<Json> facts;
+  std::map<std::string, std::vector<double>> rates;  ///< of those that all nodes have measured
+};
+
+Gathered take_nodes(const std::vector<std::string>& texts, Report& report) {
+  Gathered gathered;
+  for (const std::string& text : texts) {
+    if (text.empty()) continue;
+    const Json sent = Json::parse(text);
+    NodeReport node{sent.at("host"), sent.at("ranks"), sent.at("threads"), sent.at("cpus"), {}};
+    for (const Json& finding : sent.at("findings")) node.findings.push_back(finding_from(finding));
+    gathered.hosts.push_back(node.host);
+    gathered.facts.push_back(sent.at("facts"));
+    for (const auto& [id, value] : sent.at("rates").items()) gathered.rates[id].push_back(value);
+    report.nodes.push_back(std::move(node));
+  }
+  std::erase_if(gathered.rates,
+                [&](const auto& rate) { return rate.second.size() != gathered.hosts.size(); });
+  return gathered;
+}
+
+void append(Findings& to, const Findings& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+void judge_nodes(const LaunchFacts& launch, std::int64_t nodes, Findings& findings) {
+  if (launch.launcher != Launcher::kWithPmi || !launch.nodes) return;
+  Finding finding = ok("launch.nodes", fmt::format("{} of the job's {}", nodes, *launch.nodes));
+  if (nodes < *launch.nodes) {
+    finding.verdict = Verdict::kWarning;
+    finding.expected = "ranks on all nodes of the job";
+    finding.remedy = "mpirun --map-by ppr:RANKS:node --bind-to none ..., or ask for fewer nodes";
+  }
+  findings.push_back(finding);
+}
+
+/// On all ranks; the findings of rank 0 count.
+Findings examine_messages(const runner::Communicator& world, const runner::Topology& topology,
+                          const Hosts& hosts, const std::vector<std::string>& shared_folders,
+                          const Teller& teller) {
+  Findings findings;
+  const runner::Communicator leaders =
+      world.split(topology.is_node_leader() ? 0 : -1, world.rank());
+  if (topology.node_count == 1) return findings;
+  if (topology.is_node_leader()) {
+    for (const std::string& path : shared_folders) {
+      teller.stage("shared folder " + path);
+      append(findings, check_shared(leaders, hosts, path));
+    }
+  }
+  teller.stage("clocks of all nodes");
+  const std::vector<double> offsets = calendar_offsets_s(world, topology);
+  if (world.rank() == 0) append(findings, judge_offsets(hosts, offsets));
+  return findings;
+}
+
+}  // namespace
+
+Findings judge_placement(const runner::ThreadPlan& plan, std::int64_t node_ranks,
+                         std::int64_t available, Launcher launcher) {
+  Finding cpus = ok("launch.cpus", fmt::format("{} of {}", plan.node_cpus, available),
+                    static_cast<double>(plan.node_cpus));
+  if (plan.node_cpus < available) {
+    cpus.verdict = launcher == Launcher::kNone ? Verdict::kNote : Verdict::kWarning;
+    cpus.expected = "all of them: the others stand still";
+    cpus.remedy = launcher == Launcher::kNone
+                      ? "see taskset -p $$, or run it in a job that has them"
+                      : fmt::format(
+                            "mpirun --bind-to none, mpirun --map-by slot:PE={0}, or srun "
+                            "--cpus-per-task={0}",
+                            std::max<std::int64_t>(1, available / node_ranks));
+  }
+  Finding threads =
+      ok("launch.threads", fmt::format("{} of {} on {}", plural(plan.node_threads, "thread"),
+                                       plural(node_ranks, "rank"), plural(plan.node_cpus, "CPU")));
+  const std::int64_t share = std::max<std::int64_t>(1, plan.node_cpus / node_ranks);
+  if (plan.oversubscribed()) {
+    threads.verdict = Verdict::kWarning;
+    threads.expected = "at most one thread for each CPU";
+    threads.remedy =
+        plan.node_cpus < node_ranks
+            ? fmt::format("start at most {} ranks on this node", plan.node_cpus)
+            : fmt::format("export OMP_NUM_THREADS={}, or --set threads={}", share, share);
+  } else if (plan.node_threads < plan.node_cpus) {
+    threads.verdict = Verdict::kNote;
+    threads.expected = "a thread for each CPU";
+    threads.remedy = fmt::format("export OMP_NUM_THREADS={}, or --set threads={}", share, share);
+  }
+  return {cpus, threads};
+}
+
+Report examine_cluster(const runner::Communicator& world, const Request& request,
+                       const LaunchFacts& launch, const Environment& environment,
+                       std::optional<Node>& node, double mpi_start_s, const Teller& teller) {
+  teller.stage("which ranks share a node");
+  const runner::Topology topology = runner::discover_topology(world);
+  if (topology.is_node_leader() && !node) {
+    node.emplace(request, launch, environment,
+                 [&](const std::string& what) { teller.stage(what); });
+  }
+  runner::ThreadPlan plan = plan_threads(request, topology.node);
+  runner::PlannedRank place{world.rank(), world.size(), topology.node.size(), plan.threads};
+  if (request.planned_node_ranks > 0) {
+    place = node->expected_place();
+    plan.node_threads = std::int64_t{place.threads} * place.node_ranks;
+  }
+
+  std::string mine;
+  std::vector<std::string> shared;
+  std::int64_t gradient_bytes = 0;
+  if (topology.is_node_leader()) {
+    teller.stage("verdicts on this node");
+    const Needs needs = node->needs(place);
+    shared = needs.folders.shared;
+    gradient_bytes = needs.gradient_bytes;
+    Findings findings = node->judge(place);
+    append(findings, judge_placement(plan, place.node_ranks, available_cpus(launch, node->host()),
+                                     launch.launcher));
+    findings.push_back(judge_start(mpi_start_s));
+    const Json rates =
+        measure(topology, request, plan.threads, &*node, needs.folders.scratch, findings, teller);
+    Json listed = Json::array();
+    for (const Finding& finding : findings) listed.push_back(to_json(finding));
+    mine = Json{{"host", node->host().host},
+                {"ranks", topology.node.size()},
+                {"threads", plan.node_threads},
+                {"cpus", plan.node_cpus},
+                {"findings", listed},
+                {"facts", node->alike_facts()},
+                {"rates", rates}}
+               .dump(-1, ' ', false, Json::error_handler_t::replace);
+  } else {
+    Findings none;
+    measure(topology, request, plan.threads, nullptr, "", none, teller);
+  }
+
+  teller.stage("the other nodes");
+  Report report;
+  report.quick = request.quick;
+  report.configuration = request.source == nullptr ? "" : request.source->path;
+  report.ranks = world.size();
+  const Gathered gathered = take_nodes(world.gather(mine, 0), report);
+  Findings messages = examine_messages(world, topology, gathered.hosts, shared, teller);
+  if (!request.quick || world.size() > 1) {
+    teller.stage("messages between nodes");
+    gradient_bytes = world.allreduce_max(gradient_bytes);
+    report.network = measure_network(world, topology, request.quick ? 0 : gradient_bytes);
+  }
+  if (world.rank() != 0) return report;
+  for (const auto& [id, rates] : gathered.rates) {
+    append(report.between, compare_rates(id, gathered.hosts, rates));
+  }
+  append(report.between, compare_links(gathered.hosts, report.network.links));
+  append(report.between, judge_collectives(report.network, world.size()));
+  append(report.between, compare_facts(gathered.hosts, gathered.facts));
+  append(report.between, messages);
+  judge_nodes(launch, topology.node_count, report.between);
+  return report;
+}
+
+}  // namespace doctor

@@ -1,0 +1,146 @@
+// A team of threads that measures memory and arithmetic.
+#include "runner/doctor/rates.h"
+
+#include <algorithm>
+#include <barrier>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "runner/base/clock.h"
+#include "runner/base/machine_files.h"
+
+namespace doctor {
+namespace {
+
+constexpr int kRepetitions = 5;
+constexpr std::int64_t kArrays = 3;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;    // of a node's arrays
+constexpr std::int64_t kLeastBytes = std::int64_t{48} << 20;  // where caches are not known
+constexpr std::int64_t kBytesOfElement = 3 * sizeof(double);
+
+/// Threads that do the same work at the same time; the caller is one of them.
+class Team {
+ public:
+  using Work = std::function<void(int thread)>;
+  explicit Team(int threads) : meeting_(threads) {
+    for (int thread = 1; thread < threads; ++thread) {
+      threads_.emplace_back([this, thread] {
+        for (;;) {
+          meeting_.arrive_and_wait();
+          if (work_ == nullptr) return;
+          (*work_)(thread);
+          meeting_.arrive_and_wait();
+        }
+      });
+    }
+  }
+  ~Team() {
+    work_ = nullptr;
+    meeting_.arrive_and_wait();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  void run(const Work& work) {
+    work_ = &work;
+    meeting_.arrive_and_wait();
+    work(0);
+    meeting_.arrive_and_wait();
+  }
+
+ private:
+  std::barrier<> meeting_;
+  const Work* work_ = nullptr;
+  std::vector<std::thread> threads_;
+};
+
+/// The shortest of the repetitions, each from all ranks' begin to all ranks' end.
+double best_seconds(const runner::Communicator& node, Team& team, const Team::Work& work) {
+  const base::SystemClock clock;
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  for (int i = 0; i < kRepetitions; ++i) {
+    node.barrier();
+    const std::int64_t begin = clock.steady_ns();
+    team.run(work);
+    node.barrier();
+    best = std::min(best, std::max<std::int64_t>(clock.steady_ns() - begin, 1));
+  }
+  return node.allreduce_max(static_cast<double>(best) / 1e9);
+}
+
+/// A thread's part of the arrays, which it touched first.
+struct Triad {
+  std::int64_t elements = 0;
+  std::unique_ptr<double[]> a, b, c;
+  void allocate(std::int64_t count) {
+    elements = count;
+    const auto size = static_cast<std::size_t>(count);
+    a = std::make_unique<double[]>(size);
+    b = std::make_unique<double[]>(size);
+    c = std::make_unique<double[]>(size);
+    std::fill_n(b.get(), count, 1.0);
+    std::fill_n(c.get(), count, 2.0);
+  }
+  void run() const {
+    double* const to = a.get();
+    const double *const first = b.get(), *const second = c.get();
+    for (std::int64_t i = 0; i < elements; ++i) to[i] = first[i] + 3.0 * second[i];
+  }
+};
+
+/// Bytes of the node's arrays: each four times as large as the last-level caches.
+std::int64_t triad_bytes(int node_threads, std::int64_t memory_available) {
+  std::int64_t cache = base::cache_bytes("/", 3, node_threads);
+  if (cache == 0) cache = base::cache_bytes("/", 2, node_threads);
+  const std::int64_t wanted = std::max(kLeastBytes, kArrays * 4 * cache);
+  return std::max<std::int64_t>(std::min({wanted, kMostBytes, memory_available / 4}), 1 << 20);
+}
+
+constexpr std::int64_t kFlopSteps = 2'000'000;
+constexpr int kChains = 16;
+
+/// Multiply-adds in chains that do not wait for each other; what they come to must be used.
+double multiply_adds(double start) {
+  std::array<double, kChains> chains{};
+  chains.fill(start);
+  for (std::int64_t step = 0; step < kFlopSteps; ++step) {
+    for (double& chain : chains) chain = chain * 0.999999 + 1e-6;
+  }
+  double sum = 0.0;
+  for (const double chain : chains) sum += chain;
+  return sum;
+}
+
+}  // namespace
+
+NodeRates measure_node(const runner::Communicator& node, int threads,
+                       std::int64_t memory_available) {
+  std::array<std::int64_t, 1> all_threads = {threads};
+  node.allreduce_sum(std::span<std::int64_t>(all_threads));
+  const auto node_threads = static_cast<double>(all_threads[0]);
+  NodeRates rates;
+  rates.triad_bytes =
+      node.allreduce_min(triad_bytes(static_cast<int>(all_threads[0]), memory_available));
+  const std::int64_t elements = rates.triad_bytes / kBytesOfElement / all_threads[0];
+  Team team(threads);
+  std::vector<Triad> parts(static_cast<std::size_t>(threads));
+  team.run([&](int thread) { parts[static_cast<std::size_t>(thread)].allocate(elements); });
+  const double triad_s =
+      best_seconds(node, team, [&](int thread) { parts[static_cast<std::size_t>(thread)].run(); });
+  rates.memory_bytes_per_s =
+      static_cast<double>(elements * kBytesOfElement) * node_threads / triad_s;
+  parts.clear();
+  std::vector<double> sums(static_cast<std::size_t>(threads));
+  const double flop_s = best_seconds(node, team, [&](int thread) {
+    sums[static_cast<std::size_t>(thread)] += multiply_adds(thread);
+  });
+  rates.compute_flops_per_s =
+      2.0 * kChains * static_cast<double>(kFlopSteps) * node_threads / flop_s;
+  return rates;
+}
+
+}  // namespace doctor
