@@ -237,7 +237,7 @@ void declare_run(CLI::App& app, ScriptOptions& options) {
                                  {"plan", launch::Preflight::kPlan},
                                  {"none", launch::Preflight::kNone}},
                                 "what is looked at before the run starts: the nodes and the plan, "
-                                "the plan (run --dry-run), or nothing [plan]");
+                                "the plan (run --dry-run), or nothing [doctor]");
   app.add_flag("--missed-is-success", options.missed_is_success,
                "the job succeeds also where the run misses its target (exit code 6)");
 }

@@ -117,13 +117,17 @@ echo "$began $HOSTNAME" >>"$folder/starts"
 restarts=$(($(wc -l <"$folder/starts") - 1))
 tell running
 say "start $((restarts + 1)) of job $job on $HOSTNAME"
-command -v "$trainmark" >/dev/null || { say "no program $trainmark: see --program"; leave 2; }
 
 # Flux itself gives this script no warning of the time limit.
 { sleep 7080 && kill -USR1 $$; } </dev/null >/dev/null 2>&1 &
 warning=$!
 
+command -v "$trainmark" >/dev/null || { say "no program $trainmark: see --program"; leave 2; }
+
 # What cannot work fails now, before anything is written or waited for.
+start timeout 300 "${ranks[@]}" "$trainmark" doctor "$config" "${changes[@]}" --quick
+await
+if [[ $asked == nobody ]] && ((code != 0)); then say "doctor ended with $code"; leave "$code"; fi
 start timeout 300 "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" \
   --dry-run --json "$folder/plan.json"
 await

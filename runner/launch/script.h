@@ -66,7 +66,7 @@ struct JobRequest {
   std::int64_t signal_margin_s = 120;  ///< from the warning to the limit
   std::int64_t restarts = 10;          ///< most
   double checkpoint_minutes = 10;      ///< 0: as the configuration says
-  Preflight preflight = Preflight::kPlan;
+  Preflight preflight = Preflight::kDoctor;
   Missed missed = Missed::kFailure;
   std::vector<std::string> directives;       ///< options of the scheduler's, one line each
   std::vector<std::string> starter_options;  ///< for mpirun, srun or flux run

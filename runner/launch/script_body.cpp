@@ -193,6 +193,9 @@ echo "$began $HOSTNAME" >>"$folder/starts"
 restarts=$(($(wc -l <"$folder/starts") - 1))
 tell running
 say "start $((restarts + 1)) of job $job on $HOSTNAME"
+)sh";
+
+constexpr char kFindProgram[] = R"sh(
 command -v "$trainmark" >/dev/null || { say "no program $trainmark: see --program"; leave 2; }
 )sh";
 
@@ -292,7 +295,7 @@ std::string script_body(const JobRequest& request, const SchedulerParts& parts) 
   body += kSay + tell(request) + kWaiting + ask_to_end(request) + clean(request, parts);
   body += leave(cleans);
   if (request.restarts > 0) body += queue_again(parts, cleans);
-  body += kBegin + warning(request, parts) + preflight(request) + run(request);
+  body += kBegin + warning(request, parts) + kFindProgram + preflight(request) + run(request);
   body += restart_rule(request);
   if (request.missed == Missed::kSuccess) {
     body +=

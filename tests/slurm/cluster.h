@@ -82,10 +82,11 @@ class Cluster {
     EXPECT_TRUE(ended) << "job " << job << " is " << state;
     return state;
   }
-  /// What the accounting says: "FAILED|7:0".
+  /// What the accounting says of the job's last start: "FAILED|7:0".
   std::string accounted(const std::string& job) const {
-    const std::string line = run("sacct -c -n -P -j " + job + " -o State,ExitCode").out;
-    return line.substr(0, line.find('\n'));
+    std::string text = run("sacct -c -n -P -j " + job + " -o State,ExitCode").out;
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
   }
 
  private:
