@@ -59,18 +59,9 @@ Needs needs_of_mpi(const runner::PlannedRank& place) {
   return needs;
 }
 
-Needs needs_of(const runner::ConfigSource& source, const runner::PlannedRank& place) {
+Needs needs_of_keys(const runner::ConfigSource& source, const runner::PlannedRank& place) {
   Needs needs = needs_of_mpi(place);
   const runner::RunConfig& config = *source.config;
-  const runner::MemoryNeeds memory = source.entry->memory_needs(config, place);
-  const std::int64_t rank = sum(memory.rank), node = sum(memory.node);
-  needs.has_configuration = true;
-  needs.rank_bytes = rank + node;
-  needs.node_bytes = place.node_ranks * rank + node;
-  needs.gradient_bytes = part(memory.rank, "gradients");
-  if (place.node_ranks > 1) needs.shared_bytes += node + place.node_ranks * needs.gradient_bytes;
-  // A checkpoint has weights and optimizer state.
-  needs.file_bytes = node;
   const Json resolved = config.reader.resolved();
   needs.wants_bf16 = text_at(resolved, "/training/precision") == "bf16";
   needs.clear_caches = config.clear_caches;
@@ -81,6 +72,20 @@ Needs needs_of(const runner::ConfigSource& source, const runner::PlannedRank& pl
   needs.stages = text_at(resolved, "/staging/mode") == "node";
   const std::string staging = text_at(resolved, "/staging/directory");
   if (needs.stages && !staging.empty()) needs.folders.scratch = staging;
+  return needs;
+}
+
+Needs needs_of(const runner::ConfigSource& source, const runner::PlannedRank& place) {
+  Needs needs = needs_of_keys(source, place);
+  const runner::MemoryNeeds memory = source.entry->memory_needs(*source.config, place);
+  const std::int64_t rank = sum(memory.rank), node = sum(memory.node);
+  needs.has_configuration = true;
+  needs.rank_bytes = rank + node;
+  needs.node_bytes = place.node_ranks * rank + node;
+  needs.gradient_bytes = part(memory.rank, "gradients");
+  if (place.node_ranks > 1) needs.shared_bytes += node + place.node_ranks * needs.gradient_bytes;
+  // A checkpoint has weights and optimizer state.
+  needs.file_bytes = node;
   return needs;
 }
 

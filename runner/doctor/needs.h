@@ -19,7 +19,7 @@ struct Folders {
 };
 
 struct Needs {
-  bool has_configuration = false;
+  bool has_configuration = false;  ///< the memory below is that of a configuration
   std::int64_t ranks = 1, node_ranks = 1, threads = 1;
   std::int64_t node_bytes = 0;    ///< memory of all ranks of a node
   std::int64_t rank_bytes = 0;    ///< address space of one
@@ -34,8 +34,10 @@ struct Needs {
 
 /// Without a configuration: what MPI alone needs, and the folder for temporary files.
 Needs needs_of_mpi(const runner::PlannedRank& place);
+/// What a configuration's keys say, without the memory that its training takes.
+Needs needs_of_keys(const runner::ConfigSource& source, const runner::PlannedRank& place);
 /// Plans memory without taking it. Throws ConfigError where the configuration cannot be trained on
-/// so many ranks.
+/// so many ranks, or not by this CPU.
 Needs needs_of(const runner::ConfigSource& source, const runner::PlannedRank& place);
 
 }  // namespace doctor

@@ -85,13 +85,13 @@ PlannedNeeds plan_needs(const Request& request, const runner::PlannedRank& place
   try {
     return {needs_of(*request.source, place), {}};
   } catch (const base::ConfigError& e) {
-    PlannedNeeds planned{needs_of_mpi(place), {}};
+    PlannedNeeds planned{needs_of_keys(*request.source, place), {}};
     planned.refusal = Finding{"config.ranks",
                               Verdict::kError,
                               request.source->path,
                               e.what(),
-                              "a configuration that so many ranks can train",
-                              "use another number of ranks, or change that key by --set",
+                              "a configuration that these ranks and this CPU can train",
+                              "change that key by --set, or use another number of ranks",
                               {}};
     return planned;
   }

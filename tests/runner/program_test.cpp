@@ -50,7 +50,8 @@ TEST_F(ProgramTest, HelpNamesTheExitCodesAndEachCommandItsExample) {
   const Ended all = toy("--help");
   EXPECT_EQ(all.status, 0);
   EXPECT_THAT(all.out, HasSubstr("6  the target was missed"));
-  for (const char* command : {"run", "evaluate", "generate", "bench", "config", "system", "script"}) {
+  for (const char* command :
+       {"run", "evaluate", "generate", "bench", "config", "system", "script", "doctor"}) {
     EXPECT_THAT(all.out, HasSubstr(command));
     const Ended one = toy(std::string(command) + " --help");
     EXPECT_EQ(one.status, 0) << command;

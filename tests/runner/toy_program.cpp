@@ -135,6 +135,7 @@ void check(const base::ObjectReader& reader) {
 }
 
 runner::MemoryNeeds memory_needs(const runner::RunConfig&, const runner::PlannedRank& place) {
+  if (place.ranks % 7 == 0) throw base::ConfigError("toy: /ranks: must not divide by 7");
   return {{{"activations and scratch", 4096 * place.threads}, {"gradients", 12}},
           {{"weights", 12}},
           "forward of it all",

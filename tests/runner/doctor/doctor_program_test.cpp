@@ -136,6 +136,17 @@ TEST_F(DoctorProgram, JudgesForRanksThatWereNotStarted) {
               HasSubstr("409600000 threads of 100000 ranks"));
 }
 
+TEST_F(DoctorProgram, TellsARefusedConfigurationBesideAllElse) {
+  const std::string path = (folder_ / "nowhere").string();
+  const std::string file = config({{"dataset", {{"train", path}}}});
+  const Ended both = doctor("--quick --ranks 7 " + file);
+  EXPECT_EQ(both.status, 3);
+  EXPECT_THAT(both.out, HasSubstr("config.ranks        " + file + ": toy: /ranks: must not"));
+  EXPECT_THAT(both.out, HasSubstr("folder.dataset"));
+  EXPECT_THAT(both.out, HasSubstr("cannot run here: 2 errors"));
+  EXPECT_EQ(doctor("--quick --ranks 7 " + config()).status, 2);
+}
+
 TEST_F(DoctorProgram, AnswersWhereMpiDoesNotStart) {
   const Ended ended =
       doctor("--quick --json " + (folder_ / "doctor.json").string(), "env OMPI_MCA_pml=nonsense ");
