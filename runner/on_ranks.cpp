@@ -7,6 +7,7 @@
 
 #include "runner/agreed_error.h"
 #include "runner/communicator.h"
+#include "runner/dead_segments.h"
 
 namespace runner {
 namespace {
@@ -26,6 +27,7 @@ int fail(const Communicator& world, const base::Failure& failure, Knowledge know
 }  // namespace
 
 int run_on_ranks(int argc, char** argv, const base::Command::Action& action) {
+  remove_dead_segments();
   const MpiEnvironment mpi(argc, argv);        // both outlive the try block, so that no
   Communicator world = Communicator::world();  // collective call runs while unwinding
   try {

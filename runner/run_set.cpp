@@ -21,6 +21,7 @@
 #include "runner/resume.h"
 #include "runner/run_loop.h"
 #include "runner/run_trace.h"
+#include "runner/stale_files.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/together.h"
 
@@ -236,6 +237,7 @@ RunOutcome RunSet::run(std::uint64_t seed, std::int64_t number, const MemberHook
     files.emplace(ResultFiles::claim(results_folder(config)));
     log_path_ = files->log_path();
     if (hooks.has_result) hooks.has_result(files->number());
+    remove_stale_files(files->log_path());
     base::write_file(files->config_path(), resolved.dump(2) + "\n");
     doors_.console.info(
         fmt::format("run {} of {}: seed {}, log {}", number, plan_.runs, seed, files->log_path()));

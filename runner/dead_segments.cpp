@@ -1,0 +1,81 @@
+// Shared memory that ranks left which were killed together with their launcher.
+// Hides Open MPI's file names, and how a file in use is told from one that is not.
+#include "runner/dead_segments.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <vector>
+
+#include "runner/base/system_facts.h"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A job that starts has made its files, but its ranks may not have mapped them yet. Should another
+/// container's job be as slow, its ranks keep what they have mapped.
+constexpr std::time_t kStartS = 30;
+
+std::array<std::string, 2> prefixes() {
+  const std::string host = base::host_name();
+  return {fmt::format("vader_segment.{}.{}.", host, ::geteuid()), fmt::format("osc_sm.{}.", host)};
+}
+
+std::vector<fs::path> candidates(const std::string& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  const auto known = prefixes();
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    const bool is_known = name.starts_with(known[0]) || name.starts_with(known[1]);
+    struct stat facts {};
+    if (!is_known || ::lstat(it->path().c_str(), &facts) != 0) continue;
+    const bool is_old = std::time(nullptr) - facts.st_mtime > kStartS;
+    if (S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid() && is_old)
+      found.push_back(it->path());
+  }
+  return found;
+}
+
+/// Files below `folder` that some process of this user maps. A process may see the folder under
+/// another name, but not the file.
+std::set<std::string> mapped_names() {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+    const std::string process = it->path().filename().string();
+    if (process.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream maps(it->path() / "maps");
+    for (std::string line; std::getline(maps, line);) {
+      const std::size_t slash = line.rfind('/');
+      if (slash != std::string::npos) names.insert(line.substr(slash + 1));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+void remove_dead_segments(const std::string& folder) noexcept {
+  try {
+    const std::vector<fs::path> old = candidates(folder);
+    if (old.empty()) return;
+    const std::set<std::string> mapped = mapped_names();
+    std::error_code error;
+    for (const fs::path& path : old) {
+      if (!mapped.contains(path.filename().string())) fs::remove(path, error);
+    }
+  } catch (const std::exception&) {
+    // The job does not depend on it.
+  }
+}
+
+}  // namespace runner

@@ -1,0 +1,148 @@
+// What runs that died left beside their results: signs of life, files that they had begun.
+// Hides how a dead run is told from one on another host.
+#include "runner/stale_files.h"
+
+#include <signal.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "runner/base/system_facts.h"
+#include "runner/telemetry/live_status.h"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+
+/// A run writes its sign of life every two seconds.
+constexpr seconds kSilentRun(60);
+/// Since the last write to a file that a run had begun, where nothing tells of the run itself.
+constexpr seconds kSilentFile(10);
+
+/// The n of "result_<n>.anything", 0 for other names.
+std::int64_t number_in(std::string_view name) {
+  constexpr std::string_view kPrefix = "result_";
+  std::int64_t number = 0;
+  if (!name.starts_with(kPrefix)) return 0;
+  name.remove_prefix(kPrefix.size());
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = error == std::errc() && end != name.data() + name.size() && *end == '.';
+  return is_number ? number : 0;
+}
+
+bool is_begun(std::string_view name) {
+  return name.ends_with(".part") || name.ends_with(".new") ||
+         name.find(".partial.") != std::string_view::npos;
+}
+
+bool is_live_file(std::string_view name) { return name.ends_with(".live.json"); }
+
+/// Of a small regular file; "" of any other.
+std::string text_of(const fs::path& path) {
+  constexpr std::uintmax_t kMostBytes = 1 << 20;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostBytes) return "";
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class Folder {
+ public:
+  explicit Folder(const fs::path& log)
+      : folder_(log.parent_path()),
+        own_(number_in(log.filename().string())),
+        // The file system's clock, which need not be this host's.
+        now_(fs::last_write_time(log)) {}
+
+  void clean() const {
+    std::set<std::int64_t> live;
+    for (const fs::path& path : files(folder_)) {
+      if (!is_live_file(path.filename().string()) || is_own(path)) continue;
+      if (is_dead(path)) {
+        remove(path);
+      } else {
+        live.insert(number_of(path));
+      }
+    }
+    for (const fs::path& path : files(folder_)) {
+      if (is_own(path) || live.contains(number_of(path))) continue;
+      if (is_begun(path.filename().string())) remove_if_silent(path);
+      if (path.extension() != ".checkpoints") continue;
+      for (const fs::path& file : files(path)) {
+        if (is_begun(file.filename().string())) remove_if_silent(file);
+      }
+    }
+  }
+
+ private:
+  static std::int64_t number_of(const fs::path& path) {
+    return number_in(path.filename().string());
+  }
+  bool is_own(const fs::path& path) const {
+    const std::int64_t number = number_of(path);
+    return number <= 0 || number == own_;
+  }
+
+  static std::vector<fs::path> files(const fs::path& folder) {
+    std::vector<fs::path> paths;
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      paths.push_back(it->path());
+    }
+    return paths;
+  }
+
+  seconds age(const fs::path& path) const {
+    std::error_code error;
+    const auto written = fs::last_write_time(path, error);
+    return error ? seconds(0) : std::chrono::duration_cast<seconds>(now_ - written);
+  }
+
+  /// Should it live in another container of this host's name, it tells of itself again soon.
+  bool is_dead(const fs::path& live_file) const {
+    if (age(live_file) > kSilentRun) return true;
+    try {
+      const auto status = telemetry::parse_live_status(text_of(live_file), live_file.string());
+      return status.host == base::host_name() && status.process > 0 &&
+             ::kill(static_cast<pid_t>(status.process), 0) != 0 && errno == ESRCH;
+    } catch (const base::Error&) {
+      return false;  // somebody writes it
+    }
+  }
+
+  void remove_if_silent(const fs::path& path) const {
+    if (age(path) > kSilentFile) remove(path);
+  }
+
+  static void remove(const fs::path& path) {
+    std::error_code error;
+    fs::remove(path, error);
+  }
+
+  const fs::path folder_;
+  const std::int64_t own_;
+  const fs::file_time_type now_;
+};
+
+}  // namespace
+
+void remove_stale_files(const std::string& log_path) noexcept {
+  try {
+    Folder(log_path).clean();
+  } catch (const std::exception&) {
+    // Nothing of this run depends on it.
+  }
+}
+
+}  // namespace runner
