@@ -290,6 +290,8 @@ RunOutcome RunSet::run(std::uint64_t seed, std::int64_t number, const MemberHook
   if (live && !live->problem().empty()) doors_.console.warn(live->problem());
   if (files) files->log().sync();
   save(outcome, *workload, files ? &*files : nullptr);
+  // No result without its log.
+  on_rank_0(doors_.world, [&] { files->log().require_in_place(); });
   if (files) {
     document = result_document(outcome, config, workload->info(), *files);
     if (!doors_.result.owns_standard_output()) tell(outcome, config, workload->info(), *files);

@@ -3,6 +3,7 @@
 #include "runner/mllog/log_writer.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -53,6 +54,18 @@ void FileSink::write_line(const std::string& line) {
 
 void FileSink::sync() {
   if (::fsync(file_.get()) != 0) throw base::system_error(path_ + ": cannot sync the log", errno);
+}
+
+void FileSink::require_in_place() const {
+  struct stat written {
+  }, there{};
+  if (::fstat(file_.get(), &written) == 0 && ::stat(path_.c_str(), &there) == 0 &&
+      written.st_dev == there.st_dev && written.st_ino == there.st_ino) {
+    return;
+  }
+  throw base::SystemError(path_ +
+                          ": the log is lost: expected the file that was written, found none or "
+                          "another; it was removed or renamed while the run went on");
 }
 
 LogWriter::LogWriter(RecordSink* sink, const base::Clock& clock) : sink_(sink), clock_(clock) {}

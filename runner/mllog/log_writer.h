@@ -30,6 +30,9 @@ class FileSink final : public RecordSink {
   explicit FileSink(const std::string& path, LogFile state = LogFile::kNew);
   void write_line(const std::string& line) override;
   void sync();
+  /// Throws SystemError when what was logged is not at the path any more: somebody removed or
+  /// renamed the file or its folder.
+  void require_in_place() const;
 
  private:
   std::string path_;

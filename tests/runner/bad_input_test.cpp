@@ -149,6 +149,22 @@ TEST_F(BadInput, DiskFullWhileLogging) {
   }
 }
 
+TEST_F(BadInput, LogRenamedInTheRun) {
+  json endless = config();
+  endless["epochs"] = 100000;
+  const outside::Started job = start(TRAINMARK " run " + saved(endless));
+  ASSERT_TRUE(
+      comes([this] { return content(result("1.txt")).find("epoch_stop") != std::string::npos; }));
+  fs::rename(result("1.txt"), result("1.lost"));
+  for (const pid_t process : processes()) {
+    // The shell that started it must live to tell how it ended.
+    if (content("/proc/" + std::to_string(process) + "/comm") == "trainmark\n") {
+      ::kill(process, SIGTERM);
+    }
+  }
+  expect(outside::wait(job), kSystem, HasSubstr("result_1.txt: the log is lost"));
+}
+
 TEST_F(BadInput, DiskFullWhileSavingWeights) {
   const Ended ended = run([](json&) {}, with_room(folder_ / "results", 150000));
   expect(ended, kSystem,

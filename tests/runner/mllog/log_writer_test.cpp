@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -110,6 +111,21 @@ TEST(FileSink, HasEachRecordOnDiskBeforeItReturns) {
   sink.write_line("two");
   sink.sync();
   EXPECT_EQ(slurp(path), "one\ntwo\n");
+}
+
+TEST(FileSink, NoticesThatItsFileWasRemovedOrReplaced) {
+  const base::TemporaryDirectory folder;
+  const std::string path = folder.path() / "log.txt";
+  FileSink sink(path);
+  sink.write_line("a");
+  sink.require_in_place();
+  std::filesystem::rename(path, folder.path() / "elsewhere.txt");
+  const auto told = [&] {
+    return base::thrown_message<base::SystemError>([&] { sink.require_in_place(); });
+  };
+  EXPECT_THAT(told(), HasSubstr(path + ": the log is lost"));
+  std::ofstream(path) << "another\n";
+  EXPECT_THAT(told(), HasSubstr(path + ": the log is lost"));
 }
 
 TEST(FileSink, RefusesAFileThatExists) {
