@@ -2,6 +2,7 @@
 // Hides MPI_Abort, and that a process without peers needs none.
 #include "runner/on_ranks.h"
 
+#include <csignal>
 #include <exception>
 #include <iostream>
 
@@ -24,6 +25,10 @@ int fail(const Communicator& world, const base::Failure& failure, Knowledge know
   world.abort(failure.code, failure.message);
 }
 
+/// All is done and only MPI's end is left, but ranks do not end at the same moment: a launcher that
+/// sees the first one's exit code 6 would otherwise end the others by SIGTERM, and tell of that.
+void ignore_late_sigterm() { std::signal(SIGTERM, SIG_IGN); }
+
 }  // namespace
 
 int run_on_ranks(int argc, char** argv, const base::Command::Action& action) {
@@ -31,7 +36,9 @@ int run_on_ranks(int argc, char** argv, const base::Command::Action& action) {
   const MpiEnvironment mpi(argc, argv);        // both outlive the try block, so that no
   Communicator world = Communicator::world();  // collective call runs while unwinding
   try {
-    return static_cast<int>(action(&world));
+    const base::ExitCode code = action(&world);
+    ignore_late_sigterm();
+    return static_cast<int>(code);
   } catch (const AgreedError& e) {
     return fail(world, base::failure_of(e), Knowledge::kOnEveryRank);
   } catch (const std::exception& e) {
