@@ -98,11 +98,7 @@ void RunLog::log_target(const QualityTarget& target) {
 
 void RunLog::init_stop() { end(keys::kInitStop); }
 
-void RunLog::run_start() {
-  start(keys::kRunStart);
-  const std::lock_guard lock(mutex_);
-  phase_ = Phase::kRunning;
-}
+void RunLog::run_start() { start(keys::kRunStart); }
 
 void RunLog::resumed(const std::string& checkpoint, const RunPosition& position) {
   Json metadata = epoch_metadata(position.epoch_num);
@@ -159,8 +155,8 @@ void RunLog::block_stop(double first_epoch_num, double epoch_count) {
 
 bool RunLog::run_stop(const char* status, const std::string& reason) {
   const std::lock_guard lock(mutex_);
-  if (phase_ != Phase::kRunning) return false;
-  phase_ = Phase::kStopped;
+  if (is_stopped_) return false;
+  is_stopped_ = true;
   Json metadata = {{keys::kStatus, status}};
   if (!reason.empty()) metadata["reason"] = reason;
   writer_.end(keys::kRunStop, metadata);
@@ -169,17 +165,17 @@ bool RunLog::run_stop(const char* status, const std::string& reason) {
 
 void RunLog::event(const std::string& key, const Json& value, const Json& metadata, Where where) {
   const std::lock_guard lock(mutex_);
-  if (phase_ != Phase::kStopped) writer_.event(key, value, metadata, where);
+  if (!is_stopped_) writer_.event(key, value, metadata, where);
 }
 
 void RunLog::start(const std::string& key, const Json& metadata, Where where) {
   const std::lock_guard lock(mutex_);
-  if (phase_ != Phase::kStopped) writer_.start(key, metadata, where);
+  if (!is_stopped_) writer_.start(key, metadata, where);
 }
 
 void RunLog::end(const std::string& key, const Json& metadata, Where where) {
   const std::lock_guard lock(mutex_);
-  if (phase_ != Phase::kStopped) writer_.end(key, metadata, where);
+  if (!is_stopped_) writer_.end(key, metadata, where);
 }
 
 }  // namespace runner

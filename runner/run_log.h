@@ -52,9 +52,10 @@ class RunLog {
   void eval_start(double epoch_num);
   void eval_stop(double epoch_num, const QualityTarget& target, double quality);
   void block_stop(double first_epoch_num, double epoch_count);
-  /// `status`: "success" or "aborted", with the reason of the latter. Only after run_start, and
-  /// only once: later calls do nothing, so that the handler of a failure may call it whenever, and
-  /// from any thread. Nothing is logged after it. Whether this call wrote the record.
+  /// `status`: "success" or "aborted", with the reason of the latter, which also closes a log that
+  /// has no run_start yet. Only once: later calls do nothing, so that the handler of a failure may
+  /// call it whenever, and from any thread. Nothing is logged after it. Whether this call wrote the
+  /// record.
   bool run_stop(const char* status, const std::string& reason);
 
  private:
@@ -69,7 +70,7 @@ class RunLog {
   void log_target(const QualityTarget& target);
   mllog::LogWriter& writer_;
   std::mutex mutex_;
-  enum class Phase { kBefore, kRunning, kStopped } phase_ = Phase::kBefore;
+  bool is_stopped_ = false;
 };
 
 }  // namespace runner

@@ -226,6 +226,9 @@ TEST_F(BadInput, TooLittleSharedMemory) {
   expect(ended, kSystem,
          AllOf(HasSubstr("rank 0: " + folder + ": expected "), HasSubstr("free bytes"),
                HasSubstr("found ")));
+  // The run had not begun, but its log says why it never will.
+  EXPECT_THAT(last_record(), AllOf(HasSubstr("run_stop"), HasSubstr("aborted"),
+                                   HasSubstr(folder + ": expected ")));
 }
 
 TEST_F(BadInput, ReadOnlyTmpfs) {
