@@ -51,9 +51,9 @@ struct RunDoors {
   Watchdog* watchdog = nullptr;               ///< null: nobody watches
   telemetry::LiveStatusFile* live = nullptr;  ///< null: no other shell is told
   /// Collective. Called when all is initialised, before run_start; may be empty.
-  std::function<void()> before_start;
+  std::function<void()> before_start = nullptr;
   /// Called on rank 0's watching thread where the job is about to end; may be empty.
-  std::function<void(const std::string& reason)> on_failure;
+  std::function<void(const std::string& reason)> on_failure = nullptr;
 };
 
 /// Collective. Trains `workload` as `config` says. `caches` goes into the log. A failure of this
