@@ -116,7 +116,8 @@ LiveState state_of(const LiveRun& run) {
   if (is_here && kill(static_cast<pid_t>(run.process), 0) != 0 && errno == ESRCH) {
     return LiveState::kGone;
   }
-  return run.sign_of_life_s.value_or(0.0) > kSilentS ? LiveState::kSilent : LiveState::kRunning;
+  const double limit_s = run.process > 0 ? kSilentS : kSilentLogS;
+  return run.sign_of_life_s.value_or(0.0) > limit_s ? LiveState::kSilent : LiveState::kRunning;
 }
 
 LiveRun look_at(const Found& found, const std::vector<const Found*>& all,
@@ -223,8 +224,9 @@ std::vector<LiveRun> LiveRuns::look(const base::Clock& clock) {
 const std::vector<std::pair<std::string, std::string>>& live_definitions() {
   static const std::vector<std::pair<std::string, std::string>> all = {
       {"state",
-       "running; silent: no sign of life for 60 s, though its process may be there; gone: its "
-       "process is not on this host any more; ended: its log has run_stop"},
+       "running; silent: no sign of life for 15 s (60 s where there is nothing but a log), though "
+       "its process may be there; gone: its process is not on this host any more; ended: its log "
+       "has run_stop"},
       {"sign_of_life_s",
        "seconds since the last record of the log, or the last sign of life that the run gives"},
       {"elapsed_s", "seconds since run_start; of a run that ended, until run_stop"},

@@ -18,12 +18,13 @@ namespace analysis {
 
 enum class LiveState {
   kRunning,
-  kSilent,  ///< no sign of life for kSilentS
+  kSilent,  ///< no sign of life for kSilentS, or kSilentLogS where it only writes a log
   kGone,    ///< its process is not on this host any more
   kEnded    ///< the log has run_stop
 };
 const char* to_string(LiveState state);
-inline constexpr double kSilentS = 60.0;
+/// A run tells of itself every two seconds; file systems and clocks of other hosts may be late.
+inline constexpr double kSilentS = 15.0, kSilentLogS = 60.0;
 
 /// Definitions of all figures stand in live_definitions().
 struct LiveRun {

@@ -110,6 +110,21 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {
   return files;
 }
 
+std::vector<std::string> saved_runs(const std::string& root) {
+  std::vector<std::pair<fs::file_time_type, std::string>> found;
+  for (const std::string& folder : run_folders(root)) {
+    const std::vector<CheckpointFile> files = list_checkpoints(folder);
+    if (files.empty()) continue;
+    std::error_code gone;  // its run goes on, and removes what is old
+    found.emplace_back(fs::last_write_time(files.back().path, gone), folder);
+  }
+  // Of equal times that of the later run.
+  std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> folders;
+  for (auto& [time, folder] : found) folders.push_back(std::move(folder));
+  return folders;
+}
+
 std::vector<std::string> resume_candidates(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);

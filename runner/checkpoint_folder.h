@@ -25,6 +25,13 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& folder);
 /// "<root>/result_<number>.checkpoints": the folder of that run.
 std::string folder_of_run(const std::string& root, std::int64_t result_number);
 
+/// In a folder whose run came to its end by itself: there is nothing left to do for a job that is
+/// started again.
+inline constexpr char kFinishedFile[] = "finished";
+
+/// The folders of runs below `root` that have checkpoints, that which was written last first.
+std::vector<std::string> saved_runs(const std::string& root);
+
 /// What --resume PATH may mean, best first. A file: itself. A folder of checkpoints: all of it,
 /// newest first. A folder that has folders of runs: those of the last run that has any. Throws
 /// DataError when there is none.

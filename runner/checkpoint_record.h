@@ -20,7 +20,7 @@ struct EvaluationPoint {
 /// sample), so that seed and steps say where all of them are.
 struct RunPosition {
   std::int64_t epoch_num = 1;       ///< under way, or the next: counted from 1
-  std::int64_t steps_in_epoch = 0;  ///< done of it
+  std::int64_t steps_in_epoch = 0;  ///< done of it; all of them: stopped before its evaluation
   std::int64_t steps_done = 0;      ///< of the whole run
   double loss_sum = 0.0;            ///< over the samples of the epoch under way
   std::int64_t samples = 0;         ///< those samples

@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <utility>
 
-#include "runner/base/make_folder.h"
+#include "runner/base/error.h"
 #include "runner/checkpoint_folder.h"
 #include "runner/documents.h"
 #include "runner/together.h"
@@ -30,6 +32,29 @@ Checkpointer::Checkpointer(const CheckpointConfig& config, std::string folder,
       doors_(doors),
       last_ns_(doors.clock.steady_ns()) {}
 
+void Checkpointer::take_folder(std::unique_ptr<FolderLock> lock) {
+  lock_ = std::move(lock);
+  on_rank_0(doors_.world, [this] { lock_folder(); });
+}
+
+void Checkpointer::note_finished() const {
+  if (lock_ == nullptr) return;  // another rank, or nothing was ever saved
+  if (!std::ofstream(folder_ + "/" + kFinishedFile).flush()) {
+    doors_.console.warn(fmt::format("{}: cannot note that its run is finished", folder_));
+  }
+}
+
+void Checkpointer::lock_folder() {
+  std::error_code absent;
+  std::filesystem::remove(folder_ + "/" + kFinishedFile, absent);
+  if (lock_ != nullptr) return lock_->set_live_file(doors_.owner.live_file);
+  FolderOwner other;
+  lock_ = FolderLock::take(folder_, doors_.owner, other);
+  if (lock_ == nullptr) {
+    throw base::SystemError(fmt::format("{}: {} saves its run there", folder_, to_string(other)));
+  }
+}
+
 bool Checkpointer::wanted_here() {
   if (doors_.requested && doors_.requested()) return true;
   // One clock decides: those of other ranks would ask again moments later.
@@ -47,8 +72,9 @@ bool Checkpointer::is_due(std::int64_t steps_done) const {
   return config_.every_steps > 0 && steps_done > 0 && steps_done % config_.every_steps == 0;
 }
 
-std::string Checkpointer::next_path(std::int64_t steps_done) const {
-  base::make_folder(folder_);
+std::string Checkpointer::next_path(std::int64_t steps_done) {
+  if (lock_ == nullptr) lock_folder();
+  lock_->require_ours();
   // What a killed run left unfinished would take space that this one needs.
   const std::string problem = prune_checkpoints(folder_, config_.keep_last);
   if (!problem.empty()) doors_.console.warn(problem);

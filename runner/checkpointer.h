@@ -13,6 +13,7 @@
 #include "runner/base/state.h"
 #include "runner/checkpoint_record.h"
 #include "runner/console.h"
+#include "runner/folder_lock.h"
 #include "runner/run_config.h"
 #include "runner/workload.h"
 
@@ -33,6 +34,8 @@ struct CheckpointFormat {
       write;
   /// Checks all of the file's content first.
   std::function<CheckpointContent(const Communicator& world, const std::string& path)> open;
+  /// The text alone, after a check of the header; not collective. Throws DataError.
+  std::function<std::string(const std::string& path)> read_about;
 };
 
 /// What surrounds a Checkpointer; all outlive it.
@@ -43,6 +46,7 @@ struct CheckpointDoors {
   const CheckpointFormat& format;
   /// Asked on every rank, one yes is enough; a yes is forgotten when it was given (SIGUSR1).
   std::function<bool()> requested;
+  FolderOwner owner = {};  ///< how other runs see this one
 };
 
 class Checkpointer {
@@ -52,6 +56,11 @@ class Checkpointer {
   Checkpointer(const CheckpointConfig& config, std::string folder, nlohmann::json run_config,
                nlohmann::json environment, const CheckpointDoors& doors);
 
+  /// Collective. Takes the folder for this run, with the first save() at the latest; `lock`: on
+  /// rank 0 it is ours already. Throws AgreedError where a live run has it.
+  void take_folder(std::unique_ptr<FolderLock> lock = nullptr);
+  /// Not collective. The run came to its end by itself: see kFinishedFile.
+  void note_finished() const;
   /// Whether this rank asks for a checkpoint now: not collective, and ranks may differ.
   bool wanted_here();
   /// Steps from `steps_done` to the next checkpoint by steps.
@@ -61,12 +70,14 @@ class Checkpointer {
   void save(const RunPosition& position, Workload& workload);
 
  private:
-  std::string next_path(std::int64_t steps_done) const;
+  std::string next_path(std::int64_t steps_done);
+  void lock_folder();
   const CheckpointConfig config_;
   const std::string folder_;
   const nlohmann::json run_config_, environment_;
   const CheckpointDoors& doors_;
   std::int64_t last_ns_;
+  std::unique_ptr<FolderLock> lock_;  ///< on rank 0
 };
 
 /// What a resumed run must have in common with the one that was saved.

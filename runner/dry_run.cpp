@@ -69,6 +69,16 @@ Json free_bytes(const std::string& directory) {
   return error ? Json() : Json(space.available);
 }
 
+/// Null where a run would begin.
+Json resumed_file(const RunSetPlan& plan) {
+  try {
+    return resume_candidates(*plan.resume).front();
+  } catch (const base::DataError&) {
+    if (plan.nothing_saved == NothingSaved::kRefuse) throw;
+    return nullptr;
+  }
+}
+
 /// Also without an interval: a signal may ask for one.
 Json checkpoint_plan(const RunConfig& config, const RunSetPlan& plan, const Workload& workload,
                      int rank) {
@@ -78,7 +88,7 @@ Json checkpoint_plan(const RunConfig& config, const RunSetPlan& plan, const Work
               {"bytes_each", bytes},
               {"bytes_at_most", (config.checkpoint.keep_last + 1) * bytes * plan.runs},
               {"free_bytes", free_bytes(checkpoints_folder(config))}};
-  if (plan.resume && rank == 0) all["resume_from"] = resume_candidates(*plan.resume).front();
+  if (plan.resume && rank == 0) all["resume_from"] = resumed_file(plan);
   return all;
 }
 

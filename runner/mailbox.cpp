@@ -194,7 +194,7 @@ std::optional<Letter> Mailbox::State::take(bool& drained) {
   drained = got < 0;
   if (got != static_cast<ssize_t>(sizeof(wire)) || wire.secret != secret) return std::nullopt;
   if (wire.rank < 0 || wire.rank >= size || !std::isfinite(wire.idle_s)) return std::nullopt;
-  if (wire.kind < 0 || wire.kind > static_cast<std::int32_t>(Letter::Kind::kEnd)) {
+  if (wire.kind < 0 || wire.kind > static_cast<std::int32_t>(Letter::Kind::kAsk)) {
     return std::nullopt;
   }
   if (!peers.empty()) {

@@ -25,7 +25,8 @@ struct Letter {
     kState,    ///< from a rank to rank 0, and rank 0's answer to it
     kFailure,  ///< to rank 0: `text` is why this rank is about to end the job
     kNoted,    ///< rank 0's answer to that
-    kEnd       ///< from rank 0: the job ends
+    kEnd,      ///< from rank 0: the job ends
+    kAsk       ///< from rank 0: answer at once
   };
   Kind kind = Kind::kState;
   RankState from;

@@ -1,14 +1,16 @@
 // The two catches around everything that runs on ranks.
-// Hides MPI_Abort, and that a process without peers needs none.
+// Hides MPI_Abort, that a process without peers needs none, and jobs that are not started as one.
 #include "runner/on_ranks.h"
 
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <string>
 
 #include "runner/agreed_error.h"
 #include "runner/communicator.h"
 #include "runner/dead_segments.h"
+#include "runner/launch/launcher.h"
 
 namespace runner {
 namespace {
@@ -29,12 +31,24 @@ int fail(const Communicator& world, const base::Failure& failure, Knowledge know
 /// sees the first one's exit code 6 would otherwise end the others by SIGTERM, and tell of that.
 void ignore_late_sigterm() { std::signal(SIGTERM, SIG_IGN); }
 
+/// Every process finds the same, and no launcher may be there to end the others: rank 0 tells it.
+int refuse(const launch::Launcher& launcher, const std::string& problem) {
+  if (launcher.rank == 0) std::cerr << "trainmark: " << problem << '\n' << std::flush;
+  return static_cast<int>(base::ExitCode::kSystem);
+}
+
 }  // namespace
 
 int run_on_ranks(int argc, char** argv, const base::Command::Action& action) {
+  const launch::Launcher launcher = launch::launcher_of(launch::environment());
+  const std::string library = mpi_library_version();
+  const std::string start_problem = launch::start_problem(launcher, library);
+  if (!start_problem.empty()) return refuse(launcher, start_problem);
   remove_dead_segments();
   const MpiEnvironment mpi(argc, argv);        // both outlive the try block, so that no
   Communicator world = Communicator::world();  // collective call runs while unwinding
+  const std::string size_problem = launch::size_problem(launcher, world.size(), library);
+  if (!size_problem.empty()) return refuse(launcher, size_problem);
   try {
     const base::ExitCode code = action(&world);
     ignore_late_sigterm();

@@ -81,6 +81,11 @@ Binding current_binding() {
   return binding;
 }
 
+std::int64_t allowed_cpus() {
+  const TopologyHandle topology = load_topology();
+  return hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(topology.get()));
+}
+
 int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpus) {
   if (claimed <= node_cpus) return std::max(1, base::narrow<int>(mine));
   return std::max(1, base::narrow<int>(mine * node_cpus / claimed));

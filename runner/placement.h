@@ -19,6 +19,10 @@ struct Binding {
 };
 Binding current_binding();
 
+/// CPUs that this machine has for us, whatever this process is bound to: those of the control
+/// group.
+std::int64_t allowed_cpus();
+
 /// The threads of this rank, and what its node has for all.
 struct ThreadPlan {
   int threads = 1;

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -16,6 +17,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
+#include "runner/launch/launcher.h"
 #include "runner/shell_commands.h"
 
 namespace runner {
@@ -35,13 +37,8 @@ constexpr char kExitCodes[] = R"(Exit codes:
   8  incomplete: part of what was asked for was done
   9  regression: runs fail, or are slower than the last good ones)";
 
-/// This process's rank as its launcher tells it before MPI starts; 0 without a launcher.
-int launched_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* value = std::getenv(name)) return std::atoi(value);
-  }
-  return 0;
-}
+/// Before MPI starts.
+std::int64_t launched_rank() { return launch::launched_rank(launch::environment()); }
 
 /// Whether a launcher waits for this process to start MPI.
 bool launched_by_mpi() {

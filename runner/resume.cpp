@@ -3,8 +3,10 @@
 #include "runner/resume.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -22,15 +24,88 @@ constexpr const char* kWithoutEffect[] = {"/results",        "/checkpoint", "/su
                                           "/clear_caches",   "/target",     "/hang_timeout_s",
                                           "/lost_timeout_s", "/threads"};
 
-/// What rank 0 found, on every rank.
-std::vector<std::string> agreed_candidates(const std::string& path, const Communicator& world) {
-  std::vector<std::string> found;
-  on_rank_0(world, [&] { found = resume_candidates(path); });
-  std::int64_t count = static_cast<std::int64_t>(found.size());
+std::vector<std::string> ineffective_keys(const std::vector<std::string>& of_workload) {
+  std::vector<std::string> keys(std::begin(kWithoutEffect), std::end(kWithoutEffect));
+  keys.insert(keys.end(), of_workload.begin(), of_workload.end());
+  return keys;
+}
+
+std::string difference_text(const std::string& path, const std::string& what,
+                            const ConfigDifference& difference) {
+  return fmt::format("{}: saved with {}: {}: expected {}, found {}", path, what, difference.key,
+                     difference.then, difference.found);
+}
+
+/// The choice among folders, on rank 0.
+class Search {
+ public:
+  Search(const ResumeWish& wish, const CheckpointFormat& format)
+      : wish_(wish), format_(format), except_(ineffective_keys(wish.keys_without_effect)) {
+    if (wish.config.value("seed", 0ULL) == 0) except_.emplace_back("/seed");
+  }
+
+  ResumeChoice go() {
+    if (std::filesystem::is_regular_file(wish_.path)) return {{wish_.path}, nullptr};
+    ResumeChoice choice;
+    const bool is_of_a_run = !list_checkpoints(wish_.path).empty();
+    const auto folders = is_of_a_run ? std::vector{wish_.path} : saved_runs(wish_.path);
+    for (const std::string& folder : folders) {
+      if (!suits(folder)) continue;
+      const bool may_begin = wish_.nothing_saved == NothingSaved::kBegin;
+      if (may_begin && std::filesystem::exists(folder + "/" + kFinishedFile)) {
+        pass_over(folder + ": its run is finished");
+        continue;
+      }
+      FolderOwner other;
+      choice.lock = FolderLock::take(folder, wish_.owner, other);
+      if (choice.lock != nullptr) {
+        choice.candidates = resume_candidates(folder);
+        return choice;
+      }
+      pass_over(fmt::format("{}: {} saves its run there", folder, to_string(other)));
+    }
+    if (wish_.nothing_saved == NothingSaved::kBegin) return choice;
+    if (folders.empty()) resume_candidates(wish_.path);  // throws
+    throw base::DataError(fmt::format(
+        "--resume: {}: expected a checkpoint of this configuration that no other run owns, found "
+        "none: {}",
+        wish_.path, fmt::join(passed_over_, "; ")));
+  }
+
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
+
+ private:
+  /// Whether the run saved there is this one, by its last checkpoint that can be read.
+  bool suits(const std::string& folder) {
+    std::string problem = folder + ": no checkpoint";
+    for (const std::string& path : resume_candidates(folder)) {
+      try {
+        const CheckpointRecord record = parse_record(format_.read_about(path), path);
+        const auto difference = config_difference(record.config, wish_.config, except_);
+        if (!difference) return true;
+        problem = difference_text(path, "another configuration", *difference);
+        break;
+      } catch (const base::Error& e) {
+        problem = e.what();
+      }
+    }
+    pass_over(problem);
+    return false;
+  }
+  void pass_over(std::string why) { passed_over_.push_back(std::move(why)); }
+
+  const ResumeWish& wish_;
+  const CheckpointFormat& format_;
+  std::vector<std::string> except_, passed_over_;
+};
+
+/// What rank 0 has, on every rank.
+std::vector<std::string> broadcast(std::vector<std::string> texts, const Communicator& world) {
+  auto count = static_cast<std::int64_t>(texts.size());
   world.broadcast(std::as_writable_bytes(std::span(&count, 1)), 0);
-  found.resize(static_cast<std::size_t>(count));
-  for (std::string& one : found) one = world.broadcast(one, 0);
-  return found;
+  texts.resize(static_cast<std::size_t>(count));
+  for (std::string& one : texts) one = world.broadcast(one, 0);
+  return texts;
 }
 
 ResumePoint open(const std::string& path, const CheckpointFormat& format,
@@ -45,16 +120,28 @@ ResumePoint open(const std::string& path, const CheckpointFormat& format,
 void require_equal(const ResumePoint& point, const std::string& what,
                    const std::optional<ConfigDifference>& difference) {
   if (!difference) return;
-  throw AgreedError(base::ExitCode::kData,
-                    fmt::format("{}: saved with {}: {}: expected {}, found {}", point.path, what,
-                                difference->key, difference->then, difference->found));
+  throw AgreedError(base::ExitCode::kData, difference_text(point.path, what, *difference));
 }
 
 }  // namespace
 
-ResumePoint open_resume_point(const std::string& path, const CheckpointFormat& format,
-                              const Communicator& world, Console& console) {
-  const std::vector<std::string> candidates = agreed_candidates(path, world);
+ResumeChoice choose_checkpoints(const ResumeWish& wish, const CheckpointFormat& format,
+                                const Communicator& world, Console& console) {
+  ResumeChoice choice;
+  on_rank_0(world, [&] {
+    Search search(wish, format);
+    choice = search.go();
+    for (const std::string& why : search.passed_over()) {
+      console.warn(fmt::format("passed over: {}", why));
+    }
+  });
+  choice.candidates = broadcast(std::move(choice.candidates), world);
+  return choice;
+}
+
+ResumePoint open_resume_point(const std::vector<std::string>& candidates,
+                              const CheckpointFormat& format, const Communicator& world,
+                              Console& console) {
   for (std::size_t i = 0;; ++i) {
     try {
       return open(candidates[i], format, world);
@@ -67,18 +154,16 @@ ResumePoint open_resume_point(const std::string& path, const CheckpointFormat& f
 
 void require_same_config(const ResumePoint& point, const nlohmann::json& config,
                          const std::vector<std::string>& workload_keys_without_effect) {
-  std::vector<std::string> except(std::begin(kWithoutEffect), std::end(kWithoutEffect));
-  except.insert(except.end(), workload_keys_without_effect.begin(),
-                workload_keys_without_effect.end());
   require_equal(point, "another configuration",
-                config_difference(point.record.config, config, except));
+                config_difference(point.record.config, config,
+                                  ineffective_keys(workload_keys_without_effect)));
 }
 
 void require_same_data(const ResumePoint& point, const WorkloadInfo& info) {
   require_equal(point, "other data", config_difference(point.record.data, data_facts(info), {}));
   const RunPosition& at = point.record.position;
   const std::int64_t steps = (at.epoch_num - 1) * info.steps_per_epoch + at.steps_in_epoch;
-  if (steps == at.steps_done && at.steps_in_epoch < info.steps_per_epoch) return;
+  if (steps == at.steps_done && at.steps_in_epoch <= info.steps_per_epoch) return;
   throw AgreedError(base::ExitCode::kData,
                     fmt::format("{}: expected step {} of epoch {} to be step {} of the run, found "
                                 "{}",

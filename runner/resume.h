@@ -9,8 +9,33 @@
 
 #include "runner/checkpoint_record.h"
 #include "runner/checkpointer.h"
+#include "runner/folder_lock.h"
 
 namespace runner {
+
+/// What to do where no checkpoint is to go on from.
+enum class NothingSaved { kRefuse, kBegin };
+
+struct ResumeWish {
+  std::string path;  ///< a checkpoint, a folder of them, or one with folders of runs
+  NothingSaved nothing_saved = NothingSaved::kRefuse;
+  nlohmann::json config;                         ///< resolved; a seed of 0 means any
+  std::vector<std::string> keys_without_effect;  ///< Workload's
+  FolderOwner owner;                             ///< this run
+};
+
+struct ResumeChoice {
+  std::vector<std::string> candidates;  ///< best first; none: a run begins
+  /// On rank 0, of the folder that the run goes on saving to; null after a file, which was chosen
+  /// by hand: what lies beside it is not for the run to clear away.
+  std::unique_ptr<FolderLock> lock;
+};
+
+/// Collective. The checkpoints of the run that was saved last, of this configuration, and that no
+/// live run owns; of others the console tells why they are passed over. Throws AgreedError where
+/// there is none, unless the wish is to begin.
+ResumeChoice choose_checkpoints(const ResumeWish& wish, const CheckpointFormat& format,
+                                const Communicator& world, Console& console);
 
 struct ResumePoint {
   std::string path;
@@ -18,10 +43,11 @@ struct ResumePoint {
   std::unique_ptr<base::StateSource> arrays;
 };
 
-/// Collective. The newest valid checkpoint that `path` means (see resume_candidates); of damaged
-/// ones the console tells. Throws AgreedError when none is valid.
-ResumePoint open_resume_point(const std::string& path, const CheckpointFormat& format,
-                              const Communicator& world, Console& console);
+/// Collective. The first valid one of the candidates; of damaged ones the console tells. Throws
+/// AgreedError when none is valid.
+ResumePoint open_resume_point(const std::vector<std::string>& candidates,
+                              const CheckpointFormat& format, const Communicator& world,
+                              Console& console);
 
 /// Throws AgreedError naming the first key of `config` (resolved, with the seed) whose change would
 /// change the mathematics. Call it on every rank.

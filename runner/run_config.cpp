@@ -146,7 +146,8 @@ RunConfig parse_run_config(const base::ObjectReader& reader, const std::string& 
                                               "root of the results", base::not_empty());
   config.system_name =
       results.optional("system", config.system_name,
-                       "folder of this system below the root; empty: host name and CPU");
+                       "folder of this system below the root; empty: the scheduler's cluster, else "
+                       "nodes and CPU, or on one node host name and CPU");
   config.system_name =
       config.system_name.empty() ? default_system_name() : sanitized(config.system_name);
   config.clear_caches =

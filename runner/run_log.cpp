@@ -128,6 +128,8 @@ void RunLog::epoch_stop(const EpochFacts& facts) {
   metadata[keys::kStep] = facts.steps_done;
   const double loss = seven_digits(facts.mean_loss);
   event(keys::kTrainLoss, loss, metadata);
+  // All of it was trained before the run was stopped: this part has no rates of it.
+  if (facts.samples_per_s == 0.0) return;
   event(keys::kLearningRate, facts.learning_rate, metadata);
   event(keys::kThroughput, facts.samples_per_s, metadata);
   event(keys::kTrackedStats, {{keys::kThroughput, facts.samples_per_s}, {keys::kTrainLoss, loss}},

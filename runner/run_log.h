@@ -22,7 +22,7 @@ struct EpochFacts {
   std::int64_t steps_done = 0;  ///< since the run began
   double mean_loss = 0.0;
   double learning_rate = 0.0;
-  double samples_per_s = 0.0;  ///< of all ranks, while training
+  double samples_per_s = 0.0;  ///< of all ranks, while training; 0: no step was in this part
 };
 
 /// Writes records in the order in which the calls below stand. Rank 0's writer has a sink.

@@ -1,11 +1,10 @@
 // The run loop.
-// Hides how ranks agree on an end, and how the steps of an epoch are cut.
+// Hides how the steps of an epoch are cut.
 #include "runner/run_loop.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <exception>
 
@@ -13,6 +12,7 @@
 #include "runner/drifted_ranks.h"
 #include "runner/run_log.h"
 #include "runner/run_progress.h"
+#include "runner/votes.h"
 
 namespace runner {
 namespace {
@@ -46,6 +46,8 @@ class Run {
   bool run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num);
   /// An epoch that is evaluated on the way: each part is a block. False when the run is over.
   bool run_cut_epoch(std::int64_t epoch_num, std::int64_t period_steps);
+  /// False when the run is over, as it is after an evaluation that closed it.
+  bool leave_block(bool is_open);
   void begin_epoch(std::int64_t epoch_num);
   /// Trains up to step `last` of the epoch and compares replicas; false when the run is over.
   bool train_until(std::int64_t epoch_num, std::int64_t last);
@@ -54,13 +56,19 @@ class Run {
   double epochs_done(std::int64_t unfinished = 0) const;  ///< but for steps of an unfinished part
   bool evaluate();
   bool reached_target();
-  void stage();
+  bool stage();  ///< false: the run is over
   /// Goes on where a checkpoint was written, if there is one.
   void resume();
   /// Saves the run when somebody asked for it or its steps are due.
   void save_if_wanted();
-  /// True when the run goes on; else the outcome says why not. `ns_per_step` sets the next cut.
-  bool agree_to_go_on(bool finite, double ns_per_step);
+  void save();
+  /// True when the run goes on; else the outcome says why not, and what a signal stopped is saved.
+  /// `ns_per_step` sets the next cut.
+  bool goes_on(bool finite, double ns_per_step);
+  bool end(RunStatus status, std::string reason);  ///< false: the run is over
+  /// Whether epochs are cut and an evaluation is due here: a signal may have come before it.
+  bool is_evaluation_due(std::int64_t period_steps) const;
+  double evaluation_epoch() const;  ///< as logged
   void compare_replicas(std::int64_t epoch_num);
   std::int64_t steps_to_next_cut(std::int64_t last) const;
   double since_start_s() const;  ///< with the earlier parts of a resumed run
@@ -77,6 +85,7 @@ class Run {
   std::int64_t started_ns_ = 0;
   RunPosition at_;
   bool checkpoint_wanted_ = false;
+  std::int64_t saved_steps_ = 0;  ///< that a checkpoint has; a run that has not begun needs none
   std::int64_t steps_at_once_ = 1;
   double samples_per_s_ = 0.0;
   std::int64_t epoch_began_ns_ = 0;
@@ -138,11 +147,9 @@ void Run::train_and_evaluate() {
   doors_.telemetry.restart();
   started_ns_ = doors_.telemetry.now_ns();
   resume();
-  stage();
-  outcome_.status = RunStatus::kTargetMissed;
-  outcome_.reason = fmt::format("the target {} was not reached in {} epochs", outcome_.target.value,
-                                config_.epochs);
-  if (!agree_to_go_on(true, 0.0)) return;
+  end(RunStatus::kTargetMissed, fmt::format("the target {} was not reached in {} epochs",
+                                            outcome_.target.value, config_.epochs));
+  if (!goes_on(true, 0.0) || !stage()) return;
   if (reached_target()) return;  // a resumed run whose target is lower now
   progress_.begin(at_.steps_done);
   while (at_.epoch_num <= config_.epochs) {
@@ -153,6 +160,7 @@ void Run::train_and_evaluate() {
 
 void Run::resume() {
   if (doors_.resume != nullptr) at_ = doors_.resume->record.position;
+  saved_steps_ = at_.steps_done;
   doors_.world.activity().set_steps(at_.steps_done);  // those of an earlier run of a set end here
   if (doors_.resume == nullptr) return;
   progress_.enter("reading of the checkpoint");
@@ -168,15 +176,19 @@ void Run::resume() {
 void Run::save_if_wanted() {
   Checkpointer* checkpointer = doors_.checkpointer;
   if (checkpointer == nullptr) return;
-  if (!checkpoint_wanted_ && !checkpointer->is_due(at_.steps_done)) return;
+  if (checkpoint_wanted_ || checkpointer->is_due(at_.steps_done)) save();
+}
+
+void Run::save() {
   progress_.enter("checkpoint");
   const Scope scope(doors_.telemetry, Subsystem::kCheckpoint);
   at_.elapsed_s = since_start_s();
   at_.evaluations = outcome_.evaluations;
   log_.save_start(at_.steps_done);
-  checkpointer->save(at_, workload_);
+  doors_.checkpointer->save(at_, workload_);
   log_.save_stop(at_.steps_done);
   checkpoint_wanted_ = false;
+  saved_steps_ = at_.steps_done;
 }
 
 bool Run::reached_target() {
@@ -187,16 +199,20 @@ bool Run::reached_target() {
   return true;
 }
 
-void Run::stage() {
+bool Run::stage() {
   progress_.enter("staging");
   log_.staging_start();
-  {
+  try {
     const Scope scope(doors_.telemetry, Subsystem::kStaging);
     outcome_.staging = workload_.stage();
     // Until the last node is ready nobody can train: that wait is staging too.
     doors_.world.barrier();
+  } catch (const AgreedError& e) {
+    if (e.code() != base::ExitCode::kStopped) throw;
+    return goes_on(true, 0.0);
   }
   log_.staging_stop(outcome_.staging);
+  return goes_on(true, 0.0);
 }
 
 bool Run::run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num) {
@@ -213,17 +229,23 @@ bool Run::run_block(std::int64_t first_epoch_num, std::int64_t last_epoch_num) {
   }
   // The last epochs may come after the last evaluation that is due.
   const bool due = config_.evaluation.next_due(last_epoch_num) == last_epoch_num;
-  const bool goes_on = !due || evaluate();
+  const bool is_open = !due || evaluate();
   log_.block_stop(first, count);
-  if (goes_on) save_if_wanted();
-  return goes_on;
+  return leave_block(is_open);
+}
+
+bool Run::leave_block(bool is_open) {
+  if (!is_open || (at_.epoch_num <= config_.epochs && !goes_on(true, 0.0))) return false;
+  save_if_wanted();
+  return true;
 }
 
 bool Run::run_cut_epoch(std::int64_t epoch_num, std::int64_t period_steps) {
   const std::int64_t steps = workload_.info().steps_per_epoch;
   begin_epoch(epoch_num);
-  while (at_.steps_in_epoch < steps) {
-    const std::int64_t due = (at_.steps_in_epoch / period_steps + 1) * period_steps;
+  while (at_.steps_in_epoch < steps || is_evaluation_due(period_steps)) {
+    const std::int64_t ahead = is_evaluation_due(period_steps) ? 0 : 1;
+    const std::int64_t due = (at_.steps_in_epoch / period_steps + ahead) * period_steps;
     const std::int64_t last = std::min(due, steps);
     const double first_epoch_num = 1.0 + epochs_done();
     const double count =
@@ -231,17 +253,16 @@ bool Run::run_cut_epoch(std::int64_t epoch_num, std::int64_t period_steps) {
     log_.block_start(first_epoch_num, count);
     if (!train_until(epoch_num, last)) return false;
     outcome_.epochs = epochs_done();
-    const bool goes_on = last < due || evaluate();
+    const bool is_open = last < due || evaluate();
     log_.block_stop(first_epoch_num, count);
-    if (!goes_on) {
+    if (is_open && at_.steps_in_epoch == steps) break;
+    if (!leave_block(is_open)) {
       log_epoch(epoch_num);
       return false;
     }
-    if (at_.steps_in_epoch < steps) save_if_wanted();
   }
   finish_epoch(epoch_num);
-  save_if_wanted();
-  return true;
+  return leave_block(true);
 }
 
 void Run::begin_epoch(std::int64_t epoch_num) {
@@ -264,7 +285,7 @@ bool Run::train_until(std::int64_t epoch_num, std::int64_t last) {
     at_.loss_sum += result.mean_loss * static_cast<double>(result.samples);
     at_.samples += result.samples;
     samples_per_s_ = static_cast<double>(result.samples) / std::max(took_ns, 1.0) * kNsPerS;
-    if (!agree_to_go_on(std::isfinite(result.mean_loss), took_ns / static_cast<double>(steps))) {
+    if (!goes_on(std::isfinite(result.mean_loss), took_ns / static_cast<double>(steps))) {
       return false;
     }
     progress_.trained({epoch_num, config_.epochs, at_.steps_done,
@@ -286,6 +307,7 @@ void Run::log_epoch(std::int64_t epoch_num) {
                          learning_rate_,
                          static_cast<double>(at_.samples - earlier_samples_) / epoch_s};
   log_.epoch_stop(facts);
+  if (facts.samples_per_s == 0.0) return;
   doors_.console.info(
       fmt::format("epoch {}/{}  loss {:.4f}  learning rate {:.5g}  {:.1f} samples/s", epoch_num,
                   config_.epochs, facts.mean_loss, facts.learning_rate, facts.samples_per_s));
@@ -307,31 +329,40 @@ std::int64_t Run::steps_to_next_cut(std::int64_t last) const {
   return std::min(steps, steps_at_once_);
 }
 
-bool Run::agree_to_go_on(bool finite, double ns_per_step) {
-  // Whole numbers, whose sums do not depend on the order: every rank draws the same conclusion.
-  const bool wants_checkpoint =
-      doors_.checkpointer != nullptr && doors_.checkpointer->wanted_here();
-  std::array<std::int64_t, 4> votes = {doors_.stop_requested() ? 1 : 0, finite ? 0 : 1,
-                                       static_cast<std::int64_t>(ns_per_step),
-                                       wants_checkpoint ? 1 : 0};
-  doors_.world.allreduce_sum(std::span<std::int64_t>(votes));
-  checkpoint_wanted_ = checkpoint_wanted_ || votes[3] > 0;
-  if (votes[2] > 0) {
-    const double mean_ns = static_cast<double>(votes[2]) / doors_.world.size();
-    steps_at_once_ = std::max<std::int64_t>(1, std::llround(kAgreeEveryNs / mean_ns));
+bool Run::goes_on(bool finite, double ns_per_step) {
+  Checkpointer* checkpointer = doors_.checkpointer;
+  const bool wants_checkpoint = checkpointer != nullptr && checkpointer->wanted_here();
+  const Votes votes =
+      agree(doors_.world, {finite, doors_.stop_requested(), wants_checkpoint, ns_per_step});
+  checkpoint_wanted_ = checkpoint_wanted_ || votes.wants_checkpoint;
+  if (votes.ns_per_step > 0) {
+    steps_at_once_ = std::max<std::int64_t>(1, std::llround(kAgreeEveryNs / votes.ns_per_step));
   }
-  if (votes[1] > 0) {
-    outcome_.status = RunStatus::kDiverged;
-    outcome_.reason = fmt::format("the loss is not finite at step {}", at_.steps_done);
-    return false;
+  if (!votes.is_finite) {
+    return end(RunStatus::kDiverged,
+               fmt::format("the loss is not finite at step {}", at_.steps_done));
   }
-  if (votes[0] > 0) {
-    outcome_.status = RunStatus::kStopped;
-    outcome_.reason = fmt::format("stopped by a signal after step {}", at_.steps_done);
-    return false;
-  }
-  return true;
+  if (votes.stop == StopSignal::kNone) return true;
+  const bool is_to_be_saved = checkpoint_wanted_ || config_.checkpoint.is_scheduled() ||
+                              votes.stop == StopSignal::kSaveAndEnd;
+  if (checkpointer != nullptr && is_to_be_saved && at_.steps_done > saved_steps_) save();
+  return end(RunStatus::kStopped,
+             fmt::format("stopped by {} after step {}", to_string(votes.stop), at_.steps_done));
 }
+
+bool Run::end(RunStatus status, std::string reason) {
+  outcome_.status = status;
+  outcome_.reason = std::move(reason);
+  return false;
+}
+
+bool Run::is_evaluation_due(std::int64_t period_steps) const {
+  if (at_.steps_in_epoch == 0 || at_.steps_in_epoch % period_steps != 0) return false;
+  return outcome_.evaluations.empty() ||
+         outcome_.evaluations.back().epoch_num != evaluation_epoch();
+}
+
+double Run::evaluation_epoch() const { return epochs_done() + workload_.info().epoch_num_offset; }
 
 double Run::epochs_done(std::int64_t unfinished) const {
   return static_cast<double>(at_.epoch_num - 1) +
@@ -341,7 +372,7 @@ double Run::epochs_done(std::int64_t unfinished) const {
 
 bool Run::evaluate() {
   progress_.enter("evaluation");
-  const double epoch_num = epochs_done() + workload_.info().epoch_num_offset;
+  const double epoch_num = evaluation_epoch();
   log_.eval_start(epoch_num);
   double quality = 0.0;
   {
@@ -356,9 +387,7 @@ bool Run::evaluate() {
   doors_.console.info(
       fmt::format("{}  quality {:.5g} (target {:.5g})", when, quality, outcome_.target.value));
   if (!std::isfinite(quality)) {
-    outcome_.status = RunStatus::kDiverged;
-    outcome_.reason = fmt::format("the quality is not finite after {}", when);
-    return false;
+    return end(RunStatus::kDiverged, fmt::format("the quality is not finite after {}", when));
   }
   return !reached_target();
 }
@@ -387,8 +416,7 @@ void Run::finish() {
   // The watchdog may have been faster, and what the log says holds.
   if (doors_.world.allreduce_max(std::int64_t{doors_.world.rank() == 0 && !told ? 1 : 0}) != 0 &&
       success) {
-    outcome_.status = RunStatus::kStopped;
-    outcome_.reason = "told to end by a signal";
+    end(RunStatus::kStopped, "told to end by a signal");
   }
   outcome_.telemetry_entry = telemetry::rank_entry(doors_.identity, doors_.telemetry);
 }

@@ -14,6 +14,7 @@
 #include "runner/resume.h"
 #include "runner/run_config.h"
 #include "runner/run_status.h"
+#include "runner/stop_signals.h"
 #include "runner/telemetry/live_status.h"
 #include "runner/telemetry/report_file.h"
 #include "runner/watchdog.h"
@@ -45,7 +46,7 @@ struct RunDoors {
   mllog::LogWriter& log;
   telemetry::RankIdentity identity;
   Console& console;
-  std::function<bool()> stop_requested;       ///< asked on every rank; one yes is enough
+  std::function<StopSignal()> stop_requested;  ///< asked on every rank; one is enough
   Checkpointer* checkpointer = nullptr;       ///< null: the run is never saved
   const ResumePoint* resume = nullptr;        ///< null: it begins anew
   Watchdog* watchdog = nullptr;               ///< null: nobody watches

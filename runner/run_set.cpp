@@ -3,13 +3,13 @@
 #include "runner/run_set.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <exception>
 #include <filesystem>
 #include <optional>
 
 #include "runner/agreed_error.h"
-#include "runner/base/make_folder.h"
 #include "runner/base/replaced_file.h"
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
@@ -76,6 +76,7 @@ class RunSet {
   /// Where this run saves itself: a folder of its own, or that which a resumed training has.
   std::string checkpoint_folder(const ResultFiles* files) const;
   nlohmann::json environment() const;
+  FolderOwner owner(const std::string& live_file) const;
   void save(const RunOutcome& outcome, Workload& workload, ResultFiles* files) const;
   telemetry::RankIdentity identity() const;
   void tell(const RunOutcome& outcome, const RunConfig& config, const WorkloadInfo& info,
@@ -85,6 +86,7 @@ class RunSet {
   const RunConfig& config_;
   const RunSetPlan& plan_;
   std::optional<ResumePoint> resume_;
+  std::unique_ptr<FolderLock> lock_;  ///< on rank 0, of the folder of a resumed run
   MakeWorkload make_;
   const RunSetDoors& doors_;
   Binding binding_;
@@ -106,7 +108,7 @@ base::ExitCode RunSet::go() {
 base::ExitCode RunSet::run_all_members() {
   const SetDoors doors{
       doors_.world,     doors_.clock,
-      doors_.console,   doors_.stop_requested,
+      doors_.console,   [this] { return doors_.stop_requested() != StopSignal::kNone; },
       doors_.summarize, doors_.result.owns_standard_output() ? nullptr : &doors_.out};
   const RunMember run = [this](std::uint64_t seed, std::int64_t number, const MemberHooks& hooks) {
     return run_member(seed, number, hooks);
@@ -174,8 +176,27 @@ telemetry::RankIdentity RunSet::identity() const {
 }
 
 void RunSet::open_checkpoint() {
+  telemetry::Telemetry telemetry(doors_.clock);
+  const Surroundings around{doors_.world, doors_.topology, telemetry, threads_.threads};
+  ResumeWish wish{*plan_.resume, plan_.nothing_saved, {}, {}, owner("")};
+  together(doors_.world, [&] {
+    // It reads its keys, and knows which of them a resumed run may change.
+    wish.keys_without_effect = make_(config_, around)->keys_without_effect();
+    wish.config = config_.reader.resolved();
+  });
+  ResumeChoice choice =
+      choose_checkpoints(wish, doors_.checkpoint_format, doors_.world, doors_.console);
+  if (choice.candidates.empty()) {
+    doors_.console.info(fmt::format("nothing to go on from in {}: a run begins", *plan_.resume));
+    return;
+  }
   resume_.emplace(
-      open_resume_point(*plan_.resume, doors_.checkpoint_format, doors_.world, doors_.console));
+      open_resume_point(choice.candidates, doors_.checkpoint_format, doors_.world, doors_.console));
+  lock_ = std::move(choice.lock);
+}
+
+FolderOwner RunSet::owner(const std::string& live_file) const {
+  return {base::host_name(), ::getpid(), live_file};
 }
 
 nlohmann::json RunSet::environment() const {
@@ -200,9 +221,8 @@ void RunSet::check_resume(const nlohmann::json& resolved, const Workload& worklo
 std::string RunSet::checkpoint_folder(const ResultFiles* files) const {
   std::string folder;
   on_rank_0(doors_.world, [&] {
-    // A file was chosen by hand: what lies beside it is not for us to clear away.
-    if (resume_ && resume_->path != *plan_.resume) {
-      folder = std::filesystem::path(resume_->path).parent_path().string();
+    if (lock_ != nullptr) {
+      folder = lock_->folder();
       return;
     }
     folder = folder_of_run(checkpoints_folder(config_), files->number());
@@ -210,8 +230,6 @@ std::string RunSet::checkpoint_folder(const ResultFiles* files) const {
       throw base::ConfigError(config_.reader.where("checkpoint") + "/directory: " + folder +
                               " holds checkpoints of another run");
     }
-    // Now, not when hours of training are to be saved.
-    if (config_.checkpoint.is_scheduled()) base::make_folder(folder);
   });
   return doors_.world.broadcast(folder, 0);
 }
@@ -246,12 +264,24 @@ RunOutcome RunSet::run(std::uint64_t seed, std::int64_t number, const MemberHook
                                       resume_->record.position.steps_done, resume_->path));
     }
   }
-  const CheckpointDoors checkpoint_doors{doors_.world, doors_.clock, doors_.console,
-                                         doors_.checkpoint_format, doors_.checkpoint_requested};
+  // Other runs may look for it from another folder.
+  const std::string live_path =
+      files ? std::filesystem::absolute(telemetry::live_path(files->log_path())).string() : "";
+  const CheckpointDoors checkpoint_doors{doors_.world,
+                                         doors_.clock,
+                                         doors_.console,
+                                         doors_.checkpoint_format,
+                                         doors_.checkpoint_requested,
+                                         owner(live_path)};
   Checkpointer checkpointer(config.checkpoint, checkpoint_folder(files ? &*files : nullptr),
                             resolved, environment(), checkpoint_doors);
+  // Now, not when hours of training are to be saved.
+  const bool adds_to_a_folder = resume_ && resume_->path != *plan_.resume;
+  if (adds_to_a_folder || config.checkpoint.is_scheduled()) {
+    checkpointer.take_folder(std::move(lock_));
+  }
   std::optional<telemetry::LiveStatusFile> live;
-  if (files) live.emplace(telemetry::live_path(files->log_path()), doors_.clock);
+  if (files) live.emplace(live_path, doors_.clock);
   mllog::LogWriter log(files ? &files->log() : nullptr, doors_.clock);
   std::function<void()> before_start;
   if (plan_.kind == SetKind::kTogether) {
@@ -286,6 +316,7 @@ RunOutcome RunSet::run(std::uint64_t seed, std::int64_t number, const MemberHook
     workload.reset();
     std::rethrow_exception(failure);
   }
+  if (outcome.status != RunStatus::kStopped) checkpointer.note_finished();
   doors_.world.activity().enter_phase("saving of the results");
   if (live && !live->problem().empty()) doors_.console.warn(live->problem());
   if (files) files->log().sync();

@@ -11,9 +11,11 @@
 
 #include "runner/checkpointer.h"
 #include "runner/console.h"
+#include "runner/resume.h"
 #include "runner/run_config.h"
 #include "runner/run_result.h"
 #include "runner/set_run.h"
+#include "runner/stop_signals.h"
 #include "runner/watchdog.h"
 #include "runner/workload.h"
 
@@ -30,7 +32,7 @@ struct RunSetDoors {
   const base::Clock& clock;
   Console& console;
   std::ostream& out;  ///< the RESULT lines and the files' paths
-  std::function<bool()> stop_requested;
+  std::function<StopSignal()> stop_requested;
   std::function<bool()> checkpoint_requested;  ///< see CheckpointDoors
   MakeStateWriter make_state_writer;
   CheckpointFormat checkpoint_format;
@@ -48,7 +50,8 @@ struct RunSetPlan {
   std::string command;                             ///< that this set is continued with, for people
   /// Goes on from this checkpoint, or the newest of this folder, then runs is 1.
   std::optional<std::string> resume;
-  std::optional<telemetry::StepRange> trace;  ///< of each run
+  NothingSaved nothing_saved = NothingSaved::kRefuse;  ///< where `resume` finds nothing
+  std::optional<telemetry::StepRange> trace;           ///< of each run
 };
 
 /// Collective. One run has the configuration's seed (0: the checkpoint's, else one of the operating

@@ -1,16 +1,20 @@
 // The default folder name of a system.
 // Hides how a CPU's marketing name becomes short.
+#include "runner/system_name.h"
+
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
-#include <string>
 
 #include "runner/base/system_facts.h"
-#include "runner/run_config.h"
+#include "runner/launch/launcher.h"
 
 namespace runner {
 namespace {
+
+constexpr char kModel[] = "cpu_model";
 
 std::string text_fact(const nlohmann::json& facts, const char* key) {
   const auto found = facts.find(key);
@@ -39,15 +43,50 @@ std::string short_cpu_name(const std::string& model) {
   return name;
 }
 
-}  // namespace
-
-std::string default_system_name() {
-  const nlohmann::json facts = base::machine_facts();
-  std::string name =
-      sanitized(text_fact(facts, "host") + " " + short_cpu_name(text_fact(facts, "cpu_model")));
+/// As one path component of small letters.
+std::string folder_name(const std::string& text) {
+  std::string name = sanitized(text);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name;
+}
+
+std::string cluster_name() { return launch::allocation_of(launch::environment()).cluster; }
+
+}  // namespace
+
+std::string default_system_name() {
+  const std::string cluster = cluster_name();
+  if (!cluster.empty()) return folder_name(cluster);
+  const nlohmann::json facts = base::machine_facts();
+  return folder_name(text_fact(facts, "host") + " " + short_cpu_name(text_fact(facts, kModel)));
+}
+
+std::string shared_system_name(std::int64_t nodes, const std::vector<std::string>& cpu_models) {
+  std::set<std::string> names;
+  for (const std::string& model : cpu_models) names.insert(short_cpu_name(model));
+  std::string name = std::to_string(nodes) + "x";
+  for (const std::string& one : names) name += " " + one;
+  return folder_name(name);
+}
+
+void name_system(RunConfig& config, const Communicator& world, const Topology& topology) {
+  const nlohmann::json given = config.reader.resolved();
+  const nlohmann::json::json_pointer key("/results/system");
+  const bool is_named = given.contains(key) && given[key] != "";
+  if (is_named || topology.node_count == 1 || !cluster_name().empty()) return;
+  // Ranks that do not speak for a node have no model; that of a node may be unknown.
+  const bool leads = topology.is_node_leader();
+  const auto models = world.gather(leads ? "=" + text_fact(base::machine_facts(), kModel) : "", 0);
+  std::string name;
+  if (world.rank() == 0) {
+    std::vector<std::string> of_nodes;
+    for (const std::string& model : models) {
+      if (!model.empty()) of_nodes.push_back(model.substr(1));
+    }
+    name = shared_system_name(topology.node_count, of_nodes);
+  }
+  config.system_name = world.broadcast(name, 0);
 }
 
 }  // namespace runner

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -17,8 +18,11 @@
 #include "runner/config_source.h"
 #include "runner/documents.h"
 #include "runner/dry_run.h"
+#include "runner/launch/advice.h"
 #include "runner/launch/script.h"
+#include "runner/placement.h"
 #include "runner/stop_signals.h"
+#include "runner/system_name.h"
 #include "runner/together.h"
 #include "runner/watchdog.h"
 
@@ -34,7 +38,7 @@ struct RunOptions {
   std::optional<std::int64_t> only;
   bool together = false;
   double together_timeout_s = kDefaultStartTimeoutS;
-  bool resumes = false;
+  bool resumes = false, resumes_or_starts = false;
   std::string resume;  ///< "" with `resumes`: where the configuration says
   bool dry_run = false;
   std::string json;
@@ -50,7 +54,7 @@ std::string command_of(const RunOptions& options) {
   return options.together ? command + " --together --only MEMBER" : command;
 }
 
-RunSetPlan plan_of(const RunOptions& options) {
+RunSetPlan plan_of(const RunOptions& options, const RunConfig& config) {
   RunSetPlan plan;
   plan.runs = options.runs;
   plan.only = options.only;
@@ -58,23 +62,24 @@ RunSetPlan plan_of(const RunOptions& options) {
   plan.start_timeout_s = options.together_timeout_s;
   plan.command = command_of(options);
   plan.trace = options.trace;
-  if (options.resumes) {
-    plan.resume =
-        options.resume.empty() ? checkpoints_folder(*options.source->config) : options.resume;
+  if (options.resumes_or_starts) plan.nothing_saved = NothingSaved::kBegin;
+  if (options.resumes || options.resumes_or_starts) {
+    plan.resume = options.resume.empty() ? checkpoints_folder(config) : options.resume;
   }
   return plan;
 }
 
 ExitCode dry_run(const RunOptions& options, const Communicator& world) {
-  const RunConfig& config = *options.source->config;
+  RunConfig config = *options.source->config;
   const Topology topology = discover_topology(world);
+  name_system(config, world, topology);
   const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
   const base::SystemClock clock;
   telemetry::Telemetry telemetry(clock);
   const Surroundings around{world, topology, telemetry, threads.threads};
   const auto workload = options.source->entry->make(config, around);
   const MemoryNeeds memory = options.source->entry->memory_needs(config, planned_rank(around));
-  const Json plan = plan_run(config, plan_of(options), *workload, memory, around, threads);
+  const Json plan = plan_run(config, plan_of(options, config), *workload, memory, around, threads);
   if (world.rank() != 0) return ExitCode::kSuccess;
   if (!options.json.empty()) {
     write_document(plan, options.json, std::cout);
@@ -93,14 +98,44 @@ void tell_failure(const base::Failure& failure, ResultSink& result, Console& con
   }
 }
 
+/// Seconds that whoever ends the job gives it. mpirun gives one; schedulers give at least five
+/// (Flux) before they kill. A person at a terminal waits.
+double grace_s(const launch::Environment& environment) {
+  const launch::LauncherKind kind = launch::kind_of(environment);
+  if (kind == launch::LauncherKind::kMpirun) return 0.2;
+  const bool is_alone = kind == launch::LauncherKind::kNone;
+  return is_alone && launch::allocation_of(environment).scheduler.empty() ? 0.0 : 3.0;
+}
+
+/// Collective. Tells of nodes and CPUs that this run leaves idle, though nobody asked for that.
+void advise(const RunConfig& config, const Communicator& world, const Topology& topology,
+            Console& console) {
+  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
+  if (world.rank() != 0) return;
+  const launch::Environment environment = launch::environment();
+  const launch::Allocation allocation = launch::allocation_of(environment);
+  const std::string nodes = launch::unused_nodes(allocation, topology.node_count);
+  if (!nodes.empty()) console.warn(nodes);
+  if (config.threads > 0 || environment.contains("OMP_NUM_THREADS")) return;
+  const std::int64_t machine = allowed_cpus();
+  const std::int64_t for_job = allocation.node_cpus > 0 ? allocation.node_cpus : machine;
+  const std::string cpus = launch::idle_cpus(environment, topology.node.size(), threads.node_cpus,
+                                             std::min(machine, for_job));
+  if (!cpus.empty()) console.warn(cpus);
+}
+
 ExitCode run(const RunOptions& options, const CommandParts& parts, const Communicator& world) {
   if (options.dry_run) return dry_run(options, world);
   StopSignals signals;
   const base::SystemClock clock;
   Console console(std::cerr, Console::style_of_stderr(world.rank()), clock);
-  const RunConfig& config = *options.source->config;
-  Watchdog watchdog(world, watch_options(config.watch, [&] { return signals.requested(); }));
+  RunConfig config = *options.source->config;
+  WatchOptions watch = watch_options(config.watch, [&] { return signals.requested(); });
+  watch.grace_s = grace_s(launch::environment());
+  Watchdog watchdog(world, std::move(watch));
   const Topology topology = discover_topology(world);
+  name_system(config, world, topology);
+  if (options.runs == 1) advise(config, world, topology, console);
   ResultSink result(options.json, std::cout);
   const RunSetDoors doors{world,
                           topology,
@@ -116,7 +151,7 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
                           result,
                           &watchdog};
   try {
-    return run_set(config, plan_of(options), options.source->entry->make, doors);
+    return run_set(config, plan_of(options, config), options.source->entry->make, doors);
   } catch (const std::exception& e) {
     if (world.rank() == 0) tell_failure(base::failure_of(e), result, console);
     throw;
@@ -140,6 +175,7 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
       "  trainmark run configs/resnet50/cifar10.json --set checkpoint.every_minutes=10\n"
       "  trainmark run configs/resnet50/cifar10.json --resume\n"
       "  trainmark run configs/resnet50/cifar10.json --runs 5 --json set.json\n"
+      "  srun --mpi=pmix trainmark run configs/resnet50/cifar10.json --resume-or-start\n"
       "  mpirun -n 2 trainmark run configs/resnet50/cifar10.json --trace 10:12";
   command.needs_mpi = true;
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
@@ -172,11 +208,17 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
     auto* resume =
         app.add_option("--resume", options->resume,
                        "go on from this checkpoint, or the newest of a folder of them, which this "
-                       "run then adds to; without PATH: the newest of the last run that the "
-                       "configuration's folders have. SIGUSR1 saves a run at once")
+                       "run then adds to; without PATH: the newest of this configuration (and "
+                       "seed, where it gives one) that no live run owns. SIGUSR1 saves a run at "
+                       "once, SIGUSR2 saves and ends it")
             ->type_name("[PATH]")
             ->expected(0, 1)
             ->excludes(runs);
+    app.add_flag("--resume-or-start", options->resumes_or_starts,
+                 "as --resume without PATH, but begin a run where there is none that a signal or "
+                 "fault ended: for jobs that are started again until they are done")
+        ->excludes(runs)
+        ->excludes(resume);
     auto* dry = app.add_flag("--dry-run", options->dry_run,
                              "print configuration, plan and rule check; train and write nothing");
     app.add_option("--json", options->json,

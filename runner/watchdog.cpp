@@ -19,6 +19,7 @@
 
 #include "runner/base/system_facts.h"
 #include "runner/hang.h"
+#include "runner/launcher_end.h"
 #include "runner/mailbox.h"
 
 namespace runner {
@@ -37,9 +38,9 @@ constexpr double kLettersPerSilence = 8.0, kFewestLetters = 4.0;
 constexpr double kRankS = 1e-3;
 /// Where silence is allowed.
 constexpr double kLongestBeatS = 10.0, kBeatsPerHang = 10.0;
-/// A main thread that was told to end has so long to do so in its own way. Open MPI's launcher
-/// kills a second after its SIGTERM.
-constexpr double kGraceS = 0.2;
+/// Where more ranks are silent when the job is told to end, their launcher ends them, and none is
+/// the reason.
+constexpr std::size_t kMostSilent = 2;
 /// Where the main thread cannot be waited for any longer, nor a file system.
 constexpr std::chrono::seconds kLastWordsTime(2);
 constexpr std::chrono::seconds kReportTime(1);
@@ -122,6 +123,7 @@ class Watchdog::Watcher {
   void send_state();
   void send_failure();
   void heed_signal();
+  std::string silent_text() const;
   void judge();
   void say_last_words(const std::string& reason);
   [[noreturn]] void end(const std::string& reason);
@@ -186,6 +188,7 @@ void Watchdog::Watcher::take(const Letter& letter) {
   }
   const auto sender = static_cast<std::size_t>(letter.from.rank);
   if (sender >= others_.size()) return;  // only rank 0 writes to other ranks
+  if (letter.kind == Letter::Kind::kAsk) send_state();
   others_[sender] = {letter.from, true, 0.0};
   heard_at_s_[sender] = now_s_;
   if (rank_ != 0) return;
@@ -220,10 +223,31 @@ void Watchdog::Watcher::send_failure() {
 }
 
 void Watchdog::Watcher::heed_signal() {
-  if (rank_ != 0 || size_ == 1 || !options_.told_to_end || !options_.told_to_end()) return;
-  if (told_at_s_ < 0) told_at_s_ = now_s_;
-  if (now_s_ - told_at_s_ < kGraceS) return;
-  say_last_words(fmt::format("told to end by a signal during {}", doing_text(activity_.look())));
+  if (rank_ != 0 || options_.grace_s <= 0 || !options_.told_to_end) return;
+  const StopSignal signal = options_.told_to_end();
+  if (signal == StopSignal::kNone || signal == StopSignal::kSaveAndEnd) return;
+  if (told_at_s_ < 0) {
+    told_at_s_ = now_s_;
+    for (int rank = 1; rank < size_; ++rank) {
+      mailbox_.send_to(rank, {Letter::Kind::kAsk, own_state(), {}});
+    }
+  }
+  if (now_s_ - told_at_s_ < options_.grace_s) return;
+  say_last_words(fmt::format("told to end by {} during {}{}", to_string(signal),
+                             doing_text(activity_.look()), silent_text()));
+}
+
+std::string Watchdog::Watcher::silent_text() const {
+  std::string text;
+  std::size_t silent = 0;
+  for (std::size_t i = 1; i < others_.size(); ++i) {
+    if (!others_[i].heard || heard_at_s_[i] >= told_at_s_) continue;
+    const RankState& state = others_[i].state;
+    text += fmt::format("; rank {} (host {}, process {}) does not answer any more", state.rank,
+                        state.host, state.process);
+    ++silent;
+  }
+  return silent <= kMostSilent ? text : "";
 }
 
 std::vector<Seen> Watchdog::Watcher::all_seen() const {
@@ -278,11 +302,12 @@ void Watchdog::Watcher::end(const std::string& reason) {
     std::thread(std::move(words)).detach();
     said.wait_for(kLastWordsTime);
     for (int rank = 1; rank < size_; ++rank) mailbox_.send_to(rank, {Letter::Kind::kEnd, {}, {}});
+    if (size_ > 1) see_to_launchers_end();
   }
   std::_Exit(static_cast<int>(base::ExitCode::kSystem));
 }
 
-WatchOptions watch_options(const WatchLimits& limits, std::function<bool()> told_to_end) {
+WatchOptions watch_options(const WatchLimits& limits, std::function<StopSignal()> told_to_end) {
   return {static_cast<double>(limits.hang_timeout_s), static_cast<double>(limits.lost_timeout_s),
           std::move(told_to_end)};
 }

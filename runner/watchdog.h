@@ -9,17 +9,22 @@
 
 #include "runner/communicator.h"
 #include "runner/run_config.h"
+#include "runner/stop_signals.h"
 
 namespace runner {
 
 struct WatchOptions {
   double hang_s = 0.0;  ///< without progress; 0: no hang is looked for
   double lost_s = 0.0;  ///< without a sign of life of a rank; 0: it may be silent for ever
-  /// Whether this rank was told to end (SIGTERM, SIGINT), so that its launcher may kill it soon.
-  std::function<bool()> told_to_end;
+  /// What told this rank to end. After all but kSaveAndEnd its launcher may kill it soon.
+  std::function<StopSignal()> told_to_end;
+  /// So long the main thread then has to end in its own way before the last words are said: Open
+  /// MPI's launcher kills a second after its SIGTERM. 0: for ever.
+  double grace_s = 0.2;
 };
 
-WatchOptions watch_options(const WatchLimits& limits, std::function<bool()> told_to_end = nullptr);
+WatchOptions watch_options(const WatchLimits& limits,
+                           std::function<StopSignal()> told_to_end = nullptr);
 
 /// Watches this rank's Activity, and on rank 0 those of all. On a hang (see find_hang) the process
 /// ends with kSystem: rank 0 tells the reason and lets the others know; they speak only where rank

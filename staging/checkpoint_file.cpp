@@ -311,10 +311,15 @@ void CheckpointReader::read_rows(const std::string& name, base::ElementType elem
 }
 
 runner::CheckpointFormat checkpoint_format() {
-  return {write_checkpoint, [](const Communicator& world, const std::string& path) {
+  return {write_checkpoint,
+          [](const Communicator& world, const std::string& path) {
             auto reader = std::make_unique<CheckpointReader>(world, path);
             std::string about = reader->about();
             return runner::CheckpointContent{std::move(about), std::move(reader)};
+          },
+          [](const std::string& path) {
+            const dataset::File file(path);
+            return parse_header(read_header_text(file), file.size(), path).about;
           }};
 }
 

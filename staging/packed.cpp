@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
+#include "runner/stop_signals.h"
 #include "staging/dataset/file.h"
 #include "staging/output_file.h"
 
@@ -36,6 +37,14 @@ void mark_as_damaged(const std::string& part) {
   std::ofstream(std::filesystem::path(part).replace_filename(kDamagedFile)).flush();
 }
 
+/// Tells of a piece of work, and ends it where the run is to end.
+void report_progress(base::Activity& activity) {
+  activity.progress();
+  if (runner::is_told_to_end()) {
+    throw base::Error(base::ExitCode::kStopped, "staging: stopped by a signal");
+  }
+}
+
 /// Reads a finished part in large pieces and compares every checksum.
 void read_back(const std::string& path, const std::vector<PackedSample>& samples,
                base::Activity& activity) {
@@ -49,7 +58,7 @@ void read_back(const std::string& path, const std::vector<PackedSample>& samples
     while (last < samples.size() && end_of(last) - begin <= kPiece) ++last;
     piece.resize(static_cast<std::size_t>(end_of(last - 1) - begin));
     file.read(begin, piece);
-    activity.progress();
+    report_progress(activity);
     for (; first < last; ++first) {
       const PackedSample& sample = samples[first];
       const auto bytes = std::span(piece).subspan(static_cast<std::size_t>(sample.offset - begin),
@@ -159,7 +168,7 @@ PackResult write_part(const dataset::Dataset& source, const std::vector<std::int
         samples.push_back(
             {index, file.size(), static_cast<std::int64_t>(bytes.size()), hash_of(bytes)});
         file.append(bytes);
-        activity.progress();
+        report_progress(activity);
       });
   file.finish();
   read_back(file.path(), samples, activity);

@@ -27,7 +27,7 @@ struct PackResult {
 };
 /// Copies `indices` of `source` into part `number` in `directory` and reads it back. Throws
 /// DataError (source, or what was read back differs), SystemError (writing). `activity` is told of
-/// every sample.
+/// every sample, and where runner::StopSignals are told to end, Error(kStopped) is thrown.
 PackResult write_part(const dataset::Dataset& source, const std::vector<std::int64_t>& indices,
                       const std::string& directory, int number, base::Activity& activity);
 

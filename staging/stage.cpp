@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -70,16 +71,33 @@ Manifest manifest_of(const StagingPlan& plan, const std::string& source,
   return manifest;
 }
 
-/// Collective over the node. Returns what this rank copied; `use` is the leader's.
-PackResult copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
-                        const runner::Topology& topology, std::shared_ptr<FolderUse>& use) {
+/// What this rank copied; nothing when it was told to end before that was done.
+std::optional<PackResult> copy_part(const dataset::Dataset& source, const StagingPlan& plan,
+                                    const std::string& folder, const runner::Communicator& node) {
+  const auto rank = static_cast<std::size_t>(node.rank());
+  try {
+    return write_part(source, plan.indices(plan.shares[rank], plan.shares[rank + 1]), folder,
+                      node.rank(), node.activity());
+  } catch (const base::Error& e) {
+    if (e.code() != base::ExitCode::kStopped) throw;
+    return std::nullopt;
+  }
+}
+
+/// Collective over the node. Returns what this rank copied, or nothing, on every rank, when one was
+/// told to end; `use` is the leader's.
+std::optional<PackResult> copy_to_node(const dataset::Dataset& source, const StagingPlan& plan,
+                                       const runner::Topology& topology,
+                                       std::shared_ptr<FolderUse>& use) {
   const runner::Communicator& node = topology.node;
   if (topology.is_node_leader()) use = std::make_shared<FolderUse>(begin_folder(plan.directory));
   const std::string folder = node.broadcast(use ? use->folder() : "", 0);
-  const auto rank = static_cast<std::size_t>(node.rank());
-  const PackResult mine = write_part(source, plan.indices(plan.shares[rank], plan.shares[rank + 1]),
-                                     folder, node.rank(), node.activity());
-  const auto parts = node.gather(to_text(mine.part), 0);
+  const auto mine = copy_part(source, plan, folder, node);
+  if (node.allreduce_max(std::int64_t{mine ? 0 : 1}) != 0) {
+    if (use) abandon_folder(std::move(*std::exchange(use, nullptr)));
+    return std::nullopt;
+  }
+  const auto parts = node.gather(to_text(mine->part), 0);
   if (use) {
     write_manifest(folder, manifest_of(plan, source.source(), parts));
     *use = publish_folder(std::move(*use), plan.directory, plan.identity);
@@ -166,15 +184,16 @@ Uses use_what_is_there(std::vector<StagingPlan>& plans, const std::string& direc
   return uses;
 }
 
-/// Collective over the node.
+/// Collective over the node. Without data when a rank was told to end.
 Staged bring(const std::shared_ptr<const dataset::Dataset>& source, const StagingPlan& plan,
              std::shared_ptr<FolderUse> use, const runner::Topology& topology,
              Afterwards afterwards) {
   Staged staged;
   if (!plan.is_staged) {
-    const PackResult mine = copy_to_node(*source, plan, topology, use);
-    staged.facts.source_reads = mine.source_reads;
-    staged.copied_bytes = mine.part.bytes;
+    const auto mine = copy_to_node(*source, plan, topology, use);
+    if (!mine) return staged;
+    staged.facts.source_reads = mine->source_reads;
+    staged.copied_bytes = mine->part.bytes;
   }
   if (use && afterwards == Afterwards::kKeep) keep_set(plan.directory);
   staged.data = open_packed(source, plan.directory);
@@ -182,6 +201,16 @@ Staged bring(const std::shared_ptr<const dataset::Dataset>& source, const Stagin
   staged.use = std::move(use);
   topology.node.barrier();
   return staged;
+}
+
+/// Collective over all ranks. Throws when a node was told to end before it had the last set, after
+/// all nodes have left what they have.
+void require_whole(std::vector<Staged>& sets, const runner::Communicator& world,
+                   const runner::Topology& topology) {
+  const bool is_whole = sets.back().data != nullptr;
+  if (world.allreduce_max(std::int64_t{is_whole ? 0 : 1}) == 0) return;
+  for (Staged& set : sets) leave_staged(topology, std::move(set.use));
+  throw runner::AgreedError(base::ExitCode::kStopped, "staging: stopped by a signal");
 }
 
 }  // namespace
@@ -207,12 +236,13 @@ std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
   const Uses uses = use_what_is_there(plans, directory, topology);
   agree_on_space(plans, directory, world, topology);
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    Staged near = bring(sets[i].source, plans[i], uses[i], topology, afterwards);
+    staged.push_back(bring(sets[i].source, plans[i], uses[i], topology, afterwards));
+    require_whole(staged, world, topology);
+    Staged& near = staged.back();
     const std::int64_t now_ns = clock.steady_ns();
     const std::int64_t took_ns = planning_ns[i] + now_ns - std::exchange(begin_ns, now_ns);
     near.facts = facts_of(plans[i], near.facts.source_reads, static_cast<double>(took_ns) * 1e-9,
                           world, topology);
-    staged.push_back(std::move(near));
   }
   return staged;
 }

@@ -56,7 +56,8 @@ struct Wanted {
 /// last, and one rename makes the set visible. One of the same identity is used again. What dead
 /// jobs left in `directory` is removed before. Returns one Staged for each of `sets`. Throws
 /// AgreedError before the first byte when a node has too little space for all of them together,
-/// else DataError or SystemError naming path and offset.
+/// AgreedError(kStopped), leaving nothing behind that was not to be kept, when a signal asks a rank
+/// to end while it copies (StopSignals), else DataError or SystemError naming path and offset.
 std::vector<Staged> stage(const std::vector<Wanted>& sets, StagingMode mode,
                           const std::string& directory, Afterwards afterwards,
                           const runner::Communicator& world, const runner::Topology& topology,

@@ -125,6 +125,8 @@ FolderUse begin_folder(const std::string& final_directory) {
   return use;
 }
 
+void abandon_folder(FolderUse begun) { remove_begun(begun.folder()); }
+
 std::optional<FolderUse> use_staged_set(const std::string& directory, const std::string& identity) {
   auto use = FolderUse::of(directory);
   if (use && holds_staged_set(directory, identity)) return use;

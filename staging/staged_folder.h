@@ -17,6 +17,9 @@ namespace staging {
 /// takes for a staged set. Throws SystemError.
 FolderUse begin_folder(const std::string& final_directory);
 
+/// Deletes a folder that begin_folder() gave, with all that is in it.
+void abandon_folder(FolderUse begun);
+
 /// Renames the folder begun to `final_directory`. A whole set of this identity already there wins
 /// (another run was faster). A damaged one is removed; what has no manifest, and so may be
 /// anything, is renamed. Gives the use of the folder that is there now. Throws SystemError.

@@ -54,7 +54,7 @@ TEST_F(LostStaging, LeavesNothingThatTheNextRunTrusts) {
   EXPECT_EQ(run.status, kKilled) << run.err;
   EXPECT_TRUE(all_end());
   EXPECT_THAT(last_record(), AllOf(HasSubstr("run_stop"), HasSubstr("aborted"),
-                                   HasSubstr("told to end by a signal during staging")));
+                                   HasSubstr("told to end by SIGTERM during staging")));
   for (const auto& entry : fs::directory_iterator(folder_ / "near")) {
     EXPECT_THAT(entry.path().filename().string(), HasSubstr(".part."));
   }

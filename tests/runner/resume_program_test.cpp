@@ -2,10 +2,12 @@
 // Hides how the toy program is started.
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "launch_with_faults.h"
 #include "runner/base/temporary_directory.h"
+#include "waiting.h"
 
 namespace runner {
 namespace {
@@ -42,7 +44,8 @@ class ResumeProgram : public testing::Test {
     std::vector<std::string> names;
     if (!fs::exists(file(run))) return names;
     for (const auto& entry : fs::directory_iterator(file(run))) {
-      names.push_back(entry.path().filename());
+      const std::string name = entry.path().filename();
+      if (name.starts_with("checkpoint_")) names.push_back(name);
     }
     std::sort(names.begin(), names.end());
     return names;
@@ -89,6 +92,36 @@ TEST_F(ResumeProgram, KeepsTheLastByStepsAndResumesAKilledRun) {
             35);
 }
 
+TEST_F(ResumeProgram, EndsWithSevenOnEachSignalAndSavesWhatIsScheduled) {
+  // No step is due before the signal's, so that what is saved is what the signal stopped.
+  const std::string saving = config({{"checkpoint", {{"every_steps", 1000}}}});
+  ASSERT_EQ(toy(2, "run " + saving).status, 6);
+  int run = 1;
+  for (const std::string signal : {"TERM", "INT", "HUP", "XCPU", "USR2"}) {
+    const std::string stopping =
+        saving + " --set model.signal=" + signal + " --set model.signal_at_step=33";
+    const Ended stopped = toy(2, "run " + stopping + " --set model.signals=2");
+    EXPECT_EQ(stopped.status, 7) << signal << stopped.err;
+    const std::string name = "result_" + std::to_string(++run);
+    EXPECT_THAT(content(file(name + ".txt")), HasSubstr("stopped by SIG" + signal + " after step"));
+    EXPECT_TRUE(fs::exists(file(name + ".weights.h5")));
+    EXPECT_TRUE(fs::exists(file(name + ".telemetry.json")));
+    ASSERT_EQ(saved(name + ".checkpoints").size(), 1U) << signal;
+    ASSERT_EQ(toy(2, "run " + saving + " --resume").status, 6);
+    const std::string resumed = "result_" + std::to_string(++run) + ".weights.h5";
+    EXPECT_EQ(content(file(resumed)), content(file("result_1.weights.h5"))) << signal;
+  }
+}
+
+TEST_F(ResumeProgram, SavesOnSigusr2WithoutASchedule) {
+  const Ended stopped =
+      toy(2, "run " + config({{"model", {{"signal", "USR2"}, {"signal_at_step", 33}}}}));
+  EXPECT_EQ(stopped.status, 7) << stopped.err;
+  EXPECT_EQ(saved().size(), 1U);
+  toy(2, "run " + config({{"model", {{"signal", "TERM"}, {"signal_at_step", 33}}}}));
+  EXPECT_TRUE(saved("result_2.checkpoints").empty());
+}
+
 TEST_F(ResumeProgram, BranchesOffFromAFileWithoutTouchingItsFolder) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
   ASSERT_EQ(toy(1, "run " + saving).status, 6);
@@ -131,6 +164,72 @@ TEST_F(ResumeProgram, RefusesACheckpointOfAnotherConfiguration) {
                 .status,
             6);
   EXPECT_EQ(json::parse(content(file("result_2.config.json")))["seed"], 5);
+}
+
+TEST_F(ResumeProgram, TakesTheNewestOfThisConfigurationAndSeed) {
+  const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
+  ASSERT_EQ(toy(1, "run " + saving + " --set model.kill_at_step=25").status, 137);
+  ASSERT_EQ(toy(1, "run " + saving + " --set seed=6").status, 6);
+  ASSERT_EQ(toy(1, "run " + saving + " --set evaluation.every_epochs=2").status, 6);
+  const Ended resumed = toy(1, "run " + saving + " --resume");
+  EXPECT_EQ(resumed.status, 6) << resumed.err;
+  EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=20"));
+  EXPECT_THAT(resumed.err, HasSubstr("passed over: " + file("result_3.checkpoints").string()));
+  EXPECT_THAT(resumed.err, HasSubstr("/evaluation/every_epochs: expected 2, found 1"));
+  EXPECT_THAT(resumed.err, HasSubstr("/seed: expected 6, found 5"));
+  const Ended other = toy(1, "run " + saving + " --resume --set seed=6");
+  EXPECT_THAT(other.out, HasSubstr("resumed_at_step=80"));
+}
+
+TEST_F(ResumeProgram, BeginsWhereNothingIsSavedIfItMay) {
+  const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
+  const Ended begun = toy(2, "run " + saving + " --resume-or-start --set model.kill_at_step=25");
+  EXPECT_EQ(begun.status, 137);
+  EXPECT_THAT(begun.err, HasSubstr("nothing to go on from"));
+  const Ended resumed = toy(2, "run " + saving + " --resume-or-start");
+  EXPECT_EQ(resumed.status, 6) << resumed.err;
+  EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=20"));
+  EXPECT_EQ(toy(1, "run " + saving + " --resume-or-start --resume").status, 2);
+  EXPECT_EQ(toy(1, "run " + saving + " --resume-or-start --runs 2").status, 2);
+  // That run has come to its end: the next one is a new one.
+  const Ended next = toy(1, "run " + saving + " --resume-or-start --set seed=0");
+  EXPECT_EQ(next.status, 6) << next.err;
+  EXPECT_THAT(next.err, HasSubstr("its run is finished"));
+  EXPECT_THAT(next.out, Not(HasSubstr("resumed_at_step")));
+  const Ended plan =
+      toy(1, "run " + saving + " --resume-or-start --dry-run --set results.system=a");
+  EXPECT_EQ(plan.status, 0) << plan.err;
+}
+
+TEST_F(ResumeProgram, NeverTakesTheCheckpointsOfALivingRun) {
+  const json standing = {{"kind", "stand_still"}, {"step", 45}};
+  const std::string saving =
+      config({{"checkpoint", {{"every_steps", 20}}}, {"strike", standing}, {"hang_timeout_s", 0}});
+  const outside::Started first =
+      outside::start("exec " TOY_PROGRAM " run " + saving, folder_.path());
+  ASSERT_TRUE(comes([&] { return saved().size() == 2U; }));
+  const fs::path elsewhere = folder_.path() / "second";
+  fs::create_directory(elsewhere);
+  const auto second = [&](const std::string& how) {
+    return outside::shell(TOY_PROGRAM " run " + saving + " --set strike.kind=none " + how,
+                          elsewhere);
+  };
+  const Ended refused = second("--resume");
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_THAT(refused.err, HasSubstr("process " + std::to_string(first.process)));
+  EXPECT_THAT(refused.err, HasSubstr("saves its run there"));
+  EXPECT_EQ(second("--resume-or-start").status, 6);
+  EXPECT_EQ(saved("result_2.checkpoints").size(), 2U);
+  EXPECT_EQ(saved().size(), 2U);
+  // Dead, it owns nothing any more; its state is that of the run that went through.
+  ASSERT_EQ(::kill(first.process, SIGKILL), 0);
+  outside::wait(first);
+  fs::remove_all(file("result_2.checkpoints"));
+  const Ended resumed = second("--resume");
+  EXPECT_EQ(resumed.status, 6) << resumed.err;
+  EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=40"));
+  EXPECT_EQ(content(file("result_3.weights.h5")), content(file("result_2.weights.h5")));
+  EXPECT_EQ(saved().size(), 2U);
 }
 
 TEST_F(ResumeProgram, SaysThatBitsDifferOnAnotherNumberOfRanks) {

@@ -39,7 +39,7 @@ struct Bench {
     config.emplace(parse_run_config(base::ObjectReader(object, "toy.json"), "toy.json"));
   }
 
-  RunOutcome run(const ResumePoint* resume = nullptr, bool stops = false) {
+  RunOutcome run(const ResumePoint* resume = nullptr) {
     telemetry::Telemetry telemetry(clock);
     lines.records.clear();
     mllog::LogWriter log(world.rank() == 0 ? &lines : nullptr, clock);
@@ -53,14 +53,17 @@ struct Bench {
                              log,
                              {world.rank(), "here", 0, 1},
                              console,
-                             [stops] { return stops; },
+                             [this] { return stop; },
                              &checkpointer,
                              resume};
     const RunOutcome outcome = run_once(*config, workload, {false, "a test"}, run_doors);
     values = workload.values();
     return outcome;
   }
-  ResumePoint open() { return open_resume_point(folder.path() + "/saved", format, world, console); }
+  ResumePoint open() {
+    world.barrier();
+    return open_resume_point(resume_candidates(folder.path() + "/saved"), format, world, console);
+  }
   std::vector<std::int64_t> saved_steps() const {
     world.barrier();
     std::vector<std::int64_t> steps;
@@ -88,6 +91,7 @@ struct Bench {
   CheckpointDoors doors{world, clock, console, format, [this] { return requested(); }};
   LineSink lines;
   ToyScript script;
+  StopSignal stop = StopSignal::kNone;
   std::optional<RunConfig> config;
   std::pair<double, double> values;
 };
@@ -225,13 +229,83 @@ TEST(Resume, CountsWhatWasTrainedWhereItStopsAtOnce) {
                      {"checkpoint", {{"every_steps", steps}, {"keep_last", 99}}}});
     bench.run();
     const ResumePoint point =
-        open_resume_point(list_checkpoints(bench.folder.path() + "/saved").front().path,
+        open_resume_point({list_checkpoints(bench.folder.path() + "/saved").front().path},
                           bench.format, bench.world, bench.console);
-    const RunOutcome resumed = bench.run(&point, true);
+    bench.stop = StopSignal::kTerminate;
+    const RunOutcome resumed = bench.run(&point);
     EXPECT_EQ(resumed.status, RunStatus::kStopped);
     EXPECT_DOUBLE_EQ(resumed.epochs, epochs) << steps << " steps, " << per_epoch;
     bench.world.barrier();
   }
+}
+
+/// Epochs of ten steps with so many evaluations; a signal comes during that step.
+class StoppedRun : public testing::TestWithParam<std::tuple<std::int64_t, std::int64_t>> {};
+
+TEST_P(StoppedRun, IsSavedAndEndsWithTheSameBits) {
+  const auto [per_epoch, steps] = GetParam();
+  const json evaluation = {{"per_epoch", per_epoch}};
+  Bench plain(json{{"evaluation", evaluation}});
+  const RunOutcome undisturbed = plain.run();
+  // The schedule is there to have the run look around after that step.
+  Bench bench(json{{"evaluation", evaluation}, {"checkpoint", {{"every_steps", steps}}}});
+  bench.script.at_step = [&, last = steps](std::int64_t step) {
+    const bool mine = bench.world.rank() == bench.world.size() - 1;
+    bench.stop = mine && step == last ? StopSignal::kTerminate : bench.stop;
+  };
+  const RunOutcome stopped = bench.run();
+  EXPECT_EQ(stopped.status, RunStatus::kStopped);
+  EXPECT_EQ(stopped.reason, "stopped by SIGTERM after step " + std::to_string(steps));
+  ASSERT_THAT(bench.saved_steps(), ElementsAre(steps));
+  if (bench.world.rank() == 0) {
+    const auto& records = bench.lines.records;
+    EXPECT_EQ(records.back()["key"], "run_stop");
+    EXPECT_EQ(records[records.size() - 2]["metadata"]["step"], steps);
+  }
+
+  bench.stop = StopSignal::kNone;
+  bench.script.at_step = nullptr;
+  const ResumePoint point = bench.open();
+  const RunOutcome resumed = bench.run(&point);
+  EXPECT_EQ(bench.values, plain.values);
+  EXPECT_EQ(evaluations_text(resumed), evaluations_text(undisturbed));
+  EXPECT_EQ(resumed.epochs, 8);
+  for (const json& record : bench.lines.records) {
+    const bool is_rate = record["key"] == "learning_rate" || record["key"] == "throughput";
+    if (is_rate) {
+      EXPECT_GT(record["value"], 0.0) << record;
+    }
+  }
+}
+
+// Within an epoch, within its last part, before an evaluation, and after a part that has none.
+INSTANTIATE_TEST_SUITE_P(Evaluations, StoppedRun,
+                         testing::Combine(testing::Values(1, 3, 5),
+                                          testing::Values(4, 6, 10, 19, 80)));
+
+TEST(Resume, SavesAStoppedRunWithoutScheduleWhereTheSignalAsksForIt) {
+  for (const auto& [signal, saved] :
+       {std::pair{StopSignal::kSaveAndEnd, 1U}, std::pair{StopSignal::kTerminate, 0U}}) {
+    Bench bench;
+    bench.script.at_step = [&, asked = signal](std::int64_t step) {
+      if (step == 13) bench.stop = asked;
+    };
+    EXPECT_EQ(bench.run().status, RunStatus::kStopped);
+    EXPECT_EQ(bench.saved_steps().size(), saved) << to_string(signal);
+  }
+}
+
+TEST(Resume, SavesNothingWhereNothingWasTrained) {
+  Bench bench(json{{"checkpoint", {{"every_steps", 30}, {"keep_last", 9}}}});
+  bench.stop = StopSignal::kSaveAndEnd;
+  bench.run();
+  EXPECT_TRUE(bench.saved_steps().empty());
+  bench.stop = StopSignal::kNone;
+  bench.run();
+  const ResumePoint point = bench.open();
+  bench.stop = StopSignal::kSaveAndEnd;
+  EXPECT_EQ(bench.run(&point).status, RunStatus::kStopped);
+  EXPECT_THAT(bench.saved_steps(), ElementsAre(30, 60));
 }
 
 TEST(Resume, SavesWhenOneRankAsksForItOnce) {

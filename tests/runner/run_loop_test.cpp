@@ -82,7 +82,7 @@ struct Bench {
   LineSink lines;
   ToyScript script;
   std::optional<RunConfig> config;
-  std::function<bool()> stop_requested = [] { return false; };
+  std::function<StopSignal()> stop_requested = [] { return StopSignal::kNone; };
 };
 
 std::vector<std::string> epoch_keys() {
@@ -247,7 +247,34 @@ TEST(RunOnce, StopsOnEveryRankWhenOneRankGetsASignal) {
   EXPECT_EQ(exit_code(outcome.status), base::ExitCode::kStopped);
   if (bench.world.rank() != 0) return;
   EXPECT_EQ(bench.keys().back(), "run_stop");
-  EXPECT_EQ(bench.first("run_stop")["metadata"]["status"], "aborted");
+  const json metadata = bench.first("run_stop")["metadata"];
+  EXPECT_EQ(metadata["status"], "aborted");
+  EXPECT_THAT(metadata["reason"].get<std::string>(), testing::StartsWith("stopped by SIGTERM"));
+}
+
+TEST(RunOnce, StopsBeforeItStagesWhenTheSignalCameEarly) {
+  Bench bench;
+  std::vector<std::string> calls;
+  bench.script.calls = &calls;
+  bench.stop_requested = [] { return StopSignal::kHangUp; };
+  EXPECT_EQ(bench.run().reason, "stopped by SIGHUP after step 0");
+  EXPECT_THAT(calls, ElementsAre("open_data", "initialize"));
+}
+
+TEST(RunOnce, StopsBehindAnEvaluationWithoutAnotherStep) {
+  for (const std::int64_t per_epoch : {1, 2}) {
+    Bench bench(json{{"evaluation", {{"per_epoch", per_epoch}}}});
+    StopSignal asked = StopSignal::kNone;
+    bench.script.at_call = [&](const std::string& call) {
+      if (call == "evaluate") asked = StopSignal::kTerminate;
+    };
+    bench.stop_requested = [&] { return asked; };
+    const RunOutcome outcome = bench.run();
+    EXPECT_EQ(outcome.status, RunStatus::kStopped);
+    EXPECT_EQ(outcome.evaluations.size(), 1U);
+    EXPECT_EQ(outcome.reason, per_epoch == 1 ? "stopped by SIGTERM after step 10"
+                                             : "stopped by SIGTERM after step 5");
+  }
 }
 
 TEST(RunOnce, StopsWithItsReasonWhenTheLossIsNotFinite) {

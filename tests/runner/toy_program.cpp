@@ -107,13 +107,18 @@ ToyScript parse_script(const base::ObjectReader& reader) {
   script.throw_at_step = number("throw_at_step", 0);
   script.throwing_rank = static_cast<int>(number("throwing_rank", 0));
   script.drifting_rank = static_cast<int>(number("drifting_rank", -1));
+  const int signal = in.choice<int>(
+      "signal", SIGTERM,
+      {{"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP}, {"XCPU", SIGXCPU}, {"USR2", SIGUSR2}},
+      "what comes at signal_at_step");
+  const std::int64_t signals = in.optional<std::int64_t>("signals", 1, "how many of them");
   const std::int64_t signal_at = number("signal_at_step", 0);
   const std::int64_t kill_at = number("kill_at_step", 0);
   const std::int64_t checkpoint_at = number("checkpoint_at_step", 0);
   const std::chrono::milliseconds step_takes(number("step_ms", 0));
   script.at_step = [=](std::int64_t step) {
     std::this_thread::sleep_for(step_takes);
-    if (step == signal_at) raise(SIGTERM);
+    for (std::int64_t i = 0; step == signal_at && i < signals; ++i) raise(signal);
     if (step == checkpoint_at) raise(SIGUSR1);
     if (step == kill_at) raise(SIGKILL);
   };

@@ -117,7 +117,9 @@ class ToyWorkload final : public Workload {
   }
   std::int64_t state_bytes() const override { return 8 * (1 + around_.world.size()); }
   std::vector<std::string> keys_without_effect() const override {
-    return {"/epochs", "/model/kill_at_step", "/model/checkpoint_at_step"};
+    return {"/epochs",       "/model/kill_at_step", "/model/checkpoint_at_step",
+            "/model/signal", "/model/signals",      "/model/signal_at_step",
+            "/strike"};
   }
   /// All that steps have done to this rank's state.
   std::pair<double, double> values() const { return {value_, part_}; }

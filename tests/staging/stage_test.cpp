@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "runner/base/system_facts.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
+#include "runner/stop_signals.h"
 #include "staging/collective_open.h"
 #include "staging/dataset/encode.h"
 #include "staging/manifest.h"
@@ -40,6 +42,7 @@ class MemoryDataset final : public dataset::Dataset {
     const auto bytes = std::as_bytes(std::span(found));
     out.assign(bytes.begin(), bytes.end());
     ++reads;
+    if (at_read) at_read();
   }
   std::string name(std::int64_t index) const override { return "sample " + std::to_string(index); }
   Stamp stamp(std::int64_t index) const override { return {bytes(index), mtime_ns}; }
@@ -49,6 +52,7 @@ class MemoryDataset final : public dataset::Dataset {
   }
 
   mutable std::int64_t reads = 0;
+  std::function<void()> at_read;
   std::int64_t claimed_bytes = 0, mtime_ns = 5;
 
  private:
@@ -267,6 +271,27 @@ TEST_F(Staging, RefusesSetsThatFitAloneButNotTogether) {
               }),
               HasSubstr("staging needs"));
   EXPECT_EQ(source->reads, 0);
+}
+
+TEST_F(Staging, LeavesNothingBehindWhenOneRankIsToldToEnd) {
+  const runner::Topology topology = nodes(2);
+  const auto first = std::make_shared<MemoryDataset>(20);
+  const auto second = std::make_shared<MemoryDataset>(100);
+  const runner::StopSignals signals;
+  const bool is_told = world_.rank() == world_.size() - 1;
+  second->at_read = [&] {
+    if (is_told) raise(SIGTERM);
+  };
+  try {
+    stage({{first, {{0, 20}}}, {second, {{0, 100}}}}, StagingMode::kNode, directory(topology),
+          Afterwards::kRemove, world_, topology, clock_);
+    ADD_FAILURE() << "went on";
+  } catch (const runner::AgreedError& e) {
+    EXPECT_EQ(e.code(), base::ExitCode::kStopped);
+  }
+  EXPECT_GT(first->reads, 0);  // the first set was whole
+  world_.barrier();
+  EXPECT_TRUE(fs::is_empty(directory(topology)));
 }
 
 TEST_F(Staging, LeavesTheSourceInPlaceWhenToldSo) {

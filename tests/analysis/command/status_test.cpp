@@ -169,6 +169,18 @@ TEST_F(Status, KnowsARunThatIsSilentOrGone) {
   EXPECT_EQ(run_json()["state"], "silent");
 }
 
+TEST_F(Status, NoticesSilenceWithinAFewWritings) {
+  write("result_1.txt", unfinished());
+  json told = live(getpid());
+  told["host"] = "elsewhere";
+  write_live(told);
+  const std::int64_t alive_ms = told["alive_ms"];
+  clock_.now_ms = alive_ms + 14000;
+  EXPECT_EQ(run_json()["state"], "running");
+  clock_.now_ms = alive_ms + 16000;
+  EXPECT_EQ(run_json()["state"], "silent");
+}
+
 TEST_F(Status, ShowsTheLastRunWhereNoneGoesOn) {
   write("result_1.txt", own_log::clean());
   EXPECT_THAT(run(),

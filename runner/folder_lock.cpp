@@ -1,0 +1,181 @@
+// A lock of the kernel on a file that also says who holds it: the lock goes with its process, on a
+// network file system only when the server notices; what it says is for that case.
+#include "runner/folder_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "runner/base/error.h"
+#include "runner/base/make_folder.h"
+#include "runner/base/system_facts.h"
+
+namespace runner {
+namespace {
+
+constexpr char kFile[] = "owner.lock";
+constexpr std::chrono::milliseconds kLookEvery(250);
+/// Others may take and remove the file while we open it.
+constexpr int kMostTries = 100;
+
+enum class Locked { kByUs, kByOther, kUnsupported };
+
+std::string path_in(const std::string& folder) { return folder + "/" + kFile; }
+
+Locked lock(int file) {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  if (::fcntl(file, F_OFD_SETLK, &range) == 0) return Locked::kByUs;
+  if (errno == EINVAL && ::fcntl(file, F_SETLK, &range) == 0) return Locked::kByUs;
+  return errno == EAGAIN || errno == EACCES ? Locked::kByOther : Locked::kUnsupported;
+}
+
+/// Whether `path` still names the open file.
+bool is_at(const std::string& path, int file) {
+  struct stat there {
+  }, here{};
+  return ::stat(path.c_str(), &there) == 0 && ::fstat(file, &here) == 0 &&
+         there.st_ino == here.st_ino && there.st_dev == here.st_dev;
+}
+
+/// A line each; the last tells that all is there.
+std::string text_of(const FolderOwner& owner) {
+  return fmt::format("{}\n{}\n{}\nwhole\n", owner.host, owner.process, owner.live_file);
+}
+
+/// Read through the descriptor that is locked: closing another one could give up the lock.
+std::optional<FolderOwner> owner_in(int file) {
+  std::array<char, 8192> bytes{};
+  const ssize_t size = ::pread(file, bytes.data(), bytes.size(), 0);
+  std::istringstream lines(
+      std::string(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))));
+  FolderOwner owner;
+  std::string process, whole;
+  std::getline(lines, owner.host);
+  std::getline(lines, process);
+  std::getline(lines, owner.live_file);
+  std::getline(lines, whole);
+  const auto parsed =
+      std::from_chars(process.data(), process.data() + process.size(), owner.process);
+  if (whole != "whole" || parsed.ec != std::errc() || owner.process <= 0) return std::nullopt;
+  return owner;
+}
+
+void write_owner(int file, const FolderOwner& owner, const std::string& folder) {
+  const std::string text = text_of(owner);
+  const bool is_written =
+      ::ftruncate(file, 0) == 0 &&
+      ::pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  if (!is_written) throw base::system_error("cannot write " + path_in(folder), errno);
+}
+
+std::string content(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Whether the live file changes while we look, at most for `patience_s`.
+bool gives_signs_of_life(const FolderOwner& owner, double patience_s) {
+  const std::string before = content(owner.live_file);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  while (!before.empty() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kLookEvery);
+    const std::string now = content(owner.live_file);
+    if (now.empty()) return false;  // it has ended
+    if (now != before) return true;
+  }
+  return false;
+}
+
+bool is_here(const FolderOwner& owner) { return owner.host == base::host_name(); }
+
+bool is_process(std::int64_t process) {
+  return ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
+}
+
+/// Whether a run that the lock does not speak for may live all the same.
+bool may_live(Locked locked, const FolderOwner& owner, double patience_s) {
+  switch (locked) {
+    case Locked::kByUs:  // the file system may keep locks within a host only
+      return !is_here(owner) && gives_signs_of_life(owner, patience_s);
+    case Locked::kByOther:  // the server may not know yet that the host is gone
+      return is_here(owner) || owner.live_file.empty() || gives_signs_of_life(owner, patience_s);
+    case Locked::kUnsupported:
+      return is_here(owner) ? is_process(owner.process) : gives_signs_of_life(owner, patience_s);
+  }
+  return true;
+}
+
+}  // namespace
+
+FolderLock::FolderLock(std::string folder, base::Descriptor file, FolderOwner mine)
+    : folder_(std::move(folder)), file_(std::move(file)), mine_(std::move(mine)) {}
+
+std::unique_ptr<FolderLock> FolderLock::take(const std::string& folder, const FolderOwner& mine,
+                                             FolderOwner& other, double patience_s) {
+  base::make_folder(folder);
+  const std::string path = path_in(folder);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    base::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (file.get() < 0) throw base::system_error("cannot open " + path, errno);
+    const Locked locked = lock(file.get());
+    if (!is_at(path, file.get())) continue;
+    const auto owner = owner_in(file.get());
+    if (!owner && locked == Locked::kByOther) {
+      std::this_thread::sleep_for(kLookEvery);  // it is about to write who it is
+      continue;
+    }
+    if (owner && may_live(locked, *owner, patience_s)) {
+      other = *owner;
+      return nullptr;
+    }
+    if (locked == Locked::kByOther) {
+      if (is_at(path, file.get())) ::unlink(path.c_str());  // a new file has a lock of its own
+      continue;
+    }
+    write_owner(file.get(), mine, folder);
+    return std::unique_ptr<FolderLock>(new FolderLock(folder, std::move(file), mine));
+  }
+  throw base::SystemError(fmt::format("{}: cannot be taken: others take and leave it", path));
+}
+
+FolderLock::~FolderLock() {
+  const std::string path = path_in(folder_);
+  if (is_at(path, file_.get())) ::unlink(path.c_str());
+}
+
+void FolderLock::set_live_file(const std::string& path) {
+  // Who looks at it may be elsewhere.
+  mine_.live_file = std::filesystem::absolute(path).string();
+  write_owner(file_.get(), mine_, folder_);
+}
+
+void FolderLock::require_ours() const {
+  if (is_at(path_in(folder_), file_.get())) return;
+  throw base::SystemError(
+      fmt::format("{}: expected this run to be its owner, found that another one took it, having "
+                  "seen no sign of life of this one",
+                  folder_));
+}
+
+std::string to_string(const FolderOwner& owner) {
+  return fmt::format("process {} on host {}", owner.process, owner.host);
+}
+
+}  // namespace runner

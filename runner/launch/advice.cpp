@@ -1,0 +1,33 @@
+// Words about nodes and CPUs that nobody uses.
+#include "runner/launch/advice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace launch {
+
+std::string unused_nodes(const Allocation& allocation, std::int64_t run_nodes) {
+  if (allocation.nodes <= run_nodes) return "";
+  const std::string how = allocation.scheduler == "Slurm"
+                              ? "srun --mpi=pmix or mpirun starts it on all of them"
+                              : "mpirun starts it on all of them";
+  return fmt::format("the {} job has {} nodes, this run uses {}: {}", allocation.scheduler,
+                     allocation.nodes, run_nodes, how);
+}
+
+std::string idle_cpus(const Environment& environment, std::int64_t node_ranks,
+                      std::int64_t ranks_cpus, std::int64_t node_cpus) {
+  if (kind_of(environment) != LauncherKind::kMpirun || ranks_cpus >= node_cpus) return "";
+  const auto mapping = environment.find("OMPI_MCA_rmaps_base_mapping_policy");
+  const bool chose_cpus =
+      mapping != environment.end() && mapping->second.find("pe=") != std::string::npos;
+  if (chose_cpus || environment.contains("OMPI_MCA_hwloc_base_binding_policy")) return "";
+  return fmt::format(
+      "mpirun bound the {} of a node to {} of its {} CPUs, as it does by default: give it "
+      "--bind-to none, or --map-by slot:pe={}",
+      node_ranks == 1 ? "rank" : fmt::format("{} ranks", node_ranks), ranks_cpus, node_cpus,
+      std::max<std::int64_t>(1, node_cpus / std::max<std::int64_t>(1, node_ranks)));
+}
+
+}  // namespace launch

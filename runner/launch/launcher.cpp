@@ -1,0 +1,259 @@
+// The variables of launchers, in the order in which one hides the other.
+#include "runner/launch/launcher.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "runner/base/error.h"
+#include "runner/base/printable.h"
+
+namespace launch {
+namespace {
+
+/// A variable's value; null where it is unset or empty.
+const std::string* find(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+bool has(const Environment& environment, const std::string& name) {
+  return find(environment, name) != nullptr;
+}
+
+std::optional<std::int64_t> number_in(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < 0) return std::nullopt;
+  return number;
+}
+
+/// 0 where nobody names one.
+std::int64_t number(const Environment& environment, const char* name) {
+  if (name == nullptr) return 0;
+  const std::string* text = find(environment, name);
+  if (text == nullptr) return 0;
+  const auto value = number_in(*text);
+  if (value) return *value;
+  throw base::ConfigError(
+      fmt::format("environment: {}: expected a whole number that is not negative, found '{}'", name,
+                  base::printable(*text)));
+}
+
+/// A launcher's variables. Null: it has none for that.
+struct Names {
+  LauncherKind kind;
+  std::vector<const char*> all_set;  ///< by which it is known
+  const char* rank;
+  const char* ranks;
+  const char* local_rank;
+  const char* local_ranks;
+  const char* nodes;
+};
+
+/// The first that is known by its variables counts. mpirun starts its daemons by srun, and Flux,
+/// PALS and Slurm offer PMI too: what is nearer to the process stands first.
+const std::vector<Names>& known_launchers() {
+  static const std::vector<Names> all = {
+      {LauncherKind::kJsrun,
+       {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
+       "JSM_NAMESPACE_RANK",
+       "JSM_NAMESPACE_SIZE",
+       "JSM_NAMESPACE_LOCAL_RANK",
+       "JSM_NAMESPACE_LOCAL_SIZE",
+       nullptr},
+      {LauncherKind::kPjm,
+       {"PJM_MPI_PROC", "PMIX_RANK"},
+       "PMIX_RANK",
+       "PJM_MPI_PROC",
+       nullptr,
+       nullptr,
+       "PJM_NODE"},
+      {LauncherKind::kMpirun,
+       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+       "OMPI_COMM_WORLD_RANK",
+       "OMPI_COMM_WORLD_SIZE",
+       "OMPI_COMM_WORLD_LOCAL_RANK",
+       "OMPI_COMM_WORLD_LOCAL_SIZE",
+       nullptr},
+      {LauncherKind::kFlux,
+       {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+       "FLUX_TASK_RANK",
+       "FLUX_JOB_SIZE",
+       "FLUX_TASK_LOCAL_ID",
+       nullptr,
+       "FLUX_JOB_NNODES"},
+      {LauncherKind::kPals,
+       {"PALS_RANKID"},
+       "PALS_RANKID",
+       "PMI_SIZE",
+       "PALS_LOCAL_RANKID",
+       "PMI_LOCAL_SIZE",
+       nullptr},
+      {LauncherKind::kHydra,
+       {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+       "PMI_RANK",
+       "PMI_SIZE",
+       "MPI_LOCALRANKID",
+       "MPI_LOCALNRANKS",
+       nullptr},
+      // Not SLURM_NTASKS: a batch script has that too, and is no rank.
+      {LauncherKind::kSrun,
+       {"SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+       "SLURM_PROCID",
+       "SLURM_STEP_NUM_TASKS",
+       "SLURM_LOCALID",
+       nullptr,
+       "SLURM_STEP_NUM_NODES"},
+      {LauncherKind::kHydra,
+       {"PMI_RANK", "PMI_SIZE"},
+       "PMI_RANK",
+       "PMI_SIZE",
+       nullptr,
+       "PMI_LOCAL_SIZE",
+       nullptr},
+      {LauncherKind::kPmix, {"PMIX_RANK"}, "PMIX_RANK", nullptr, nullptr, nullptr, nullptr}};
+  return all;
+}
+
+const Names* names_in(const Environment& environment) {
+  for (const Names& names : known_launchers()) {
+    bool is_known = true;
+    for (const char* name : names.all_set) is_known = is_known && has(environment, name);
+    if (is_known) return &names;
+  }
+  return nullptr;
+}
+
+PeerService peers_in(const Environment& environment) {
+  if (has(environment, "PMIX_NAMESPACE") || has(environment, "PMIX_RANK")) {
+    return PeerService::kPmix;
+  }
+  for (const char* name : {"PMI_FD", "PMI_PORT", "PMI_RANK"}) {
+    if (has(environment, name)) return PeerService::kPmi;
+  }
+  return PeerService::kNone;
+}
+
+/// The major number in "Open MPI v4.1.4"; 0 for other libraries.
+int open_mpi_version(const std::string& library) {
+  const std::string prefix = "Open MPI v";
+  if (!library.starts_with(prefix)) return 0;
+  int major = 0;
+  std::from_chars(library.data() + prefix.size(), library.data() + library.size(), major);
+  return major;
+}
+
+/// How the launcher is to be told to join its processes.
+std::string remedy(LauncherKind kind, const std::string& library) {
+  const std::string by_mpirun = fmt::format("start it by the mpirun of {}", library);
+  switch (kind) {
+    case LauncherKind::kSrun:
+      return open_mpi_version(library) > 0
+                 ? "start it by srun --mpi=pmix, or by mpirun"
+                 : fmt::format(
+                       "start it by srun --mpi with what {} needs (srun --mpi=list tells "
+                       "what there is), or by its mpirun",
+                       library);
+    case LauncherKind::kFlux:
+      return fmt::format("start it by flux run -o pmi=pmix, or {}", by_mpirun);
+    default:
+      return by_mpirun;
+  }
+}
+
+}  // namespace
+
+Environment environment() {
+  Environment all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos) all.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return all;
+}
+
+Launcher launcher_of(const Environment& environment) {
+  const Names* names = names_in(environment);
+  if (names == nullptr) return {};
+  Launcher launcher;
+  launcher.kind = names->kind;
+  launcher.peers = peers_in(environment);
+  launcher.rank = number(environment, names->rank);
+  launcher.ranks = number(environment, names->ranks);
+  launcher.local_rank = number(environment, names->local_rank);
+  launcher.local_ranks = number(environment, names->local_ranks);
+  launcher.nodes = number(environment, names->nodes);
+  if (launcher.ranks > 0 && launcher.rank >= launcher.ranks) {
+    throw base::ConfigError(
+        fmt::format("environment: {}: expected less than the {} of {}, found {}", names->rank,
+                    launcher.ranks, names->ranks, launcher.rank));
+  }
+  return launcher;
+}
+
+LauncherKind kind_of(const Environment& environment) {
+  const Names* names = names_in(environment);
+  return names == nullptr ? LauncherKind::kNone : names->kind;
+}
+
+std::int64_t launched_rank(const Environment& environment) noexcept {
+  try {
+    return launcher_of(environment).rank;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
+std::string name_of(LauncherKind kind) {
+  switch (kind) {
+    case LauncherKind::kNone:
+      return "the shell";
+    case LauncherKind::kMpirun:
+      return "mpirun";
+    case LauncherKind::kSrun:
+      return "srun";
+    case LauncherKind::kHydra:
+      return "mpiexec";
+    case LauncherKind::kFlux:
+      return "flux run";
+    case LauncherKind::kPals:
+      return "mpiexec of PALS";
+    case LauncherKind::kPjm:
+      return "mpiexec of PJM";
+    case LauncherKind::kJsrun:
+      return "jsrun";
+    case LauncherKind::kPmix:
+      return "a launcher with PMIx";
+  }
+  return "an unknown launcher";
+}
+
+std::string start_problem(const Launcher& launcher, const std::string& library) {
+  if (launcher.kind != LauncherKind::kSrun || launcher.peers != PeerService::kNone) return "";
+  const int version = open_mpi_version(library);
+  // From version 5 on a single process starts by itself.
+  if (version == 0 || (version >= 5 && launcher.ranks == 1)) return "";
+  return fmt::format(
+      "srun started {} without PMIx, which {} needs to find the job: {}",
+      launcher.ranks == 1 ? "this process" : fmt::format("{} processes", launcher.ranks), library,
+      remedy(launcher.kind, library));
+}
+
+std::string size_problem(const Launcher& launcher, std::int64_t mpi_ranks,
+                         const std::string& library) {
+  // The steps of a heterogeneous job tell of their own tasks alone.
+  if (launcher.ranks <= 1 || mpi_ranks >= launcher.ranks) return "";
+  const std::string what =
+      mpi_ranks == 1 ? "each would do the whole job alone, as MPI does not know the others"
+                     : fmt::format("MPI knows {} of them", mpi_ranks);
+  return fmt::format("{} started {} processes, but {}: {}", name_of(launcher.kind), launcher.ranks,
+                     what, remedy(launcher.kind, library));
+}
+
+}  // namespace launch

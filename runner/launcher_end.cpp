@@ -1,0 +1,87 @@
+// A small process that outlives this one. After its fork it only makes system calls, as a process
+// with threads must.
+#include "runner/launcher_end.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+
+namespace runner {
+namespace {
+
+/// As /proc/<process>/comm tells it: fifteen characters at most.
+using Name = std::array<char, 16>;
+
+/// For its own way out: where all nodes answer, it needs less than a second.
+constexpr int kByItselfMs = 4000, kLookEveryMs = 100;
+constexpr const char* kLaunchers[] = {"mpirun", "orterun", "mpiexec", "prterun"};
+
+using Path = std::array<char, 32>;
+Path comm_of(pid_t process) {
+  Path path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/comm", static_cast<int>(process));
+  return path;
+}
+
+Name name_at(const Path& path) {
+  Name name{};
+  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return name;
+  const ssize_t size = ::read(file, name.data(), name.size() - 1);
+  ::close(file);
+  if (size > 0 && name[static_cast<std::size_t>(size) - 1] == '\n') {
+    name[static_cast<std::size_t>(size) - 1] = '\0';
+  }
+  return name;
+}
+
+/// Whether it is gone within the time; a zombie has a name too, but needs no end.
+bool ends_within(pid_t process, const Path& path, const Name& name, int time_ms) {
+  for (int passed = 0; passed < time_ms; passed += kLookEveryMs) {
+    if (::kill(process, 0) != 0 || name_at(path) != name) return true;
+    const timespec pause{0, kLookEveryMs * 1'000'000L};
+    ::nanosleep(&pause, nullptr);
+  }
+  return false;
+}
+
+/// In the process that stays.
+[[noreturn]] void wait_and_end(pid_t launcher, const Path& path, const Name& name,
+                               int descriptors) {
+  // The launcher waits for the end of what its ranks wrote, so this must not hold it open.
+  for (int i = 0; i < descriptors; ++i) ::close(i);
+  // Not SIGTERM: while it aborts already, Open MPI 4.1 answers that with a crash.
+  if (!ends_within(launcher, path, name, kByItselfMs)) ::kill(launcher, SIGKILL);
+  ::_exit(0);
+}
+
+}  // namespace
+
+void see_to_launchers_end() noexcept {
+  const pid_t launcher = ::getppid();
+  const Path path = comm_of(launcher);
+  const Name name = name_at(path);
+  const bool is_launcher = std::any_of(std::begin(kLaunchers), std::end(kLaunchers), [&](auto one) {
+    return std::strcmp(one, name.data()) == 0;
+  });
+  if (!is_launcher) return;
+  const auto descriptors = static_cast<int>(std::clamp(::sysconf(_SC_OPEN_MAX), 256L, 65536L));
+  const pid_t between = ::fork();
+  if (between == 0) {
+    // Out of reach of who ends the ranks' process group.
+    ::setsid();
+    if (::fork() == 0) wait_and_end(launcher, path, name, descriptors);
+    ::_exit(0);
+  }
+  if (between > 0) ::waitpid(between, nullptr, 0);
+}
+
+}  // namespace runner

@@ -1,0 +1,133 @@
+// Tests of who may write a folder of checkpoints.
+#include "runner/folder_lock.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "runner/base/error.h"
+#include "runner/base/system_facts.h"
+#include "runner/base/temporary_directory.h"
+#include "runner/base/thrown_message.h"
+
+namespace runner {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class FolderLockTest : public testing::Test {
+ protected:
+  /// Another process takes the folder and dies with it: its word stays. `host` is where it says
+  /// that it is.
+  void die_with_it(const std::string& host) const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      FolderOwner other;
+      const auto lock = FolderLock::take(folder(), {host, ::getpid(), live()}, other);
+      ::_exit(lock ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+    ASSERT_TRUE(fs::exists(folder() + "/owner.lock"));
+  }
+  std::unique_ptr<FolderLock> take(double patience_s = 0.6) {
+    return FolderLock::take(folder(), mine(), other_, patience_s);
+  }
+  FolderOwner mine() const { return {base::host_name(), ::getpid(), ""}; }
+  std::string folder() const { return (directory_.path() / "saved").string(); }
+  std::string live() const { return (directory_.path() / "result_1.live.json").string(); }
+  void show_life(int beat) const { std::ofstream(live()) << beat; }
+
+  const base::TemporaryDirectory directory_;
+  FolderOwner other_;
+};
+
+TEST_F(FolderLockTest, IsForOneRunAndGoesWithIt) {
+  auto first = take();
+  ASSERT_NE(first, nullptr);
+  first->require_ours();
+  EXPECT_EQ(take(), nullptr);
+  EXPECT_EQ(other_.process, ::getpid());
+  EXPECT_EQ(to_string(other_),
+            "process " + std::to_string(::getpid()) + " on host " + base::host_name());
+  first.reset();
+  EXPECT_TRUE(fs::is_empty(folder()));
+  EXPECT_NE(take(), nullptr);
+}
+
+TEST_F(FolderLockTest, IsHeldByAnotherProcessUntilThatIsKilled) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    FolderOwner other;
+    const auto lock = FolderLock::take(folder(), {base::host_name(), ::getpid(), live()}, other);
+    [[maybe_unused]] const auto written = ::write(ready[1], lock ? "y" : "n", 1);
+    for (;;) ::pause();
+  }
+  char answer = ' ';
+  ASSERT_EQ(::read(ready[0], &answer, 1), 1);
+  ASSERT_EQ(answer, 'y');
+  EXPECT_EQ(take(), nullptr);
+  EXPECT_EQ(other_.process, child);
+  ASSERT_EQ(::kill(child, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  show_life(1);                    // what a killed run leaves
+  EXPECT_NE(take(60.0), nullptr);  // at once
+}
+
+TEST_F(FolderLockTest, IsNotTakenFromALivingRunOfAnotherHost) {
+  show_life(0);
+  die_with_it("elsewhere");  // the lock of a file system that keeps locks within a host
+  std::jthread living([this](const std::stop_token& stop) {
+    for (int beat = 1; !stop.stop_requested(); ++beat) {
+      show_life(beat);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  });
+  EXPECT_EQ(take(60.0), nullptr);
+  EXPECT_EQ(other_.host, "elsewhere");
+}
+
+TEST_F(FolderLockTest, IsTakenFromADeadRunOfAnotherHost) {
+  show_life(0);
+  die_with_it("elsewhere");
+  EXPECT_NE(take(), nullptr);
+}
+
+TEST_F(FolderLockTest, IsTakenWhereTheServerStillHoldsADeadHostsLock) {
+  show_life(0);
+  FolderOwner other;
+  // The lock lives on, as that of a host without power, though nobody shows life.
+  auto dead = FolderLock::take(folder(), {"elsewhere", 1, live()}, other);
+  ASSERT_NE(dead, nullptr);
+  dead->require_ours();
+  const auto ours = take();
+  ASSERT_NE(ours, nullptr);
+  EXPECT_THAT(base::thrown_message<base::SystemError>([&] { dead->require_ours(); }),
+              HasSubstr("another one took it"));
+  dead.reset();  // leaves what is ours
+  ours->require_ours();
+}
+
+TEST_F(FolderLockTest, TellsWhereItsRunShowsLife) {
+  const auto lock = take();
+  lock->set_live_file("results/result_7.live.json");
+  EXPECT_EQ(take(), nullptr);
+  EXPECT_EQ(other_.live_file, (fs::current_path() / "results/result_7.live.json").string());
+}
+
+TEST_F(FolderLockTest, TakesAFileThatSaysNothing) {
+  fs::create_directories(folder());
+  std::ofstream(folder() + "/owner.lock") << "half a na";
+  EXPECT_NE(take(), nullptr);
+}
+
+}  // namespace
+}  // namespace runner
