@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runner/base/command.h"
+#include "runner/run_rules.h"
 #include "runner/run_set.h"
 #include "runner/workload.h"
 
@@ -28,6 +29,7 @@ struct CommandParts {
   /// removed.
   std::function<nlohmann::json(const std::string& folder, StagedCopies what)> staged_copies;
   SummarizeSet summarize_set;
+  AuditPlan audit_plan;  ///< empty: only rule files are applied
 };
 
 /// run, evaluate, stage, generate, bench, config, system, script.

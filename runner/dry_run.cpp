@@ -106,26 +106,6 @@ Json log_plan(const Workload& workload) {
 
 }  // namespace
 
-std::vector<std::string> known_rule_breaks(const RunConfig& config, const Workload& workload) {
-  std::vector<std::string> breaks;
-  if (config.submission.division == "closed") {
-    const double target = workload.info().target.value;
-    if (config.has_target && config.target_quality != target) {
-      breaks.push_back(fmt::format("/target/quality: the closed division's target is {}, got {}",
-                                   target, config.target_quality));
-    }
-    const std::vector<std::string> own = workload.closed_rule_breaks();
-    breaks.insert(breaks.end(), own.begin(), own.end());
-  }
-  if (config.clear_caches == "never") {
-    breaks.emplace_back("/clear_caches: the rules want caches cleared before a run, got never");
-  }
-  if (config.submission.org == SubmissionConfig().org) {
-    breaks.emplace_back("/submission/org: names no submitter yet");
-  }
-  return breaks;
-}
-
 PlannedRank planned_rank(const Surroundings& around) {
   return {around.world.rank(), around.world.size(), around.topology.node.size(), around.threads};
 }
@@ -133,7 +113,6 @@ PlannedRank planned_rank(const Surroundings& around) {
 Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
               const MemoryNeeds& memory, const Surroundings& around, const ThreadPlan& threads) {
   const std::int64_t runs = plan.runs;
-  workload.open_data();
   const WorkloadInfo& info = workload.info();
   const StepCost cost = workload.step_cost();
   const std::int64_t weights = info.parameters * static_cast<std::int64_t>(sizeof(float)) * runs;
@@ -162,8 +141,7 @@ Json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workloa
             {"node_threads", threads.node_threads},
             {"node_cpus", threads.node_cpus},
             {"oversubscribed", threads.oversubscribed()}}},
-          {"log", log_plan(workload)},
-          {"rules", {{"known_breaks", known_rule_breaks(config, workload)}}}};
+          {"log", log_plan(workload)}};
 }
 
 }  // namespace runner

@@ -13,15 +13,12 @@
 
 namespace runner {
 
-/// What is known before a run to break the rules of its division; empty when nothing is.
-std::vector<std::string> known_rule_breaks(const RunConfig& config, const Workload& workload);
-
 /// This rank, as plans see it.
 PlannedRank planned_rank(const Surroundings& around);
 
-/// Collective. Reads the dataset's metadata, trains nothing, writes nothing. {"config",
-/// "workload", "schedule", "memory", "disk", "checkpoint", "ranks", "log", "rules"}; the same on
-/// every rank but for what is per rank, which is rank 0's.
+/// Collective, after Workload::open_data(). Trains nothing, writes nothing. {"config", "workload",
+/// "schedule", "memory", "disk", "checkpoint", "ranks", "log"}; the same on every rank but for what
+/// is per rank, which is rank 0's.
 nlohmann::json plan_run(const RunConfig& config, const RunSetPlan& plan, Workload& workload,
                         const MemoryNeeds& memory, const Surroundings& around,
                         const ThreadPlan& threads);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/command/commands.h"
+#include "analysis/planned_log.h"
 #include "analysis/report/set_summary.h"
 #include "runner/base/system_facts.h"
 #include "runner/program.h"
@@ -67,6 +68,7 @@ void add_runner(runner::Program& program) {
     analysis::report::SetSummary summary = analysis::report::summarize_set(facts);
     return runner::SetSummary{std::move(summary.document), std::move(summary.text)};
   };
+  parts.audit_plan = analysis::audit_planned_log;
   base::Command doctor = doctor::command(parts);
   program.commands = runner::commands(std::move(parts));
   program.commands.push_back(std::move(doctor));

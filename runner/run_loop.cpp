@@ -332,8 +332,9 @@ std::int64_t Run::steps_to_next_cut(std::int64_t last) const {
 bool Run::goes_on(bool finite, double ns_per_step) {
   Checkpointer* checkpointer = doors_.checkpointer;
   const bool wants_checkpoint = checkpointer != nullptr && checkpointer->wanted_here();
-  const Votes votes =
-      agree(doors_.world, {finite, doors_.stop_requested(), wants_checkpoint, ns_per_step});
+  const std::string broken = doors_.rule_broken ? doors_.rule_broken() : "";
+  const Votes votes = agree(doors_.world, {finite, doors_.stop_requested(), wants_checkpoint,
+                                           ns_per_step, !broken.empty()});
   checkpoint_wanted_ = checkpoint_wanted_ || votes.wants_checkpoint;
   if (votes.ns_per_step > 0) {
     steps_at_once_ = std::max<std::int64_t>(1, std::llround(kAgreeEveryNs / votes.ns_per_step));
@@ -342,12 +343,17 @@ bool Run::goes_on(bool finite, double ns_per_step) {
     return end(RunStatus::kDiverged,
                fmt::format("the loss is not finite at step {}", at_.steps_done));
   }
-  if (votes.stop == StopSignal::kNone) return true;
-  const bool is_to_be_saved = checkpoint_wanted_ || config_.checkpoint.is_scheduled() ||
-                              votes.stop == StopSignal::kSaveAndEnd;
-  if (checkpointer != nullptr && is_to_be_saved && at_.steps_done > saved_steps_) save();
-  return end(RunStatus::kStopped,
-             fmt::format("stopped by {} after step {}", to_string(votes.stop), at_.steps_done));
+  if (votes.stop != StopSignal::kNone) {
+    const bool is_to_be_saved = checkpoint_wanted_ || config_.checkpoint.is_scheduled() ||
+                                votes.stop == StopSignal::kSaveAndEnd;
+    if (checkpointer != nullptr && is_to_be_saved && at_.steps_done > saved_steps_) save();
+    return end(RunStatus::kStopped,
+               fmt::format("stopped by {} after step {}", to_string(votes.stop), at_.steps_done));
+  }
+  if (votes.breaks_a_rule) {
+    return end(RunStatus::kRuleBroken, doors_.world.broadcast("--rules strict: " + broken, 0));
+  }
+  return true;
 }
 
 bool Run::end(RunStatus status, std::string reason) {

@@ -47,14 +47,17 @@ struct RunDoors {
   telemetry::RankIdentity identity;
   Console& console;
   std::function<StopSignal()> stop_requested;  ///< asked on every rank; one is enough
-  Checkpointer* checkpointer = nullptr;       ///< null: the run is never saved
-  const ResumePoint* resume = nullptr;        ///< null: it begins anew
-  Watchdog* watchdog = nullptr;               ///< null: nobody watches
-  telemetry::LiveStatusFile* live = nullptr;  ///< null: no other shell is told
+  Checkpointer* checkpointer = nullptr;        ///< null: the run is never saved
+  const ResumePoint* resume = nullptr;         ///< null: it begins anew
+  Watchdog* watchdog = nullptr;                ///< null: nobody watches
+  telemetry::LiveStatusFile* live = nullptr;   ///< null: no other shell is told
   /// Collective. Called when all is initialised, before run_start; may be empty.
   std::function<void()> before_start = nullptr;
   /// Called on rank 0's watching thread where the job is about to end; may be empty.
   std::function<void(const std::string& reason)> on_failure = nullptr;
+  /// A rule that the log breaks for good, which ends the run; "": none. Asked on rank 0. Empty:
+  /// nobody asks.
+  std::function<std::string()> rule_broken = nullptr;
 };
 
 /// Collective. Trains `workload` as `config` says. `caches` goes into the log. A failure of this

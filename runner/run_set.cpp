@@ -14,6 +14,7 @@
 #include "runner/base/system_facts.h"
 #include "runner/caches.h"
 #include "runner/checkpoint_folder.h"
+#include "runner/judged_log.h"
 #include "runner/log_ending.h"
 #include "runner/placement.h"
 #include "runner/provenance.h"
@@ -28,6 +29,12 @@
 namespace runner {
 namespace {
 
+/// What ends a strict run; empty where nothing does.
+std::function<std::string()> rule_broken(const JudgedLog* judged) {
+  if (judged == nullptr || judged->mode() != RulesMode::kStrict) return {};
+  return [judged] { return judged->first_break(); };
+}
+
 MemberStatus member_status(RunStatus status) {
   switch (status) {
     case RunStatus::kSuccess:
@@ -38,6 +45,8 @@ MemberStatus member_status(RunStatus status) {
       return MemberStatus::kStopped;
     case RunStatus::kDiverged:
       return MemberStatus::kDiverged;
+    case RunStatus::kRuleBroken:
+      return MemberStatus::kFailed;
   }
   return MemberStatus::kFailed;
 }
@@ -77,10 +86,11 @@ class RunSet {
   std::string checkpoint_folder(const ResultFiles* files) const;
   nlohmann::json environment() const;
   FolderOwner owner(const std::string& live_file) const;
-  void save(const RunOutcome& outcome, Workload& workload, ResultFiles* files) const;
+  void save(const RunOutcome& outcome, Workload& workload, ResultFiles* files,
+            const JudgedLog* judged) const;
   telemetry::RankIdentity identity() const;
   void tell(const RunOutcome& outcome, const RunConfig& config, const WorkloadInfo& info,
-            const ResultFiles& files) const;
+            const ResultFiles& files, const JudgedLog* judged) const;
   void tell(const TraceSummary& trace, const ResultFiles& files) const;
 
   const RunConfig& config_;
@@ -282,7 +292,16 @@ RunOutcome RunSet::run(std::uint64_t seed, std::int64_t number, const MemberHook
   }
   std::optional<telemetry::LiveStatusFile> live;
   if (files) live.emplace(live_path, doors_.clock);
-  mllog::LogWriter log(files ? &files->log() : nullptr, doors_.clock);
+  std::optional<JudgedLog> judged;
+  if (files && doors_.rules != nullptr) {
+    judged.emplace(files->log(), *doors_.rules, [this](const mllog::Finding& finding) {
+      doors_.console.warn(fmt::format("rules: {} [{}]", finding.text, finding.rule));
+    });
+  }
+  const JudgedLog* const verdict = judged ? &*judged : nullptr;
+  mllog::RecordSink* sink = nullptr;
+  if (files) sink = judged ? static_cast<mllog::RecordSink*>(&*judged) : &files->log();
+  mllog::LogWriter log(sink, doors_.clock);
   std::function<void()> before_start;
   if (plan_.kind == SetKind::kTogether) {
     before_start = [&] { on_rank_0(doors_.world, hooks.wait_for_start); };
@@ -299,7 +318,8 @@ RunOutcome RunSet::run(std::uint64_t seed, std::int64_t number, const MemberHook
                            doors_.watchdog,
                            live ? &*live : nullptr,
                            before_start,
-                           [this](const std::string& reason) { tell_failure(reason); }};
+                           [this](const std::string& reason) { tell_failure(reason); },
+                           rule_broken(verdict)};
   RunOutcome outcome;
   std::exception_ptr failure;
   try {
@@ -320,12 +340,14 @@ RunOutcome RunSet::run(std::uint64_t seed, std::int64_t number, const MemberHook
   doors_.world.activity().enter_phase("saving of the results");
   if (live && !live->problem().empty()) doors_.console.warn(live->problem());
   if (files) files->log().sync();
-  save(outcome, *workload, files ? &*files : nullptr);
+  save(outcome, *workload, files ? &*files : nullptr, verdict);
   // No result without its log.
   on_rank_0(doors_.world, [&] { files->log().require_in_place(); });
   if (files) {
     document = result_document(outcome, config, workload->info(), *files);
-    if (!doors_.result.owns_standard_output()) tell(outcome, config, workload->info(), *files);
+    if (verdict != nullptr) document["rules"] = to_json(*doors_.rules, verdict->judgement());
+    if (!doors_.result.owns_standard_output())
+      tell(outcome, config, workload->info(), *files, verdict);
   }
   if (trace) {
     const TraceSummary traced =
@@ -348,7 +370,8 @@ void RunSet::tell_failure(const std::string& reason) const {
   doors_.result.write(document);
 }
 
-void RunSet::save(const RunOutcome& outcome, Workload& workload, ResultFiles* files) const {
+void RunSet::save(const RunOutcome& outcome, Workload& workload, ResultFiles* files,
+                  const JudgedLog* judged) const {
   const auto entries = doors_.world.gather(outcome.telemetry_entry, 0);
   if (files != nullptr) {
     nlohmann::json provenance = provenance_;
@@ -357,6 +380,7 @@ void RunSet::save(const RunOutcome& outcome, Workload& workload, ResultFiles* fi
                                {"step", resume_->record.position.steps_done},
                                {"earlier_s", outcome.earlier_s}};
     }
+    if (judged != nullptr) provenance["rules"] = to_json(*doors_.rules, judged->judgement());
     telemetry::write_report(files->telemetry_path(), workload.info().name, entries, provenance);
   }
   // Weights that are no numbers serve nobody.
@@ -368,9 +392,8 @@ void RunSet::save(const RunOutcome& outcome, Workload& workload, ResultFiles* fi
 }
 
 void RunSet::tell(const RunOutcome& outcome, const RunConfig& config, const WorkloadInfo& info,
-                  const ResultFiles& files) const {
-  const std::string benchmark =
-      config.submission.benchmark.empty() ? info.benchmark : config.submission.benchmark;
+                  const ResultFiles& files, const JudgedLog* judged) const {
+  const std::string benchmark = logged_benchmark(config, info.benchmark);
   const bool success = outcome.status == RunStatus::kSuccess;
   const std::string quality =
       outcome.evaluations.empty() ? "none" : fmt::format("{}", outcome.evaluations.back().quality);
@@ -389,6 +412,10 @@ void RunSet::tell(const RunOutcome& outcome, const RunConfig& config, const Work
              << "\ntelemetry: " << files.telemetry_path() << '\n';
   if (outcome.status != RunStatus::kDiverged)
     doors_.out << "weights:   " << files.weights_path() << '\n';
+  if (judged != nullptr) {
+    doors_.out << "rules:     " << verdict_text(*doors_.rules, judged->judgement())
+               << (resume_ ? "; a resumed run cannot be submitted" : "") << '\n';
+  }
   doors_.out << std::flush;
 }
 

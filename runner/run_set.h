@@ -14,6 +14,7 @@
 #include "runner/resume.h"
 #include "runner/run_config.h"
 #include "runner/run_result.h"
+#include "runner/run_rules.h"
 #include "runner/set_run.h"
 #include "runner/stop_signals.h"
 #include "runner/watchdog.h"
@@ -39,7 +40,8 @@ struct RunSetDoors {
   nlohmann::json libraries;  ///< names and versions, for the provenance of the figures
   SummarizeSet summarize;
   ResultSink& result;
-  Watchdog* watchdog = nullptr;  ///< null: nobody watches
+  Watchdog* watchdog = nullptr;     ///< null: nobody watches
+  const RunRules* rules = nullptr;  ///< that judge each log; null: on ranks other than 0, or none
 };
 
 struct RunSetPlan {

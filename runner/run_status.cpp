@@ -14,6 +14,8 @@ const char* to_string(RunStatus status) {
       return "stopped";
     case RunStatus::kDiverged:
       return "diverged";
+    case RunStatus::kRuleBroken:
+      return "rule_broken";
   }
   return "unknown";
 }
@@ -27,6 +29,8 @@ base::ExitCode exit_code(RunStatus status) {
     case RunStatus::kTargetMissed:
     case RunStatus::kDiverged:
       return base::ExitCode::kTargetMissed;
+    case RunStatus::kRuleBroken:
+      return base::ExitCode::kNonCompliant;
   }
   return base::ExitCode::kInternal;
 }

@@ -10,7 +10,8 @@ enum class RunStatus {
   kSuccess,
   kTargetMissed,  ///< the epoch limit came first
   kStopped,       ///< somebody asked for an end
-  kDiverged       ///< the loss or the quality is no number any more
+  kDiverged,      ///< the loss or the quality is no number any more
+  kRuleBroken     ///< a strict run broke a rule on its way
 };
 const char* to_string(RunStatus status);
 base::ExitCode exit_code(RunStatus status);

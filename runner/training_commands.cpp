@@ -21,6 +21,8 @@
 #include "runner/launch/advice.h"
 #include "runner/launch/script.h"
 #include "runner/placement.h"
+#include "runner/plan_check.h"
+#include "runner/rules_options.h"
 #include "runner/stop_signals.h"
 #include "runner/system_name.h"
 #include "runner/together.h"
@@ -43,6 +45,9 @@ struct RunOptions {
   bool dry_run = false;
   std::string json;
   std::optional<telemetry::StepRange> trace;
+  RulesOptions rules;
+
+  Beginning beginning() const { return resumes ? Beginning::kResumed : Beginning::kAnew; }
 };
 
 /// What continues the set.
@@ -69,7 +74,7 @@ RunSetPlan plan_of(const RunOptions& options, const RunConfig& config) {
   return plan;
 }
 
-ExitCode dry_run(const RunOptions& options, const Communicator& world) {
+ExitCode dry_run(const RunOptions& options, const CommandParts& parts, const Communicator& world) {
   RunConfig config = *options.source->config;
   const Topology topology = discover_topology(world);
   name_system(config, world, topology);
@@ -79,14 +84,47 @@ ExitCode dry_run(const RunOptions& options, const Communicator& world) {
   const Surroundings around{world, topology, telemetry, threads.threads};
   const auto workload = options.source->entry->make(config, around);
   const MemoryNeeds memory = options.source->entry->memory_needs(config, planned_rank(around));
-  const Json plan = plan_run(config, plan_of(options, config), *workload, memory, around, threads);
-  if (world.rank() != 0) return ExitCode::kSuccess;
+  PlanVerdict verdict;
+  if (options.rules.mode == RulesMode::kOff) {
+    workload->open_data();
+  } else {
+    verdict = judge_plan(config, *workload, options.rules, options.beginning(), parts.audit_plan,
+                         around, clock);
+  }
+  const ExitCode code = verdict.refused ? ExitCode::kNonCompliant : ExitCode::kSuccess;
+  Json plan = plan_run(config, plan_of(options, config), *workload, memory, around, threads);
+  plan["rules"] = to_json(verdict);
+  if (world.rank() != 0) return code;
   if (!options.json.empty()) {
     write_document(plan, options.json, std::cout);
   } else {
     print_facts(plan, std::cout);
   }
-  return ExitCode::kSuccess;
+  return code;
+}
+
+/// Collective. Before anything of a run exists: with a workload of its own.
+PlanVerdict judge_before(const RunOptions& options, const RunConfig& config,
+                         const CommandParts& parts, const Communicator& world,
+                         const Topology& topology, const base::Clock& clock) {
+  if (options.rules.mode == RulesMode::kOff) return {};
+  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
+  telemetry::Telemetry telemetry(clock, &world.activity());
+  const Surroundings around{world, topology, telemetry, threads.threads};
+  std::unique_ptr<Workload> workload;
+  together(world, [&] { workload = options.source->entry->make(config, around); });
+  world.activity().enter_phase("initialisation");
+  return judge_plan(config, *workload, options.rules, options.beginning(), parts.audit_plan, around,
+                    clock);
+}
+
+/// What `run --json` gives of a run that was refused.
+Json refusal_document(const PlanVerdict& verdict) {
+  Json document = failure_document(
+      {ExitCode::kNonCompliant, fmt::format("--rules strict: the run breaks {} of the rules of {}",
+                                            count_errors(verdict.breaks), verdict.rules->round())});
+  document["rules"] = to_json(verdict);
+  return document;
 }
 
 /// The failure under way is the one to end with.
@@ -125,7 +163,7 @@ void advise(const RunConfig& config, const Communicator& world, const Topology& 
 }
 
 ExitCode run(const RunOptions& options, const CommandParts& parts, const Communicator& world) {
-  if (options.dry_run) return dry_run(options, world);
+  if (options.dry_run) return dry_run(options, parts, world);
   StopSignals signals;
   const base::SystemClock clock;
   Console console(std::cerr, Console::style_of_stderr(world.rank()), clock);
@@ -137,20 +175,27 @@ ExitCode run(const RunOptions& options, const CommandParts& parts, const Communi
   name_system(config, world, topology);
   if (options.runs == 1) advise(config, world, topology, console);
   ResultSink result(options.json, std::cout);
-  const RunSetDoors doors{world,
-                          topology,
-                          clock,
-                          console,
-                          std::cout,
-                          [&signals] { return signals.requested(); },
-                          [&signals] { return signals.take_checkpoint_request(); },
-                          parts.make_state_writer,
-                          parts.checkpoint_format,
-                          parts.libraries(),
-                          parts.summarize_set,
-                          result,
-                          &watchdog};
   try {
+    const PlanVerdict verdict = judge_before(options, config, parts, world, topology, clock);
+    tell(verdict, config, console);
+    if (verdict.refused) {
+      if (world.rank() == 0) result.write(refusal_document(verdict));
+      return ExitCode::kNonCompliant;
+    }
+    const RunSetDoors doors{world,
+                            topology,
+                            clock,
+                            console,
+                            std::cout,
+                            [&signals] { return signals.requested(); },
+                            [&signals] { return signals.take_checkpoint_request(); },
+                            parts.make_state_writer,
+                            parts.checkpoint_format,
+                            parts.libraries(),
+                            parts.summarize_set,
+                            result,
+                            &watchdog,
+                            verdict.rules ? &*verdict.rules : nullptr};
     return run_set(config, plan_of(options, config), options.source->entry->make, doors);
   } catch (const std::exception& e) {
     if (world.rank() == 0) tell_failure(base::failure_of(e), result, console);
@@ -176,7 +221,8 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
       "  trainmark run configs/resnet50/cifar10.json --resume\n"
       "  trainmark run configs/resnet50/cifar10.json --runs 5 --json set.json\n"
       "  srun --mpi=pmix trainmark run configs/resnet50/cifar10.json --resume-or-start\n"
-      "  mpirun -n 2 trainmark run configs/resnet50/cifar10.json --trace 10:12";
+      "  mpirun -n 2 trainmark run configs/resnet50/cifar10.json --trace 10:12\n"
+      "  trainmark run configs/resnet50/mlperf.json --rules strict --round training-4.0 --dry-run";
   command.needs_mpi = true;
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<RunOptions>();
@@ -219,6 +265,7 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
                  "fault ended: for jobs that are started again until they are done")
         ->excludes(runs)
         ->excludes(resume);
+    declare_rules(app, options->rules);
     auto* dry = app.add_flag("--dry-run", options->dry_run,
                              "print configuration, plan and rule check; train and write nothing");
     app.add_option("--json", options->json,

@@ -11,6 +11,7 @@ struct Votes {
   StopSignal stop = StopSignal::kNone;
   bool wants_checkpoint = false;  ///< one rank's wish is enough
   double ns_per_step = 0.0;       ///< mean of the ranks
+  bool breaks_a_rule = false;     ///< the log of a strict run; rank 0 knows
 };
 
 /// Collective. The same on every rank, so that all draw one conclusion.

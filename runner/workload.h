@@ -161,7 +161,11 @@ class Workload {
   /// A hash of the parameters' bits on this rank: equal on all ranks unless replicas drifted.
   virtual std::uint64_t replica_hash() const = 0;
   virtual StepCost step_cost() const = 0;
-  /// What the closed division forbids in the workload's own keys: "/optimizer/name: ...".
+  /// Which key of the configuration decides a key of the log, also one that it keeps out of the
+  /// log: {"sgd_opt_momentum", "/optimizer/momentum"}.
+  virtual std::map<std::string, std::string> log_settings() const { return {}; }
+  /// What the closed division forbids in the workload's own keys and no key of the log tells:
+  /// "/optimizer/nesterov: must be false, got true".
   virtual std::vector<std::string> closed_rule_breaks() const { return {}; }
   /// What stage() would copy to this rank's node, and whether it fits; null when it copies nothing.
   /// After open_data(); reads metadata and writes nothing.

@@ -98,6 +98,16 @@ class GeneratedRun : public ProgramTest {
     return json::parse(planned.out);
   }
 
+  /// What a plan says that the rules find, each as "setting: text".
+  static std::vector<std::string> breaks_of(const json& planned) {
+    std::vector<std::string> breaks;
+    for (const json& one : planned.at("rules").at("findings")) {
+      breaks.push_back(one.at("setting").get<std::string>() + ": " +
+                       one.at("text").get<std::string>());
+    }
+    return breaks;
+  }
+
   /// What the plan gives the first rank, and what a run took there at most.
   struct Bytes {
     double planned = 0.0, taken = 0.0;
@@ -175,6 +185,20 @@ class GeneratedRun : public ProgramTest {
       if (keys.empty() || keys.back() != key) keys.push_back(key);
     }
     return keys;
+  }
+  /// A run says of its log what `trainmark check` says of the file.
+  void expect_verdict_of_check(const std::string& log = "1") const {
+    const json telemetry = json::parse(content(result(log + ".telemetry.json")));
+    const json& told = telemetry.at("provenance").at("rules");
+    const Ended checked =
+        shell(std::string(TRAINMARK) + " check --json - " + result(log + ".txt").string());
+    const json found = json::parse(checked.out).at("files").at("result_" + log + ".txt");
+    const auto errors = std::count_if(found["findings"].begin(), found["findings"].end(),
+                                      [](const json& one) { return one["severity"] == "error"; });
+    EXPECT_EQ(told["ruleset"], found["ruleset"]);
+    EXPECT_EQ(told["passes"], found["verdict"] == "SUCCESS");
+    EXPECT_EQ(told["failing_keys"], found["failing_keys"]);
+    EXPECT_EQ(told["errors"], errors);
   }
   /// The errors that `trainmark check` finds in the first log under a round's rules.
   std::vector<std::string> broken_rules(const std::string& round) const {

@@ -186,8 +186,7 @@ TEST_F(ProgramTest, PlansWithoutWritingAnything) {
       toy("run --dry-run --json - --set submission.division=closed "
           "--set target.quality=0.3 " +
           config());
-  EXPECT_THAT(json::parse(closed.out)["rules"]["known_breaks"].dump(),
-              HasSubstr("/target/quality"));
+  EXPECT_THAT(json::parse(closed.out)["rules"]["findings"].dump(), HasSubstr("/target/quality"));
 }
 
 TEST_F(ProgramTest, EstimatesTimeFromAnEarlierRunOfTheSameWorkOnly) {

@@ -45,7 +45,8 @@ struct Bench {
     ToyWorkload workload(around, config->seed, script);
     const CacheClearing caches{false, "a test"};
     const telemetry::RankIdentity identity{world.rank(), "here", 0, 1};
-    const RunDoors doors{world, topology, telemetry, log, identity, console, stop_requested};
+    RunDoors doors{world, topology, telemetry, log, identity, console, stop_requested};
+    doors.rule_broken = rule_broken;
     RunOutcome outcome = run_once(*config, workload, caches, doors);
     telemetry::expect_whole_entry(outcome.telemetry_entry);
     return outcome;
@@ -83,6 +84,7 @@ struct Bench {
   ToyScript script;
   std::optional<RunConfig> config;
   std::function<StopSignal()> stop_requested = [] { return StopSignal::kNone; };
+  std::function<std::string()> rule_broken;
 };
 
 std::vector<std::string> epoch_keys() {
@@ -275,6 +277,24 @@ TEST(RunOnce, StopsBehindAnEvaluationWithoutAnotherStep) {
     EXPECT_EQ(outcome.reason, per_epoch == 1 ? "stopped by SIGTERM after step 10"
                                              : "stopped by SIGTERM after step 5");
   }
+}
+
+TEST(RunOnce, EndsOnEveryRankWhenTheLogOfAStrictRunBreaksARule) {
+  Bench bench;
+  std::int64_t steps = 0;
+  bench.script.at_step = [&](std::int64_t step) { steps = step; };
+  if (bench.world.rank() == 0) {
+    bench.rule_broken = [&] { return steps < 12 ? "" : "init_stop: came too late"; };
+  }
+  const RunOutcome outcome = bench.run();
+  EXPECT_EQ(outcome.status, RunStatus::kRuleBroken);
+  EXPECT_EQ(exit_code(outcome.status), base::ExitCode::kNonCompliant);
+  EXPECT_EQ(outcome.reason, "--rules strict: init_stop: came too late");
+  EXPECT_LT(steps, 80);
+  if (bench.world.rank() != 0) return;
+  EXPECT_EQ(bench.keys().back(), "run_stop");
+  EXPECT_EQ(bench.first("run_stop")["metadata"]["status"], "aborted");
+  EXPECT_EQ(bench.first("run_stop")["metadata"]["reason"], outcome.reason);
 }
 
 TEST(RunOnce, StopsWithItsReasonWhenTheLossIsNotFinite) {

@@ -57,6 +57,9 @@ class CosmoFlow final : public parallel::ReplicaWorkload {
   }
   void initialize() override;
   std::vector<std::string> keys_without_effect() const override;
+  std::map<std::string, std::string> log_settings() const override {
+    return cosmoflow::log_settings();
+  }
   std::vector<std::string> closed_rule_breaks() const override {
     return cosmoflow::closed_rule_breaks(config_, optimizer().hyperparameters());
   }

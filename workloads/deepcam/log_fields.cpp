@@ -67,20 +67,33 @@ LogFields log_fields(const Config& config, const nn::Hyperparameters& optimizer)
   return fields;
 }
 
-std::vector<std::string> closed_rule_breaks(const Config& config,
-                                            const nn::Hyperparameters& optimizer) {
-  constexpr double kEpsilon = 1e-6, kMostNorm = 1.0;
+std::map<std::string, std::string> log_settings() {
+  return {{keys::kOptName, "/optimizer/name"},
+          {keys::kOptLearningRate, "/schedule/learning_rate"},
+          {keys::kOptBetas, "/optimizer/beta1 and beta2"},
+          {keys::kOptEpsilon, "/optimizer/epsilon"},
+          {keys::kOptWeightDecay, "/optimizer/weight_decay"},
+          {keys::kOptMaxGradNorm, "/optimizer/max_gradient_norm"},
+          {keys::kSchedulerType, "/schedule/type"},
+          {keys::kSchedulerWarmupSteps, "/schedule/warmup_steps"},
+          {keys::kSchedulerWarmupFactor, "/schedule/warmup_factor"},
+          {keys::kSchedulerMilestones, "/schedule/milestones"},
+          {keys::kSchedulerDecayRate, "/schedule/decay_rate"},
+          {keys::kSchedulerTMax, "/schedule/t_max"},
+          {keys::kSchedulerEtaMin, "/schedule/eta_min"},
+          {keys::kBatchNormGroupSize, "/training/batchnorm_group_size"},
+          {keys::kGradientAccumulationFrequency, "/training/gradient_accumulation_steps"},
+          {keys::kTrainSamples, "/dataset/train"},
+          {keys::kEvalSamples, "/dataset/validation"}};
+}
+
+std::vector<std::string> closed_rule_breaks(const Config& config) {
   const ModelConfig reference;
   std::vector<std::string> breaks;
   const auto expect = [&](bool holds, const std::string& key, const auto& wanted,
                           const auto& found) {
     if (!holds) breaks.push_back(fmt::format("{}: must be {}, got {}", key, wanted, found));
   };
-  expect(optimizer.epsilon == kEpsilon, "/optimizer/epsilon", kEpsilon, optimizer.epsilon);
-  if (optimizer.name == "lamb") {
-    expect(optimizer.max_gradient_norm == kMostNorm, "/optimizer/max_gradient_norm", kMostNorm,
-           optimizer.max_gradient_norm);
-  }
   expect(config.iou == IouOver::kSample, "/evaluation/iou_over", "sample", "batch");
   for (const Size& size : kSizes) {
     const std::int64_t wanted = reference.*size.value, found = config.model.*size.value;

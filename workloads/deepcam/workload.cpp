@@ -27,8 +27,11 @@ class DeepCam final : public parallel::ReplicaWorkload {
     return deepcam::log_fields(config_, optimizer().hyperparameters());
   }
   std::vector<std::string> keys_without_effect() const override;
+  std::map<std::string, std::string> log_settings() const override {
+    return deepcam::log_settings();
+  }
   std::vector<std::string> closed_rule_breaks() const override {
-    return deepcam::closed_rule_breaks(config_, optimizer().hyperparameters());
+    return deepcam::closed_rule_breaks(config_);
   }
 
  private:

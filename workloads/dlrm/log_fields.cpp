@@ -29,4 +29,16 @@ LogFields optimizer_log_fields(const nn::Hyperparameters& layers, nn::SparseRule
   return fields;
 }
 
+std::map<std::string, std::string> log_settings() {
+  return {{keys::kOptName, "/optimizer/name"},
+          {keys::kBaseLearningRate, "/schedule/learning_rate"},
+          {keys::kSgdBaseLearningRate, "/optimizer/name"},  // logged where both are trained by SGD
+          {keys::kWarmupSteps, "/schedule/warmup_steps"},
+          {keys::kDecayStartSteps, "/schedule/name"},  // as these are, for a delayed polynomial
+          {keys::kSgdDecaySteps, "/schedule/name"},
+          {keys::kSgdPolyPower, "/schedule/power"},
+          {keys::kTrainSamples, "/dataset/train"},
+          {keys::kEvalSamples, "/dataset/test"}};
+}
+
 }  // namespace dlrm

@@ -2,6 +2,7 @@
 // Hides which key carries what.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -19,5 +20,8 @@ using LogFields = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 /// rules are there where both are trained by SGD.
 LogFields optimizer_log_fields(const nn::Hyperparameters& layers, nn::SparseRule tables,
                                const nn::ScheduleConfig& schedule);
+
+/// The configuration's keys behind those of the log, by the log's key.
+std::map<std::string, std::string> log_settings();
 
 }  // namespace dlrm

@@ -80,6 +80,7 @@ class Dlrm final : public runner::Workload {
   std::vector<std::string> keys_without_effect() const override;
   std::uint64_t replica_hash() const override { return model_->replica_hash(); }
   runner::StepCost step_cost() const override;
+  std::map<std::string, std::string> log_settings() const override { return dlrm::log_settings(); }
   std::vector<std::string> closed_rule_breaks() const override {
     return dlrm::closed_rule_breaks(config_, optimizer_->hyperparameters());
   }

@@ -52,4 +52,26 @@ LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
   return fields;
 }
 
+std::map<std::string, std::string> log_settings() {
+  return {{keys::kOptName, "/optimizer/name"},
+          {keys::kLarsBaseLearningRate, "/schedule/learning_rate"},
+          {keys::kSgdBaseLearningRate, "/schedule/learning_rate"},
+          {keys::kLarsEndLearningRate, "/schedule/end_learning_rate"},
+          {keys::kSgdEndLearningRate, "/schedule/end_learning_rate"},
+          {keys::kLarsDecaySteps, "/schedule/decay_steps"},
+          {keys::kSgdDecaySteps, "/schedule/decay_steps"},
+          {keys::kLarsPolyPower, "/schedule/power"},
+          {keys::kSgdPolyPower, "/schedule/power"},
+          {keys::kLarsWarmupEpochs, "/schedule/warmup_epochs"},
+          {keys::kWarmupEpochs, "/schedule/warmup_epochs"},
+          {keys::kLarsMomentum, "/optimizer/momentum"},
+          {keys::kSgdMomentum, "/optimizer/momentum"},
+          {keys::kLarsWeightDecay, "/optimizer/weight_decay"},
+          {keys::kSgdWeightDecay, "/optimizer/weight_decay"},
+          {keys::kLarsEpsilon, "/optimizer/epsilon"},
+          {keys::kModelBnSpan, "/training/bn_group_size"},
+          {keys::kTrainSamples, "/dataset/train"},
+          {keys::kEvalSamples, "/dataset/validation"}};
+}
+
 }  // namespace resnet50

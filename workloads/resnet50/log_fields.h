@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -21,5 +22,8 @@ using LogFields = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
                                const nn::ScheduleConfig& schedule, std::int64_t steps_per_epoch,
                                std::int64_t bn_group_size);
+
+/// The configuration's keys behind those of the log, by the log's key.
+std::map<std::string, std::string> log_settings();
 
 }  // namespace resnet50

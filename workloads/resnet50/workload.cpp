@@ -19,6 +19,7 @@
 #include "workloads/resnet50/config.h"
 #include "workloads/resnet50/image_data.h"
 #include "workloads/resnet50/log_fields.h"
+#include "workloads/resnet50/rule_breaks.h"
 
 namespace resnet50 {
 namespace {
@@ -51,6 +52,10 @@ class ResNet50 final : public parallel::ReplicaWorkload {
   std::vector<std::string> log_tensor_names() const override {
     return mlperf_tensor_names(config_.model);
   }
+  std::map<std::string, std::string> log_settings() const override {
+    return resnet50::log_settings();
+  }
+  std::vector<std::string> closed_rule_breaks() const override;
   void open_data() override;
   /// Class ids may depend on the training set, and log fields on its size.
   void open_evaluation_data() override { open_data(); }
@@ -72,7 +77,7 @@ class ResNet50 final : public parallel::ReplicaWorkload {
 
   const Config config_;
   const std::shared_ptr<ImageData> data_;
-  base::ObjectReader schedule_section_;
+  const base::ObjectReader optimizer_section_, schedule_section_;
   std::unique_ptr<nn::Schedule> schedule_;  ///< null before the samples are counted
   std::vector<std::int32_t> labels_;
 };
@@ -87,8 +92,15 @@ ResNet50::ResNet50(const Config& config, const std::shared_ptr<ImageData>& data,
           run.seed, around),
       config_(config),
       data_(data),
+      optimizer_section_(run.reader.object("optimizer", "how gradients change weights")),
       schedule_section_(run.reader.object("schedule", "learning rate by update")) {
   if (data->counts_known()) make_schedule();
+}
+
+std::vector<std::string> ResNet50::closed_rule_breaks() const {
+  Training training{optimizer().hyperparameters(), std::nullopt, schedule_->config()};
+  if (training.optimizer.name == "lars") training.lars = nn::parse_lars(optimizer_section_);
+  return resnet50::closed_rule_breaks(config_, training);
 }
 
 void ResNet50::make_schedule() {

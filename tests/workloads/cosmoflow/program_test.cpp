@@ -193,7 +193,7 @@ TEST_F(CosmoFlow, TellsWhatAClosedSubmissionMustNotChoose) {
   json object = config();
   const auto breaks = [&](const char* division) {
     object["submission"]["division"] = division;
-    return plan(object)["rules"]["known_breaks"].get<std::vector<std::string>>();
+    return breaks_of(plan(object));
   };
   EXPECT_THAT(breaks("closed"),
               IsSupersetOf({"/model/size: must be 128, got 8",
@@ -216,6 +216,7 @@ TEST_F(CosmoFlow, BreaksNoRuleButThatOfTheTarget) {
   for (const char* round : {"hpc-1.0", "hpc-2.0", "hpc-3.0"}) {
     EXPECT_THAT(broken_rules(round), ElementsAre("closed_cosmoflow/eval_error/once"));
   }
+  expect_verdict_of_check();
 }
 
 TEST_F(CosmoFlow, EndsInTheSameBitsWhenResumed) {

@@ -52,11 +52,11 @@ TEST_F(Dlrm, TellsWhatAClosedSubmissionMustNotChoose) {
   json closed = config();
   closed["submission"]["division"] = "closed";
   const auto breaks = [&](const json& object) {
-    return plan(object)["rules"]["known_breaks"].dump();
+    return plan(object)["rules"]["findings"].dump();
   };
-  EXPECT_THAT(breaks(closed), HasSubstr("/model/tables: the closed division"));
+  EXPECT_THAT(breaks(closed), HasSubstr("the closed division trains all rows of criteo's tables"));
   closed["submission"]["division"] = "open";
-  EXPECT_THAT(breaks(closed), Not(HasSubstr("/model/tables")));
+  EXPECT_THAT(breaks(closed), Not(HasSubstr("criteo's tables")));
 }
 
 TEST_F(Dlrm, EvaluatesWithoutTheTrainingFile) {
@@ -171,6 +171,7 @@ TEST_F(Dlrm, IsValidInTheOpenDivision) {
       shell(std::string(TRAINMARK) + " check --round training-2.1 " + result("1.txt").string());
   EXPECT_EQ(checked.status, 0) << checked.out;
   EXPECT_THAT(checked.out, HasSubstr("1 SUCCESS, 0 FAIL\n"));
+  expect_verdict_of_check();
 }
 
 TEST_F(Dlrm, TrainsOnTwoRanksWhatOneHasNoRoomFor) {
