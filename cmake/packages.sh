@@ -19,7 +19,7 @@ groups[build]="${groups[analysis]}
   libjpeg62-turbo-dev libpng-dev zlib1g-dev libxxhash-dev libhwloc-dev"
 # To run the tests.
 groups[test]="libgtest-dev libgmock-dev libbenchmark-dev libvalijson-dev iproute2 chromium chromium-driver python3-selenium
-  slurm-wlm munge shellcheck"
+  slurm-wlm munge shellcheck zsh groff"
 # To compare with the reference framework and scikit-learn; tests that need them are skipped where they are absent.
 groups[parity]="python3-torch python3-torchvision python3-h5py python3-sklearn libopenblas0-pthread"
 # For ./check --all.
