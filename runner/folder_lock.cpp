@@ -29,6 +29,7 @@ namespace {
 
 constexpr char kFile[] = "owner.lock";
 constexpr std::chrono::milliseconds kLookEvery(250);
+constexpr int kAbsentLooks = 4;
 /// Others may take and remove the file while we open it.
 constexpr int kMostTries = 100;
 
@@ -93,12 +94,15 @@ std::string content(const std::string& path) {
 /// Whether the live file changes while we look, at most for `patience_s`.
 bool gives_signs_of_life(const FolderOwner& owner, double patience_s) {
   const std::string before = content(owner.live_file);
+  int absent = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
   while (!before.empty() && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(kLookEvery);
     const std::string now = content(owner.live_file);
-    if (now.empty()) return false;  // it has ended
-    if (now != before) return true;
+    // Gone, so the run has ended, unless a network file system is behind.
+    absent = now.empty() ? absent + 1 : 0;
+    if (absent == kAbsentLooks) return false;
+    if (!now.empty() && now != before) return true;
   }
   return false;
 }

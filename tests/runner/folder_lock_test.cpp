@@ -42,7 +42,11 @@ class FolderLockTest : public testing::Test {
   FolderOwner mine() const { return {base::host_name(), ::getpid(), ""}; }
   std::string folder() const { return (directory_.path() / "saved").string(); }
   std::string live() const { return (directory_.path() / "result_1.live.json").string(); }
-  void show_life(int beat) const { std::ofstream(live()) << beat; }
+  /// Replaces the file as a whole, as a run does.
+  void show_life(int beat) const {
+    std::ofstream(live() + ".new") << beat;
+    fs::rename(live() + ".new", live());
+  }
 
   const base::TemporaryDirectory directory_;
   FolderOwner other_;

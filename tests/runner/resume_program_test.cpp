@@ -103,7 +103,11 @@ TEST_F(ResumeProgram, EndsWithSevenOnEachSignalAndSavesWhatIsScheduled) {
     const Ended stopped = toy(2, "run " + stopping + " --set model.signals=2");
     EXPECT_EQ(stopped.status, 7) << signal << stopped.err;
     const std::string name = "result_" + std::to_string(++run);
-    EXPECT_THAT(content(file(name + ".txt")), HasSubstr("stopped by SIG" + signal + " after step"));
+    // Where the machine is so busy that this takes longer than mpirun would wait, the log says
+    // where.
+    EXPECT_THAT(
+        content(file(name + ".txt")),
+        testing::ContainsRegex("(stopped|told to end) by SIG" + signal + " (after|during) "));
     EXPECT_TRUE(fs::exists(file(name + ".weights.h5")));
     EXPECT_TRUE(fs::exists(file(name + ".telemetry.json")));
     ASSERT_EQ(saved(name + ".checkpoints").size(), 1U) << signal;
