@@ -23,14 +23,18 @@ namespace runner {
 namespace {
 
 /// Field 22 of /proc/<process>/stat; the name before may hold anything, so count from its end.
+/// Nothing for a zombie: it is dead, though its parent, or a container's first process, may never
+/// take note of that.
 std::optional<std::uint64_t> start_of(std::int64_t process) {
-  constexpr int kFieldsBetween = 19;
+  constexpr int kFieldsBetween = 18;
   std::ifstream in(fmt::format("/proc/{}/stat", process));
   const std::string text(std::istreambuf_iterator<char>(in), {});
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
+  std::string state, skipped;
+  fields >> state;
+  if (state == "Z" || state == "X") return std::nullopt;
   for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
   std::uint64_t start = 0;
   if (!(fields >> start)) return std::nullopt;

@@ -12,6 +12,7 @@
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/result_files.h"
+#include "runner/set_owner.h"
 
 namespace runner {
 namespace {
@@ -226,6 +227,19 @@ TEST(SetOwner, IsAliveDeadOrUnknown) {
   EXPECT_EQ(life_from_here(owner), Life::kDead);
   owner.kernel = "another host's";
   EXPECT_EQ(life_from_here(owner), Life::kUnknown);
+}
+
+TEST(SetOwner, IsDeadAsAZombieToo) {
+  SetOwner owner = this_process();
+  owner.process_start = 0;
+  EXPECT_EQ(life_from_here(owner), Life::kAlive);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  owner.process = child;
+  EXPECT_EQ(life_from_here(owner), Life::kDead);
+  ::waitpid(child, nullptr, 0);
 }
 
 }  // namespace
