@@ -189,7 +189,8 @@ TEST_F(DeepCam, TellsWhatAClosedSubmissionMustNotChoose) {
   EXPECT_THAT(breaks, IsSupersetOf({"/model/height: must be 768, got 32",
                                     "/model/widths/conv1: must be 32, got 16",
                                     "/evaluation/iou_over: must be sample, got batch",
-                                    "/optimizer/epsilon: opt_eps: must be close to 1e-06, got 0.001"}));
+                                    "/optimizer/epsilon: opt_eps: must be equal to 1e-06 but for "
+                                    "rounding (1e-9), got 0.001"}));
 }
 
 TEST_F(DeepCam, BreaksNoRuleButThoseOfSamplesAndTarget) {
