@@ -119,7 +119,7 @@ class ToyWorkload final : public Workload {
   std::vector<std::string> keys_without_effect() const override {
     return {"/epochs",       "/model/kill_at_step", "/model/checkpoint_at_step",
             "/model/signal", "/model/signals",      "/model/signal_at_step",
-            "/strike"};
+            "/strike",       "/model/step_ms"};
   }
   /// All that steps have done to this rank's state.
   std::pair<double, double> values() const { return {value_, part_}; }

@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
-#include <map>
 #include <regex>
+#include <set>
 #include <string>
 
 #include "launch.h"
@@ -75,9 +75,12 @@ class Cluster {
   /// Waits for the job to end, and gives its state: "COMPLETED", "FAILED", ...
   std::string end_of(const std::string& job) const {
     std::string state;
+    // Others come in between: PENDING, RUNNING, SIGNALING, COMPLETING, REQUEUED, ...
+    static const std::set<std::string> kEnds = {"COMPLETED", "FAILED",    "CANCELLED",
+                                                "TIMEOUT",   "NODE_FAIL", "OUT_OF_MEMORY"};
     const bool ended = comes([&] {
       state = field(job, "JobState");
-      return state != "PENDING" && state != "RUNNING" && state != "COMPLETING" && !state.empty();
+      return kEnds.contains(state);
     });
     EXPECT_TRUE(ended) << "job " << job << " is " << state;
     return state;

@@ -7,6 +7,7 @@
 
 #include "runner/small_run.h"
 #include "slurm/cluster.h"
+#include "workloads/dlrm/click_run.h"
 
 namespace {
 
@@ -68,6 +69,13 @@ class OnCluster : public Run {
       EXPECT_THAT(cluster_->on_node(node, "ls /tmp").out, testing::Not(HasSubstr("trainmark-")));
     }
   }
+  /// Sends a signal to a job's script once `file` holds `text`.
+  void signal_when(const std::string& job, const std::string& signal, const fs::path& file,
+                   const std::string& text) const {
+    EXPECT_TRUE(comes([&] { return content(file).find(text) != std::string::npos; }));
+    EXPECT_EQ(cluster_->run("scancel --batch --signal=" + signal + " " + job).status, 0);
+  }
+
   std::unique_ptr<Cluster> cluster_;
 };
 
@@ -78,7 +86,75 @@ class ResNetJob : public OnCluster<outside::SmallRun> {
     config.erase("staging");  // the job finds a folder
     return config;
   }
+  /// Enough steps for signals to come in the middle.
+  json long_config() const {
+    json config = this->config();
+    config["epochs"] = 40;
+    config["target"] = {{"quality", 1.5}};
+    return config;
+  }
 };
+
+TEST_F(ResNetJob, RunsOnFourNodesAndCleansUpAfterItself) {
+  const std::string job = submit(saved(config()), "--nodes 4");
+  expect_end(job, "FAILED", 6);  // a target that is never met
+  EXPECT_THAT(logged("number_of_nodes"), testing::ElementsAre(4));
+  EXPECT_THAT(output(job), HasSubstr("status=target_missed"));
+  EXPECT_EQ(job_state(job)["scheduler"], "slurm");
+  const json plan = json::parse(content(folder_ / "results/jobs" / job / "plan.json"));
+  EXPECT_EQ(plan["ranks"]["nodes"], 4);
+  const json state = job_state(job);
+  EXPECT_EQ(state["limit_s"].get<int>() - state["started_s"].get<int>(), 3600);
+  expect_no_scratch();
+}
+
+TEST_F(ResNetJob, SucceedsAlsoWithAMissedTargetWhereThatIsAsked) {
+  const std::string job = submit(saved(config()), "--nodes 2 --missed-is-success");
+  expect_end(job, "COMPLETED", 0);
+}
+
+TEST_F(ResNetJob, EndsBeforeTheRunWhereTheConfigurationCannotBeRun) {
+  json broken = config();
+  const std::string file = saved(broken);
+  const std::string job = submit(file, "--nodes 2");
+  // The script was written for what was there; the job finds something else.
+  expect_end(job, "FAILED", 6);
+  broken["training"]["bn_group_size"] = 3;
+  saved(broken);
+  const std::string second = cluster_->submit(folder_ / "run.sbatch");
+  expect_end(second, "FAILED", 2);
+  EXPECT_THAT(output(second), HasSubstr("bn_group_size"));
+  EXPECT_FALSE(fs::exists(result("2.txt")));
+}
+
+TEST_F(ResNetJob, IsQueuedAgainBeforeItsLimitAndEndsWithTheBitsOfOneThatWasNot) {
+  // On as many nodes: where ranks share memory, they sum in another order.
+  const std::string whole =
+      submit(saved(long_config()), "--nodes 4 --set results.system=whole", TRAINMARK, "whole");
+  expect_end(whole, "FAILED", 6);
+  const std::string job = submit(saved(long_config()), "--nodes 4");
+  signal_when(job, "USR1", result("1.txt"), "eval_accuracy");
+  expect_end(job, "FAILED", 6);
+  EXPECT_EQ(job_state(job)["restarts"], 1);
+  EXPECT_THAT(content(result("1.txt")), HasSubstr("\"run_stop\""));
+  const fs::path of_whole = folder_ / "results/whole/resnet50/result_1.weights.h5";
+  ASSERT_FALSE(content(of_whole).empty());
+  EXPECT_EQ(content(result("2.weights.h5")), content(of_whole));
+  expect_no_scratch();
+}
+
+TEST_F(ResNetJob, EndsWhenAskedToAndAnotherJobGoesOn) {
+  const std::string job = submit(saved(long_config()), "--nodes 2");
+  signal_when(job, "USR2", result("1.txt"), "eval_accuracy");
+  expect_end(job, "FAILED", 7);
+  EXPECT_EQ(job_state(job)["restarts"], 0);
+  expect_no_scratch();
+  const std::string next =
+      cluster_->submit(folder_ / "run.sbatch", "--export=ALL,RESUME_JOB=" + job);
+  EXPECT_EQ(cluster_->end_of(next), "FAILED");
+  EXPECT_EQ(cluster_->field(next, "ExitCode"), "6:0");
+  EXPECT_THAT(output(next), HasSubstr("resumed_at_step="));
+}
 
 TEST_F(ResNetJob, ASetInAnArrayGoesIntoOneFolderWithASeedForEachMember) {
   const std::string job = submit(saved(config()), "--nodes 1 --runs 5 --at-once 4");
@@ -107,6 +183,47 @@ TEST_F(ResNetJob, InstancesStartTogetherEachOnNodesOfItsOwn) {
   const json summary = json::parse(content(result("1.txt").parent_path() / "set_summary.json"));
   EXPECT_EQ(summary["members"].size(), 2U);
   expect_no_scratch();
+}
+
+using DlrmJob = OnCluster<outside::ClickRun>;
+
+TEST_F(DlrmJob, RunsOnFourNodes) {
+  const std::string job = submit(saved(config()), "--nodes 4");
+  expect_end(job, "FAILED", 6);
+  EXPECT_THAT(logged("number_of_nodes"), testing::ElementsAre(4));
+}
+
+class ToyJob : public OnCluster<outside::ProgramTest> {
+ protected:
+  /// Fifty steps, each of which takes a while, up to the target.
+  std::string config(int step_ms, const std::string& system) const {
+    const json object = {
+        {"workload", "toy"},
+        {"epochs", 8},
+        {"seed", 5},
+        {"threads", 1},
+        {"clear_caches", "never"},
+        {"model", {{"step_ms", step_ms}}},
+        {"results", {{"directory", (folder_ / "results").string()}, {"system", system}}}};
+    const fs::path file = folder_ / (system + ".json");
+    std::ofstream(file) << object;
+    return file.string();
+  }
+  json weights(const std::string& system, const std::string& number) const {
+    return json::parse(
+        content(folder_ / "results" / system / "toy" / ("result_" + number + ".weights.h5")));
+  }
+};
+
+TEST_F(ToyJob, OutlivesItsTimeLimitAndEndsWithTheSameBits) {
+  ASSERT_EQ(shell(TOY_PROGRAM " run " + config(0, "whole")).status, 0);
+  const std::string job = submit(
+      config(900, "box"), "--nodes 2 --time 1 --signal-margin 40 --preflight plan", TOY_PROGRAM);
+  expect_end(job, "COMPLETED", 0);
+  const int restarts = job_state(job)["restarts"];
+  EXPECT_GE(restarts, 1);
+  EXPECT_THAT(output(job), HasSubstr("asked to end by: limit"));
+  EXPECT_EQ(weights("box", std::to_string(restarts + 1)), weights("whole", "1"));
 }
 
 }  // namespace
