@@ -36,7 +36,8 @@ struct CommandParts {
 std::vector<base::Command> commands(CommandParts parts);
 
 // The tables that commands() joins, one per source file.
-std::vector<base::Command> training_commands(const std::shared_ptr<const CommandParts>& parts);
+std::vector<base::Command> run_commands(const std::shared_ptr<const CommandParts>& parts);
+std::vector<base::Command> evaluation_commands(const std::shared_ptr<const CommandParts>& parts);
 std::vector<base::Command> staging_commands(const std::shared_ptr<const CommandParts>& parts);
 std::vector<base::Command> workload_commands(const std::shared_ptr<const CommandParts>& parts);
 std::vector<base::Command> inspection_commands(const std::shared_ptr<const CommandParts>& parts);

@@ -81,8 +81,9 @@ std::vector<base::Command> inspection_commands(const std::shared_ptr<const Comma
 std::vector<base::Command> commands(CommandParts parts) {
   const auto shared = std::make_shared<const CommandParts>(std::move(parts));
   std::vector<base::Command> all;
-  for (auto* const table : std::array{&training_commands, &staging_commands, &workload_commands,
-                                      &inspection_commands, &system_commands, &script_commands}) {
+  for (auto* const table :
+       std::array{&run_commands, &evaluation_commands, &staging_commands, &workload_commands,
+                  &inspection_commands, &system_commands, &script_commands}) {
     for (base::Command& command : table(shared)) all.push_back(std::move(command));
   }
   return all;
