@@ -173,7 +173,8 @@ TEST(Commands, NeedNoRanksAndHaveExamples) {
     EXPECT_FALSE(command.needs_mpi) << command.name;
     EXPECT_THAT(command.example, HasSubstr("trainmark " + command.name));
   }
-  EXPECT_THAT(names, testing::ElementsAre("analyze", "check", "compare", "history", "status"));
+  EXPECT_THAT(names,
+              testing::ElementsAre("analyze", "check", "compare", "history", "status", "package"));
 }
 
 }  // namespace
