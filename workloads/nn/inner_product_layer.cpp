@@ -134,11 +134,13 @@ void InnerProductLayer::plan_forward(Planner& planner) {
   }
   memory::desc wanted = any_weights(compute_);
   if (!training_) {
-    weights_desc_ = compute_ == memory::data_type::f32 ? forward_desc(wanted).weights_desc()
-                                                       : plain_desc({out_, in_});
+    const bool as_wanted = compute_ == memory::data_type::f32 && planner.copies_weights();
+    weights_desc_ = as_wanted ? forward_desc(wanted).weights_desc() : plain_desc({out_, in_});
   } else {
-    // In the layout that their gradient has; floats are read in it, too.
-    weights_desc_ = weights_desc().diff_weights_desc();
+    // In the layout that their gradient has; floats are read in it, too. The library has others for
+    // one sample than for two.
+    weights_desc_ =
+        planner.copies_weights() ? weights_desc().diff_weights_desc() : plain_desc({out_, in_});
     if (compute_ == memory::data_type::f32) wanted = weights_desc_;
   }
   planner.use_value(operation_.src, true);

@@ -58,7 +58,9 @@ class Planner {
     std::int64_t slice_samples = 0;  ///< as PassOptions has it
     Recompute recompute = Recompute::kNone;
     std::optional<CacheSizes> caches;  ///< none: as the system tells
-    bool copies_weights = true;  ///< into the layouts that products want; else those are converted
+    /// Weights are kept, or copied, in the layouts that products want, which may depend on `batch`;
+    /// else products convert them.
+    bool copies_weights = true;
   };
   Planner(const Network& network, const Options& options, Device& device, const Kernels& kernels);
 
@@ -67,6 +69,7 @@ class Planner {
   /// That passes run on.
   int threads() const { return threads_; }
   bool training() const { return options_.training; }
+  bool copies_weights() const { return options_.copies_weights; }
   /// Whether the operation at hand adds its gradients of parameters to what is there.
   bool accumulates() const { return options_.accumulates || backward_slices().count > 1; }
   const BatchGroups& groups() const { return options_.groups; }
