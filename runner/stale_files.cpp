@@ -66,22 +66,22 @@ class Folder {
         now_(fs::last_write_time(log)) {}
 
   void clean() const {
-    std::set<std::int64_t> live;
+    std::set<std::int64_t> live, dead;
     for (const fs::path& path : files(folder_)) {
       if (!is_live_file(path.filename().string()) || is_own(path)) continue;
       if (is_dead(path)) {
         remove(path);
+        dead.insert(number_of(path));
       } else {
         live.insert(number_of(path));
       }
     }
     for (const fs::path& path : files(folder_)) {
       if (is_own(path) || live.contains(number_of(path))) continue;
-      if (is_begun(path.filename().string())) remove_if_silent(path);
+      const seconds silence = dead.contains(number_of(path)) ? seconds(-1) : kSilentFile;
+      remove_if_begun(path, silence);
       if (path.extension() != ".checkpoints") continue;
-      for (const fs::path& file : files(path)) {
-        if (is_begun(file.filename().string())) remove_if_silent(file);
-      }
+      for (const fs::path& file : files(path)) remove_if_begun(file, silence);
     }
   }
 
@@ -121,8 +121,9 @@ class Folder {
     }
   }
 
-  void remove_if_silent(const fs::path& path) const {
-    if (age(path) > kSilentFile) remove(path);
+  /// What was not written to for longer than `silence`.
+  void remove_if_begun(const fs::path& path, seconds silence) const {
+    if (is_begun(path.filename().string()) && age(path) > silence) remove(path);
   }
 
   static void remove(const fs::path& path) {

@@ -74,6 +74,15 @@ TEST_F(StaleFiles, LeavesRunsAloneThatLive) {
   EXPECT_TRUE(fs::exists(its_part));
 }
 
+TEST_F(StaleFiles, RemovesAtOnceWhatARunHadBegunWhoseProcessIsGone) {
+  put_live(1, base::host_name(), kNoProcess);
+  const auto checkpoint = put("result_1.checkpoints/checkpoint_0001_step_5.h5.part");
+  const auto weights = put("result_1.weights.h5.part");
+  clean();
+  EXPECT_FALSE(fs::exists(checkpoint));
+  EXPECT_FALSE(fs::exists(weights));
+}
+
 TEST_F(StaleFiles, RemovesWhatADeadRunHadBegun) {
   const std::chrono::seconds old(20);
   const auto weights = put("result_1.weights.h5.part", old);

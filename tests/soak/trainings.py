@@ -168,7 +168,7 @@ class Results:
             inside = path.parent.name.endswith(".checkpoints")
             if path.is_dir() and (name.endswith(".checkpoints") or name == "cut_off"):
                 continue
-            if inside and name.startswith("checkpoint_") and name.endswith(".h5"):
+            if inside and (name in ("owner.lock", "finished") or name.startswith("checkpoint_") and name.endswith(".h5")):
                 continue
             if not inside and name.startswith("result_") and name.endswith(known):
                 continue
