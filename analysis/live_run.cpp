@@ -209,7 +209,8 @@ std::vector<LiveRun> LiveRuns::look(const base::Clock& clock) {
   for (const auto& [path, one] : seen_) {
     all.push_back(&one);
     const double sign_s = std::max(sign_of(one), written_s(telemetry::live_path(one.log.string())));
-    if (!has_ended(one.facts) && !is_cut_off(one.log) && now_s - sign_s < kForgottenS) chosen.push_back(&one);
+    if (!has_ended(one.facts) && !is_cut_off(one.log) && now_s - sign_s < kForgottenS)
+      chosen.push_back(&one);
   }
   if (chosen.empty()) {
     chosen.push_back(*std::max_element(all.begin(), all.end(), [](const auto* a, const auto* b) {

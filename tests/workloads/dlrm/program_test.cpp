@@ -51,9 +51,7 @@ TEST_F(Dlrm, RefusesOptionsOfABenchThatAreAnothersWhateverTheirValue) {
 TEST_F(Dlrm, TellsWhatAClosedSubmissionMustNotChoose) {
   json closed = config();
   closed["submission"]["division"] = "closed";
-  const auto breaks = [&](const json& object) {
-    return plan(object)["rules"]["findings"].dump();
-  };
+  const auto breaks = [&](const json& object) { return plan(object)["rules"]["findings"].dump(); };
   EXPECT_THAT(breaks(closed), HasSubstr("the closed division trains all rows of criteo's tables"));
   closed["submission"]["division"] = "open";
   EXPECT_THAT(breaks(closed), Not(HasSubstr("criteo's tables")));
