@@ -21,28 +21,28 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "result_";
 constexpr char kCutOff[] = "/cut_off";
 
-/// The n of "result_<n>.anything", 0 for other names.
-std::int64_t number_in(const std::string& name) {
-  std::int64_t number = 0;
-  if (name.compare(0, kPrefix.size(), kPrefix) != 0) return 0;
-  const char* first = name.data() + kPrefix.size();
-  const auto [end, error] = std::from_chars(first, name.data() + name.size(), number);
-  return error == std::errc() && end != first && *end == '.' ? std::max<std::int64_t>(number, 0)
-                                                             : 0;
-}
-
 std::int64_t highest_number(const std::string& folder) {
   std::int64_t highest = 0;
   std::error_code error;
   if (!fs::exists(folder, error)) return 0;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    highest = std::max(highest, number_in(it->path().filename().string()));
+    highest = std::max(highest, result_number(it->path().filename().string()));
   }
   if (error) throw base::system_error("cannot list " + folder, error.value());
   return highest;
 }
 
 }  // namespace
+
+std::int64_t result_number(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return 0;
+  name.remove_prefix(kPrefix.size());
+  std::int64_t number = 0;
+  const char* const last = name.data() + name.size();
+  const auto [end, error] = std::from_chars(name.data(), last, number);
+  const bool is_number = error == std::errc() && end != last && *end == '.';
+  return is_number ? std::max<std::int64_t>(number, 0) : 0;
+}
 
 ResultFiles::ResultFiles(std::string folder, std::int64_t number,
                          std::unique_ptr<mllog::FileSink> log)
@@ -68,7 +68,7 @@ std::vector<std::int64_t> result_numbers(const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    const std::int64_t number = number_in(name);
+    const std::int64_t number = result_number(name);
     if (number > 0 && name == fmt::format("{}{}.txt", kPrefix, number)) numbers.push_back(number);
   }
   if (error) throw base::system_error("cannot list " + folder, error.value());
@@ -79,7 +79,7 @@ void move_cut_off(const std::string& folder, std::int64_t number) {
   std::error_code error;
   std::vector<fs::path> files;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (number_in(it->path().filename().string()) == number) files.push_back(it->path());
+    if (result_number(it->path().filename().string()) == number) files.push_back(it->path());
   }
   if (files.empty()) return;
   base::make_folder(folder + kCutOff);

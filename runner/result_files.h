@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runner/mllog/log_writer.h"
 
 namespace runner {
+
+/// The n of "result_<n>.anything", 0 for other names.
+std::int64_t result_number(std::string_view name);
 
 /// result_<number>.* of one run. Made on rank 0 only.
 class ResultFiles {

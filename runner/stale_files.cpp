@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +16,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "runner/result_files.h"
 #include "runner/telemetry/live_status.h"
 
 namespace runner {
@@ -29,17 +29,6 @@ using std::chrono::seconds;
 constexpr seconds kSilentRun(60);
 /// Since the last write to a file that a run had begun, where nothing tells of the run itself.
 constexpr seconds kSilentFile(10);
-
-/// The n of "result_<n>.anything", 0 for other names.
-std::int64_t number_in(std::string_view name) {
-  constexpr std::string_view kPrefix = "result_";
-  std::int64_t number = 0;
-  if (!name.starts_with(kPrefix)) return 0;
-  name.remove_prefix(kPrefix.size());
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  const bool is_number = error == std::errc() && end != name.data() + name.size() && *end == '.';
-  return is_number ? number : 0;
-}
 
 bool is_begun(std::string_view name) {
   return name.ends_with(".part") || name.ends_with(".new") ||
@@ -61,7 +50,7 @@ class Folder {
  public:
   explicit Folder(const fs::path& log)
       : folder_(log.parent_path()),
-        own_(number_in(log.filename().string())),
+        own_(result_number(log.filename().string())),
         // The file system's clock, which need not be this host's.
         now_(fs::last_write_time(log)) {}
 
@@ -87,7 +76,7 @@ class Folder {
 
  private:
   static std::int64_t number_of(const fs::path& path) {
-    return number_in(path.filename().string());
+    return result_number(path.filename().string());
   }
   bool is_own(const fs::path& path) const {
     const std::int64_t number = number_of(path);

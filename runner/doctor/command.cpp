@@ -190,7 +190,7 @@ base::Command command(const runner::CommandParts& parts) {
         runner::declare_config(app, options->parts.workloads, {}, runner::Presence::kOptional);
     app.add_flag("--quick", options->quick, "measure no rates of memory, disk and arithmetic");
     app.add_option("--ranks", options->ranks,
-                   "without launcher: judge for so many ranks on this machine")
+                   "without launcher: judge for this number of ranks on this machine")
         ->check(CLI::Range(1, 100000));
     app.add_option("--timeout", options->patience_s,
                    "seconds without a sign of life of MPI, a folder or another node after which "

@@ -33,7 +33,7 @@ constexpr auto kCatalogue = std::to_array<CatalogueEntry>({
      "MemAvailable, cut by what the control group's limit leaves; expected: what the "
      "configuration's ranks of a node need (`trainmark config CONFIG --memory`)",
      kUsage},
-    {"config.ranks", "", "whether so many ranks of this CPU can train the configuration", kUsage},
+    {"config.ranks", "", "whether this number of ranks and this CPU can train it", kUsage},
     {"memory.huge_pages", "", "transparent huge pages", kSystem},
     {"memory.shm", "bytes",
      "free bytes of /dev/shm; expected: what Open MPI and the configuration's ranks of a node "

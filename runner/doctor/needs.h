@@ -37,7 +37,7 @@ Needs needs_of_mpi(const runner::PlannedRank& place);
 /// What a configuration's keys say, without the memory that its training takes.
 Needs needs_of_keys(const runner::ConfigSource& source, const runner::PlannedRank& place);
 /// Plans memory without taking it. Throws ConfigError where the configuration cannot be trained on
-/// so many ranks, or not by this CPU.
+/// this number of ranks, or not by this CPU.
 Needs needs_of(const runner::ConfigSource& source, const runner::PlannedRank& place);
 
 }  // namespace doctor

@@ -33,7 +33,7 @@ class Node {
   Node(const Request& request, const LaunchFacts& launch, const Environment& environment,
        const std::function<void(const std::string&)>& stage);
 
-  /// Judges it for so many ranks and threads; again once MPI has told them.
+  /// Judges it for this number of ranks and threads; again once MPI has told them.
   Findings judge(const runner::PlannedRank& place) const;
   Needs needs(const runner::PlannedRank& place) const;
   /// The place of a rank as launcher and environment tell it before MPI starts.
@@ -52,7 +52,7 @@ class Node {
   Findings looked_;  ///< verdicts that no number of ranks changes
 };
 
-/// needs(), or the reason why the configuration cannot be trained on so many ranks.
+/// needs(), or the reason why the configuration cannot be trained on that number of ranks.
 struct PlannedNeeds {
   Needs needs;
   std::optional<Finding> refusal;
