@@ -1,5 +1,4 @@
 // Tests of node-local staging on several ranks: what is copied, checked, used again, refused.
-// Hides nothing.
 #include "staging/stage.h"
 
 #include <gmock/gmock.h>
@@ -8,105 +7,21 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "runner/agreed_error.h"
-#include "runner/base/system_facts.h"
-#include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
 #include "runner/stop_signals.h"
 #include "staging/collective_open.h"
 #include "staging/dataset/encode.h"
 #include "staging/manifest.h"
-#include "staging/staged_folder.h"
+#include "staging/stage_fixture.h"
 
 namespace staging {
 namespace {
 
 using testing::HasSubstr;
 namespace fs = std::filesystem;
-
-/// Samples "sample 17 ....." of different sizes; counts the reads.
-class MemoryDataset final : public dataset::Dataset {
- public:
-  explicit MemoryDataset(std::int64_t size) : size_(size) {}
-  std::int64_t size() const override { return size_; }
-  const std::vector<std::string>& class_names() const override { return names_; }
-  std::int32_t label(std::int64_t index) const override { return static_cast<int>(index % 2); }
-  std::int64_t bytes(std::int64_t index) const override {
-    return claimed_bytes > 0 ? claimed_bytes : static_cast<std::int64_t>(text(index).size());
-  }
-  void read(std::int64_t index, std::vector<std::byte>& out) const override {
-    const std::string found = text(index);
-    const auto bytes = std::as_bytes(std::span(found));
-    out.assign(bytes.begin(), bytes.end());
-    ++reads;
-    if (at_read) at_read();
-  }
-  std::string name(std::int64_t index) const override { return "sample " + std::to_string(index); }
-  Stamp stamp(std::int64_t index) const override { return {bytes(index), mtime_ns}; }
-  static std::string text(std::int64_t index) {
-    return "sample " + std::to_string(index) +
-           std::string(static_cast<std::size_t>(index * 7), '.');
-  }
-
-  mutable std::int64_t reads = 0;
-  std::function<void()> at_read;
-  std::int64_t claimed_bytes = 0, mtime_ns = 5;
-
- private:
-  std::int64_t size_;
-  std::vector<std::string> names_ = {"even", "odd"};
-};
-
-/// Pretends that the ranks are spread over `nodes` nodes, and gives each node its folder.
-class Staging : public testing::Test {
- protected:
-  Staging() : world_(runner::Communicator::world()) {
-    if (world_.rank() == 0) folder_ = std::make_unique<base::TemporaryDirectory>();
-    root_ = world_.broadcast(folder_ ? folder_->path().string() : "", 0);
-  }
-  ~Staging() override { world_.barrier(); }
-
-  runner::Topology nodes(int count) const {
-    count = std::min(count, world_.size());
-    const int mine = world_.rank() * count / world_.size();
-    runner::Topology topology{world_.split(mine, world_.rank()), mine, count, {}};
-    for (int r = 0; r < world_.size(); ++r) {
-      topology.node_of_rank.push_back(r * count / world_.size());
-    }
-    return topology;
-  }
-  std::string directory(const runner::Topology& topology) const {
-    return root_ + "/node" + std::to_string(topology.node_index);
-  }
-  Staged stage_on(const runner::Topology& topology,
-                  const std::shared_ptr<const dataset::Dataset>& source, const Ranges& ranges,
-                  Afterwards afterwards = Afterwards::kRemove) const {
-    return std::move(stage({{source, ranges}}, StagingMode::kNode, directory(topology), afterwards,
-                           world_, topology, clock_)
-                         .front());
-  }
-  /// Stages, and ends as a job does that is killed: its locks go, its copy stays.
-  std::string die_with_copy(const runner::Topology& topology, std::int64_t samples,
-                            Afterwards afterwards = Afterwards::kRemove) const {
-    const auto source = std::make_shared<MemoryDataset>(samples);
-    std::string left = stage_on(topology, source, {{0, samples}}, afterwards).directory;
-    world_.barrier();
-    return left;
-  }
-  static std::string content(const dataset::Dataset& data, std::int64_t index) {
-    std::vector<std::byte> bytes;
-    data.read(index, bytes);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-
-  const runner::Communicator world_;
-  const base::SystemClock clock_;
-  std::unique_ptr<base::TemporaryDirectory> folder_;
-  std::string root_;
-};
 
 TEST_F(Staging, GivesTheBytesOfTheSourceOnEveryRank) {
   for (const int node_count : {1, 2}) {
@@ -204,14 +119,6 @@ TEST_F(Staging, UsesAWholeSetOfTheSameIdentityAgain) {
   EXPECT_EQ(stage_on(topology, source, {{0, 49}}).facts.reused_nodes, 0);
 }
 
-/// Does `damage` to the staged set of node 0, on its leader.
-template <class Damage>
-void on_leader(const runner::Communicator& world, Damage&& damage) {
-  world.barrier();
-  if (world.rank() == 0) damage();
-  world.barrier();
-}
-
 TEST_F(Staging, TrustsNoSetThatIsNotWhole) {
   const runner::Topology topology = nodes(1);
   const auto source = std::make_shared<MemoryDataset>(50);
@@ -244,6 +151,23 @@ TEST_F(Staging, NamesFileAndOffsetOfBytesThatChanged) {
   });
   EXPECT_THAT(base::thrown_message<base::DataError>([&] { content(*staged.data, 40); }),
               testing::AllOf(HasSubstr(".bin: offset "), HasSubstr("bytes of sample 40 differ")));
+}
+
+TEST_F(Staging, CopiesAnewWhereASampleWasFoundDamaged) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(50);
+  const Staged damaged = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep);
+  on_leader(world_, [&] {
+    std::fstream part(damaged.directory + "/part-0.bin",
+                      std::ios::in | std::ios::out | std::ios::binary);
+    part.put('?');
+    part.flush();
+    EXPECT_THROW(content(*damaged.data, 0), base::DataError);
+  });
+  const Staged again = stage_on(topology, source, {{0, 50}});
+  EXPECT_EQ(again.facts.reused_nodes, 0);
+  EXPECT_EQ(content(*again.data, 0), MemoryDataset::text(0));
+  EXPECT_FALSE(fs::exists(again.directory + "/damaged"));
 }
 
 TEST_F(Staging, RefusesOnEveryRankWhatDoesNotFit) {
@@ -304,171 +228,6 @@ TEST_F(Staging, LeavesTheSourceInPlaceWhenToldSo) {
   EXPECT_EQ(staged.directory, "");
   EXPECT_FALSE(fs::exists(root_ + "/none"));
   EXPECT_EQ(to_json(staged.facts), (nlohmann::json{{"mode", "none"}}));
-}
-
-TEST_F(Staging, RemovesWhatADeadProcessBegan) {
-  const runner::Topology topology = nodes(1);
-  const std::string other = directory(topology) + "/x-2.part." + base::host_name() + ".4194999";
-  std::string begun;
-  on_leader(world_, [&] {
-    fs::create_directories(other);
-    std::ofstream(other + "/precious").put('x');
-    begun = begin_folder(directory(topology) + "/x-1").folder();
-    std::ofstream(begun + "/part-0.bin").put('x');
-  });
-  stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_FALSE(!begun.empty() && fs::exists(begun));
-  EXPECT_TRUE(fs::exists(other + "/precious"));
-}
-
-TEST_F(Staging, LeavesAloneWhatALivingProcessBegins) {
-  const runner::Topology topology = nodes(1);
-  std::optional<FolderUse> mine;
-  on_leader(world_, [&] {
-    fs::create_directories(directory(topology));
-    mine = begin_folder(directory(topology) + "/x-1");
-  });
-  stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_TRUE(!mine || fs::exists(mine->folder()));
-}
-
-TEST_F(Staging, GivesTwoProcessesOfOneNumberTwoFolders) {
-  if (world_.rank() != 0) return;
-  fs::create_directories(root_ + "/node0");
-  const FolderUse one = begin_folder(root_ + "/node0/x-1");
-  const FolderUse other = begin_folder(root_ + "/node0/x-1");
-  EXPECT_NE(one.folder(), other.folder());
-}
-
-TEST_F(Staging, RemovesWholeCopiesOfDeadJobs) {
-  const runner::Topology topology = nodes(2);
-  const std::string left = die_with_copy(topology, 4);
-  EXPECT_TRUE(fs::exists(left));
-  world_.barrier();
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
-  EXPECT_FALSE(fs::exists(left));
-  EXPECT_TRUE(fs::exists(staged.directory));
-}
-
-TEST_F(Staging, RemovesAtItsEndTheCopyOfADeadJobThatItUsedAgain) {
-  const runner::Topology topology = nodes(2);
-  die_with_copy(topology, 4);
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_EQ(staged.facts.reused_nodes, topology.node_count);
-  leave_staged(topology, staged.use);
-  EXPECT_TRUE(fs::is_empty(directory(topology)));
-}
-
-TEST_F(Staging, KeepsWhatWasStagedToBeKept) {
-  const runner::Topology topology = nodes(2);
-  const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);
-  stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
-  EXPECT_TRUE(fs::exists(kept));
-  const Staged again = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_EQ(again.facts.reused_nodes, topology.node_count);
-  leave_staged(topology, again.use);
-  EXPECT_TRUE(fs::exists(kept));
-}
-
-TEST_F(Staging, KeepsACopyFromWhenSomebodyAsksForIt) {
-  const runner::Topology topology = nodes(1);
-  const std::string left = die_with_copy(topology, 4);
-  const Staged again =
-      stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}}, Afterwards::kKeep);
-  leave_staged(topology, again.use);
-  EXPECT_TRUE(read_manifest(left).is_kept);
-}
-
-TEST_F(Staging, LeavesACopyToTheLastThatUsesIt) {
-  const runner::Topology topology = nodes(1);
-  const auto source = std::make_shared<MemoryDataset>(4);
-  const Staged one = stage_on(topology, source, {{0, 4}});
-  const Staged other = stage_on(topology, source, {{0, 4}});
-  stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});  // which looks for leftovers
-  leave_staged(topology, one.use);
-  EXPECT_TRUE(fs::exists(other.directory));
-  leave_staged(topology, other.use);
-  EXPECT_FALSE(fs::exists(other.directory));
-}
-
-TEST_F(Staging, CopiesAnewWhereASampleWasFoundDamaged) {
-  const runner::Topology topology = nodes(1);
-  const auto source = std::make_shared<MemoryDataset>(50);
-  const Staged damaged = stage_on(topology, source, {{0, 50}}, Afterwards::kKeep);
-  on_leader(world_, [&] {
-    std::fstream part(damaged.directory + "/part-0.bin",
-                      std::ios::in | std::ios::out | std::ios::binary);
-    part.put('?');
-    part.flush();
-    EXPECT_THROW(content(*damaged.data, 0), base::DataError);
-  });
-  const Staged again = stage_on(topology, source, {{0, 50}});
-  EXPECT_EQ(again.facts.reused_nodes, 0);
-  EXPECT_EQ(content(*again.data, 0), MemoryDataset::text(0));
-  EXPECT_FALSE(fs::exists(again.directory + "/damaged"));
-}
-
-TEST_F(Staging, SetsAsideWhatStandsInItsPlaceAndIsNoSet) {
-  const runner::Topology topology = nodes(1);
-  const std::string left = die_with_copy(topology, 4);
-  on_leader(world_, [&] { std::ofstream(left + "/manifest.json") << "{"; });
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
-  int aside = 0;
-  for (const auto& entry : fs::directory_iterator(directory(topology))) {
-    aside += entry.path().string().find(".not-staged.") != std::string::npos ? 1 : 0;
-  }
-  EXPECT_EQ(aside, 1);
-}
-
-TEST_F(Staging, RemovesByHandWhatNobodyUses) {
-  const runner::Topology topology = nodes(1);
-  const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);
-  const Staged used = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
-  on_leader(world_, [&] {
-    fs::create_directories(directory(topology) + "/precious");
-    const auto list = list_staged(directory(topology));
-    ASSERT_EQ(list.size(), 2U);
-    EXPECT_NE(list[0].is_used, list[1].is_used);
-    EXPECT_THAT(list[0].manifest.made_by, HasSubstr("process "));
-    const auto found = remove_all_unused(directory(topology));
-    for (const StagedFolder& folder : found) EXPECT_NE(folder.is_removed, folder.is_used);
-    EXPECT_FALSE(fs::exists(kept));
-    EXPECT_TRUE(fs::exists(used.directory));
-    EXPECT_TRUE(fs::exists(directory(topology) + "/precious"));
-  });
-}
-
-TEST_F(Staging, DeletesNothingWithoutItsManifest) {
-  const runner::Topology topology = nodes(1);
-  const std::string precious = root_ + "/precious";
-  on_leader(world_, [&] {
-    fs::create_directories(precious);
-    std::ofstream(precious + "/thesis.txt").put('x');
-  });
-  if (world_.rank() == 0) {
-    EXPECT_THROW(remove_folder(precious), base::DataError);
-    std::ofstream(precious + "/manifest.json")
-        << R"({"format":"trainmark-staged-1","identity":"x","source":"y","samples":1,"bytes":1,
-               "parts":[{"file":"../other","index_file":"a","samples":1,"bytes":1,"index_hash":""}]})";
-    EXPECT_THAT(base::thrown_message<base::DataError>([&] { remove_folder(precious); }),
-                HasSubstr("a part named '../other'"));
-    EXPECT_TRUE(fs::exists(precious + "/thesis.txt"));
-  }
-}
-
-TEST_F(Staging, KeepsFilesThatTheManifestDoesNotName) {
-  const runner::Topology topology = nodes(1);
-  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
-  on_leader(world_, [&] {
-    std::ofstream(staged.directory + "/thesis.txt").put('x');
-    EXPECT_THROW(remove_folder(staged.directory), base::SystemError);
-    int kept = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(directory(topology))) {
-      kept += entry.path().filename() == "thesis.txt" ? 1 : 0;
-    }
-    EXPECT_EQ(kept, 1);
-  });
 }
 
 TEST_F(Staging, StagesAnArchiveInFewReads) {

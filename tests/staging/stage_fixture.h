@@ -1,0 +1,113 @@
+// Ranks that pretend to be on several nodes and stage samples from memory, for tests of staging.
+// Hides the nodes' folders.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/base/clock.h"
+#include "runner/base/temporary_directory.h"
+#include "runner/communicator.h"
+#include "staging/dataset/dataset.h"
+#include "staging/stage.h"
+
+namespace staging {
+
+/// Samples "sample 17 ....." of different sizes; counts the reads.
+class MemoryDataset final : public dataset::Dataset {
+ public:
+  explicit MemoryDataset(std::int64_t size) : size_(size) {}
+  std::int64_t size() const override { return size_; }
+  const std::vector<std::string>& class_names() const override { return names_; }
+  std::int32_t label(std::int64_t index) const override { return static_cast<int>(index % 2); }
+  std::int64_t bytes(std::int64_t index) const override {
+    return claimed_bytes > 0 ? claimed_bytes : static_cast<std::int64_t>(text(index).size());
+  }
+  void read(std::int64_t index, std::vector<std::byte>& out) const override {
+    const std::string found = text(index);
+    const auto bytes = std::as_bytes(std::span(found));
+    out.assign(bytes.begin(), bytes.end());
+    ++reads;
+    if (at_read) at_read();
+  }
+  std::string name(std::int64_t index) const override { return "sample " + std::to_string(index); }
+  Stamp stamp(std::int64_t index) const override { return {bytes(index), mtime_ns}; }
+  static std::string text(std::int64_t index) {
+    return "sample " + std::to_string(index) +
+           std::string(static_cast<std::size_t>(index * 7), '.');
+  }
+
+  mutable std::int64_t reads = 0;
+  std::function<void()> at_read;
+  std::int64_t claimed_bytes = 0, mtime_ns = 5;
+
+ private:
+  std::int64_t size_;
+  std::vector<std::string> names_ = {"even", "odd"};
+};
+
+/// Pretends that the ranks are spread over `nodes` nodes, and gives each node its folder.
+class Staging : public testing::Test {
+ protected:
+  Staging() : world_(runner::Communicator::world()) {
+    if (world_.rank() == 0) folder_ = std::make_unique<base::TemporaryDirectory>();
+    root_ = world_.broadcast(folder_ ? folder_->path().string() : "", 0);
+  }
+  ~Staging() override { world_.barrier(); }
+
+  runner::Topology nodes(int count) const {
+    count = std::min(count, world_.size());
+    const int mine = world_.rank() * count / world_.size();
+    runner::Topology topology{world_.split(mine, world_.rank()), mine, count, {}};
+    for (int r = 0; r < world_.size(); ++r) {
+      topology.node_of_rank.push_back(r * count / world_.size());
+    }
+    return topology;
+  }
+  std::string directory(const runner::Topology& topology) const {
+    return root_ + "/node" + std::to_string(topology.node_index);
+  }
+  Staged stage_on(const runner::Topology& topology,
+                  const std::shared_ptr<const dataset::Dataset>& source, const Ranges& ranges,
+                  Afterwards afterwards = Afterwards::kRemove) const {
+    return std::move(stage({{source, ranges}}, StagingMode::kNode, directory(topology), afterwards,
+                           world_, topology, clock_)
+                         .front());
+  }
+  /// Stages, and ends as a job does that is killed: its locks go, its copy stays.
+  std::string die_with_copy(const runner::Topology& topology, std::int64_t samples,
+                            Afterwards afterwards = Afterwards::kRemove) const {
+    const auto source = std::make_shared<MemoryDataset>(samples);
+    std::string left = stage_on(topology, source, {{0, samples}}, afterwards).directory;
+    world_.barrier();
+    return left;
+  }
+  static std::string content(const dataset::Dataset& data, std::int64_t index) {
+    std::vector<std::byte> bytes;
+    data.read(index, bytes);
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  const runner::Communicator world_;
+  const base::SystemClock clock_;
+  std::unique_ptr<base::TemporaryDirectory> folder_;
+  std::string root_;
+};
+
+/// Does `damage` to the staged set of node 0, on its leader.
+template <class Damage>
+void on_leader(const runner::Communicator& world, Damage&& damage) {
+  world.barrier();
+  if (world.rank() == 0) damage();
+  world.barrier();
+}
+
+}  // namespace staging

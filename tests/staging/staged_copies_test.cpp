@@ -1,0 +1,171 @@
+// Tests of the lives of staged copies: whose are removed, used again, kept, left alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "runner/base/system_facts.h"
+#include "runner/base/thrown_message.h"
+#include "staging/folder_use.h"
+#include "staging/manifest.h"
+#include "staging/stage_fixture.h"
+#include "staging/staged_folder.h"
+
+namespace staging {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+TEST_F(Staging, RemovesWhatADeadProcessBegan) {
+  const runner::Topology topology = nodes(1);
+  const std::string other = directory(topology) + "/x-2.part." + base::host_name() + ".4194999";
+  std::string begun;
+  on_leader(world_, [&] {
+    fs::create_directories(other);
+    std::ofstream(other + "/precious").put('x');
+    begun = begin_folder(directory(topology) + "/x-1").folder();
+    std::ofstream(begun + "/part-0.bin").put('x');
+  });
+  stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_FALSE(!begun.empty() && fs::exists(begun));
+  EXPECT_TRUE(fs::exists(other + "/precious"));
+}
+
+TEST_F(Staging, LeavesAloneWhatALivingProcessBegins) {
+  const runner::Topology topology = nodes(1);
+  std::optional<FolderUse> mine;
+  on_leader(world_, [&] {
+    fs::create_directories(directory(topology));
+    mine = begin_folder(directory(topology) + "/x-1");
+  });
+  stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_TRUE(!mine || fs::exists(mine->folder()));
+}
+
+TEST_F(Staging, GivesTwoProcessesOfOneNumberTwoFolders) {
+  if (world_.rank() != 0) return;
+  fs::create_directories(root_ + "/node0");
+  const FolderUse one = begin_folder(root_ + "/node0/x-1");
+  const FolderUse other = begin_folder(root_ + "/node0/x-1");
+  EXPECT_NE(one.folder(), other.folder());
+}
+
+TEST_F(Staging, RemovesWholeCopiesOfDeadJobs) {
+  const runner::Topology topology = nodes(2);
+  const std::string left = die_with_copy(topology, 4);
+  EXPECT_TRUE(fs::exists(left));
+  world_.barrier();
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(staged.directory));
+}
+
+TEST_F(Staging, RemovesAtItsEndTheCopyOfADeadJobThatItUsedAgain) {
+  const runner::Topology topology = nodes(2);
+  die_with_copy(topology, 4);
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(staged.facts.reused_nodes, topology.node_count);
+  leave_staged(topology, staged.use);
+  EXPECT_TRUE(fs::is_empty(directory(topology)));
+}
+
+TEST_F(Staging, KeepsWhatWasStagedToBeKept) {
+  const runner::Topology topology = nodes(2);
+  const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);
+  stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  EXPECT_TRUE(fs::exists(kept));
+  const Staged again = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(again.facts.reused_nodes, topology.node_count);
+  leave_staged(topology, again.use);
+  EXPECT_TRUE(fs::exists(kept));
+}
+
+TEST_F(Staging, KeepsACopyFromWhenSomebodyAsksForIt) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4);
+  const Staged again =
+      stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}}, Afterwards::kKeep);
+  leave_staged(topology, again.use);
+  EXPECT_TRUE(read_manifest(left).is_kept);
+}
+
+TEST_F(Staging, LeavesACopyToTheLastThatUsesIt) {
+  const runner::Topology topology = nodes(1);
+  const auto source = std::make_shared<MemoryDataset>(4);
+  const Staged one = stage_on(topology, source, {{0, 4}});
+  const Staged other = stage_on(topology, source, {{0, 4}});
+  stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});  // which looks for leftovers
+  leave_staged(topology, one.use);
+  EXPECT_TRUE(fs::exists(other.directory));
+  leave_staged(topology, other.use);
+  EXPECT_FALSE(fs::exists(other.directory));
+}
+
+TEST_F(Staging, SetsAsideWhatStandsInItsPlaceAndIsNoSet) {
+  const runner::Topology topology = nodes(1);
+  const std::string left = die_with_copy(topology, 4);
+  on_leader(world_, [&] { std::ofstream(left + "/manifest.json") << "{"; });
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  EXPECT_EQ(content(*staged.data, 3), MemoryDataset::text(3));
+  int aside = 0;
+  for (const auto& entry : fs::directory_iterator(directory(topology))) {
+    aside += entry.path().string().find(".not-staged.") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(aside, 1);
+}
+
+TEST_F(Staging, RemovesByHandWhatNobodyUses) {
+  const runner::Topology topology = nodes(1);
+  const std::string kept = die_with_copy(topology, 4, Afterwards::kKeep);
+  const Staged used = stage_on(topology, std::make_shared<MemoryDataset>(5), {{0, 5}});
+  on_leader(world_, [&] {
+    fs::create_directories(directory(topology) + "/precious");
+    const auto list = list_staged(directory(topology));
+    ASSERT_EQ(list.size(), 2U);
+    EXPECT_NE(list[0].is_used, list[1].is_used);
+    EXPECT_THAT(list[0].manifest.made_by, HasSubstr("process "));
+    const auto found = remove_all_unused(directory(topology));
+    for (const StagedFolder& folder : found) EXPECT_NE(folder.is_removed, folder.is_used);
+    EXPECT_FALSE(fs::exists(kept));
+    EXPECT_TRUE(fs::exists(used.directory));
+    EXPECT_TRUE(fs::exists(directory(topology) + "/precious"));
+  });
+}
+
+TEST_F(Staging, DeletesNothingWithoutItsManifest) {
+  const runner::Topology topology = nodes(1);
+  const std::string precious = root_ + "/precious";
+  on_leader(world_, [&] {
+    fs::create_directories(precious);
+    std::ofstream(precious + "/thesis.txt").put('x');
+  });
+  if (world_.rank() == 0) {
+    EXPECT_THROW(remove_folder(precious), base::DataError);
+    std::ofstream(precious + "/manifest.json")
+        << R"({"format":"trainmark-staged-1","identity":"x","source":"y","samples":1,"bytes":1,
+               "parts":[{"file":"../other","index_file":"a","samples":1,"bytes":1,"index_hash":""}]})";
+    EXPECT_THAT(base::thrown_message<base::DataError>([&] { remove_folder(precious); }),
+                HasSubstr("a part named '../other'"));
+    EXPECT_TRUE(fs::exists(precious + "/thesis.txt"));
+  }
+}
+
+TEST_F(Staging, KeepsFilesThatTheManifestDoesNotName) {
+  const runner::Topology topology = nodes(1);
+  const Staged staged = stage_on(topology, std::make_shared<MemoryDataset>(4), {{0, 4}});
+  on_leader(world_, [&] {
+    std::ofstream(staged.directory + "/thesis.txt").put('x');
+    EXPECT_THROW(remove_folder(staged.directory), base::SystemError);
+    int kept = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(directory(topology))) {
+      kept += entry.path().filename() == "thesis.txt" ? 1 : 0;
+    }
+    EXPECT_EQ(kept, 1);
+  });
+}
+
+}  // namespace
+}  // namespace staging
