@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/make_folder.h"
+#include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
 
 namespace runner {
@@ -109,10 +109,6 @@ bool gives_signs_of_life(const FolderOwner& owner, double patience_s) {
 
 bool is_here(const FolderOwner& owner) { return owner.host == base::host_name(); }
 
-bool is_process(std::int64_t process) {
-  return ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
-}
-
 /// Whether a run that the lock does not speak for may live all the same.
 bool may_live(Locked locked, const FolderOwner& owner, double patience_s) {
   switch (locked) {
@@ -121,7 +117,8 @@ bool may_live(Locked locked, const FolderOwner& owner, double patience_s) {
     case Locked::kByOther:  // the server may not know yet that the host is gone
       return is_here(owner) || owner.live_file.empty() || gives_signs_of_life(owner, patience_s);
     case Locked::kUnsupported:
-      return is_here(owner) ? is_process(owner.process) : gives_signs_of_life(owner, patience_s);
+      return is_here(owner) ? base::is_alive(owner.process)
+                            : gives_signs_of_life(owner, patience_s);
   }
   return true;
 }

@@ -1,45 +1,22 @@
 // Identity of processes.
-// Hides /proc, and the environment variables of schedulers.
+// Hides the environment variables of schedulers.
 #include "runner/set_owner.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <sstream>
 
 #include "runner/base/exclusive_file.h"
 #include "runner/base/printable.h"
+#include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
 
 namespace runner {
 namespace {
-
-/// Field 22 of /proc/<process>/stat; the name before may hold anything, so count from its end.
-/// Nothing for a zombie: it is dead, though its parent, or a container's first process, may never
-/// take note of that.
-std::optional<std::uint64_t> start_of(std::int64_t process) {
-  constexpr int kFieldsBetween = 18;
-  std::ifstream in(fmt::format("/proc/{}/stat", process));
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string state, skipped;
-  fields >> state;
-  if (state == "Z" || state == "X") return std::nullopt;
-  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
-  std::uint64_t start = 0;
-  if (!(fields >> start)) return std::nullopt;
-  return start;
-}
 
 std::string kernel_here() {
   std::ifstream in("/proc/sys/kernel/random/boot_id");
@@ -77,7 +54,7 @@ SetOwner this_process() {
   SetOwner owner;
   owner.host = base::host_name();
   owner.process = ::getpid();
-  owner.process_start = start_of(owner.process).value_or(0);
+  if (const auto own = base::process_state(owner.process)) owner.process_start = own->start_ticks;
   owner.kernel = kernel_here();
   owner.job = job_here();
   owner.token = base::unique_token();
@@ -103,10 +80,12 @@ SetOwner parse_owner(const base::ObjectReader& in) {
 
 Life life_from_here(const SetOwner& owner) {
   if (owner.kernel.empty() || owner.kernel != kernel_here()) return Life::kUnknown;
-  if (::kill(static_cast<pid_t>(owner.process), 0) != 0 && errno == ESRCH) return Life::kDead;
-  const auto start = start_of(owner.process);
-  if (!start) return Life::kDead;
-  return owner.process_start == 0 || *start == owner.process_start ? Life::kAlive : Life::kDead;
+  if (!base::is_alive(owner.process)) return Life::kDead;
+  const auto found = base::process_state(owner.process);
+  // Another process may have got its number since.
+  const bool is_same =
+      !found || owner.process_start == 0 || found->start_ticks == owner.process_start;
+  return is_same ? Life::kAlive : Life::kDead;
 }
 
 std::string to_text(const SetOwner& owner) {

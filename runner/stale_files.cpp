@@ -2,9 +2,6 @@
 // Hides how a dead run is told from one on another host.
 #include "runner/stale_files.h"
 
-#include <signal.h>
-
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +12,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
 #include "runner/result_files.h"
 #include "runner/telemetry/live_status.h"
@@ -104,7 +102,7 @@ class Folder {
     try {
       const auto status = telemetry::parse_live_status(text_of(live_file), live_file.string());
       return status.host == base::host_name() && status.process > 0 &&
-             ::kill(static_cast<pid_t>(status.process), 0) != 0 && errno == ESRCH;
+             !base::is_alive(status.process);
     } catch (const base::Error&) {
       return false;  // somebody writes it
     }

@@ -1,17 +1,16 @@
 // What dead processes of this user left on this node.
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <ctime>
 #include <fstream>
 #include <string_view>
 
+#include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
 #include "runner/doctor/folder_checks.h"
 #include "runner/documents.h"
@@ -42,8 +41,6 @@ std::optional<long> process_behind(const std::string& name, const std::string& m
   if (parsed.ec != std::errc() || parsed.ptr != end || process <= 0) return {};
   return process;
 }
-
-bool is_dead(long process) { return ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH; }
 
 template <class Keep>
 std::vector<fs::path> entries(const fs::path& folder, Keep keep) {
@@ -109,7 +106,7 @@ Findings check_leftovers(const std::string& scratch, const fs::path& temporary,
   const std::string host = base::host_name();
   add(findings, scratch, entries(scratch, [&](const fs::path& path) {
         const auto process = process_behind(path.filename().string(), ".part." + host + ".");
-        return process && is_dead(*process);
+        return process && !base::is_alive(*process);
       }));
   auto segments = entries(shared_memory, [](const fs::path& path) {
     const std::string name = path.filename().string();
@@ -121,7 +118,7 @@ Findings check_leftovers(const std::string& scratch, const fs::path& temporary,
   const fs::path sessions = temporary / fmt::format("ompi.{}.{}", host, ::getuid());
   add(findings, sessions.string(), entries(sessions, [](const fs::path& path) {
         const auto process = process_behind(path.filename().string(), "pid.");
-        return process && is_dead(*process) && is_old_and_mine(path);
+        return process && !base::is_alive(*process) && is_old_and_mine(path);
       }));
   if (findings.empty()) {
     findings.push_back(

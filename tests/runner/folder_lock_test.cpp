@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "runner/base/error.h"
+#include "runner/base/refused_locks.h"
 #include "runner/base/system_facts.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
@@ -118,6 +120,37 @@ TEST_F(FolderLockTest, IsTakenWhereTheServerStillHoldsADeadHostsLock) {
               HasSubstr("another one took it"));
   dead.reset();  // leaves what is ours
   ours->require_ours();
+}
+
+TEST_F(FolderLockTest, IsTakenFromAZombieWhereTheFileSystemHasNoLocks) {
+  enum Answer { kRight, kNoFilter, kTakenFromTheLiving, kNotTakenFromAZombie };
+  // In a process of its own: a filter of system calls stays.
+  const pid_t judge = ::fork();
+  if (judge == 0) {
+    if (!base::refuse_locks()) ::_exit(kNoFilter);
+    int lives[2];
+    if (::pipe(lives) != 0) ::_exit(kNoFilter);
+    const pid_t owner = ::fork();
+    if (owner == 0) {
+      FolderOwner other;
+      const auto lock = FolderLock::take(folder(), {base::host_name(), ::getpid(), live()}, other);
+      [[maybe_unused]] const auto written = ::write(lives[1], lock ? "y" : "n", 1);
+      ::pause();
+    }
+    char answer = 'n';
+    if (::read(lives[0], &answer, 1) != 1 || answer != 'y') ::_exit(kNoFilter);
+    const bool is_taken_early = take() != nullptr;
+    ::kill(owner, SIGKILL);
+    siginfo_t ended{};
+    ::waitid(P_PID, static_cast<id_t>(owner), &ended, WEXITED | WNOWAIT);
+    if (is_taken_early) ::_exit(kTakenFromTheLiving);
+    ::_exit(take() == nullptr ? kNotTakenFromAZombie : kRight);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(judge, &status, 0), judge);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "system calls cannot be filtered here";
+  EXPECT_EQ(WEXITSTATUS(status), kRight);
 }
 
 TEST_F(FolderLockTest, TellsWhereItsRunShowsLife) {

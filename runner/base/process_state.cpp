@@ -1,0 +1,37 @@
+// Reads /proc/<process>/stat, whose second field may hold anything.
+#include "runner/base/process_state.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+namespace base {
+
+std::optional<ProcessState> process_state(std::int64_t process) {
+  constexpr int kFieldsBetween = 17;  // from the parent, field 4, to the start, field 22
+  std::ifstream in(fmt::format("/proc/{}/stat", process));
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(text.substr(name_end + 1));
+  ProcessState found;
+  std::string skipped;
+  fields >> found.state >> found.parent;
+  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
+  if (!(fields >> found.start_ticks)) return std::nullopt;
+  return found;
+}
+
+bool is_alive(std::int64_t process) {
+  if (::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) return false;
+  // Of another user's process /proc may show nothing: then it exists, and that is all we know.
+  const auto found = process_state(process);
+  return !found || (found->state != 'Z' && found->state != 'X');
+}
+
+}  // namespace base

@@ -1,0 +1,72 @@
+// Tests of what is told of processes.
+#include "runner/base/process_state.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace base {
+namespace {
+
+/// A child that waits for signals, gone at the end of the test.
+class Child {
+ public:
+  Child() : process(::fork()) {
+    if (process == 0) {
+      ::prctl(PR_SET_NAME, "a ) b");  // no name may be taken for the end of a name
+      for (;;) ::pause();
+    }
+  }
+  ~Child() {
+    ::kill(process, SIGKILL);
+    ::waitpid(process, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  /// Returns once the signal has had its effect, which the parent may still look at.
+  void signal(int number, int effect) const {
+    ::kill(process, number);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(process), &info, effect | WNOWAIT);
+  }
+  const pid_t process;
+};
+
+TEST(ProcessState, TellsParentAndStart) {
+  const auto own = process_state(::getpid());
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->parent, ::getppid());
+  const Child child;
+  const auto found = process_state(child.process);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->parent, ::getpid());
+  EXPECT_GE(found->start_ticks, own->start_ticks);
+  EXPECT_GT(own->start_ticks, 0U);
+}
+
+TEST(ProcessState, TellsOneThatIsStopped) {
+  const Child child;
+  child.signal(SIGSTOP, WSTOPPED);
+  EXPECT_EQ(process_state(child.process)->state, 'T');
+  EXPECT_TRUE(is_alive(child.process));
+}
+
+TEST(ProcessState, TakesAZombieForDead) {
+  const Child child;
+  EXPECT_TRUE(is_alive(child.process));
+  child.signal(SIGKILL, WEXITED);
+  EXPECT_EQ(process_state(child.process)->state, 'Z');
+  EXPECT_FALSE(is_alive(child.process));
+}
+
+TEST(ProcessState, IsNothingOfAProcessThatNeverWas) {
+  constexpr std::int64_t kBeyondWhatTheKernelGives = 4194999;
+  EXPECT_FALSE(process_state(kBeyondWhatTheKernelGives));
+  EXPECT_FALSE(is_alive(kBeyondWhatTheKernelGives));
+}
+
+}  // namespace
+}  // namespace base
