@@ -41,7 +41,7 @@ struct ConvergencePlot {
   std::string benchmark;
   std::string title, source, era;
   std::int64_t runs_required = 0;  ///< of a set
-  std::string unit;                ///< "epochs" or "samples"
+  std::string unit;                ///< of the reference points: "epochs", "samples" ...
   std::vector<submission::ConvergencePoint> points;
   PlotLine curve;                ///< the mean that sets are compared with
   std::vector<PlotLine> limits;  ///< the least mean that passes; it jumps at reference points

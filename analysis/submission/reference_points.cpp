@@ -90,12 +90,12 @@ std::string read_source(const ObjectReader& in) {
 ReferenceSet read_head(const ObjectReader& in) {
   const std::vector<std::pair<std::string, std::string>> usages = {{"training", "training"},
                                                                    {"hpc", "hpc"}};
-  const std::vector<std::pair<std::string, std::string>> units = {{"epochs", "epochs"},
-                                                                  {"samples", "samples"}};
+  const std::vector<std::pair<std::string, std::string>> units = {
+      {"epochs", "epochs"}, {"samples", "samples"}, {"tokens", "tokens"}, {"steps", "steps"}};
   ReferenceSet head;
   head.benchmark = in.required("benchmark", "submission_benchmark", base::not_empty());
   head.usage = in.choice("usage", std::string(), usages, "the working group");
-  head.unit = in.choice("unit", std::string(), units, "of converged_after and epoch_num");
+  head.unit = in.choice("unit", std::string(), units, "of converged_after");
   head.runs_required =
       in.required("runs_required", "runs of a submission", base::at_least(kFewestRuns));
   head.source = read_source(in);

@@ -20,7 +20,7 @@ struct ReferenceSet {
   std::string usage;      ///< "training" or "hpc"
   std::string round;      ///< "3.0"; "" where a file of the user gives the points
   std::string benchmark;  ///< submission_benchmark
-  std::string unit;       ///< of converged_after and of the logs' epoch_num: "epochs" or "samples"
+  std::string unit;       ///< of converged_after: "epochs", "samples", "tokens" or "steps"
   std::int64_t runs_required = 0;      ///< of a submission
   std::string source;                  ///< repository, path and commit, or the user's file
   std::vector<ReferencePoint> points;  ///< by rising batch size

@@ -351,7 +351,7 @@ TEST(CheckLists, ReferencePointsOfTheNewestRoundOrAnother) {
                         "hpc-1.0, hpc-2.0, hpc-3.0"));
   options.round = "";
   options.rcps = "nonsense";
-  EXPECT_THAT(refusal(options), HasSubstr("there are some for cosmoflow, "));
+  EXPECT_THAT(refusal(options), HasSubstr("there are some for bert, cosmoflow, "));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace {
@@ -22,35 +23,53 @@ struct Row {
   bool pruned;
 };
 
-constexpr Row kTable[] = {{"hpc", "1.0", "cosmoflow", 64, 18.2778, 0.7141, 17.7586, true},
-                          {"hpc", "1.0", "cosmoflow", 128, 17.8889, 0.5723, 17.4729, false},
-                          {"hpc", "1.0", "cosmoflow", 512, 22.8333, 0.8718, 22.1995, false},
-                          {"hpc", "1.0", "cosmoflow", 1024, 40.0556, 2.1909, 38.4628, false},
-                          {"hpc", "3.0", "cosmoflow", 32, 7.8710, 0.8210, 7.3217, false},
-                          {"hpc", "3.0", "cosmoflow", 128, 17.8889, 0.5723, 17.4729, true},
-                          {"hpc", "1.0", "deepcam", 128, 9, 0, 9, false},
-                          {"hpc", "1.0", "deepcam", 256, 9, 0, 9, false},
-                          {"hpc", "1.0", "deepcam", 512, 11.0526, 1.1303, 9.9106, true},
-                          {"hpc", "1.0", "deepcam", 1024, 13, 0.4472, 12.4450, false},
-                          {"hpc", "1.0", "deepcam", 2048, 22.625, 1.2207, 21.1102, false},
-                          {"hpc", "2.0", "deepcam", 128, 6.9444, 0.5895, 6.3088, false},
-                          {"hpc", "2.0", "deepcam", 256, 9, 0, 9, true},
-                          {"hpc", "3.0", "oc20", 256, 19.75, 1.2490, 18.2000, false},
-                          {"hpc", "3.0", "oc20", 1024, 24.375, 1.0770, 23.0384, false},
-                          {"hpc", "3.0", "oc20", 2048, 32.875, 1.0050, 31.6278, false},
-                          {"training", "4.0", "resnet", 1632, 35, 1.0847, 33.8023, false},
-                          {"training", "4.0", "resnet", 3264, 35.1538, 0.7483, 34.3096, false},
-                          {"training", "4.0", "resnet", 32768, 56, 0.4472, 55.4450, false},
-                          {"training", "4.0", "resnet", 49152, 68, 0.6325, 67.2151, false},
-                          {"training", "4.0", "resnet", 67840, 85.8462, 0.6389, 85.1826, false},
-                          {"training", "2.1", "dlrm", 32768, 1.7563, 0.0269, 1.7228, false},
-                          {"training", "2.1", "dlrm", 55296, 1.9019, 0.0160, 1.8853, true},
-                          {"training", "2.1", "dlrm", 71680, 2.0, 0.0100, 1.9895, false},
-                          {"training", "4.0", "dlrm_dcnv2", 32768, .7071, .0213, .6927, false},
-                          {"training", "4.0", "dlrm_dcnv2", 55296, .7615, .0518, .7283, false},
-                          {"training", "4.0", "dlrm_dcnv2", 135168, .9279, .0352, .9062, false},
-                          {"training", "6.0", "dlrm_dcnv2", 135168, .9279, .0352, .9062, true},
-                          {"training", "6.0", "dlrm_dcnv2", 160000, .9583, .0363, .9319, false}};
+constexpr Row kTable[] = {
+    {"hpc", "1.0", "cosmoflow", 64, 18.2778, 0.7141, 17.7586, true},
+    {"hpc", "1.0", "cosmoflow", 128, 17.8889, 0.5723, 17.4729, false},
+    {"hpc", "1.0", "cosmoflow", 512, 22.8333, 0.8718, 22.1995, false},
+    {"hpc", "1.0", "cosmoflow", 1024, 40.0556, 2.1909, 38.4628, false},
+    {"hpc", "3.0", "cosmoflow", 32, 7.8710, 0.8210, 7.3217, false},
+    {"hpc", "3.0", "cosmoflow", 128, 17.8889, 0.5723, 17.4729, true},
+    {"hpc", "1.0", "deepcam", 128, 9, 0, 9, false},
+    {"hpc", "1.0", "deepcam", 256, 9, 0, 9, false},
+    {"hpc", "1.0", "deepcam", 512, 11.0526, 1.1303, 9.9106, true},
+    {"hpc", "1.0", "deepcam", 1024, 13, 0.4472, 12.4450, false},
+    {"hpc", "1.0", "deepcam", 2048, 22.625, 1.2207, 21.1102, false},
+    {"hpc", "2.0", "deepcam", 128, 6.9444, 0.5895, 6.3088, false},
+    {"hpc", "2.0", "deepcam", 256, 9, 0, 9, true},
+    {"hpc", "3.0", "oc20", 256, 19.75, 1.2490, 18.2000, false},
+    {"hpc", "3.0", "oc20", 1024, 24.375, 1.0770, 23.0384, false},
+    {"hpc", "3.0", "oc20", 2048, 32.875, 1.0050, 31.6278, false},
+    {"training", "4.0", "resnet", 1632, 35, 1.0847, 33.8023, false},
+    {"training", "4.0", "resnet", 3264, 35.1538, 0.7483, 34.3096, false},
+    {"training", "4.0", "resnet", 32768, 56, 0.4472, 55.4450, false},
+    {"training", "4.0", "resnet", 49152, 68, 0.6325, 67.2151, false},
+    {"training", "4.0", "resnet", 67840, 85.8462, 0.6389, 85.1826, false},
+    {"training", "2.1", "dlrm", 32768, 1.7563, 0.0269, 1.7228, false},
+    {"training", "2.1", "dlrm", 55296, 1.9019, 0.0160, 1.8853, true},
+    {"training", "2.1", "dlrm", 71680, 2.0, 0.0100, 1.9895, false},
+    {"training", "4.0", "dlrm_dcnv2", 32768, .7071, .0213, .6927, false},
+    {"training", "4.0", "dlrm_dcnv2", 55296, .7615, .0518, .7283, false},
+    {"training", "4.0", "dlrm_dcnv2", 135168, .9279, .0352, .9062, false},
+    {"training", "6.0", "dlrm_dcnv2", 135168, .9279, .0352, .9062, true},
+    {"training", "6.0", "dlrm_dcnv2", 160000, .9583, .0363, .9319, false},
+    {"training", "5.0", "bert", 448, 2414421.3333, 197392.4765, 2274732.0290, false},
+    {"training", "5.0", "bert", 12288, 4465066.6667, 88564.0454, 4400681.9259, false},
+    {"training", "5.0", "bert", 8704, 4273706.6667, 134042.4043, 4176259.8370, true},
+    {"training", "4.1", "gnn", 4096, 0.7889, 0.0339, 0.7642, false},
+    {"training", "4.1", "gnn", 65536, 1.1861, 0.0421, 1.1555, true},
+    {"training", "4.1", "gpt3", 1536, 1195376640, 45174036.5824, 1076517411.4733, true},
+    {"training", "4.1", "gpt3", 6144, 1409286144, 0, 1409286144, false},
+    {"training", "4.1", "gpt3", 8192, 1623195648, 23726566.4061, 1560767722.7588, false},
+    {"training", "2.0", "maskrcnn", 8, 12.75, 0.4583, 12.1813, false},
+    {"training", "2.0", "maskrcnn", 64, 14, 1.8, 11.7662, true},
+    {"training", "5.1", "retinanet", 320, 4.1111, 0.3571, 3.7261, false},
+    {"training", "5.1", "retinanet", 1280, 6.6667, 0.4770, 6.1524, true},
+    {"training", "5.1", "rgat", 262144, 2.4583, 0.1141, 2.3754, false},
+    {"training", "1.1", "rnnt", 1024, 58.4444, 2.3553, 56.7322, true},
+    {"training", "1.1", "rnnt", 6144, 95.5556, 6.2682, 90.9987, false},
+    {"training", "1.0", "ssd", 2048, 65.0862, 0.8975, 64.1981, true},
+    {"training", "3.1", "ssd", 2048, 7.8889, 0.4359, 7.4189, false}};
 
 ConvergencePoint point_at(const ReferenceCurve& curve, double batch_size) {
   for (const ConvergencePoint& point : curve.points()) {
@@ -83,7 +102,9 @@ TEST(ReferenceCurve, BisectionAgreesWithTheClosedFormForEveryPublishedPoint) {
     for (const RcpEraFacts& row : rcp_eras()) {
       const ReferenceCurve curve(set, row.era);
       for (const ConvergencePoint& point : curve.points()) {
-        EXPECT_NEAR(point.least_mean, point.test.mean - point.test.half_width(), kStep)
+        // With the spread of gpt3 at 3072 in round 4.1 any mean passes.
+        const double closed = std::max(0.0, point.test.mean - point.test.half_width());
+        EXPECT_NEAR(point.least_mean, closed, kStep)
             << set.benchmark << ' ' << set.round << ' ' << point.batch_size;
         ++points;
       }
