@@ -20,6 +20,7 @@
 #include "runner/provenance.h"
 #include "runner/result_files.h"
 #include "runner/resume.h"
+#include "runner/run_lines.h"
 #include "runner/run_loop.h"
 #include "runner/run_trace.h"
 #include "runner/stale_files.h"
@@ -89,9 +90,8 @@ class RunSet {
   void save(const RunOutcome& outcome, Workload& workload, ResultFiles* files,
             const JudgedLog* judged) const;
   telemetry::RankIdentity identity() const;
-  void tell(const RunOutcome& outcome, const RunConfig& config, const WorkloadInfo& info,
-            const ResultFiles& files, const JudgedLog* judged) const;
-  void tell(const TraceSummary& trace, const ResultFiles& files) const;
+  /// Where people read of results; null where a JSON document has standard output.
+  std::ostream* lines() const;
 
   const RunConfig& config_;
   const RunSetPlan& plan_;
@@ -119,7 +119,7 @@ base::ExitCode RunSet::run_all_members() {
   const SetDoors doors{
       doors_.world,     doors_.clock,
       doors_.console,   [this] { return doors_.stop_requested() != StopSignal::kNone; },
-      doors_.summarize, doors_.result.owns_standard_output() ? nullptr : &doors_.out};
+      doors_.summarize, lines()};
   const RunMember run = [this](std::uint64_t seed, std::int64_t number, const MemberHooks& hooks) {
     return run_member(seed, number, hooks);
   };
@@ -128,6 +128,10 @@ base::ExitCode RunSet::run_all_members() {
       doors);
   if (doors_.world.rank() == 0) doors_.result.write(outcome.document);
   return outcome.code;
+}
+
+std::ostream* RunSet::lines() const {
+  return doors_.result.owns_standard_output() ? nullptr : &doors_.out;
 }
 
 MemberRun RunSet::run_member(std::uint64_t seed, std::int64_t number, const MemberHooks& hooks) {
@@ -346,14 +350,18 @@ RunOutcome RunSet::run(std::uint64_t seed, std::int64_t number, const MemberHook
   if (files) {
     document = result_document(outcome, config, workload->info(), *files);
     if (verdict != nullptr) document["rules"] = to_json(*doors_.rules, verdict->judgement());
-    if (!doors_.result.owns_standard_output())
-      tell(outcome, config, workload->info(), *files, verdict);
+    if (lines() != nullptr) {
+      const std::string told =
+          verdict == nullptr ? "" : verdict_text(*doors_.rules, verdict->judgement());
+      tell_run({outcome, config, workload->info(), *files, resume_ ? &*resume_ : nullptr, told},
+               *lines(), doors_.console);
+    }
   }
   if (trace) {
     const TraceSummary traced =
         trace->write(files ? files->trace_path() : "", workload->info().name, identity());
     if (files) {
-      tell(traced, *files);
+      tell_trace(traced, *plan_.trace, files->trace_path(), lines(), doors_.console);
       document["files"]["trace"] = files->trace_path();
     }
   }
@@ -389,51 +397,6 @@ void RunSet::save(const RunOutcome& outcome, Workload& workload, ResultFiles* fi
   if (files != nullptr) writer = doors_.make_state_writer(files->weights_path());
   workload.save_weights(writer.get());
   if (writer != nullptr) writer->finish();
-}
-
-void RunSet::tell(const RunOutcome& outcome, const RunConfig& config, const WorkloadInfo& info,
-                  const ResultFiles& files, const JudgedLog* judged) const {
-  const std::string benchmark = logged_benchmark(config, info.benchmark);
-  const bool success = outcome.status == RunStatus::kSuccess;
-  const std::string quality =
-      outcome.evaluations.empty() ? "none" : fmt::format("{}", outcome.evaluations.back().quality);
-  if (!success) doors_.console.warn(outcome.reason);
-  // What a run took in several parts is no time to train.
-  const std::string resumed =
-      resume_ ? fmt::format(" resumed_at_step={} all_parts_s={:.3f}",
-                            resume_->record.position.steps_done, outcome.earlier_s + outcome.run_s)
-              : "";
-  doors_.out << fmt::format(
-      "RESULT benchmark={} metric=time_to_train value={} unit=s status={} quality={} epochs={:.6g} "
-      "seed={}{}\n",
-      benchmark, success && !resume_ ? fmt::format("{:.3f}", outcome.run_s) : "none",
-      to_string(outcome.status), quality, outcome.epochs, config.seed, resumed);
-  doors_.out << "log:       " << files.log_path() << "\nconfig:    " << files.config_path()
-             << "\ntelemetry: " << files.telemetry_path() << '\n';
-  if (outcome.status != RunStatus::kDiverged)
-    doors_.out << "weights:   " << files.weights_path() << '\n';
-  if (judged != nullptr) {
-    doors_.out << "rules:     " << verdict_text(*doors_.rules, judged->judgement())
-               << (resume_ ? "; a resumed run cannot be submitted" : "") << '\n';
-  }
-  doors_.out << std::flush;
-}
-
-void RunSet::tell(const TraceSummary& trace, const ResultFiles& files) const {
-  if (!doors_.result.owns_standard_output()) {
-    doors_.out << "trace:     " << files.trace_path() << '\n' << trace.transfers << std::flush;
-  }
-  const std::int64_t asked = plan_.trace->last - plan_.trace->first + 1;
-  if (trace.steps < asked) {
-    doors_.console.warn(fmt::format("--trace {}:{}: the run had {} of these {} steps",
-                                    plan_.trace->first, plan_.trace->last, trace.steps, asked));
-  }
-  if (trace.dropped + trace.dropped_layers > 0) {
-    doors_.console.warn(
-        fmt::format("--trace: {} scopes and transfers and {} layers of all ranks are not in the "
-                    "file, which keeps {} of each on a rank",
-                    trace.dropped, trace.dropped_layers, telemetry::Trace::kMostEvents));
-  }
 }
 
 }  // namespace
