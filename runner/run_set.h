@@ -1,5 +1,4 @@
 // Several runs of one configuration, each with its own seed, workload and files.
-// Hides the files of a run and what people are told.
 #pragma once
 
 #include <functional>
@@ -42,6 +41,9 @@ struct RunSetDoors {
   ResultSink& result;
   Watchdog* watchdog = nullptr;     ///< null: nobody watches
   const RunRules* rules = nullptr;  ///< that judge each log; null: on ranks other than 0, or none
+
+  /// Where people read of results; null where a JSON document has standard output.
+  std::ostream* lines() const { return result.owns_standard_output() ? nullptr : &out; }
 };
 
 struct RunSetPlan {

@@ -1,0 +1,298 @@
+// A run from its workload to its saved weights.
+// Hides which of them are on rank 0 alone.
+#include "runner/recorded_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <exception>
+#include <filesystem>
+#include <functional>
+
+#include "runner/agreed_error.h"
+#include "runner/base/replaced_file.h"
+#include "runner/base/system_facts.h"
+#include "runner/caches.h"
+#include "runner/checkpoint_folder.h"
+#include "runner/judged_log.h"
+#include "runner/result_files.h"
+#include "runner/run_lines.h"
+#include "runner/run_trace.h"
+#include "runner/stale_files.h"
+#include "runner/telemetry/report_file.h"
+#include "runner/together.h"
+
+namespace runner {
+namespace {
+
+/// What ends a strict run; empty where nothing does.
+std::function<std::string()> rule_broken(const JudgedLog* judged) {
+  if (judged == nullptr || judged->mode() != RulesMode::kStrict) return {};
+  return [judged] { return judged->first_break(); };
+}
+
+/// Made and used on every rank; files, live status and judged log are there on rank 0 alone.
+class RecordedRun {
+ public:
+  RecordedRun(const RunSetting& setting, RunOrder order, RunRecord& record);
+  RunOutcome go();
+
+ private:
+  void make_workload();
+  void check_resume() const;
+  void claim_files();
+  void open_checkpointer();
+  /// Where this run saves itself: a folder of its own, or that which a resumed training has.
+  std::string checkpoint_folder() const;
+  void open_log();
+  RunOutcome train(const CacheClearing& caches);
+  void save(const RunOutcome& outcome);
+  void write_telemetry(const RunOutcome& outcome, const std::vector<std::string>& entries) const;
+  void tell(const RunOutcome& outcome);
+  void write_trace();
+  /// From the watching thread, where the job ends before this run can tell its result.
+  void tell_failure(const std::string& reason) const;
+  bool is_rank_0() const { return doors_.world.rank() == 0; }
+  bool is_in_set() const { return setting_.plan.runs > 1; }
+  nlohmann::json environment() const;
+  telemetry::RankIdentity identity() const;
+
+  const RunSetting& setting_;
+  const RunSetDoors& doors_;
+  RunOrder order_;
+  RunRecord& record_;
+  RunConfig config_;  ///< with the run's seed
+  std::optional<RunTrace> trace_;
+  telemetry::Telemetry telemetry_;
+  const Surroundings around_;
+  std::unique_ptr<Workload> workload_;
+  nlohmann::json resolved_;
+  std::optional<ResultFiles> files_;
+  std::string live_path_;
+  std::optional<CheckpointDoors> checkpoint_doors_;
+  std::optional<Checkpointer> checkpointer_;
+  std::optional<telemetry::LiveStatusFile> live_;
+  std::optional<JudgedLog> judged_;
+};
+
+RecordedRun::RecordedRun(const RunSetting& setting, RunOrder order, RunRecord& record)
+    : setting_(setting),
+      doors_(setting.doors),
+      order_(std::move(order)),
+      record_(record),
+      config_(setting.config),
+      telemetry_(doors_.clock, &doors_.world.activity()),
+      around_{doors_.world, doors_.topology, telemetry_, setting.threads} {
+  config_.seed = order_.seed;
+  if (!setting.plan.trace) return;
+  trace_.emplace(*setting.plan.trace, doors_.world, doors_.topology, doors_.clock);
+  telemetry_.trace_to(trace_->trace());
+}
+
+RunOutcome RecordedRun::go() {
+  make_workload();
+  check_resume();
+  const CacheClearing caches = clear_caches(config_.clear_caches, doors_.world, doors_.topology);
+  if (is_rank_0()) claim_files();
+  open_checkpointer();
+  if (is_rank_0()) open_log();
+  RunOutcome outcome = train(caches);
+  if (outcome.status != RunStatus::kStopped) checkpointer_->note_finished();
+  doors_.world.activity().enter_phase("saving of the results");
+  if (live_ && !live_->problem().empty()) doors_.console.warn(live_->problem());
+  if (files_) files_->log().sync();
+  save(outcome);
+  // No result without its log.
+  on_rank_0(doors_.world, [&] { files_->log().require_in_place(); });
+  if (files_) tell(outcome);
+  if (trace_) write_trace();
+  doors_.world.activity().enter_phase("clean-up");
+  workload_->clean_up();
+  // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
+  doors_.world.barrier();
+  return outcome;
+}
+
+void RecordedRun::make_workload() {
+  together(doors_.world, [&] { workload_ = setting_.make(config_, around_); });
+  resolved_ = config_.reader.resolved();
+  resolved_["seed"] = config_.seed;
+}
+
+void RecordedRun::check_resume() const {
+  if (order_.resume == nullptr) return;
+  require_same_config(*order_.resume, resolved_, workload_->keys_without_effect());
+  const auto differences =
+      environment_differences(order_.resume->record.environment, environment());
+  for (const std::string& difference : differences) {
+    doors_.console.warn(difference +
+                        ": the last bits will differ from those of a run that was never stopped");
+  }
+}
+
+void RecordedRun::claim_files() {
+  files_.emplace(ResultFiles::claim(results_folder(config_)));
+  record_.log_path = files_->log_path();
+  if (order_.hooks.has_result) order_.hooks.has_result(files_->number());
+  remove_stale_files(files_->log_path());
+  base::write_file(files_->config_path(), resolved_.dump(2) + "\n");
+  doors_.console.info(fmt::format("run {} of {}: seed {}, log {}", order_.number,
+                                  setting_.plan.runs, config_.seed, files_->log_path()));
+  if (order_.resume != nullptr) {
+    doors_.console.info(fmt::format("resumed after step {} from {}",
+                                    order_.resume->record.position.steps_done,
+                                    order_.resume->path));
+  }
+  // Other runs may look for it from another folder.
+  live_path_ = std::filesystem::absolute(telemetry::live_path(files_->log_path())).string();
+}
+
+void RecordedRun::open_checkpointer() {
+  checkpoint_doors_.emplace(CheckpointDoors{doors_.world, doors_.clock, doors_.console,
+                                            doors_.checkpoint_format, doors_.checkpoint_requested,
+                                            this_owner(live_path_)});
+  checkpointer_.emplace(config_.checkpoint, checkpoint_folder(), resolved_, environment(),
+                        *checkpoint_doors_);
+  // Now, not when hours of training are to be saved.
+  const bool adds_to_a_folder =
+      order_.resume != nullptr && order_.resume->path != *setting_.plan.resume;
+  if (adds_to_a_folder || config_.checkpoint.is_scheduled()) {
+    checkpointer_->take_folder(std::move(order_.lock));
+  }
+}
+
+std::string RecordedRun::checkpoint_folder() const {
+  std::string folder;
+  on_rank_0(doors_.world, [&] {
+    if (order_.lock != nullptr) {
+      folder = order_.lock->folder();
+      return;
+    }
+    folder = folder_of_run(checkpoints_folder(config_), files_->number());
+    if (!list_checkpoints(folder).empty()) {
+      throw base::ConfigError(config_.reader.where("checkpoint") + "/directory: " + folder +
+                              " holds checkpoints of another run");
+    }
+  });
+  return doors_.world.broadcast(folder, 0);
+}
+
+void RecordedRun::open_log() {
+  live_.emplace(live_path_, doors_.clock);
+  if (doors_.rules == nullptr) return;
+  judged_.emplace(files_->log(), *doors_.rules, [this](const mllog::Finding& finding) {
+    doors_.console.warn(fmt::format("rules: {} [{}]", finding.text, finding.rule));
+  });
+}
+
+RunOutcome RecordedRun::train(const CacheClearing& caches) {
+  mllog::RecordSink* sink = nullptr;
+  if (files_) sink = judged_ ? static_cast<mllog::RecordSink*>(&*judged_) : &files_->log();
+  mllog::LogWriter log(sink, doors_.clock);
+  std::function<void()> before_start;
+  if (setting_.plan.kind == SetKind::kTogether) {
+    before_start = [&] { on_rank_0(doors_.world, order_.hooks.wait_for_start); };
+  }
+  const RunDoors run_doors{doors_.world,
+                           doors_.topology,
+                           telemetry_,
+                           log,
+                           identity(),
+                           doors_.console,
+                           doors_.stop_requested,
+                           &*checkpointer_,
+                           order_.resume,
+                           doors_.watchdog,
+                           live_ ? &*live_ : nullptr,
+                           before_start,
+                           [this](const std::string& reason) { tell_failure(reason); },
+                           rule_broken(judged_ ? &*judged_ : nullptr)};
+  std::exception_ptr failure;
+  try {
+    return run_once(config_, *workload_, caches, run_doors);
+  } catch (const base::Error& e) {
+    const bool all_know = dynamic_cast<const AgreedError*>(&e) != nullptr;
+    if (!is_in_set() || (doors_.world.size() > 1 && !all_know)) throw;
+    failure = std::current_exception();
+  }
+  // The next member runs in this process: nothing unwinds here, so that what all ranks have to
+  // close together is closed.
+  workload_->clean_up();
+  workload_.reset();
+  std::rethrow_exception(failure);
+}
+
+void RecordedRun::save(const RunOutcome& outcome) {
+  const auto entries = doors_.world.gather(outcome.telemetry_entry, 0);
+  if (files_) write_telemetry(outcome, entries);
+  // Weights that are no numbers serve nobody.
+  if (outcome.status == RunStatus::kDiverged) return;
+  std::unique_ptr<StateWriter> writer;
+  if (files_) writer = doors_.make_state_writer(files_->weights_path());
+  workload_->save_weights(writer.get());
+  if (writer != nullptr) writer->finish();
+}
+
+void RecordedRun::write_telemetry(const RunOutcome& outcome,
+                                  const std::vector<std::string>& entries) const {
+  nlohmann::json provenance = setting_.provenance;
+  if (order_.resume != nullptr) {
+    provenance["resumed"] = {{"checkpoint", order_.resume->path},
+                             {"step", order_.resume->record.position.steps_done},
+                             {"earlier_s", outcome.earlier_s}};
+  }
+  if (judged_) provenance["rules"] = to_json(*doors_.rules, judged_->judgement());
+  telemetry::write_report(files_->telemetry_path(), workload_->info().name, entries, provenance);
+}
+
+void RecordedRun::tell(const RunOutcome& outcome) {
+  record_.document = result_document(outcome, config_, workload_->info(), *files_);
+  std::string verdict;
+  if (judged_) {
+    const auto judgement = judged_->judgement();
+    record_.document["rules"] = to_json(*doors_.rules, judgement);
+    verdict = verdict_text(*doors_.rules, judgement);
+  }
+  if (doors_.lines() == nullptr) return;
+  tell_run({outcome, config_, workload_->info(), *files_, order_.resume, verdict}, *doors_.lines(),
+           doors_.console);
+}
+
+void RecordedRun::write_trace() {
+  const TraceSummary traced =
+      trace_->write(files_ ? files_->trace_path() : "", workload_->info().name, identity());
+  if (!files_) return;
+  tell_trace(traced, *setting_.plan.trace, files_->trace_path(), doors_.lines(), doors_.console);
+  record_.document["files"]["trace"] = files_->trace_path();
+}
+
+void RecordedRun::tell_failure(const std::string& reason) const {
+  nlohmann::json document = failure_document({base::ExitCode::kInternal, reason});
+  document["exit_code"] = nullptr;  // the failing rank's, which is not told here
+  doors_.result.write(document);
+}
+
+nlohmann::json RecordedRun::environment() const {
+  return {{"ranks", doors_.world.size()},
+          {"threads", setting_.threads},
+          {"instruction_set", base::to_string(base::usable_instruction_set())},
+          {"cpu", base::machine_facts().value("cpu_model", nlohmann::json())},
+          {"libraries", doors_.libraries},
+          {"revision", base::build_facts().value("revision", nlohmann::json())}};
+}
+
+telemetry::RankIdentity RecordedRun::identity() const {
+  return {doors_.world.rank(), base::host_name(), doors_.topology.node_index, setting_.threads};
+}
+
+}  // namespace
+
+RunOutcome record_run(const RunSetting& setting, RunOrder order, RunRecord& record) {
+  return RecordedRun(setting, std::move(order), record).go();
+}
+
+FolderOwner this_owner(const std::string& live_file) {
+  return {base::host_name(), ::getpid(), live_file};
+}
+
+}  // namespace runner
