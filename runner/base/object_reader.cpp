@@ -18,7 +18,10 @@ struct ObjectReader::Node {
     Json schema;
     Json value;
     bool required = false;
-    std::shared_ptr<Node> object;  ///< set where the value is an object
+    std::shared_ptr<Node> object;                ///< set where the value is an object
+    std::vector<std::shared_ptr<Node>> objects;  ///< of an array of objects
+
+    Json resolved() const;
   };
 
   std::string file;
@@ -53,7 +56,16 @@ struct ObjectReader::Node {
               const std::string& expectation) {
     schema["description"] = expectation.empty() ? help : help + " (" + expectation + ")";
     const bool required = !schema.contains("default");
-    entries[key] = {std::move(schema), std::move(value), required, nullptr};
+    entries[key] = {std::move(schema), std::move(value), required, nullptr, {}};
+  }
+
+  std::shared_ptr<Node> child(const std::string& parent, const std::string& key,
+                              const Json* json) const {
+    auto node = std::make_shared<Node>();
+    node->file = file;
+    node->path = json_path(parent, key);
+    if (json != nullptr) node->found = *json;
+    return node;
   }
 
   void reject_unknown() const;
@@ -126,12 +138,32 @@ ObjectReader ObjectReader::object(const std::string& key, const std::string& hel
     node_->entries.erase(key);
     refuse_value(where(key), "must be an object", *json);
   }
-  entry.object = std::make_shared<Node>();
-  entry.object->file = node_->file;
-  entry.object->path = json_path(node_->path, key);
-  if (json != nullptr) entry.object->found = *json;
+  entry.object = node_->child(node_->path, key, json);
   entry.schema = {{"description", help}};
   return ObjectReader(entry.object);
+}
+
+std::vector<ObjectReader> ObjectReader::objects(const std::string& key,
+                                                const std::string& help) const {
+  const Json* json = node_->find(key);
+  if (json != nullptr && !json->is_array()) {
+    refuse_value(where(key), "must be an array of objects", *json);
+  }
+  Node::Entry& entry = node_->entries[key];
+  entry.schema = {{"description", help}, {"type", "array"}};
+  entry.value = Json::array();
+  const std::string path = json_path(node_->path, key);
+  for (std::size_t i = entry.objects.size(); json != nullptr && i < json->size(); ++i) {
+    const Json& item = (*json)[i];
+    entry.objects.push_back(node_->child(path, std::to_string(i), nullptr));
+    if (!item.is_object()) {
+      refuse_value(node_->file + ": " + entry.objects.back()->path, "must be an object", item);
+    }
+    entry.objects.back()->found = item;
+  }
+  std::vector<ObjectReader> readers;
+  for (const auto& object : entry.objects) readers.push_back(ObjectReader(object));
+  return readers;
 }
 
 bool ObjectReader::has(const std::string& key) const { return node_->find(key) != nullptr; }
@@ -147,6 +179,7 @@ void ObjectReader::Node::reject_unknown() const {
     const auto known = entries.find(key);
     if (known != entries.end()) {
       if (known->second.object) known->second.object->reject_unknown();
+      for (const auto& object : known->second.objects) object->reject_unknown();
       continue;
     }
     std::vector<std::string> names;
@@ -161,11 +194,17 @@ void ObjectReader::Node::reject_unknown() const {
   }
 }
 
+Json ObjectReader::Node::Entry::resolved() const {
+  if (object) return object->resolved();
+  if (objects.empty()) return value;
+  Json array = Json::array();
+  for (const auto& one : objects) array.push_back(one->resolved());
+  return array;
+}
+
 Json ObjectReader::Node::resolved() const {
   Json json = Json::object();
-  for (const auto& [key, entry] : entries) {
-    json[key] = entry.object ? entry.object->resolved() : entry.value;
-  }
+  for (const auto& [key, entry] : entries) json[key] = entry.resolved();
   return json;
 }
 
@@ -175,6 +214,7 @@ Json ObjectReader::Node::schema() const {
   for (const auto& [key, entry] : entries) {
     Json property = entry.schema;
     if (entry.object) property.update(entry.object->schema());
+    if (!entry.objects.empty()) property["items"] = entry.objects.front()->schema();
     // An absent object reads as an empty one, so it may be left out unless something in it is
     // required.
     const bool required = entry.required || property.contains("required");

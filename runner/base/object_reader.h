@@ -62,6 +62,8 @@ class ObjectReader {
 
   /// The object under `key`; an absent one reads as empty, so that its defaults apply.
   ObjectReader object(const std::string& key, const std::string& help) const;
+  /// The objects of the array under `key`, in its order; none where it is absent.
+  std::vector<ObjectReader> objects(const std::string& key, const std::string& help) const;
   bool has(const std::string& key) const;
   /// "small.json: /optimizer"; for messages of checks across keys.
   std::string where() const;

@@ -144,6 +144,30 @@ enum class Color { kRed, kGreen };
 const std::vector<std::pair<std::string, Color>> kColors = {{"red", Color::kRed},
                                                             {"green", Color::kGreen}};
 
+TEST(ObjectReader, ReadsTheObjectsOfAnArray) {
+  const ObjectReader in = reader(R"({"parts": [{"n": 1}, {"n": 2}]})");
+  std::int64_t sum = 0;
+  for (const ObjectReader& part : in.objects("parts", "h"))
+    sum += part.required<std::int64_t>("n", "h");
+  EXPECT_EQ(sum, 3);
+  EXPECT_TRUE(in.objects("absent", "h").empty());
+  EXPECT_EQ(in.resolved(), Json::parse(R"({"parts": [{"n": 1}, {"n": 2}], "absent": []})"));
+  EXPECT_EQ(in.schema()["properties"]["parts"]["items"]["properties"].count("n"), 1u);
+  EXPECT_NO_THROW(in.reject_unknown());
+}
+
+TEST(ObjectReader, NamesThePlaceOfAnObjectInAnArray) {
+  const ObjectReader in = reader(R"({"parts": [{"n": 1}, {"typo": 2}], "bad": [3], "no": {}})");
+  const std::vector<ObjectReader> parts = in.objects("parts", "h");
+  EXPECT_THAT(refusal([&] { parts[1].required<std::int64_t>("n", "h"); }), HasSubstr("/parts/1/n"));
+  parts[0].required<std::int64_t>("n", "h");
+  EXPECT_THAT(refusal([&] { in.reject_unknown(); }), HasSubstr("unknown key"));
+  EXPECT_EQ(refusal([&] { in.objects("bad", "h"); }),
+            "small.json: /bad/0: must be an object, got 3");
+  EXPECT_EQ(refusal([&] { in.objects("no", "h"); }),
+            "small.json: /no: must be an array of objects, got {}");
+}
+
 TEST(ObjectReader, ReadsAChoice) {
   const ObjectReader in = reader(R"({"c": "green"})");
   EXPECT_EQ(in.choice("c", Color::kRed, kColors, "h"), Color::kGreen);
