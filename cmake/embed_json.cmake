@@ -1,10 +1,14 @@
-# Writes OUTPUT, a C++ file that holds every *.json below FOLDER as a string literal, by its path in there.
-# Called as: cmake -DOUTPUT=... -DFOLDER=... -DHEADER=... -DFUNCTION=room::function -P embed_json.cmake
+# Writes OUTPUT, a C++ file that holds every *.json below FOLDER, or its file NAME alone, as a string literal, by its path
+# in there. Called as: cmake -DOUTPUT=... -DFOLDER=... -DHEADER=... -DFUNCTION=room::function [-DNAME=...] -P embed_json.cmake
 string(REGEX MATCH "^(.*)::([a-z_]+)$" matched "${FUNCTION}")
 set(namespace ${CMAKE_MATCH_1})
 set(function ${CMAKE_MATCH_2})
-file(GLOB_RECURSE names RELATIVE "${FOLDER}" "${FOLDER}/*.json")
-list(SORT names)
+if(NAME)
+  set(names ${NAME})
+else()
+  file(GLOB_RECURSE names RELATIVE "${FOLDER}" "${FOLDER}/*.json")
+  list(SORT names)
+endif()
 set(entries "")
 foreach(name ${names})
   file(READ "${FOLDER}/${name}" content)

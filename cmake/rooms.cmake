@@ -34,14 +34,19 @@ function(add_room name)
   target_link_libraries(${name} PRIVATE project_options)
 endfunction()
 
-# embed_json(room FOLDER HEADER FUNCTION): the room's FUNCTION (room::function, declared in HEADER) returns every *.json
-# below FOLDER as a std::span<const base::EmbeddedFile>, in the order of their names.
+# embed_json(room FOLDER HEADER FUNCTION [NAME]): the room's FUNCTION (room::function, declared in HEADER) returns every
+# *.json below FOLDER, or the one called NAME in it, as a std::span<const base::EmbeddedFile>, in the order of their names.
 function(embed_json room folder header function)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded_json.cpp)
   set(script ${CMAKE_SOURCE_DIR}/cmake/embed_json.cmake)
-  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.json)
+  set(name ${ARGN})
+  if(name)
+    set(files ${folder}/${name})
+  else()
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.json)
+  endif()
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFOLDER=${folder} -DHEADER=${header} -DFUNCTION=${function} -P ${script}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFOLDER=${folder} -DHEADER=${header} -DFUNCTION=${function} -DNAME=${name} -P ${script}
     DEPENDS ${files} ${script}
     COMMENT "Embedding ${folder}" VERBATIM)
   target_sources(${room} PRIVATE ${output})

@@ -1,0 +1,134 @@
+// The facts of each MLPerf benchmark: what ends a run, what its logs' positions count, how many
+// runs make a result. Hides configs/benchmarks.json, and how the facts of one round are picked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/base/embedded_file.h"
+
+namespace mllog {
+
+/// Which way a quality improves.
+enum class Direction { kRises, kFalls };
+/// The better of two qualities; a NaN loses.
+double better(Direction direction, double one, double other);
+
+/// One number of an evaluation and the value that it must reach.
+struct TargetPart {
+  std::string member;  ///< of the record's value, an object; "" where the value is the number
+  std::string metric;  ///< metadata.metric of the records with this number; "" where none has it
+  Direction direction = Direction::kRises;
+  double value = 0.0;   ///< in the unit of the log: 0.759, a perplexity's 3.3
+  bool beyond = false;  ///< must pass the value: reaching it is not enough
+
+  bool met_by(double quality) const;
+  /// ">= 0.759".
+  std::string words() const;
+  /// "BBOX", "FID"; "" for a target's only part.
+  const std::string& name() const { return member.empty() ? metric : member; }
+};
+
+/// What ends a run: an evaluation whose every part is met. The first part is the main one, which
+/// curves and tables show.
+struct QualityTarget {
+  std::string key;  ///< the log key of evaluations: eval_accuracy, eval_error
+  std::vector<TargetPart> parts;
+
+  const TargetPart& main() const { return parts.front(); }
+  /// `qualities`: one of each part, in their order.
+  bool met_by(std::span<const double> qualities) const;
+  /// "BBOX >= 0.377 and SEGM >= 0.339".
+  std::string words() const;
+};
+
+/// What the number that says where an evaluation stands counts.
+enum class PositionUnit {
+  kEpochs,   ///< the number of an epoch, from 0 or 1
+  kPasses,   ///< passes over the training data so far, with fractions: 0.05, 0.1
+  kSamples,  ///< samples (sequences, images, prompts) trained so far
+  kTokens,   ///< tokens trained so far
+  kSteps     ///< optimizer steps so far
+};
+/// "epochs", "passes over the data", "samples", "tokens", "steps".
+const char* to_string(PositionUnit unit);
+
+/// How a benchmark is evaluated.
+struct EvaluationFacts {
+  QualityTarget target;
+  std::string position;  ///< the metadata member that tells it: epoch_num, samples_count, step_num
+  PositionUnit counts = PositionUnit::kEpochs;
+  std::int64_t tokens_per_sample = 0;  ///< of kTokens
+  /// Positions of at least this count samples, whatever `counts` says; 0 where none do.
+  double samples_from = 0.0;
+};
+
+/// How far evaluations are apart.
+struct Cadence {
+  enum class Unit { kPositions, kBatches, kSamplesInWholeBatches };
+  double every = 0.0;
+  Unit in = Unit::kPositions;  ///< kBatches: global batches
+  std::string words;           ///< "every 4 epochs"
+};
+
+/// What the policy allows for a setting, beside the rules that a checker holds logs to.
+struct SettingBound {
+  std::string key;
+  std::optional<double> equals, at_least, above, at_most, below;
+  bool whole = false;                 ///< a whole number
+  std::optional<double> batch_below;  ///< holds only for smaller global batches
+
+  bool met_by(double value) const;
+  /// "must be 0.9".
+  std::string words() const;
+};
+
+/// Rounds are numbers, "0.7", of the benchmark's usage; "" is the newest.
+class Benchmark {
+ public:
+  std::string name;   ///< submission_benchmark
+  std::string usage;  ///< "training" or "hpc"
+  std::int64_t dropped_each_end =
+      1;  ///< fastest runs that the olympic mean drops, and slowest or failing
+  std::vector<std::int64_t> train_samples, eval_samples;  ///< the dataset's; empty: not fixed
+  std::vector<SettingBound> bounds;
+
+  /// Without a batch size where the log has none: then of the largest.
+  const EvaluationFacts& evaluation(std::string_view round = {},
+                                    std::optional<double> global_batch_size = {}) const;
+  /// That one result takes.
+  std::int64_t runs(std::string_view round = {}) const;
+  /// Null where the policy leaves it open.
+  const Cadence* cadence(std::string_view round = {}) const;
+
+ private:
+  friend class BenchmarkReader;
+  template <class T>
+  struct Dated {
+    std::string since, until;  ///< rounds; "" where there is no limit
+    std::optional<double> batch_below;
+    T facts;
+  };
+  std::vector<Dated<EvaluationFacts>> evaluations_;  ///< the first that fits
+  std::vector<Dated<std::int64_t>> runs_;
+  std::optional<Dated<Cadence>> cadence_;
+};
+
+/// The embedded ones. Throws ConfigError where they break their own schema.
+const std::vector<Benchmark>& benchmarks();
+/// Null for a name that is not among them.
+const Benchmark* find_benchmark(std::string_view name);
+/// `text` in the schema of configs/benchmarks.json; `file` stands in messages.
+std::vector<Benchmark> read_benchmarks(std::string_view text, const std::string& file);
+
+/// Whether the round `one` is before `other`, by numbers: 9.1 is before 10.0.
+bool is_earlier_round(std::string_view one, std::string_view other);
+
+/// benchmarks.json.
+std::span<const base::EmbeddedFile> embedded_benchmarks();
+
+}  // namespace mllog
