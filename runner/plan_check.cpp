@@ -13,6 +13,7 @@
 
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
+#include "runner/mllog/rules/plan_rules.h"
 #include "runner/planned_log.h"
 #include "runner/together.h"
 
@@ -20,6 +21,7 @@ namespace runner {
 namespace {
 
 using Severity = mllog::Finding::Severity;
+using mllog::rules::PlanRuleName;
 namespace keys = mllog::keys;
 
 /// The configuration's keys behind those of the log that belong to every workload.
@@ -103,13 +105,18 @@ void judge_log(const std::string& log, const RunRules& rules, double target, Bre
   }
 }
 
+RuleBreak plan_break(PlanRuleName name, const std::string& setting, const std::string& text) {
+  const mllog::rules::PlanRule& rule = mllog::rules::plan_rule(name);
+  return {rule.severity, std::string(rule.id), setting, text};
+}
+
 /// "/model/size: must be 128, got 8".
 RuleBreak closed_break(const std::string& text) {
   constexpr char kBetween[] = ": ";
   const std::size_t end = text.find(kBetween);
-  if (end == std::string::npos) return {Severity::kError, "closed-setting", "", text};
-  return {Severity::kError, "closed-setting", text.substr(0, end),
-          text.substr(end + sizeof kBetween - 1)};
+  if (end == std::string::npos) return plan_break(PlanRuleName::kClosedSetting, "", text);
+  return plan_break(PlanRuleName::kClosedSetting, text.substr(0, end),
+                    text.substr(end + sizeof kBetween - 1));
 }
 
 void judge_settings(const RunToJudge& run, Breaks& breaks) {
@@ -119,16 +126,16 @@ void judge_settings(const RunToJudge& run, Breaks& breaks) {
     }
   }
   if (run.config.clear_caches == "never") {
-    breaks.add({Severity::kError, "caches-kept", "/clear_caches",
-                "caches must be cleared before a run, got never"});
+    breaks.add(plan_break(PlanRuleName::kCachesKept, "/clear_caches",
+                          "caches must be cleared before a run, got never"));
   }
   if (run.config.submission.org == SubmissionConfig().org) {
-    breaks.add({Severity::kWarning, "no-submitter", "/submission/org", "names no submitter yet"});
+    breaks.add(plan_break(PlanRuleName::kNoSubmitter, "/submission/org", "names no submitter yet"));
   }
   if (run.beginning == Beginning::kResumed) {
-    breaks.add({Severity::kError, "run-resumed", "",
-                "a run that goes on from a checkpoint has no time to train: its log cannot be "
-                "submitted"});
+    breaks.add(plan_break(PlanRuleName::kRunResumed, "",
+                          "a run that goes on from a checkpoint has no time to train: its log "
+                          "cannot be submitted"));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "analysis/submission/package_check.h"
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
+#include "runner/mllog/rules/plan_rules.h"
 #include "runner/mllog/rules/words.h"
 
 namespace analysis::report {
@@ -92,6 +93,11 @@ const std::vector<CatalogueRule>& rule_catalogue() {
   static const std::vector<CatalogueRule> all = [] {
     std::vector<CatalogueRule> rules(std::begin(kOfVerdicts), std::end(kOfVerdicts));
     for (const AuditRule& rule : audit_rules()) {
+      rules.push_back({rule.id, to_string(rule.severity), rule.meaning, rule.source, rule.advice});
+    }
+    for (const mllog::rules::PlanRule& rule : mllog::rules::plan_rules()) {
+      // Logs tell of it too, so the audit has explained it.
+      if (rule.name == mllog::rules::PlanRuleName::kRunResumed) continue;
       rules.push_back({rule.id, to_string(rule.severity), rule.meaning, rule.source, rule.advice});
     }
     for (const submission::PackageRule& rule : submission::package_rules()) {

@@ -10,7 +10,7 @@
 
 namespace analysis::report {
 
-/// A rule of the audit, of the check of a submission, or of every verdict.
+/// A rule of the audit, of a run's plan, of the check of a submission, or of every verdict.
 struct CatalogueRule {
   std::string_view id;
   std::string_view severity;  ///< "note", "warning", "error"; "" where it depends
@@ -19,7 +19,7 @@ struct CatalogueRule {
   std::string_view advice;  ///< "" where the meaning says it
 };
 
-/// Those of every verdict, of the audit, and of the check of a submission, each in its own order.
+/// Those of every verdict, the audit, plans, and the check of a submission, each in its own order.
 /// Not those of the rounds' files of rules, which name them "file/key/aspect".
 const std::vector<CatalogueRule>& rule_catalogue();
 

@@ -6,13 +6,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
 
 #include "analysis/audit_rules.h"
 #include "analysis/submission/package_check.h"
 #include "runner/base/error.h"
+#include "runner/mllog/rules/plan_rules.h"
 
 namespace {
+
+namespace fs = std::filesystem;
 
 using analysis::report::rule_catalogue;
 using mllog::rules::RuleBook;
@@ -37,6 +44,52 @@ TEST(RuleCatalogue, HoldsEachRuleOfEachPartOnce) {
        {"verdict", "log/record", "log/records", "log/unreadable", "log/format"}) {
     EXPECT_TRUE(ids.contains(id)) << id;
   }
+}
+
+/// The names of `text`'s literals that look like those of rules with a family: "power.log".
+std::set<std::string> rule_names_of(const std::string& text,
+                                    const std::set<std::string>& families) {
+  static const std::regex name("\"([a-z]+)[./][a-z]+(-[a-z]+)*\"");
+  std::set<std::string> names;
+  for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) {
+    const std::string literal = at->str().substr(1, at->str().size() - 2);
+    if (families.contains(at->str(1)) && !literal.ends_with(".json")) names.insert(literal);
+  }
+  return names;
+}
+
+TEST(RuleCatalogue, HoldsEveryNameThatTheSourceGivesToAFinding) {
+  std::set<std::string> ids, families;
+  for (const auto& rule : rule_catalogue()) {
+    ids.emplace(rule.id);
+    const std::size_t end = rule.id.find_first_of("./");
+    if (end != std::string_view::npos) families.emplace(rule.id.substr(0, end));
+  }
+  std::size_t found = 0;
+  for (const char* const room : {"analysis", "runner/mllog"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(room)) {
+      if (entry.path().extension() != ".cpp") continue;
+      std::ifstream file(entry.path());
+      const std::string text(std::istreambuf_iterator<char>(file), {});
+      for (const std::string& name : rule_names_of(text, families)) {
+        EXPECT_TRUE(ids.contains(name)) << name << " in " << entry.path();
+        ++found;
+      }
+    }
+  }
+  EXPECT_GT(found, analysis::submission::package_rules().size())
+      << "in the list and where it is told";
+  EXPECT_EQ(rule_names_of("tell(\"power.typo\"); open(\"a.txt\");", families),
+            std::set<std::string>{"power.typo"});
+}
+
+TEST(RuleCatalogue, ExplainsWhatBreaksARuleBeforeARun) {
+  for (const mllog::rules::PlanRule& rule : mllog::rules::plan_rules()) {
+    EXPECT_THAT(explained(std::string(rule.id)), HasSubstr("What to do:")) << rule.id;
+  }
+  EXPECT_THAT(explained("closed-setting"),
+              AllOf(HasSubstr("closed-setting (error)"), HasSubstr("the open division")));
+  EXPECT_THAT(explained("no-submitter"), HasSubstr("no-submitter (warning)"));
 }
 
 TEST(RuleCatalogue, ExplainsARuleOfTheAudit) {
