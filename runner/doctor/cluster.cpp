@@ -185,7 +185,8 @@ Report examine_cluster(const runner::Communicator& world, const Request& request
   }
   runner::ThreadPlan plan = plan_threads(request, topology.node);
   runner::PlannedRank place{world.rank(), world.size(), topology.node.size(), plan.threads};
-  if (request.planned_node_ranks > 0) {
+  const bool is_planned = request.planned_node_ranks > 0;
+  if (is_planned) {
     place = node->expected_place();
     plan.node_threads = std::int64_t{place.threads} * place.node_ranks;
   }
@@ -207,7 +208,7 @@ Report examine_cluster(const runner::Communicator& world, const Request& request
     Json listed = Json::array();
     for (const Finding& finding : findings) listed.push_back(to_json(finding));
     mine = Json{{"host", node->host().host},
-                {"ranks", topology.node.size()},
+                {"ranks", place.node_ranks},
                 {"threads", plan.node_threads},
                 {"cpus", plan.node_cpus},
                 {"findings", listed},
@@ -223,7 +224,8 @@ Report examine_cluster(const runner::Communicator& world, const Request& request
   Report report;
   report.quick = request.quick;
   report.configuration = request.source == nullptr ? "" : request.source->path;
-  report.ranks = world.size();
+  report.ranks = is_planned ? place.ranks : world.size();
+  report.started_ranks = world.size();
   const Gathered gathered = take_nodes(world.gather(mine, 0), report);
   Findings messages = examine_messages(world, topology, gathered.hosts, shared, teller);
   if (!request.quick || world.size() > 1) {

@@ -32,6 +32,7 @@ struct Options {
   std::int64_t ranks = 0;
   double patience_s = 60.0;
   std::string json;
+  bool schema = false;
 };
 
 /// The process whose descendants are the job: of ranks what started them, else this one.
@@ -118,8 +119,10 @@ int tell_failure(const Options& options, const LaunchFacts& launch, const Outcom
   Report report;
   report.quick = options.quick;
   report.configuration = options.source->path;
-  report.ranks = launch.ranks;
-  NodeReport node{base::host_name(), launch.node_ranks, 0, 0, {}};
+  report.ranks = options.ranks > 0 ? options.ranks : launch.ranks;
+  report.started_ranks = launch.ranks;
+  NodeReport node{
+      base::host_name(), options.ranks > 0 ? options.ranks : launch.node_ranks, 0, 0, {}};
   if (!outcome.result.empty()) {
     const Json told = Json::parse(outcome.result);
     for (const Json& finding : told.at("findings")) {
@@ -138,6 +141,10 @@ int tell_failure(const Options& options, const LaunchFacts& launch, const Outcom
 }
 
 ExitCode run(const Options& options) {
+  if (options.schema) {
+    std::cout << report_schema().dump(2) << std::endl;
+    return ExitCode::kSuccess;
+  }
   const Environment environment = environment_of(environ);
   const LaunchFacts launch = read_launch(environment);
   if (options.ranks > 0 && launch.ranks > 1) {
@@ -182,6 +189,7 @@ base::Command command(const runner::CommandParts& parts) {
   command.summary = "can this machine, or these nodes, run a configuration; what to mend";
   command.example =
       "trainmark doctor\n"
+      "  trainmark doctor configs/resnet50/mlperf.json --ranks 8 --json doctor.json\n"
       "  mpirun --map-by ppr:1:node --bind-to none trainmark doctor configs/resnet50/mlperf.json";
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto options = std::make_shared<Options>();
@@ -200,6 +208,8 @@ base::Command command(const runner::CommandParts& parts) {
     app.add_option("--json", options->json,
                    "write everything that was looked at as JSON to this file; '-' for standard "
                    "output, and no text");
+    app.add_flag("--schema", options->schema,
+                 "print the JSON Schema of that document, and look at nothing");
     return [options](runner::Communicator*) { return run(*options); };
   };
   return command;

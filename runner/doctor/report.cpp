@@ -16,7 +16,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kFormat = 1;
 constexpr std::array kVerdicts = {Verdict::kOk, Verdict::kNotKnown, Verdict::kNote,
                                   Verdict::kWarning, Verdict::kError};
 
@@ -160,10 +159,11 @@ Json report_document(const Report& report) {
                      {"cpus", node.cpus},
                      {"findings", as_json(node.findings)}});
   }
-  return {{"format", kFormat},
+  return {{"format", kReportFormat},
           {"configuration", report.configuration.empty() ? Json() : Json(report.configuration)},
           {"quick", report.quick},
           {"ranks", report.ranks},
+          {"started_ranks", report.started_ranks},
           {"verdict", to_string(worst)},
           {"exit_code", static_cast<int>(exit_code(all))},
           {"counts", counts},
@@ -177,7 +177,7 @@ void print_report(const Report& report, std::ostream& out) {
   const Findings all = all_findings(report);
   const auto nodes = static_cast<std::int64_t>(report.nodes.size());
   out << (nodes == 1 ? report.nodes.front().host : plural(nodes, "node")) << ", "
-      << plural(report.ranks, "rank")
+      << plural(report.ranks, "rank") << (report.ranks == report.started_ranks ? "" : " as planned")
       << (report.configuration.empty() ? "" : ", for " + report.configuration) << '\n';
   print_measured(report, out);
   out << plural(count(all, Verdict::kOk), "check") << " fine\n";

@@ -13,6 +13,9 @@
 
 namespace doctor {
 
+/// Rises when a member of the document changes its meaning.
+inline constexpr int kReportFormat = 1;
+
 /// What a node found of itself.
 struct NodeReport {
   std::string host;
@@ -23,7 +26,8 @@ struct NodeReport {
 struct Report {
   std::string configuration;  ///< "" for none
   bool quick = false;
-  std::int64_t ranks = 1;
+  std::int64_t ranks = 1;          ///< that were judged for
+  std::int64_t started_ranks = 1;  ///< fewer where --ranks plans
   std::vector<NodeReport> nodes;
   Findings between;  ///< rates of nodes against each other, and what concerns all; by host
   NetworkTimes network;
@@ -31,9 +35,11 @@ struct Report {
 
 base::ExitCode exit_code(const Report& report);
 
-/// {"format", "configuration", "quick", "ranks", "verdict", "exit_code", "counts", "nodes",
-/// "between_nodes", "network", "checks"}; docs/doctor.md describes it.
+/// What report_schema() tells, and docs/doctor.md in words.
 nlohmann::json report_document(const Report& report);
+
+/// The JSON Schema of that document.
+nlohmann::ordered_json report_schema();
 
 /// A count of what is fine, what was measured, and each thing that is not fine with its remedy;
 /// what several nodes have in common once.

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/report/schema_check.h"
 #include "runner/from_outside.h"
 
 namespace doctor {
@@ -128,12 +129,33 @@ TEST_F(DoctorProgram, JudgesForRanksThatWereNotStarted) {
   const Ended ended = doctor("--quick --ranks 100000 --json - " + config({{"threads", 4096}}));
   EXPECT_EQ(ended.status, 4) << ended.out;
   const json document = json::parse(ended.out);
+  EXPECT_EQ(document.at("ranks"), 100000);
+  EXPECT_EQ(document.at("started_ranks"), 1);
+  EXPECT_EQ(document.at("nodes").at(0).at("ranks"), 100000);
   const json memory = finding(document, "memory.available");
   EXPECT_EQ(memory.at("verdict"), "error");
   EXPECT_THAT(memory.at("expected").get<std::string>(), HasSubstr("for 100000 ranks"));
   EXPECT_EQ(finding(document, "memory.shm").at("verdict"), "error");
   EXPECT_THAT(finding(document, "launch.threads").at("measured").get<std::string>(),
               HasSubstr("409600000 threads of 100000 ranks"));
+}
+
+TEST_F(DoctorProgram, NamesThePlannedRanksInItsFirstLine) {
+  const Ended ended = doctor("--quick --ranks 3 " + config({{"threads", 1}}));
+  EXPECT_THAT(ended.out, HasSubstr(", 3 ranks as planned, for ")) << ended.err;
+}
+
+TEST_F(DoctorProgram, WritesWhatItsSchemaSays) {
+  const Ended schema = doctor("--schema");
+  ASSERT_EQ(schema.status, 0) << schema.err;
+  for (const std::string& launcher : {std::string(), mpirun(2)}) {
+    const Ended ended = doctor("--json - " + config({{"threads", 1}}), launcher);
+    ASSERT_EQ(ended.status, 0) << ended.err << ended.out;
+    json document = json::parse(ended.out);
+    EXPECT_EQ(schema_check::fault(schema.out, document), "");
+    document["nodes"][0]["findings"][0]["verdict"] = "fine";
+    EXPECT_NE(schema_check::fault(schema.out, document), "");
+  }
 }
 
 TEST_F(DoctorProgram, TellsARefusedConfigurationBesideAllElse) {

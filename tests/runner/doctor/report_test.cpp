@@ -19,7 +19,7 @@ const Finding kSmt{"cpu.smt", Verdict::kNote, "", "on", "one thread a core", "bi
 
 Report some_report() {
   Report report;
-  report.ranks = 6;
+  report.ranks = report.started_ranks = 6;
   for (const char* host : {"node1", "node2", "node3"}) {
     report.nodes.push_back({host, 2, 2, 2, {kFine, kSmt}});
   }

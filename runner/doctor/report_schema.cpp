@@ -1,0 +1,121 @@
+// The JSON Schema of the report's document.
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runner/doctor/report.h"
+
+namespace doctor {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json type(const char* name) { return {{"type", name}}; }
+Json or_null(const char* name) { return {{"type", {name, "null"}}}; }
+Json count() { return {{"type", "integer"}, {"minimum", 0}}; }
+Json list(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
+Json described(Json schema, const char* text) {
+  schema["description"] = text;
+  return schema;
+}
+
+/// All of these members, and no others.
+Json object(std::initializer_list<std::pair<const char*, Json>> members) {
+  Json properties = Json::object(), required = Json::array();
+  for (const auto& [name, schema] : members) {
+    properties[name] = schema;
+    required.push_back(name);
+  }
+  return {{"type", "object"},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+Json verdict() {
+  Json names = Json::array();
+  for (const Verdict one :
+       {Verdict::kOk, Verdict::kNotKnown, Verdict::kNote, Verdict::kWarning, Verdict::kError}) {
+    names.push_back(to_string(one));
+  }
+  return {{"enum", std::move(names)}};
+}
+
+Json counts() {
+  Json schema = object({});
+  const Json names = verdict().at("enum");
+  for (const Json& name : names) {
+    schema["properties"][name.get<std::string>()] = count();
+    schema["required"].push_back(name);
+  }
+  return schema;
+}
+
+Json findings() {
+  Json ids = Json::array();
+  for (const CatalogueEntry& entry : catalogue()) ids.emplace_back(entry.id);
+  return list(object({{"id", {{"enum", std::move(ids)}}},
+                      {"verdict", verdict()},
+                      {"subject", described(type("string"), "which path, variable or host")},
+                      {"measured", type("string")},
+                      {"expected", type("string")},
+                      {"remedy", type("string")},
+                      {"value", or_null("number")},
+                      {"unit", or_null("string")}}));
+}
+
+Json nodes() {
+  return list(object({{"host", type("string")},
+                      {"ranks", count()},
+                      {"threads", described(count(), "of all its ranks; 0 where MPI failed")},
+                      {"cpus", described(count(), "of all its ranks; 0 where MPI failed")},
+                      {"findings", findings()}}));
+}
+
+Json network() {
+  const Json link = object({{"left", type("string")},
+                            {"right", type("string")},
+                            {"latency_s", type("number")},
+                            {"bytes_per_s", type("number")},
+                            {"message_bytes", count()}});
+  const Json ring = object({{"message_bytes", count()}, {"seconds", type("number")}});
+  const Json sum =
+      object({{"bytes", count()}, {"seconds", type("number")}, {"is_exact", type("boolean")}});
+  return object({{"links", list(link)}, {"rings", list(ring)}, {"sums", list(sum)}});
+}
+
+Json checks() {
+  Json schema = object({});
+  for (const CatalogueEntry& entry : catalogue()) {
+    schema["properties"][entry.id] =
+        object({{"unit", or_null("string")}, {"definition", type("string")}});
+    schema["required"].push_back(entry.id);
+  }
+  return schema;
+}
+
+}  // namespace
+
+Json report_schema() {
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+                 {"title", "trainmark doctor --json"}};
+  schema.update(object({
+      {"format", {{"const", kReportFormat}}},
+      {"configuration", or_null("string")},
+      {"quick", type("boolean")},
+      {"ranks", described(count(), "that were judged for")},
+      {"started_ranks", described(count(), "fewer where --ranks plans")},
+      {"verdict", described(verdict(), "the worst of all findings")},
+      {"exit_code", count()},
+      {"counts", counts()},
+      {"nodes", nodes()},
+      {"between_nodes", findings()},
+      {"network", network()},
+      {"checks", checks()},
+  }));
+  return schema;
+}
+
+}  // namespace doctor
