@@ -5,12 +5,15 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "runner/agreed_error.h"
 #include "runner/base/system_facts.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
 #include "runner/placement.h"
+#include "runner/stop_signals.h"
 #include "runner/together.h"
 #include "runner/watchdog.h"
 
@@ -66,6 +69,27 @@ ExitCode show_copies(const StageOptions& options, const Communicator& world,
   return ExitCode::kSuccess;
 }
 
+/// Collective. Null where a signal has ended it: the workload has left nothing half done.
+std::optional<Json> stage_until_stopped(Workload& workload) {
+  try {
+    return workload.stage();
+  } catch (const AgreedError& e) {
+    if (e.code() != ExitCode::kStopped) throw;
+    return std::nullopt;
+  }
+}
+
+/// On one rank.
+ExitCode tell_stopped(const StopSignals& signals) {
+  const std::string by = to_string(signals.requested());
+  std::cerr << fmt::format(
+                   "trainmark: stage: stopped by {}: the copy under way is removed, whole ones are "
+                   "kept; the same command goes on from there",
+                   by.empty() ? "a signal to another rank" : by)
+            << std::endl;
+  return ExitCode::kStopped;
+}
+
 ExitCode stage(const StageOptions& options, const Communicator& world) {
   const RunConfig& config = *options.source->config;
   if (options.list || options.remove) {
@@ -73,6 +97,7 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
         options, world,
         config.reader.resolved().value("/staging/directory"_json_pointer, std::string()));
   }
+  const StopSignals signals;
   const Watchdog watchdog(world, watch_options(config.watch));
   const Topology topology = discover_topology(world);
   const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
@@ -84,7 +109,10 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
   world.activity().enter_phase("staging");
   workload->open_data();
   // A plan looks at every sample, and stage() makes its own.
-  Json facts = options.dry_run ? workload->staging_plan() : workload->stage();
+  const std::optional<Json> done =
+      options.dry_run ? workload->staging_plan() : stage_until_stopped(*workload);
+  if (!done) return world.rank() == 0 ? tell_stopped(signals) : ExitCode::kStopped;
+  const Json& facts = *done;
   if (facts.is_null() || facts.value("/train/mode"_json_pointer, "") == "none") {
     throw base::ConfigError(options.source->config->file +
                             ": /staging/mode: expected node, as there is nothing to stage with "

@@ -5,6 +5,7 @@
 //   rename   SIGKILL in front of the n-th rename of such a file
 //   renamed  SIGKILL right behind it
 //   tick     SIGKILL at the n-th look at the clock: any moment of the run
+//   told     SIGTERM at the n-th opening of a file in a folder *.part.*, as staging begins them
 //   full     from the n-th write to such files on, the device is full
 // TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with no more room than that.
 // TRAINMARK_TEST_COUNTS=FILE: in MPI_Finalize rank r writes "<calls of part> <ticks>" to FILE.r.
@@ -52,7 +53,7 @@ const Plan& plan() {
   return kPlan;
 }
 
-std::atomic<long> part_calls{0}, part_writes{0}, renames{0}, ticks{0};
+std::atomic<long> begun_opens{0}, part_calls{0}, part_writes{0}, renames{0}, ticks{0};
 constexpr int kDescriptors = 4096;
 std::atomic<bool> is_part[kDescriptors];
 
@@ -82,6 +83,9 @@ F next(const char* name) {
 }
 
 int opened(int fd, const char* path) {
+  if (wants("told") && std::strstr(path, ".part.") != nullptr && ++begun_opens == plan().at) {
+    std::raise(SIGTERM);
+  }
   if (fd >= 0 && fd < kDescriptors) is_part[fd] = names_part(path);
   if (on_part(fd) && ends_in_part_call()) die();
   return fd;

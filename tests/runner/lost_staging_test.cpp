@@ -18,7 +18,7 @@ using outside::wait;
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr int kTargetMissed = 6, kKilled = 137;
+constexpr int kTargetMissed = 6, kStopped = 7, kKilled = 137;
 
 using LostStaging = outside::SmallRun;
 
@@ -108,6 +108,38 @@ TEST_F(LostCopies, AreRemovedByTheNextRunOnTheNode) {
   }
   EXPECT_EQ(shell(TRAINMARK " run " + saved(other)).status, kTargetMissed);
   EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+}
+
+using StoppedStaging = LostCopies;
+
+TEST_F(StoppedStaging, LeavesNothingHalfDoneAndGoesOnWithTheSameCommand) {
+  const std::string stage = TRAINMARK " stage " + saved(config());
+  const auto told = [&](int rank, int opening, int ranks) {
+    return shell(mpirun(ranks) + "env ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 LD_PRELOAD=" SHIM " TRAINMARK_TEST_FAULT=" +
+                 std::to_string(rank) + ":told:" + std::to_string(opening) + " " + stage);
+  };
+  const Ended here = told(0, 1, 1);
+  EXPECT_EQ(here.status, kStopped) << here.err;
+  EXPECT_THAT(here.err, HasSubstr("trainmark: stage: stopped by SIGTERM: the copy under way is "
+                                  "removed, whole ones are kept"));
+  EXPECT_EQ(here.out, "");
+  EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+
+  const Ended other = told(1, 1, 2);
+  EXPECT_EQ(other.status, kStopped) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("stopped by a signal to another rank"));
+  EXPECT_TRUE(fs::is_empty(folder_ / "near"));
+
+  // Later openings belong to the validation set: the training set is whole by then.
+  std::size_t whole = 0;
+  for (int opening = 2; opening < 20 && whole != 1; ++opening) {
+    const Ended later = told(0, opening, 1);
+    ASSERT_EQ(later.status, kStopped) << later.err;
+    whole = copies().size();
+  }
+  EXPECT_EQ(whole, 1U);
+  ASSERT_EQ(shell(stage).status, 0);
+  EXPECT_EQ(copies().size(), 2U);
 }
 
 TEST_F(LostCopies, StayWhereTheyWereStagedAheadUntilTheyAreRemovedByHand) {
