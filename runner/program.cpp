@@ -40,12 +40,13 @@ constexpr char kExitCodes[] = R"(Exit codes:
 /// Before MPI starts.
 std::int64_t launched_rank() { return launch::launched_rank(launch::environment()); }
 
-/// Whether a launcher waits for this process to start MPI.
-bool launched_by_mpi() {
+/// Whether a launcher waits for this process to start MPI, or started others that it cannot join.
+bool has_peers() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
     if (std::getenv(name) != nullptr) return true;
   }
-  return false;
+  const launch::Launcher launcher = launch::launcher_of(launch::environment());
+  return launcher.kind == launch::LauncherKind::kSrun && launcher.ranks > 1;
 }
 
 /// Every rank finds the same fault at the same time: rank 0 tells it, and its exit makes the
@@ -144,7 +145,7 @@ int run_program(int argc, char** argv, const Program& program) {
     CommandLine line(program);
     if (const auto status = line.parse(argc, argv)) return *status;
     const base::Command& command = *line.chosen();
-    if (command.needs_mpi || (command.joins_ranks && launched_by_mpi())) {
+    if (command.needs_mpi || (command.joins_ranks && has_peers())) {
       return program.run_on_ranks(argc, argv, line.action());
     }
     return static_cast<int>(line.action()(nullptr));

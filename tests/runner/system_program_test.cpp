@@ -36,6 +36,22 @@ TEST_F(SystemProgram, PrintsOneDescriptionUnderALauncher) {
             json::parse(job.out)["host_processor_model_name"]);
 }
 
+TEST_F(SystemProgram, SaysOnceThatSrunDidNotJoinItsProcesses) {
+  const auto task = [this](int rank, int tasks) {
+    return shell("env SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=" + std::to_string(tasks) +
+                 " SLURM_PROCID=" + std::to_string(rank) + " " + TOY_PROGRAM " system --json -");
+  };
+  for (const int rank : {0, 1}) {
+    const Ended refused = task(rank, 2);
+    EXPECT_EQ(refused.status, 4) << refused.err;
+    EXPECT_EQ(refused.out, "");
+    const std::string remedy = rank == 0 ? "srun started 2 processes" : "";
+    EXPECT_THAT(refused.err, HasSubstr(remedy));
+    EXPECT_EQ(refused.err.empty(), rank == 1) << refused.err;
+  }
+  EXPECT_EQ(json::parse(task(0, 1).out).size(), 33U) << "a process alone needs no other";
+}
+
 TEST_F(SystemProgram, CountsTheHostsOfAJobAndTellsHowTheyDiffer) {
   if (shell(HOSTS " --probe").status != 0) {
     GTEST_SKIP() << "network namespaces cannot be made here";
