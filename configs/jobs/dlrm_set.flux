@@ -136,15 +136,33 @@ if [[ $asked == nobody ]] && ((code != 0)); then say "the plan ended with $code"
 if [[ $asked != nobody ]]; then
   code=7 # before it began
 else
+  launched=$(date +%s)
   start "${ranks[@]}" "$trainmark" run "$config" "${changes[@]}" --runs "$runs" --only "$member"
   [[ $asked == nobody ]] || ask_to_end "$asked"
   await
 fi
 say "ended with exit code $code"
 
+# Whether the run failed within seconds of being launched, as it did at the start before, and has saved nothing since.
+fails_again() {
+  local before saved
+  before=$(cat "$folder/failure" 2>/dev/null)
+  rm -f "$folder/failure"
+  (($(date +%s) - launched < 120)) || return 1
+  saved=none
+  echo "$saved" >"$folder/failure"
+  [[ $saved == "$before" ]]
+}
+
 again=no
 # At its time limit a member would be cut off again: it needs more time, not another start.
 # 4, 137, 143 and 205: a rank, a process or a node was lost.
-if [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 143 || code == 205)); then again=yes; fi
+if [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 143 || code == 205)); then
+  again=yes
+  if ((code == 4)) && fails_again; then
+    say "failed at once, as the start before: another cannot cure it"
+    again=no
+  fi
+fi
 if [[ $again == yes ]] && ((restarts < most_restarts)); then queue_again "$code"; fi
 leave "$code"

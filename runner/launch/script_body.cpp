@@ -245,6 +245,7 @@ std::string run(const JobRequest& request) {
       "start \"${ranks[@]}\" \"$trainmark\" run \"$config\" \"${changes[@]}\" " +
       run_arguments(request) + "\n";
   std::string lines = "\nif [[ $asked != nobody ]]; then\n  code=7 # before it began\nelse\n";
+  if (request.restarts > 0) lines += "  launched=$(date +%s)\n";
   if (request.is_together()) {
     lines += "  for ((member = 1; member <= runs; ++member)); do\n";
     if (request.starter != Starter::kFlux) lines += "    place \"$member\"\n";
@@ -256,6 +257,24 @@ std::string run(const JobRequest& request) {
   await
 fi
 say "ended with exit code $code"
+)sh";
+}
+
+/// Exit code 4 tells of lost ranks and full disks, but also of what these nodes will never have.
+std::string fails_again(const JobRequest& request) {
+  const std::string saved = request.is_set() ? "none" : "$(ls -R \"$folder/checkpoints\" 2>&1)";
+  return R"sh(
+# Whether the run failed within seconds of being launched, as it did at the start before, and has saved nothing since.
+fails_again() {
+  local before saved
+  before=$(cat "$folder/failure" 2>/dev/null)
+  rm -f "$folder/failure"
+  (($(date +%s) - launched < 120)) || return 1
+  saved=)sh" +
+         saved + R"sh(
+  echo "$saved" >"$folder/failure"
+  [[ $saved == "$before" ]]
+}
 )sh";
 }
 
@@ -277,7 +296,13 @@ if [[ $asked == limit ]] && ((code == 7 || code == 140 || code == 143)); then ag
   lines +=
       "\nif [[ $asked == nobody ]] && ((code == 4 || code == 137 || code == 143 || code == 205";
   if (with_srun) lines += " || code == 139";
-  return "\nagain=no" + lines + R"sh()); then again=yes; fi
+  return fails_again(request) + "\nagain=no" + lines + R"sh()); then
+  again=yes
+  if ((code == 4)) && fails_again; then
+    say "failed at once, as the start before: another cannot cure it"
+    again=no
+  fi
+fi
 if [[ $again == yes ]] && ((restarts < most_restarts)); then queue_again "$code"; fi
 )sh";
 }

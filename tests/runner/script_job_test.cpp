@@ -127,6 +127,31 @@ esac
   EXPECT_EQ(job_state("f12")["exit_code"], 0);
 }
 
+TEST_F(JobShell, AJobThatFailsAtOnceTwiceIsNotStartedAgainUnlessItSavedSomething) {
+  const std::string start = "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " +
+                            pbs() + " " + fake("qrerun", "", 0) + (folder_ / "job.sh").string();
+  ASSERT_EQ(job("pbs", "--preflight none", pbs()).status, 0);
+  const auto program = [this](const std::string& lines) {
+    fake("broken", "", 0);
+    std::ofstream(folder_ / "bin/broken") << "#!/bin/sh\n" << lines;
+    return shell("sed -i 's/^trainmark=.*/trainmark=broken/' " + (folder_ / "job.sh").string());
+  };
+  ASSERT_EQ(program("exit 4\n").status, 0);
+  EXPECT_THAT(shell(start).out, HasSubstr("to be started again: "));
+  EXPECT_EQ(job_state("12.server")["state"], "queued");
+  const Ended second = shell(start);
+  EXPECT_EQ(second.status, 4) << second.out;
+  EXPECT_THAT(second.out, HasSubstr("failed at once, as the start before: another cannot cure it"));
+  EXPECT_EQ(job_state("12.server")["state"], "ended");
+
+  const std::string saves = (folder_ / "my results/jobs/12.server/checkpoints").string();
+  ASSERT_EQ(program("mkdir -p '" + saves + "'; touch '" + saves + "'/$$; exit 4\n").status, 0);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(shell(start).out, HasSubstr("to be started again: "));
+    EXPECT_EQ(job_state("12.server")["state"], "queued");
+  }
+}
+
 TEST_F(JobShell, AJobWhoseProgramIsNotThereSaysSo) {
   EXPECT_EQ(job("pbs", "--preflight plan", pbs()).status, 0);
   const std::string script = (folder_ / "job.sh").string();
