@@ -29,16 +29,22 @@ using base::SystemError;
 using mllog::rules::RuleBook;
 using nlohmann::json;
 
-/// Folders on the way that vanish with this, unless they were moved to their place.
+/// Folders on the way that vanish with this, unless they were moved to their place. So do the
+/// folders above that were made for it and stay empty.
 class Workshop {
  public:
   explicit Workshop(const fs::path& parent)
       : root_(parent / fmt::format(".trainmark-package-{}", ::getpid())) {
+    for (fs::path above = parent; !above.empty() && !fs::exists(above);
+         above = above.parent_path()) {
+      made_.push_back(above);
+    }
     base::make_folder(root_.string());
   }
   ~Workshop() {
     std::error_code ignored;
     fs::remove_all(root_, ignored);
+    for (const fs::path& folder : made_) fs::remove(folder, ignored);  // none that holds anything
   }
   Workshop(const Workshop&) = delete;
   Workshop& operator=(const Workshop&) = delete;
@@ -46,6 +52,7 @@ class Workshop {
 
  private:
   fs::path root_;
+  std::vector<fs::path> made_;  ///< the innermost first
 };
 
 [[noreturn]] void fail(const fs::path& path, const char* what, const std::error_code& error) {
@@ -172,7 +179,6 @@ ExitCode Packager::judge_and_build(const RuleBook& book, const report::CheckRepo
   for (const PlannedFile& file : plan.files) {
     if (is_there) require_new(place, file);
   }
-  if (!options_.dry_run) base::make_folder(options_.output);
   const Workshop workshop(options_.dry_run ? fs::temp_directory_path() : fs::path(options_.output));
   const fs::path built = workshop.root() / plan.folder;
   if (is_there) {

@@ -15,6 +15,7 @@
 #include "analysis/command/run_set_folder.h"
 #include "analysis/side_files.h"
 #include "analysis/submission/package_facts.h"
+#include "analysis/submission/package_tree.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/keys.h"
 
@@ -77,6 +78,7 @@ class Planner {
   Runs prune(const RunSetFolder& folder, Runs& pruned);
   fs::path target_of(const std::string& benchmark, bool is_weak) const;
   void add_logs(const Runs& runs, const Runs& pruned, const fs::path& target);
+  void add_power(const CheckedFile& run, const fs::path& target);
   void add_implementation(const RunSetFolder& folder, const Runs& runs,
                           const std::string& benchmark);
 
@@ -293,12 +295,32 @@ fs::path Planner::target_of(const std::string& benchmark, bool is_weak) const {
 void Planner::add_logs(const Runs& runs, const Runs& pruned, const fs::path& target) {
   int number = 0;
   for (const CheckedFile* run : runs) {
-    plan_.files.push_back({target / fmt::format("result_{}.txt", number++), run->path, ""});
+    const std::string name = fmt::format("result_{}", number++);
+    plan_.files.push_back({target / (name + ".txt"), run->path, ""});
+    add_power(*run, target / "power" / name);
   }
   for (const CheckedFile* run : pruned) {
     plan_.files.push_back(
         {target / "pruned_results" / fmt::format("result_{}.txt", number++), run->path, ""});
   }
+}
+
+/// What was measured of that run, in power/result_<i>/ beside the logs. The check of the package
+/// judges it, and tells of runs without a measurement where others have one.
+void Planner::add_power(const CheckedFile& run, const fs::path& target) {
+  const fs::path folder = run.path.parent_path() / "power" / run.path.stem();
+  std::error_code failed;
+  if (!fs::is_directory(folder, failed)) return;
+  std::string problem;
+  for (const fs::path& entry : submission::entries_of(folder, problem)) {
+    if (fs::is_regular_file(entry, failed)) {
+      plan_.files.push_back({target / entry.filename(), entry, ""});
+    } else {
+      refuse(fmt::format("{}: expected files node_<number> and sw_<number>, found no file",
+                         entry.generic_string()));
+    }
+  }
+  if (!problem.empty()) refuse(problem);
 }
 
 void Planner::add_implementation(const RunSetFolder& folder, const Runs& runs,

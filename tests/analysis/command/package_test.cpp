@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "analysis/command/checked_submission.h"
+#include "analysis/submission/power_logs.h"
 #include "runner/base/content.h"
 
 namespace {
@@ -88,7 +89,7 @@ class Package : public testing::Test {
     EXPECT_EQ(outcome.code, ExitCode::kNonCompliant) << outcome.people;
     EXPECT_THAT(outcome.people, HasSubstr("refused: "));
     EXPECT_THAT(outcome.people, HasSubstr(why));
-    EXPECT_TRUE(fs::is_empty(path("out")));
+    EXPECT_FALSE(fs::exists(path("out")));
   }
 
   base::TemporaryDirectory folder_;
@@ -130,6 +131,45 @@ TEST_F(Package, WritesNothingInADryRunAndTellsAllOfIt) {
   EXPECT_THAT(document["files"], SizeIs(8));
   EXPECT_EQ(document["files"][1]["file"], "results/demo/strong/oc20/result_0.txt");
   EXPECT_EQ(document["check"]["submission"]["verdict"], "SUCCESS");
+}
+
+TEST_F(Package, LeavesAFolderThatWasThereBeforeARefusal) {
+  fs::create_directories(path("there"));
+  PackageCommandOptions refused = options();
+  refused.org = "others";
+  for (const char* const output : {"there", "there/deep/er"}) {
+    refused.output = path(output);
+    EXPECT_EQ(package(refused).code, ExitCode::kNonCompliant);
+    EXPECT_TRUE(fs::is_empty(path("there")));
+  }
+}
+
+TEST_F(Package, HoldsThePowerThatWasMeasuredBesideTheLogs) {
+  const std::string watts = golden::node_log(golden::readings(70, [](int) { return 500.0; }));
+  for (int i = 1; i <= 5; ++i) {
+    folder_.write(fmt::format("runs/power/result_{}/node_0.txt", i), watts);
+    folder_.write(fmt::format("runs/power/result_{}/sw_0.txt", i), golden::switch_log(40.0 + i));
+  }
+  const Outcome outcome = package(options());
+  ASSERT_EQ(outcome.code, ExitCode::kSuccess) << outcome.people;
+  const std::string set = "out/us/results/demo/strong/oc20/";
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(content(path(fmt::format("{}power/result_{}/node_0.txt", set, i))), watts);
+    EXPECT_EQ(content(path(fmt::format("{}power/result_{}/sw_0.txt", set, i))),
+              golden::switch_log(41.0 + i));
+  }
+  EXPECT_THAT(outcome.people, Not(HasSubstr("(power.")));
+}
+
+TEST_F(Package, TellsOfRunsWithoutTheirPower) {
+  const std::string watts = golden::node_log(golden::readings(70, [](int) { return 500.0; }));
+  for (const int i : {1, 2, 4}) {
+    folder_.write(fmt::format("runs/power/result_{}/node_0.txt", i), watts);
+  }
+  expect_refusal(options(), "(package.failing-runs)");
+  EXPECT_THAT(package(options()).people, HasSubstr("(power.missing)"));
+  fs::create_directories(path("runs/power/result_1/more"));
+  expect_refusal(options(), "runs/power/result_1/more: expected files node_<number>");
 }
 
 TEST_F(Package, RefusesTooFewRunsAndTooMany) {
@@ -206,7 +246,7 @@ TEST_F(Package, ForgivesOneFailedRunAndRefusesTwo) {
   const Outcome outcome = package(options());
   EXPECT_EQ(outcome.code, ExitCode::kSuccess) << outcome.people;
   EXPECT_THAT(outcome.people, HasSubstr("counts as the slowest"));
-  fs::remove_all(path("out/us"));
+  fs::remove_all(path("out"));
   fail(2);
   expect_refusal(options(), "2 runs failed, at most 1 may: result_1.txt, result_2.txt");
 }
