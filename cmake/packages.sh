@@ -27,6 +27,10 @@ groups[thorough]="valgrind clang-19 clang-tidy-19 libclang-rt-19-dev libomp-19-d
 
 packages_of() {
   local group package
+  if (($# == 0)); then
+    echo "packages.sh: no group given; there are: ${!groups[*]}" >&2
+    exit 2
+  fi
   for group in "$@"; do
     if [[ -z ${groups[$group]-} ]]; then
       echo "packages.sh: no group '$group'; there are: ${!groups[*]}" >&2
