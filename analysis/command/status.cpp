@@ -82,8 +82,9 @@ std::string end_text(const LiveRun& run) {
   const bool beyond = run.limit_s && outlook.end_s > *run.limit_s;
   std::string text = beyond ? "the target lies beyond the last epoch" : "in " + in(outlook.end_s);
   if (outlook.low_s) {
-    text += fmt::format(" (95 %: {} to {})", in(*outlook.low_s),
-                        outlook.high_s ? in(*outlook.high_s) : "open");
+    const std::string low = in(*outlook.low_s);
+    text += outlook.high_s ? fmt::format(" (95 %: {} to {})", low, in(*outlook.high_s))
+                           : fmt::format(" (95 %: at least {})", low);
   }
   text += ", by " + outlook.basis;
   return limit.empty() ? text : text + "; " + limit;

@@ -143,6 +143,18 @@ TEST_F(Status, ForeseesTheEndByEarlierRuns) {
   EXPECT_NEAR(outlook["end_s"].get<double>(), 3.0 + 3.0 * 21.0 / 2.0, 1e-9);
 }
 
+TEST_F(Status, TellsThatTheEndHasNoUpperBound) {
+  own_log::Log log = unfinished();
+  double ms = 23000;
+  for (const double quality : {0.28, 0.13, 0.29}) {
+    log.records.push_back(own_log::record(ms += 500, "eval_error", quality, {{"epoch_num", 2}}));
+  }
+  write("result_1.txt", log);
+  EXPECT_TRUE(run_json()["outlook"]["high_s"].is_null());
+  options_.json.clear();
+  EXPECT_THAT(run(), HasSubstr(" (95 %: at least "));
+}
+
 TEST_F(Status, KeepsThePaceOfAResumedRunsOwnPart) {
   own_log::Log log = unfinished();
   log.insert_after("run_start", own_log::record(1001, "resumed", true));
