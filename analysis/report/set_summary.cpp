@@ -285,7 +285,11 @@ void Summary::write_failures(TextPage& page) const {
     page.fact(runs ? "running" : "missing", fmt::format("run {} {}", member["member"].dump(), what),
               {});
   }
-  if (may_continue) page.fact("continue with", text_of(document_, "command"), {});
+  if (!may_continue) return;
+  const std::int64_t ranks = document_.value("ranks", std::int64_t{1});
+  const std::string command = text_of(document_, "command");
+  page.fact("continue with", ranks > 1 ? fmt::format("on {} ranks: {}", ranks, command) : command,
+            {});
 }
 
 }  // namespace

@@ -108,6 +108,8 @@ TEST_F(SetSummaryTest, TellsWhatFailedWhatIsMissingAndHowToGoOn) {
                                   HasSubstr("run 2: diverged: the loss is not finite at step 3"),
                                   HasSubstr("trainmark run a.json --runs 5")));
   EXPECT_EQ(summary.document["missing"], json::array({3}));
+  facts_["ranks"] = 4;
+  EXPECT_THAT(summarize_set(facts_).text, HasSubstr("on 4 ranks: trainmark run a.json --runs 5"));
   EXPECT_EQ(summary.document["failures"][0]["status"], "diverged");
   EXPECT_TRUE(summary.document["score"]["time_to_train_s"].is_null());
   EXPECT_TRUE(summary.document["members"][1]["time_to_train_s"].is_null());
