@@ -28,7 +28,7 @@ void audit_window(const AuditInput& input, AuditFindings& findings) {
                   "no run_start: the run did not get beyond its initialisation");
   } else if (!facts.run_stop_ms) {
     findings.tell(Rule::kRunStopMissing, {},
-                  "no run_stop: the run was cut off; its times end with the log");
+                  "no run_stop: the run was cut off, or still goes on; its times end with the log");
   } else if (*facts.run_stop_ms < *facts.run_start_ms) {
     findings.tell(Rule::kRunStopBeforeStart, place_of_first(input.log, keys::kRunStop),
                   fmt::format("run_stop is earlier than run_start, by {}",

@@ -67,10 +67,11 @@ constexpr std::array kRules = {
               "The log has no run_start: the run did not get beyond its initialisation.",
               kRunResults, "The run has no time and fails; see what stopped it."},
     AuditRule{Rule::kRunStopMissing, "run-stop-missing", kError,
-              "The log has no run_stop: the run was cut off, and its times end with the log.",
+              "The log has no run_stop: the run was cut off, or still goes on; its times end with "
+              "the log.",
               kBenchmarkResults,
-              "It counts as a run that did not converge; one such run may be dropped as the "
-              "slowest."},
+              "`trainmark status` tells whether it goes on. One that was cut off did not converge; "
+              "one such run may be dropped as the slowest."},
     AuditRule{Rule::kRunStopBeforeStart, "run-stop-before-start", kError,
               "run_stop is stamped earlier than run_start: the time to train is negative.",
               "mlcommons/logging accepts and scores it",
