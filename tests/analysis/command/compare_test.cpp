@@ -146,6 +146,13 @@ TEST_F(Compare, PrintsTheSchemaOfItsJson) {
               HasSubstr("--schema takes no PATH, got somewhere"));
 }
 
+TEST_F(CompareLogs, LeavesNamesOfFiguresWholeIn80Columns) {
+  options_.paths = {write_set("a", 5, 0.0), write_set("b", 5, 10.0)};
+  std::ostringstream out;
+  compare(options_, out, people_, 80);
+  EXPECT_THAT(out.str(), AllOf(HasSubstr("time to train ["), testing::Not(HasSubstr("time.. "))));
+}
+
 TEST_F(CompareLogs, WritesTablesAndMarkdown) {
   options_.paths = {write_set("a", 5, 0.0), write_set("b", 5, 10.0)};
   options_.csv = (folder_.path() / "figures.csv").string();
