@@ -1,0 +1,36 @@
+// One run under way.
+#include "runner/run_state.h"
+
+#include <utility>
+
+namespace runner {
+
+double RunState::epochs_done(std::int64_t unfinished) const {
+  return static_cast<double>(at.epoch_num - 1) +
+         static_cast<double>(at.steps_in_epoch - unfinished) /
+             static_cast<double>(workload.info().steps_per_epoch);
+}
+
+std::int64_t RunState::steps_between_evaluations() const {
+  return config.evaluation.period_steps(workload.info().steps_per_epoch);
+}
+
+double RunState::since_start_s() const {
+  constexpr double kNsPerS = 1e9;
+  return outcome.earlier_s + static_cast<double>(doors.telemetry.now_ns() - started_ns) / kNsPerS;
+}
+
+bool RunState::end(RunStatus status, std::string reason) {
+  outcome.status = status;
+  outcome.reason = std::move(reason);
+  return false;
+}
+
+bool RunState::reached_target() {
+  if (outcome.evaluations.empty()) return false;
+  if (!outcome.target.met_by(outcome.evaluations.back().quality)) return false;
+  end(RunStatus::kSuccess, "");
+  return true;
+}
+
+}  // namespace runner
