@@ -183,7 +183,7 @@ void declare_resources(CLI::App& app, ScriptOptions& options) {
       ->check(count)
       ->capture_default_str();
   app.add_option("--cpus-per-rank", request.cpus_per_rank,
-                 "CPUs, and so threads, of a rank; without it, the configuration's threads")
+                 "CPUs, and so threads, of a rank; needed unless the configuration sets threads")
       ->check(count);
   app.add_option("--time", options.time, "time limit: minutes, or HH:MM:SS")->capture_default_str();
   app.add_flag("--shared-nodes", options.shared,
