@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runner/base/make_folder.h"
 #include "runner/base/printable.h"
 #include "runner/base/replaced_file.h"
 #include "runner/base/strict_json.h"
@@ -109,6 +110,12 @@ void check(const SystemOptions& options) {
   }
 }
 
+void write_description(const std::string& path, const OrderedJson& description) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) base::make_folder(folder.string());
+  base::write_file(path, description.dump(2) + "\n");
+}
+
 ExitCode describe(SystemOptions options, const Json& libraries, Communicator* world) {
   check(options);
   const std::vector<Json> nodes = gather_nodes(libraries, world);
@@ -131,7 +138,7 @@ ExitCode describe(SystemOptions options, const Json& libraries, Communicator* wo
   } else {
     tell(differences);
   }
-  if (is_file) base::write_file(options.json, description.dump(2) + "\n");
+  if (is_file) write_description(options.json, description);
   if (options.json == "-") std::cout << description.dump(2) << std::endl;
   if (!options.differences.empty()) {
     write_document(differences_document(nodes, differences), options.differences, std::cout);

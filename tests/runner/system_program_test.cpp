@@ -73,6 +73,12 @@ TEST_F(SystemProgram, CountsTheHostsOfAJobAndTellsHowTheyDiffer) {
   EXPECT_THAT(in_file("mine.json")["sw_notes"].get<std::string>(), HasSubstr("active on host2"));
 }
 
+TEST_F(SystemProgram, MakesTheFolderOfTheDescription) {
+  const Ended ended = system("--json " + file("systems/mine.json"));
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(in_file("systems/mine.json")["number_of_nodes"], "1");
+}
+
 TEST_F(SystemProgram, KeepsWhatAPersonHasFilledIntoTheFileUnlessToldOtherwise) {
   ASSERT_EQ(system("--nodes 4 --json " + file("mine.json")).status, 0);
   json description = in_file("mine.json");
