@@ -110,6 +110,19 @@ void check(const SystemOptions& options) {
   }
 }
 
+/// What a person has to fill in.
+void tell_unknown(const std::string& path, const OrderedJson& description) {
+  const bool has_accelerators = description.value("accelerators_per_node", OrderedJson()) != "0";
+  std::string unknown;
+  for (const auto& [key, value] : description.items()) {
+    if (value != "" || (!has_accelerators && key.starts_with("accelerator"))) continue;
+    unknown += (unknown.empty() ? "" : ", ") + key;
+  }
+  if (unknown.empty()) return;
+  std::cerr << base::printable(fmt::format("{}: to be filled in by hand: {}", path, unknown))
+            << '\n';
+}
+
 void write_description(const std::string& path, const OrderedJson& description) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) base::make_folder(folder.string());
@@ -138,7 +151,10 @@ ExitCode describe(SystemOptions options, const Json& libraries, Communicator* wo
   } else {
     tell(differences);
   }
-  if (is_file) write_description(options.json, description);
+  if (is_file) {
+    write_description(options.json, description);
+    tell_unknown(options.json, description);
+  }
   if (options.json == "-") std::cout << description.dump(2) << std::endl;
   if (!options.differences.empty()) {
     write_document(differences_document(nodes, differences), options.differences, std::cout);

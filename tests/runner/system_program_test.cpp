@@ -12,6 +12,7 @@ using nlohmann::json;
 using outside::content;
 using outside::Ended;
 using outside::mpirun;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -77,6 +78,19 @@ TEST_F(SystemProgram, MakesTheFolderOfTheDescription) {
   const Ended ended = system("--json " + file("systems/mine.json"));
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(in_file("systems/mine.json")["number_of_nodes"], "1");
+}
+
+TEST_F(SystemProgram, NamesTheFieldsThatAPersonHasToFillIn) {
+  const std::string told = "mine.json: to be filled in by hand: ";
+  const Ended first = system("--json " + file("mine.json"));
+  EXPECT_THAT(first.err,
+              AllOf(HasSubstr(told), HasSubstr("cooling"), Not(HasSubstr("accelerator"))));
+  json description = in_file("mine.json");
+  for (auto& [key, value] : description.items()) {
+    if (value == "" && !key.starts_with("accelerator")) value = "none";
+  }
+  std::ofstream(file("mine.json")) << description;
+  EXPECT_THAT(system("--json " + file("mine.json")).err, Not(HasSubstr(told)));
 }
 
 TEST_F(SystemProgram, KeepsWhatAPersonHasFilledIntoTheFileUnlessToldOtherwise) {
