@@ -158,7 +158,7 @@ base::Command generate_command(const std::shared_ptr<const CommandParts>& parts)
   base::Command command;
   command.name = "generate";
   command.summary = "write a learnable synthetic dataset in a workload's on-disk format";
-  command.example = "trainmark generate resnet50 --output build/data";
+  command.example = "trainmark generate resnet50 build/data";
   command.declare = [parts](CLI::App& app) -> base::Command::Action {
     auto chosen = std::make_shared<std::function<ExitCode()>>();
     app.allow_extras();  // what is no workload is refused below, with the names that are

@@ -26,7 +26,7 @@ base::ExitCode generate(const Call& call) {
 std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   auto call = std::make_shared<Call>();
   GenerateOptions& options = call->options;
-  app.add_option("--output", options.output, "folder to make")->required();
+  app.add_option("output,--output", options.output, "folder to make")->required();
   const auto add = [&app](const char* name, auto& value, const char* help) {
     return app.add_option(name, value, help)->capture_default_str();
   };

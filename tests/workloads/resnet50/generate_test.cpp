@@ -91,6 +91,12 @@ TEST_F(Generate, PlansWithoutWriting) {
               0.2 * static_cast<double>(result.bytes));
 }
 
+TEST_F(Generate, TakesItsFolderAsItsHelpShows) {
+  const std::string output = options("cli").output;
+  reported(output + " --classes 2 --train-per-class 1 --validation-per-class 1 --image-size 16");
+  EXPECT_EQ(dataset::open_dataset(output + "/train")->size(), 2);
+}
+
 TEST_F(Generate, TakesItsOptionsFromTheCommandLine) {
   const std::string output = options("cli").output;
   const nlohmann::json report =
