@@ -125,11 +125,12 @@ std::string nearest_folder(const std::string& path) {
   return folder.string();
 }
 
-Finding check_dataset(const std::string& path) {
+Finding check_dataset(const std::string& path, const std::string& workload) {
   const auto missing = [&](const std::string& why) {
     return finding("folder.dataset", Verdict::kError, path, why, "it can be read on every node",
-                   "name its place by --set dataset.KEY=PATH, copy it there, or make one by "
-                   "`trainmark generate`");
+                   fmt::format("name its place by --set dataset.KEY=PATH, copy it there, or make a "
+                               "synthetic one by `trainmark generate {} FOLDER`",
+                               workload));
   };
   std::error_code error;
   fs::path file = path;

@@ -25,7 +25,8 @@ Volume volume_of(const std::string& folder);
 std::string nearest_folder(const std::string& path);
 
 /// folder.dataset: whether a file, or the first file of a folder, can be read.
-Finding check_dataset(const std::string& path);
+/// The remedy names the workload's generator.
+Finding check_dataset(const std::string& path, const std::string& workload);
 /// Bytes below these paths; nothing where looking at them takes longer than some tenths of a
 /// second.
 std::optional<std::int64_t> dataset_bytes(const std::vector<std::string>& paths);

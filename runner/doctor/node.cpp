@@ -113,7 +113,7 @@ Node::Node(const Request& request, const LaunchFacts& launch, const Environment&
   const Needs wanted = plan_needs(request, expected_place()).needs;
   for (const std::string& path : wanted.folders.dataset) {
     stage("dataset " + path);
-    looked_.push_back(check_dataset(path));
+    looked_.push_back(check_dataset(path, request.source->entry->name));
   }
   for (const std::string& path : wanted.folders.shared) {
     stage("folder " + path);

@@ -39,18 +39,19 @@ pid_t dead_process() {
 TEST(CheckDataset, ReadsAFileAndTheFirstFileOfFolders) {
   const base::TemporaryDirectory root;
   root.write("train/class/image.jpg", "x");
-  EXPECT_EQ(check_dataset(below(root, "train")).verdict, Verdict::kOk);
-  EXPECT_EQ(check_dataset(below(root, "train/class/image.jpg")).verdict, Verdict::kOk);
+  EXPECT_EQ(check_dataset(below(root, "train"), "dlrm").verdict, Verdict::kOk);
+  EXPECT_EQ(check_dataset(below(root, "train/class/image.jpg"), "dlrm").verdict, Verdict::kOk);
 }
 
 TEST(CheckDataset, NamesWhatIsAbsentOrEmpty) {
   const base::TemporaryDirectory root;
   fs::create_directories(root.path() / "train" / "class");
-  const Finding absent = check_dataset(below(root, "nowhere"));
+  const Finding absent = check_dataset(below(root, "nowhere"), "dlrm");
   EXPECT_EQ(absent.verdict, Verdict::kError);
   EXPECT_EQ(absent.subject, below(root, "nowhere"));
   EXPECT_THAT(absent.measured, HasSubstr("No such file"));
-  EXPECT_THAT(check_dataset(below(root, "train")).measured, HasSubstr("class: is empty"));
+  EXPECT_THAT(absent.remedy, HasSubstr("`trainmark generate dlrm FOLDER`"));
+  EXPECT_THAT(check_dataset(below(root, "train"), "dlrm").measured, HasSubstr("class: is empty"));
   EXPECT_EQ(exit_code({absent}), base::ExitCode::kData);
 }
 
