@@ -5,12 +5,14 @@
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include "runner/agreed_error.h"
 #include "runner/communicator.h"
 #include "runner/dead_segments.h"
 #include "runner/launch/launcher.h"
+#include "runner/mpi_guard.h"
 
 namespace runner {
 namespace {
@@ -39,19 +41,25 @@ int refuse(const launch::Launcher& launcher, const std::string& problem) {
 
 }  // namespace
 
-int run_on_ranks(int argc, char** argv, const base::Command::Action& action) {
+int run_on_ranks(int argc, char** argv, const base::Command::Action& action,
+                 std::int64_t mpi_timeout_s) {
   const launch::Launcher launcher = launch::launcher_of(launch::environment());
   const std::string library = mpi_library_version();
   const std::string start_problem = launch::start_problem(launcher, library);
   if (!start_problem.empty()) return refuse(launcher, start_problem);
   remove_dead_segments();
+  const auto timeout_s = static_cast<double>(mpi_timeout_s);
+  std::optional<MpiGuard> guard(std::in_place, MpiPhase::kStart, launcher, timeout_s);
   const MpiEnvironment mpi(argc, argv);        // both outlive the try block, so that no
   Communicator world = Communicator::world();  // collective call runs while unwinding
   const std::string size_problem = launch::size_problem(launcher, world.size(), library);
   if (!size_problem.empty()) return refuse(launcher, size_problem);
   try {
+    world.barrier();
+    guard.reset();  // from here on commands have a Watchdog
     const base::ExitCode code = action(&world);
     ignore_late_sigterm();
+    guard.emplace(MpiPhase::kEnd, launcher, timeout_s);
     return static_cast<int>(code);
   } catch (const AgreedError& e) {
     return fail(world, base::failure_of(e), Knowledge::kOnEveryRank);

@@ -18,6 +18,7 @@
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
 #include "runner/launch/launcher.h"
+#include "runner/mpi_timeout.h"
 #include "runner/shell_commands.h"
 
 namespace runner {
@@ -36,6 +37,9 @@ constexpr char kExitCodes[] = R"(Exit codes:
   7  stopped by a signal
   8  incomplete: part of what was asked for was done
   9  regression: runs fail, or are slower than the last good ones)";
+
+/// A day: beyond any job's patience.
+constexpr std::int64_t kLongestMpiTimeoutS = 86400;
 
 /// Before MPI starts.
 std::int64_t launched_rank() { return launch::launched_rank(launch::environment()); }
@@ -75,6 +79,7 @@ class CommandLine {
   std::optional<int> parse(int argc, char** argv);
   const base::Command* chosen() const { return chosen_; }
   const base::Command::Action& action() const { return actions_.at(chosen_->name); }
+  std::int64_t mpi_timeout_s() const { return mpi_timeout_s_; }
 
  private:
   void add(const base::Command& command);
@@ -87,12 +92,22 @@ class CommandLine {
   std::map<std::string, base::Command::Action> actions_;
   std::vector<std::string> names_;
   const base::Command* chosen_ = nullptr;
+  std::int64_t mpi_timeout_s_ = kMpiTimeoutS;
 };
 
 void CommandLine::add(const base::Command& command) {
   CLI::App* sub = app_.add_subcommand(command.name, command.summary);
   sub->footer("Example:\n  " + command.example);
   actions_[command.name] = command.declare(*sub);
+  if (command.needs_mpi || command.joins_ranks) {
+    sub->add_option("--mpi-timeout", mpi_timeout_s_,
+                    "seconds that MPI may take until all ranks have started, and at the end until "
+                    "all have come: then the job ends and names those that are missing; 0: no "
+                    "limit")
+        ->envname("TRAINMARK_MPI_TIMEOUT_S")
+        ->check(CLI::Range(std::int64_t{0}, kLongestMpiTimeoutS))
+        ->capture_default_str();
+  }
   commands_[command.name] = &command;
   names_.push_back(command.name);
 }
@@ -146,7 +161,7 @@ int run_program(int argc, char** argv, const Program& program) {
     if (const auto status = line.parse(argc, argv)) return *status;
     const base::Command& command = *line.chosen();
     if (command.needs_mpi || (command.joins_ranks && has_peers())) {
-      return program.run_on_ranks(argc, argv, line.action());
+      return program.run_on_ranks(argc, argv, line.action(), line.mpi_timeout_s());
     }
     return static_cast<int>(line.action()(nullptr));
   } catch (const std::exception& e) {

@@ -2,6 +2,7 @@
 // Hides CLI11's application.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@ struct Program {
   std::string why_missing;
   std::function<std::string()> version;
   /// Runs the action of a command that needs ranks.
-  std::function<int(int argc, char** argv, const base::Command::Action&)> run_on_ranks;
+  std::function<int(int argc, char** argv, const base::Command::Action&,
+                    std::int64_t mpi_timeout_s)>
+      run_on_ranks;
 };
 
 /// Parses and runs; returns the exit status. A usage error ends here with 2, before any MPI.

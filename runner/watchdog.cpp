@@ -3,7 +3,6 @@
 #include "runner/watchdog.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "runner/base/system_facts.h"
+#include "runner/blocked_signals.h"
 #include "runner/hang.h"
 #include "runner/launcher_end.h"
 #include "runner/mailbox.h"
@@ -55,22 +55,6 @@ double time_between_letters(const WatchOptions& options, int ranks) {
   return options.hang_s > 0 ? std::min(options.hang_s / kBeatsPerHang, kLongestBeatS)
                             : kLongestBeatS;
 }
-
-/// Signals are for the main thread.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 

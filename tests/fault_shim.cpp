@@ -6,6 +6,7 @@
 //   renamed  SIGKILL right behind it
 //   tick     SIGKILL at the n-th look at the clock: any moment of the run
 //   told     SIGTERM at the n-th opening of a file in a folder *.part.*, as staging begins them
+//   finalize SIGSTOP in front of the end of MPI
 //   full     from the n-th write to such files on, the device is full
 // TRAINMARK_TEST_DISK="<bytes>:<folder>": the folder is on a disk with no more room than that.
 // TRAINMARK_TEST_COUNTS=FILE: in MPI_Finalize rank r writes "<calls of part> <ticks>" to FILE.r.
@@ -202,6 +203,7 @@ int rename(const char* from, const char* to) {
 /// there as soon as one ends with an exit code.
 int MPI_Finalize() {
   static const auto real = next<int (*)()>("MPI_Finalize");
+  if (wants("finalize")) ::raise(SIGSTOP);
   tell_counts();
   return real();
 }

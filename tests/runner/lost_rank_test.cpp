@@ -5,6 +5,7 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "launch_with_faults.h"
 #include "runner/from_outside.h"
 
 namespace runner {
@@ -130,6 +131,52 @@ TEST_F(LostRank, EndsWhenOneIsStoppedAfterTheRun) {
   EXPECT_EQ(run.status, 4);
   EXPECT_THAT(run.err, HasSubstr("rank 0 waits in clean-up (MPI_Barrier)"));
   EXPECT_EQ(run_stop()["status"], "success");
+}
+
+TEST_F(LostRank, EndsAndNamesOneThatIsStoppedBeforeMpiStarts) {
+  const std::string stopped = "sh -c 'test $OMPI_COMM_WORLD_RANK != 1 || kill -STOP $$; exec ";
+  const Ended run = shell(mpirun(3) + stopped + TOY_PROGRAM " run " + config({{"kind", "none"}}) +
+                          " --mpi-timeout 3'");
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err,
+              AllOf(HasSubstr("rank 0 (host "), HasSubstr("MPI's start has taken more than 3 s"),
+                    HasSubstr("not all 3 ranks have come: stopped on this host ("),
+                    HasSubstr("): rank 1 (process ")));
+  EXPECT_THAT(run.err, Not(HasSubstr("rank 2 (host ")));  // once is enough
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
+  EXPECT_TRUE(all_end());
+}
+
+TEST_F(LostRank, EndsWhenRankZeroIsStoppedBeforeMpiStarts) {
+  const std::string stopped = "sh -c 'test $OMPI_COMM_WORLD_RANK != 0 || kill -STOP $$; exec ";
+  const Ended run = shell("env TRAINMARK_MPI_TIMEOUT_S=3 " + mpirun(2) + stopped + TOY_PROGRAM +
+                          " run " + config({{"kind", "none"}}) + "'");
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("rank 1 (host "), HasSubstr("stopped on this host ("),
+                             HasSubstr("): rank 0 (process ")));
+  EXPECT_TRUE(all_end());
+}
+
+TEST_F(LostRank, EndsWhenOneIsStoppedWhileMpiEnds) {
+  const Ended run = shell(outside::mpirun_with_faults(2, "1:finalize:1") + TOY_PROGRAM " run " +
+                          config({{"kind", "none"}}) + " --mpi-timeout 8");
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err,
+              AllOf(HasSubstr("rank 0 (host "), HasSubstr("MPI's end has taken more than 8 s"),
+                    HasSubstr("stopped on this host ("), HasSubstr("): rank 1 (process ")));
+  EXPECT_EQ(run_stop()["status"], "success");  // that was true when it was written
+  EXPECT_TRUE(all_end());
+}
+
+TEST_F(LostRank, RefusesALimitOfMpisStartThatIsNone) {
+  for (const char* wrong : {"--mpi-timeout -1", "--mpi-timeout soon", "--mpi-timeout 1e9"}) {
+    const Ended run = shell(TOY_PROGRAM " run " + config({{"kind", "none"}}) + " " + wrong);
+    EXPECT_EQ(run.status, 2);
+    EXPECT_THAT(run.err, HasSubstr("--mpi-timeout"));
+  }
+  const Ended run =
+      shell("env TRAINMARK_MPI_TIMEOUT_S=x " TOY_PROGRAM " run " + config({{"kind", "none"}}));
+  EXPECT_EQ(run.status, 2);
 }
 
 TEST_F(LostRank, EndsWhenRanksWaitInDifferentCalls) {

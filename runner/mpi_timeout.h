@@ -1,0 +1,12 @@
+// How long MPI's start, and its end, may take by default.
+#pragma once
+
+#include <cstdint>
+
+namespace runner {
+
+/// As long as Slurm's PMIx plug-in waits for ranks; jobs of ten thousands of ranks start in a
+/// minute or two.
+inline constexpr std::int64_t kMpiTimeoutS = 300;
+
+}  // namespace runner

@@ -1,0 +1,140 @@
+// Tests of what a host shows of its ranks before MPI has started.
+#include "runner/launch/local_ranks.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace launch {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+/// A process with an environment, gone at the end of the test.
+class Sleeper {
+ public:
+  explicit Sleeper(const std::vector<std::string>& environment) {
+    std::vector<char*> variables;
+    for (const std::string& one : environment) variables.push_back(const_cast<char*>(one.c_str()));
+    variables.push_back(nullptr);
+    int gone[2];
+    if (::pipe2(gone, O_CLOEXEC) != 0) return;
+    process = ::fork();
+    if (process == 0) {
+      ::execle("/bin/sleep", "sleep", "600", nullptr, variables.data());
+      ::_exit(127);
+    }
+    ::close(gone[1]);
+    char nothing = 0;
+    // Its end of the pipe closes when it has become another program.
+    [[maybe_unused]] const auto end = ::read(gone[0], &nothing, 1);
+    ::close(gone[0]);
+  }
+  ~Sleeper() {
+    ::kill(process, SIGKILL);
+    ::waitpid(process, nullptr, 0);
+  }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+
+  void stop() const {
+    ::kill(process, SIGSTOP);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(process), &info, WSTOPPED | WNOWAIT);
+  }
+  pid_t process = 0;
+};
+
+/// Of a job that no other process of this machine belongs to.
+std::string job_of(const char* launcher) {
+  return std::string("test-") + launcher + "-" + std::to_string(::getpid());
+}
+
+TEST(LocalRanks, AreThoseOfTheSamePmixJob) {
+  const std::string job = job_of("pmix");
+  const Sleeper first({"PMIX_NAMESPACE=" + job, "PMIX_RANK=4"});
+  const Sleeper second({"PMIX_NAMESPACE=" + job, "PMIX_RANK=3"});
+  const Sleeper stranger({"PMIX_NAMESPACE=" + job + "0", "PMIX_RANK=5"});
+  const Sleeper garbage({"PMIX_NAMESPACE=" + job, "PMIX_RANK=five"});
+  second.stop();
+  const auto ranks = local_ranks({{"PMIX_NAMESPACE", job}, {"PMIX_RANK", "4"}});
+  ASSERT_EQ(ranks.size(), 2U);
+  EXPECT_EQ(ranks[0].rank, 3);
+  EXPECT_EQ(ranks[0].process, second.process);
+  EXPECT_EQ(ranks[0].state, 'T');
+  EXPECT_EQ(ranks[1].rank, 4);
+  EXPECT_EQ(ranks[1].process, first.process);
+  EXPECT_NE(ranks[1].state, 'T');
+}
+
+TEST(LocalRanks, AreChildrenOfOneDaemonWithoutPmix) {
+  const Sleeper child({"PMI_RANK=1", "PMI_SIZE=2", "MPI_LOCALNRANKS=2"});
+  // This process's siblings count, its children do not.
+  EXPECT_TRUE(
+      local_ranks({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}}).empty());
+}
+
+Launcher launcher_of_two_here() {
+  Launcher launcher;
+  launcher.kind = LauncherKind::kMpirun;
+  launcher.ranks = 4;
+  launcher.local_ranks = 2;
+  return launcher;
+}
+
+TEST(MissingRanks, AreNamedWhereTheyAreStopped) {
+  const auto missing =
+      missing_ranks({{0, 11, 'T'}, {1, 12, 'S'}}, launcher_of_two_here(), Environment());
+  EXPECT_EQ(missing.here,
+            "stopped on this host (by SIGSTOP or a debugger; kill -CONT ends that): rank 0 "
+            "(process 11)");
+  EXPECT_EQ(missing.speaker, 1);
+}
+
+TEST(MissingRanks, AreNamedWhereTheyWaitForADevice) {
+  const auto missing =
+      missing_ranks({{2, 11, 'S'}, {3, 12, 'D'}}, launcher_of_two_here(), Environment());
+  EXPECT_THAT(missing.here,
+              HasSubstr("waiting on this host for a disk or a file system: rank 3 (process 12)"));
+  EXPECT_EQ(missing.speaker, 2);
+}
+
+TEST(MissingRanks, AreCountedWhereTheyHaveNoProcess) {
+  const auto missing =
+      missing_ranks({{0, 11, 'S'}, {1, 12, 'Z'}}, launcher_of_two_here(), Environment());
+  EXPECT_EQ(missing.here, "of the 2 ranks of this host 1 has no process");
+}
+
+TEST(MissingRanks, AreNotCountedWhereTheLauncherDoesNotTell) {
+  Launcher launcher = launcher_of_two_here();
+  launcher.local_ranks = 0;
+  EXPECT_EQ(missing_ranks({{0, 11, 'S'}}, launcher, Environment()).here, "");
+}
+
+TEST(MissingRanks, AreFewInAMessage) {
+  std::vector<LocalRank> ranks;
+  for (std::int64_t i = 0; i < 9; ++i) ranks.push_back({i, 100 + i, 'T'});
+  const auto missing = missing_ranks(ranks, launcher_of_two_here(), Environment());
+  EXPECT_THAT(missing.here, HasSubstr("rank 3 (process 103) and 5 more"));
+}
+
+TEST(MissingRanks, AreElsewhereWhereAllOfThisHostAreWell) {
+  const std::vector<LocalRank> ranks = {{0, 11, 'S'}, {1, 12, 'R'}};
+  const Environment mpirun = {{"OMPI_COMM_WORLD_RANK", "0"},
+                              {"OMPI_COMM_WORLD_SIZE", "4"},
+                              {"SLURM_STEP_NODELIST", "node2"},  // of mpirun's daemon
+                              {"SLURM_JOB_NODELIST", "node[1-2]"}};
+  const auto missing = missing_ranks(ranks, launcher_of_two_here(), mpirun);
+  EXPECT_EQ(missing.here, "");
+  EXPECT_THAT(missing.elsewhere,
+              AllOf(HasSubstr("other hosts (node[1-2])"), HasSubstr("trainmark doctor")));
+  EXPECT_THAT(missing_ranks(ranks, launcher_of_two_here(), {}).elsewhere,
+              Not(HasSubstr("hosts (")));
+}
+
+}  // namespace
+}  // namespace launch
