@@ -9,6 +9,7 @@ import shutil
 import time
 
 from cluster import SIGNALS, comes
+from jobs import MPI_TIMEOUT_S
 
 # Exit codes of the program.
 SUCCESS, DATA, SYSTEM, TARGET_MISSED, STOPPED = 0, 3, 4, 6, 7
@@ -72,9 +73,12 @@ class StopRank(KillRank):
         return case.layout.ranks > 1
 
     def strike(self, case):
-        # While MPI starts nobody watches yet.
-        comes(lambda: case.is_training() or case.has_ended(), 20, 0.05)
-        return super().strike(case) if case.is_training() else None
+        told = super().strike(case)
+        if told and not case.is_training():
+            # The limit of MPI's start, and the time until ranks of other hosts may speak.
+            self.gone_s += MPI_TIMEOUT_S + 10.0
+            told += ", while it started"
+        return told
 
 
 class KillLauncher(Fault):
@@ -221,6 +225,39 @@ class LostResults(Fault):
         return "renamed"
 
 
+class ReadOnlyResults(Fault):
+    """As when an export is mounted anew, or a file system turns read-only because of an error: what is open stays
+    writable here, nothing else does."""
+    name = "read-only results folder"
+    codes = UNDISTURBED + (SYSTEM,)
+
+    def before(self, case):
+        self.nodes = []
+        self.has_struck = case.rng.random() < 0.4
+        if self.has_struck:
+            case.results.folder.mkdir(parents=True)
+            self._make_read_only(case)
+
+    def strike(self, case):
+        if self.has_struck:
+            return "before it ran"
+        comes(lambda: case.is_training() or case.has_ended(), 20, 0.05)
+        if not case.is_training():
+            return None
+        self._make_read_only(case)
+        return "while it ran"
+
+    def _make_read_only(self, case):
+        folder = str(case.results.folder)
+        for node in case.nodes:
+            case.cluster.mount(node, "-o", "bind,ro", folder, folder)
+            self.nodes.append(node)
+
+    def after(self, case):
+        for node in self.nodes:
+            case.cluster.unmount(node, str(case.results.folder))
+
+
 def flip_a_byte(path, rng):
     size = path.stat().st_size
     if size == 0:
@@ -317,4 +354,4 @@ class SaveAndEnd(Fault):
 
 
 ALL = (KillRank, StopRank, KillLauncher, KillNode, CutNode, FullScratch, FullResults, FullSharedMemory, LostResults,
-       CorruptedCopy, CorruptedCheckpoint, TimeLimit, Cancel, SaveAndEnd)
+       ReadOnlyResults, CorruptedCopy, CorruptedCheckpoint, TimeLimit, Cancel, SaveAndEnd)

@@ -11,6 +11,8 @@ from cluster import comes, processes
 CASE_VARIABLE = "TRAINMARK_SOAK_CASE"
 # Of the processes of a machine only these may be a job's; the script itself is Slurm's to end.
 PROGRAMS = ("trainmark", "mpirun", "orted", "orterun", "srun")
+# For MPI's start, which takes a few seconds on a machine that is busy.
+MPI_TIMEOUT_S = 30
 Layout = collections.namedtuple("Layout", "nodes per_node ranks")
 
 SCRIPT = """#!/bin/bash
@@ -37,7 +39,7 @@ class Job:
         self.cluster, self.folder, self.tag, self.launcher = cluster, folder, tag, launcher
         self.number, self.config = number, str(config).encode()
         self.ended, self.asked_s = False, 0.0
-        program = f"{trainmark} run {config} {' '.join(options)}"
+        program = f"{trainmark} run {config} --mpi-timeout {MPI_TIMEOUT_S} {' '.join(options)}"
         if launcher == "mpirun":
             command = f"mpirun --map-by ppr:{layout.per_node}:node --bind-to none {program}"
         else:
