@@ -57,7 +57,7 @@ const Round& round_of_rules(const RuleBook& book, const CheckOptions& options) {
 ReferenceSet points_to_list(const RuleBook& book, const CheckOptions& options) {
   if (!options.custom_rcps.empty()) {
     ReferenceSet own =
-        submission::read_custom_points(options.custom_rcps, options.usage, options.rcps);
+        submission::read_custom_points(options.custom_rcps, options.round, options.rcps);
     if (!own.points.empty()) return own;
     throw ConfigError(fmt::format("{}: holds no points for {}", options.custom_rcps, options.rcps));
   }

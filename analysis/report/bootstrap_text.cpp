@@ -60,8 +60,8 @@ void write_bootstrap_text(std::ostream& out, const submission::ReferenceSet& set
   page.title(fmt::format("Bootstrap at batch size {}", digits_text(drawn.point.batch_size)));
   page.paragraph(fmt::format(
       "{} sets of {} runs, drawn with replacement from the reference's {} runs by seed {}; of each "
-      "the mean without the fastest and the slowest run, in {}",
-      drawn.sets, drawn.runs_per_set, drawn.reference_runs, drawn.seed, set.unit));
+      "the mean without {}, in {}",
+      drawn.sets, drawn.runs_per_set, drawn.reference_runs, drawn.seed, set.extremes(), set.unit));
   page.fact(
       "passes",
       fmt::format("{:.2f} % +- {:.2f}", 100.0 * drawn.passing(), 100.0 * drawn.standard_error()),

@@ -72,7 +72,8 @@ Json point_json(const submission::ConvergencePoint& point) {
           {"pruned", point.pruned}};
 }
 
-Json bootstrap_json(const std::optional<submission::Bootstrap>& drawn) {
+Json bootstrap_json(const std::optional<submission::Bootstrap>& drawn,
+                    const submission::ReferenceSet& set) {
   if (!drawn) return nullptr;
   Json quantiles = Json::array(), histogram = Json::array();
   for (const auto& [share, mean] : drawn->quantiles) {
@@ -100,7 +101,7 @@ Json bootstrap_json(const std::optional<submission::Bootstrap>& drawn) {
             {"passing", "share of the sets whose mean is at least least_mean"},
             {"failing", "share of the sets whose mean is below least_mean"},
             {"standard_error", "of either share as an estimate of the probability"},
-            {"mean", "of the sets' means, each without the fastest and the slowest run"},
+            {"mean", "of the sets' means, each without " + set.extremes()},
             {"stdev", "of the sets' means, divided by their number"},
             {"quantiles", "the least mean that at least that share of the sets do not exceed"},
             {"histogram", "sets by their means, and how many of them fail"}}}};
@@ -271,7 +272,7 @@ std::string points_json_text(const submission::ReferenceSet& set,
                   {"source", set.source},
                   {"era", era.name},
                   {"points", points},
-                  {"bootstrap", bootstrap_json(drawn)}});
+                  {"bootstrap", bootstrap_json(drawn, set)}});
 }
 
 }  // namespace analysis::report

@@ -41,12 +41,10 @@ void write_points_text(std::ostream& out, const submission::ReferenceSet& set,
   }
   page.table(table);
   page.paragraph(
-      fmt::format("mean: without the fastest and the slowest run. interval: holds the means of "
-                  "nine in ten sets "
-                  "of {} runs that converge as the reference. least: the mean that a set needs to "
-                  "pass. pruned: "
-                  "no reference, as other batch sizes converge faster.",
-                  set.runs_required));
+      fmt::format("mean: without {}. interval: holds the means of nine in ten sets of {} runs that "
+                  "converge as the reference. least: the mean that a set needs to pass. pruned: no "
+                  "reference, as other batch sizes converge faster.",
+                  set.extremes(), set.runs_required));
   out << '\n';
   write_plot_text(out, convergence_plot(set, {era.era}), width);
 }

@@ -33,12 +33,14 @@ std::size_t index_of(const ReferenceSet& set, double batch_size) {
 }
 
 /// The mean of a set of runs that are drawn with replacement.
-double mean_of_draw(const std::vector<double>& runs, std::int64_t count,
+double mean_of_draw(const std::vector<double>& runs, const ReferenceSet& set,
                     base::RandomStream& stream) {
   std::vector<double> drawn;
-  for (std::int64_t i = 0; i < count; ++i) drawn.push_back(runs[stream.below(runs.size())]);
+  for (std::int64_t i = 0; i < set.runs_required; ++i) {
+    drawn.push_back(runs[stream.below(runs.size())]);
+  }
   std::sort(drawn.begin(), drawn.end());
-  return mean_of(without_extremes(drawn, kDroppedOnEachSide));
+  return mean_of(without_extremes(drawn, set.dropped_each_end));
 }
 
 /// Means are as fine as the logs' epochs, so bins are a number of their steps wide: else some would
@@ -83,7 +85,7 @@ Bootstrap bootstrap(const ReferenceSet& set, RcpEra era, double batch_size, std:
   std::vector<double> means;
   for (std::int64_t i = 0; i < result.sets; ++i) {
     base::RandomStream stream(seed, base::Purpose::kBootstrap, 0, static_cast<std::uint64_t>(i));
-    means.push_back(mean_of_draw(runs, result.runs_per_set, stream));
+    means.push_back(mean_of_draw(runs, set, stream));
   }
   std::sort(means.begin(), means.end());
   if (!std::isfinite(means.back())) {

@@ -13,7 +13,7 @@ namespace analysis::submission {
 /// Sets that are drawn.
 inline constexpr std::int64_t kBootstrapSets = 10000;
 
-/// Means are taken as the RCP test takes them: without the fastest and the slowest run.
+/// Means are taken as the RCP test takes them: without the fastest and the slowest runs.
 struct Bootstrap {
   struct Quantile {
     double share = 0.0;

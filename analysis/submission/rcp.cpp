@@ -108,7 +108,7 @@ bool Test::has_numbers() {
   }
   const std::int64_t failed = std::count_if(runs_.begin(), runs_.end(),
                                             [](const RcpRun& run) { return !run.converged_after; });
-  constexpr auto most = static_cast<std::int64_t>(kDroppedOnEachSide);
+  const auto most = static_cast<std::int64_t>(set_->dropped_each_end);
   if (failed > most) {
     end(RcpOutcome::kInsufficientConvergence,
         fmt::format("insufficient convergence: {} of {} runs did not converge, at most {} may",
@@ -117,11 +117,10 @@ bool Test::has_numbers() {
     return false;
   }
   std::sort(converged.begin(), converged.end());
-  const std::span<const double> counted = without_extremes(converged, kDroppedOnEachSide);
+  const std::span<const double> counted = without_extremes(converged, set_->dropped_each_end);
   if (counted.empty()) {
-    end(RcpOutcome::kTooFewRuns,
-        fmt::format("{} runs: nothing is left without the fastest and the slowest, {} are required",
-                    runs_.size(), set_->runs_required));
+    end(RcpOutcome::kTooFewRuns, fmt::format("{} runs: nothing is left without {}, {} are required",
+                                             runs_.size(), set_->extremes(), set_->runs_required));
     return false;
   }
   result_.submission_mean = mean_of(counted);
@@ -225,7 +224,7 @@ void Test::advise() {
 
 void Test::advise_faster() {
   const double lacking = result_.reference->least_mean - *result_.submission_mean;
-  const auto counted = static_cast<double>(runs_.size() - 2 * kDroppedOnEachSide);
+  const auto counted = static_cast<double>(runs_.size() - 2 * set_->dropped_each_end);
   result_.advice.push_back(fmt::format(
       "to pass, the mean must rise by {} {} to {}: {} {} more over the {} counted runs",
       difference_text(lacking), result_.unit, digits_text(result_.reference->least_mean),

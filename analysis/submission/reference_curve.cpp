@@ -12,8 +12,11 @@ namespace analysis::submission {
 namespace {
 
 constexpr double kAlpha = 0.05;
-/// The official checker stops its bisection here, in epochs.
+/// The official checker stops its bisection here, in any unit.
 constexpr double kBisectionStep = 1e-4;
+/// Of a submission's runs, in the t-test: the official checker takes two off the required number of
+/// every benchmark, also of unet3d, of which eight are left out of the mean.
+constexpr std::int64_t kRunsNotCounted = 2;
 
 constexpr std::array kEras = {
     RcpEraFacts{RcpEra::kHead, "head",
@@ -37,15 +40,14 @@ ConvergencePoint make_point(double batch_size, const MeanTest& test) {
   return {batch_size, test, test.least_mean(), false};
 }
 
-ConvergencePoint point_of(const ReferencePoint& reference, std::int64_t submission_runs,
-                          RcpEra era) {
+ConvergencePoint point_of(const ReferencePoint& reference, const ReferenceSet& set, RcpEra era) {
   const std::span<const double> all = reference.converged_after;
-  const std::span<const double> counted = without_extremes(all, kDroppedOnEachSide);
+  const std::span<const double> counted = without_extremes(all, set.dropped_each_end);
   MeanTest test;
   test.mean = mean_of(counted);
   test.stdev = population_stdev(era == RcpEra::kHead ? all : counted);
   test.reference_runs = static_cast<std::int64_t>(counted.size());
-  test.submission_runs = submission_runs;
+  test.submission_runs = set.runs_required - kRunsNotCounted;
   return make_point(reference.batch_size, test);
 }
 
@@ -99,10 +101,7 @@ double MeanTest::least_mean() const {
 
 ReferenceCurve::ReferenceCurve(const ReferenceSet& set, RcpEra era)
     : runs_required_(set.runs_required) {
-  const auto counted = runs_required_ - static_cast<std::int64_t>(2 * kDroppedOnEachSide);
-  for (const ReferencePoint& point : set.points) {
-    points_.push_back(point_of(point, counted, era));
-  }
+  for (const ReferencePoint& point : set.points) points_.push_back(point_of(point, set, era));
   if (era != RcpEra::kFirstRounds) prune(era);
 }
 

@@ -13,10 +13,6 @@
 
 namespace analysis::submission {
 
-/// Runs that are dropped on each side before means are taken. A failed run takes the place of the
-/// slowest, so no more may fail. (unet3d has four; it has no points here.)
-inline constexpr std::size_t kDroppedOnEachSide = 1;
-
 /// Which edition of MLCommons' RCP checker decides. They differ in three things: from which runs
 /// the standard deviation comes, what pruning compares, and whether scores are normalised.
 enum class RcpEra { kHead, k2024a, k2022, kFirstRounds };
@@ -37,7 +33,7 @@ struct MeanTest {
   double mean = 0.0;                 ///< of the reference, in its unit
   double stdev = 0.0;                ///< population standard deviation of the reference's runs
   std::int64_t reference_runs = 0;   ///< that count
-  std::int64_t submission_runs = 0;  ///< that count: required runs without fastest and slowest
+  std::int64_t submission_runs = 0;  ///< that count: required runs less two
 
   /// How often a submission that converges as the reference has a mean of `submission_mean` or
   /// less: the one-sided p-value of Student's t-test. Without spread 0 below the mean, else 1.

@@ -10,12 +10,12 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "analysis/benchmark.h"
 #include "analysis/submission/package_facts.h"
 #include "analysis/submission/submission_rules.h"
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
+#include "runner/mllog/benchmarks.h"
 
 namespace analysis::submission {
 namespace {
@@ -23,9 +23,6 @@ namespace {
 using base::ConfigError;
 using base::ObjectReader;
 using nlohmann::json;
-
-/// Fewer leave nothing once the lowest and the highest are dropped.
-constexpr std::size_t kFewestRuns = 3;
 
 bool is_round(const std::string& text) {
   const std::size_t dot = text.find('.');
@@ -35,9 +32,12 @@ bool is_round(const std::string& text) {
   return dot != std::string::npos && digits(text.substr(0, dot)) && digits(text.substr(dot + 1));
 }
 
-base::Check<std::vector<double>> durations() {
-  return {"must hold at least 3 numbers, all positive", [](const std::vector<double>& values) {
-            return values.size() >= kFewestRuns &&
+/// Fewer runs leave nothing once the fastest and slowest are dropped.
+base::Check<std::vector<double>> durations(const mllog::Benchmark& benchmark) {
+  const auto fewest = static_cast<std::size_t>(2 * benchmark.dropped_each_end + 1);
+  return {fmt::format("must hold at least {} numbers, all positive", fewest),
+          [fewest](const std::vector<double>& values) {
+            return values.size() >= fewest &&
                    std::all_of(values.begin(), values.end(), [](double v) { return v > 0.0; });
           }};
 }
@@ -86,34 +86,46 @@ std::string read_source(const ObjectReader& in) {
   return fmt::format("{} at {}, {}", repository, commit, path);
 }
 
-/// The set without its points and round.
-ReferenceSet read_head(const ObjectReader& in) {
-  const std::vector<std::pair<std::string, std::string>> usages = {{"training", "training"},
-                                                                   {"hpc", "hpc"}};
-  const std::vector<std::pair<std::string, std::string>> units = {
-      {"epochs", "epochs"}, {"samples", "samples"}, {"tokens", "tokens"}, {"steps", "steps"}};
-  ReferenceSet head;
-  head.benchmark = in.required("benchmark", "submission_benchmark", base::not_empty());
-  head.usage = in.choice("usage", std::string(), usages, "the working group");
-  head.unit = in.choice("unit", std::string(), units, "of converged_after");
-  head.runs_required =
-      in.required("runs_required", "runs of a submission", base::at_least(kFewestRuns));
-  head.source = read_source(in);
-  return head;
+/// What a file says of all its points.
+struct Head {
+  const mllog::Benchmark* benchmark = nullptr;
+  std::string source;
+};
+
+Head read_head(const ObjectReader& in) {
+  const auto name = in.required<std::string>("benchmark", "submission_benchmark");
+  Head head{mllog::find_benchmark(name), read_source(in)};
+  if (head.benchmark) return head;
+  throw ConfigError(
+      fmt::format("{}: must be in configs/benchmarks.json, got {}", in.where("benchmark"), name));
 }
 
-/// Takes the array `key` out, which ObjectReader cannot read: it knows no arrays of objects.
-json take_array(json& object, const char* key, const std::string& name) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array() || found->empty()) {
-    throw ConfigError(fmt::format("{}: /{}: must be an array of at least one object", name, key));
-  }
-  json array = std::move(*found);
-  object.erase(found);
-  return array;
+/// What a set is before it has points.
+ReferenceSet empty_set(const mllog::Benchmark& benchmark, const std::string& round) {
+  ReferenceSet set;
+  set.usage = benchmark.usage;
+  set.round = round;
+  set.benchmark = benchmark.name;
+  set.runs_required = benchmark.runs(round);
+  set.dropped_each_end = static_cast<std::size_t>(benchmark.dropped_each_end);
+  return set;
+}
+
+std::string unit_of(const ReferenceSet& set, const mllog::Benchmark& benchmark) {
+  const mllog::EvaluationFacts& facts = benchmark.evaluation(set.round);
+  const bool are_samples =
+      facts.samples_from > 0.0 && std::ranges::all_of(set.points, [&](const ReferencePoint& point) {
+        return point.converged_after.front() >= facts.samples_from;
+      });
+  return to_string(are_samples ? mllog::PositionUnit::kSamples : facts.counts);
 }
 
 }  // namespace
+
+std::string ReferenceSet::extremes() const {
+  if (dropped_each_end == 1) return "the fastest and the slowest run";
+  return fmt::format("the {0} fastest and the {0} slowest runs", dropped_each_end);
+}
 
 std::string short_round(const std::string& round) {
   std::string text = round.starts_with('v') ? round.substr(1) : round;
@@ -123,25 +135,28 @@ std::string short_round(const std::string& round) {
 }
 
 std::vector<ReferenceSet> parse_reference_file(const std::string& text, const std::string& name) {
-  json root = parse(text, name);
-  const json points = take_array(root, "points", name);
+  const json root = parse(text, name);
   const ObjectReader in(root, name);
-  const ReferenceSet head = read_head(in);
-  in.reject_unknown();
+  const Head head = read_head(in);
   std::map<std::string, ReferenceSet> by_round;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const ObjectReader point(points[i], fmt::format("{}: /points/{}", name, i));
+  for (const ObjectReader& point : in.objects("points", "the reference's runs")) {
     const auto size = point.required("batch_size", "global, in samples", base::at_least(1));
-    const auto values = point.required("converged_after", "per run, in `unit`", durations());
+    const auto values =
+        point.required("converged_after", "of each run", durations(*head.benchmark));
     for (const std::string& round : point.required("rounds", "that use it", rounds())) {
-      ReferenceSet& set = by_round.try_emplace(round, head).first->second;
-      set.round = round;
+      ReferenceSet& set =
+          by_round.try_emplace(round, empty_set(*head.benchmark, round)).first->second;
+      set.source = head.source;
       add_point(set, make_point(static_cast<double>(size), values), point.where());
     }
-    point.reject_unknown();
   }
+  if (by_round.empty()) throw ConfigError(in.where("points") + ": must not be empty");
+  in.reject_unknown();
   std::vector<ReferenceSet> sets;
-  for (auto& [round, set] : by_round) sets.push_back(std::move(set));
+  for (auto& [round, set] : by_round) {
+    set.unit = unit_of(set, *head.benchmark);
+    sets.push_back(std::move(set));
+  }
   return sets;
 }
 
@@ -171,28 +186,22 @@ std::optional<ReferenceSet> reference_points(const std::string& usage, const std
   return std::nullopt;
 }
 
-ReferenceSet read_custom_points(const std::string& path, const std::string& usage,
+ReferenceSet read_custom_points(const std::string& path, const std::string& round,
                                 const std::string& benchmark) {
-  const Benchmark* const row = find_benchmark(benchmark);
-  const auto runs = package_facts().runs_required(usage, benchmark);
-  if (!runs && !row) {
-    throw ConfigError(
-        fmt::format("{}: '{}' is no benchmark whose number of runs is known", path, benchmark));
-  }
-  ReferenceSet set;
-  set.usage = usage;
-  set.benchmark = benchmark;
-  set.unit = row && row->epoch_meaning == EpochMeaning::kSamples ? "samples" : "epochs";
-  set.runs_required = runs ? *runs : row->runs_required;
+  const mllog::Benchmark* const facts = mllog::find_benchmark(benchmark);
+  if (!facts) throw ConfigError(fmt::format("{}: '{}' is no known benchmark", path, benchmark));
+  ReferenceSet set = empty_set(*facts, short_round(round));
   set.source = path;
   const json records = base::load_config(path, {});
   for (const auto& [name, record] : records.items()) {
     const ObjectReader in(record, fmt::format("{}: {}", path, base::json_path("", name)));
     if (in.required("Benchmark", "submission_benchmark", base::not_empty()) != benchmark) continue;
     const auto batch_size = in.required("BS", "global batch size", base::positive());
-    const auto values = in.required("Epochs to converge", "one per run", durations());
+    const auto values = in.required("Epochs to converge", "one per run", durations(*facts));
     add_point(set, make_point(batch_size, values), in.where());
   }
+  set.unit = unit_of(set, *facts);
+  set.round.clear();
   return set;
 }
 
@@ -200,8 +209,8 @@ std::optional<ReferenceSet> points_of(const std::string& usage, const std::strin
                                       const std::string& benchmark,
                                       const std::string& custom_points) {
   if (custom_points.empty()) return reference_points(usage, round, benchmark);
-  if (!package_facts().runs_required(usage, benchmark) && !find_benchmark(benchmark)) return {};
-  return read_custom_points(custom_points, usage, benchmark);
+  if (!mllog::find_benchmark(benchmark)) return {};
+  return read_custom_points(custom_points, round, benchmark);
 }
 
 }  // namespace analysis::submission

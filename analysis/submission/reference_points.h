@@ -2,6 +2,7 @@
 // Hides their files, and that one point serves several rounds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,13 +18,19 @@ struct ReferencePoint {
 
 /// What a round compares submissions of one benchmark with.
 struct ReferenceSet {
-  std::string usage;      ///< "training" or "hpc"
-  std::string round;      ///< "3.0"; "" where a file of the user gives the points
-  std::string benchmark;  ///< submission_benchmark
-  std::string unit;       ///< of converged_after: "epochs", "samples", "tokens" or "steps"
-  std::int64_t runs_required = 0;      ///< of a submission
+  std::string usage;               ///< "training" or "hpc"
+  std::string round;               ///< "3.0"; "" where a file of the user gives the points
+  std::string benchmark;           ///< submission_benchmark
+  std::string unit;                ///< of converged_after: mllog::to_string(PositionUnit)
+  std::int64_t runs_required = 0;  ///< of a submission
+  /// Fastest and slowest runs that are left out of means, on each side, of reference and submission
+  /// alike. A failed run takes the place of the slowest, so no more may fail.
+  std::size_t dropped_each_end = 1;
   std::string source;                  ///< repository, path and commit, or the user's file
   std::vector<ReferencePoint> points;  ///< by rising batch size
+
+  /// What means leave out: "the fastest and the slowest run".
+  std::string extremes() const;
 };
 
 /// "3.0" of "3.0", "v3.0" and "3.0.0"; anything else as it is.
@@ -43,8 +50,8 @@ std::vector<ReferenceSet> parse_reference_file(const std::string& text, const st
 
 /// The points of a file that the user gives instead, in MLCommons' format: an object of records
 /// with Benchmark, BS and "Epochs to converge". Other members are passed over, and so are records
-/// of other benchmarks. Throws ConfigError.
-ReferenceSet read_custom_points(const std::string& path, const std::string& usage,
+/// of other benchmarks. `round` tells runs and unit; "" is the newest. Throws ConfigError.
+ReferenceSet read_custom_points(const std::string& path, const std::string& round,
                                 const std::string& benchmark);
 
 /// What the RCP test compares with: the round's points, or those of `custom_points`, a file for

@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const fuzz::MemoryFile file(data, size);
   try {
-    compare(analysis::submission::read_custom_points(file.path(), "hpc", "oc20"));
+    compare(analysis::submission::read_custom_points(file.path(), "3.0", "oc20"));
   } catch (const base::ConfigError&) {
   }
   return 0;

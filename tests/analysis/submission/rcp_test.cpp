@@ -85,6 +85,47 @@ TEST(Rcp, RefusesTwoFailedRuns) {
   EXPECT_THAT(result.advice, testing::ElementsAre("1 more converged runs are needed"));
 }
 
+/// Forty runs of unet3d at batch size 56 of round 4.0: mean 357404.4, at least 334052.9146 needed.
+std::vector<RcpRun> forty(double samples, std::size_t failed, double extreme) {
+  std::vector<RcpRun> made;
+  for (std::size_t i = 0; i < 40; ++i) {
+    RcpRun run;
+    run.name = "result_" + std::to_string(i) + ".txt";
+    run.benchmark = "unet3d";
+    run.batch_size = 56;
+    if (i >= failed) run.converged_after = i < 36 ? samples : extreme;
+    made.push_back(run);
+  }
+  return made;
+}
+
+RcpResult test_unet3d(const std::vector<RcpRun>& made) {
+  return test_convergence(made, reference_points("training", "4.0", "unet3d"));
+}
+
+TEST(Rcp, OfUnet3dDropsFourRunsAtEachEnd) {
+  const RcpResult result = test_unet3d(forty(335000, 4, 1));
+  EXPECT_EQ(result.outcome, RcpOutcome::kFound);
+  EXPECT_TRUE(result.passed);
+  EXPECT_DOUBLE_EQ(*result.submission_mean, 335000) << "four failed and four fast ones are dropped";
+  EXPECT_EQ(result.unit, "samples");
+  EXPECT_NEAR(result.normalization, 357404.4444 / 335000, 1e-9);
+  EXPECT_FALSE(test_unet3d(forty(334000, 4, 1)).passed);
+}
+
+TEST(Rcp, OfUnet3dToleratesFourFailedRunsAndNotFive) {
+  const RcpResult result = test_unet3d(forty(360000, 5, 360000));
+  EXPECT_EQ(result.outcome, RcpOutcome::kInsufficientConvergence);
+  EXPECT_THAT(result.message, HasSubstr("5 of 40 runs did not converge, at most 4 may"));
+  EXPECT_TRUE(test_unet3d(forty(360000, 4, 360000)).passed);
+}
+
+TEST(Rcp, OfUnet3dCountsTheMeanThatIsLackingOverThirtyTwoRuns) {
+  const RcpResult result = test_unet3d(forty(334000, 0, 334000));
+  ASSERT_EQ(result.advice.size(), 1u);
+  EXPECT_THAT(result.advice[0], HasSubstr("samples more over the 32 counted runs"));
+}
+
 TEST(Rcp, InterpolatesBetweenPoints) {
   const RcpResult result = test(runs(640, {22, 22, 22, 22, 22}));
   EXPECT_EQ(result.outcome, RcpOutcome::kInterpolated);

@@ -69,7 +69,10 @@ constexpr Row kTable[] = {
     {"training", "1.1", "rnnt", 1024, 58.4444, 2.3553, 56.7322, true},
     {"training", "1.1", "rnnt", 6144, 95.5556, 6.2682, 90.9987, false},
     {"training", "1.0", "ssd", 2048, 65.0862, 0.8975, 64.1981, true},
-    {"training", "3.1", "ssd", 2048, 7.8889, 0.4359, 7.4189, false}};
+    {"training", "3.1", "ssd", 2048, 7.8889, 0.4359, 7.4189, false},
+    {"training", "3.1", "unet3d", 32, 381770.6667, 93164.2542, 351904.9153, true},
+    {"training", "3.1", "unet3d", 84, 386800, 69491.5706, 364279.7258, false},
+    {"training", "4.0", "unet3d", 56, 357404.4444, 79525.4284, 334052.9146, false}};
 
 ConvergencePoint point_at(const ReferenceCurve& curve, double batch_size) {
   for (const ConvergencePoint& point : curve.points()) {

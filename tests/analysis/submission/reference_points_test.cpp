@@ -7,7 +7,6 @@
 
 #include <set>
 
-#include "analysis/submission/package_facts.h"
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
@@ -18,7 +17,7 @@ using namespace analysis::submission;
 using testing::HasSubstr;
 
 const std::string kValid = R"({
-  "benchmark": "oc20", "usage": "hpc", "unit": "epochs", "runs_required": 5,
+  "benchmark": "oc20",
   "source": {"repository": "r", "commit": "c", "path": "p", "license": "l"},
   "points": [{"batch_size": 64, "rounds": ["1.0", "2.0"], "converged_after": [3, 1, 2]},
              {"batch_size": 32, "rounds": ["2.0"], "converged_after": [1, 1, 1.5]}]
@@ -45,13 +44,13 @@ const std::vector<Rounds> kRounds = {
     {"hpc 1.0", {"cosmoflow", "deepcam", "oc20"}},
     {"hpc 2.0", {"cosmoflow", "deepcam", "oc20"}},
     {"hpc 3.0", {"cosmoflow", "deepcam", "oc20", "openfold"}},
-    {"training 1.0", {"bert", "dlrm", "maskrcnn", "resnet", "rnnt", "ssd"}},
-    {"training 1.1", {"bert", "dlrm", "maskrcnn", "resnet", "rnnt", "ssd"}},
-    {"training 2.0", {"bert", "dlrm", "maskrcnn", "resnet", "rnnt", "ssd"}},
-    {"training 2.1", {"bert", "dlrm", "maskrcnn", "resnet", "rnnt", "ssd"}},
-    {"training 3.0", {"bert", "dlrm_dcnv2", "gpt3", "maskrcnn", "resnet", "rnnt", "ssd"}},
-    {"training 3.1", {"bert", "dlrm_dcnv2", "gpt3", "maskrcnn", "resnet", "rnnt", "ssd"}},
-    {"training 4.0", {"bert", "dlrm_dcnv2", "gnn", "gpt3", "resnet", "ssd"}},
+    {"training 1.0", {"bert", "dlrm", "maskrcnn", "resnet", "rnnt", "ssd", "unet3d"}},
+    {"training 1.1", {"bert", "dlrm", "maskrcnn", "resnet", "rnnt", "ssd", "unet3d"}},
+    {"training 2.0", {"bert", "dlrm", "maskrcnn", "resnet", "rnnt", "ssd", "unet3d"}},
+    {"training 2.1", {"bert", "dlrm", "maskrcnn", "resnet", "rnnt", "ssd", "unet3d"}},
+    {"training 3.0", {"bert", "dlrm_dcnv2", "gpt3", "maskrcnn", "resnet", "rnnt", "ssd", "unet3d"}},
+    {"training 3.1", {"bert", "dlrm_dcnv2", "gpt3", "maskrcnn", "resnet", "rnnt", "ssd", "unet3d"}},
+    {"training 4.0", {"bert", "dlrm_dcnv2", "gnn", "gpt3", "resnet", "ssd", "unet3d"}},
     {"training 4.1", {"bert", "dlrm_dcnv2", "gnn", "gpt3", "ssd"}},
     {"training 5.0", {"bert", "dlrm_dcnv2", "retinanet", "rgat"}},
     {"training 5.1", {"bert", "dlrm_dcnv2", "retinanet", "rgat"}},
@@ -74,8 +73,6 @@ TEST(ReferencePoints, AreThereForEveryRoundThatHasThem) {
 TEST(ReferencePoints, NeedAsManyRunsAsTheBenchmark) {
   for (const ReferenceSet& set : all_reference_points()) {
     EXPECT_TRUE(reference_points(set.usage, set.round, set.benchmark)) << "a file of its name";
-    EXPECT_EQ(set.runs_required, package_facts().runs_required(set.usage, set.benchmark))
-        << set.benchmark;
     EXPECT_THAT(set.source, HasSubstr("7bbf792686936919201796120b970dd820331099"));
     for (const ReferencePoint& point : set.points) {
       EXPECT_GE(point.converged_after.size(), 2u * static_cast<std::size_t>(set.runs_required))
@@ -101,14 +98,36 @@ TEST(ReferencePoints, AreSortedWithinTheirRounds) {
   EXPECT_THAT(sets[1].points[1].converged_after, testing::ElementsAre(1, 2, 3));
 }
 
+TEST(ReferencePoints, OfUnet3dCountSamplesFromRound31On) {
+  EXPECT_EQ(reference_points("training", "3.0", "unet3d")->unit, "epochs");
+  EXPECT_EQ(reference_points("training", "3.1", "unet3d")->unit, "samples");
+}
+
+TEST(ReferencePoints, CountWhatThePositionsOfTheBenchmarkDo) {
+  EXPECT_EQ(reference_points("training", "5.0", "bert")->unit, "samples");
+  EXPECT_EQ(reference_points("training", "4.1", "gpt3")->unit, "tokens");
+  EXPECT_EQ(reference_points("training", "4.1", "dlrm_dcnv2")->unit, "passes over the data");
+}
+
+TEST(ReferencePoints, OfUnet3dLeaveOutFourRunsAtEachEnd) {
+  const ReferenceSet set = reference_points("training", "4.0", "unet3d").value();
+  EXPECT_EQ(set.runs_required, 40);
+  EXPECT_EQ(set.dropped_each_end, 4u);
+  EXPECT_EQ(set.extremes(), "the 4 fastest and the 4 slowest runs");
+  EXPECT_EQ(reference_points("training", "4.0", "ssd")->extremes(),
+            "the fastest and the slowest run");
+}
+
 TEST(ReferencePoints, OfAFileWithAFaultAreRefusedWithItsPlace) {
   EXPECT_THAT(refusal("{"), HasSubstr("oc20.json: line 1"));
   EXPECT_THAT(refusal("[]"), HasSubstr("must be"));
-  EXPECT_THAT(refusal(with("\"points\"", "\"punkte\"")), HasSubstr("/points: must be an array"));
-  EXPECT_THAT(refusal(with("\"unit\"", "\"size\": 1, \"unit\"")), HasSubstr("size: unknown key"));
-  EXPECT_THAT(refusal(with("epochs", "minutes")), HasSubstr("must be one of epochs, samples"));
+  EXPECT_THAT(refusal(with("\"points\"", "\"punkte\"")), HasSubstr("/points: must not be empty"));
+  EXPECT_THAT(refusal(with("\"benchmark\"", "\"size\": 1, \"benchmark\"")),
+              HasSubstr("size: unknown key"));
+  EXPECT_THAT(refusal(with("oc20", "oc21")),
+              HasSubstr("/benchmark: must be in configs/benchmarks.json, got oc21"));
   EXPECT_THAT(refusal(with("\"commit\": \"c\",", "")), HasSubstr("/source/commit: is required"));
-  EXPECT_THAT(refusal(with("[3, 1, 2]", "[3, 1]")), HasSubstr("/points/0: /converged_after"));
+  EXPECT_THAT(refusal(with("[3, 1, 2]", "[3, 1]")), HasSubstr("/points/0/converged_after"));
   EXPECT_THAT(refusal(with("[3, 1, 2]", "[3, 0, 2]")), HasSubstr("all positive"));
   EXPECT_THAT(refusal(with("\"1.0\", ", "\"1\", ")), HasSubstr("must name rounds"));
   EXPECT_THAT(refusal(with("\"batch_size\": 32", "\"batch_size\": 64")),
@@ -122,7 +141,7 @@ TEST(ReferencePoints, OfTheUserAreReadInTheOfficialFormat) {
     "a": {"Benchmark": "deepcam", "BS": 512, "Hyperparams": {}, "Epochs to converge": [4, 6, 5]},
     "b": {"Benchmark": "resnet", "BS": 32, "Hyperparams": {}, "Epochs to converge": [1, 1, 1]},
     "c": {"Benchmark": "deepcam", "BS": 256, "Epochs to converge": [2, 2, 3], "Creator": "me"}})");
-  const ReferenceSet set = read_custom_points(path, "hpc", "deepcam");
+  const ReferenceSet set = read_custom_points(path, "3.0", "deepcam");
   EXPECT_EQ(set.runs_required, 5);
   EXPECT_EQ(set.source, path);
   ASSERT_EQ(set.points.size(), 2u);
@@ -136,10 +155,16 @@ TEST(ReferencePoints, OfTheUserWithAFaultAreRefused) {
       folder.write("mine.json", R"({"a": {"Benchmark": "oc20", "Epochs to converge": [4, 6, 5]}})");
   const auto read = [&](const char* benchmark) {
     return base::thrown_message<base::ConfigError>(
-        [&] { read_custom_points(path, "hpc", benchmark); });
+        [&] { read_custom_points(path, "3.0", benchmark); });
   };
   EXPECT_THAT(read("oc20"), HasSubstr("/BS: is required"));
-  EXPECT_THAT(read("nonsense"), HasSubstr("no benchmark"));
+  EXPECT_THAT(read("nonsense"), HasSubstr("no known benchmark"));
+  const std::string short_path = folder.write(
+      "unet3d.json",
+      R"({"a": {"Benchmark": "unet3d", "BS": 2, "Epochs to converge": [1, 2, 3, 4, 5, 6, 7, 8]}})");
+  EXPECT_THAT(base::thrown_message<base::ConfigError>(
+                  [&] { read_custom_points(short_path, "3.0", "unet3d"); }),
+              HasSubstr("must hold at least 9 numbers"));
 }
 
 }  // namespace
