@@ -118,7 +118,7 @@ class Checker {
     Judge judge(ruleset, options_.warnings);
     LogCollector collector(reader);
     std::optional<submission::PackageLogCollector> package;
-    if (collects_) package.emplace();
+    if (collects_) package.emplace(file.round.round);
     while (const std::optional<mllog::LogItem> item = reader.next()) {
       std::visit(
           [&](const auto& one) {

@@ -39,6 +39,8 @@ struct PackageLog {
 /// Feed every item of a log in order (std::visit an mllog::LogItem), then ask for the log.
 class PackageLogCollector {
  public:
+  /// `round`: as RcpCollector's.
+  explicit PackageLogCollector(const std::string& round = {}) : rcp_(round) {}
   void add(const mllog::Record& record);
   void add(const mllog::MalformedRecord& record);
   PackageLog log() const;

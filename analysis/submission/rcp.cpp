@@ -38,7 +38,9 @@ class Test {
     result_.outcome = outcome;
     result_.message = message;
   }
+  std::string unplaced_text() const;
   std::string figures() const;
+  std::string verdict_text() const;
 
   std::span<const RcpRun> runs_;
   const ReferenceSet* set_;
@@ -112,7 +114,8 @@ bool Test::has_numbers() {
   if (failed > most) {
     end(RcpOutcome::kInsufficientConvergence,
         fmt::format("insufficient convergence: {} of {} runs did not converge, at most {} may",
-                    failed, runs_.size(), most));
+                    failed, runs_.size(), most) +
+            unplaced_text());
     result_.advice.push_back(fmt::format("{} more converged runs are needed", failed - most));
     return false;
   }
@@ -125,6 +128,15 @@ bool Test::has_numbers() {
   }
   result_.submission_mean = mean_of(counted);
   return true;
+}
+
+/// Of runs that count as failed though they say that they succeeded.
+std::string Test::unplaced_text() const {
+  const auto unplaced = std::ranges::count_if(
+      runs_, [](const RcpRun& run) { return run.succeeded && !run.converged_after; });
+  if (unplaced == 0) return "";
+  return fmt::format("; {} of them ended with success, but no evaluation tells after how many {}",
+                     unplaced, set_->unit);
 }
 
 void Test::find_reference() {
@@ -188,8 +200,15 @@ std::string Test::figures() const {
       "mean is {}, p {:.4f}: {}",
       digits_text(test.mean), result_.unit, digits_text(test.mean - test.half_width()),
       digits_text(test.mean + test.half_width()), digits_text(result_.reference->least_mean),
-      digits_text(*result_.submission_mean), *result_.p_value,
-      result_.passed ? "no faster than chance allows" : "faster than chance allows");
+      digits_text(*result_.submission_mean), *result_.p_value, verdict_text());
+}
+
+std::string Test::verdict_text() const {
+  if (!result_.passed) return "faster than chance allows";
+  const bool by_leeway = *result_.submission_mean < result_.reference->least_mean + set_->leeway;
+  if (!by_leeway) return "no faster than chance allows";
+  return fmt::format("faster than chance allows, but within the leeway of {} {}",
+                     digits_text(set_->leeway), result_.unit);
 }
 
 void Test::advise() {

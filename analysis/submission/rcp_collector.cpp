@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string_view>
@@ -66,13 +67,44 @@ void RcpCollector::add(const mllog::Record& record) {
   find_mentions(record.value.text(), mentions);
   find_mentions(record.metadata.text(), mentions);
   if (mentions.batch_size) note_batch_size(record);
-  if (mentions.benchmark) {
-    if (const auto name = record.value.string()) run_.benchmark = *name;
-  }
+  if (mentions.benchmark) note_benchmark(record);
   if (mentions.evaluation) note_evaluation(record);
-  if (record.key != keys::kRunStop) return;
-  const bool success = record.metadata.member(keys::kStatus).string() == "success";
-  run_.converged_after = success ? last_epoch_ : std::nullopt;
+  if (record.key == keys::kRunStop) note_stop(record);
+}
+
+void RcpCollector::note_benchmark(const mllog::Record& record) {
+  const std::optional<std::string> name = record.value.string();
+  if (!name) return;
+  run_.benchmark = *name;
+  const mllog::Benchmark* const known = mllog::find_benchmark(*name);
+  facts_ = known ? &known->evaluation(round_) : nullptr;
+}
+
+void RcpCollector::note_stop(const mllog::Record& record) {
+  run_.succeeded = record.metadata.member(keys::kStatus).string() == "success";
+  run_.converged_after.reset();
+  if (!run_.succeeded) return;
+  run_.converged_after = has_parts_apart() ? first_position_that_meets_all() : last_position_;
+  if (has_parts_apart() && !run_.converged_after) {
+    tell(Oddity::kNotMet, record,
+         fmt::format("run_stop has status success, but at no {} is the target met: {}",
+                     facts_->position, facts_->target.words()));
+  }
+}
+
+bool RcpCollector::has_parts_apart() const {
+  return facts_ != nullptr && !facts_->target.main().metric.empty();
+}
+
+std::optional<double> RcpCollector::first_position_that_meets_all() const {
+  for (const auto& [position, by_metric] : qualities_) {
+    const bool all_met = std::ranges::all_of(facts_->target.parts, [&](const auto& part) {
+      const auto found = by_metric.find(part.metric);
+      return found != by_metric.end() && part.met_by(found->second);
+    });
+    if (all_met) return position;
+  }
+  return std::nullopt;
 }
 
 void RcpCollector::note_batch_size(const mllog::Record& record) {
@@ -89,21 +121,27 @@ void RcpCollector::note_batch_size(const mllog::Record& record) {
 }
 
 void RcpCollector::note_evaluation(const mllog::Record& record) {
-  const std::optional<double> epoch = finite(record.metadata.member(keys::kEpochNum));
+  const std::string member = facts_ ? facts_->position : keys::kEpochNum;
+  std::optional<double> position = finite(record.metadata.member(member));
   const bool is_evaluation = record.key == keys::kEvalError || record.key == keys::kEvalAccuracy;
-  if (!epoch) {
+  if (!position) {
     if (is_evaluation) {
-      tell(Oddity::kNoEpoch, record, fmt::format("{} has no number as epoch_num", record.key));
+      tell(Oddity::kNoPosition, record, fmt::format("{} has no number as {}", record.key, member));
     }
     return;
   }
-  if (!is_evaluation && last_epoch_ != rounded(*epoch)) {
+  if (member == keys::kEpochNum) position = rounded(*position);
+  if (!is_evaluation && last_position_ != position) {
     tell(Oddity::kEvaluation, record,
-         fmt::format("{} mentions an evaluation: the official RCP checker takes its epoch_num {} "
-                     "for that of one",
-                     record.key, *epoch));
+         fmt::format("{} mentions an evaluation: the official RCP checker takes its {} {} for that "
+                     "of one",
+                     record.key, member, *position));
   }
-  last_epoch_ = rounded(*epoch);
+  last_position_ = position;
+  if (!has_parts_apart()) return;
+  const std::optional<std::string> metric = record.metadata.member(keys::kMetric).string();
+  const std::optional<double> quality = finite(record.value);
+  if (metric && quality) qualities_[*position][*metric] = *quality;
 }
 
 }  // namespace analysis::submission

@@ -36,8 +36,8 @@ double line_at(double x, double x0, double x1, double y0, double y1) {
   return (y1 - y0) / (x1 - x0) * (x - x0) + y0;
 }
 
-ConvergencePoint make_point(double batch_size, const MeanTest& test) {
-  return {batch_size, test, test.least_mean(), false};
+ConvergencePoint make_point(double batch_size, const MeanTest& test, double leeway) {
+  return {batch_size, test, test.least_mean() - leeway, false};
 }
 
 ConvergencePoint point_of(const ReferencePoint& reference, const ReferenceSet& set, RcpEra era) {
@@ -48,7 +48,7 @@ ConvergencePoint point_of(const ReferencePoint& reference, const ReferenceSet& s
   test.stdev = population_stdev(era == RcpEra::kHead ? all : counted);
   test.reference_runs = static_cast<std::int64_t>(counted.size());
   test.submission_runs = set.runs_required - kRunsNotCounted;
-  return make_point(reference.batch_size, test);
+  return make_point(reference.batch_size, test, set.leeway);
 }
 
 double standard_error(const MeanTest& test) {
@@ -100,7 +100,7 @@ double MeanTest::least_mean() const {
 }
 
 ReferenceCurve::ReferenceCurve(const ReferenceSet& set, RcpEra era)
-    : runs_required_(set.runs_required) {
+    : runs_required_(set.runs_required), leeway_(set.leeway) {
   for (const ReferencePoint& point : set.points) points_.push_back(point_of(point, set, era));
   if (era != RcpEra::kFirstRounds) prune(era);
 }
@@ -123,7 +123,7 @@ ConvergencePoint ReferenceCurve::between(const ConvergencePoint& low, const Conv
   test.stdev = at(low.test.stdev, high.test.stdev);
   test.reference_runs = 2 * runs_required_;
   test.submission_runs = low.test.submission_runs;
-  return make_point(batch_size, test);
+  return make_point(batch_size, test, leeway_);
 }
 
 void ReferenceCurve::prune(RcpEra era) {

@@ -51,7 +51,7 @@ struct MeanTest {
 struct ConvergencePoint {
   double batch_size = 0.0;
   MeanTest test;
-  double least_mean = 0.0;  ///< test.least_mean()
+  double least_mean = 0.0;  ///< test.least_mean() less the set's leeway
   bool pruned = false;      ///< slower than a line between others, so no reference by default
 };
 
@@ -76,6 +76,7 @@ class ReferenceCurve {
   void prune(RcpEra era);
 
   std::int64_t runs_required_;
+  double leeway_;
   std::vector<ConvergencePoint> points_;
 };
 

@@ -24,6 +24,10 @@ using base::ConfigError;
 using base::ObjectReader;
 using nlohmann::json;
 
+// Of MLCommons' files; their "epochs" are samples of most benchmarks too.
+constexpr char kEpochsMember[] = "Epochs to converge";
+constexpr char kSamplesMember[] = "samples to converge";
+
 bool is_round(const std::string& text) {
   const std::size_t dot = text.find('.');
   const auto digits = [](const std::string& part) {
@@ -86,15 +90,21 @@ std::string read_source(const ObjectReader& in) {
   return fmt::format("{} at {}, {}", repository, commit, path);
 }
 
+std::string file_name(const std::string& benchmark) { return "rcp/" + benchmark + ".json"; }
+
 /// What a file says of all its points.
 struct Head {
   const mllog::Benchmark* benchmark = nullptr;
   std::string source;
+  double leeway = 0.0;
+  std::string short_name;  ///< of the benchmark in some of MLCommons' files; "" where it has none
 };
 
 Head read_head(const ObjectReader& in) {
   const auto name = in.required<std::string>("benchmark", "submission_benchmark");
-  Head head{mllog::find_benchmark(name), read_source(in)};
+  Head head{mllog::find_benchmark(name), read_source(in), 0.0, {}};
+  head.leeway = in.optional("leeway", head.leeway, "of the least mean", base::not_negative());
+  head.short_name = in.optional("short_name", head.short_name, "in some of MLCommons' files");
   if (head.benchmark) return head;
   throw ConfigError(
       fmt::format("{}: must be in configs/benchmarks.json, got {}", in.where("benchmark"), name));
@@ -118,6 +128,22 @@ std::string unit_of(const ReferenceSet& set, const mllog::Benchmark& benchmark) 
         return point.converged_after.front() >= facts.samples_from;
       });
   return to_string(are_samples ? mllog::PositionUnit::kSamples : facts.counts);
+}
+
+/// The text of the embedded file of a benchmark; nothing where there is none.
+std::optional<std::string> embedded_text(const std::string& benchmark) {
+  for (const base::EmbeddedFile& file : embedded_submission_rules()) {
+    if (file.name == file_name(benchmark)) return std::string(file.text);
+  }
+  return std::nullopt;
+}
+
+/// What the embedded file of a benchmark says of all its points.
+Head embedded_head(const mllog::Benchmark& benchmark) {
+  const std::optional<std::string> text = embedded_text(benchmark.name);
+  if (!text) return {&benchmark, {}, 0.0, {}};
+  const json root = parse(*text, file_name(benchmark.name));
+  return read_head(ObjectReader(root, file_name(benchmark.name)));
 }
 
 }  // namespace
@@ -147,6 +173,7 @@ std::vector<ReferenceSet> parse_reference_file(const std::string& text, const st
       ReferenceSet& set =
           by_round.try_emplace(round, empty_set(*head.benchmark, round)).first->second;
       set.source = head.source;
+      set.leeway = head.leeway;
       add_point(set, make_point(static_cast<double>(size), values), point.where());
     }
   }
@@ -176,12 +203,10 @@ std::vector<ReferenceSet> all_reference_points() {
 
 std::optional<ReferenceSet> reference_points(const std::string& usage, const std::string& round,
                                              const std::string& benchmark) {
-  const std::string name = "rcp/" + benchmark + ".json";
-  for (const base::EmbeddedFile& file : embedded_submission_rules()) {
-    if (file.name != name) continue;
-    for (ReferenceSet& set : parse_reference_file(std::string(file.text), name)) {
-      if (set.usage == usage && set.round == short_round(round)) return std::move(set);
-    }
+  const std::optional<std::string> text = embedded_text(benchmark);
+  if (!text) return std::nullopt;
+  for (ReferenceSet& set : parse_reference_file(*text, file_name(benchmark))) {
+    if (set.usage == usage && set.round == short_round(round)) return std::move(set);
   }
   return std::nullopt;
 }
@@ -192,12 +217,16 @@ ReferenceSet read_custom_points(const std::string& path, const std::string& roun
   if (!facts) throw ConfigError(fmt::format("{}: '{}' is no known benchmark", path, benchmark));
   ReferenceSet set = empty_set(*facts, short_round(round));
   set.source = path;
+  const Head head = embedded_head(*facts);
+  set.leeway = head.leeway;
   const json records = base::load_config(path, {});
   for (const auto& [name, record] : records.items()) {
     const ObjectReader in(record, fmt::format("{}: {}", path, base::json_path("", name)));
-    if (in.required("Benchmark", "submission_benchmark", base::not_empty()) != benchmark) continue;
+    const auto of = in.required("Benchmark", "submission_benchmark", base::not_empty());
+    if (of != benchmark && of != head.short_name) continue;
     const auto batch_size = in.required("BS", "global batch size", base::positive());
-    const auto values = in.required("Epochs to converge", "one per run", durations(*facts));
+    const char* const key = in.has(kSamplesMember) ? kSamplesMember : kEpochsMember;
+    const auto values = in.required(key, "one per run", durations(*facts));
     add_point(set, make_point(batch_size, values), in.where());
   }
   set.unit = unit_of(set, *facts);

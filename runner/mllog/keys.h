@@ -97,6 +97,7 @@ inline constexpr char kInterconnectPowerEstimate[] = "interconnect_power_est";
 
 // Metadata members.
 inline constexpr char kEpochNum[] = "epoch_num";
+inline constexpr char kMetric[] = "metric";
 inline constexpr char kFirstEpochNum[] = "first_epoch_num";
 inline constexpr char kEpochCount[] = "epoch_count";
 inline constexpr char kStatus[] = "status";

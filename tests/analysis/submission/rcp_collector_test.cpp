@@ -15,10 +15,10 @@ namespace {
 using analysis::submission::RcpRun;
 using golden::record;
 
-RcpRun run_of(const std::string& text) {
+RcpRun run_of(const std::string& text, const std::string& round = "") {
   std::istringstream in(text);
   mllog::RecordReader reader(in);
-  analysis::submission::RcpCollector collector;
+  analysis::submission::RcpCollector collector(round);
   while (const auto item = reader.next()) {
     std::visit([&](const auto& one) { collector.add(one); }, *item);
   }
@@ -61,6 +61,55 @@ TEST(RcpCollector, TakesNoOtherStatusThanSuccess) {
   EXPECT_FALSE(run_of(evaluation("1") + record("run_stop", "null")).converged_after);
   EXPECT_FALSE(run_of(evaluation("1")).converged_after) << "cut off";
   EXPECT_FALSE(run_of(stop("success")).converged_after) << "no evaluation";
+}
+
+std::string benchmark(const std::string& name) {
+  return record("submission_benchmark", "\"" + name + "\"");
+}
+
+TEST(RcpCollector, TakesSamplesCountOfBenchmarksThatCountSamples) {
+  const std::string log =
+      record("eval_accuracy", "3.2", R"({"samples_count": 159744.5})") + stop("success");
+  EXPECT_EQ(run_of(benchmark("llama31_8b") + log).converged_after, 159744.5);
+  EXPECT_FALSE(run_of(benchmark("bert") + log).converged_after) << "its position is epoch_num";
+  EXPECT_FALSE(run_of(benchmark("llama31_8b") + evaluation("5") + stop("success")).converged_after);
+}
+
+/// An evaluation of stable_diffusion.
+std::string image_quality(const std::string& metric, double value, int position,
+                          const std::string& member = "samples_count") {
+  return record(
+      "eval_accuracy", std::to_string(value),
+      "{\"" + member + "\": " + std::to_string(position) + ", \"metric\": \"" + metric + "\"}");
+}
+
+TEST(RcpCollector, TakesTheFirstPositionThatMeetsAllPartsOfATarget) {
+  const RcpRun run =
+      run_of(benchmark("stable_diffusion") + image_quality("FID", 95, 512000) +
+             image_quality("FID", 90, 1024000) + image_quality("FID", 80, 1536000) +
+             image_quality("FID", 70, 2048000) + image_quality("CLIP", 0.16, 512000) +
+             image_quality("CLIP", 0.14, 1024000) + image_quality("CLIP", 0.15, 1536000) +
+             image_quality("CLIP", 0.2, 2048000) + stop("success"));
+  EXPECT_EQ(run.converged_after, 1536000.0);
+  EXPECT_TRUE(run.findings.empty());
+}
+
+TEST(RcpCollector, CountsStepsOfStableDiffusionInRound31) {
+  const std::string log = benchmark("stable_diffusion") +
+                          image_quality("FID", 80, 5000, "step_num") +
+                          image_quality("CLIP", 0.2, 5000, "step_num") + stop("success");
+  EXPECT_EQ(run_of(log, "3.1").converged_after, 5000.0);
+  EXPECT_FALSE(run_of(log, "4.0").converged_after);
+}
+
+TEST(RcpCollector, TellsOfASuccessWhoseTargetIsNotMet) {
+  const RcpRun run = run_of(benchmark("stable_diffusion") + image_quality("FID", 80, 1024000) +
+                            image_quality("CLIP", 0.2, 512000) + stop("success"));
+  EXPECT_FALSE(run.converged_after);
+  EXPECT_TRUE(run.succeeded);
+  ASSERT_EQ(run.findings.size(), 1u);
+  EXPECT_THAT(run.findings[0].text,
+              testing::HasSubstr("at no samples_count is the target met: FID <= 90 and CLIP"));
 }
 
 TEST(RcpCollector, LetsTheLastStopDecide) {

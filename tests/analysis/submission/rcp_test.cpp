@@ -126,6 +126,32 @@ TEST(Rcp, OfUnet3dCountsTheMeanThatIsLackingOverThirtyTwoRuns) {
   EXPECT_THAT(result.advice[0], HasSubstr("samples more over the 32 counted runs"));
 }
 
+/// Three runs of llama31_405b at batch size 1152 of round 5.0, where the reference converged after
+/// 322560 samples in every run.
+RcpResult test_llama(double samples) {
+  std::vector<RcpRun> made = runs(1152, {samples, samples, samples});
+  for (RcpRun& run : made) run.benchmark = "llama31_405b";
+  return test_convergence(made, reference_points("training", "5.0", "llama31_405b"));
+}
+
+TEST(Rcp, OfLlama405bAllowsForOneEvaluationLess) {
+  const RcpResult result = test_llama(322560 - 46080);
+  EXPECT_TRUE(result.passed);
+  EXPECT_DOUBLE_EQ(result.reference->least_mean, 276480);
+  EXPECT_NEAR(result.normalization, 322560.0 / 276480.0, 1e-12);
+  EXPECT_THAT(result.message, HasSubstr("but within the leeway of 46080 samples"));
+  EXPECT_FALSE(test_llama(322560 - 46081).passed);
+  EXPECT_THAT(test_llama(322560).message, HasSubstr("no faster than chance allows"));
+}
+
+TEST(Rcp, TellsOfRunsThatSucceededWithoutAPosition) {
+  std::vector<RcpRun> made = runs(256, {20, kFailed, 21, kFailed, 15});
+  made[1].succeeded = true;
+  EXPECT_THAT(test(made).message,
+              HasSubstr("1 of them ended with success, but no evaluation tells after how many "
+                        "epochs"));
+}
+
 TEST(Rcp, InterpolatesBetweenPoints) {
   const RcpResult result = test(runs(640, {22, 22, 22, 22, 22}));
   EXPECT_EQ(result.outcome, RcpOutcome::kInterpolated);
