@@ -98,14 +98,23 @@ class Folder {
 
   /// Should it live in another container of this host's name, it tells of itself again soon.
   bool is_dead(const fs::path& live_file) const {
-    if (age(live_file) > kSilentRun) return true;
+    const seconds silence = age(live_file);
+    if (silence > kSilentRun) return true;
     try {
       const auto status = telemetry::parse_live_status(text_of(live_file), live_file.string());
-      return status.host == base::host_name() && status.process > 0 &&
-             !base::is_alive(status.process);
+      if (status.host != base::host_name() || status.process <= 0) return false;
+      return !base::is_alive(status.process) || began_after(status.process, silence);
     } catch (const base::Error&) {
       return false;  // somebody writes it
     }
+  }
+
+  /// Whether the process is another one that got its number, as after a boot: it is younger than
+  /// the last sign of life.
+  static bool began_after(std::int64_t process, seconds silence) {
+    constexpr seconds kRounding(2);
+    const auto state = base::process_state(process);
+    return state && state->age_s < std::chrono::duration<double>(silence - kRounding).count();
   }
 
   /// What was not written to for longer than `silence`.

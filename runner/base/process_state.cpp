@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <fstream>
@@ -11,6 +13,16 @@
 #include <string>
 
 namespace base {
+namespace {
+
+double since_boot_s() {
+  constexpr double kSPerNs = 1e-9;
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * kSPerNs;
+}
+
+}  // namespace
 
 std::optional<ProcessState> process_state(std::int64_t process) {
   constexpr int kFieldsBetween = 17;  // from the parent, field 4, to the start, field 22
@@ -24,6 +36,8 @@ std::optional<ProcessState> process_state(std::int64_t process) {
   fields >> found.state >> found.parent;
   for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
   if (!(fields >> found.start_ticks)) return std::nullopt;
+  const auto ticks_per_s = static_cast<double>(::sysconf(_SC_CLK_TCK));
+  found.age_s = since_boot_s() - static_cast<double>(found.start_ticks) / ticks_per_s;
   return found;
 }
 

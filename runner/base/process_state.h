@@ -10,6 +10,7 @@ struct ProcessState {
   char state = '?';  ///< R runs, S sleeps, D waits for a device, T and t are stopped, Z is a zombie
   std::int64_t parent = 0;
   std::uint64_t start_ticks = 0;  ///< when it began, since the boot
+  double age_s = 0.0;             ///< since then
 };
 
 /// From /proc/<process>/stat; nothing where that cannot be read.

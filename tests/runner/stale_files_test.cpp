@@ -2,6 +2,8 @@
 #include "runner/stale_files.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -62,6 +64,20 @@ TEST_F(StaleFiles, RemovesTheSignOfLifeOfARunThatDied) {
   clean();
   EXPECT_FALSE(fs::exists(dead));
   EXPECT_FALSE(fs::exists(silent));
+}
+
+TEST_F(StaleFiles, RemovesTheSignOfLifeOfADeadRunWhoseNumberAnotherProcessGot) {
+  const pid_t young = ::fork();
+  if (young == 0) {
+    for (;;) ::pause();
+  }
+  const auto dead = put_live(1, base::host_name(), young, std::chrono::seconds(30));
+  const auto alive = put_live(2, base::host_name(), young);
+  clean();
+  ::kill(young, SIGKILL);
+  ::waitpid(young, nullptr, 0);
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(alive));
 }
 
 TEST_F(StaleFiles, LeavesRunsAloneThatLive) {

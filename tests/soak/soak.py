@@ -238,9 +238,7 @@ class Case:
             if left:
                 self.problem(f"node {node}: scratch holds {left}")
         for name in self.results.stray_files():
-            # A node that starts anew gives old process numbers to others: a minute must pass until the next run knows.
-            if not (self.hit_node and name.endswith(".live.json")):
-                self.problem(f"results hold {name}")
+            self.problem(f"results hold {name}")
 
     def clear(self):
         """So that the next case is no heir of this one."""

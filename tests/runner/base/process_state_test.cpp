@@ -45,6 +45,9 @@ TEST(ProcessState, TellsParentAndStart) {
   EXPECT_EQ(found->parent, ::getpid());
   EXPECT_GE(found->start_ticks, own->start_ticks);
   EXPECT_GT(own->start_ticks, 0U);
+  constexpr double kTickS = 0.01;
+  EXPECT_GE(found->age_s, 0.0);
+  EXPECT_LE(found->age_s, own->age_s + kTickS);
 }
 
 TEST(ProcessState, TellsOneThatIsStopped) {
