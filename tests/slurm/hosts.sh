@@ -41,8 +41,8 @@
 #                                 something was sent to the lost node. srun ends after KillWait
 #   scancel JOB                   one SIGTERM to all processes of the job. A batch script that does not trap it ends,
 #                                 and Slurm kills what it started at once; with a trap there is KillWait
-#   time limit                    two SIGTERM to all processes within milliseconds, up to half a minute after the
-#                                 limit. mpirun kills its ranks at the second one
+#   time limit                    SIGTERM, SIGCONT, SIGTERM to processes of steps within milliseconds, SIGCONT, SIGTERM
+#                                 to those of the script (mpirun, its ranks there, srun), up to half a minute after it
 #   scancel --signal=S JOB        to processes of steps alone: of mpirun on a single node nobody gets it
 #   scancel --batch --signal=S    to the shell of the script alone, which ends by it unless it traps it
 #   sbatch --signal=B:S@T         the same, up to a minute earlier than T seconds before the limit

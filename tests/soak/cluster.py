@@ -8,6 +8,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import threading
 import time
 
 PATIENCE_S = 60.0
@@ -96,6 +97,7 @@ class Cluster:
     """Nodes 1 to `nodes`; all see the folders `shared`, and each has a /tmp of its own."""
 
     def __init__(self, hosts, state, nodes, shared, settings=()):
+        self.changing = threading.Lock()
         self.hosts, self.state, self.nodes = hosts, pathlib.Path(state), nodes
         self.options = [part for folder in shared for part in ("--share", str(folder))]
         self.options += [part for setting in ("KillWait=5", *settings) for part in ("--conf", setting)]
@@ -134,8 +136,11 @@ class Cluster:
     def has_ended(self, number):
         return self.job(number)["JobState"] not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
 
-    def is_idle(self):
-        return self.run("sinfo", "-h", "-t", "idle", "-o", "%D").strip() == str(self.nodes)
+    def is_idle(self, nodes=()):
+        """Whether all nodes are, or these."""
+        wanted = nodes or range(1, self.nodes + 1)
+        names = ",".join(f"node{node}" for node in wanted)
+        return self.run("sinfo", "-h", "-t", "idle", "-n", names, "-o", "%D").strip() == str(len(wanted))
 
     def init_of(self, number):
         """The first process of a node's namespaces."""
@@ -160,13 +165,15 @@ class Cluster:
             subprocess.run(["nsenter", "-t", str(self.init_of(number).number), "-m", "-p", "umount", "-l", folder], check=False)
 
     def _hosts(self, *arguments, check=True):
-        # In a session of its own: a key pressed at the terminal is for the soak.
-        ended = subprocess.run([self.hosts, "--state", str(self.state), *arguments], capture_output=True, text=True,
-                               cwd="/", start_new_session=True)
+        # In a session of its own: a key pressed at the terminal is for the soak. One at a time.
+        with self.changing:
+            ended = subprocess.run([self.hosts, "--state", str(self.state), *arguments], capture_output=True, text=True,
+                                   cwd="/", start_new_session=True, check=False)
         if check and ended.returncode != 0:
             raise RuntimeError(f"hosts.sh {' '.join(arguments)}: exit code {ended.returncode}: {ended.stderr.strip()}")
         return ended.stdout
 
 
-SIGNALS = {"KILL": signal.SIGKILL, "STOP": signal.SIGSTOP, "TERM": signal.SIGTERM, "USR2": signal.SIGUSR2}
+SIGNALS = {"KILL": signal.SIGKILL, "STOP": signal.SIGSTOP, "CONT": signal.SIGCONT, "TERM": signal.SIGTERM,
+           "USR2": signal.SIGUSR2}
 

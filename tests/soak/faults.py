@@ -97,9 +97,9 @@ class KillLauncher(Fault):
 
 class KillNode(Fault):
     name = "kill a node"
-    # 139: mpirun 4.1.4 itself may crash when it loses a node. 255: srun saw it first. None: Slurm ended the script before
-    # it could tell.
-    codes = (SYSTEM, 1, 137, 139, 143, 205, 255, None)
+    # mpirun 4.1.4 itself may crash when it loses a node (139), or give up (205, 244). 255: srun saw it first. None: Slurm
+    # ended the script before it could tell.
+    codes = (SYSTEM, 1, 137, 139, 143, 205, 244, 255, None)
     gone_s = 60.0
 
     def strike(self, case):
@@ -312,14 +312,18 @@ class TimeLimit(Fault):
     gone_s = 30.0
 
     def strike(self, case):
-        """As Slurm 22.05 ends a job: SIGTERM to all of its processes, and again after 3 ms."""
-        own = case.processes()
+        """As Slurm 22.05 ends a job: processes of the batch script, mpirun among them, get SIGCONT and SIGTERM, those of
+        steps another SIGTERM before. So does srun, but Slurm has told it before, so that it has no effect: without that,
+        srun would have its step killed."""
+        own = [process for process in case.processes() if process.name != "srun"]
         if not own:
             return None
-        for _ in range(2):
-            for process in own:
+        for process in own:
+            if process.variable("SLURM_STEP_ID") is not None:
                 process.kill(SIGNALS["TERM"])
-            time.sleep(0.003)
+        for name in ("CONT", "TERM"):
+            for process in own:
+                process.kill(SIGNALS[name])
         return f"{len(own)} processes"
 
 
