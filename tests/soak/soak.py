@@ -355,20 +355,28 @@ def arguments():
     parser.add_argument("--only", type=int, help="the fault of that number alone")
     parser.add_argument("--kind", default="", help="faults of that kind alone: a part of its name")
     parser.add_argument("--without", action="append", default=[], help="no faults of that kind; may be given again")
+    parser.add_argument("--workload", action="append", default=[], help="of that alone; may be given again")
+    parser.add_argument("--ranks", type=int, help="of jobs with so many ranks alone")
     return parser.parse_args()
+
+
+def is_wanted(case, options):
+    """What is left out changes nothing of the others: numbers stay the same."""
+    return (options.kind in case.fault.name and case.fault.name not in options.without
+            and (not options.workload or case.workload in options.workload)
+            and options.ranks in (None, case.layout.ranks))
 
 
 def cases(soak, options):
     if options.only is not None:
         yield Case(soak, options.only)
         return
-    kinds = [kind for kind in faults.ALL if options.kind in kind.name and kind.name not in options.without]
     drawn = 0
     for number in range(options.first, 1 << 30):
         if drawn == options.faults:
             return
         case = Case(soak, number)
-        if type(case.fault) not in kinds:
+        if not is_wanted(case, options):
             shutil.rmtree(case.folder)
             continue
         drawn += 1
