@@ -139,6 +139,65 @@ Findings examine_messages(const runner::Communicator& world, const runner::Topol
   return findings;
 }
 
+/// The ranks and threads of a node for which it is judged.
+struct NodePlan {
+  runner::ThreadPlan threads;
+  runner::PlannedRank rank;
+};
+
+/// Where ranks are only planned, `node` is there: this process is alone.
+NodePlan plan_node(const runner::Communicator& world, const runner::Topology& topology,
+                   const Request& request, const std::optional<Node>& node) {
+  runner::ThreadPlan threads = plan_threads(request, topology.node);
+  runner::PlannedRank rank{world.rank(), world.size(), topology.node.size(), threads.threads};
+  if (request.planned_node_ranks > 0) {
+    rank = node->expected_place();
+    threads.node_threads = std::int64_t{rank.threads} * rank.node_ranks;
+  }
+  return {threads, rank};
+}
+
+/// What a node's first rank tells the others.
+struct NodeFindings {
+  std::string text;  ///< JSON for take_nodes()
+  std::vector<std::string> shared_folders;
+  std::int64_t gradient_bytes = 0;
+};
+
+NodeFindings examine_node(const runner::Topology& topology, const Request& request,
+                          const LaunchFacts& launch, const Node& node, const NodePlan& plan,
+                          double mpi_start_s, const Teller& teller) {
+  teller.stage("verdicts on this node");
+  const Needs needs = node.needs(plan.rank);
+  Findings findings = node.judge(plan.rank);
+  append(findings, judge_placement(plan.threads, plan.rank.node_ranks,
+                                   available_cpus(launch, node.host()), launch.launcher));
+  findings.push_back(judge_start(mpi_start_s));
+  const Json rates = measure(topology, request, plan.threads.threads, &node, needs.folders.scratch,
+                             findings, teller);
+  Json listed = Json::array();
+  for (const Finding& finding : findings) listed.push_back(to_json(finding));
+  const Json document = {{"host", node.host().host},
+                         {"ranks", plan.rank.node_ranks},
+                         {"threads", plan.threads.node_threads},
+                         {"cpus", plan.threads.node_cpus},
+                         {"findings", listed},
+                         {"facts", node.alike_facts()},
+                         {"rates", rates}};
+  return {document.dump(-1, ' ', false, Json::error_handler_t::replace), needs.folders.shared,
+          needs.gradient_bytes};
+}
+
+/// Rates, links and facts of nodes against each other.
+void compare_nodes(const Gathered& gathered, int ranks, Report& report) {
+  for (const auto& [id, rates] : gathered.rates) {
+    append(report.between, compare_rates(id, gathered.hosts, rates));
+  }
+  append(report.between, compare_links(gathered.hosts, report.network.links));
+  append(report.between, judge_collectives(report.network, ranks));
+  append(report.between, compare_facts(gathered.hosts, gathered.facts));
+}
+
 }  // namespace
 
 Findings judge_placement(const runner::ThreadPlan& plan, std::int64_t node_ranks,
@@ -183,63 +242,31 @@ Report examine_cluster(const runner::Communicator& world, const Request& request
     node.emplace(request, launch, environment,
                  [&](const std::string& what) { teller.stage(what); });
   }
-  runner::ThreadPlan plan = plan_threads(request, topology.node);
-  runner::PlannedRank place{world.rank(), world.size(), topology.node.size(), plan.threads};
-  const bool is_planned = request.planned_node_ranks > 0;
-  if (is_planned) {
-    place = node->expected_place();
-    plan.node_threads = std::int64_t{place.threads} * place.node_ranks;
-  }
-
-  std::string mine;
-  std::vector<std::string> shared;
-  std::int64_t gradient_bytes = 0;
+  const NodePlan plan = plan_node(world, topology, request, node);
+  NodeFindings mine;
   if (topology.is_node_leader()) {
-    teller.stage("verdicts on this node");
-    const Needs needs = node->needs(place);
-    shared = needs.folders.shared;
-    gradient_bytes = needs.gradient_bytes;
-    Findings findings = node->judge(place);
-    append(findings, judge_placement(plan, place.node_ranks, available_cpus(launch, node->host()),
-                                     launch.launcher));
-    findings.push_back(judge_start(mpi_start_s));
-    const Json rates =
-        measure(topology, request, plan.threads, &*node, needs.folders.scratch, findings, teller);
-    Json listed = Json::array();
-    for (const Finding& finding : findings) listed.push_back(to_json(finding));
-    mine = Json{{"host", node->host().host},
-                {"ranks", place.node_ranks},
-                {"threads", plan.node_threads},
-                {"cpus", plan.node_cpus},
-                {"findings", listed},
-                {"facts", node->alike_facts()},
-                {"rates", rates}}
-               .dump(-1, ' ', false, Json::error_handler_t::replace);
+    mine = examine_node(topology, request, launch, *node, plan, mpi_start_s, teller);
   } else {
     Findings none;
-    measure(topology, request, plan.threads, nullptr, "", none, teller);
+    measure(topology, request, plan.threads.threads, nullptr, "", none, teller);
   }
 
   teller.stage("the other nodes");
   Report report;
   report.quick = request.quick;
   report.configuration = request.source == nullptr ? "" : request.source->path;
-  report.ranks = is_planned ? place.ranks : world.size();
+  report.ranks = plan.rank.ranks;
   report.started_ranks = world.size();
-  const Gathered gathered = take_nodes(world.gather(mine, 0), report);
-  Findings messages = examine_messages(world, topology, gathered.hosts, shared, teller);
+  const Gathered gathered = take_nodes(world.gather(mine.text, 0), report);
+  const Findings messages =
+      examine_messages(world, topology, gathered.hosts, mine.shared_folders, teller);
   if (!request.quick || world.size() > 1) {
     teller.stage("messages between nodes");
-    gradient_bytes = world.allreduce_max(gradient_bytes);
+    const std::int64_t gradient_bytes = world.allreduce_max(mine.gradient_bytes);
     report.network = measure_network(world, topology, request.quick ? 0 : gradient_bytes);
   }
   if (world.rank() != 0) return report;
-  for (const auto& [id, rates] : gathered.rates) {
-    append(report.between, compare_rates(id, gathered.hosts, rates));
-  }
-  append(report.between, compare_links(gathered.hosts, report.network.links));
-  append(report.between, judge_collectives(report.network, world.size()));
-  append(report.between, compare_facts(gathered.hosts, gathered.facts));
+  compare_nodes(gathered, world.size(), report);
   append(report.between, messages);
   judge_nodes(launch, topology.node_count, report.between);
   return report;
