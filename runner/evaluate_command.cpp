@@ -14,9 +14,7 @@
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
-#include "runner/placement.h"
-#include "runner/together.h"
-#include "runner/watchdog.h"
+#include "runner/watched_workload.h"
 
 namespace runner {
 namespace {
@@ -82,15 +80,7 @@ void tell_quality(double quality, const WorkloadInfo& info, double seconds,
 
 ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
                   const Communicator& world) {
-  const RunConfig& config = *options.source->config;
-  const Watchdog watchdog(world, watch_options(config.watch));
-  const Topology topology = discover_topology(world);
-  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
-  const base::SystemClock clock;
-  telemetry::Telemetry telemetry(clock, &world.activity());
-  const Surroundings around{world, topology, telemetry, threads.threads};
-  std::unique_ptr<Workload> workload;
-  together(world, [&] { workload = options.source->entry->make(config, around); });
+  const WatchedWorkload workload(*options.source, world);
   world.activity().enter_phase("initialisation");
   workload->open_evaluation_data();
   workload->initialize();
@@ -107,9 +97,8 @@ ExitCode evaluate(const EvaluateOptions& options, const CommandParts& parts,
         options.weights + ": with these weights the quality is not finite" +
             (options.outputs.empty() ? "" : "; the outputs are in " + options.outputs));
   }
-  if (world.rank() == 0) tell_quality(quality, workload->info(), telemetry.wall_s(), options);
-  // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
-  world.barrier();
+  if (world.rank() == 0) tell_quality(quality, workload->info(), workload.wall_s(), options);
+  workload.wait_for_all();
   return ExitCode::kSuccess;
 }
 

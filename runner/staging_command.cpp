@@ -12,10 +12,9 @@
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
-#include "runner/placement.h"
 #include "runner/stop_signals.h"
 #include "runner/together.h"
-#include "runner/watchdog.h"
+#include "runner/watched_workload.h"
 
 namespace runner {
 namespace {
@@ -98,14 +97,7 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
         config.reader.resolved().value("/staging/directory"_json_pointer, std::string()));
   }
   const StopSignals signals;
-  const Watchdog watchdog(world, watch_options(config.watch));
-  const Topology topology = discover_topology(world);
-  const ThreadPlan threads = plan_threads(config.threads, current_binding(), topology.node);
-  const base::SystemClock clock;
-  telemetry::Telemetry telemetry(clock, &world.activity());
-  const Surroundings around{world, topology, telemetry, threads.threads};
-  std::unique_ptr<Workload> workload;
-  together(world, [&] { workload = options.source->entry->make(config, around); });
+  const WatchedWorkload workload(*options.source, world);
   world.activity().enter_phase("staging");
   workload->open_data();
   // A plan looks at every sample, and stage() makes its own.
@@ -119,8 +111,7 @@ ExitCode stage(const StageOptions& options, const Communicator& world) {
                             "none");
   }
   if (world.rank() == 0) tell(facts, options);
-  // Here a rank that does not come is noticed; MPI_Finalize would wait for it unwatched.
-  world.barrier();
+  workload.wait_for_all();
   return ExitCode::kSuccess;
 }
 
