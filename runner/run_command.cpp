@@ -207,6 +207,69 @@ void check_set_options(const RunOptions& options) {
                                       options.runs, *options.only));
 }
 
+/// Declares --runs, which it gives back, and what belongs to sets.
+CLI::Option* declare_set(CLI::App& app, RunOptions& options) {
+  auto* runs =
+      app.add_option("--runs", options.runs,
+                     "above 1: a set of so many runs, each with its own seed, all derived from "
+                     "the configuration's. The same command again runs what is missing")
+          ->check(CLI::Range(1, 1000000))
+          ->capture_default_str();
+  auto* only =
+      app.add_option("--only", options.only,
+                     "run this member of the set alone, counted from 1: what a job array gives")
+          ->type_name("MEMBER")
+          ->needs(runs)
+          ->check(CLI::Range(1, 1000000));
+  auto* together =
+      app.add_flag("--together", options.together,
+                   "all members of the set train at the same time (weak scaling), each started "
+                   "by itself with its --only: each waits before run_start until all are ready")
+          ->needs(only);
+  app.add_option("--together-timeout", options.together_timeout_s,
+                 "seconds that a member waits for the others")
+      ->needs(together)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  return runs;
+}
+
+/// Declares --resume, which it gives back, and --resume-or-start.
+CLI::Option* declare_resume(CLI::App& app, RunOptions& options, CLI::Option* runs) {
+  auto* resume =
+      app.add_option("--resume", options.resume,
+                     "go on from this checkpoint, or the newest of a folder of them, which this "
+                     "run then adds to; without PATH: the newest of this configuration (and "
+                     "seed, where it gives one) that no live run owns. SIGUSR1 saves a run at "
+                     "once, SIGUSR2 saves and ends it")
+          ->type_name("[PATH]")
+          ->expected(0, 1)
+          ->excludes(runs);
+  app.add_flag("--resume-or-start", options.resumes_or_starts,
+               "as --resume without PATH, but begin a run where there is none that a signal or "
+               "fault ended: for jobs that are started again until they are done")
+      ->excludes(runs)
+      ->excludes(resume);
+  return resume;
+}
+
+void declare_trace(CLI::App& app, RunOptions& options, CLI::Option* dry_run) {
+  app.add_option_function<std::string>(
+         "--trace",
+         [&options](const std::string& text) {
+           try {
+             options.trace = telemetry::parse_step_range(text);
+           } catch (const base::ConfigError& e) {
+             throw base::ConfigError(fmt::format("--trace: {}", e.what()));
+           }
+         },
+         "write what every rank did in these training steps, counted from 1, and how far "
+         "transfers were hidden, beside the log as result_<n>.trace.json for Perfetto or "
+         "chrome://tracing. Takes 50 MiB of a rank at most; an aborted run leaves none")
+      ->type_name("FIRST:LAST")
+      ->excludes(dry_run);
+}
+
 base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
   base::Command command;
   command.name = "run";
@@ -225,62 +288,14 @@ base::Command run_command(const std::shared_ptr<const CommandParts>& parts) {
     options->source = declare_config(
         app, parts->workloads,
         [options = options.get()](const WorkloadEntry&) { check_set_options(*options); });
-    auto* runs =
-        app.add_option("--runs", options->runs,
-                       "above 1: a set of so many runs, each with its own seed, all derived from "
-                       "the configuration's. The same command again runs what is missing")
-            ->check(CLI::Range(1, 1000000))
-            ->capture_default_str();
-    auto* only =
-        app.add_option("--only", options->only,
-                       "run this member of the set alone, counted from 1: what a job array gives")
-            ->type_name("MEMBER")
-            ->needs(runs)
-            ->check(CLI::Range(1, 1000000));
-    auto* together =
-        app.add_flag("--together", options->together,
-                     "all members of the set train at the same time (weak scaling), each started "
-                     "by itself with its --only: each waits before run_start until all are ready")
-            ->needs(only);
-    app.add_option("--together-timeout", options->together_timeout_s,
-                   "seconds that a member waits for the others")
-        ->needs(together)
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    auto* resume =
-        app.add_option("--resume", options->resume,
-                       "go on from this checkpoint, or the newest of a folder of them, which this "
-                       "run then adds to; without PATH: the newest of this configuration (and "
-                       "seed, where it gives one) that no live run owns. SIGUSR1 saves a run at "
-                       "once, SIGUSR2 saves and ends it")
-            ->type_name("[PATH]")
-            ->expected(0, 1)
-            ->excludes(runs);
-    app.add_flag("--resume-or-start", options->resumes_or_starts,
-                 "as --resume without PATH, but begin a run where there is none that a signal or "
-                 "fault ended: for jobs that are started again until they are done")
-        ->excludes(runs)
-        ->excludes(resume);
+    auto* const resume = declare_resume(app, *options, declare_set(app, *options));
     declare_rules(app, options->rules);
     auto* dry = app.add_flag("--dry-run", options->dry_run,
                              "print configuration, plan and rule check; train and write nothing");
     app.add_option("--json", options->json,
                    "write the result of the run or set as JSON to this file, however it ends; '-' "
                    "for standard output and nothing else there. With --dry-run: the plan");
-    app.add_option_function<std::string>(
-           "--trace",
-           [options](const std::string& text) {
-             try {
-               options->trace = telemetry::parse_step_range(text);
-             } catch (const base::ConfigError& e) {
-               throw base::ConfigError(fmt::format("--trace: {}", e.what()));
-             }
-           },
-           "write what every rank did in these training steps, counted from 1, and how far "
-           "transfers were hidden, beside the log as result_<n>.trace.json for Perfetto or "
-           "chrome://tracing. Takes 50 MiB of a rank at most; an aborted run leaves none")
-        ->type_name("FIRST:LAST")
-        ->excludes(dry);
+    declare_trace(app, *options, dry);
     return [options, parts, resume](Communicator* world) {
       options->resumes = resume->count() > 0;
       return run(*options, *parts, *world);
