@@ -1,11 +1,9 @@
 // Identity of processes.
-// Hides the environment variables of schedulers.
 #include "runner/set_owner.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,6 +12,7 @@
 #include "runner/base/printable.h"
 #include "runner/base/process_state.h"
 #include "runner/base/system_facts.h"
+#include "runner/launch/launcher.h"
 
 namespace runner {
 namespace {
@@ -27,27 +26,6 @@ std::string kernel_here() {
   return boot + " " + space.string();
 }
 
-std::string job_here() {
-  struct Variable {
-    const char* scheduler;
-    const char* job;
-    const char* index;  ///< in an array; null where the job's name has it
-  };
-  constexpr Variable kVariables[] = {{"slurm", "SLURM_JOB_ID", nullptr},
-                                     {"pbs", "PBS_JOBID", nullptr},
-                                     {"lsf", "LSB_JOBID", "LSB_JOBINDEX"},
-                                     {"flux", "FLUX_JOB_ID", nullptr}};
-  for (const Variable& variable : kVariables) {
-    const char* job = std::getenv(variable.job);
-    if (job == nullptr || *job == '\0') continue;
-    const char* index = variable.index == nullptr ? nullptr : std::getenv(variable.index);
-    const bool in_array = index != nullptr && std::string(index) != "0";
-    return fmt::format("{} {}{}", variable.scheduler, base::printable(job),
-                       in_array ? fmt::format("[{}]", base::printable(index)) : "");
-  }
-  return "";
-}
-
 }  // namespace
 
 SetOwner this_process() {
@@ -56,7 +34,7 @@ SetOwner this_process() {
   owner.process = ::getpid();
   if (const auto own = base::process_state(owner.process)) owner.process_start = own->start_ticks;
   owner.kernel = kernel_here();
-  owner.job = job_here();
+  owner.job = launch::job_text(launch::allocation_of(launch::environment()));
   owner.token = base::unique_token();
   return owner;
 }

@@ -1,5 +1,4 @@
 // Who works on a member of a run set, so that others can tell whether it still lives.
-// Hides the environment variables of schedulers.
 #pragma once
 
 #include <cstdint>

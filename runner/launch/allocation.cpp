@@ -1,8 +1,10 @@
 // The variables of schedulers that say what a job was given.
+#include <cctype>
 #include <charconv>
 #include <set>
 #include <sstream>
 
+#include "runner/base/printable.h"
 #include "runner/launch/launcher.h"
 
 namespace launch {
@@ -38,13 +40,18 @@ Allocation pbs(const Environment& environment) {
           number_of(environment, "NCPUS")};
 }
 
-/// LSB_MCPU_HOSTS: "node1 16 node2 16".
+/// LSB_MCPU_HOSTS: "node1 16 node2 16". LSB_JOBINDEX is 0 outside of an array.
 Allocation lsf(const Environment& environment) {
   std::istringstream words(text_of(environment, "LSB_MCPU_HOSTS"));
   std::set<std::string> hosts;
   for (std::string host, cpus; words >> host >> cpus;) hosts.insert(host);
-  return {"LSF", text_of(environment, "LSB_JOBID"), text_of(environment, "LSB_CLUSTER_NAME"),
-          static_cast<std::int64_t>(hosts.size()), 0};
+  const std::string index = text_of(environment, "LSB_JOBINDEX");
+  return {"LSF",
+          text_of(environment, "LSB_JOBID"),
+          text_of(environment, "LSB_CLUSTER_NAME"),
+          static_cast<std::int64_t>(hosts.size()),
+          0,
+          index == "0" ? "" : index};
 }
 
 }  // namespace
@@ -66,6 +73,15 @@ Allocation allocation_of(const Environment& environment) {
             number_of(environment, "NHOSTS"), 0};
   }
   return {};
+}
+
+std::string job_text(const Allocation& allocation) {
+  if (allocation.scheduler.empty()) return "";
+  std::string text = allocation.scheduler;
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  text += " " + base::printable(allocation.job);
+  if (!allocation.task.empty()) text += "[" + base::printable(allocation.task) + "]";
+  return text;
 }
 
 }  // namespace launch

@@ -54,10 +54,15 @@ struct Allocation {
   std::string cluster;         ///< name
   std::int64_t nodes = 0;      ///< of the job, or of the job step that this process belongs to
   std::int64_t node_cpus = 0;  ///< on this node
+  /// Of a job array, where the job's id does not tell which: "3"; else "".
+  std::string task = {};
 };
 
 /// Numbers that are none count as not told: nothing depends on them but advice.
 Allocation allocation_of(const Environment& environment);
+
+/// "slurm 17", "lsf 5[3]" of an array's task; "" outside of a job.
+std::string job_text(const Allocation& allocation);
 
 /// Why MPI cannot start, and what to do; "" where nothing speaks against it. `library` as MPI names
 /// itself: "Open MPI v4.1.4".

@@ -179,6 +179,15 @@ TEST(Allocation, KnowsOtherSchedulers) {
   EXPECT_EQ(sge.nodes, 2);
 }
 
+TEST(Allocation, NamesJobAndTaskForPeople) {
+  EXPECT_EQ(job_text(allocation_of(batch_script())), "slurm 17");
+  EXPECT_EQ(job_text(allocation_of({{"PBS_JOBID", "12[3].pbs1"}})), "pbs 12[3].pbs1");
+  EXPECT_EQ(job_text(allocation_of({{"LSB_JOBID", "5"}, {"LSB_JOBINDEX", "0"}})), "lsf 5");
+  EXPECT_EQ(job_text(allocation_of({{"LSB_JOBID", "5"}, {"LSB_JOBINDEX", "3"}})), "lsf 5[3]");
+  EXPECT_EQ(job_text(allocation_of({{"FLUX_JOB_ID", "f1\x1b"}})), "flux f1?");
+  EXPECT_EQ(job_text({}), "");
+}
+
 TEST(Environment, HoldsWhatThisProcessHas) {
   ::setenv("TRAINMARK_LAUNCHER_TEST", "a=b", 1);
   EXPECT_EQ(environment().at("TRAINMARK_LAUNCHER_TEST"), "a=b");
