@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launch_with_faults.h"
-#include "runner/from_outside.h"
+#include "runner/toy_run.h"
 
 namespace runner {
 namespace {
@@ -29,39 +29,26 @@ constexpr int kUsualHangTimeoutS = 600;
 constexpr int kLostTimeoutS = 8;
 constexpr double kGoneWithinS = 15.0;
 
-class LostRank : public outside::ProgramTest {
+class LostRank : public outside::ToyRun {
  protected:
   std::string config(const json& strike, int hang_timeout_s = kUsualHangTimeoutS) const {
-    const json object = {
-        {"workload", "toy"},
-        {"epochs", 8},
-        {"seed", 5},
-        {"threads", 1},
-        {"clear_caches", "never"},
-        {"hang_timeout_s", hang_timeout_s},
-        {"strike", strike},
-        {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
-    std::ofstream(folder_ / "toy.json") << object;
-    return (folder_ / "toy.json").string();
+    return ToyRun::config({{"strike", strike}, {"hang_timeout_s", hang_timeout_s}});
   }
-
-  Ended toy(int ranks, const std::string& file) const {
-    return shell(mpirun(ranks) + TOY_PROGRAM " run " + file);
-  }
+  Ended run_on(int ranks, const std::string& file) const { return toy_on(ranks, "run " + file); }
 
   /// Runs with a misfortune; the job must be gone in time, and no process be left.
   Ended ends(int ranks, const json& strike, int hang_timeout_s = kUsualHangTimeoutS) const {
     // What starting takes here and now is not the program's.
-    const double start_s = toy(ranks, config({{"kind", "none"}})).seconds;
+    const double start_s = run_on(ranks, config({{"kind", "none"}})).seconds;
     fs::remove_all(folder_ / "results");
-    const Ended run = toy(ranks, config(strike, hang_timeout_s));
+    const Ended run = run_on(ranks, config(strike, hang_timeout_s));
     EXPECT_LT(run.seconds, kGoneWithinS + 2 * start_s);
     EXPECT_TRUE(all_end());
     return run;
   }
 
   json run_stop() const {
-    std::istringstream log(content(folder_ / "results/box/toy/result_1.txt"));
+    std::istringstream log(content(results("result_1.txt")));
     json last;
     int stops = 0;
     for (std::string line; std::getline(log, line);) {
@@ -212,7 +199,7 @@ TEST_F(LostRank, LogsWhatAnotherRankFailedOf) {
   json object = json::parse(content(config({{"kind", "none"}})));
   object["model"] = {{"throw_at_step", 7}, {"throwing_rank", 1}};
   std::ofstream(folder_ / "toy.json") << object;
-  const Ended run = toy(2, (folder_ / "toy.json").string());
+  const Ended run = run_on(2, (folder_ / "toy.json").string());
   EXPECT_EQ(run.status, 3);
   EXPECT_THAT(run.err, HasSubstr("rank 1: toy.tar: sample 5 is damaged"));
   expect_aborted(HasSubstr("rank 1: toy.tar: sample 5 is damaged"));
@@ -244,10 +231,8 @@ TEST_F(LostRank, LogsTheEndThatALauncherBringsBySigterm) {
   const Started job =
       start("exec " + mpirun(2) + TOY_PROGRAM " run " +
             config({{"kind", "stand_still"}, {"rank", 1}, {"during", "evaluate"}}, 600));
-  ASSERT_TRUE(comes([this] {
-    return content(folder_ / "results/box/toy/result_1.txt").find("eval_start") !=
-           std::string::npos;
-  }));
+  ASSERT_TRUE(comes(
+      [this] { return content(results("result_1.txt")).find("eval_start") != std::string::npos; }));
   ASSERT_EQ(::kill(job.process, SIGTERM), 0);
   const Ended run = wait(job);
   EXPECT_EQ(run.status, 1);  // the launcher's own

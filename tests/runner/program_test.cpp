@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runner/from_outside.h"
+#include "runner/toy_run.h"
 #include "telemetry_account.h"
 
 namespace runner {
@@ -15,35 +15,15 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::content;
 using outside::Ended;
-using outside::mpirun;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-class ProgramTest : public outside::ProgramTest {
+class ProgramTest : public outside::ToyRun {
  protected:
   void TearDown() override { telemetry::expect_whole_accounts(folder_); }
 
-  /// A configuration file of the toy, with results in this test's folder.
-  std::string config(json overrides = json::object()) const {
-    json object = {{"workload", "toy"},
-                   {"epochs", 8},
-                   {"seed", 5},
-                   {"threads", 1},
-                   {"clear_caches", "never"},
-                   {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
-    object.update(overrides);
-    std::ofstream(folder_ / "toy.json") << object;
-    return (folder_ / "toy.json").string();
-  }
-  fs::path result(const std::string& ending) const {
-    return folder_ / "results" / "box" / "toy" / ("result_" + ending);
-  }
-
-  Ended toy(const std::string& arguments) const { return shell(TOY_PROGRAM " " + arguments); }
-  Ended toy_on(int ranks, const std::string& arguments) const {
-    return shell(mpirun(ranks) + TOY_PROGRAM " " + arguments);
-  }
+  fs::path result(const std::string& ending) const { return results("result_" + ending); }
 };
 
 TEST_F(ProgramTest, HelpNamesTheExitCodesAndEachCommandItsExample) {

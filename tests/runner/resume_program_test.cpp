@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launch_with_faults.h"
-#include "runner/base/temporary_directory.h"
-#include "waiting.h"
+#include "runner/toy_run.h"
 
 namespace runner {
 namespace {
@@ -19,189 +18,175 @@ using outside::Ended;
 using testing::HasSubstr;
 using testing::Not;
 
-class ResumeProgram : public testing::Test {
+class ResumeProgram : public outside::ToyRun {
  protected:
-  /// The toy's configuration: eight epochs of ten steps, a target that it never meets.
+  /// With a target that is never met.
   std::string config(const json& overrides = json::object()) const {
-    json object = {{"workload", "toy"},
-                   {"epochs", 8},
-                   {"seed", 5},
-                   {"threads", 1},
-                   {"clear_caches", "never"},
-                   {"target", {{"quality", 2.0}}},
-                   {"results", {{"directory", results()}, {"system", "box"}}}};
+    json object = {{"target", {{"quality", 2.0}}}};
     object.update(overrides);
-    return folder_.write("toy.json", object.dump());
-  }
-  std::string results() const { return (folder_.path() / "results").string(); }
-  fs::path file(const std::string& name) const {
-    return fs::path(results()) / "box" / "toy" / name;
-  }
-  Ended toy(int ranks, const std::string& arguments) const {
-    return outside::shell(outside::mpirun(ranks) + TOY_PROGRAM " " + arguments, folder_.path());
+    return ToyRun::config(object);
   }
   std::vector<std::string> saved(const std::string& run = "result_1.checkpoints") const {
     std::vector<std::string> names;
-    if (!fs::exists(file(run))) return names;
-    for (const auto& entry : fs::directory_iterator(file(run))) {
+    if (!fs::exists(results(run))) return names;
+    for (const auto& entry : fs::directory_iterator(results(run))) {
       const std::string name = entry.path().filename();
       if (name.starts_with("checkpoint_")) names.push_back(name);
     }
     std::sort(names.begin(), names.end());
     return names;
   }
-
-  const base::TemporaryDirectory folder_;
 };
 
 TEST_F(ResumeProgram, SavesOnASignalAndGoesOn) {
-  const Ended run = toy(2, "run " + config({{"model", {{"checkpoint_at_step", 33}}}}));
+  const Ended run = toy_on(2, "run " + config({{"model", {{"checkpoint_at_step", 33}}}}));
   EXPECT_EQ(run.status, 6) << run.err;
   ASSERT_EQ(saved().size(), 1U);
   EXPECT_THAT(saved()[0], HasSubstr("checkpoint_0001_step_"));
   EXPECT_THAT(run.err, HasSubstr("checkpoint after step"));
-  EXPECT_THAT(content(file("result_1.txt")), HasSubstr("not reached in 8 epochs"));
+  EXPECT_THAT(content(results("result_1.txt")), HasSubstr("not reached in 8 epochs"));
 }
 
 TEST_F(ResumeProgram, KeepsTheLastByStepsAndResumesAKilledRun) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 7}}}});
-  ASSERT_EQ(toy(2, "run " + saving).status, 6);
-  const std::string weights = content(file("result_1.weights.h5"));
+  ASSERT_EQ(toy_on(2, "run " + saving).status, 6);
+  const std::string weights = content(results("result_1.weights.h5"));
   EXPECT_THAT(saved(),
               testing::ElementsAre("checkpoint_0010_step_70.h5", "checkpoint_0011_step_77.h5"));
 
-  toy(2, "run " + saving + " --set model.kill_at_step=38");
+  toy_on(2, "run " + saving + " --set model.kill_at_step=38");
   EXPECT_THAT(saved("result_2.checkpoints"),
               testing::ElementsAre("checkpoint_0004_step_28.h5", "checkpoint_0005_step_35.h5"));
-  const Ended resumed = toy(2, "run " + saving + " --resume");
+  const Ended resumed = toy_on(2, "run " + saving + " --resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("value=none unit=s status=target_missed"));
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=35 all_parts_s="));
-  EXPECT_EQ(content(file("result_3.weights.h5")), weights);
+  EXPECT_EQ(content(results("result_3.weights.h5")), weights);
   EXPECT_THAT(saved("result_2.checkpoints"),
               testing::ElementsAre("checkpoint_0010_step_70.h5", "checkpoint_0011_step_77.h5"));
-  EXPECT_FALSE(fs::exists(file("result_3.checkpoints")));
+  EXPECT_FALSE(fs::exists(results("result_3.checkpoints")));
 
-  const std::string log = content(file("result_3.txt"));
+  const std::string log = content(results("result_3.txt"));
   EXPECT_THAT(log, HasSubstr("\"key\": \"resumed\", \"value\": true"));
   EXPECT_THAT(log, HasSubstr("\"epoch_num\": 4, \"step\": 35"));
   EXPECT_THAT(log, HasSubstr("\"first_epoch_num\": 4"));
   EXPECT_THAT(log, Not(HasSubstr("\"first_epoch_num\": 3")));
   EXPECT_THAT(log, Not(HasSubstr("eval_accuracy\", \"value\": 0.3")));
-  EXPECT_EQ(json::parse(content(file("result_3.telemetry.json")))["provenance"]["resumed"]["step"],
-            35);
+  EXPECT_EQ(
+      json::parse(content(results("result_3.telemetry.json")))["provenance"]["resumed"]["step"],
+      35);
 }
 
 TEST_F(ResumeProgram, EndsWithSevenOnEachSignalAndSavesWhatIsScheduled) {
   // No step is due before the signal's, so that what is saved is what the signal stopped.
   const std::string saving = config({{"checkpoint", {{"every_steps", 1000}}}});
-  ASSERT_EQ(toy(2, "run " + saving).status, 6);
+  ASSERT_EQ(toy_on(2, "run " + saving).status, 6);
   int run = 1;
   for (const std::string signal : {"TERM", "INT", "HUP", "XCPU", "USR2"}) {
     const std::string stopping =
         saving + " --set model.signal=" + signal + " --set model.signal_at_step=33";
-    const Ended stopped = toy(2, "run " + stopping + " --set model.signals=2");
+    const Ended stopped = toy_on(2, "run " + stopping + " --set model.signals=2");
     EXPECT_EQ(stopped.status, 7) << signal << stopped.err;
     const std::string name = "result_" + std::to_string(++run);
     // Where the machine is so busy that this takes longer than mpirun would wait, the log says
     // where.
     EXPECT_THAT(
-        content(file(name + ".txt")),
+        content(results(name + ".txt")),
         testing::ContainsRegex("(stopped|told to end) by SIG" + signal + " (after|during) "));
-    EXPECT_TRUE(fs::exists(file(name + ".weights.h5")));
-    EXPECT_TRUE(fs::exists(file(name + ".telemetry.json")));
+    EXPECT_TRUE(fs::exists(results(name + ".weights.h5")));
+    EXPECT_TRUE(fs::exists(results(name + ".telemetry.json")));
     ASSERT_EQ(saved(name + ".checkpoints").size(), 1U) << signal;
-    ASSERT_EQ(toy(2, "run " + saving + " --resume").status, 6);
+    ASSERT_EQ(toy_on(2, "run " + saving + " --resume").status, 6);
     const std::string resumed = "result_" + std::to_string(++run) + ".weights.h5";
-    EXPECT_EQ(content(file(resumed)), content(file("result_1.weights.h5"))) << signal;
+    EXPECT_EQ(content(results(resumed)), content(results("result_1.weights.h5"))) << signal;
   }
 }
 
 TEST_F(ResumeProgram, SavesOnSigusr2WithoutASchedule) {
   const Ended stopped =
-      toy(2, "run " + config({{"model", {{"signal", "USR2"}, {"signal_at_step", 33}}}}));
+      toy_on(2, "run " + config({{"model", {{"signal", "USR2"}, {"signal_at_step", 33}}}}));
   EXPECT_EQ(stopped.status, 7) << stopped.err;
   EXPECT_EQ(saved().size(), 1U);
-  toy(2, "run " + config({{"model", {{"signal", "TERM"}, {"signal_at_step", 33}}}}));
+  toy_on(2, "run " + config({{"model", {{"signal", "TERM"}, {"signal_at_step", 33}}}}));
   EXPECT_TRUE(saved("result_2.checkpoints").empty());
 }
 
 TEST_F(ResumeProgram, BranchesOffFromAFileWithoutTouchingItsFolder) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
-  ASSERT_EQ(toy(1, "run " + saving).status, 6);
+  ASSERT_EQ(toy_on(1, "run " + saving).status, 6);
   const auto before = saved();
-  const std::string chosen = file("result_1.checkpoints/" + before.front()).string();
-  ASSERT_EQ(toy(1, "run " + saving + " --resume " + chosen).status, 6);
+  const std::string chosen = results("result_1.checkpoints/" + before.front()).string();
+  ASSERT_EQ(toy_on(1, "run " + saving + " --resume " + chosen).status, 6);
   EXPECT_EQ(saved(), before);
   EXPECT_EQ(saved("result_2.checkpoints").size(), 1U);
-  EXPECT_EQ(content(file("result_2.weights.h5")), content(file("result_1.weights.h5")));
+  EXPECT_EQ(content(results("result_2.weights.h5")), content(results("result_1.weights.h5")));
 }
 
 TEST_F(ResumeProgram, PassesOverADamagedCheckpointAndSaysSo) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
-  ASSERT_EQ(toy(2, "run " + saving).status, 6);
-  const fs::path newest = file("result_1.checkpoints/" + saved().back());
+  ASSERT_EQ(toy_on(2, "run " + saving).status, 6);
+  const fs::path newest = results("result_1.checkpoints/" + saved().back());
   fs::resize_file(newest, fs::file_size(newest) - 1);
-  const Ended resumed = toy(2, "run " + saving + " --resume");
+  const Ended resumed = toy_on(2, "run " + saving + " --resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.err, HasSubstr("going on with the checkpoint before"));
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=60"));
-  const Ended refused = toy(2, "run " + saving + " --resume " + results() + "/../toy.json");
+  const Ended refused = toy_on(2, "run " + saving + " --resume " + (folder_ / "toy.json").string());
   EXPECT_EQ(refused.status, 3);
   EXPECT_THAT(refused.err, HasSubstr("toy.json: expected a checkpoint"));
 }
 
 TEST_F(ResumeProgram, RefusesACheckpointOfAnotherConfiguration) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
-  ASSERT_EQ(toy(2, "run " + saving).status, 6);
-  const Ended refused = toy(2, "run " + saving + " --resume --set evaluation.every_epochs=2");
+  ASSERT_EQ(toy_on(2, "run " + saving).status, 6);
+  const Ended refused = toy_on(2, "run " + saving + " --resume --set evaluation.every_epochs=2");
   EXPECT_EQ(refused.status, 3);
   EXPECT_THAT(refused.err, HasSubstr("saved with another configuration: /evaluation/every_epochs: "
                                      "expected 1, found 2"));
-  EXPECT_EQ(toy(2, "run " + saving + " --resume --set seed=6").status, 3);
-  EXPECT_EQ(toy(2, "run " + saving + " --resume --runs 2").status, 2);
-  EXPECT_FALSE(fs::exists(file("result_2.txt")));
+  EXPECT_EQ(toy_on(2, "run " + saving + " --resume --set seed=6").status, 3);
+  EXPECT_EQ(toy_on(2, "run " + saving + " --resume --runs 2").status, 2);
+  EXPECT_FALSE(fs::exists(results("result_2.txt")));
   // What has no effect on the mathematics may change, and a seed of 0 takes the checkpoint's.
-  EXPECT_EQ(toy(2, "run " + saving +
-                       " --resume --set seed=0 --set checkpoint.keep_last=9 --set "
-                       "epochs=9")
+  EXPECT_EQ(toy_on(2, "run " + saving +
+                          " --resume --set seed=0 --set checkpoint.keep_last=9 --set "
+                          "epochs=9")
                 .status,
             6);
-  EXPECT_EQ(json::parse(content(file("result_2.config.json")))["seed"], 5);
+  EXPECT_EQ(json::parse(content(results("result_2.config.json")))["seed"], 5);
 }
 
 TEST_F(ResumeProgram, TakesTheNewestOfThisConfigurationAndSeed) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
-  ASSERT_EQ(toy(1, "run " + saving + " --set model.kill_at_step=25").status, 137);
-  ASSERT_EQ(toy(1, "run " + saving + " --set seed=6").status, 6);
-  ASSERT_EQ(toy(1, "run " + saving + " --set evaluation.every_epochs=2").status, 6);
-  const Ended resumed = toy(1, "run " + saving + " --resume");
+  ASSERT_EQ(toy_on(1, "run " + saving + " --set model.kill_at_step=25").status, 137);
+  ASSERT_EQ(toy_on(1, "run " + saving + " --set seed=6").status, 6);
+  ASSERT_EQ(toy_on(1, "run " + saving + " --set evaluation.every_epochs=2").status, 6);
+  const Ended resumed = toy_on(1, "run " + saving + " --resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=20"));
-  EXPECT_THAT(resumed.err, HasSubstr("passed over: " + file("result_3.checkpoints").string()));
+  EXPECT_THAT(resumed.err, HasSubstr("passed over: " + results("result_3.checkpoints").string()));
   EXPECT_THAT(resumed.err, HasSubstr("/evaluation/every_epochs: expected 2, found 1"));
   EXPECT_THAT(resumed.err, HasSubstr("/seed: expected 6, found 5"));
-  const Ended other = toy(1, "run " + saving + " --resume --set seed=6");
+  const Ended other = toy_on(1, "run " + saving + " --resume --set seed=6");
   EXPECT_THAT(other.out, HasSubstr("resumed_at_step=80"));
 }
 
 TEST_F(ResumeProgram, BeginsWhereNothingIsSavedIfItMay) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
-  const Ended begun = toy(2, "run " + saving + " --resume-or-start --set model.kill_at_step=25");
+  const Ended begun = toy_on(2, "run " + saving + " --resume-or-start --set model.kill_at_step=25");
   EXPECT_EQ(begun.status, 137);
   EXPECT_THAT(begun.err, HasSubstr("nothing to go on from"));
-  const Ended resumed = toy(2, "run " + saving + " --resume-or-start");
+  const Ended resumed = toy_on(2, "run " + saving + " --resume-or-start");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=20"));
-  EXPECT_EQ(toy(1, "run " + saving + " --resume-or-start --resume").status, 2);
-  EXPECT_EQ(toy(1, "run " + saving + " --resume-or-start --runs 2").status, 2);
+  EXPECT_EQ(toy_on(1, "run " + saving + " --resume-or-start --resume").status, 2);
+  EXPECT_EQ(toy_on(1, "run " + saving + " --resume-or-start --runs 2").status, 2);
   // That run has come to its end: the next one is a new one.
-  const Ended next = toy(1, "run " + saving + " --resume-or-start --set seed=0");
+  const Ended next = toy_on(1, "run " + saving + " --resume-or-start --set seed=0");
   EXPECT_EQ(next.status, 6) << next.err;
   EXPECT_THAT(next.err, HasSubstr("its run is finished"));
   EXPECT_THAT(next.out, Not(HasSubstr("resumed_at_step")));
   const Ended plan =
-      toy(1, "run " + saving + " --resume-or-start --dry-run --set results.system=a");
+      toy_on(1, "run " + saving + " --resume-or-start --dry-run --set results.system=a");
   EXPECT_EQ(plan.status, 0) << plan.err;
 }
 
@@ -209,10 +194,9 @@ TEST_F(ResumeProgram, NeverTakesTheCheckpointsOfALivingRun) {
   const json standing = {{"kind", "stand_still"}, {"step", 45}};
   const std::string saving =
       config({{"checkpoint", {{"every_steps", 20}}}, {"strike", standing}, {"hang_timeout_s", 0}});
-  const outside::Started first =
-      outside::start("exec " TOY_PROGRAM " run " + saving, folder_.path());
+  const outside::Started first = start("exec " TOY_PROGRAM " run " + saving);
   ASSERT_TRUE(comes([&] { return saved().size() == 2U; }));
-  const fs::path elsewhere = folder_.path() / "second";
+  const fs::path elsewhere = folder_ / "second";
   fs::create_directory(elsewhere);
   const auto second = [&](const std::string& how) {
     return outside::shell(TOY_PROGRAM " run " + saving + " --set strike.kind=none " + how,
@@ -228,35 +212,35 @@ TEST_F(ResumeProgram, NeverTakesTheCheckpointsOfALivingRun) {
   // Dead, it owns nothing any more; its state is that of the run that went through.
   ASSERT_EQ(::kill(first.process, SIGKILL), 0);
   outside::wait(first);
-  fs::remove_all(file("result_2.checkpoints"));
+  fs::remove_all(results("result_2.checkpoints"));
   const Ended resumed = second("--resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("resumed_at_step=40"));
-  EXPECT_EQ(content(file("result_3.weights.h5")), content(file("result_2.weights.h5")));
+  EXPECT_EQ(content(results("result_3.weights.h5")), content(results("result_2.weights.h5")));
   EXPECT_EQ(saved().size(), 2U);
 }
 
 TEST_F(ResumeProgram, SaysThatBitsDifferOnAnotherNumberOfRanks) {
   const std::string saving = config({{"checkpoint", {{"every_steps", 20}}}});
-  ASSERT_EQ(toy(2, "run " + saving).status, 6);
-  const Ended resumed = toy(1, "run " + saving + " --resume");
+  ASSERT_EQ(toy_on(2, "run " + saving).status, 6);
+  const Ended resumed = toy_on(1, "run " + saving + " --resume");
   EXPECT_EQ(resumed.status, 6) << resumed.err;
   EXPECT_THAT(resumed.err, HasSubstr("WARNING: ranks: 2 then, 1 now: the last bits will differ"));
 }
 
 TEST_F(ResumeProgram, FindsNothingToResume) {
-  const Ended run = toy(1, "run " + config() + " --resume");
+  const Ended run = toy_on(1, "run " + config() + " --resume");
   EXPECT_EQ(run.status, 3);
   EXPECT_THAT(run.err,
               HasSubstr("expected a checkpoint or a folder of checkpoints, found nothing"));
-  EXPECT_FALSE(fs::exists(results()));
+  EXPECT_FALSE(fs::exists(folder_ / "results"));
 }
 
 TEST_F(ResumeProgram, PlansSizeAndPlace) {
-  const Ended plan = toy(1, "run --dry-run --json - " + config());
+  const Ended plan = toy_on(1, "run --dry-run --json - " + config());
   ASSERT_EQ(plan.status, 0) << plan.err;
   const json checkpoint = json::parse(plan.out)["checkpoint"];
-  EXPECT_EQ(checkpoint["folder"], results() + "/box/toy");
+  EXPECT_EQ(checkpoint["folder"], (folder_ / "results/box/toy").string());
   EXPECT_EQ(checkpoint["bytes_each"], 16);
   EXPECT_EQ(checkpoint["bytes_at_most"], 48);
 }
@@ -266,28 +250,27 @@ TEST_F(ResumeProgram, EndsOnAFullDiskWithTheCheckpointBeforeAsItWas) {
   // HDF5's own bytes, a piece of rank 1, and what rank 0 writes late.
   for (const char* fault : {"0:full:1", "1:full:1", "0:full:5"}) {
     SCOPED_TRACE(fault);
-    fs::remove_all(results());
-    toy(2, "run " + saving + " --set model.kill_at_step=25");
+    fs::remove_all(folder_ / "results");
+    toy_on(2, "run " + saving + " --set model.kill_at_step=25");
     ASSERT_EQ(saved(), std::vector<std::string>{"checkpoint_0001_step_20.h5"});
-    const std::string before = content(file("result_1.checkpoints/checkpoint_0001_step_20.h5"));
-    const Ended full = outside::shell(
-        outside::mpirun_with_faults(2, fault) + TOY_PROGRAM " run " + saving + " --resume",
-        folder_.path());
+    const std::string before = content(results("result_1.checkpoints/checkpoint_0001_step_20.h5"));
+    const Ended full =
+        shell(outside::mpirun_with_faults(2, fault) + TOY_PROGRAM " run " + saving + " --resume");
     EXPECT_EQ(full.status, 4) << full.err;
     EXPECT_THAT(full.err, HasSubstr("checkpoint_0002_step_40.h5"));
     EXPECT_THAT(full.err, HasSubstr("No space left on device"));
-    const std::string log = content(file("result_2.txt"));
+    const std::string log = content(results("result_2.txt"));
     EXPECT_THAT(log, HasSubstr("\"key\": \"run_stop\""));
     EXPECT_THAT(log, HasSubstr("\"status\": \"aborted\""));
     ASSERT_EQ(saved(), std::vector<std::string>{"checkpoint_0001_step_20.h5"});
-    EXPECT_EQ(content(file("result_1.checkpoints/checkpoint_0001_step_20.h5")), before);
-    EXPECT_EQ(toy(2, "run " + saving + " --resume").status, 6);
+    EXPECT_EQ(content(results("result_1.checkpoints/checkpoint_0001_step_20.h5")), before);
+    EXPECT_EQ(toy_on(2, "run " + saving + " --resume").status, 6);
   }
 }
 
 TEST_F(ResumeProgram, CallsSavingCheckpointTime) {
-  toy(2, "run " + config({{"checkpoint", {{"every_steps", 10}}}}));
-  const json report = json::parse(content(file("result_1.telemetry.json")));
+  toy_on(2, "run " + config({{"checkpoint", {{"every_steps", 10}}}}));
+  const json report = json::parse(content(results("result_1.telemetry.json")));
   for (const json& rank : report["ranks"]) {
     EXPECT_GT(rank["subsystems_s"]["checkpoint"].get<double>(), 0.0);
   }

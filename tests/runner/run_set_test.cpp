@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "runner/from_outside.h"
+#include "runner/toy_run.h"
 
 namespace runner {
 namespace {
@@ -22,22 +22,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-class RunSetTest : public outside::ProgramTest {
+class RunSetTest : public outside::ToyRun {
  protected:
-  std::string config(const json& overrides = json::object()) const {
-    json object = {{"workload", "toy"},
-                   {"epochs", 8},
-                   {"seed", 5},
-                   {"threads", 1},
-                   {"clear_caches", "never"},
-                   {"results", {{"directory", (folder_ / "results").string()}, {"system", "box"}}}};
-    object.update(overrides);
-    std::ofstream(folder_ / "toy.json") << object;
-    return (folder_ / "toy.json").string();
-  }
-  fs::path results(const std::string& name = "") const {
-    return folder_ / "results" / "box" / "toy" / name;
-  }
   json summary() const { return json::parse(content(results("set_summary.json"))); }
   std::vector<std::string> states(const char* key = "status") const {
     std::vector<std::string> all;
@@ -54,10 +40,6 @@ class RunSetTest : public outside::ProgramTest {
       all.insert(json::parse(content(entry.path()))["seed"].get<std::uint64_t>());
     }
     return all;
-  }
-  Ended toy(const std::string& arguments) const { return shell(TOY_PROGRAM " " + arguments); }
-  Ended toy_on(int ranks, const std::string& arguments) const {
-    return shell(mpirun(ranks) + TOY_PROGRAM " " + arguments);
   }
   /// Starts it with output of its own, so that several can run at once.
   Started start_toy(const std::string& name, const std::string& arguments) const {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runner/stand_in.h"
+#include "runner/toy_run.h"
 
 namespace {
 
@@ -22,14 +23,8 @@ class JobShell : public outside::StandInTest {
  protected:
   /// Fifty steps.
   std::string config() const {
-    const json object = {
-        {"workload", "toy"},
-        {"epochs", 8},
-        {"seed", 5},
-        {"threads", 1},
-        {"clear_caches", "never"},
-        {"model", {{"step_ms", step_ms_}}},
-        {"results", {{"directory", (folder_ / "my results").string()}, {"system", "box"}}}};
+    json object = outside::toy_config(folder_ / "my results");
+    object["model"] = {{"step_ms", step_ms_}};
     std::ofstream(folder_ / "toy.json") << object;
     return (folder_ / "toy.json").string();
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runner/small_run.h"
+#include "runner/toy_run.h"
 #include "slurm/cluster.h"
 #include "workloads/dlrm/click_run.h"
 
@@ -197,14 +198,8 @@ class ToyJob : public OnCluster<outside::ProgramTest> {
  protected:
   /// Fifty steps, each of which takes a while, up to the target.
   std::string config(int step_ms, const std::string& system) const {
-    const json object = {
-        {"workload", "toy"},
-        {"epochs", 8},
-        {"seed", 5},
-        {"threads", 1},
-        {"clear_caches", "never"},
-        {"model", {{"step_ms", step_ms}}},
-        {"results", {{"directory", (folder_ / "results").string()}, {"system", system}}}};
+    json object = outside::toy_config(folder_ / "results", system);
+    object["model"] = {{"step_ms", step_ms}};
     const fs::path file = folder_ / (system + ".json");
     std::ofstream(file) << object;
     return file.string();
