@@ -7,7 +7,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <map>
@@ -43,15 +42,6 @@ constexpr std::int64_t kLongestMpiTimeoutS = 86400;
 
 /// Before MPI starts.
 std::int64_t launched_rank() { return launch::launched_rank(launch::environment()); }
-
-/// Whether a launcher waits for this process to start MPI, or started others that it cannot join.
-bool has_peers() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
-    if (std::getenv(name) != nullptr) return true;
-  }
-  const launch::Launcher launcher = launch::launcher_of(launch::environment());
-  return launcher.kind == launch::LauncherKind::kSrun && launcher.ranks > 1;
-}
 
 /// Every rank finds the same fault at the same time: rank 0 tells it, and its exit makes the
 /// launcher end the others. One that is still there after a while found a fault of its own.
@@ -160,7 +150,7 @@ int run_program(int argc, char** argv, const Program& program) {
     CommandLine line(program);
     if (const auto status = line.parse(argc, argv)) return *status;
     const base::Command& command = *line.chosen();
-    if (command.needs_mpi || (command.joins_ranks && has_peers())) {
+    if (command.needs_mpi || (command.joins_ranks && launch::has_peers(launch::environment()))) {
       return program.run_on_ranks(argc, argv, line.action(), line.mpi_timeout_s());
     }
     return static_cast<int>(line.action()(nullptr));

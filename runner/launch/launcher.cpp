@@ -210,6 +210,12 @@ std::int64_t launched_rank(const Environment& environment) noexcept {
   }
 }
 
+bool has_peers(const Environment& environment) {
+  const Launcher launcher = launcher_of(environment);
+  if (launcher.kind == LauncherKind::kMpirun || launcher.peers != PeerService::kNone) return true;
+  return launcher.kind == LauncherKind::kSrun && launcher.ranks > 1;
+}
+
 std::string name_of(LauncherKind kind) {
   switch (kind) {
     case LauncherKind::kNone:

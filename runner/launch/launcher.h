@@ -47,6 +47,10 @@ LauncherKind kind_of(const Environment& environment);
 /// The rank, 0 where nothing tells of one or what tells is garbage: for who may speak before MPI.
 std::int64_t launched_rank(const Environment& environment) noexcept;
 
+/// Whether a launcher waits for this process to start MPI, or started others that it cannot join.
+/// Throws as launcher_of() does.
+bool has_peers(const Environment& environment);
+
 /// What a scheduler gave to the job; empty and 0 where it does not say.
 struct Allocation {
   std::string scheduler;       ///< "Slurm"

@@ -146,6 +146,20 @@ TEST(SizeProblem, IsLoneProcessesThatWereToBeOneJob) {
   EXPECT_EQ(size_problem(launcher_of({{"PMIX_RANK", "2"}}), 8, kOpenMpi4), "");
 }
 
+TEST(Peers, AreThoseOfALauncherThatMpiKnowsOrOfAStepOfSeveralTasks) {
+  EXPECT_FALSE(has_peers({}));
+  EXPECT_FALSE(has_peers(batch_script()));
+  EXPECT_TRUE(has_peers(mpirun(5)));
+  EXPECT_TRUE(has_peers({{"PMIX_RANK", "0"}}));
+  EXPECT_TRUE(has_peers({{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}));
+  EXPECT_TRUE(has_peers(step()));
+  const Environment alone = {{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}};
+  EXPECT_FALSE(has_peers(step(alone)));
+  Environment joined = alone;
+  joined["PMI_FD"] = "9";
+  EXPECT_TRUE(has_peers(step(joined)));
+}
+
 TEST(Allocation, SaysWhatTheSchedulerGave) {
   const Allocation job = allocation_of(batch_script());
   EXPECT_EQ(job.scheduler, "Slurm");
