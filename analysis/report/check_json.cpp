@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr double kSecondsPerMinute = 60.0;
 constexpr int kSchema = 1;
 constexpr int kIndent = 1;
 
@@ -150,6 +151,8 @@ const char* scaling_text(submission::Scaling scaling) {
 
 Json folder_json(const submission::PackageSet& set) {
   const char* const scaling = scaling_text(set.scaling);
+  std::optional<double> raw_min = set.time_to_train_s;
+  if (raw_min) *raw_min /= kSecondsPerMinute;
   Json failing = Json::array();
   for (const std::string& run : set.failing_runs) failing.push_back(base::printable(run));
   return {{"system", base::printable(set.system)},
@@ -161,6 +164,9 @@ Json folder_json(const submission::PackageSet& set) {
           {"bypasses_rcp", set.bypasses_rcp},
           {"bypasses_seeds", set.bypasses_seeds},
           {"scaling_factor", optional_json(set.scaling_factor)},
+          {"raw_score_min", raw_min ? Json(*raw_min) : Json(nullptr)},
+          {"score_factor", set.score_factor()},
+          {"score_min", raw_min ? Json(*raw_min * set.score_factor()) : Json(nullptr)},
           {"rcp", rcp_json(set.rcp)},
           {"energy", set.energy ? energy_json(*set.energy) : Json(nullptr)}};
 }
@@ -181,12 +187,22 @@ Json submission_json(const std::optional<CheckedSubmission>& checked) {
     one.update(finding_json(found.finding));
     findings.push_back(std::move(one));
   }
+  Json definitions = energy_definitions_json();
+  definitions["raw_score_min"] = {
+      {"definition",
+       "mean time to train of the runs that count: without the fastest and the slowest run, of "
+       "unet3d without four at each end; a failing run counts as a slowest"},
+      {"unit", "min"}};
+  definitions["score_factor"] = {
+      {"definition", "scaling_factor, else the normalization of an RCP test that passed, else 1"},
+      {"unit", ""}};
+  definitions["score_min"] = {{"definition", "raw_score_min * score_factor"}, {"unit", "min"}};
   return {{"verdict", checked->report.passes() ? "SUCCESS" : "FAIL"},
           {"round", fmt::format("{}-{}", checked->round.usage, checked->round.round)},
           {"why_this_round", base::printable(checked->why_this_round)},
           {"submissions", submissions},
           {"folders", folders},
-          {"definitions", energy_definitions_json()},
+          {"definitions", definitions},
           {"findings", findings}};
 }
 

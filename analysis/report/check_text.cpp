@@ -19,6 +19,7 @@ namespace analysis::report {
 namespace {
 
 /// Violations of one log.
+constexpr double kSecondsPerMinute = 60.0;
 constexpr std::size_t kShownOfLog = 20;
 /// Findings of one rule, of the audit in all logs, of the check of a submission in one folder.
 constexpr std::size_t kShownOfRule = 3;
@@ -154,9 +155,9 @@ class Page {
   void write_submission(const CheckedSubmission& checked) {
     const submission::PackageReport& report = checked.report;
     for (const submission::PackageSet& set : report.sets) {
-      line(fmt::format("{}: {}{}, {} failed{}", set.name, counted(set.runs, "run"),
+      line(fmt::format("{}: {}{}, {} failed{}{}", set.name, counted(set.runs, "run"),
                        set.runs_required ? fmt::format(", {} required", *set.runs_required) : "",
-                       set.failing_runs.size(), convergence_text(set)));
+                       set.failing_runs.size(), score_text(set), convergence_text(set)));
       if (set.energy) line("  " + energy_text(*set.energy));
     }
     Totals all;
@@ -182,6 +183,15 @@ class Page {
     }
     line(fmt::format("submission: {} under {}-{} ({}): {}", report.passes() ? "SUCCESS" : "FAIL",
                      checked.round.usage, checked.round.round, checked.why_this_round, all.text()));
+  }
+
+  static std::string score_text(const submission::PackageSet& set) {
+    if (!set.time_to_train_s) return "";
+    const double raw = *set.time_to_train_s / kSecondsPerMinute;
+    const double factor = set.score_factor();
+    if (factor == 1.0) return fmt::format("; score {} min", short_number(raw));
+    return fmt::format("; score {} min, normalised by {:.6g} from {} min",
+                       short_number(raw * factor), factor, short_number(raw));
   }
 
   /// A failed test is told among the findings.

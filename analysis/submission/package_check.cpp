@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "analysis/side_files.h"
+#include "analysis/statistics.h"
 #include "analysis/submission/package_facts.h"
 #include "analysis/submission/power_check.h"
 #include "analysis/submission/repository_check.h"
@@ -52,6 +53,8 @@ class SubmissionCheck {
   void check_randomness(const PackageRuns& runs, const PackageSet& set, Severity severity);
   void check_convergence(const PackageRuns& runs, PackageSet& set, Severity severity);
   void check_scaling(const BenchmarkFolder& folder, PackageSet& set);
+  std::vector<std::string> counting_runs(const PackageRuns& runs, const PackageSet& set) const;
+  void measure_time(const PackageRuns& runs, PackageSet& set);
   void measure_energy(const PackageRuns& runs, PackageSet& set);
   std::optional<double> scaling_factor(const BenchmarkFolder& folder, const fs::path& path);
   const SystemDescription* description_of(const BenchmarkFolder& folder);
@@ -137,6 +140,7 @@ void SubmissionCheck::check_folder(const BenchmarkFolder& folder) {
   }
   if (set.scaling == Scaling::kWeak) check_throughput(runs, description, findings_);
   check_scaling(folder, set);
+  measure_time(runs, set);
   measure_energy(runs, set);
   report_.sets.push_back(std::move(set));
 }
@@ -278,22 +282,39 @@ void SubmissionCheck::check_scaling(const BenchmarkFolder& folder, PackageSet& s
                     : fmt::format("no scaling.json, but the RCP test scales by {:.6f}", expected));
 }
 
-void SubmissionCheck::measure_energy(const PackageRuns& runs, PackageSet& set) {
-  std::vector<TimedRun> all, valid;
+/// The files whose mean is the score; none of a throughput: instances that are trained at the same
+/// time have no mean.
+std::vector<std::string> SubmissionCheck::counting_runs(const PackageRuns& runs,
+                                                        const PackageSet& set) const {
+  if (set.scaling == Scaling::kWeak) return {};
+  std::vector<TimedRun> valid;
   for (const PackageRun& run : runs.runs) {
-    all.push_back({run.file, run.log.time_to_train_s});
     const auto& failing = set.failing_runs;
     if (std::find(failing.begin(), failing.end(), run.file) == failing.end()) {
-      valid.push_back(all.back());
+      valid.push_back({run.file, run.log.time_to_train_s});
     }
   }
   const std::int64_t dropped =
       package_facts().failing_runs_tolerated(tree_.round.usage, set.benchmark);
-  std::vector<std::string> counting;  // instances trained at the same time have no mean
-  if (set.scaling != Scaling::kWeak) {
-    counting = olympic_runs(valid, set.failing_runs.size(), static_cast<std::size_t>(dropped));
+  return olympic_runs(valid, set.failing_runs.size(), static_cast<std::size_t>(dropped));
+}
+
+void SubmissionCheck::measure_time(const PackageRuns& runs, PackageSet& set) {
+  if (set.runs != set.runs_required) return;
+  const std::vector<std::string> counting = counting_runs(runs, set);
+  std::vector<double> times;
+  for (const PackageRun& run : runs.runs) {
+    if (std::find(counting.begin(), counting.end(), run.file) == counting.end()) continue;
+    times.push_back(run.log.time_to_train_s.value_or(0.0));  // olympic_runs() wants all of them
   }
-  set.energy = energy_of(runs.folder->path, all, counting, set.scaling_factor.value_or(1.0));
+  if (!times.empty()) set.time_to_train_s = mean_of(times);
+}
+
+void SubmissionCheck::measure_energy(const PackageRuns& runs, PackageSet& set) {
+  std::vector<TimedRun> all;
+  for (const PackageRun& run : runs.runs) all.push_back({run.file, run.log.time_to_train_s});
+  set.energy =
+      energy_of(runs.folder->path, all, counting_runs(runs, set), set.scaling_factor.value_or(1.0));
   if (!set.energy) return;
   for (const RunEnergy& run : set.energy->runs) {
     const std::string folder = set.name + "/" + run.folder;
@@ -307,6 +328,11 @@ void SubmissionCheck::measure_energy(const PackageRuns& runs, PackageSet& set) {
 }
 
 }  // namespace
+
+double PackageSet::score_factor() const {
+  if (scaling_factor) return *scaling_factor;
+  return rcp && rcp->passed && !rcp->bypassed ? rcp->normalization : 1.0;
+}
 
 bool PackageReport::passes() const {
   return std::none_of(findings.begin(), findings.end(), [](const PackageFinding& one) {

@@ -39,6 +39,13 @@ struct PackageSet {
   std::optional<double> scaling_factor;    ///< of scaling.json
   std::optional<double> unwritten_factor;  ///< of the RCP test, where scaling.json has another
   std::optional<SetEnergy> energy;         ///< of a folder with power/
+  /// Mean time to train of the runs that count. Absent where the number of runs is not the required
+  /// one, too many fail, one has no time, or the folder is of a throughput.
+  std::optional<double> time_to_train_s;
+
+  /// What makes a score of time_to_train_s: scaling.json's factor, else that of the RCP test where
+  /// it passed by itself, else 1.
+  double score_factor() const;
 };
 
 struct PackageReport {

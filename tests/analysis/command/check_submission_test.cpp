@@ -35,6 +35,7 @@ TEST_F(CheckSubmission, PassesAWholeOne) {
   const Outcome outcome = check(options());
   EXPECT_EQ(outcome.code, ExitCode::kSuccess) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("us/results/demo/strong/oc20: 5 runs, 5 required, 0 failed; "
+                                     "score 1.00 min, normalised by 1.00424 from 1 min; "
                                      "convergence SUCCESS: found: reference point"));
   EXPECT_THAT(outcome.out, HasSubstr("submission: SUCCESS under hpc-3.0 (--round hpc-3.0"));
   EXPECT_THAT(outcome.out, HasSubstr("5 logs judged: 5 SUCCESS, 0 FAIL"));
@@ -51,6 +52,13 @@ TEST_F(CheckSubmission, TellsAllOfItInJson) {
   EXPECT_EQ(folder["runs_required"], 5);
   EXPECT_EQ(folder["scaling"], "strong");
   EXPECT_THAT(folder["failing_runs"], IsEmpty());
+  EXPECT_EQ(folder["raw_score_min"], 1.0);
+  EXPECT_EQ(folder["score_factor"], folder["rcp"]["normalization"]);
+  EXPECT_GT(folder["score_factor"], 1.0);
+  EXPECT_EQ(folder["score_min"], folder["score_factor"]);
+  for (const char* const name : {"raw_score_min", "score_factor", "score_min"}) {
+    EXPECT_TRUE(submission["definitions"].contains(name)) << name;
+  }
   const json& rcp = folder["rcp"];
   EXPECT_EQ(rcp["outcome"], "found");
   EXPECT_EQ(rcp["passed"], true);

@@ -304,6 +304,27 @@ TEST(PackageCheck, WantsTheFactorOfTheRcpTestInScalingJson) {
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("scaling.differs"));
 }
 
+TEST(PackageCheck, TellsTheRawScoreAndItsFactor) {
+  SubmissionTree tree;
+  MadeLog fast;
+  fast.epoch = 19;
+  fast.time_to_train_s = 90;
+  tree.write_runs(kFolder, fast, 5);
+  const PackageSet normalised = tree.check().sets[0];
+  EXPECT_EQ(normalised.time_to_train_s, 90.0);
+  EXPECT_EQ(normalised.score_factor(), normalised.rcp->normalization);
+  EXPECT_GT(normalised.score_factor(), 1.0);
+  tree.write(kFolder + "/scaling.json", "{\"scaling_factor\": 1.5}");
+  EXPECT_EQ(tree.check().sets[0].score_factor(), 1.5) << "the file decides";
+}
+
+TEST(PackageCheck, GivesNoScoreToAWrongNumberOfRuns) {
+  SubmissionTree tree;
+  EXPECT_EQ(tree.check().sets[0].time_to_train_s, 60.0);
+  tree.write_runs(kFolder, MadeLog{}, 6);
+  EXPECT_FALSE(tree.check().sets[0].time_to_train_s);
+}
+
 TEST(PackageCheck, RefusesADamagedScalingJson) {
   for (const char* const text : {"", "[]", "{}", "{\"scaling_factor\": \"1\"}", "\xff"}) {
     SubmissionTree tree;
