@@ -27,6 +27,8 @@ OUTCOMES = {
     "Insufficient convergence": "insufficient convergence",
     "Could not detect global_batch_size": "no batch size",
 }
+# Holds the instances that a throughput leaves out.
+NO_BENCHMARK_FOLDER = "pruned_results"
 FACTOR_TOLERANCE = 1e-6
 # Of the statistics of a point; the least mean is found by bisection to 1e-4.
 POINT_TOLERANCE = 1e-9
@@ -81,13 +83,16 @@ def program_results(program, folder, usage, number):
 
 
 def agree(ours, theirs):
-    """Whether two results are the same."""
+    """Whether two results are the same; of a mean of no runs, which is NaN, the checker makes a failed test."""
+    if math.isnan(theirs[2]):
+        return ours[0] == "too few runs" and not ours[1] and not theirs[1]
     return ours[:2] == theirs[:2] and math.isclose(ours[2], theirs[2], rel_tol=FACTOR_TOLERANCE)
 
 
 def official_results(checker, folder, usage, number):
     """(outcome, passed, factor), or what stopped the checker, by folder below `folder`."""
-    found = sorted({path.parent for path in pathlib.Path(folder).rglob("result_*.txt")})
+    found = sorted({path.parent for path in pathlib.Path(folder).rglob("result_*.txt")
+                    if path.parent.name != NO_BENCHMARK_FOLDER})
     return {str(one.relative_to(folder)): official(checker, one, usage, number) for one in found}
 
 
