@@ -84,7 +84,12 @@ void end(pid_t child) {
 TEST(BusyProcesses, AreThoseOutsideOfTheJob) {
   const pid_t busy = start_child(true), sleeping = start_child(false);
   const auto is_busy = Contains(Field(&BusyProcess::process, busy));
-  EXPECT_THAT(busy_processes("/", 0.5, sleeping), is_busy);
+  // Where many others compute, a tenth of a CPU may be less than its share of half a second.
+  std::vector<BusyProcess> seen;
+  for (int i = 0; i < 20 && !testing::Matches(is_busy)(seen); ++i) {
+    seen = busy_processes("/", 0.5, sleeping);
+  }
+  EXPECT_THAT(seen, is_busy);
   EXPECT_THAT(busy_processes("/", 0.5, ::getpid()), testing::Not(is_busy)) << "below its root";
   end(busy);
   end(sleeping);
