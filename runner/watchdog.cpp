@@ -32,6 +32,8 @@ constexpr double kLookEveryS = 0.1;
 /// A longer pause between two looks means that this process was stopped or starved: it counts as so
 /// much, for nobody could make progress or be heard.
 constexpr double kLongestLookS = 1.0;
+/// A pause that long, so short before the end of the job, is why the other ranks ended it.
+constexpr double kLongPauseS = 3.0, kShortlyS = 3.0;
 /// Letters within the time of silence that is allowed. Of many ranks fewer come, so that rank 0 has
 /// little to do with them; but a few may always be lost.
 constexpr double kLettersPerSilence = 8.0, kFewestLetters = 4.0;
@@ -108,6 +110,7 @@ class Watchdog::Watcher {
   void send_failure();
   void heed_signal();
   std::string silent_text() const;
+  std::string pause_text() const;
   void judge();
   void say_last_words(const std::string& reason);
   [[noreturn]] void end(const std::string& reason);
@@ -124,6 +127,8 @@ class Watchdog::Watcher {
   std::uint64_t count_ = 0;
   double progress_at_s_ = 0.0, beat_at_s_ = 0.0;
   double told_at_s_ = -1.0;  ///< to end; negative: not yet
+  double pause_s_ = 0.0;     ///< the last long one between two looks
+  double paused_at_s_ = 0.0;
   /// On rank 0 all ranks, itself included; elsewhere rank 0 alone.
   std::vector<Seen> others_;
   std::vector<double> heard_at_s_;
@@ -155,6 +160,10 @@ void Watchdog::Watcher::pass_time() {
   const std::chrono::duration<double> passed = now - looked_at_;
   looked_at_ = now;
   now_s_ += std::min(passed.count(), kLongestLookS);
+  if (passed.count() >= kLongPauseS) {
+    pause_s_ = passed.count();
+    paused_at_s_ = now_s_;
+  }
   const std::uint64_t count = activity_.look().count;
   if (count != count_) progress_at_s_ = now_s_;
   count_ = count;
@@ -218,7 +227,16 @@ void Watchdog::Watcher::heed_signal() {
   }
   if (now_s_ - told_at_s_ < options_.grace_s) return;
   say_last_words(fmt::format("told to end by {} during {}{}", to_string(signal),
-                             doing_text(activity_.look()), silent_text()));
+                             doing_text(activity_.look()),
+                             pause_text().empty() ? silent_text() : pause_text()));
+}
+
+std::string Watchdog::Watcher::pause_text() const {
+  if (pause_s_ <= 0.0 || told_at_s_ - paused_at_s_ > kShortlyS) return "";
+  return fmt::format(
+      "; before that, rank 0 was stopped or had no CPU time for {:.0f} s, so that the other ranks "
+      "may have ended the job",
+      pause_s_);
 }
 
 std::string Watchdog::Watcher::silent_text() const {

@@ -101,6 +101,10 @@ TEST_F(LostRank, EndsAndNamesRankZeroWhereItIsTheOneThatIsStopped) {
   EXPECT_THAT(run.err,
               AllOf(HasSubstr("rank 1: rank 0 (host "), HasSubstr("has not been heard of for"),
                     HasSubstr("rank 1 waits in evaluation")));
+  // The launcher lets it go on for its SIGTERM, so that it can tell.
+  expect_aborted(AllOf(HasSubstr("told to end by SIGTERM during evaluation"),
+                       HasSubstr("rank 0 was stopped or had no CPU time for "),
+                       Not(HasSubstr("does not answer"))));
 }
 
 TEST_F(LostRank, EndsAndNamesOneThatStandsStill) {
