@@ -21,6 +21,12 @@ std::string exactly(const std::optional<double>& quality) {
   return quality ? fmt::format("{}", *quality) : "no evaluation";
 }
 
+/// The value to reach; of a target with several parts, all of them.
+std::string target_text(const RunFacts& facts) {
+  return facts.target->parts.size() > 1 ? facts.target->words()
+                                        : fmt::format("{}", *facts.target_value());
+}
+
 void audit_window(const AuditInput& input, AuditFindings& findings) {
   const RunFacts& facts = input.facts;
   if (!facts.run_start_ms) {
@@ -51,12 +57,12 @@ void audit_status(const AuditInput& input, AuditFindings& findings) {
         Rule::kAbortedYetCounted, stop,
         fmt::format("status '{}', although {} {} meets the target {}: MLCommons' tools "
                     "count this run, here it has failed",
-                    to_text(facts.run_stop_status), facts.target.metric,
-                    exactly(facts.evaluations[*facts.at_target].quality), *facts.target.value));
+                    to_text(facts.run_stop_status), facts.metric_name(),
+                    exactly(facts.evaluations[*facts.at_target].quality), target_text(facts)));
   } else if (facts.outcome == Outcome::kAborted) {
     findings.tell(Rule::kRunStopAborted, stop,
                   fmt::format("status '{}': the run did not converge; best {} {}",
-                              to_text(facts.run_stop_status), facts.target.metric,
+                              to_text(facts.run_stop_status), facts.metric_name(),
                               exactly(facts.best_quality)));
   }
   if (const std::string& value = input.log.oddities.run_stop_value; !value.empty()) {
@@ -72,21 +78,27 @@ void audit_target(const AuditInput& input, AuditFindings& findings) {
     findings.tell(
         Rule::kSuccessBelowTarget, place_of_first(input.log, keys::kRunStop),
         fmt::format("{}, but no {} meets the target {}: best {}",
-                    has_status ? "the log says success" : "the run ended", facts.target.metric,
-                    *facts.target.value, exactly(facts.best_quality)));
+                    has_status ? "the log says success" : "the run ended", facts.metric_name(),
+                    target_text(facts), exactly(facts.best_quality)));
   }
   if (facts.outcome == Outcome::kTargetUnknown) {
     findings.tell(Rule::kTargetUnknown, {}, "neither the log nor the rules name a quality target");
   }
-  if (input.closed && input.benchmark && facts.target.from_log &&
-      facts.target.value != input.benchmark->target) {
+  const mllog::EvaluationFacts* const rules = input.evaluation();
+  if (input.closed && rules && facts.target_from_log &&
+      *facts.target_value() != rules->target.main().value) {
     findings.tell(Rule::kTargetNotOfRules, {},
                   fmt::format("the log's target {} is not the closed division's {}",
-                              *facts.target.value, input.benchmark->target));
+                              *facts.target_value(), rules->target.main().value));
   }
 }
 
 }  // namespace
+
+const mllog::EvaluationFacts* AuditInput::evaluation() const {
+  if (!benchmark) return nullptr;
+  return &benchmark->evaluation(facts.round, number(facts.config_value(keys::kGlobalBatchSize)));
+}
 
 void audit_end(const AuditInput& input, AuditFindings& findings) {
   audit_window(input, findings);
@@ -96,7 +108,8 @@ void audit_end(const AuditInput& input, AuditFindings& findings) {
 
 std::vector<Finding> audit(const ParsedLog& log, const RunFacts& facts) {
   if (facts.outcome == Outcome::kNoRecords) return {};
-  const AuditInput input{log, facts, find_benchmark(facts.config_text(keys::kSubmissionBenchmark)),
+  const AuditInput input{log, facts,
+                         mllog::find_benchmark(facts.config_text(keys::kSubmissionBenchmark)),
                          facts.config_text(keys::kSubmissionDivision) == "closed"};
   AuditFindings findings;
   audit_end(input, findings);

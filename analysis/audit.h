@@ -21,8 +21,11 @@ std::vector<Finding> audit(const ParsedLog& log, const RunFacts& facts);
 struct AuditInput {
   const ParsedLog& log;
   const RunFacts& facts;
-  const Benchmark* benchmark = nullptr;  ///< null for one that is not in the table
-  bool closed = false;                   ///< the log says that it is of the closed division
+  const mllog::Benchmark* benchmark = nullptr;  ///< null for one that is not known
+  bool closed = false;                          ///< the log says that it is of the closed division
+
+  /// How the log's round evaluates the benchmark; null for one that is not known.
+  const mllog::EvaluationFacts* evaluation() const;
 };
 
 /// Collects findings.

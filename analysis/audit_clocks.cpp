@@ -2,9 +2,6 @@
 // Hides the thresholds.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "analysis/audit.h"
 #include "analysis/numbers.h"
 #include "runner/mllog/keys.h"
@@ -47,9 +44,7 @@ void audit_order(const AuditInput& input, AuditFindings& findings) {
 }
 
 double init_limit_s(const AuditInput& input) {
-  constexpr std::array kHpc = {"cosmoflow", "deepcam", "oc20", "openfold"};
-  const bool hpc =
-      input.benchmark && std::find(kHpc.begin(), kHpc.end(), input.benchmark->name) != kHpc.end();
+  const bool hpc = input.benchmark && input.benchmark->usage == "hpc";
   return input.closed || hpc ? kInitLimitClosedS : kInitLimitOpenS;
 }
 

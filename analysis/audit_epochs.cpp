@@ -7,7 +7,6 @@
 #include <set>
 
 #include "analysis/audit.h"
-#include "analysis/policy.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -18,70 +17,79 @@ namespace keys = mllog::keys;
 /// Rounding a distance to whole iterations moves it by this part at most.
 constexpr double kCadenceTolerance = 0.02;
 
-/// The first evaluation that counts of each epoch number, in time order.
-std::vector<const Evaluation*> one_of_each_epoch(const RunFacts& facts) {
+/// The first evaluation that counts at each position, in time order.
+std::vector<const Evaluation*> one_at_each_position(const RunFacts& facts) {
   std::vector<const Evaluation*> list;
   std::set<double> seen;
   for (const Evaluation& one : facts.evaluations) {
-    if (one.epoch_num && seen.insert(*one.epoch_num).second) list.push_back(&one);
+    if (one.position && seen.insert(*one.position).second) list.push_back(&one);
   }
   return list;
 }
 
-/// Nothing where the log's numbers cannot be held against the rule.
-std::optional<double> distance_of(const AuditInput& input, const Cadence& cadence) {
-  if (cadence.in_batches) {
-    const auto batch = number(input.facts.config_value(keys::kGlobalBatchSize));
-    if (!batch || *batch <= 0.0) return std::nullopt;
-    return cadence.distance * *batch;
+/// In the unit of positions; nothing where the log's numbers cannot be held against the rule.
+std::optional<double> distance_of(const AuditInput& input, const mllog::Cadence& cadence) {
+  using mllog::PositionUnit;
+  const RunFacts& facts = input.facts;
+  const mllog::EvaluationFacts& rules = *input.evaluation();
+  if (!facts.position_unit || facts.position_unit != rules.counts) return std::nullopt;
+  if (cadence.in == mllog::Cadence::Unit::kPositions) {
+    // DeepCAM of v0.7 was evaluated after a number of steps that the rules left open.
+    const bool counts_evaluations = facts.blocks && rules.counts == PositionUnit::kPasses;
+    if (counts_evaluations || input.log.oddities.evaluations_by_step) return std::nullopt;
+    return cadence.every;
   }
-  const bool counts_evaluations = input.facts.blocks && input.benchmark &&
-                                  input.benchmark->epoch_meaning == EpochMeaning::kFraction;
-  // DeepCAM of v0.7 was evaluated after a number of steps that the rules left open.
-  if (counts_evaluations || input.log.oddities.evaluations_by_step) return std::nullopt;
-  return cadence.distance;
+  const auto batch = number(facts.config_value(keys::kGlobalBatchSize));
+  if (!batch || *batch <= 0.0) return std::nullopt;
+  const bool whole = cadence.in == mllog::Cadence::Unit::kSamplesInWholeBatches;
+  const double samples =
+      whole ? std::ceil(cadence.every / *batch) * *batch : cadence.every * *batch;
+  const bool tokens = rules.counts == PositionUnit::kTokens;
+  return tokens ? samples * static_cast<double>(rules.tokens_per_sample) : samples;
 }
 
 void audit_cadence(const AuditInput& input, AuditFindings& findings) {
-  const Cadence* cadence = input.benchmark ? find_cadence(input.benchmark->name) : nullptr;
+  const mllog::Cadence* cadence =
+      input.benchmark ? input.benchmark->cadence(input.facts.round) : nullptr;
   if (!cadence || !input.closed) return;
   const std::optional<double> distance = distance_of(input, *cadence);
   if (!distance) return;
-  const std::vector<const Evaluation*> all = one_of_each_epoch(input.facts);
+  const std::vector<const Evaluation*> all = one_at_each_position(input.facts);
   Tally seen;
   for (std::size_t i = 1; i < all.size(); ++i) {
-    const double step = *all[i]->epoch_num - *all[i - 1]->epoch_num;
+    const double step = *all[i]->position - *all[i - 1]->position;
     if (step <= 0.0 || std::abs(step - *distance) <= kCadenceTolerance * *distance) continue;
     if (seen.count++ > 0) continue;
     seen.first = all[i]->place;
-    seen.what = fmt::format("{:.6g} from {:.6g} to {:.6g}", step, *all[i - 1]->epoch_num,
-                            *all[i]->epoch_num);
+    seen.what =
+        fmt::format("{:.6g} from {:.6g} to {:.6g}", step, *all[i - 1]->position, *all[i]->position);
   }
   if (seen.count == 0) return;
-  findings.tell(
-      Rule::kEvaluationCadence, seen.first,
-      fmt::format("{} must be evaluated {}: expected steps of {:.6g} in epoch_num, found "
-                  "{} others, first {}",
-                  input.benchmark->name, cadence->words, *distance, seen.count, seen.what));
+  findings.tell(Rule::kEvaluationCadence, seen.first,
+                fmt::format("{} must be evaluated {}: expected steps of {:.6g} in {}, found "
+                            "{} others, first {}",
+                            input.benchmark->name, cadence->words, *distance,
+                            input.facts.position_key, seen.count, seen.what));
 }
 
 /// An evaluation with the number of the one before, and one with a smaller number.
 void audit_advance(const AuditInput& input, AuditFindings& findings) {
   if (!input.benchmark) return;  // what epoch_num counts there is not known
+  if (input.facts.evaluates_checkpoints) return;
   Tally stuck, back;
   const Evaluation* before = nullptr;
   for (const Evaluation& one : input.facts.evaluations) {
-    if (!one.epoch_num) continue;
+    if (!one.position) continue;
     if (before && one.time_ms > before->time_ms) {
       const std::string what =
-          fmt::format("{:.6g} behind {:.6g}", *one.epoch_num, *before->epoch_num);
+          fmt::format("{:.6g} behind {:.6g}", *one.position, *before->position);
       // An epoch may be evaluated several times where evaluations come after so many steps.
-      const bool same = *one.epoch_num == *before->epoch_num;
+      const bool same = *one.position == *before->position;
       if (same && !input.log.oddities.evaluations_by_step && stuck.count++ == 0) {
         stuck.first = one.place;
         stuck.what = what;
       }
-      if (*one.epoch_num < *before->epoch_num && back.count++ == 0) {
+      if (*one.position < *before->position && back.count++ == 0) {
         back.first = one.place;
         back.what = what;
       }
@@ -90,15 +98,14 @@ void audit_advance(const AuditInput& input, AuditFindings& findings) {
   }
   if (stuck.count > 0) {
     findings.tell(Rule::kEpochNumberStuck, stuck.first,
-                  fmt::format("{} evaluations have the epoch_num of the one before, but another "
+                  fmt::format("{} evaluations have the {} of the one before, but another "
                               "result: first {}",
-                              stuck.count, stuck.what));
+                              stuck.count, input.facts.position_key, stuck.what));
   }
   if (back.count > 0) {
     findings.tell(Rule::kEpochNumberBack, back.first,
-                  fmt::format("{} evaluations have a smaller epoch_num than the one before: first "
-                              "{}",
-                              back.count, back.what));
+                  fmt::format("{} evaluations have a smaller {} than the one before: first {}",
+                              back.count, input.facts.position_key, back.what));
   }
 }
 
@@ -108,7 +115,9 @@ void audit_numbering(const AuditInput& input, AuditFindings& findings) {
         Rule::kEpochNumberMissing, seen.first,
         fmt::format("{} has no metadata {} in {} records, first here", key, seen.what, seen.count));
   }
-  const bool ordinal = input.benchmark && input.benchmark->epoch_meaning == EpochMeaning::kOrdinal;
+  const bool ordinal = input.benchmark &&
+                       input.evaluation()->counts == mllog::PositionUnit::kEpochs &&
+                       input.evaluation()->position == keys::kEpochNum;
   const std::vector<Mark>& starts =
       input.log.all(input.facts.blocks ? keys::kBlockStart : keys::kEpochStart);
   if (!ordinal || starts.empty()) return;
@@ -135,14 +144,38 @@ const char* other_metric(const std::string& metric) {
   return metric == keys::kEvalAccuracy ? keys::kEvalError : keys::kEvalAccuracy;
 }
 
+/// Accuracies are parts of 1, losses and errors not negative.
+void audit_range(const AuditInput& input, AuditFindings& findings) {
+  const RunFacts& facts = input.facts;
+  if (!input.benchmark || !facts.target) return;
+  const bool is_part =
+      *facts.direction() == mllog::Direction::kRises && *facts.target_value() < 1.0;
+  Tally seen;
+  for (const Evaluation& one : facts.evaluations) {
+    if (!(is_part && one.quality > 1.0) && !(one.quality < 0.0)) continue;
+    if (seen.count++ > 0) continue;
+    seen.first = one.place;
+    seen.what = fmt::format("{}", one.quality);
+  }
+  if (seen.count == 0) return;
+  findings.tell(
+      Rule::kQualityOutOfRange, seen.first,
+      fmt::format("{} must {}, found {} others, first {}", facts.metric_name(),
+                  is_part ? "lie between 0 and 1" : "not be negative", seen.count, seen.what));
+}
+
 void audit_metric(const AuditInput& input, AuditFindings& findings) {
-  for (const auto& [key, seen] : input.log.oddities.odd_metrics) {
-    if (!input.benchmark) break;  // Mask R-CNN's evaluations are pairs
+  const bool wants_numbers = input.benchmark && input.evaluation()->target.main().member.empty();
+  const auto tell = [&](const std::string& key, const Tally& seen, std::string_view what) {
     findings.tell(Rule::kMetricNotNumber, seen.first,
                   fmt::format("{}: expected a number, found {} in {} records, first here", key,
-                              seen.what, seen.count));
+                              what, seen.count));
+  };
+  if (wants_numbers) {
+    for (const auto& [key, seen] : input.log.oddities.odd_metrics) tell(key, seen, seen.what);
+    for (const auto& [key, seen] : input.log.oddities.object_metrics) tell(key, seen, "object");
   }
-  const std::string& metric = input.facts.target.metric;
+  const std::string& metric = input.facts.metric;
   const auto own = input.log.evaluations.find(metric);
   const auto other = input.log.evaluations.find(other_metric(metric));
   if (other != input.log.evaluations.end()) {
@@ -153,21 +186,7 @@ void audit_metric(const AuditInput& input, AuditFindings& findings) {
              : fmt::format("{} has {} evaluations, {} none: the target is about {}", other->first,
                            other->second.size(), metric, metric));
   }
-  if (!input.benchmark || own == input.log.evaluations.end()) return;
-  Tally seen;
-  for (const Sample& sample : own->second) {
-    const bool above = metric == keys::kEvalAccuracy && sample.value > 1.0;
-    if (!above && !(sample.value < 0.0)) continue;
-    if (seen.count++ > 0) continue;
-    seen.first = sample.place;
-    seen.what = fmt::format("{}", sample.value);
-  }
-  if (seen.count == 0) return;
-  findings.tell(
-      Rule::kQualityOutOfRange, seen.first,
-      fmt::format("{} must {}, found {} others, first {}", metric,
-                  metric == keys::kEvalAccuracy ? "lie between 0 and 1" : "not be negative",
-                  seen.count, seen.what));
+  audit_range(input, findings);
 }
 
 }  // namespace

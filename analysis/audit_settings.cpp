@@ -10,7 +10,6 @@
 
 #include "analysis/audit.h"
 #include "analysis/numbers.h"
-#include "analysis/policy.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/python_json.h"
 
@@ -106,37 +105,50 @@ void audit_repeats(const AuditInput& input, AuditFindings& findings) {
 }
 
 /// The first number of a value, or value of a list, that breaks the bound; nothing when none does.
-std::optional<std::string> broken_by(const PolicyBound& bound, const nlohmann::json& value) {
+template <class Holds>
+std::optional<std::string> broken_by(const Holds& holds, const nlohmann::json& value) {
   if (value.is_array()) {
     for (const nlohmann::json& item : value) {
-      if (const auto broken = broken_by(bound, item)) return broken;
+      if (const auto broken = broken_by(holds, item)) return broken;
     }
     return std::nullopt;
   }
-  if (value.is_number() && bound.met_by(value.get<double>())) return std::nullopt;
+  if (value.is_number() && holds(value.get<double>())) return std::nullopt;
   return shown(mllog::to_python_json(value));
-}
-
-std::string sentence(const PolicyBound& bound, const std::string& got) {
-  if (bound.rule != Rule::kSampleCount) {
-    return fmt::format("{} {}, got {}", bound.key, bound.expectation(), got);
-  }
-  return fmt::format("{} is {}, the dataset of {} has {}", bound.key, got, bound.benchmark,
-                     bound.low);
 }
 
 void audit_bounds(const AuditInput& input, AuditFindings& findings) {
   if (!input.closed || !input.benchmark) return;
   const auto batch = number(input.facts.config_value(keys::kGlobalBatchSize));
-  for (const PolicyBound& bound : policy_bounds()) {
-    if (bound.benchmark != input.benchmark->name) continue;
-    if (bound.below_batch_size && !(batch && *batch < *bound.below_batch_size)) continue;
+  for (const mllog::SettingBound& bound : input.benchmark->bounds) {
+    if (bound.batch_below && !(batch && *batch < *bound.batch_below)) continue;
     const Setting* setting = setting_of(input, bound.key);
     if (!setting || setting->json.empty()) continue;
-    if (const auto broken = broken_by(bound, JsonText(setting->json).decoded())) {
-      findings.tell(bound.rule, setting->place, sentence(bound, *broken));
+    const auto holds = [&](double value) { return bound.met_by(value); };
+    if (const auto broken = broken_by(holds, JsonText(setting->json).decoded())) {
+      findings.tell(Rule::kHyperparameter, setting->place,
+                    fmt::format("{} {}, got {}", bound.key, bound.words(), *broken));
     }
   }
+}
+
+void audit_samples(const AuditInput& input, AuditFindings& findings) {
+  if (!input.closed || !input.benchmark) return;
+  const auto audit_one = [&](const char* key, const std::vector<std::int64_t>& counts) {
+    const Setting* setting = setting_of(input, key);
+    if (counts.empty() || !setting || setting->json.empty()) return;
+    const auto holds = [&](double value) {
+      return std::ranges::any_of(
+          counts, [&](std::int64_t count) { return static_cast<double>(count) == value; });
+    };
+    if (const auto broken = broken_by(holds, JsonText(setting->json).decoded())) {
+      findings.tell(Rule::kSampleCount, setting->place,
+                    fmt::format("{} is {}, the dataset of {} has {}", key, *broken,
+                                input.benchmark->name, counts.front()));
+    }
+  };
+  audit_one(keys::kTrainSamples, input.benchmark->train_samples);
+  audit_one(keys::kEvalSamples, input.benchmark->eval_samples);
 }
 
 void audit_throughput(const AuditInput& input, AuditFindings& findings) {
@@ -176,6 +188,7 @@ void audit_settings(const AuditInput& input, AuditFindings& findings) {
   audit_placeholders(input, findings);
   audit_repeats(input, findings);
   audit_bounds(input, findings);
+  audit_samples(input, findings);
   audit_throughput(input, findings);
 }
 

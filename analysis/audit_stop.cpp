@@ -24,17 +24,17 @@ std::int64_t further_evaluations(const RunFacts& facts) {
   const Evaluation& hit = facts.evaluations[*facts.at_target];
   return std::count_if(facts.evaluations.begin() + static_cast<std::ptrdiff_t>(*facts.at_target),
                        facts.evaluations.end(), [&](const Evaluation& one) {
-                         return one.time_ms > hit.time_ms && one.epoch_num != hit.epoch_num;
+                         return one.time_ms > hit.time_ms && one.position != hit.position;
                        });
 }
 
 void audit_past_target(const AuditInput& input, AuditFindings& findings) {
   const RunFacts& facts = input.facts;
-  if (!facts.at_target || !facts.run_stop_ms) return;
+  if (!facts.at_target || !facts.run_stop_ms || input.facts.evaluates_checkpoints) return;
   const Evaluation& hit = facts.evaluations[*facts.at_target];
   const double after_s = (*facts.run_stop_ms - hit.time_ms) / kMsPerSecond;
-  const std::string met = fmt::format("{} {} meets the target {}", facts.target.metric, hit.quality,
-                                      *facts.target.value);
+  const std::string met = fmt::format("{} {} meets the target {}", facts.metric_name(), hit.quality,
+                                      *facts.target_value());
   if (const std::int64_t further = further_evaluations(facts); further > 0) {
     findings.tell(Rule::kTrainedPastTarget, hit.place,
                   fmt::format("{}, but the run goes on for {} and {} more evaluations", met,
@@ -51,26 +51,29 @@ bool is_behind(std::int64_t order, double time_ms, const Mark& stop) {
 }
 
 void audit_evaluations_behind(const AuditInput& input, const Mark& stop, AuditFindings& findings) {
-  const auto found = input.log.evaluations.find(input.facts.target.metric);
+  const auto found = input.log.evaluations.find(input.facts.metric);
   if (found == input.log.evaluations.end()) return;
   Tally behind;
   std::optional<double> best;
+  const auto direction = input.facts.direction();
   for (const Sample& sample : found->second) {
     if (!is_behind(sample.order, sample.time_ms, stop)) continue;
     if (behind.count++ == 0) behind.first = sample.place;
-    best = best ? input.facts.target.better(*best, sample.value) : sample.value;
+    if (!sample.value || !direction) continue;
+    best = best ? mllog::better(*direction, *best, *sample.value) : sample.value;
   }
   if (behind.count == 0) return;
-  const bool decides =
-      !input.facts.at_target && input.facts.target.value && input.facts.target.met_by(*best);
-  findings.tell(
-      Rule::kEvaluationAfterStop, behind.first,
-      fmt::format("{} evaluations behind run_stop do not count, best {}{}; first here",
-                  behind.count, *best, decides ? ": the target is met only after the run" : ""));
+  const bool decides = best && !input.facts.at_target && input.facts.target->parts.size() == 1 &&
+                       input.facts.target->main().met_by(*best);
+  findings.tell(Rule::kEvaluationAfterStop, behind.first,
+                fmt::format("{} evaluations behind run_stop do not count{}{}; first here",
+                            behind.count, best ? fmt::format(", best {}", *best) : "",
+                            decides ? ": the target is met only after the run" : ""));
 }
 
 /// Evaluations that the order in the file and the time put on different sides of run_stop.
 void audit_evaluations_at_stop(const AuditInput& input, const Mark& stop, AuditFindings& findings) {
+  if (input.facts.evaluates_checkpoints) return;
   Tally seen;
   bool decides = false;
   for (std::size_t i = 0; i < input.facts.evaluations.size(); ++i) {

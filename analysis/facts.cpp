@@ -3,6 +3,8 @@
 #include "analysis/facts.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "analysis/progress.h"
@@ -14,6 +16,7 @@ namespace {
 namespace keys = mllog::keys;
 
 constexpr double kMsPerSecond = 1000.0;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 void copy_counts(const ParsedLog& log, RunFacts& facts) {
   facts.bytes = log.bytes;
@@ -62,48 +65,147 @@ void find_window(const ParsedLog& log, RunFacts& facts) {
   facts.init_s = (init_stop->time_ms - first->time_ms) / kMsPerSecond;
 }
 
-QualityTarget choose_target(const ParsedLog& log, const Benchmark* benchmark) {
-  if (log.own_target) return *log.own_target;
-  QualityTarget target;
-  if (benchmark) {
-    target.metric = benchmark->metric;
-    target.direction = benchmark->direction;
-    target.value = benchmark->target;
-  } else if (!log.evaluations.contains(keys::kEvalAccuracy) &&
-             log.evaluations.contains(keys::kEvalError)) {
-    target.metric = keys::kEvalError;
-    target.direction = Direction::kFalls;
-  } else {
-    target.metric = keys::kEvalAccuracy;
+/// What ends the run, and what its positions count.
+void choose_target(const ParsedLog& log, const mllog::EvaluationFacts* rules, RunFacts& facts) {
+  if (log.own_target) {
+    facts.target = log.own_target;
+    facts.target_from_log = true;
+  } else if (rules) {
+    facts.target = rules->target;
   }
-  return target;
+  const bool only_errors =
+      !log.evaluations.contains(keys::kEvalAccuracy) && log.evaluations.contains(keys::kEvalError);
+  facts.metric = facts.target  ? facts.target->key
+                 : only_errors ? keys::kEvalError
+                               : keys::kEvalAccuracy;
 }
 
-/// The evaluations that count, each once, in time order. Neither file order nor time alone is
-/// right in real logs: being before run_stop in either is enough.
-std::vector<Evaluation> evaluations_of(const ParsedLog& log, const std::string& metric) {
-  const auto found = log.evaluations.find(metric);
+const std::optional<double>& number_at(const Position& position, const std::string& key) {
+  if (key == keys::kSamplesCount) return position.samples_count;
+  return key == keys::kStepNum ? position.step_num : position.epoch_num;
+}
+
+/// The member that most evaluations have: the benchmark's own, or another that is there instead.
+void choose_position(const std::vector<Sample>& samples, const mllog::EvaluationFacts* rules,
+                     RunFacts& facts) {
+  facts.position_key = rules ? rules->position : keys::kEpochNum;
+  const auto has = [&](const std::string& key) {
+    return std::ranges::any_of(
+        samples, [&](const Sample& one) { return number_at(one.position, key).has_value(); });
+  };
+  for (const char* other : {keys::kSamplesCount, keys::kStepNum, keys::kEpochNum}) {
+    if (!has(facts.position_key) && has(other)) facts.position_key = other;
+  }
+  if (facts.position_key == keys::kSamplesCount) {
+    facts.position_unit = mllog::PositionUnit::kSamples;
+  } else if (facts.position_key == keys::kStepNum) {
+    facts.position_unit = mllog::PositionUnit::kSteps;
+  } else if (rules) {
+    facts.position_unit = rules->counts;
+    for (const Sample& one : samples) {
+      const bool counts_samples = rules->samples_from > 0.0 && one.position.epoch_num &&
+                                  *one.position.epoch_num >= rules->samples_from;
+      if (counts_samples) facts.position_unit = mllog::PositionUnit::kSamples;
+    }
+  } else if (facts.target_from_log) {
+    facts.position_unit = mllog::PositionUnit::kEpochs;
+  }
+}
+
+/// The number of one part in a record; nothing where it has none.
+std::optional<double> part_of(const Sample& sample, const mllog::TargetPart& part) {
+  if (!part.metric.empty() && sample.metric != part.metric) return std::nullopt;
+  if (part.member.empty()) return sample.value;
+  for (const auto& [name, value] : sample.members) {
+    if (name == part.member) return value;
+  }
+  return std::nullopt;
+}
+
+/// The records of metric `key` that count. Neither file order nor time alone is right in real
+/// logs: being before run_stop in either is enough.
+std::vector<const Sample*> counted_samples(const ParsedLog& log, const std::string& key) {
+  std::vector<const Sample*> counted;
+  const auto found = log.evaluations.find(key);
   const Mark* start = log.first(keys::kRunStart);
-  if (found == log.evaluations.end() || !start) return {};
+  if (found == log.evaluations.end() || !start) return counted;
   const Mark* stop = log.first(keys::kRunStop);
-  std::vector<Sample> counted;
-  std::set<std::pair<std::optional<double>, std::string>> seen;
   for (const Sample& sample : found->second) {
     if (sample.time_ms < start->time_ms) continue;
     if (stop && sample.order > stop->order && sample.time_ms > stop->time_ms) continue;
-    if (seen.emplace(sample.epoch_num, to_exact_text(sample.value)).second) {
-      counted.push_back(sample);
-    }
+    counted.push_back(&sample);
   }
-  std::stable_sort(counted.begin(), counted.end(),
-                   [](const Sample& a, const Sample& b) { return a.time_ms < b.time_ms; });
+  return counted;
+}
+
+Evaluation evaluation_of(const Sample& sample, const RunFacts& facts, double quality) {
+  Evaluation one;
+  one.position = number_at(sample.position, facts.position_key);
+  one.time_ms = sample.time_ms;
+  one.time_s = (sample.time_ms - *facts.run_start_ms) / kMsPerSecond;
+  one.quality = quality;
+  one.order = sample.order;
+  one.place = sample.place;
+  return one;
+}
+
+/// Of a target with one part: each record once.
+std::vector<Evaluation> single_evaluations(const std::vector<const Sample*>& samples,
+                                           const RunFacts& facts) {
   std::vector<Evaluation> evaluations;
-  for (const Sample& sample : counted) {
-    evaluations.push_back({sample.epoch_num, sample.time_ms,
-                           (sample.time_ms - start->time_ms) / kMsPerSecond, sample.value,
-                           sample.order, sample.place});
+  std::set<std::pair<std::optional<double>, std::string>> seen;
+  for (const Sample* sample : samples) {
+    const auto quality = facts.target ? part_of(*sample, facts.target->main()) : sample->value;
+    if (!quality) continue;
+    Evaluation one = evaluation_of(*sample, facts, *quality);
+    if (!seen.emplace(one.position, to_exact_text(*quality)).second) continue;
+    evaluations.push_back(std::move(one));
   }
   return evaluations;
+}
+
+/// Of a target with several parts: the records of one position together make an evaluation, which
+/// is there when the last of them is.
+std::vector<Evaluation> joined_evaluations(const std::vector<const Sample*>& samples,
+                                           const RunFacts& facts) {
+  const std::vector<mllog::TargetPart>& parts = facts.target->parts;
+  std::vector<Evaluation> evaluations;
+  for (const Sample* sample : samples) {
+    Evaluation one = evaluation_of(*sample, facts, kNone);
+    auto at = std::ranges::find_if(
+        evaluations, [&](const Evaluation& other) { return other.position == one.position; });
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto quality = part_of(*sample, parts[i]);
+      if (!quality) continue;
+      if (at == evaluations.end()) {
+        one.parts.assign(parts.size(), kNone);
+        evaluations.push_back(std::move(one));
+        at = evaluations.end() - 1;
+      }
+      if (!std::isnan(at->parts[i])) continue;  // a copy by another rank
+      at->parts[i] = *quality;
+      at->time_ms = std::max(at->time_ms, sample->time_ms);
+      at->time_s = (at->time_ms - *facts.run_start_ms) / kMsPerSecond;
+    }
+  }
+  std::erase_if(evaluations, [](const Evaluation& one) { return std::isnan(one.parts[0]); });
+  for (Evaluation& one : evaluations) one.quality = one.parts[0];
+  return evaluations;
+}
+
+void find_evaluations(const ParsedLog& log, const mllog::EvaluationFacts* rules, RunFacts& facts) {
+  const auto found = log.evaluations.find(facts.metric);
+  choose_position(found == log.evaluations.end() ? std::vector<Sample>() : found->second, rules,
+                  facts);
+  const std::vector<const Sample*> samples = counted_samples(log, facts.metric);
+  const bool joined = facts.target && facts.target->parts.size() > 1;
+  facts.evaluations =
+      joined ? joined_evaluations(samples, facts) : single_evaluations(samples, facts);
+  const bool by_position = rules && rules->of_checkpoints;
+  std::ranges::stable_sort(facts.evaluations, [&](const Evaluation& a, const Evaluation& b) {
+    if (by_position && a.position != b.position) return a.position < b.position;
+    return a.time_ms < b.time_ms;
+  });
 }
 
 void judge_quality(RunFacts& facts) {
@@ -111,11 +213,13 @@ void judge_quality(RunFacts& facts) {
   if (all.empty()) return;
   facts.first_quality = all.front().quality;
   facts.final_quality = all.back().quality;
+  if (!facts.target) return;
   double best = all.front().quality;
-  for (const Evaluation& one : all) best = facts.target.better(best, one.quality);
+  for (const Evaluation& one : all) best = mllog::better(*facts.direction(), best, one.quality);
   facts.best_quality = best;
-  const auto hit = std::find_if(all.begin(), all.end(), [&](const Evaluation& one) {
-    return facts.target.met_by(one.quality);
+  const auto hit = std::ranges::find_if(all, [&](const Evaluation& one) {
+    return one.parts.empty() ? facts.target->main().met_by(one.quality)
+                             : facts.target->met_by(one.parts);
   });
   if (hit != all.end()) facts.at_target = static_cast<std::size_t>(hit - all.begin());
 }
@@ -127,7 +231,7 @@ Outcome outcome_of(const RunFacts& facts) {
   if (has_status && facts.run_stop_status != Value(std::string("success"))) {
     return Outcome::kAborted;
   }
-  if (!facts.target.value) return Outcome::kTargetUnknown;
+  if (!facts.target) return Outcome::kTargetUnknown;
   return facts.at_target ? Outcome::kSuccess : Outcome::kTargetMissed;
 }
 
@@ -152,7 +256,9 @@ std::optional<double> ratio(const std::optional<double>& amount,
 void compute_rates(RunFacts& facts) {
   facts.train_throughput = ratio(facts.progress.samples_run, facts.parts.train_s);
   facts.run_throughput = ratio(facts.progress.samples_run, facts.ttt_s);
-  if (const auto eval_samples = number(facts.config_value(keys::kEvalSamples))) {
+  const bool in_tokens = facts.position_unit == mllog::PositionUnit::kTokens;
+  const auto eval_samples = number(facts.config_value(keys::kEvalSamples));
+  if (eval_samples && !in_tokens) {
     const auto evaluated = static_cast<double>(facts.evaluations.size()) * *eval_samples;
     facts.eval_throughput = ratio(evaluated, facts.parts.eval_s);
   }
@@ -178,9 +284,37 @@ const char* to_string(Outcome outcome) {
   return "";
 }
 
+std::optional<double> RunFacts::target_value() const {
+  return target ? std::optional(target->main().value) : std::nullopt;
+}
+
+std::optional<mllog::Direction> RunFacts::direction() const {
+  return target ? std::optional(target->main().direction) : std::nullopt;
+}
+
+std::string RunFacts::metric_name() const {
+  const bool has_name = target && !target->main().name().empty();
+  return has_name ? metric + " " + target->main().name() : metric;
+}
+
+std::optional<double> RunFacts::epoch_num(const Evaluation& evaluation) const {
+  return position_key == keys::kEpochNum ? evaluation.position : std::nullopt;
+}
+
+bool RunFacts::counts_epochs() const {
+  return !position_unit || *position_unit == mllog::PositionUnit::kEpochs ||
+         *position_unit == mllog::PositionUnit::kPasses;
+}
+
+std::string RunFacts::position_unit_text() const {
+  return position_unit ? to_string(*position_unit) : "";
+}
+
 std::optional<double> RunFacts::time_to_target_s() const {
   if (!at_target || resumed) return std::nullopt;
-  return evaluations[*at_target].time_s;
+  const Evaluation& hit = evaluations[*at_target];
+  if (evaluates_checkpoints && run_stop_ms && hit.time_ms > *run_stop_ms) return std::nullopt;
+  return hit.time_s;
 }
 
 std::optional<double> RunFacts::ttt_excluding_staging_s() const {
@@ -206,14 +340,22 @@ std::string RunFacts::config_text(const std::string& key) const {
   return to_text(config_value(key));
 }
 
-RunFacts facts_of(const ParsedLog& log) {
+RunFacts facts_of(const ParsedLog& log, const std::string& round) {
   RunFacts facts;
+  facts.round = round;
   copy_counts(log, facts);
   copy_config(log, facts);
   find_window(log, facts);
-  const Benchmark* benchmark = find_benchmark(facts.config_text(keys::kSubmissionBenchmark));
-  facts.target = choose_target(log, benchmark);
-  facts.evaluations = evaluations_of(log, facts.target.metric);
+  const mllog::Benchmark* benchmark =
+      mllog::find_benchmark(facts.config_text(keys::kSubmissionBenchmark));
+  const mllog::EvaluationFacts* rules = nullptr;
+  if (benchmark) {
+    const auto batch = number(facts.config_value(keys::kGlobalBatchSize));
+    rules = &benchmark->evaluation(round, batch);
+  }
+  facts.evaluates_checkpoints = rules && rules->of_checkpoints;
+  choose_target(log, rules, facts);
+  find_evaluations(log, rules, facts);
   judge_quality(facts);
   facts.outcome = outcome_of(facts);
   if (!facts.run_start_ms) return facts;
@@ -222,12 +364,13 @@ RunFacts facts_of(const ParsedLog& log) {
   facts.window_s = (window.end_ms - window.begin_ms) / kMsPerSecond;
   const RunIntervals intervals = intervals_of(log, window);
   facts.blocks = intervals.blocks;
-  facts.parts = parts_of(intervals, window);
+  facts.parts = parts_of(intervals, window,
+                         facts.counts_epochs() ? TrainedIn::kEpochs : TrainedIn::kEpochsOrBlocks);
   if (facts.resumed) {
     facts.progress.note = "a resumed run: its log has only the part behind the checkpoint";
     facts.ttt_s.reset();
   } else {
-    facts.progress = progress_of(log, intervals, facts, benchmark);
+    facts.progress = progress_of(log, intervals, facts, rules);
   }
   facts.reported_throughput_mean = mean_throughput(log, window);
   compute_rates(facts);

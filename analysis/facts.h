@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/benchmark.h"
 #include "analysis/log_parser.h"
 #include "analysis/value.h"
+#include "runner/mllog/benchmarks.h"
 
 namespace analysis {
 
@@ -19,12 +19,13 @@ const char* to_string(Outcome outcome);
 
 /// One evaluation inside the run.
 struct Evaluation {
-  std::optional<double> epoch_num;  ///< as logged
-  double time_ms = 0.0;             ///< as logged
-  double time_s = 0.0;              ///< since run_start
-  double quality = 0.0;
-  std::int64_t order = 0;  ///< place among the log's records
+  std::optional<double> position;  ///< as logged; RunFacts say under which key and in what unit
+  double time_ms = 0.0;            ///< as logged
+  double time_s = 0.0;             ///< since run_start
+  double quality = 0.0;            ///< of the target's main part
+  std::int64_t order = 0;          ///< place among the log's records
   Place place;
+  std::vector<double> parts;  ///< of a target with several parts, each of them; NaN for none
 };
 
 /// Seconds of the run by the log's own intervals; each is absent where the log cannot tell.
@@ -34,7 +35,7 @@ struct RunParts {
   bool async_eval = false;
 };
 
-/// How far a run came, in passes over the training data.
+/// How far a run came, in passes over the training data and in samples.
 struct RunProgress {
   std::optional<double> epochs_to_target, epochs_run, samples_to_target, samples_run;
   std::string note;  ///< "" or why this log's numbers mean something else
@@ -57,7 +58,13 @@ struct RunFacts {
   std::int64_t records_after_run_stop = 0;
   Outcome outcome = Outcome::kNoRecords;
 
-  QualityTarget target;
+  std::string round;                           ///< whose target it is: "3.1"; "" for the newest
+  std::string metric;                          ///< log key of the evaluations
+  std::optional<mllog::QualityTarget> target;  ///< absent: neither log nor rules give one
+  bool target_from_log = false;                ///< the log's own quality_target
+  std::string position_key;                    ///< of the evaluations: "epoch_num"
+  std::optional<mllog::PositionUnit> position_unit;  ///< absent where it is not known
+  bool evaluates_checkpoints = false;                ///< maybe after training, in any order
   std::vector<Evaluation> evaluations;
   std::optional<std::size_t> at_target;  ///< index of the first evaluation that meets the target
   std::optional<double> first_quality, final_quality, best_quality;
@@ -68,6 +75,18 @@ struct RunFacts {
   std::optional<double> train_throughput, run_throughput, eval_throughput;
   std::optional<double> reported_throughput_mean;
 
+  /// Of the target's main part; absent without a target.
+  std::optional<double> target_value() const;
+  std::optional<mllog::Direction> direction() const;
+  /// "eval_accuracy", or with the main part's name "eval_accuracy FID".
+  std::string metric_name() const;
+  /// Its position where that is an epoch_num.
+  std::optional<double> epoch_num(const Evaluation& evaluation) const;
+  /// Whether positions count epochs or passes, or what they count is not known; else they count
+  /// samples, tokens or steps.
+  bool counts_epochs() const;
+  /// "samples"; "" where it is not known.
+  std::string position_unit_text() const;
   std::optional<double> time_to_target_s() const;
   std::optional<double> ttt_excluding_staging_s() const;
   std::optional<double> ttt_including_staging_s() const;
@@ -78,6 +97,7 @@ struct RunFacts {
   std::string config_text(const std::string& key) const;
 };
 
-RunFacts facts_of(const ParsedLog& log);
+/// `round`: a number, whose facts of the benchmark hold; "" for the newest.
+RunFacts facts_of(const ParsedLog& log, const std::string& round = "");
 
 }  // namespace analysis

@@ -6,7 +6,7 @@
 #include <array>
 #include <unordered_map>
 
-#include "analysis/policy.h"
+#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -30,6 +30,27 @@ constexpr std::array kOneTime = {keys::kCacheClear, keys::kInitStart, keys::kIni
 constexpr std::array kNumbered = {keys::kBlockStart,   keys::kBlockStop, keys::kEpochStart,
                                   keys::kEpochStop,    keys::kEvalStart, keys::kEvalStop,
                                   keys::kEvalAccuracy, keys::kEvalError};
+
+/// Settings that are looked at for what they are, whatever the benchmark, beside those that a
+/// report shows: they belong into a log once, with one value.
+constexpr std::array kSettings = {keys::kSubmissionPocName,
+                                  keys::kSubmissionPocEmail,
+                                  keys::kGradientAccumulationSteps,
+                                  keys::kSgdEndLearningRate,
+                                  keys::kSgdWeightDecay,
+                                  keys::kLarsEndLearningRate,
+                                  keys::kLarsPolyPower,
+                                  keys::kLarsEpsilon,
+                                  keys::kLarsDecaySteps,
+                                  keys::kLarsWeightDecay,
+                                  keys::kDropout,
+                                  keys::kOptLearningRate,
+                                  keys::kOptBetas,
+                                  keys::kOptEpsilon,
+                                  keys::kWarmupFactor,
+                                  keys::kOptWeightDecay,
+                                  keys::kSchedulerType,
+                                  keys::kBatchNormGroupSize};
 
 template <class Keys>
 bool has(const Keys& list, std::string_view key) {
@@ -76,6 +97,20 @@ const KeyRole* role_of(std::string_view key) {
 
 bool is_event_type(std::string_view type) {
   return type == kPointInTime || type == kIntervalStart || type == kIntervalEnd;
+}
+
+const std::vector<std::string_view>& setting_keys() {
+  static const std::vector<std::string_view> all = [] {
+    std::vector<std::string_view> names(kSettings.begin(), kSettings.end());
+    names.insert(names.end(), config_keys().begin(), config_keys().end());
+    for (const mllog::Benchmark& benchmark : mllog::benchmarks()) {
+      for (const mllog::SettingBound& bound : benchmark.bounds) names.push_back(bound.key);
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+  }();
+  return all;
 }
 
 const std::vector<std::string>& config_keys() {

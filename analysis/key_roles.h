@@ -25,6 +25,9 @@ const KeyRole* role_of(std::string_view key);
 /// Whether `type` is one of the three that there are.
 bool is_event_type(std::string_view type);
 
+/// The keys whose values the audit looks at, each once.
+const std::vector<std::string_view>& setting_keys();
+
 /// The configuration keys that a report shows.
 const std::vector<std::string>& config_keys();
 

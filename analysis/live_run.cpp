@@ -64,7 +64,7 @@ std::vector<EarlierRun> earlier_runs(const Found& run, const std::vector<const F
     if (other->log.parent_path() != run.log.parent_path() || !succeeded(facts)) continue;
     if (!same(mllog::keys::kSubmissionBenchmark, facts) ||
         !same(mllog::keys::kGlobalBatchSize, facts) ||
-        facts.target.value != run.facts.target.value || !facts.progress.epochs_to_target) {
+        facts.target_value() != run.facts.target_value() || !facts.progress.epochs_to_target) {
       continue;
     }
     earlier.push_back({*facts.progress.epochs_to_target, *facts.ttt_s});

@@ -22,6 +22,8 @@ namespace keys = mllog::keys;
 
 /// No run since 1973 has smaller times, no clock that starts with the program larger ones.
 constexpr double kClockLimitMs = 1e11;
+/// Times before September 2001 are counted from the start of a program.
+constexpr double kEarliestDateMs = 1e12, kLatestDateMs = 1e13;
 /// Damaged lines told one by one; the rest is counted.
 constexpr std::int64_t kToldMalformed = 20;
 /// Keys whose values need not be finite told one by one; the rest together.
@@ -31,10 +33,6 @@ constexpr std::size_t kLongestSetting = 4096;
 /// Of a value that a finding shows.
 constexpr std::size_t kShownBytes = 60;
 constexpr char kFurtherKeys[] = "(further keys)";
-
-constexpr char kQualityTarget[] = "quality_target";
-constexpr char kStepNum[] = "step_num";
-constexpr char kSamplesCount[] = "samples_count";
 
 Place place_of(const mllog::Record& record) { return {record.line, record.column}; }
 
@@ -48,6 +46,12 @@ void count(Tally& tally, const mllog::Record& record, std::string_view what = {}
 std::optional<double> finite(mllog::JsonText value) {
   const std::optional<double> number = value.number();
   return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+Position position_of(const mllog::Record& record) {
+  return {finite(record.metadata.member(keys::kEpochNum)),
+          finite(record.metadata.member(keys::kSamplesCount)),
+          finite(record.metadata.member(keys::kStepNum))};
 }
 
 /// Collects the records of one log.
@@ -74,7 +78,7 @@ class Collector {
   void note_not_finite(const mllog::Record& record);
   void note_number(const mllog::Record& record, std::string_view label,
                    const std::optional<double>& number);
-  Sample sample_of(const mllog::Record& record, double value) const;
+  Sample sample_of(const mllog::Record& record) const;
   void tell(Rule rule, Place place, const std::string& text) {
     log_.findings.push_back(make_finding(rule, place, text));
   }
@@ -133,6 +137,8 @@ void Collector::note_time(const mllog::Record& record) {
     log_.has_small_times = true;
     log_.oddities.small_time = place_of(record);
   }
+  const bool is_date = time_ms >= kEarliestDateMs && time_ms < kLatestDateMs;
+  if (is_date && !log_.first_date_ms) log_.first_date_ms = time_ms;
   if (time_ms > kClockLimitMs && !log_.has_large_times) {
     log_.has_large_times = true;
     log_.oddities.large_time = place_of(record);
@@ -197,6 +203,7 @@ void Collector::note_mark(const mllog::Record& record, const KeyRole& role) {
 void Collector::note_run_stop(const mllog::Record& record) {
   const mllog::JsonText status = record.metadata.member(keys::kStatus);
   if (!status.is_absent()) log_.status = value_of(status.decoded());
+  log_.stopped_at = position_of(record);
   if (!record.value.is_null()) {
     log_.oddities.run_stop_value = record.value.text().substr(0, kShownBytes);
   }
@@ -205,30 +212,42 @@ void Collector::note_run_stop(const mllog::Record& record) {
 /// Later rounds allow a step or a number of samples in place of the epoch.
 void Collector::note_number(const mllog::Record& record, std::string_view label,
                             const std::optional<double>& number) {
-  if (number || !record.metadata.member(kStepNum).is_absent() ||
-      !record.metadata.member(kSamplesCount).is_absent()) {
+  if (number || !record.metadata.member(keys::kStepNum).is_absent() ||
+      !record.metadata.member(keys::kSamplesCount).is_absent()) {
     return;
   }
   count(log_.oddities.without_epoch_num[std::string(record.key)], record, label);
 }
 
-Sample Collector::sample_of(const mllog::Record& record, double value) const {
-  return {record.time_ms, order_, finite(record.metadata.member(keys::kEpochNum)), value,
-          place_of(record)};
+Sample Collector::sample_of(const mllog::Record& record) const {
+  Sample sample;
+  sample.time_ms = record.time_ms;
+  sample.order = order_;
+  sample.position = position_of(record);
+  sample.metric = record.metadata.member(keys::kMetric).string().value_or("");
+  sample.place = place_of(record);
+  sample.value = record.value.number();  // a NaN is an evaluation too
+  if (sample.value || !record.value.is_object()) return sample;
+  const nlohmann::json object = record.value.decoded();
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_number()) sample.members.emplace_back(name, value.get<double>());
+  }
+  return sample;
 }
 
 void Collector::note_metric(const mllog::Record& record) {
-  const auto quality = record.value.number();
-  if (!quality) {
+  Sample sample = sample_of(record);
+  if (!sample.value && sample.members.empty()) {
     count(log_.oddities.odd_metrics[std::string(record.key)], record,
           record.value.decoded().type_name());
     return;
   }
-  // A NaN is an evaluation too.
-  std::vector<Sample>& all = log_.evaluations[std::string(record.key)];
-  all.push_back(sample_of(record, *quality));
-  note_number(record, keys::kEpochNum, all.back().epoch_num);
-  if (!record.metadata.member(kStepNum).is_absent()) log_.oddities.evaluations_by_step = true;
+  if (!sample.value) count(log_.oddities.object_metrics[std::string(record.key)], record);
+  note_number(record, keys::kEpochNum, sample.position.epoch_num);
+  if (!record.metadata.member(keys::kStepNum).is_absent()) {
+    log_.oddities.evaluations_by_step = true;
+  }
+  log_.evaluations[std::string(record.key)].push_back(std::move(sample));
 }
 
 void Collector::note_throughput(const mllog::Record& record) {
@@ -242,9 +261,9 @@ void Collector::note_throughput(const mllog::Record& record) {
 }
 
 void Collector::note_target(const mllog::Record& record) {
-  if (record.key != kQualityTarget || log_.own_target) return;
+  if (record.key != keys::kQualityTarget || log_.own_target) return;
   const std::optional<double> value = finite(record.value);
-  const std::optional<std::string> direction = record.metadata.member("direction").string();
+  const auto direction = record.metadata.member(keys::kDirection).string();
   const bool falls = direction == "falls", rises = direction == "rises";
   if (!value || (!falls && !rises)) {
     tell(Rule::kOwnTargetDamaged, place_of(record),
@@ -252,9 +271,10 @@ void Collector::note_target(const mllog::Record& record) {
     return;
   }
   // The record does not spell the metric's key: the RCP checker would take it for an evaluation.
-  log_.own_target = falls
-                        ? QualityTarget{mllog::keys::kEvalError, Direction::kFalls, value, true}
-                        : QualityTarget{mllog::keys::kEvalAccuracy, Direction::kRises, value, true};
+  mllog::TargetPart part;
+  part.direction = falls ? mllog::Direction::kFalls : mllog::Direction::kRises;
+  part.value = *value;
+  log_.own_target = {falls ? keys::kEvalError : keys::kEvalAccuracy, {part}};
 }
 
 void Collector::note_not_finite(const mllog::Record& record) {

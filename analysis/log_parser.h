@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "analysis/audit_rules.h"
-#include "analysis/benchmark.h"
 #include "analysis/intervals.h"
 #include "analysis/key_roles.h"
 #include "analysis/value.h"
+#include "runner/mllog/benchmarks.h"
 
 namespace mllog {
 struct Record;
@@ -25,12 +25,19 @@ class RecordReader;
 
 namespace analysis {
 
-/// A record that gives a number at a moment.
+/// How far the training had come, as a record's metadata say it.
+struct Position {
+  std::optional<double> epoch_num, samples_count, step_num;
+};
+
+/// A record of an evaluation: a number, or an object with several.
 struct Sample {
   double time_ms = 0.0;
   std::int64_t order = 0;  ///< place among the log's records
-  std::optional<double> epoch_num;
-  double value = 0.0;
+  Position position;
+  std::optional<double> value;                          ///< absent where the value is an object
+  std::vector<std::pair<std::string, double>> members;  ///< its numbers, where it is one
+  std::string metric;                                   ///< metadata.metric; "" for none
   Place place;
 };
 
@@ -69,7 +76,8 @@ struct LogOddities {
   std::map<std::string, Setting> settings;         ///< by key
   std::map<std::string, Tally> wrong_event_types;  ///< by key
   std::map<std::string, Tally> not_finite;         ///< by key
-  std::map<std::string, Tally> odd_metrics;        ///< by key: evaluations that are no number
+  std::map<std::string, Tally> odd_metrics;        ///< by key: evaluations without a number
+  std::map<std::string, Tally> object_metrics;     ///< by key: evaluations that are objects
   std::map<std::string, Tally> without_epoch_num;  ///< by key
   std::map<std::string, Place> repeats;            ///< of one-time keys: the second record
   Tally no_event_type, odd_metadata, zero_times;
@@ -93,8 +101,11 @@ struct ParsedLog {
   std::map<std::string, std::vector<Sample>> evaluations;  ///< by key: eval_accuracy, eval_error
   std::vector<TimedValue> throughputs;                     ///< as reported, in the submitter's unit
   Place first_throughput;
-  std::optional<QualityTarget> own_target;  ///< the record quality_target of this program's runs
-  Value status;                             ///< metadata.status of the first run_stop
+  /// The record quality_target of this program's runs.
+  std::optional<mllog::QualityTarget> own_target;
+  Value status;                         ///< metadata.status of the first run_stop
+  Position stopped_at;                  ///< of the first run_stop
+  std::optional<double> first_date_ms;  ///< the first time that is one of a calendar
   bool resumed = false;
 
   std::int64_t time_reversals = 0;

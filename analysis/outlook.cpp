@@ -100,8 +100,8 @@ std::optional<Outlook> outlook_of(const RunFacts& facts, const Standing& standin
     const Outlook outlook = by_earlier_runs(standing, earlier);
     if (standing.elapsed_s < outlook.high_s.value_or(outlook.end_s)) return outlook;
   }
-  if (!facts.target.value) return std::nullopt;
-  return by_curve(last_points(facts), *facts.target.value, standing.elapsed_s);
+  if (!facts.target_value()) return std::nullopt;
+  return by_curve(last_points(facts), *facts.target_value(), standing.elapsed_s);
 }
 
 }  // namespace analysis

@@ -2,6 +2,8 @@
 // Hides how differently the benchmarks' logs count and nest.
 #include "analysis/progress.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -62,7 +64,7 @@ void count_epochs(const RunIntervals& intervals, const RunFacts& facts, RunProgr
   if (numbers.empty()) return;
   progress.epochs_run = static_cast<double>(numbers.size());
   if (!facts.at_target) return;
-  const std::optional<double> last = facts.evaluations[*facts.at_target].epoch_num;
+  const std::optional<double> last = facts.evaluations[*facts.at_target].position;
   if (!last) return;
   const auto until = std::distance(numbers.begin(), numbers.upper_bound(*last));
   progress.epochs_to_target = static_cast<double>(until);
@@ -98,46 +100,109 @@ void count_fractions(const ParsedLog& log, const RunIntervals& intervals, const 
   }
   const Mark* first = log.first(keys::kEpochStart);
   if (!first || !first->label || facts.evaluations.empty()) return;
-  if (const auto last = facts.evaluations.back().epoch_num) {
+  if (const auto last = facts.evaluations.back().position) {
     progress.epochs_run = *last - *first->label;
   }
   if (!facts.at_target) return;
-  if (const auto hit = facts.evaluations[*facts.at_target].epoch_num) {
+  if (const auto hit = facts.evaluations[*facts.at_target].position) {
     progress.epochs_to_target = *hit - *first->label;
   }
 }
 
-/// OpenFold's epoch_num is a number of samples.
-void count_samples(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
-                   std::optional<double> train_samples, RunProgress& progress) {
-  progress.note = "epoch_num is a sample count";
-  if (facts.at_target) {
-    progress.samples_to_target = facts.evaluations[*facts.at_target].epoch_num;
+/// Logs of HugeCTR's DLRM, BERT and GPT-3 give train_samples at the end: what was consumed.
+bool logs_samples_consumed(const ParsedLog& log, const RunFacts& facts) {
+  const auto train_samples = log.config.find(keys::kTrainSamples);
+  const Mark* start = log.first(keys::kRunStart);
+  if (!start || train_samples == log.config.end()) return false;
+  if (facts.position_unit == mllog::PositionUnit::kPasses) {
+    return facts.config_text(keys::kSubmissionBenchmark) == "dlrm" &&
+           train_samples->second.order > start->order;
   }
+  return !facts.evaluations.empty() &&
+         train_samples->second.order > facts.evaluations.front().order;
+}
+
+/// Positions as numbers of samples.
+class SampleCount {
+ public:
+  SampleCount(const RunFacts& facts, const mllog::EvaluationFacts* rules)
+      : unit_(*facts.position_unit),
+        batch_(number(facts.config_value(keys::kGlobalBatchSize))),
+        tokens_(rules ? static_cast<double>(rules->tokens_per_sample) : 0.0) {}
+
+  std::optional<double> of(const std::optional<double>& position) const {
+    if (!position) return std::nullopt;
+    if (unit_ == mllog::PositionUnit::kSamples) return position;
+    if (unit_ == mllog::PositionUnit::kSteps && batch_) return *position * *batch_;
+    if (unit_ == mllog::PositionUnit::kTokens && tokens_ > 0.0) return *position / tokens_;
+    return std::nullopt;
+  }
+  /// No run is evaluated before its first step.
+  bool is_possible(double position) const {
+    return unit_ != mllog::PositionUnit::kSamples || !batch_ || position >= *batch_;
+  }
+  std::optional<double> of_stop(const Position& stop) const {
+    if (stop.samples_count) return stop.samples_count;
+    if (stop.step_num && batch_) return *stop.step_num * *batch_;
+    return std::nullopt;
+  }
+
+ private:
+  mllog::PositionUnit unit_;
+  std::optional<double> batch_;
+  double tokens_;
+};
+
+/// The farthest that stops of epochs and evaluations inside the run say.
+std::optional<double> farthest(const ParsedLog& log, const RunIntervals& intervals,
+                               const RunFacts& facts) {
+  std::optional<double> most;
+  const auto take = [&](double position) { most = std::max(most.value_or(position), position); };
   const Window& window = intervals.window;
+  for (const Evaluation& one : facts.evaluations) {
+    if (one.position) take(*one.position);
+  }
+  if (facts.position_key != keys::kEpochNum) return most;
   for (const Mark& stop : log.all(keys::kEpochStop)) {
     if (!stop.label || stop.time_ms < window.begin_ms || stop.time_ms > window.end_ms) continue;
-    progress.samples_run = std::max(progress.samples_run.value_or(*stop.label), *stop.label);
+    take(*stop.label);
   }
-  if (!train_samples || *train_samples <= 0.0) return;
+  return most;
+}
+
+/// Logs whose positions are numbers of samples, tokens or steps.
+void count_samples(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
+                   const mllog::EvaluationFacts* rules, std::optional<double> train_samples,
+                   RunProgress& progress) {
+  const SampleCount samples(facts, rules);
+  std::optional<double> most = farthest(log, intervals, facts);
+  if (most && !samples.is_possible(*most)) {
+    progress.note = facts.position_key + " is below one global batch: it counts no samples";
+    return;
+  }
+  if (facts.position_key == keys::kEpochNum) {
+    const char* const unit =
+        *facts.position_unit == mllog::PositionUnit::kTokens ? "token" : "sample";
+    progress.note = fmt::format("epoch_num is a {} count", unit);
+  }
+  progress.samples_run = samples.of(most);
+  if (const auto told = samples.of_stop(log.stopped_at)) progress.samples_run = told;
+  if (facts.at_target) {
+    progress.samples_to_target = samples.of(facts.evaluations[*facts.at_target].position);
+  }
+  if (!train_samples || *train_samples <= 0.0 || logs_samples_consumed(log, facts)) return;
   if (progress.samples_run) progress.epochs_run = *progress.samples_run / *train_samples;
   if (progress.samples_to_target) {
     progress.epochs_to_target = *progress.samples_to_target / *train_samples;
   }
 }
 
-/// HugeCTR's DLRM logs of v0.7 to v2.1 give train_samples at the end: the samples consumed.
-bool logs_samples_consumed(const ParsedLog& log, const Benchmark* benchmark) {
-  const auto train_samples = log.config.find(keys::kTrainSamples);
-  const Mark* start = log.first(keys::kRunStart);
-  return benchmark && benchmark->name == "dlrm" && start && train_samples != log.config.end() &&
-         train_samples->second.order > start->order;
-}
-
-void samples_from_epochs(const ParsedLog& log, const Benchmark* benchmark,
+void samples_from_epochs(const ParsedLog& log, const RunFacts& facts,
                          std::optional<double> train_samples, RunProgress& progress) {
   if (!train_samples) return;
-  if (logs_samples_consumed(log, benchmark)) {
+  const bool consumed =
+      facts.position_unit == mllog::PositionUnit::kPasses && logs_samples_consumed(log, facts);
+  if (consumed) {
     progress.note = "train_samples logged at the end = samples consumed";
     if (progress.epochs_run) progress.samples_run = train_samples;
     if (progress.epochs_to_target) progress.samples_to_target = train_samples;
@@ -167,7 +232,7 @@ RunIntervals intervals_of(const ParsedLog& log, const Window& window) {
   return result;
 }
 
-RunParts parts_of(const RunIntervals& intervals, const Window& window) {
+RunParts parts_of(const RunIntervals& intervals, const Window& window, TrainedIn trained_in) {
   RunParts parts;
   const double epoch_ms = covered_ms(intervals.epochs);
   const double eval_ms = covered_ms(intervals.evaluations);
@@ -182,7 +247,8 @@ RunParts parts_of(const RunIntervals& intervals, const Window& window) {
   }
   if (intervals.has_saves) parts.save_s = covered_ms(intervals.saves) / kMsPerSecond;
   parts.async_eval = runs_beside_training(intervals, eval_ms);
-  if (intervals.has_epochs) {
+  const bool has_blocks = intervals.blocks && !intervals.epochs.empty();
+  if (intervals.has_epochs || (trained_in == TrainedIn::kEpochsOrBlocks && has_blocks)) {
     parts.epoch_s = epoch_ms / kMsPerSecond;
     if (!parts.async_eval) parts.train_s = (epoch_ms - both_ms) / kMsPerSecond;
   }
@@ -194,26 +260,31 @@ RunParts parts_of(const RunIntervals& intervals, const Window& window) {
 }
 
 RunProgress progress_of(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
-                        const Benchmark* benchmark) {
+                        const mllog::EvaluationFacts* rules) {
   RunProgress progress;
   const std::optional<double> train_samples = number(facts.config_value(keys::kTrainSamples));
-  if (!benchmark && !facts.target.from_log) {
+  if (!facts.position_unit) {
     progress.note = "what epoch_num counts in logs of this benchmark is not known here";
     return progress;
   }
-  const EpochMeaning meaning = benchmark ? benchmark->epoch_meaning : EpochMeaning::kOrdinal;
-  if (meaning == EpochMeaning::kSamples) {
-    count_samples(log, intervals, facts, train_samples, progress);
-    return progress;
+  switch (*facts.position_unit) {
+    case mllog::PositionUnit::kSamples:
+    case mllog::PositionUnit::kTokens:
+    case mllog::PositionUnit::kSteps:
+      count_samples(log, intervals, facts, rules, train_samples, progress);
+      return progress;
+    case mllog::PositionUnit::kPasses:
+      count_fractions(log, intervals, facts, progress);
+      break;
+    case mllog::PositionUnit::kEpochs:
+      if (intervals.blocks) {
+        count_blocks(intervals, facts, progress);
+      } else {
+        count_epochs(intervals, facts, progress);
+      }
+      break;
   }
-  if (meaning == EpochMeaning::kFraction) {
-    count_fractions(log, intervals, facts, progress);
-  } else if (intervals.blocks) {
-    count_blocks(intervals, facts, progress);
-  } else {
-    count_epochs(intervals, facts, progress);
-  }
-  samples_from_epochs(log, benchmark, train_samples, progress);
+  samples_from_epochs(log, facts, train_samples, progress);
   return progress;
 }
 

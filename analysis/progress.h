@@ -19,10 +19,14 @@ struct RunIntervals {
 };
 
 RunIntervals intervals_of(const ParsedLog& log, const Window& window);
-RunParts parts_of(const RunIntervals& intervals, const Window& window);
+/// Which intervals hold the training: blocks alone are none where a log should have epochs, as they
+/// may hold evaluations and more.
+enum class TrainedIn { kEpochs, kEpochsOrBlocks };
+RunParts parts_of(const RunIntervals& intervals, const Window& window, TrainedIn trained_in);
 
-/// `facts` already has configuration, evaluations and target; `benchmark` may be null.
+/// `facts` already has configuration, evaluations, target and unit of positions; `rules` may be
+/// null.
 RunProgress progress_of(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
-                        const Benchmark* benchmark);
+                        const mllog::EvaluationFacts* rules);
 
 }  // namespace analysis

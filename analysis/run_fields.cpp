@@ -12,7 +12,19 @@ Value count(std::size_t size) { return static_cast<std::int64_t>(size); }
 
 Value epoch_num_at_target(const RunFacts& facts) {
   if (!facts.at_target) return {};
-  return whole_if_possible(facts.evaluations[*facts.at_target].epoch_num);
+  return whole_if_possible(facts.epoch_num(facts.evaluations[*facts.at_target]));
+}
+
+Value position_at_target(const RunFacts& facts) {
+  if (!facts.at_target) return {};
+  return whole_if_possible(facts.evaluations[*facts.at_target].position);
+}
+
+Value text_or_none(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
+Value direction_text(const RunFacts& facts) {
+  if (!facts.direction()) return {};
+  return std::string(*facts.direction() == mllog::Direction::kRises ? "rises" : "falls");
 }
 
 Value quality_at_target(const RunFacts& facts) {
@@ -91,12 +103,25 @@ void add_window(Table& table) {
 }
 
 void add_quality(Table& table) {
+  table.push_back({"round", "",
+                   "round whose target and runs hold: as the path names it, else by the log's date "
+                   "and benchmark, the newest of a submission's logs",
+                   [](const RunFacts& f) { return text_or_none(f.round); }});
   table.push_back({"metric", "", "log key of the evaluations that the target is about",
-                   [](const RunFacts& f) { return f.records ? Value(f.target.metric) : Value(); }});
+                   [](const RunFacts& f) { return f.records ? Value(f.metric) : Value(); }});
+  table.push_back({"direction", "",
+                   "which way the quality improves: rises (accuracies) or falls (errors, losses, "
+                   "perplexities); absent where it is not known",
+                   direction_text});
   table.push_back({"target", "",
                    "quality that ends the run: the log's own quality_target where it has one, "
-                   "otherwise the MLPerf target of submission_benchmark",
-                   [](const RunFacts& f) { return optional_value(f.target.value); }});
+                   "otherwise the MLPerf target of submission_benchmark in its round; of several "
+                   "the main one",
+                   [](const RunFacts& f) { return optional_value(f.target_value()); }});
+  table.push_back(
+      {"target_rule", "",
+       "what an evaluation must meet: all parts of the target, each with its direction",
+       [](const RunFacts& f) { return f.target ? Value(f.target->words()) : Value(); }});
   table.push_back(
       {"n_evals", "", "evaluations that count (see 'evaluations')",
        [](const RunFacts& f) { return f.run_start_ms ? count(f.evaluations.size()) : Value(); }});
@@ -104,20 +129,33 @@ void add_quality(Table& table) {
                    [](const RunFacts& f) { return optional_value(f.first_quality); }});
   table.push_back({"final_quality", "", "quality of the last evaluation that counts",
                    [](const RunFacts& f) { return optional_value(f.final_quality); }});
-  table.push_back({"best_quality", "", "best quality of the evaluations that count",
+  table.push_back({"best_quality", "",
+                   "best quality, by its direction, of the evaluations that count; absent where "
+                   "the direction is not known",
                    [](const RunFacts& f) { return optional_value(f.best_quality); }});
   table.push_back({"target_reached", "", "whether an evaluation that counts meets the target",
                    [](const RunFacts& f) {
-                     const bool known = f.run_start_ms && f.target.value;
+                     const bool known = f.run_start_ms && f.target;
                      return known ? Value(f.at_target.has_value()) : Value();
                    }});
   table.push_back({"time_to_target_s", "s",
-                   "first evaluation at target - run_start; absent for a resumed run",
+                   "first evaluation at target - run_start; absent for a resumed run, and where "
+                   "checkpoints were evaluated after the run",
                    [](const RunFacts& f) { return optional_value(f.time_to_target_s()); }});
   table.push_back(
       {"quality_at_target", "", "quality of the first evaluation at target", quality_at_target});
   table.push_back({"epoch_num_at_target", "", "epoch_num of the first evaluation at target",
                    epoch_num_at_target});
+  table.push_back({"position_key", "",
+                   "metadata member that says where evaluations stand: epoch_num, samples_count or "
+                   "step_num",
+                   [](const RunFacts& f) { return text_or_none(f.position_key); }});
+  table.push_back({"position_unit", "",
+                   "what that number counts: epochs, passes over the data, samples, tokens or "
+                   "steps; absent where it is not known",
+                   [](const RunFacts& f) { return text_or_none(f.position_unit_text()); }});
+  table.push_back({"position_at_target", "position_unit",
+                   "that number of the first evaluation at target", position_at_target});
 }
 
 void add_parts(Table& table) {
@@ -131,7 +169,9 @@ void add_parts(Table& table) {
        [](const RunFacts& f) { return optional_value(f.parts.staging_s); }});
   table.push_back({"staging_in_run_s", "s", "the part of staging_s between run_start and run_stop",
                    [](const RunFacts& f) { return optional_value(f.parts.staging_in_run_s); }});
-  table.push_back({"epoch_s", "s", "time inside at least one epoch (or block)",
+  table.push_back({"epoch_s", "s",
+                   "time inside at least one epoch (or block, where positions count samples, "
+                   "tokens or steps)",
                    [](const RunFacts& f) { return optional_value(f.parts.epoch_s); }});
   table.push_back({"eval_s", "s", "time inside at least one evaluation",
                    [](const RunFacts& f) { return optional_value(f.parts.eval_s); }});
@@ -144,9 +184,11 @@ void add_parts(Table& table) {
        "whether evaluations overlap epochs of another number for more than 1 % of "
        "eval_s: they run beside the training",
        [](const RunFacts& f) { return f.run_start_ms ? Value(f.parts.async_eval) : Value(); }});
-  table.push_back({"train_s", "s",
-                   "time inside an epoch and outside any evaluation; absent with async_eval",
-                   [](const RunFacts& f) { return optional_value(f.parts.train_s); }});
+  table.push_back(
+      {"train_s", "s",
+       "time inside an epoch (or block, where positions count samples, tokens or steps) "
+       "and outside any evaluation; absent with async_eval",
+       [](const RunFacts& f) { return optional_value(f.parts.train_s); }});
   table.push_back({"other_s", "s",
                    "time of the run outside all staging, epoch and evaluation intervals",
                    [](const RunFacts& f) { return optional_value(f.parts.other_s); }});
@@ -156,9 +198,9 @@ void add_progress(Table& table) {
   table.push_back(
       {"epochs_to_target", "epochs",
        "epochs up to the first evaluation at target: the distinct epoch numbers up to "
-       "its epoch_num (blocks: the epoch_count of those started by then); dlrm and "
-       "dlrm_dcnv2: its epoch_num minus the first epoch's; openfold: its epoch_num / "
-       "train_samples",
+       "its epoch_num (blocks: the epoch_count of those started by then); where epoch_num "
+       "counts passes, its epoch_num minus the first epoch's; where positions count samples, "
+       "tokens or steps, samples_to_target / train_samples",
        [](const RunFacts& f) { return whole_if_possible(f.progress.epochs_to_target); }});
   table.push_back({"epochs_run", "epochs",
                    "the same count over the whole run; an epoch that starts at its end is not "
@@ -166,20 +208,27 @@ void add_progress(Table& table) {
                    [](const RunFacts& f) { return whole_if_possible(f.progress.epochs_run); }});
   table.push_back(
       {"samples_to_target", "samples",
-       "epochs_to_target * train_samples (openfold: its epoch_num; where a dlrm log "
-       "gives train_samples at the end, that)",
+       "epochs_to_target * train_samples (where a dlrm log gives train_samples at the end, "
+       "that); where positions count samples, tokens or steps, the position at target: tokens "
+       "/ tokens of a sequence, steps * global_batch_size",
        [](const RunFacts& f) { return whole_if_possible(f.progress.samples_to_target); }});
+  table.push_back(
+      {"samples_run", "samples",
+       "the same count over the whole run; where positions count samples, tokens or steps, "
+       "what run_stop says, else the largest position",
+       [](const RunFacts& f) { return whole_if_possible(f.progress.samples_run); }});
   table.push_back({"mean_epoch_s", "s", "epoch_s / epochs_run",
                    [](const RunFacts& f) { return optional_value(f.mean_epoch_s()); }});
   table.push_back(
       {"note", "", "why this log's figures mean something else than usual", [](const RunFacts& f) {
          return f.progress.note.empty() ? Value() : Value(f.progress.note);
        }});
-  table.push_back({"train_throughput", "samples/s", "epochs_run * train_samples / train_s",
+  table.push_back({"train_throughput", "samples/s", "samples_run / train_s",
                    [](const RunFacts& f) { return optional_value(f.train_throughput); }});
-  table.push_back({"run_throughput", "samples/s", "epochs_run * train_samples / ttt_s",
+  table.push_back({"run_throughput", "samples/s", "samples_run / ttt_s",
                    [](const RunFacts& f) { return optional_value(f.run_throughput); }});
-  table.push_back({"eval_throughput", "samples/s", "n_evals * eval_samples / eval_s",
+  table.push_back({"eval_throughput", "samples/s",
+                   "n_evals * eval_samples / eval_s; absent where these count tokens",
                    [](const RunFacts& f) { return optional_value(f.eval_throughput); }});
   table.push_back({"reported_throughput_mean", "as logged",
                    "mean of the log's own throughput records inside the run, in whatever unit the "

@@ -6,20 +6,24 @@
 
 #include <algorithm>
 
-#include "analysis/benchmark.h"
 #include "analysis/statistics.h"
 #include "analysis/systems.h"
 #include "runner/base/median.h"
+#include "runner/mllog/benchmarks.h"
 
 namespace analysis {
 namespace {
 
-constexpr std::size_t kDropped = 1;  ///< fastest, and slowest or failing, runs
 constexpr double kMsPerSecond = 1e3;
 
-std::optional<std::int64_t> required(const std::string& benchmark) {
-  const Benchmark* row = find_benchmark(benchmark);
-  return row == nullptr ? std::nullopt : std::optional(row->runs_required);
+/// The round that the members' facts are of.
+std::string round_of(const std::vector<ScoredMember>& members) {
+  return members.empty() ? "" : members.front().facts->round;
+}
+
+std::optional<std::int64_t> required(const std::string& benchmark, const std::string& round) {
+  const mllog::Benchmark* const row = mllog::find_benchmark(benchmark);
+  return row == nullptr ? std::nullopt : std::optional(row->runs(round));
 }
 
 using Members = std::vector<const ScoredMember*>;
@@ -59,7 +63,7 @@ std::string unusable(const ScoredMember& member) {
 
 }  // namespace
 
-SetSpread spread_of(const std::vector<ScoredMember>& members) {
+SetSpread spread_of(const std::vector<ScoredMember>& members, const std::string& benchmark) {
   SetSpread spread;
   const std::vector<double> times = times_of(successful(members));
   spread.successful = static_cast<std::int64_t>(times.size());
@@ -70,14 +74,16 @@ SetSpread spread_of(const std::vector<ScoredMember>& members) {
   spread.median_s = base::median_of(times);
   if (times.size() > 1) spread.variation = sample_stdev(times) / *spread.mean_s;
   const auto failing = static_cast<std::size_t>(ended(members)) - times.size();
-  spread.olympic_mean_s = mean_in(times, olympic_range(times.size(), failing, kDropped));
+  spread.olympic_mean_s =
+      mean_in(times, olympic_range(times.size(), failing, dropped_each_end(benchmark)));
   return spread;
 }
 
 SetScore score_of(const std::vector<ScoredMember>& members, const SetSize& size,
                   const std::string& benchmark) {
   SetScore score;
-  score.runs_required = required(benchmark);
+  score.runs_required = required(benchmark, round_of(members));
+  const std::size_t dropped = dropped_each_end(benchmark);
   Members valid = successful(members);
   std::string first_break;
   std::erase_if(valid, [&](const ScoredMember* member) {
@@ -92,13 +98,13 @@ SetScore score_of(const std::vector<ScoredMember>& members, const SetSize& size,
                                *score.runs_required, benchmark, size.runs);
   } else if (size.pending > 0) {
     score.reason = fmt::format("{} of {} runs have ended", size.runs - size.pending, size.runs);
-  } else if (failing > static_cast<std::int64_t>(kDropped)) {
+  } else if (failing > static_cast<std::int64_t>(dropped)) {
     score.reason = fmt::format("{} of {} runs fail, the rules forgive {}{}", failing, size.runs,
-                               kDropped, first_break.empty() ? "" : "; one " + first_break);
+                               dropped, first_break.empty() ? "" : "; one " + first_break);
   }
   if (!score.reason.empty()) return score;
   const OlympicRange range =
-      olympic_range(valid.size(), static_cast<std::size_t>(failing), kDropped);
+      olympic_range(valid.size(), static_cast<std::size_t>(failing), dropped);
   score.time_to_train_s = mean_in(times_of(valid), range);
   for (std::size_t i = range.first; i < range.last; ++i) score.counted.push_back(valid[i]->result);
   return score;
@@ -107,7 +113,7 @@ SetScore score_of(const std::vector<ScoredMember>& members, const SetSize& size,
 SetThroughput throughput_of(const std::vector<ScoredMember>& members, const SetSize& size,
                             const std::string& benchmark) {
   SetThroughput throughput;
-  throughput.runs_required = required(benchmark);
+  throughput.runs_required = required(benchmark, round_of(members));
   std::int64_t breaking = 0;
   std::string first_break;
   std::vector<Instance> instances;

@@ -26,10 +26,10 @@ struct SetSpread {
   std::int64_t successful = 0;
   std::optional<double> min_s, median_s, mean_s, max_s;
   std::optional<double> variation;  ///< sample standard deviation over the mean; of two and more
-  /// Mean without the fastest and the slowest run, as if all rules were kept.
+  /// Mean without the fastest and the slowest runs, as if all rules were kept.
   std::optional<double> olympic_mean_s;
 };
-SetSpread spread_of(const std::vector<ScoredMember>& members);
+SetSpread spread_of(const std::vector<ScoredMember>& members, const std::string& benchmark);
 
 /// How many members a set has, those without a log too.
 struct SetSize {
@@ -44,8 +44,8 @@ struct SetScore {
   std::optional<std::int64_t> runs_required;
   std::vector<std::int64_t> counted;  ///< result numbers, by time
 };
-/// A run that misses its target or breaks rules is a failure: one of them
-/// takes the place of the slowest.
+/// A run that misses its target or breaks rules is a failure: as many of them as the benchmark
+/// drops at each end (one; of unet3d four) take the places of the slowest.
 SetScore score_of(const std::vector<ScoredMember>& members, const SetSize& size,
                   const std::string& benchmark);
 

@@ -11,6 +11,7 @@
 
 #include "analysis/statistics.h"
 #include "runner/base/median.h"
+#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -19,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 namespace keys = mllog::keys;
 
-constexpr std::size_t kDropped = 1;  ///< on each side
 constexpr double kMsPerSecond = 1000.0;
 
 /// The JSON object in `path`; an empty one when there is no such file or it is damaged.
@@ -194,8 +194,8 @@ std::optional<Variation> variation_of(const std::vector<const SetMember*>& runs)
 }
 
 void score(const std::vector<const SetMember*>& by_time, SystemFacts& system) {
-  const auto [first, last] =
-      olympic_range(by_time.size(), static_cast<std::size_t>(system.failed), kDropped);
+  const auto [first, last] = olympic_range(by_time.size(), static_cast<std::size_t>(system.failed),
+                                           dropped_each_end(system.benchmark));
   if (first == last) return;
   const auto begin = by_time.begin();
   const std::vector<const SetMember*> good(begin + static_cast<std::ptrdiff_t>(first),
@@ -252,6 +252,11 @@ OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t d
   return {dropped, valid - slowest};
 }
 
+std::size_t dropped_each_end(const std::string& benchmark) {
+  const mllog::Benchmark* const row = mllog::find_benchmark(benchmark);
+  return row == nullptr ? 1 : static_cast<std::size_t>(row->dropped_each_end);
+}
+
 bool counts_for_a_set(const fs::path& folder) {
   constexpr std::array kLeftOut = {"pruned_results", "logs", "raw_logs", "power", "cut_off"};
   return std::find(kLeftOut.begin(), kLeftOut.end(), folder.filename()) == kLeftOut.end();
@@ -263,8 +268,9 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
   system.weak = is_weak(folder);
   system.benchmark = to_text(first_value(members, keys::kSubmissionBenchmark));
   if (system.benchmark.empty()) system.benchmark = folder.filename().string();
-  if (const Benchmark* row = find_benchmark(system.benchmark)) {
-    system.runs_required = static_cast<double>(row->runs_required);
+  if (const mllog::Benchmark* row = mllog::find_benchmark(system.benchmark)) {
+    const std::string round = members.empty() ? "" : members.front().facts->round;
+    system.runs_required = static_cast<double>(row->runs(round));
   }
   system.global_batch_size = first_value(members, keys::kGlobalBatchSize);
   system.description = read_description(folder, findings);

@@ -19,6 +19,8 @@ struct OlympicRange {
   std::size_t first = 0, last = 0;
 };
 OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t dropped);
+/// How many it drops on each side; of an unknown benchmark one.
+std::size_t dropped_each_end(const std::string& benchmark);
 
 /// Whether a run counts for a score: it reached its target in a time above 0, and was not resumed,
 /// as such a run has no time to train.

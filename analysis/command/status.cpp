@@ -59,7 +59,7 @@ std::string epoch_text(const LiveRun& run) {
 std::string quality_now(const LiveRun& run) {
   const std::vector<Evaluation>& evaluations = run.facts.evaluations;
   const std::string target =
-      run.facts.target.value ? fmt::format("target {}", *run.facts.target.value) : "no target";
+      run.facts.target_value() ? fmt::format("target {}", *run.facts.target_value()) : "no target";
   if (evaluations.empty()) return fmt::format("not evaluated yet ({})", target);
   const std::string seen = fmt::format("{} ({}; best {})", quality_text(evaluations.back().quality),
                                        target, quality_text(run.facts.best_quality));
@@ -112,7 +112,7 @@ void write_run(report::TextPage& page, const LiveRun& run) {
     return;
   }
   fact("epochs", epoch_text(run));
-  fact(run.facts.target.metric.c_str(), quality_now(run));
+  fact(run.facts.metric.c_str(), quality_now(run));
   if (run.samples_per_s && *run.samples_per_s > 0.0) {
     fact("samples/s", short_number(run.samples_per_s));
   }
@@ -141,7 +141,7 @@ Json outlook_json(const LiveRun& run) {
 Json json_of(const LiveRun& run) {
   Json evaluations = Json::array(), parts = Json::object();
   for (const Evaluation& one : run.facts.evaluations) {
-    evaluations.push_back({{"epoch_num", optional_json(one.epoch_num)},
+    evaluations.push_back({{"epoch_num", optional_json(one.position)},
                            {"time_s", one.time_s},
                            {"quality", one.quality}});
   }
@@ -163,8 +163,8 @@ Json json_of(const LiveRun& run) {
           {"steps_total", optional_json(run.steps_total)},
           {"samples_per_s", optional_json(run.samples_per_s)},
           {"mean_loss", optional_json(run.mean_loss)},
-          {"metric", base::printable(run.facts.target.metric)},
-          {"target", optional_json(run.facts.target.value)},
+          {"metric", base::printable(run.facts.metric)},
+          {"target", optional_json(run.facts.target_value())},
           {"evaluations", std::move(evaluations)},
           {"parts", std::move(parts)},
           {"outlook", outlook_json(run)},

@@ -49,8 +49,8 @@ std::string division_of(const Side& side) {
 }
 
 std::string target_of(const RunFacts& facts) {
-  if (!facts.target.value) return "";
-  return fmt::format("{} {}", facts.target.metric, to_text(*facts.target.value));
+  if (!facts.target_value()) return "";
+  return fmt::format("{} {}", facts.metric, to_text(*facts.target_value()));
 }
 
 std::string staging_of(const RunFacts& facts) {

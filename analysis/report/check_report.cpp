@@ -18,10 +18,12 @@
 #include "analysis/audit.h"
 #include "analysis/find_logs.h"
 #include "analysis/log_parser.h"
+#include "analysis/report/log_rounds.h"
 #include "analysis/report/sets.h"
 #include "analysis/submission/reference_points.h"
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
+#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/record_reader.h"
 
 namespace analysis::report {
@@ -64,14 +66,43 @@ Judgement old_format(const std::string& ruleset, const std::string& reason) {
   return judgement;
 }
 
-/// Leaves `in` at its beginning.
-Choice choose(const RuleBook& book, const mllog::rules::Wanted& wanted, std::istream& in,
-              const std::string& path) {
-  if (auto choice = mllog::rules::choose_by_path(book, wanted, path)) return *choice;
+/// The round of a log that is read again afterwards.
+Choice choose_by_content(const RuleBook& book, const mllog::rules::Wanted& wanted,
+                         std::istream& in) {
   const mllog::rules::Evidence evidence = mllog::rules::gather_evidence(in);
   in.clear();
   in.seekg(0);
   return mllog::rules::choose_by_log(book, wanted, evidence);
+}
+
+/// The round of each log; nothing where it cannot be read, and for standard input.
+std::vector<std::optional<Choice>> choose_each(const std::vector<FoundLog>& logs,
+                                               const RuleBook& book,
+                                               const JudgingOptions& options) {
+  std::vector<std::optional<Choice>> choices(logs.size());
+  std::vector<char> by_log(logs.size(), 0);
+  base::for_each_index(logs.size(), options.reading.threads, [&](std::size_t i) {
+    if (logs[i].path == kStandardInput) return;
+    const std::string path = full_path(logs[i].path).generic_string();
+    choices[i] = mllog::rules::choose_by_path(book, options.wanted, path);
+    if (choices[i]) return;
+    try {
+      std::ifstream in = open_log(logs[i].path);
+      choices[i] =
+          mllog::rules::choose_by_log(book, options.wanted, mllog::rules::gather_evidence(in));
+      by_log[i] = 1;
+    } catch (const base::SystemError&) {
+      return;  // told when the log is judged
+    }
+  });
+  SubmissionRounds rounds;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    if (by_log[i]) rounds.add(full_path(logs[i].path), *choices[i]);
+  }
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    if (by_log[i]) choices[i] = rounds.newest(full_path(logs[i].path), *choices[i]);
+  }
+  return choices;
 }
 
 class Checker {
@@ -80,22 +111,24 @@ class Checker {
   Checker(const RuleBook& book, const JudgingOptions& options, bool collects)
       : book_(book), options_(options), collects_(collects), rulesets_(book) {}
 
-  CheckedFile check(const FoundLog& log) {
+  /// Throws SystemError for what cannot be read; then `choice` may be absent.
+  CheckedFile check(const FoundLog& log, const std::optional<Choice>& choice) {
     if (log.path != kStandardInput) {
       std::ifstream in = open_log(log.path);
-      return check(log, in, full_path(log.path).generic_string());
+      return check(log, in, choice ? *choice : choose_by_content(book_, options_.wanted, in));
     }
     std::istream* const in = options_.reading.standard_input;
     if (in == nullptr) throw base::SystemError("standard input: cannot be read here");
-    if (mllog::rules::choose_by_path(book_, options_.wanted, "")) return check(log, *in, "");
+    if (const auto told = mllog::rules::choose_by_path(book_, options_.wanted, "")) {
+      return check(log, *in, *told);
+    }
     std::stringstream kept;  // to be read twice
     if (in->peek() != std::istream::traits_type::eof()) kept << in->rdbuf();
-    return check(log, kept, "");
+    return check(log, kept, choose_by_content(book_, options_.wanted, kept));
   }
 
  private:
-  CheckedFile check(const FoundLog& log, std::istream& in, const std::string& path) {
-    const Choice choice = choose(book_, options_.wanted, in, path);
+  CheckedFile check(const FoundLog& log, std::istream& in, const Choice& choice) {
     CheckedFile file;
     file.name = log.name;
     file.folder = log.folder;
@@ -136,7 +169,7 @@ class Checker {
     } else {
       file.judgement = judge.judgement();
       ParsedLog log = std::move(collector).log();
-      file.facts = facts_of(log);
+      file.facts = facts_of(log, file.round.round);
       file.audit = std::move(log.findings);
       for (Finding& finding : audit(log, *file.facts)) file.audit.push_back(std::move(finding));
     }
@@ -164,9 +197,10 @@ CheckReport check_found(const FoundLogs& found, const RuleBook& book, const Judg
   // none of the log's, and ends all.
   Checker checker(book, options, collects);
   std::vector<std::variant<CheckedFile, Problem>> checked(found.logs.size());
+  const std::vector<std::optional<Choice>> choices = choose_each(found.logs, book, options);
   base::for_each_index(checked.size(), options.reading.threads, [&](std::size_t i) {
     try {
-      checked[i] = checker.check(found.logs[i]);
+      checked[i] = checker.check(found.logs[i], choices[i]);
     } catch (const base::SystemError& error) {
       checked[i] = Problem{found.logs[i].name, error.what(), false};
     }
@@ -233,15 +267,20 @@ std::optional<Choice> choose_by_paths(const fs::path& submission, const FoundLog
                   submission.string(), fmt::join(names, ", ")));
 }
 
-/// The round of a submission: by options and paths, else by the first of its logs.
+/// The round of a submission: by options and paths, else the newest of its logs.
 Choice choose_for(const fs::path& submission, const FoundLogs& logs, const RuleBook& book,
                   const mllog::rules::Wanted& wanted) {
   auto choice = choose_by_paths(submission, logs, book, wanted);
-  for (std::size_t i = 0; !choice && i < logs.logs.size(); ++i) {
+  const bool by_logs = !choice;
+  for (std::size_t i = 0; by_logs && i < logs.logs.size(); ++i) {
     try {
       std::ifstream in = open_log(logs.logs[i].path);
-      choice = mllog::rules::choose_by_log(book, wanted, mllog::rules::gather_evidence(in));
-      choice->why = "as told by " + logs.logs[i].name + ": " + choice->why;
+      Choice told = mllog::rules::choose_by_log(book, wanted, mllog::rules::gather_evidence(in));
+      const bool is_newer = choice && told.round->usage == choice->round->usage &&
+                            mllog::is_earlier_round(choice->round->number, told.round->number);
+      if (choice && !is_newer) continue;
+      told.why = "as told by " + logs.logs[i].name + ": " + told.why;
+      choice = std::move(told);
     } catch (const base::SystemError&) {
       continue;  // told when the log is judged
     }

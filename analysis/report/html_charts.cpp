@@ -41,8 +41,8 @@ std::map<ChartKey, Runs> convergence_groups(const Report& report) {
   std::map<ChartKey, Runs> groups;
   for (const RunReport& run : report.runs) {
     if (run.facts.evaluations.empty()) continue;
-    const ChartKey key{run.facts.config_text(mllog::keys::kSubmissionBenchmark),
-                       run.facts.target.metric, run.facts.target.value};
+    const ChartKey key{run.facts.config_text(mllog::keys::kSubmissionBenchmark), run.facts.metric,
+                       run.facts.target_value()};
     groups[key].push_back(&run);
   }
   return groups;
@@ -66,7 +66,7 @@ Json points_json(const RunFacts& facts, std::size_t most) {
   Json points = Json::array();
   for (const std::size_t index : drawn_points(facts, most)) {
     const Evaluation& one = facts.evaluations[index];
-    points.push_back({charted(one.epoch_num), charted(one.time_s), charted(one.quality)});
+    points.push_back({charted(one.position), charted(one.time_s), charted(one.quality)});
   }
   return points;
 }
@@ -91,7 +91,7 @@ FigureTable convergence_table(const ChartKey& key, const Runs& runs) {
       if (!table.row()) continue;
       const Evaluation& one = run->facts.evaluations[i];
       table.cell(run->name);
-      table.cell(short_number(one.epoch_num));
+      table.cell(short_number(one.position));
       table.cell(fmt::format("{:.1f}", one.time_s));
       table.cell(quality_text(one.quality));
       table.cell(run->facts.at_target == i ? "reached" : "");

@@ -63,13 +63,15 @@ std::string systems_csv(const Report& report) {
 }
 
 std::string convergence_csv(const Report& report) {
-  std::string csv = csv_line({"log", "metric", "epoch_num", "time_s", "quality", "at_target"});
+  std::string csv = csv_line({"log", "metric", "epoch_num", "time_s", "quality", "at_target",
+                              "position", "position_unit"});
   for (const RunReport& run : report.runs) {
     for (std::size_t i = 0; i < run.facts.evaluations.size(); ++i) {
       const Evaluation& one = run.facts.evaluations[i];
-      csv += csv_line({base::printable(run.name), base::printable(run.facts.target.metric),
-                       exact(optional_value(one.epoch_num)), exact(one.time_s), exact(one.quality),
-                       run.facts.at_target == i ? "true" : "false"});
+      csv += csv_line({base::printable(run.name), base::printable(run.facts.metric),
+                       exact(optional_value(run.facts.epoch_num(one))), exact(one.time_s),
+                       exact(one.quality), run.facts.at_target == i ? "true" : "false",
+                       exact(optional_value(one.position)), run.facts.position_unit_text()});
     }
   }
   return csv;

@@ -52,9 +52,14 @@ Json findings_json(const std::vector<Finding>& findings) {
 Json convergence_json(const RunFacts& facts) {
   Json list = Json::array();
   for (const Evaluation& one : facts.evaluations) {
-    list.push_back({{"epoch_num", json_of(one.epoch_num)},
-                    {"time_s", one.time_s},
-                    {"quality", json_of(Value(one.quality))}});
+    Json point = {{"epoch_num", json_of(facts.epoch_num(one))},
+                  {"position", json_of(one.position)},
+                  {"time_s", one.time_s},
+                  {"quality", json_of(Value(one.quality))}};
+    for (std::size_t i = 0; i < one.parts.size(); ++i) {
+      point["parts"][facts.target->parts[i].name()] = json_of(Value(one.parts[i]));
+    }
+    list.push_back(std::move(point));
   }
   return list;
 }

@@ -116,8 +116,11 @@ Json trace() {
 Json run() {
   std::vector<Member> members;
   add_fields(members, run_fields());
-  const Json evaluation = object(
-      {{"epoch_num", maybe_number()}, {"time_s", maybe_number()}, {"quality", maybe_number()}});
+  const Json evaluation = object({{"epoch_num", maybe_number()},
+                                  {"position", maybe_number()},
+                                  {"time_s", maybe_number()},
+                                  {"quality", maybe_number()}},
+                                 {{"parts", map_of(maybe_number())}});
   members.insert(members.end(), {{"conflicting_keys", map_of(type("array"))},
                                  {"repeated_keys", map_of(count())},
                                  {"convergence", list(evaluation)},

@@ -72,7 +72,7 @@ class Summary {
 
   SetSummary make() {
     for (Json& member : document_["members"]) take(member);
-    spread_ = spread_of(scored_);
+    spread_ = spread_of(scored_, benchmark_);
     put_spread();
     document_["score"] = nullptr;
     document_["throughput"] = nullptr;

@@ -20,6 +20,8 @@ constexpr std::size_t kShownEvaluations = 24;
 constexpr std::size_t kShownStragglers = 8;
 constexpr std::size_t kBarColumns = 20;
 constexpr double kMinute = 60.0;
+/// A run over less of its data does not show how long an epoch takes.
+constexpr double kEpochWorthTelling = 0.1;
 
 std::string described(const RunFacts& facts) {
   std::string text = facts.config_text(keys::kSubmissionBenchmark);
@@ -34,10 +36,24 @@ std::string described(const RunFacts& facts) {
 }
 
 std::string target_text(const RunFacts& facts) {
-  if (!facts.target.value) return "no target known";
-  return fmt::format("{} {} {}{}", facts.target.metric,
-                     facts.target.direction == Direction::kRises ? ">=" : "<=", *facts.target.value,
-                     facts.target.from_log ? " (from the log)" : "");
+  if (!facts.target) return "no target known";
+  return fmt::format("{} {}{}", facts.metric, facts.target->words(),
+                     facts.target_from_log ? " (from the log)" : "");
+}
+
+/// "epoch", "passes", or the key of what positions count: "samples_count".
+std::string position_heading(const RunFacts& facts) {
+  using mllog::PositionUnit;
+  if (!facts.position_unit || *facts.position_unit == PositionUnit::kEpochs) return "epoch";
+  return *facts.position_unit == PositionUnit::kPasses ? "passes" : to_string(*facts.position_unit);
+}
+
+/// A column for each part of the target.
+std::vector<std::string> part_names(const RunFacts& facts) {
+  if (!facts.target || facts.target->parts.size() < 2) return {facts.metric_name()};
+  std::vector<std::string> names;
+  for (const mllog::TargetPart& part : facts.target->parts) names.push_back(part.name());
+  return names;
 }
 
 void add_seconds(TextPage& page, const std::string& label, const char* name,
@@ -71,7 +87,13 @@ void write_times(TextPage& page, const RunReport& run) {
   add_seconds(page, "initialisation", "init_s", facts.init_s);
   add_number(page, "epochs to target", "epochs_to_target", facts.progress.epochs_to_target);
   add_number(page, "epochs run", "epochs_run", facts.progress.epochs_run);
-  add_number(page, "time of an epoch", "mean_epoch_s", facts.mean_epoch_s(), "s");
+  if (!facts.counts_epochs()) {
+    add_number(page, "samples to target", "samples_to_target", facts.progress.samples_to_target);
+    add_number(page, "samples run", "samples_run", facts.progress.samples_run);
+  }
+  if (facts.progress.epochs_run.value_or(0.0) >= kEpochWorthTelling) {
+    add_number(page, "time of an epoch", "mean_epoch_s", facts.mean_epoch_s(), "s");
+  }
   add_number(page, "training rate", "train_throughput", facts.train_throughput, "samples/s");
   add_number(page, "rate of the run", "run_throughput", facts.run_throughput, "samples/s");
   add_number(page, "evaluation rate", "eval_throughput", facts.eval_throughput, "samples/s");
@@ -83,9 +105,9 @@ void write_convergence(TextPage& page, const RunFacts& facts) {
   if (facts.evaluations.empty()) return;
   page.heading("Convergence", {"convergence", "evaluations"});
   TextTable table;
-  table.add_column("epoch", Align::kRight);
+  table.add_column(position_heading(facts), Align::kRight);
   table.add_column("time s", Align::kRight);
-  table.add_column(facts.target.metric, Align::kRight);
+  for (const std::string& part : part_names(facts)) table.add_column(part, Align::kRight);
   table.add_column("", Align::kLeft);
   const std::size_t all = facts.evaluations.size();
   const std::size_t step = (all + kShownEvaluations - 1) / kShownEvaluations;
@@ -93,8 +115,12 @@ void write_convergence(TextPage& page, const RunFacts& facts) {
     const bool hit = facts.at_target == i;
     if (i % step != 0 && i + 1 != all && !hit) continue;
     const Evaluation& one = facts.evaluations[i];
-    table.add_row({short_number(one.epoch_num), fmt::format("{:.1f}", one.time_s),
-                   quality_text(one.quality), hit ? "target" : ""});
+    std::vector<std::string> cells = {short_number(one.position),
+                                      fmt::format("{:.1f}", one.time_s)};
+    for (const double part : one.parts) cells.push_back(quality_text(part));
+    if (one.parts.empty()) cells.push_back(quality_text(one.quality));
+    cells.push_back(hit ? "target" : "");
+    table.add_row(cells);
   }
   page.table(table);
   if (step > 1) {

@@ -53,9 +53,9 @@ std::string cards(const RunReport& run) {
     html += card("with all staging", duration_text(facts.ttt_including_staging_s()),
                  definition_of("ttt_including_staging_s"));
   }
-  html += card("best " + facts.target.metric, quality_text(facts.best_quality),
-               definition_of("best_quality"));
-  html += card("target", facts.target.value ? fmt::format("{}", *facts.target.value) : "-",
+  html +=
+      card("best " + facts.metric, quality_text(facts.best_quality), definition_of("best_quality"));
+  html += card("target", facts.target_value() ? fmt::format("{}", *facts.target_value()) : "-",
                definition_of("target"));
   html += card("epochs to target", short_number(facts.progress.epochs_to_target),
                definition_of("epochs_to_target"));
@@ -119,7 +119,7 @@ std::string run_table(const Report& report) {
     table.cell(short_number(facts.parts.staging_s));
     table.cell(short_number(facts.progress.epochs_to_target));
     table.cell(quality_text(facts.final_quality));
-    table.cell(facts.target.value ? fmt::format("{}", *facts.target.value) : "-");
+    table.cell(facts.target_value() ? fmt::format("{}", *facts.target_value()) : "-");
     table.cell(short_number(facts.train_throughput));
   }
   return section("Runs", table);

@@ -97,6 +97,8 @@ EvaluationFacts read_evaluation(const ObjectReader& in) {
     facts.tokens_per_sample = in.required<std::int64_t>("tokens_per_sample", "of a sequence",
                                                         base::at_least(std::int64_t{1}));
   }
+  facts.of_checkpoints =
+      in.optional<bool>("of_checkpoints", false, "evaluated in any order, after training");
   if (in.has("samples_from")) {
     facts.samples_from = in.required<double>(
         "samples_from", "positions of at least this count samples", base::positive());

@@ -65,6 +65,8 @@ struct EvaluationFacts {
   std::int64_t tokens_per_sample = 0;  ///< of kTokens
   /// Positions of at least this count samples, whatever `counts` says; 0 where none do.
   double samples_from = 0.0;
+  /// Checkpoints may be evaluated in any order and after training, which does not count as time.
+  bool of_checkpoints = false;
 };
 
 /// How far evaluations are apart.

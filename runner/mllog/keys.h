@@ -85,8 +85,11 @@ inline constexpr char kWeightsInitialization[] = "weights_initialization";
 /// Around the writing of a checkpoint.
 inline constexpr char kSaveStart[] = "save_start";
 inline constexpr char kSaveStop[] = "save_stop";
-/// Not MLPerf's, whose checkers pass over it: this run goes on from a checkpoint.
+// Not MLPerf's, whose checkers pass over them.
+/// This run goes on from a checkpoint.
 inline constexpr char kResumed[] = "resumed";
+/// The quality that ends a run of this program.
+inline constexpr char kQualityTarget[] = "quality_target";
 
 // Of power logs beside results.
 inline constexpr char kPowerMeasurementStart[] = "power_measurement_start";
@@ -100,6 +103,9 @@ inline constexpr char kEpochNum[] = "epoch_num";
 inline constexpr char kMetric[] = "metric";
 inline constexpr char kFirstEpochNum[] = "first_epoch_num";
 inline constexpr char kEpochCount[] = "epoch_count";
+inline constexpr char kSamplesCount[] = "samples_count";
+inline constexpr char kStepNum[] = "step_num";
+inline constexpr char kDirection[] = "direction";
 inline constexpr char kStatus[] = "status";
 inline constexpr char kTensor[] = "tensor";
 inline constexpr char kStep[] = "step";

@@ -20,9 +20,11 @@ using analysis::Standing;
 /// Evaluations every 10 s with these qualities, to a target of 0.5 that an error falls to.
 RunFacts falling(const std::vector<double>& qualities) {
   RunFacts facts;
-  facts.target.metric = "eval_error";
-  facts.target.direction = analysis::Direction::kFalls;
-  facts.target.value = 0.5;
+  facts.metric = "eval_error";
+  mllog::TargetPart part;
+  part.direction = mllog::Direction::kFalls;
+  part.value = 0.5;
+  facts.target = {"eval_error", {part}};
   for (std::size_t i = 0; i < qualities.size(); ++i) {
     analysis::Evaluation one;
     one.time_s = 10.0 * static_cast<double>(i + 1);
@@ -75,7 +77,7 @@ TEST(Outlook, IsNoneWhereTheCurveDoesNotTell) {
   EXPECT_FALSE(outlook_of(falling({0.8, 0.8, 0.8}), standing, {}));
   EXPECT_FALSE(outlook_of(falling({}), standing, {}));
   RunFacts no_target = falling({0.9, 0.8, 0.7});
-  no_target.target.value.reset();
+  no_target.target.reset();
   EXPECT_FALSE(outlook_of(no_target, standing, {}));
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "analysis/audit_rules.h"
-#include "analysis/benchmark.h"
 #include "analysis/golden.h"
 #include "analysis/report/report.h"
 #include "runner/base/temporary_directory.h"
@@ -92,8 +91,8 @@ class Log {
 /// A closed log of three evaluations, the last at target, of which nothing is to be told. An
 /// epoch takes 10 s, and its evaluation the last of them; in resnet every fourth epoch has one.
 inline Log clean(const std::string& benchmark = "cosmoflow") {
-  const analysis::Benchmark& row = *analysis::find_benchmark(benchmark);
-  const bool rises = row.direction == analysis::Direction::kRises;
+  const mllog::QualityTarget& target = mllog::find_benchmark(benchmark)->evaluation().target;
+  const bool rises = target.main().direction == mllog::Direction::kRises;
   const int epochs_each = benchmark == "resnet" ? 4 : 1;
   const std::vector<double> qualities =
       rises ? std::vector<double>{0.3, 0.5, 0.85} : std::vector<double>{0.3, 0.2, 0.03};
@@ -122,7 +121,7 @@ inline Log clean(const std::string& benchmark = "cosmoflow") {
       ms += 10000;
       if (i + 1 == epochs_each) {
         log.add(ms - 1000, "eval_start", nullptr, number);
-        log.add(ms, row.metric.data(), quality, number).add(ms, "eval_stop", nullptr, number);
+        log.add(ms, target.key.data(), quality, number).add(ms, "eval_stop", nullptr, number);
       }
       log.add(ms, "epoch_stop", nullptr, number);
     }

@@ -214,12 +214,13 @@ TEST_F(PublishedLogs, HaveOnlyFindingsOfTheCatalogueWithPlacesThatExist) {
 
 TEST_F(PublishedLogs, HaveTheTargetsOfTheTable) {
   for (const auto& [name, expected] : expected_["targets"].items()) {
-    const analysis::Benchmark* row = analysis::find_benchmark(name);
+    const mllog::Benchmark* row = mllog::find_benchmark(name);
     ASSERT_NE(row, nullptr) << name;
-    EXPECT_EQ(row->metric, expected["metric"].get<std::string>());
-    EXPECT_EQ(row->direction == analysis::Direction::kRises, expected["op"] == ">=");
-    EXPECT_DOUBLE_EQ(row->target, expected["value"].get<double>());
-    EXPECT_EQ(row->runs_required, expected["runs"].get<int>());
+    const mllog::QualityTarget& target = row->evaluation().target;
+    EXPECT_EQ(target.key, expected["metric"].get<std::string>());
+    EXPECT_EQ(target.main().direction == mllog::Direction::kRises, expected["op"] == ">=");
+    EXPECT_DOUBLE_EQ(target.main().value, expected["value"].get<double>());
+    EXPECT_EQ(row->runs(), expected["runs"].get<int>());
   }
 }
 

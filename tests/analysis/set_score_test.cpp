@@ -75,15 +75,15 @@ TEST(SetScore, CountsARunThatBreaksRulesAsFailing) {
 }
 
 TEST(SetSpread, IsThatOfTheSuccessfulRuns) {
-  const auto spread = analysis::spread_of(Members({2, 4, -100}).all);
+  const auto spread = analysis::spread_of(Members({2, 4, -100}).all, "resnet");
   EXPECT_EQ(spread.successful, 2);
   EXPECT_DOUBLE_EQ(*spread.min_s, 2.0);
   EXPECT_DOUBLE_EQ(*spread.median_s, 3.0);
   EXPECT_DOUBLE_EQ(*spread.max_s, 4.0);
   EXPECT_DOUBLE_EQ(*spread.variation, std::sqrt(2.0) / 3.0);
-  EXPECT_FALSE(analysis::spread_of(Members({1}).all).variation);
-  EXPECT_FALSE(analysis::spread_of(Members({-1}).all).min_s);
-  EXPECT_DOUBLE_EQ(*analysis::spread_of(Members({1, 2, 9}).all).olympic_mean_s, 2.0);
+  EXPECT_FALSE(analysis::spread_of(Members({1}).all, "resnet").variation);
+  EXPECT_FALSE(analysis::spread_of(Members({-1}).all, "resnet").min_s);
+  EXPECT_DOUBLE_EQ(*analysis::spread_of(Members({1, 2, 9}).all, "resnet").olympic_mean_s, 2.0);
 }
 
 TEST(Throughput, IsTheModelsKeptOverTheTimeFromTheFirstStartToTheLastStop) {
