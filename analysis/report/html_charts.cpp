@@ -27,22 +27,36 @@ constexpr std::size_t kMostRunBars = 60, kMostBars = 200;
 /// Evaluations that are drawn of all runs, and of each run at least.
 constexpr std::size_t kMostPoints = 60000, kFewestPoints = 10;
 
-/// Runs in one convergence chart must mean the same by quality.
+/// Runs in one convergence chart must mean the same by quality and by position.
 struct ChartKey {
   std::string benchmark, metric;
   std::optional<double> target;
+  std::string position;  ///< what the horizontal axis counts: "epoch_num", "samples"
+  std::string better;    ///< "less is better"; "" where it is not known
   bool operator<(const ChartKey& other) const {
-    return std::tie(benchmark, metric, target) <
-           std::tie(other.benchmark, other.metric, other.target);
+    return std::tie(benchmark, metric, target, position) <
+           std::tie(other.benchmark, other.metric, other.target, other.position);
   }
 };
+
+std::string position_of(const RunFacts& facts) {
+  const bool counts_epochs =
+      !facts.position_unit || *facts.position_unit == mllog::PositionUnit::kEpochs;
+  return counts_epochs ? facts.position_key : facts.position_unit_text();
+}
+
+std::string better_of(const RunFacts& facts) {
+  if (!facts.direction()) return "";
+  return *facts.direction() == mllog::Direction::kFalls ? "less is better" : "more is better";
+}
 
 std::map<ChartKey, Runs> convergence_groups(const Report& report) {
   std::map<ChartKey, Runs> groups;
   for (const RunReport& run : report.runs) {
     if (run.facts.evaluations.empty()) continue;
-    const ChartKey key{run.facts.config_text(mllog::keys::kSubmissionBenchmark), run.facts.metric,
-                       run.facts.target_value()};
+    const ChartKey key{run.facts.config_text(mllog::keys::kSubmissionBenchmark),
+                       run.facts.metric_name(), run.facts.target_value(), position_of(run.facts),
+                       better_of(run.facts)};
     groups[key].push_back(&run);
   }
   return groups;
@@ -82,7 +96,7 @@ std::size_t points_of_each(const Report& report) {
 FigureTable convergence_table(const ChartKey& key, const Runs& runs) {
   FigureTable table("Evaluations: " + definition_of("convergence"));
   table.column("log", Kind::kText);
-  table.column("epoch_num", Kind::kNumber, "as logged");
+  table.column(key.position, Kind::kNumber, definition_of("position_unit"));
   table.column("time s", Kind::kNumber, "seconds since run_start");
   table.column(key.metric, Kind::kNumber, definition_of("metric"));
   table.column("target", Kind::kText, definition_of("target"));
@@ -251,11 +265,15 @@ void add_convergence(const Report& report, ChartSections& sections) {
     const Json chart = {{"id", fmt::format("convergence{}", number++)},
                         {"kind", "convergence"},
                         {"metric", base::printable(key.metric)},
+                        {"position", base::printable(key.position)},
+                        {"better", key.better},
                         {"target", charted(key.target)},
                         {"series", series}};
     const std::string title =
-        "Convergence: " + (key.benchmark.empty() ? "" : key.benchmark + ", ") + key.metric;
-    sections.add(title, note, chart, "against", {{"epoch", "epoch"}, {"time", "time"}},
+        "Convergence: " + (key.benchmark.empty() ? "" : key.benchmark + ", ") + key.metric +
+        (key.better.empty() ? "" : ", " + key.better);
+    const std::string by = key.position == mllog::keys::kEpochNum ? "epoch" : key.position;
+    sections.add(title, note, chart, "against", {{"epoch", by.c_str()}, {"time", "time"}},
                  convergence_table(key, runs));
   }
 }

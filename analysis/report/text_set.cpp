@@ -51,7 +51,11 @@ void write_runs(TextPage& page, const Runs& runs) {
   table.add_column("log", Align::kLeft);
   table.add_column("outcome" + page.footnote("outcome"), Align::kLeft);
   table.add_column("ttt s" + page.footnote("ttt_s"), Align::kRight);
-  table.add_column("epochs" + page.footnote("epochs_to_target"), Align::kRight);
+  const bool by_epochs =
+      std::ranges::all_of(runs, [](const RunReport* run) { return run->facts.counts_epochs(); });
+  table.add_column(by_epochs ? "epochs" + page.footnote("epochs_to_target")
+                             : "samples" + page.footnote("samples_to_target"),
+                   Align::kRight);
   table.add_column("final" + page.footnote("final_quality"), Align::kRight);
   table.add_column("samples/s" + page.footnote("train_throughput"), Align::kRight);
   for (const Part* head : heads) {
@@ -63,7 +67,8 @@ void write_runs(TextPage& page, const Runs& runs) {
     std::vector<std::string> cells = {page.shown(run->path.filename().string()),
                                       to_string(facts.outcome),
                                       facts.ttt_s ? fmt::format("{:.3f}", *facts.ttt_s) : "-",
-                                      short_number(facts.progress.epochs_to_target),
+                                      short_number(by_epochs ? facts.progress.epochs_to_target
+                                                             : facts.progress.samples_to_target),
                                       quality_text(facts.final_quality),
                                       short_number(facts.train_throughput)};
     for (const Part* head : heads) {

@@ -53,12 +53,16 @@ std::string cards(const RunReport& run) {
     html += card("with all staging", duration_text(facts.ttt_including_staging_s()),
                  definition_of("ttt_including_staging_s"));
   }
-  html +=
-      card("best " + facts.metric, quality_text(facts.best_quality), definition_of("best_quality"));
-  html += card("target", facts.target_value() ? fmt::format("{}", *facts.target_value()) : "-",
-               definition_of("target"));
-  html += card("epochs to target", short_number(facts.progress.epochs_to_target),
-               definition_of("epochs_to_target"));
+  html += card("best " + facts.metric_name(), quality_text(facts.best_quality),
+               definition_of("best_quality"));
+  html += card("target", facts.target ? facts.target->words() : "-", definition_of("target_rule"));
+  if (facts.counts_epochs()) {
+    html += card("epochs to target", short_number(facts.progress.epochs_to_target),
+                 definition_of("epochs_to_target"));
+  } else {
+    html += card("samples to target", short_number(facts.progress.samples_to_target),
+                 definition_of("samples_to_target"));
+  }
   html += card("training samples/s", short_number(facts.train_throughput),
                definition_of("train_throughput"));
   return html + "</div>\n";
@@ -105,6 +109,11 @@ std::string run_table(const Report& report) {
   table.column("without staging s", Kind::kNumber, definition_of("ttt_excluding_staging_s"));
   table.column("staging s", Kind::kNumber, definition_of("staging_s"));
   table.column("epochs", Kind::kNumber, definition_of("epochs_to_target"));
+  const bool has_samples = std::ranges::any_of(
+      report.runs, [](const RunReport& run) { return !run.facts.counts_epochs(); });
+  if (has_samples) {
+    table.column("samples", Kind::kNumber, definition_of("samples_to_target"));
+  }
   table.column("final quality", Kind::kNumber, definition_of("final_quality"));
   table.column("target", Kind::kNumber, definition_of("target"));
   table.column("training samples/s", Kind::kNumber, definition_of("train_throughput"));
@@ -118,6 +127,7 @@ std::string run_table(const Report& report) {
     table.cell(short_number(facts.ttt_excluding_staging_s()));
     table.cell(short_number(facts.parts.staging_s));
     table.cell(short_number(facts.progress.epochs_to_target));
+    if (has_samples) table.cell(short_number(facts.progress.samples_to_target));
     table.cell(quality_text(facts.final_quality));
     table.cell(facts.target_value() ? fmt::format("{}", *facts.target_value()) : "-");
     table.cell(short_number(facts.train_throughput));

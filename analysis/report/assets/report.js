@@ -97,7 +97,8 @@
     const describe = item => {
       const point = item.raw;
       if (point.time === undefined) return item.dataset.label;
-      const epoch = point.epoch === null ? '' : ', epoch ' + figure(point.epoch);
+      const epoch = point.epoch === null ? '' :
+        chart.position === 'epoch_num' ? ', epoch ' + figure(point.epoch) : `, ${figure(point.epoch)} ${chart.position}`;
       return `${item.dataset.label}: ${figure(point.y)}${epoch}, ${figure(point.time)} s`;
     };
     const ticks = {color: tone('quiet')};
@@ -110,8 +111,8 @@
       options: options({
         parsing: false,
         scales: {
-          x: axis(by === 'time' ? unit.name + ' since run_start' : 'epoch_num', {type: 'linear', ticks}),
-          y: axis(chart.metric, {}),
+          x: axis(by === 'time' ? unit.name + ' since run_start' : chart.position, {type: 'linear', ticks}),
+          y: axis(chart.metric + (chart.better ? `, ${chart.better}` : ''), {}),
         },
         plugins: {legend: legend(chart.series.length), tooltip: {callbacks: {title: () => '', label: describe}}},
       }),
