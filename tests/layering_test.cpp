@@ -55,7 +55,7 @@ Rooms visible_from(const std::string& room) {
         "runner/telemetry"}},
       {"workloads/synthetic", {"staging", "staging/dataset", "runner", "runner/base"}},
       {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}},
-      {"analysis/submission", {"analysis", "runner/base", "runner/mllog"}},
+      {"analysis/submission", {"analysis", "runner/base", "runner/mllog", "runner/mllog/rules"}},
       {"analysis/comparison", {"analysis", "runner/base", "runner/mllog"}},
       {"analysis/history", {"analysis", "analysis/comparison", "runner/base", "runner/mllog"}},
       {"analysis/report",

@@ -127,12 +127,12 @@ std::string Planner::benchmark_of(const RunSetFolder& folder) {
                        names.empty() ? "none" : fmt::format("'{}'", fmt::join(names, "', '"))));
     return "";
   }
-  const auto* const known =
-      submission::package_facts().benchmarks(request_.round.usage, request_.round.round);
-  if (known && std::find(known->begin(), known->end(), *names.begin()) == known->end()) {
+  const std::vector<std::string> known =
+      submission::benchmarks_of_round(request_.round.usage, request_.round.round);
+  if (!known.empty() && std::ranges::find(known, *names.begin()) == known.end()) {
     refuse(fmt::format("{}: {} is no benchmark of {} {}; those are {}", folder.name(),
                        *names.begin(), request_.round.usage, request_.round.round,
-                       fmt::join(*known, ", ")));
+                       fmt::join(known, ", ")));
     return "";
   }
   return *names.begin();
@@ -213,7 +213,8 @@ void Planner::judge_runs(const RunSetFolder& folder, const Runs& runs) {
 
 void Planner::judge_count(const RunSetFolder& folder, const Runs& runs,
                           const std::string& benchmark, bool is_weak) {
-  const auto required = submission::package_facts().runs_required(request_.round.usage, benchmark);
+  const auto required =
+      submission::runs_required(request_.round.usage, request_.round.round, benchmark);
   const auto found = static_cast<std::int64_t>(runs.size());
   if (!required || (is_weak ? found >= *required : found == *required)) return;
   const std::string what =
@@ -233,8 +234,7 @@ void Planner::judge_failures(const RunSetFolder& folder, const Runs& runs,
   for (const CheckedFile* run : runs) {
     if (!why_failed(*run).empty()) failed.push_back(run);
   }
-  const std::int64_t most =
-      submission::package_facts().failing_runs_tolerated(request_.round.usage, benchmark);
+  const std::int64_t most = submission::failing_runs_tolerated(benchmark);
   if (static_cast<std::int64_t>(failed.size()) > most) {
     refuse(fmt::format("{}: {} runs failed, at most {} may: {} ({}); trainmark check tells why",
                        folder.name(), failed.size(), most, names_of(failed),

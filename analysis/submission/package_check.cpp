@@ -119,7 +119,8 @@ void SubmissionCheck::check_folder(const BenchmarkFolder& folder) {
   set.benchmark = folder.benchmark;
   set.scaling = folder.scaling;
   set.runs = static_cast<std::int64_t>(folder.results.size());
-  set.runs_required = package_facts().runs_required(tree_.round.usage, folder.benchmark);
+  set.runs_required =
+      submission::runs_required(tree_.round.usage, tree_.round.round, folder.benchmark);
   const Bypasses bypasses = read_params(folder.path, system_bypasses_[folder.system]);
   set.bypasses_rcp = bypasses.rcp;
   set.bypasses_seeds = bypasses.seeds;
@@ -204,8 +205,7 @@ void SubmissionCheck::count_failures(const PackageRuns& runs, PackageSet& set) {
   }
   set.failing_runs.assign(failing.begin(), failing.end());
   if (failing.empty()) return;
-  const std::int64_t most =
-      package_facts().failing_runs_tolerated(tree_.round.usage, set.benchmark);
+  const std::int64_t most = failing_runs_tolerated(set.benchmark);
   const bool is_tolerated = static_cast<std::int64_t>(failing.size()) <= most;
   set.forgives_failing_runs = is_tolerated;
   findings_.add(is_tolerated ? Severity::kWarning : Severity::kError, set.name,
@@ -294,8 +294,7 @@ std::vector<std::string> SubmissionCheck::counting_runs(const PackageRuns& runs,
       valid.push_back({run.file, run.log.time_to_train_s});
     }
   }
-  const std::int64_t dropped =
-      package_facts().failing_runs_tolerated(tree_.round.usage, set.benchmark);
+  const std::int64_t dropped = failing_runs_tolerated(set.benchmark);
   return olympic_runs(valid, set.failing_runs.size(), static_cast<std::size_t>(dropped));
 }
 

@@ -11,9 +11,12 @@
 
 #include "analysis/submission/reference_points.h"
 #include "analysis/submission/submission_rules.h"
+#include "analysis/systems.h"
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
+#include "runner/mllog/benchmarks.h"
+#include "runner/mllog/rules/round_book.h"
 
 namespace analysis::submission {
 namespace {
@@ -29,42 +32,6 @@ base::Check<Names> not_empty_names() {
             const auto empty = [](const std::string& name) { return name.empty(); };
             return !names.empty() && std::none_of(names.begin(), names.end(), empty);
           }};
-}
-
-/// The members of an object whose keys are free: "benchmarks" has a key for each round.
-std::vector<std::string> keys_of(const json& root, const std::string& pointer) {
-  Names keys;
-  const json::json_pointer at(pointer);
-  if (!root.contains(at) || !root[at].is_object()) return keys;
-  for (const auto& [key, value] : root[at].items()) keys.push_back(key);
-  return keys;
-}
-
-UsageFacts read_usage(const json& root, const ObjectReader& in, const std::string& usage) {
-  UsageFacts facts;
-  const ObjectReader benchmarks = in.object("benchmarks", "of each round");
-  for (const std::string& round : keys_of(root, "/" + usage + "/benchmarks")) {
-    facts.benchmarks[round] = benchmarks.required(round, "its benchmarks", not_empty_names());
-  }
-  const ObjectReader runs = in.object("runs_required", "of each benchmark");
-  for (const std::string& name : keys_of(root, "/" + usage + "/runs_required")) {
-    facts.runs_required[name] = runs.required(name, "log files of a folder", base::at_least(1));
-  }
-  if (in.has("failing_runs_tolerated")) {
-    const ObjectReader tolerated = in.object("failing_runs_tolerated", "where it is not one");
-    for (const std::string& name : keys_of(root, "/" + usage + "/failing_runs_tolerated")) {
-      facts.failing_runs_tolerated[name] =
-          tolerated.required(name, "runs of a folder that may fail", base::at_least(1));
-    }
-  }
-  for (const auto& [round, names] : facts.benchmarks) {
-    for (const std::string& name : names) {
-      if (facts.runs_required.contains(name)) continue;
-      throw base::ConfigError(fmt::format("{}: must give the runs of {}, a benchmark of round {}",
-                                          runs.where(), name, round));
-    }
-  }
-  return facts;
 }
 
 SystemDescriptionFacts read_description(const ObjectReader& in) {
@@ -108,29 +75,25 @@ std::pair<long, long> numbers_of(const std::string& round) {
 
 }  // namespace
 
-const std::vector<std::string>* PackageFacts::benchmarks(const std::string& usage,
-                                                         const std::string& round) const {
-  const auto facts = usages.find(usage);
-  if (facts == usages.end()) return nullptr;
-  const auto found = facts->second.benchmarks.find(short_round(round));
-  return found == facts->second.benchmarks.end() ? nullptr : &found->second;
+std::vector<std::string> benchmarks_of_round(const std::string& usage, const std::string& round) {
+  const mllog::rules::Round* const found =
+      mllog::rules::round_book().find(usage, short_round(round));
+  if (found == nullptr) return {};
+  std::vector<std::string> names = found->benchmarks;
+  names.insert(names.end(), found->closed_benchmarks.begin(), found->closed_benchmarks.end());
+  std::erase_if(names, [&](const std::string& name) { return !found->judges(name); });
+  return names;
 }
 
-std::optional<std::int64_t> PackageFacts::runs_required(const std::string& usage,
-                                                        const std::string& benchmark) const {
-  const auto facts = usages.find(usage);
-  if (facts == usages.end()) return std::nullopt;
-  const auto found = facts->second.runs_required.find(benchmark);
-  if (found == facts->second.runs_required.end()) return std::nullopt;
-  return found->second;
+std::optional<std::int64_t> runs_required(const std::string& usage, const std::string& round,
+                                          const std::string& benchmark) {
+  const mllog::Benchmark* const facts = mllog::find_benchmark(benchmark);
+  if (facts == nullptr || facts->usage != usage) return std::nullopt;
+  return facts->runs(short_round(round));
 }
 
-std::int64_t PackageFacts::failing_runs_tolerated(const std::string& usage,
-                                                  const std::string& benchmark) const {
-  const auto facts = usages.find(usage);
-  if (facts == usages.end()) return 1;
-  const auto found = facts->second.failing_runs_tolerated.find(benchmark);
-  return found == facts->second.failing_runs_tolerated.end() ? 1 : found->second;
+std::int64_t failing_runs_tolerated(const std::string& benchmark) {
+  return static_cast<std::int64_t>(dropped_each_end(benchmark));
 }
 
 PackageFacts parse_package_facts(const std::string& text, const std::string& name) {
@@ -143,9 +106,6 @@ PackageFacts parse_package_facts(const std::string& text, const std::string& nam
   const ObjectReader in(root, name);
   PackageFacts facts;
   read_source(in.object("source", "where the facts were taken from"));
-  for (const char* const usage : {"training", "hpc"}) {
-    facts.usages[usage] = read_usage(root, in.object(usage, "a working group"), usage);
-  }
   facts.system_description = read_description(in.object("system_description", "its fields"));
   in.reject_unknown();
   return facts;

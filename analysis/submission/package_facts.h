@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,30 +20,23 @@ struct SystemDescriptionFacts {
   std::string statuses_since_training;  ///< a round
 };
 
-/// Facts of one usage.
-struct UsageFacts {
-  std::map<std::string, std::vector<std::string>> benchmarks;  ///< by round
-  std::map<std::string, std::int64_t> runs_required;           ///< by benchmark
-  std::map<std::string, std::int64_t> failing_runs_tolerated;  ///< by benchmark; of others one
-};
-
 struct PackageFacts {
-  std::map<std::string, UsageFacts> usages;  ///< "training", "hpc"
   SystemDescriptionFacts system_description;
-
-  /// Null for a usage or round that is not known. `round` may be long ("3.0.0").
-  const std::vector<std::string>* benchmarks(const std::string& usage,
-                                             const std::string& round) const;
-  std::optional<std::int64_t> runs_required(const std::string& usage,
-                                            const std::string& benchmark) const;
-  /// Runs of a folder that may fail: they count as the slowest, which scoring drops.
-  std::int64_t failing_runs_tolerated(const std::string& usage, const std::string& benchmark) const;
 };
 
 /// The embedded facts. Throws ConfigError when they break their own schema.
 const PackageFacts& package_facts();
 /// `text` in the schema of configs/submission/package.json; `name` stands in messages.
 PackageFacts parse_package_facts(const std::string& text, const std::string& name);
+
+/// The benchmarks that logs of a round may be of; none for a usage or round that is not known.
+/// `round` may be long ("3.0.0").
+std::vector<std::string> benchmarks_of_round(const std::string& usage, const std::string& round);
+/// Log files of a folder; nothing for a benchmark that is not of that usage.
+std::optional<std::int64_t> runs_required(const std::string& usage, const std::string& round,
+                                          const std::string& benchmark);
+/// Runs of a folder that may fail: they count as the slowest, which scoring drops.
+std::int64_t failing_runs_tolerated(const std::string& benchmark);
 
 /// Whether `round` is `other` or a later one of the same usage, by numbers: 10.0 is after 9.1.
 bool at_least_round(const std::string& round, const std::string& other);

@@ -149,9 +149,10 @@ void Reader::read_scaling_folder(Submission& submission, const fs::path& folder)
 
 void Reader::judge_benchmark_name(const fs::path& folder) {
   const PackageRound& round = tree_.round;
-  const auto* const allowed = package_facts().benchmarks(round.usage, round.round);
   std::string list;
-  for (const std::string& known : *allowed) list += (list.empty() ? "" : ", ") + known;
+  for (const std::string& known : benchmarks_of_round(round.usage, round.round)) {
+    list += (list.empty() ? "" : ", ") + known;
+  }
   tell(Severity::kWarning, folder, "package.unknown-benchmark",
        fmt::format("no benchmark of {} {}, so left out; those are {}", round.usage, round.round,
                    list));
@@ -159,8 +160,8 @@ void Reader::judge_benchmark_name(const fs::path& folder) {
 
 void Reader::read_benchmark(Submission& submission, const fs::path& folder, Scaling scaling) {
   const PackageRound& round = tree_.round;
-  const auto* const allowed = package_facts().benchmarks(round.usage, round.round);
-  if (allowed && std::find(allowed->begin(), allowed->end(), name(folder)) == allowed->end()) {
+  const std::vector<std::string> allowed = benchmarks_of_round(round.usage, round.round);
+  if (!allowed.empty() && std::ranges::find(allowed, name(folder)) == allowed.end()) {
     judge_benchmark_name(folder);
     return;
   }

@@ -16,8 +16,10 @@
 namespace {
 
 using namespace analysis::submission;
+using testing::AllOf;
 using testing::Contains;
-using testing::ElementsAre;
+using testing::Not;
+using testing::UnorderedElementsAre;
 
 TEST(PackageRules, ExplainEachFindingOnce) {
   std::set<std::string_view> ids;
@@ -51,15 +53,15 @@ TEST(PackageRules, ExplainEachFindingOnce) {
 }
 
 TEST(PackageFacts, KnowEveryRoundAndBenchmark) {
-  const PackageFacts& facts = package_facts();
-  EXPECT_THAT(*facts.benchmarks("hpc", "3.0.0"),
-              ElementsAre("cosmoflow", "deepcam", "oc20", "openfold"));
-  EXPECT_THAT(*facts.benchmarks("training", "4.0"), Contains("resnet"));
-  EXPECT_EQ(facts.benchmarks("training", "9.0"), nullptr);
-  EXPECT_EQ(facts.benchmarks("inference", "4.0"), nullptr);
-  EXPECT_EQ(facts.runs_required("training", "unet3d"), 40);
-  EXPECT_EQ(facts.runs_required("hpc", "bert"), std::nullopt);
-  EXPECT_EQ(facts.system_description.required.size(), 33u);
+  EXPECT_THAT(benchmarks_of_round("hpc", "3.0.0"),
+              UnorderedElementsAre("cosmoflow", "deepcam", "oc20", "openfold"));
+  EXPECT_THAT(benchmarks_of_round("training", "4.0"),
+              AllOf(Contains("resnet"), Contains("llama2_70b_lora"), Not(Contains("rnnt"))));
+  EXPECT_TRUE(benchmarks_of_round("training", "9.0").empty());
+  EXPECT_TRUE(benchmarks_of_round("inference", "4.0").empty());
+  EXPECT_EQ(runs_required("training", "4.0", "unet3d"), 40);
+  EXPECT_EQ(runs_required("hpc", "3.0", "bert"), std::nullopt);
+  EXPECT_EQ(package_facts().system_description.required.size(), 33u);
 }
 
 TEST(PackageFacts, CompareRoundsByNumber) {
@@ -70,9 +72,9 @@ TEST(PackageFacts, CompareRoundsByNumber) {
 }
 
 TEST(PackageFacts, KnowHowManyRunsMayFail) {
-  EXPECT_EQ(package_facts().failing_runs_tolerated("training", "unet3d"), 4);
-  EXPECT_EQ(package_facts().failing_runs_tolerated("training", "resnet"), 1);
-  EXPECT_EQ(package_facts().failing_runs_tolerated("hpc", "oc20"), 1);
+  EXPECT_EQ(failing_runs_tolerated("unet3d"), 4);
+  EXPECT_EQ(failing_runs_tolerated("resnet"), 1);
+  EXPECT_EQ(failing_runs_tolerated("oc20"), 1);
 }
 
 }  // namespace
