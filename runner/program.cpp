@@ -35,7 +35,8 @@ constexpr char kExitCodes[] = R"(Exit codes:
   6  the target was missed
   7  stopped by a signal
   8  incomplete: part of what was asked for was done
-  9  regression: runs fail, or are slower than the last good ones)";
+  9  regression: runs fail, or are slower than the last good ones
+  10 unknown: no rules are known here of a log's benchmark or round)";
 
 /// A day: beyond any job's patience.
 constexpr std::int64_t kLongestMpiTimeoutS = 86400;

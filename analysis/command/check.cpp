@@ -200,7 +200,7 @@ void tell_suppressions(const CheckReport& report, const std::string& file, std::
 
 bool fails(const CheckReport& report) {
   if (report.submission) return !report.submission->report.passes();
-  return report.failed() > 0 ||
+  return report.count(report::Verdict::kFail) > 0 ||
          std::any_of(report.sets.begin(), report.sets.end(),
                      [](const report::CheckedSet& set) { return set.rcp && set.rcp->fails(); });
 }
@@ -222,6 +222,7 @@ ExitCode verdict(const CheckReport& report, std::ostream& people) {
   const bool is_missing = std::any_of(report.problems.begin(), report.problems.end(),
                                       [](const Problem& problem) { return problem.missing; });
   if ((report.files.empty() && !report.submission) || is_missing) return ExitCode::kData;
+  if (report.count(report::Verdict::kUnknown) > 0) return report::kVerdictUnknown;
   return lacks(report) ? ExitCode::kIncomplete : ExitCode::kSuccess;
 }
 

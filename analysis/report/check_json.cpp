@@ -48,13 +48,16 @@ Json file_json(const CheckedFile& file) {
     one["key"] = found.key.empty() ? Json(nullptr) : Json(base::printable(found.key));
     findings.push_back(std::move(one));
   }
-  return {{"verdict", judgement.passes ? "SUCCESS" : "FAIL"},
-          {"ruleset", judgement.ruleset},
-          {"why_this_ruleset", base::printable(file.why_this_ruleset)},
-          {"rule_files", judgement.files},
-          {"failing_keys", judgement.failing_keys},
-          {"findings", findings},
-          {"audit", findings_json(file.audit)}};
+  return {
+      {"verdict", to_string(file.verdict)},
+      {"unknown_because",
+       file.unknown_because.empty() ? Json(nullptr) : Json(base::printable(file.unknown_because))},
+      {"ruleset", judgement.ruleset},
+      {"why_this_ruleset", base::printable(file.why_this_ruleset)},
+      {"rule_files", judgement.files},
+      {"failing_keys", judgement.failing_keys},
+      {"findings", findings},
+      {"audit", findings_json(file.audit)}};
 }
 
 template <class T>

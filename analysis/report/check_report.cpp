@@ -24,6 +24,7 @@
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
 #include "runner/mllog/benchmarks.h"
+#include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
 
 namespace analysis::report {
@@ -54,16 +55,37 @@ class Rulesets {
   std::map<const mllog::rules::Round*, Ruleset> made_;
 };
 
-/// Logs of the rounds before MLLOG are not read: they fail, for one plain reason.
-Judgement old_format(const std::string& ruleset, const std::string& reason) {
+/// Of a log of a round that nothing is known of here.
+void set_unknown(const std::string& ruleset, const std::string& reason, CheckedFile& file) {
   mllog::rules::KeyFinding found;
-  found.finding.severity = mllog::Finding::Severity::kError;
+  found.finding.severity = mllog::Finding::Severity::kNote;
   found.finding.text = reason;
   found.finding.rule = "log/format";
-  Judgement judgement;
-  judgement.ruleset = ruleset;
-  judgement.findings.push_back(found);
-  return judgement;
+  file.judgement = {};
+  file.judgement.ruleset = ruleset;
+  file.judgement.findings.push_back(found);
+  file.verdict = Verdict::kUnknown;
+  file.unknown_because = reason;
+}
+
+/// Whether the round has no rules of the log's benchmark, so that only those of all were applied.
+bool has_common_rules_alone(const mllog::rules::Judgement& judgement) {
+  return std::ranges::any_of(judgement.findings, [](const auto& found) {
+    return found.finding.severity == mllog::Finding::Severity::kNote &&
+           found.finding.rule.ends_with("/then");
+  });
+}
+
+void set_verdict(const Choice& choice, CheckedFile& file) {
+  file.verdict = file.judgement.passes ? Verdict::kSuccess : Verdict::kFail;
+  if (file.verdict == Verdict::kFail || !has_common_rules_alone(file.judgement)) return;
+  file.verdict = Verdict::kUnknown;
+  const std::string benchmark =
+      file.facts ? file.facts->config_text(mllog::keys::kSubmissionBenchmark) : "";
+  file.unknown_because = fmt::format(
+      "what {} asks of {} in this division is not known here; the log breaks none of the rules "
+      "that all benchmarks share",
+      choice.round->name(), benchmark.empty() ? "its benchmark" : benchmark);
 }
 
 /// The round of a log that is read again afterwards.
@@ -136,17 +158,19 @@ class Checker {
     file.why_this_ruleset = choice.why;
     file.round = {choice.round->usage, choice.round->number};
     if (!choice.round->no_rules_because.empty()) {
-      file.judgement = old_format(choice.round->ruleset(),
-                                  fmt::format("{} is not judged: {}", choice.round->name(),
-                                              choice.round->no_rules_because));
+      set_unknown(
+          choice.round->ruleset(),
+          fmt::format("{} is not judged: {}", choice.round->name(), choice.round->no_rules_because),
+          file);
     } else {
-      judge(in, rulesets_.of(*choice.round), file);
+      judge(in, choice, file);
     }
     return file;
   }
 
   /// Verdict, audit, and what a set needs, in one pass.
-  void judge(std::istream& in, const Ruleset& ruleset, CheckedFile& file) const {
+  void judge(std::istream& in, const Choice& choice, CheckedFile& file) {
+    const Ruleset& ruleset = rulesets_.of(*choice.round);
     mllog::RecordReader reader(in);
     Judge judge(ruleset, options_.warnings);
     LogCollector collector(reader);
@@ -162,14 +186,16 @@ class Checker {
           *item);
     }
     if (reader.records() == 0 && reader.malformed_records() == 0 && reader.old_format_lines() > 0) {
-      file.judgement = old_format(
-          ruleset.name, fmt::format("no MLLOG record, but {} lines of the formats before 0.7 "
-                                    "(':::MLL ', ':::MLPv0.5'), which are not judged",
-                                    reader.old_format_lines()));
+      set_unknown(ruleset.name,
+                  fmt::format("no MLLOG record, but {} lines of the formats before 0.7 "
+                              "(':::MLL ', ':::MLPv0.5'), which are not judged",
+                              reader.old_format_lines()),
+                  file);
     } else {
       file.judgement = judge.judgement();
       ParsedLog log = std::move(collector).log();
       file.facts = facts_of(log, file.round.round);
+      set_verdict(choice, file);
       file.audit = std::move(log.findings);
       for (Finding& finding : audit(log, *file.facts)) file.audit.push_back(std::move(finding));
     }
@@ -328,9 +354,21 @@ void leave_out_told(std::vector<CheckedSet>& sets) {
 
 }  // namespace
 
-std::size_t CheckReport::failed() const {
-  return static_cast<std::size_t>(std::count_if(
-      files.begin(), files.end(), [](const CheckedFile& file) { return !file.judgement.passes; }));
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kSuccess:
+      return "SUCCESS";
+    case Verdict::kFail:
+      return "FAIL";
+    case Verdict::kUnknown:
+      return "UNKNOWN";
+  }
+  return "";
+}
+
+std::size_t CheckReport::count(Verdict verdict) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      files, [&](const CheckedFile& file) { return file.verdict == verdict; }));
 }
 
 std::vector<SubmissionTotals> totals_of(const CheckedSubmission& checked) {

@@ -10,10 +10,19 @@
 
 #include "analysis/report/report.h"
 #include "analysis/submission/package_check.h"
+#include "runner/base/error.h"
 #include "runner/mllog/rules/choice.h"
 #include "runner/mllog/rules/judge.h"
 
 namespace analysis::report {
+
+/// kUnknown: what the round asks of this benchmark is not known here, and the log breaks none of
+/// the rules that all benchmarks share; or nothing of its round is known.
+enum class Verdict { kSuccess, kFail, kUnknown };
+/// "SUCCESS", "FAIL", "UNKNOWN".
+const char* to_string(Verdict verdict);
+/// Exit status of `check` where a verdict is unknown and none is kFail.
+inline constexpr base::ExitCode kVerdictUnknown{10};
 
 /// One log and what its round's rules say of it.
 struct CheckedFile {
@@ -23,6 +32,8 @@ struct CheckedFile {
   std::string why_this_ruleset;
   submission::PackageRound round;
   mllog::rules::Judgement judgement;
+  Verdict verdict = Verdict::kFail;
+  std::string unknown_because;    ///< of kUnknown
   std::vector<Finding> audit;     ///< beside the verdict; it never depends on them
   std::optional<RunFacts> facts;  ///< of a log that could be read
   /// Where JudgingOptions ask for the RCP test or the check of a submission.
@@ -67,7 +78,7 @@ struct CheckReport {
   std::optional<CheckedSubmission> submission;
   std::vector<SuppressionUse> suppressions;  ///< in the order of their file
 
-  std::size_t failed() const;
+  std::size_t count(Verdict verdict) const;
 };
 
 struct JudgingOptions {
@@ -85,7 +96,7 @@ CheckReport check_logs(const std::vector<std::string>& paths, const mllog::rules
                        const JudgingOptions& options);
 
 /// Checks `path` as a submission, or as a folder of submissions: each log by the rules of the one
-/// round that options, paths or the first log tell, and all of it as check_package() does. Throws
+/// round that options, paths or the newest log tell, and all of it as check_package() does. Throws
 /// ConfigError if that round has no rules, or the paths tell several.
 CheckReport check_submission(const std::string& path, const mllog::rules::RuleBook& book,
                              const JudgingOptions& options);

@@ -58,13 +58,6 @@ bool is_note(const mllog::Finding& finding) {
 bool says_all(const mllog::rules::KeyFinding& found) { return found.finding.rule == "log/records"; }
 
 /// Whether a log was judged by the rules that all benchmarks share and no others.
-bool has_common_rules_alone(const CheckedFile& file) {
-  const auto& findings = file.judgement.findings;
-  return std::any_of(findings.begin(), findings.end(), [](const auto& found) {
-    return is_note(found.finding) && found.finding.rule.ends_with("/then");
-  });
-}
-
 std::string verdict_of(const submission::RcpResult& result) {
   if (!result.fails() && !result.passed) return "not tested";
   return result.passed ? "SUCCESS" : "FAIL";
@@ -78,7 +71,7 @@ class Page {
 
   void write() {
     for (const CheckedFile& file : report_.files) {
-      if (options_.quiet && file.judgement.passes) {
+      if (options_.quiet && file.verdict == Verdict::kSuccess) {
         for (const Finding& finding : file.audit) audited_.count(finding);
       } else {
         write_file(file);
@@ -105,9 +98,9 @@ class Page {
 
   void write_file(const CheckedFile& file) {
     const mllog::rules::Judgement& judgement = file.judgement;
-    line(fmt::format("{}: {} under {}{} ({})", file.name, judgement.passes ? "SUCCESS" : "FAIL",
-                     judgement.ruleset, has_common_rules_alone(file) ? ", common rules alone" : "",
+    line(fmt::format("{}: {} under {} ({})", file.name, to_string(file.verdict), judgement.ruleset,
                      file.why_this_ruleset));
+    if (file.verdict == Verdict::kUnknown) line("  " + file.unknown_because);
     const auto& all = judgement.findings;
     const auto whole = std::find_if(all.begin(), all.end(), says_all);
     if (whole != all.end()) {
@@ -221,11 +214,10 @@ class Page {
 
   void write_end() {
     const auto all = static_cast<std::int64_t>(report_.files.size());
-    const auto failed = static_cast<std::int64_t>(report_.failed());
-    out_ << counted(all, "log") << " judged: " << all - failed << " SUCCESS, " << failed << " FAIL";
-    const auto alone =
-        std::count_if(report_.files.begin(), report_.files.end(), has_common_rules_alone);
-    if (alone > 0) out_ << "; " << alone << " by the common rules alone";
+    out_ << counted(all, "log") << " judged: " << report_.count(Verdict::kSuccess) << " SUCCESS, "
+         << report_.count(Verdict::kFail) << " FAIL";
+    const std::size_t unknown = report_.count(Verdict::kUnknown);
+    if (unknown > 0) out_ << ", " << unknown << " UNKNOWN";
     if (audited_.errors + audited_.warnings > 0) out_ << "; audit: " << audited_.text();
     std::int64_t suppressed = 0;
     for (const SuppressionUse& use : report_.suppressions) suppressed += use.findings;

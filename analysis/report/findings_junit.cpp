@@ -50,7 +50,10 @@ std::string case_of(const JudgedFile& file) {
       fmt::format("  <testcase classname=\"{}\" name=\"{}\">\n",
                   xml_text(folder.empty() ? "." : folder), xml_text(path.filename().string()));
   std::string output = lines_of(file, false);
-  if (file.passed) {
+  if (file.verdict == Verdict::kUnknown) {
+    text += fmt::format("   <skipped message=\"UNKNOWN: {}\"/>\n", xml_text(file.unknown_because));
+  }
+  if (file.verdict != Verdict::kFail) {
     output = lines_of(file, true) + output;
   } else {
     text += fmt::format("   <failure type=\"verdict\" message=\"{}\">{}</failure>\n",
@@ -63,10 +66,13 @@ std::string case_of(const JudgedFile& file) {
 }  // namespace
 
 std::string findings_junit(const std::vector<JudgedFile>& files, const std::string& suite) {
-  const auto failures = std::count_if(files.begin(), files.end(),
-                                      [](const JudgedFile& file) { return !file.passed; });
-  const std::string counts = fmt::format("name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\"",
-                                         xml_text(suite), files.size(), failures);
+  const auto having = [&](Verdict verdict) {
+    return std::ranges::count_if(files,
+                                 [&](const JudgedFile& file) { return file.verdict == verdict; });
+  };
+  const std::string counts =
+      fmt::format("name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"",
+                  xml_text(suite), files.size(), having(Verdict::kFail), having(Verdict::kUnknown));
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + counts +
                      ">\n <testsuite " + counts + ">\n";
   for (const JudgedFile& file : files) text += case_of(file);

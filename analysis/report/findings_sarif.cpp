@@ -90,7 +90,12 @@ Json result_json(const std::string& rule, std::size_t index, const std::string& 
 }
 
 void add_results(const JudgedFile& file, std::size_t artifact, Rules& rules, Json& results) {
-  if (!file.passed) {
+  if (file.verdict == Verdict::kUnknown) {
+    results.push_back(result_json(kVerdict, rules.index_of(kVerdict), "warning",
+                                  "UNKNOWN: " + file.unknown_because,
+                                  location_json(file.file, artifact, nullptr)));
+  }
+  if (file.verdict == Verdict::kFail) {
     results.push_back(result_json(kVerdict, rules.index_of(kVerdict), "error",
                                   "FAIL: it breaks a rule that counts",
                                   location_json(file.file, artifact, nullptr)));
@@ -116,7 +121,7 @@ std::string findings_sarif(const std::vector<JudgedFile>& files, const std::stri
   for (const JudgedFile& file : files) {
     artifacts.push_back({{"location", {{"uri", uri_of(file.file)}}},
                          {"encoding", "ISO-8859-1"},
-                         {"properties", {{"verdict", file.passed ? "SUCCESS" : "FAIL"}}}});
+                         {"properties", {{"verdict", to_string(file.verdict)}}}});
     add_results(file, artifacts.size() - 1, rules, results);
   }
   const Json driver = {{"name", "trainmark"},

@@ -14,7 +14,7 @@ class Files {
  public:
   JudgedFile& of(const std::string& name, const std::string& path) {
     const auto [place, is_new] = places_.emplace(name, files_.size());
-    if (is_new) files_.push_back({path, true, {}});
+    if (is_new) files_.push_back({path, Verdict::kSuccess, "", {}});
     return files_[place->second];
   }
   std::vector<JudgedFile> take() && { return std::move(files_); }
@@ -38,7 +38,7 @@ void add_submission(const CheckedSubmission& submission, Files& files) {
   for (const submission::PackageFinding& found : submission.report.findings) {
     const auto path = found.path == "." ? submission.path : submission.path / found.path;
     JudgedFile& file = files.of(found.path, path.generic_string());
-    if (found.finding.severity == Finding::Severity::kError) file.passed = false;
+    if (found.finding.severity == Finding::Severity::kError) file.verdict = Verdict::kFail;
     file.findings.push_back(found.finding);
   }
 }
@@ -51,7 +51,8 @@ std::vector<JudgedFile> judged_files(const CheckReport& report) {
       report.submission ? forgiven_in(*report.submission) : std::set<std::string>();
   for (const CheckedFile& log : report.files) {
     JudgedFile& file = files.of(log.name, log.path.generic_string());
-    file.passed = log.judgement.passes || forgiven.contains(log.name);
+    file.verdict = forgiven.contains(log.name) ? Verdict::kSuccess : log.verdict;
+    file.unknown_because = log.unknown_because;
     for (const auto& found : log.judgement.findings) file.findings.push_back(found.finding);
     file.findings.insert(file.findings.end(), log.audit.begin(), log.audit.end());
   }
@@ -60,13 +61,13 @@ std::vector<JudgedFile> judged_files(const CheckReport& report) {
     JudgedFile& folder = files.of(set.name, set.path.generic_string());
     folder.findings.insert(folder.findings.end(), set.audit.begin(), set.audit.end());
     if (!set.rcp) continue;
-    folder.passed = !set.rcp->fails();
+    if (set.rcp->fails()) folder.verdict = Verdict::kFail;
     folder.findings.push_back(submission::finding_of(*set.rcp));
   }
   if (report.submission) add_submission(*report.submission, files);
   for (const Problem& problem : report.problems) {
     JudgedFile& file = files.of(problem.path, problem.path);
-    file.passed = false;
+    file.verdict = Verdict::kFail;
     file.findings.push_back({Finding::Severity::kError, 0, 0, problem.text, "log/unreadable"});
   }
   return std::move(files).take();

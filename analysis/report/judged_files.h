@@ -12,7 +12,8 @@ namespace analysis::report {
 /// What was found in one file or folder. Findings may carry rules of the catalogue and others.
 struct JudgedFile {
   std::string file;  ///< its path as it was found, any bytes
-  bool passed = true;
+  Verdict verdict = Verdict::kSuccess;
+  std::string unknown_because;  ///< of kUnknown
   std::vector<Finding> findings;
 };
 

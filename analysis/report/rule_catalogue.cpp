@@ -21,7 +21,9 @@ namespace {
 
 /// Of verdicts: the rules that stand in no file of rules.
 constexpr CatalogueRule kOfVerdicts[] = {
-    {"verdict", "error", "A log, folder or file breaks a rule of its round or of submissions.",
+    {"verdict", "error",
+     "A log, folder or file breaks a rule of its round or of submissions; as a warning: what its "
+     "round asks of it is not known here.",
      "this program, in SARIF", "The findings beside it tell what to do."},
     {"log/record", "error",
      "What follows the token ':::MLLOG ' is a record: a JSON object with its members.",
@@ -32,7 +34,7 @@ constexpr CatalogueRule kOfVerdicts[] = {
     {"log/unreadable", "error",
      "What is named on the command line, and each log in it, can be read.", "this program",
      "Mend the path or its permissions."},
-    {"log/format", "error", "The formats before round 0.7 are not judged, so such a log fails.",
+    {"log/format", "note", "Logs of formats that are not judged here have the verdict UNKNOWN.",
      "mlcommons/logging compliance_checker", "Judge it by a checker of its time."}};
 
 std::string list_of_all() {

@@ -35,7 +35,7 @@ bool is_together(const Json& facts) { return text_of(facts, "mode") == "together
 
 /// "training/3 rules broken: ..." in one line; "" for a log that complies.
 std::string rule_breaks(const CheckedFile& log) {
-  if (log.judgement.passes) return "";
+  if (log.verdict != Verdict::kFail) return "";
   for (const mllog::rules::KeyFinding& found : log.judgement.findings) {
     if (found.finding.severity != Finding::Severity::kError) continue;
     return fmt::format("breaks {}: {}", log.judgement.ruleset, found.finding.text);

@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "analysis/command/checking.h"
+#include "analysis/report/check_report.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
 
@@ -60,14 +63,53 @@ TEST(Check, SaysOfWhatIsNoLogOnlyThat) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("submission_org")));
 }
 
-TEST(Check, CountsLogsThatOnlyTheCommonRulesJudge) {
-  const TemporaryDirectory folder;
+/// Judges a log of a benchmark that a round lists, but that there are no rules of.
+CheckOptions of_unknown_benchmark(const TemporaryDirectory& folder) {
   std::string log = good_log();
-  log.replace(log.find("cosmoflow"), 9, "bert");
+  log.replace(log.find("cosmoflow"), 9, "brand_new");
   CheckOptions options = reading({folder.write("result_1.txt", log)});
-  options.round = "training-4.0";
-  options.quiet = true;
-  EXPECT_THAT(check(options).out, HasSubstr("; 1 by the common rules alone"));
+  options.overlays = {folder.write("rounds.json", R"({"usage": "hpc", "rounds": [
+      {"round": "9.9", "source": "made", "benchmarks": ["brand_new"]}]})")};
+  options.round = "hpc-9.9";
+  return options;
+}
+
+TEST(Check, SaysThatItDoesNotKnowTheRulesOfABenchmark) {
+  const TemporaryDirectory folder;
+  CheckOptions options = of_unknown_benchmark(folder);
+  options.junit = (folder.path() / "found.xml").string();
+  options.sarif = (folder.path() / "found.sarif").string();
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, analysis::report::kVerdictUnknown);
+  EXPECT_EQ(static_cast<int>(outcome.code), 10);
+  EXPECT_THAT(outcome.out, HasSubstr("result_1.txt: UNKNOWN under hpc-9.9.0"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("what hpc-9.9 asks of brand_new in this division is not known"));
+  EXPECT_THAT(outcome.out, HasSubstr("1 log judged: 0 SUCCESS, 0 FAIL, 1 UNKNOWN"));
+  const auto text_of = [](const std::string& path) {
+    std::ifstream in(path);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_THAT(text_of(options.junit), HasSubstr("skipped=\"1\""));
+  EXPECT_THAT(text_of(options.junit), HasSubstr("<skipped message=\"UNKNOWN: what hpc-9.9 asks"));
+  EXPECT_THAT(text_of(options.sarif), HasSubstr("UNKNOWN: what hpc-9.9 asks"));
+}
+
+TEST(Check, TellsInJsonWhyAVerdictIsUnknown) {
+  const TemporaryDirectory folder;
+  CheckOptions options = of_unknown_benchmark(folder);
+  options.json = "-";
+  const json document = json::parse(check(options).out);
+  const json& file = document["files"]["result_1.txt"];
+  EXPECT_EQ(file["verdict"], "UNKNOWN");
+  EXPECT_THAT(file["unknown_because"], HasSubstr("brand_new"));
+}
+
+TEST(Check, FailsALogOfAnUnknownBenchmarkThatBreaksACommonRule) {
+  const TemporaryDirectory folder;
+  CheckOptions options = of_unknown_benchmark(folder);
+  std::ofstream(options.paths[0], std::ios::app) << ":::MLLOG {\n";
+  EXPECT_EQ(check(options).code, ExitCode::kNonCompliant);
 }
 
 TEST(Check, ShowsAFewOfOneWarning) {
@@ -194,17 +236,17 @@ TEST(Check, RefusesImpossibleRounds) {
   EXPECT_THAT(refusal(options), HasSubstr("no such round"));
 }
 
-TEST(Check, FailsOldFormatsForOnePlainReason) {
+TEST(Check, SaysInOneSentenceThatOldFormatsAreNotJudged) {
   const TemporaryDirectory folder;
   const std::string old = ":::MLL 1558640006.188 run_start: {\"value\": null}\n";
   folder.write("training_v0.6/result_0.txt", old);
   folder.write("training_v0.7/result_0.txt", old);
   folder.write("elsewhere/result_0.txt", old);
   const Outcome outcome = check(reading({folder.path().string()}));
-  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
-  EXPECT_THAT(outcome.out, HasSubstr("training_v0.6/result_0.txt: FAIL under training-0.6.0"));
-  EXPECT_THAT(outcome.out, HasSubstr("elsewhere/result_0.txt: FAIL"));
-  EXPECT_THAT(outcome.out, HasSubstr("training_v0.7/result_0.txt: FAIL under training-0.7.0"));
+  EXPECT_EQ(outcome.code, analysis::report::kVerdictUnknown);
+  EXPECT_THAT(outcome.out, HasSubstr("training_v0.6/result_0.txt: UNKNOWN under training-0.6.0"));
+  EXPECT_THAT(outcome.out, HasSubstr("elsewhere/result_0.txt: UNKNOWN"));
+  EXPECT_THAT(outcome.out, HasSubstr("training_v0.7/result_0.txt: UNKNOWN under training-0.7.0"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("run_start")));
 }
 

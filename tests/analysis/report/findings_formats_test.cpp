@@ -18,13 +18,14 @@ using analysis::Rule;
 using analysis::report::findings_junit;
 using analysis::report::findings_sarif;
 using analysis::report::JudgedFile;
+using analysis::report::Verdict;
 using nlohmann::json;
 using testing::HasSubstr;
 
 std::vector<JudgedFile> two_files() {
-  JudgedFile good{"box/result_0.txt", true, {}};
+  JudgedFile good{"box/result_0.txt", Verdict::kSuccess, "", {}};
   good.findings.push_back(make_finding(Rule::kPlaceholder, {3, 1}, "submission_org is \"x\""));
-  JudgedFile bad{"box/result 1.txt", false, {}};
+  JudgedFile bad{"box/result 1.txt", Verdict::kFail, "", {}};
   bad.findings.push_back(
       {mllog::Finding::Severity::kError, 12, 9, "seed: expected 1, found 0", "hpc-1.0.0/seed"});
   bad.findings.push_back(make_finding(Rule::kRunStopMissing, {}, "no run_stop"));
@@ -40,7 +41,9 @@ std::string hostile() {
 
 std::vector<JudgedFile> hostile_files() {
   const mllog::Finding finding{mllog::Finding::Severity::kError, 1, 1, hostile(), hostile()};
-  return {{hostile(), false, {finding}}, {hostile(), true, {finding}}};
+  return {{hostile(), Verdict::kFail, "", {finding}},
+          {hostile(), Verdict::kUnknown, hostile(), {finding}},
+          {hostile(), Verdict::kSuccess, "", {finding}}};
 }
 
 json sarif_of(const std::vector<JudgedFile>& files) {
