@@ -93,9 +93,9 @@ Json checkpoint_plan(const RunConfig& config, const RunSetPlan& plan, const Work
 }
 
 Json target_plan(const RunConfig& config, const WorkloadInfo& info) {
-  return {{"metric", info.target.log_key},
-          {"value", config.has_target ? config.target_quality : info.target.value},
-          {"workload_default", info.target.value}};
+  return {{"metric", info.target.key},
+          {"value", config.has_target ? config.target_quality : info.target.main().value},
+          {"workload_default", info.target.main().value}};
 }
 
 Json log_plan(const Workload& workload) {

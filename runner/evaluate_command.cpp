@@ -67,14 +67,14 @@ std::unique_ptr<OutputSink> make_sink(const EvaluateOptions& options, const Comm
 
 void tell_quality(double quality, const WorkloadInfo& info, double seconds,
                   const EvaluateOptions& options) {
-  const Json result = {{"benchmark", info.benchmark},   {"weights", options.weights},
-                       {"metric", info.target.log_key}, {"value", quality},
-                       {"samples", info.eval_samples},  {"seconds", seconds}};
+  const Json result = {{"benchmark", info.benchmark},  {"weights", options.weights},
+                       {"metric", info.target.key},    {"value", quality},
+                       {"samples", info.eval_samples}, {"seconds", seconds}};
   if (!options.json.empty()) {
     write_document(result, options.json, std::cout);
   } else {
     std::cout << fmt::format("RESULT benchmark={} metric={} value={} unit=1 samples={}\n",
-                             info.benchmark, info.target.log_key, quality, info.eval_samples);
+                             info.benchmark, info.target.key, quality, info.eval_samples);
   }
 }
 

@@ -151,7 +151,7 @@ std::vector<RuleBreak> check_plan(const RunToJudge& run, const RunRules& rules,
   Breaks breaks(run.workload.log_settings());
   const std::string log = planned_log(run.config, run.workload, run.ranks, run.nodes, clock);
   const double target =
-      run.config.has_target ? run.config.target_quality : run.workload.info().target.value;
+      run.config.has_target ? run.config.target_quality : run.workload.info().target.main().value;
   judge_log(log, rules, target, breaks);
   judge_settings(run, breaks);
   if (audit) {

@@ -52,13 +52,14 @@ std::vector<double> evaluated_after(const RunConfig& config, std::int64_t steps_
 }
 
 /// A quality that does not meet the target.
-double missed(const QualityTarget& target) {
-  return target.direction == Direction::kRises ? target.value * kFarFromTarget
-                                               : target.value / kFarFromTarget;
+double missed(const mllog::QualityTarget& target) {
+  const double value = target.main().value;
+  return target.main().direction == mllog::Direction::kRises ? value * kFarFromTarget
+                                                             : value / kFarFromTarget;
 }
 
 void train(RunLog& log, const RunConfig& config, const WorkloadInfo& info,
-           const QualityTarget& target) {
+           const mllog::QualityTarget& target) {
   const std::vector<double> evaluations = evaluated_after(config, info.steps_per_epoch);
   double done = 0.0;
   std::int64_t epoch_num = 0;
@@ -67,7 +68,8 @@ void train(RunLog& log, const RunConfig& config, const WorkloadInfo& info,
     if (static_cast<std::int64_t>(done) + 1 > epoch_num) log.epoch_start(++epoch_num);
     const double logged = epochs + info.epoch_num_offset;
     log.eval_start(logged);
-    log.eval_stop(logged, target, epochs == evaluations.back() ? target.value : missed(target));
+    log.eval_stop(logged, target,
+                  epochs == evaluations.back() ? target.main().value : missed(target));
     log.block_stop(1.0 + done, epochs - done);
     done = epochs;
   }
@@ -81,8 +83,8 @@ std::string planned_log(const RunConfig& file, const Workload& workload, int ran
   RunConfig config = file;
   if (config.seed == 0) config.seed = 1;  // it will be drawn, and is never 0
   const WorkloadInfo& info = workload.info();
-  QualityTarget target = info.target;
-  if (config.has_target) target.value = config.target_quality;
+  mllog::QualityTarget target = info.target;
+  if (config.has_target) target.parts.front().value = config.target_quality;
   MemorySink sink;
   const RecordClock times(clock.unix_ms());
   mllog::LogWriter writer(&sink, times);

@@ -17,7 +17,6 @@ namespace keys = mllog::keys;
 using Json = mllog::LogWriter::Json;
 
 /// The target of this run, which an open submission may choose. Not a key of MLPerf's.
-constexpr char kQualityTarget[] = "quality_target";
 
 /// Whole numbers as such: there are readers that want integers where epochs are not cut.
 Json epochs(double count) {
@@ -65,8 +64,8 @@ void RunLog::caches(const CacheClearing& clearing) {
 
 void RunLog::init_start() { start(keys::kInitStart); }
 
-void RunLog::setup(const RunConfig& config, const Workload& workload, const QualityTarget& target,
-                   int ranks, int nodes) {
+void RunLog::setup(const RunConfig& config, const Workload& workload,
+                   const mllog::QualityTarget& target, int ranks, int nodes) {
   const WorkloadInfo& info = workload.info();
   const auto fields = workload.log_fields();
   std::set<std::string> own;
@@ -90,10 +89,10 @@ void RunLog::setup(const RunConfig& config, const Workload& workload, const Qual
   }
 }
 
-void RunLog::log_target(const QualityTarget& target) {
+void RunLog::log_target(const mllog::QualityTarget& target) {
   // Without the metric's key: the RCP checker takes any record that spells it for an evaluation.
-  event(kQualityTarget, target.value,
-        {{"direction", target.direction == Direction::kRises ? "rises" : "falls"}});
+  const bool rises = target.main().direction == mllog::Direction::kRises;
+  event(keys::kQualityTarget, target.main().value, {{keys::kDirection, rises ? "rises" : "falls"}});
 }
 
 void RunLog::init_stop() { end(keys::kInitStop); }
@@ -146,9 +145,9 @@ void RunLog::save_stop(std::int64_t steps_done) {
 
 void RunLog::eval_start(double epoch_num) { start(keys::kEvalStart, epoch_metadata(epoch_num)); }
 
-void RunLog::eval_stop(double epoch_num, const QualityTarget& target, double quality) {
+void RunLog::eval_stop(double epoch_num, const mllog::QualityTarget& target, double quality) {
   end(keys::kEvalStop, epoch_metadata(epoch_num));
-  event(target.log_key, quality, epoch_metadata(epoch_num));
+  event(target.key, quality, epoch_metadata(epoch_num));
 }
 
 void RunLog::block_stop(double first_epoch_num, double epoch_count) {

@@ -34,7 +34,7 @@ class RunLog {
   void caches(const CacheClearing& clearing);
   void init_start();
   /// All that the run is made of; `ranks` and `nodes` are those of the job.
-  void setup(const RunConfig& config, const Workload& workload, const QualityTarget& target,
+  void setup(const RunConfig& config, const Workload& workload, const mllog::QualityTarget& target,
              int ranks, int nodes);
   void init_stop();
   void run_start();
@@ -50,7 +50,7 @@ class RunLog {
   void save_start(std::int64_t steps_done);
   void save_stop(std::int64_t steps_done);
   void eval_start(double epoch_num);
-  void eval_stop(double epoch_num, const QualityTarget& target, double quality);
+  void eval_stop(double epoch_num, const mllog::QualityTarget& target, double quality);
   void block_stop(double first_epoch_num, double epoch_count);
   /// `status`: "success" or "aborted", with the reason of the latter, which also closes a log that
   /// has no run_start yet. Only once: later calls do nothing, so that the handler of a failure may
@@ -67,7 +67,7 @@ class RunLog {
              Where where = Where::current());
   void end(const std::string& key, const Json& metadata = Json::object(),
            Where where = Where::current());
-  void log_target(const QualityTarget& target);
+  void log_target(const mllog::QualityTarget& target);
   mllog::LogWriter& writer_;
   std::mutex mutex_;
   bool is_stopped_ = false;

@@ -79,7 +79,7 @@ void Run::initialize(const CacheClearing& caches) {
   if (run_.doors.resume != nullptr) require_same_data(*run_.doors.resume, run_.workload.info());
   run_.workload.initialize();
   run_.outcome.target = run_.workload.info().target;
-  if (run_.config.has_target) run_.outcome.target.value = run_.config.target_quality;
+  if (run_.config.has_target) run_.outcome.target.parts.front().value = run_.config.target_quality;
   run_.log.setup(run_.config, run_.workload, run_.outcome.target, ranks, nodes);
   // The slowest rank's initialisation belongs to init, not to the run.
   run_.doors.world.barrier();
@@ -95,8 +95,9 @@ void Run::train_and_evaluate() {
   run_.doors.telemetry.restart();
   run_.started_ns = run_.doors.telemetry.now_ns();
   control_.resume();
-  run_.end(RunStatus::kTargetMissed, fmt::format("the target {} was not reached in {} epochs",
-                                                 run_.outcome.target.value, run_.config.epochs));
+  run_.end(RunStatus::kTargetMissed,
+           fmt::format("the target {} was not reached in {} epochs",
+                       run_.outcome.target.main().value, run_.config.epochs));
   if (!control_.goes_on() || !stage()) return;
   if (run_.reached_target()) return;  // a resumed run whose target is lower now
   epochs_.go();

@@ -25,8 +25,8 @@ namespace runner {
 /// What a run gave; the same on every rank, but for the telemetry.
 struct RunOutcome {
   RunStatus status = RunStatus::kTargetMissed;
-  std::string reason;    ///< "" after success
-  QualityTarget target;  ///< what it was to reach
+  std::string reason;           ///< "" after success
+  mllog::QualityTarget target;  ///< what it was to reach
   /// Trained completely; of an epoch that is cut, up to the end of the last part.
   double epochs = 0.0;
   double run_s = 0.0;      ///< run_start to run_stop on a steady clock

@@ -28,7 +28,7 @@ bool RunState::end(RunStatus status, std::string reason) {
 
 bool RunState::reached_target() {
   if (outcome.evaluations.empty()) return false;
-  if (!outcome.target.met_by(outcome.evaluations.back().quality)) return false;
+  if (!outcome.target.main().met_by(outcome.evaluations.back().quality)) return false;
   end(RunStatus::kSuccess, "");
   return true;
 }

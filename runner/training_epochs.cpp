@@ -159,8 +159,8 @@ bool TrainingEpochs::evaluate() {
   run_.log.eval_stop(epoch_num, run_.outcome.target, quality);
   run_.outcome.evaluations.push_back({epoch_num, quality, run_.since_start_s()});
   const std::string when = fmt::format("epoch {:.6g}/{}", run_.epochs_done(), run_.config.epochs);
-  run_.doors.console.info(
-      fmt::format("{}  quality {:.5g} (target {:.5g})", when, quality, run_.outcome.target.value));
+  run_.doors.console.info(fmt::format("{}  quality {:.5g} (target {:.5g})", when, quality,
+                                      run_.outcome.target.main().value));
   if (!std::isfinite(quality)) {
     return run_.end(RunStatus::kDiverged, fmt::format("the quality is not finite after {}", when));
   }

@@ -16,6 +16,7 @@
 #include "runner/base/object_reader.h"
 #include "runner/base/state.h"
 #include "runner/communicator.h"
+#include "runner/mllog/benchmarks.h"
 #include "runner/run_config.h"
 #include "runner/telemetry/telemetry.h"
 
@@ -24,18 +25,6 @@ class App;
 }
 
 namespace runner {
-
-enum class Direction { kRises, kFalls };
-
-/// The quality that ends a run: its log key, which way it improves, and the value to reach.
-struct QualityTarget {
-  std::string log_key;  ///< mllog::keys::kEvalAccuracy or kEvalError
-  Direction direction = Direction::kRises;
-  double value = 0.0;
-  bool met_by(double quality) const {
-    return direction == Direction::kRises ? quality >= value : quality <= value;
-  }
-};
 
 struct WorkloadInfo {
   std::string name;       ///< "resnet50": folder and configuration name
@@ -48,7 +37,7 @@ struct WorkloadInfo {
   std::int64_t parameters = 0;
   /// That share batch norm's statistics, where the configuration does not say so; else 0.
   std::int64_t norm_group_samples = 0;
-  QualityTarget target;
+  mllog::QualityTarget target;  ///< of one part
   /// An evaluation is logged with the epochs done plus this as epoch_num.
   double epoch_num_offset = 0.0;
 };

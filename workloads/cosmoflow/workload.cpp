@@ -15,8 +15,6 @@
 namespace cosmoflow {
 namespace {
 
-constexpr double kMlperfTarget = 0.124;
-
 SplitChoice choice_of(const runner::RunConfig& run, const runner::PlannedRank& place) {
   return choose_split(parse_config(run.reader), *make_optimizer(run.reader), place);
 }
@@ -88,13 +86,12 @@ class CosmoFlow final : public parallel::ReplicaWorkload {
 CosmoFlow::CosmoFlow(const SplitChoice& choice, const Config& config,
                      const std::shared_ptr<UniverseData>& data, const runner::RunConfig& run,
                      const runner::Surroundings& around)
-    : ReplicaWorkload(
-          {.name = "cosmoflow",
-           .benchmark = "cosmoflow",
-           .target = {mllog::keys::kEvalError, runner::Direction::kFalls, kMlperfTarget}},
-          {build_network(config.model, config.split), data_parallel_config(config),
-           make_optimizer(run.reader)},
-          data, run.seed, around),
+    : ReplicaWorkload({.name = "cosmoflow",
+                       .benchmark = "cosmoflow",
+                       .target = mllog::find_benchmark("cosmoflow")->evaluation().target},
+                      {build_network(config.model, config.split), data_parallel_config(config),
+                       make_optimizer(run.reader)},
+                      data, run.seed, around),
       choice_(choice),
       config_(config),
       data_(data) {}

@@ -16,8 +16,6 @@
 namespace deepcam {
 namespace {
 
-constexpr double kMlperfTarget = 0.82;
-
 class DeepCam final : public parallel::ReplicaWorkload {
  public:
   DeepCam(const Config& config, const std::shared_ptr<ClimateData>& data,
@@ -61,7 +59,7 @@ DeepCam::DeepCam(const Config& config, const std::shared_ptr<ClimateData>& data,
           {.name = "deepcam",
            .benchmark = "deepcam",
            .norm_group_samples = data_parallel_config(config, around.world.size()).bn_group_size,
-           .target = {mllog::keys::kEvalAccuracy, runner::Direction::kRises, kMlperfTarget}},
+           .target = mllog::find_benchmark("deepcam")->evaluation().target},
           {build_network(config.model), data_parallel_config(config, around.world.size()),
            make_optimizer(run.reader)},
           data, run.seed, around),

@@ -35,7 +35,6 @@ using telemetry::Scope;
 using telemetry::Subsystem;
 
 /// Area under the ROC curve.
-constexpr double kMlperfTarget = 0.8025;
 
 parallel::DataParallelConfig dense_config(const Config& config) {
   parallel::DataParallelConfig dense;
@@ -137,7 +136,7 @@ Dlrm::Dlrm(const runner::RunConfig& run, const runner::Surroundings& around)
   info_.benchmark = "dlrm";
   info_.global_batch_size = config_.global_batch_size;
   info_.parameters = config_.model.parameter_count();
-  info_.target = {mllog::keys::kEvalAccuracy, runner::Direction::kRises, kMlperfTarget};
+  info_.target = mllog::find_benchmark(info_.benchmark)->evaluation().target;
   info_.epoch_num_offset = 1.0;  // the rules count DLRM's epochs from 1.0 on
   if (config_.counts_known()) learn_counts();
 }

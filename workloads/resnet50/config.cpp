@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "runner/mllog/benchmarks.h"
 #include "workloads/nn/optimizer.h"
 #include "workloads/nn/schedule.h"
 
 namespace resnet50 {
 namespace {
-
-constexpr std::int64_t kImageNetTrainSamples = 1281167;
 
 DataConfig parse_data(const base::ObjectReader& in) {
   DataConfig data;
@@ -98,8 +97,9 @@ void check_config(const base::ObjectReader& root) {
   (void)nn::make_optimizer(root.object("optimizer", "how gradients change weights"));
   // Without a count the steps of an epoch are not known here; ImageNet's stand in for the relations
   // between keys.
-  const std::int64_t samples =
-      config.data.train_samples > 0 ? config.data.train_samples : kImageNetTrainSamples;
+  const std::int64_t samples = config.data.train_samples > 0
+                                   ? config.data.train_samples
+                                   : mllog::find_benchmark("resnet")->train_samples.front();
   parallel::check_batch_fits(root, config.training.global_batch_size, samples);
   (void)nn::parse_schedule(root.object("schedule", "learning rate by update"),
                            config.training.global_batch_size,

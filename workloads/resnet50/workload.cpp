@@ -24,8 +24,6 @@
 namespace resnet50 {
 namespace {
 
-constexpr double kMlperfTarget = 0.759;
-
 parallel::DataParallelConfig data_parallel_config(const Config& config) {
   return {config.training.global_batch_size,
           config.training.gradient_accumulation_steps,
@@ -87,7 +85,7 @@ ResNet50::ResNet50(const Config& config, const std::shared_ptr<ImageData>& data,
     : ReplicaWorkload(
           {.name = "resnet50",
            .benchmark = "resnet",
-           .target = {mllog::keys::kEvalAccuracy, runner::Direction::kRises, kMlperfTarget}},
+           .target = mllog::find_benchmark("resnet")->evaluation().target},
           {build_network(config.model), data_parallel_config(config), make_optimizer(run)}, data,
           run.seed, around),
       config_(config),

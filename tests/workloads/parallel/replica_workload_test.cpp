@@ -53,10 +53,11 @@ ReplicaModel one_layer() {
 class Toy final : public ReplicaWorkload {
  public:
   Toy(const std::shared_ptr<SampleSets>& sets, const runner::Surroundings& around)
-      : ReplicaWorkload({.name = "toy",
-                         .benchmark = "toy",
-                         .target = {mllog::keys::kEvalAccuracy, runner::Direction::kRises, 1.0}},
-                        one_layer(), sets, 1, around) {}
+      : ReplicaWorkload(
+            {.name = "toy",
+             .benchmark = "toy",
+             .target = {mllog::keys::kEvalAccuracy, {{"", "", mllog::Direction::kRises, 1.0}}}},
+            one_layer(), sets, 1, around) {}
   std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
     return {};
   }
