@@ -67,6 +67,10 @@ void write_rules_text(std::ostream& out, const Ruleset& ruleset, const std::stri
   bool is_own = false;
   for (const RuleFile* file : files_for(ruleset, benchmark)) {
     page.heading(file->name, {});
+    for (const auto& set : file->begins_with) page.item("begins with " + set.text());
+    for (const auto& formula : file->at_end) {
+      page.item("when the log ends, this must hold: " + formula.text());
+    }
     is_own = is_own || file->name.ends_with("_" + benchmark);
     for (const mllog::rules::Rule& rule : file->rules) {
       page.item(fmt::format("{}: {}", rule.key, fmt::join(mllog::rules::words(rule), "; ")));
@@ -90,9 +94,10 @@ void write_rounds_text(std::ostream& out, const mllog::rules::RuleBook& book, st
     if (!round.closed_benchmarks.empty()) {
       closed = fmt::format("; closed division only: {}", fmt::join(round.closed_benchmarks, ", "));
     }
-    page.item(fmt::format("{} ({}): {}{}", round.name(),
+    const std::string source = round.source.empty() ? "" : "; rules: " + round.source;
+    page.item(fmt::format("{} ({}): {}{}{}", round.name(),
                           round.published.empty() ? "no date known" : round.published,
-                          fmt::join(round.benchmarks, ", "), closed));
+                          fmt::join(round.benchmarks, ", "), closed, source));
   }
 }
 

@@ -290,6 +290,16 @@ const EvaluationFacts& Benchmark::evaluation(std::string_view round,
   return evaluations_.back().facts;
 }
 
+std::optional<double> Benchmark::batch_limit(std::string_view round) const {
+  std::optional<double> limit;
+  for (const auto& dated : evaluations_) {
+    if (!holds(dated, round)) continue;
+    if (!dated.batch_below) break;
+    limit = std::max(limit.value_or(0.0), *dated.batch_below);
+  }
+  return limit;
+}
+
 std::int64_t Benchmark::runs(std::string_view round) const {
   const auto found =
       std::ranges::find_if(runs_, [&](const auto& dated) { return holds(dated, round); });

@@ -102,6 +102,9 @@ class Benchmark {
   /// Without a batch size where the log has none: then of the largest.
   const EvaluationFacts& evaluation(std::string_view round = {},
                                     std::optional<double> global_batch_size = {}) const;
+  /// The global batch size from which on the largest's evaluation holds; nothing where it holds
+  /// for every size.
+  std::optional<double> batch_limit(std::string_view round) const;
   /// That one result takes.
   std::int64_t runs(std::string_view round = {}) const;
   /// Null where the policy leaves it open.

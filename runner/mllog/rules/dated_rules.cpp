@@ -3,11 +3,14 @@
 #include "runner/mllog/rules/dated_rules.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
+#include "runner/mllog/rules/name_pattern.h"
+#include "runner/mllog/rules/predicate_reader.h"
 
 namespace mllog::rules {
 namespace {
@@ -25,7 +28,8 @@ std::vector<Json> take_objects(Json& object, const char* key, const std::string&
   if (!found->is_array() || found->empty()) {
     throw ConfigError(where + ": /" + key + ": must be an array of objects, not empty");
   }
-  std::vector<Json> items(found->begin(), found->end());
+  std::vector<Json> items(std::make_move_iterator(found->begin()),
+                          std::make_move_iterator(found->end()));
   object.erase(found);
   return items;
 }
@@ -44,72 +48,6 @@ Edition read_edition(const ObjectReader& in) {
   return when;
 }
 
-void add_number(const ObjectReader& in, const char* key, Condition::Kind kind, Predicate& to) {
-  if (!in.has(key)) return;
-  const bool divides =
-      kind == Condition::Kind::kMultipleOf || kind == Condition::Kind::kPowerOfTwoTimes;
-  Condition condition{kind, 0.0, {}, {}};
-  condition.number =
-      in.required<double>(key, "a number", divides ? base::positive() : base::Check<double>());
-  to.push_back(std::move(condition));
-}
-
-void add_texts(const ObjectReader& in, Predicate& to) {
-  using enum Condition::Kind;
-  if (in.has("equals_text")) {
-    to.push_back({kOneOfTexts, 0.0, {}, {in.required<std::string>("equals_text", "a text")}});
-  }
-  if (in.has("not_text")) {
-    to.push_back({kNotText, 0.0, {}, {in.required<std::string>("not_text", "a text")}});
-  }
-  const auto not_empty = [](const auto& list) { return !list.empty(); };
-  if (in.has("one_of")) {
-    to.push_back({kOneOfTexts,
-                  0.0,
-                  {},
-                  in.required<Texts>("one_of", "texts", {"must not be empty", not_empty})});
-  }
-  if (in.has("one_of_numbers")) {
-    to.push_back({kOneOfNumbers,
-                  0.0,
-                  in.required<std::vector<double>>("one_of_numbers", "numbers",
-                                                   {"must not be empty", not_empty}),
-                  {}});
-  }
-}
-
-void add_truths(const ObjectReader& in, Predicate& to) {
-  const base::Check<bool> is_true{"must be true", [](bool value) { return value; }};
-  for (const auto& [key, kind] : {std::pair("true", Condition::Kind::kTrue),
-                                  {"benchmark_of_round", Condition::Kind::kBenchmarkOfRound}}) {
-    if (!in.has(key)) continue;
-    in.required<bool>(key, "asks for it", is_true);
-    to.push_back({kind, 0.0, {}, {}});
-  }
-}
-
-Predicate read_predicate(const ObjectReader& in) {
-  using enum Condition::Kind;
-  Predicate predicate;
-  for (const auto& [key, kind] : {std::pair("above", kAbove),
-                                  {"at_least", kAtLeast},
-                                  {"below", kBelow},
-                                  {"at_most", kAtMost},
-                                  {"equals", kEquals},
-                                  {"length", kLength},
-                                  {"length_at_least", kLengthAtLeast},
-                                  {"close_to", kCloseTo},
-                                  {"multiple_of", kMultipleOf},
-                                  {"power_of_two_times", kPowerOfTwoTimes}}) {
-    add_number(in, key, kind, predicate);
-  }
-  add_texts(in, predicate);
-  add_truths(in, predicate);
-  in.reject_unknown();
-  if (predicate.empty()) throw ConfigError(in.where() + ": must hold a condition, is empty");
-  return predicate;
-}
-
 std::string read_name(const ObjectReader& in, const char* key, const char* help) {
   return in.required<std::string>(key, help, base::not_empty());
 }
@@ -123,6 +61,9 @@ Check read_check_kind(const ObjectReader& in) {
   if (in.has("value")) {
     check.kind = kValue;
     check.predicate = read_predicate(in.object("value", "of the value"));
+  } else if (in.has("holds")) {
+    check.kind = kValue;
+    check.predicate = {read_formula(in)};
   } else if (in.has("member")) {
     check.kind = kMember;
     check.names = {read_name(in, "member", "of the metadata")};
@@ -146,7 +87,7 @@ Check read_check_kind(const ObjectReader& in) {
     }
   } else {
     throw ConfigError(in.where() +
-                      ": must have one of value, member, has, after, before, minutes_since");
+                      ": must have one of value, holds, member, has, after, before, minutes_since");
   }
   return check;
 }
@@ -205,30 +146,12 @@ Then read_then(const ObjectReader& in, bool& or_common_rules_alone) {
   return then;
 }
 
-/// "a{1,2}_{b,c}" is a1_b, a1_c, a2_b, a2_c.
-void expand(const std::string& pattern, const std::string& where, Texts& names) {
-  constexpr std::size_t kMostNames = 10'000;
-  const std::size_t open = pattern.find('{');
-  if (open == std::string::npos) {
-    if (names.size() == kMostNames) throw ConfigError(where + ": stands for too many names");
-    names.push_back(pattern);
-    return;
-  }
-  const std::size_t close = pattern.find('}', open);
-  if (close == std::string::npos) throw ConfigError(where + ": { without } in " + pattern);
-  for (std::size_t at = open + 1; at <= close;) {
-    const std::size_t end = std::min(pattern.find(',', at), close);
-    expand(pattern.substr(0, open) + pattern.substr(at, end - at) + pattern.substr(close + 1),
-           where, names);
-    at = end + 1;
-  }
-}
-
 ExactlyThese read_exactly_these(const ObjectReader& in) {
   ExactlyThese these;
   these.member = read_name(in, "member", "of the metadata");
   for (const std::string& pattern : in.required<Texts>("names", "patterns like a{1,2}")) {
-    expand(pattern, in.where("names"), these.names);
+    const Texts names = expanded(pattern, in.where("names"));
+    these.names.insert(these.names.end(), names.begin(), names.end());
   }
   in.reject_unknown();
   std::sort(these.names.begin(), these.names.end());
@@ -239,7 +162,26 @@ ExactlyThese read_exactly_these(const ObjectReader& in) {
   return these;
 }
 
-DatedRule read_rule(Json json, const std::string& where) {
+Gathered read_gathered(const ObjectReader& in) {
+  Gathered gathered;
+  gathered.from = read_name(in, "from", "the key whose records are gathered");
+  gathered.position = read_name(in, "position", "the member of their metadata that tells where");
+  gathered.part = read_name(in, "part", "the member of their metadata that tells what");
+  in.reject_unknown();
+  return gathered;
+}
+
+std::vector<Assignment> read_assignments(const ObjectReader& in, const char* key,
+                                         const char* help) {
+  std::vector<Assignment> assignments;
+  for (const std::string& text : in.optional<Texts>(key, {}, help)) {
+    assignments.push_back(parse_assignment(text, in.where(key)));
+  }
+  return assignments;
+}
+
+/// A key with braces stands for several, each with a rule of its own.
+std::vector<DatedRule> read_rules_of(Json json, const std::string& where) {
   DatedRule dated;
   dated.where = where;
   dated.checks = read_checks(json, "checks", where);
@@ -250,6 +192,8 @@ DatedRule read_rule(Json json, const std::string& where) {
   dated.when = read_edition(in);
   dated.removed = in.optional<bool>("removed", false, "takes away an earlier document's rule");
   rule.occurs = read_occurrence(in, rule.key);
+  if (in.has("gathered")) rule.gathered = read_gathered(in.object("gathered", "made of others"));
+  rule.sets = read_assignments(in, "sets", "names, after each record");
   if (in.has("value")) {
     Check check;
     check.predicate = read_predicate(in.object("value", "of every record"));
@@ -263,20 +207,30 @@ DatedRule read_rule(Json json, const std::string& where) {
     rule.exactly_these = read_exactly_these(in.object("exactly_these", "of the metadata"));
   }
   in.reject_unknown();
-  return dated;
+  const Texts keys = expanded(rule.key, in.where("key"));
+  std::vector<DatedRule> rules(keys.size(), dated);
+  for (std::size_t i = 0; i < keys.size(); ++i) rules[i].rule.key = keys[i];
+  return rules;
 }
 
-DatedFile read_file(Json json, const std::string& where) {
+DatedFile read_file(Json json, const std::string& where, const FileFilter& wanted) {
   DatedFile file;
   file.where = where;
-  const std::vector<Json> rules = take_objects(json, "rules", where);
+  std::vector<Json> rules = take_objects(json, "rules", where);
   const ObjectReader in(json, where);
   file.name = read_name(in, "file", "its name, which other rules follow to");
   file.when = read_edition(in);
+  file.begins_with = read_assignments(in, "begins_with", "names, before the first record");
+  for (const std::string& text : in.optional<Texts>("at_end", {}, "formulas that must hold")) {
+    file.at_end.emplace_back(text, in.where("at_end"));
+  }
   in.reject_unknown();
-  for (const Json& rule : rules) {
-    file.rules.push_back(
-        read_rule(rule, where + ", rule " + name_in(rule, "key", file.rules.size() + 1)));
+  if (wanted && !wanted(file)) return file;
+  for (Json& rule : rules) {
+    const std::string rule_where = where + ", rule " + name_in(rule, "key", file.rules.size() + 1);
+    for (DatedRule& one : read_rules_of(std::move(rule), rule_where)) {
+      file.rules.push_back(std::move(one));
+    }
   }
   return file;
 }
@@ -311,13 +265,12 @@ Round read_round(const Json& json, const std::string& usage, const std::string& 
 
 }  // namespace
 
-RuleDocument read_rules(const Json& json, const std::string& name) {
-  Json rest = json;
+RuleDocument read_rules(Json json, const std::string& name, const FileFilter& wanted) {
   RuleDocument document;
   document.name = name;
-  const std::vector<Json> rounds = take_objects(rest, "rounds", name);
-  const std::vector<Json> files = take_objects(rest, "files", name);
-  const ObjectReader in(rest, name);
+  const std::vector<Json> rounds = take_objects(json, "rounds", name);
+  std::vector<Json> files = take_objects(json, "files", name);
+  const ObjectReader in(json, name);
   document.usage = in.required<std::string>(
       "usage", "training or hpc", {"must be training or hpc", [](const std::string& usage) {
                                      return usage == "training" || usage == "hpc";
@@ -329,9 +282,9 @@ RuleDocument read_rules(const Json& json, const std::string& name) {
         read_round(round, document.usage,
                    name + ", round " + name_in(round, "round", document.rounds.size() + 1)));
   }
-  for (const Json& file : files) {
-    document.files.push_back(
-        read_file(file, name + ", file " + name_in(file, "file", document.files.size() + 1)));
+  for (Json& file : files) {
+    const std::string where = name + ", file " + name_in(file, "file", document.files.size() + 1);
+    document.files.push_back(read_file(std::move(file), where, wanted));
   }
   return document;
 }

@@ -2,6 +2,7 @@
 // Hides the format of those files.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct DatedRule {
 struct DatedFile {
   std::string where, name;
   Edition when;
+  std::vector<Assignment> begins_with;
+  std::vector<Formula> at_end;
   std::vector<DatedRule> rules;
 };
 
@@ -45,8 +48,12 @@ struct RuleDocument {
   std::vector<DatedFile> files;
 };
 
+/// Which files of a document are read; none: all. The others have no rules.
+using FileFilter = std::function<bool(const DatedFile&)>;
+
 /// Checks all that can be seen without knowing the round: kinds, ranges, unknown keys. Throws
 /// ConfigError with the place.
-RuleDocument read_rules(const nlohmann::json& json, const std::string& name);
+RuleDocument read_rules(nlohmann::json json, const std::string& name,
+                        const FileFilter& wanted = {});
 
 }  // namespace mllog::rules

@@ -35,8 +35,10 @@ class Judge::State {
     for (const RuleFile& file : rules.files) {
       for (std::size_t i = 0; i < file.rules.size(); ++i) {
         slots_[file.rules[i].key].push_back({files_.size(), i});
+        const auto& gathered = file.rules[i].gathered;
+        if (gathered) gathered_[gathered->from].push_back({files_.size(), i});
       }
-      files_.push_back({&file, std::vector<RuleState>(file.rules.size()), true});
+      files_.push_back({&file, std::vector<RuleState>(file.rules.size()), true, file.names});
     }
   }
 
@@ -44,6 +46,7 @@ class Judge::State {
     ++records_;
     if (record.value.is_absent()) return tell(record.line, record.column, "has no value");
     if (record.metadata.is_absent()) tell(record.line, record.column, "has no metadata");
+    if (!gathered_.empty()) gather(record);
     const auto found = slots_.find(record.key);
     if (found == slots_.end()) return;
     bool chosen = false;
@@ -64,6 +67,14 @@ class Judge::State {
   }
 
  private:
+  void gather(const Record& record) {
+    const auto found = gathered_.find(record.key);
+    if (found == gathered_.end()) return;
+    for (const auto& [file, rule] : found->second) {
+      if (files_[file].could_apply) rules::gather(files_[file], rule, record);
+    }
+  }
+
   void tell(std::int64_t line, std::int64_t column, const std::string& reason) {
     log_.add(
         {{{Finding::Severity::kError, line, column, "not a record: " + reason, "log/record"}, ""},
@@ -108,6 +119,7 @@ class Judge::State {
   Warnings warnings_;
   std::vector<FileState> files_;
   std::unordered_map<std::string_view, std::vector<Slot>> slots_;
+  std::unordered_map<std::string_view, std::vector<Slot>> gathered_;  ///< by the key gathered from
   Violations log_;
   std::int64_t records_ = 0;
 };

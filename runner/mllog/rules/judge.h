@@ -36,7 +36,8 @@ struct Judgement {
 };
 
 /// Judges a stream of records in memory that does not grow with their number: of each rule, the
-/// first thousand violations are kept and the rest counted.
+/// first thousand violations are kept and the rest counted. Only what rules gather or append grows,
+/// with the number of evaluations.
 class Judge {
  public:
   /// `rules` outlives the judge.

@@ -62,7 +62,26 @@ Answer length_holds(const Condition& condition, const JsonText& value) {
   return condition.kind == Kind::kLength ? found == wanted : found >= wanted;
 }
 
-Answer condition_holds(const Condition& condition, const JsonText& value) {
+bool is_integer(const JsonText& value) {
+  if (value.text() == "true" || value.text() == "false") return true;
+  return value.is_number() && value.text().find_first_not_of("-0123456789") == std::string::npos;
+}
+
+Answer has_all(const std::vector<std::string>& names, const JsonText& value) {
+  for (const std::string& name : names) {
+    const Answer has = python_contains(value, name);
+    if (!has || !*has) return has;
+  }
+  return true;
+}
+
+Answer formula_holds(const Formula& formula, const JsonText& value, FormulaScope scope) {
+  scope.value = value;
+  return formula.holds(scope);
+}
+
+Answer condition_holds(const Condition& condition, const JsonText& value,
+                       const FormulaScope& others) {
   const auto is_text = [&](const std::string& text) { return python_equals(value, text); };
   const auto is_number = [&](double number) { return python_equals(value, number); };
   switch (condition.kind) {
@@ -80,6 +99,14 @@ Answer condition_holds(const Condition& condition, const JsonText& value) {
       return length_holds(condition, value);
     case Kind::kTrue:
       return python_truth(value);
+    case Kind::kBoolean:
+      return value.text() == "true" || value.text() == "false";
+    case Kind::kInteger:
+      return is_integer(value);
+    case Kind::kHas:
+      return has_all(condition.texts, value);
+    case Kind::kHolds:
+      return formula_holds(*condition.formula, value, others);
     default:
       const auto number = python_number(value);
       return number ? number_holds(condition, *number) : Answer();
@@ -120,6 +147,14 @@ std::string words(const Condition& condition) {
                          : fmt::format("an integer times {} (within 1e-5)", number);
     case Kind::kPowerOfTwoTimes:
       return fmt::format("a power of two times {}", number);
+    case Kind::kBoolean:
+      return "true or false";
+    case Kind::kInteger:
+      return "an integer, written without a point";
+    case Kind::kHas:
+      return fmt::format("an object with {}", fmt::join(condition.texts, " and "));
+    case Kind::kHolds:
+      return "such that " + condition.formula->text();
     default:
       return "true (not 0, empty or null)";
   }
@@ -127,9 +162,9 @@ std::string words(const Condition& condition) {
 
 }  // namespace
 
-Answer holds(const Predicate& predicate, const JsonText& value) {
+Answer holds(const Predicate& predicate, const JsonText& value, const FormulaScope& others) {
   for (const Condition& condition : predicate) {
-    const Answer answer = condition_holds(condition, value);
+    const Answer answer = condition_holds(condition, value, others);
     if (!answer || !*answer) return answer;
   }
   return true;

@@ -11,8 +11,8 @@
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
-#include "runner/mllog/keys.h"
 #include "runner/mllog/rules/embedded_rules.h"
+#include "runner/mllog/rules/linker.h"
 
 namespace mllog::rules {
 namespace {
@@ -20,10 +20,13 @@ namespace {
 namespace fs = std::filesystem;
 using base::ConfigError;
 
-RuleDocument read_embedded(const base::EmbeddedFile& file) {
+RuleDocument read_embedded(const base::EmbeddedFile& file, const FileFilter& wanted = {}) {
   const std::string name = "rules/" + std::string(file.name);
-  return read_rules(base::parse_strict_json(file.text, name, base::JsonComments::kAllowed), name);
+  return read_rules(base::parse_strict_json(file.text, name, base::JsonComments::kAllowed), name,
+                    wanted);
 }
+
+bool holds_rounds(const base::EmbeddedFile& file) { return file.name.ends_with("/rounds.json"); }
 
 /// A file, or the *.json of a folder in the order of their names.
 std::vector<std::string> files_of(const std::string& path) {
@@ -39,87 +42,24 @@ std::vector<std::string> files_of(const std::string& path) {
   return files;
 }
 
-/// Whether the names of a file's rules say that it is the closed division's.
-bool is_closed(const RuleFile& file) { return file.name.starts_with("closed"); }
-bool is_open(const RuleFile& file) { return file.name.starts_with("open"); }
-
-/// The benchmarks that the round lists in the division of a file.
-std::vector<std::string> listed(const Round& round, const RuleFile& file) {
-  std::vector<std::string> names = round.benchmarks;
-  if (is_closed(file)) {
-    names.insert(names.end(), round.closed_benchmarks.begin(), round.closed_benchmarks.end());
-  }
-  return names;
-}
-
 std::vector<std::string> judged_by_common_rules(const Round& round, const RuleFile& file) {
-  std::vector<std::string> names = listed(round, file);
+  std::vector<std::string> names = round.listed_in(file.division());
   const auto lacks = [](const std::vector<std::string>& list, const std::string& name) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
   std::erase_if(names, [&](const std::string& name) {
-    return lacks(round.no_rules, name) || (is_open(file) && lacks(round.no_open_rules, name));
+    return lacks(round.no_rules, name) ||
+           (file.division() == "open" && lacks(round.no_open_rules, name));
   });
   return names;
 }
 
-/// Resolves what the rules of one file say of each other, and of the round.
-class Linker {
- public:
-  Linker(const Ruleset& ruleset, RuleFile& file) : ruleset_(ruleset), file_(file) {}
-
-  void link(Rule& rule) {
-    for (Check& check : rule.checks) link(rule, check);
-    for (Check& check : rule.first_checks) link(rule, check);
-    if (rule.occurs.kind == Occurrence::Kind::kAtLeastOneOf) {
-      for (const std::string& key : rule.occurs.keys) {
-        rule.occurs.other_rules.push_back(index_of(key, rule));
-      }
-    }
-    const bool is_fixed = rule.then && rule.then->file.find("{}") == std::string::npos;
-    if (is_fixed && ruleset_.find(rule.then->file) == nullptr) {
-      throw ConfigError(where(rule) + ": goes on with " + rule.then->file +
-                        ", which is no file of this round");
-    }
-  }
-
- private:
-  std::string where(const Rule& rule) const {
-    return ruleset_.name + ", file " + file_.name + ", rule " + rule.key;
-  }
-
-  std::size_t index_of(const std::string& key, const Rule& rule) const {
-    const Rule* const found = file_.find(key);
-    if (found == nullptr) {
-      throw ConfigError(where(rule) + ": refers to " + key + ", which has no rule in this file");
-    }
-    return static_cast<std::size_t>(found - file_.rules.data());
-  }
-
-  void link(const Rule& rule, Check& check) {
-    using enum Check::Kind;
-    if (check.kind == kAfter || check.kind == kBefore || check.kind == kMinutesSince) {
-      check.other_rule = index_of(check.names[0], rule);
-      if (check.names[0] == rule.key) {
-        throw ConfigError(where(rule) + ": its order is relative to itself");
-      }
-    }
-    if (check.below_minutes_in_open)
-      check.division_rule = index_of(keys::kSubmissionDivision, rule);
-    for (Condition& condition : check.predicate) {
-      if (condition.kind != Condition::Kind::kBenchmarkOfRound) continue;
-      condition.texts = listed(ruleset_.round, file_);
-    }
-  }
-
-  const Ruleset& ruleset_;
-  RuleFile& file_;
-};
-
 }  // namespace
 
-RuleBook::RuleBook(const std::vector<std::string>& overlays) {
-  for (const base::EmbeddedFile& file : embedded_rules()) documents_.push_back(read_embedded(file));
+RuleBook::RuleBook(const std::vector<std::string>& overlays) : embedded_(embedded_rules()) {
+  for (const base::EmbeddedFile& file : embedded_) {
+    if (holds_rounds(file)) documents_.push_back(read_embedded(file));
+  }
   for (const std::string& overlay : overlays) {
     for (const std::string& file : files_of(overlay)) {
       documents_.push_back(read_rules(base::load_config(file, {}), file));
@@ -127,12 +67,12 @@ RuleBook::RuleBook(const std::vector<std::string>& overlays) {
     suffix_ += "+" + fs::path(overlay).stem().string();
   }
   gather_rounds();
-  check_editions();
+  for (const RuleDocument& document : documents_) check_editions(document);
 }
 
 RuleBook::RuleBook(std::vector<RuleDocument> documents) : documents_(std::move(documents)) {
   gather_rounds();
-  check_editions();
+  for (const RuleDocument& document : documents_) check_editions(document);
 }
 
 void RuleBook::gather_rounds() {
@@ -148,9 +88,8 @@ void RuleBook::gather_rounds() {
                    [](const Round& a, const Round& b) { return a.usage > b.usage; });
 }
 
-void RuleBook::check_editions() const {
-  const auto check = [&](const RuleDocument& document, const Edition& when,
-                         const std::string& where) {
+void RuleBook::check_editions(const RuleDocument& document) const {
+  const auto check = [&](const Edition& when, const std::string& where) {
     const std::size_t none = rounds_.size();
     const auto at = [&](const std::string& number) {
       return number.empty() ? none : place(document.usage, number, where);
@@ -162,14 +101,12 @@ void RuleBook::check_editions() const {
       throw ConfigError(where + ": since " + when.since + " is later than until " + when.until);
     }
   };
-  for (const RuleDocument& document : documents_) {
-    for (const DatedFile& file : document.files) {
-      check(document, file.when, file.where);
-      for (const DatedRule& rule : file.rules) {
-        check(document, rule.when, rule.where);
-        for (const auto& one : rule.checks) check(document, one.when, rule.where);
-        for (const auto& one : rule.first_checks) check(document, one.when, rule.where);
-      }
+  for (const DatedFile& file : document.files) {
+    check(file.when, file.where);
+    for (const DatedRule& rule : file.rules) {
+      check(rule.when, rule.where);
+      for (const auto& one : rule.checks) check(one.when, rule.where);
+      for (const auto& one : rule.first_checks) check(one.when, rule.where);
     }
   }
 }
@@ -230,28 +167,38 @@ void RuleBook::add_rules(const DatedFile& dated, const Round& round, RuleFile& f
   }
 }
 
+/// The files of a document that belong to the round, over those of earlier documents.
+void RuleBook::add_files(const RuleDocument& document, const Round& round, Ruleset& ruleset) const {
+  for (const DatedFile& dated : document.files) {
+    if (document.usage != round.usage || !holds(dated.when, round, dated.where)) continue;
+    auto file = std::ranges::find(ruleset.files, dated.name, &RuleFile::name);
+    if (file == ruleset.files.end()) {
+      ruleset.files.emplace_back().name = dated.name;
+      file = ruleset.files.end() - 1;
+    }
+    file->begins_with.insert(file->begins_with.end(), dated.begins_with.begin(),
+                             dated.begins_with.end());
+    file->at_end.insert(file->at_end.end(), dated.at_end.begin(), dated.at_end.end());
+    add_rules(dated, round, *file);
+  }
+}
+
 Ruleset RuleBook::ruleset(const Round& round) const {
   Ruleset ruleset{round.ruleset() + suffix_, round, {}};
-  const auto named = [&](const std::string& name) {
-    return std::find_if(ruleset.files.begin(), ruleset.files.end(),
-                        [&](const RuleFile& file) { return file.name == name; });
-  };
-  for (const RuleDocument& document : documents_) {
-    if (document.usage != round.usage) continue;
-    for (const DatedFile& dated : document.files) {
-      if (!holds(dated.when, round, dated.where)) continue;
-      if (named(dated.name) == ruleset.files.end()) ruleset.files.push_back({dated.name, {}});
-      add_rules(dated, round, *named(dated.name));
-    }
+  const auto wanted = [&](const DatedFile& file) { return holds(file.when, round, file.where); };
+  for (const base::EmbeddedFile& file : embedded_) {
+    if (!file.name.starts_with(round.usage + "/") || holds_rounds(file)) continue;
+    const RuleDocument document = read_embedded(file, wanted);
+    check_editions(document);
+    add_files(document, round, ruleset);
   }
-  const auto common = named("common");
+  for (const RuleDocument& document : documents_) add_files(document, round, ruleset);
+  const auto common = std::ranges::find(ruleset.files, "common", &RuleFile::name);
   if (common == ruleset.files.end()) {
     throw ConfigError(ruleset.name + ": has no file \"common\", which every log is judged by");
   }
   std::rotate(ruleset.files.begin(), common, common + 1);
-  for (RuleFile& file : ruleset.files) {
-    for (Rule& rule : file.rules) Linker(ruleset, file).link(rule);
-  }
+  for (RuleFile& file : ruleset.files) link(ruleset, file);
   return ruleset;
 }
 

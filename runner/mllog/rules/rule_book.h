@@ -2,9 +2,11 @@
 // Hides files, and how the rules of one round are picked from those of all.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "runner/base/embedded_file.h"
 #include "runner/mllog/rules/dated_rules.h"
 
 namespace mllog::rules {
@@ -13,7 +15,8 @@ class RuleBook {
  public:
   /// The embedded rules, and over them those in `overlays`: files, or folders of *.json. An overlay
   /// may add rounds, files and rules; its rule for a key replaces the one in the file of that name,
-  /// or takes it away ("removed": true). Throws ConfigError with the place of the first fault.
+  /// or takes it away ("removed": true). Throws ConfigError with the place of the first fault in
+  /// them.
   explicit RuleBook(const std::vector<std::string>& overlays = {});
   /// Of these documents only.
   explicit RuleBook(std::vector<RuleDocument> documents);
@@ -29,14 +32,16 @@ class RuleBook {
 
  private:
   void gather_rounds();
-  void check_editions() const;
+  void check_editions(const RuleDocument& document) const;
   Rule pick(const DatedRule& dated, const Round& round, const RuleFile& file) const;
   void add_rules(const DatedFile& dated, const Round& round, RuleFile& file) const;
+  void add_files(const RuleDocument& document, const Round& round, Ruleset& ruleset) const;
   bool holds(const Edition& when, const Round& round, const std::string& where) const;
   std::size_t place(const std::string& usage, const std::string& number,
                     const std::string& where) const;
 
-  std::vector<RuleDocument> documents_;
+  std::span<const base::EmbeddedFile> embedded_;  ///< each read when a round's rules are asked for
+  std::vector<RuleDocument> documents_;           ///< rounds, and overlays
   std::vector<Round> rounds_;
   std::string suffix_;  ///< of every ruleset's name: "" or "+overlay"
 };

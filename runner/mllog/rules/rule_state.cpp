@@ -34,6 +34,7 @@ class Application {
     if (first || !rule_.is_checked_once()) {
       for (const Check& check : rule_.checks) judge(check);
       if (rule_.exactly_these) note_name(*rule_.exactly_these);
+      set_names();
       if (rule_.then) follow(*rule_.then, number);
       state_.earliest_ms = std::min(state_.earliest_ms, record_.time_ms);
     }
@@ -60,6 +61,23 @@ class Application {
       auto& others = state_.other_values;
       const bool known = std::find(others.begin(), others.end(), shown) != others.end();
       if (!known && others.size() < kShownValues) others.push_back(shown);
+    }
+  }
+
+  FormulaScope scope() const {
+    return {record_.value, record_.metadata, record_.time_ms, &file_.names};
+  }
+
+  /// Where one cannot be computed, the following ones are not set.
+  void set_names() {
+    if (rule_.slot) file_.names[*rule_.slot] = FormulaValue::of(record_.value);
+    for (const Assignment& set : rule_.sets) {
+      std::optional<FormulaValue> value = set.formula.compute(scope());
+      if (!value) {
+        return tell("sets", fmt::format("cannot be computed: {}, got {}", set.text(),
+                                        brief(record_.value.text())));
+      }
+      file_.names[set.slot] = std::move(value);
     }
   }
 
@@ -120,10 +138,10 @@ class Application {
     }
     switch (check.kind) {
       case Check::Kind::kValue:
-        return rules::holds(check.predicate, record_.value);
+        return rules::holds(check.predicate, record_.value, scope());
       case Check::Kind::kMember: {
         const JsonText member = record_.metadata.member(check.names[0]);
-        return member.is_absent() ? Answer() : rules::holds(check.predicate, member);
+        return member.is_absent() ? Answer() : rules::holds(check.predicate, member, scope());
       }
       case Check::Kind::kHasAny:
         return has_any(check);
@@ -155,7 +173,7 @@ class Application {
   }
 
   void judge_once(const Predicate& predicate) {
-    const Answer answer = rules::holds(predicate, record_.value);
+    const Answer answer = rules::holds(predicate, record_.value, scope());
     if (answer) {
       state_.met_once = state_.met_once || *answer;
     } else {
@@ -249,6 +267,63 @@ void Violations::add(Violation violation) {
 void apply(const Ruleset& ruleset, FileState& file, std::size_t which, const Record& record,
            std::int64_t number) {
   Application(ruleset, file, which, record).run(number);
+}
+
+void gather(FileState& file, std::size_t which, const Record& record) {
+  const Rule& rule = file.file->rules[which];
+  const Gathered& gathered = *rule.gathered;
+  RuleState& state = file.rules[which];
+  const auto refuse = [&](const std::string& text) {
+    Finding finding{Severity::kError, record.line, record.column, rule.key + ": " + text,
+                    fmt::format("{}/{}/gathered", file.file->name, rule.key)};
+    state.violations.add({{std::move(finding), rule.key}, rule.key, true});
+  };
+  const Answer has_part = python_contains(record.metadata, gathered.part);
+  if (!has_part) return refuse("metadata must be an object, got " + brief(record.metadata.text()));
+  if (!*has_part) return;
+  const JsonText position = record.metadata.member(gathered.position);
+  const JsonText part = record.metadata.member(gathered.part);
+  const auto names = [](const JsonText& value) {
+    return !value.is_absent() && !value.is_object() && !value.text().starts_with('[');
+  };
+  if (!names(position) || !names(part)) {
+    return refuse(fmt::format("metadata must have {} and {}, got {}", gathered.position,
+                              gathered.part, brief(record.metadata.text())));
+  }
+  const std::optional<double> number = python_number(position);
+  const auto [found, is_new] = state.gathering_at.try_emplace(
+      number ? fmt::format("{}", *number) : std::string(position.text()), state.gatherings.size());
+  if (is_new) {
+    state.gatherings.emplace_back();
+    state.gatherings.back().members[fmt::format("\"{}\"", gathered.position)] = position.text();
+  }
+  RuleState::Gathering& gathering = state.gatherings[found->second];
+  gathering.line = record.line;
+  gathering.column = record.column;
+  gathering.time_ms = std::max(gathering.time_ms, record.time_ms);
+  const std::string name =
+      part.is_string() ? std::string(part.text()) : fmt::format("\"{}\"", part.text());
+  gathering.members[name] = record.value.text();
+}
+
+void apply_gathered(const Ruleset& ruleset, FileState& file, std::size_t which,
+                    std::int64_t number) {
+  const std::vector<RuleState::Gathering> gatherings = file.rules[which].gatherings;
+  for (const RuleState::Gathering& gathering : gatherings) {
+    std::string value;
+    for (const auto& [name, text] : gathering.members) {
+      value += fmt::format("{}{}: {}", value.empty() ? "{" : ", ", name, text);
+    }
+    value += "}";
+    Record record;
+    record.line = gathering.line;
+    record.column = gathering.column;
+    record.time_ms = gathering.time_ms;
+    record.key = file.file->rules[which].key;
+    record.value = JsonText(value);
+    record.metadata = JsonText("{}");
+    apply(ruleset, file, which, record, ++number);
+  }
 }
 
 std::string brief(std::string_view json) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,15 @@ struct RuleState {
   Violations violations;
   std::vector<Finding> notes;
 
+  /// What Rule::gathered makes of the records so far: one for each position, in their order.
+  struct Gathering {
+    std::int64_t line = 0, column = 0;           ///< of the last record in it
+    double time_ms = 0.0;                        ///< the latest
+    std::map<std::string, std::string> members;  ///< JSON by quoted name
+  };
+  std::vector<Gathering> gatherings;
+  std::map<std::string, std::size_t> gathering_at;  ///< by position, as JSON
+
   /// A file that follows, and the record that last asked for it.
   struct Follower {
     std::size_t file;
@@ -53,11 +63,18 @@ struct FileState {
   const RuleFile* file = nullptr;
   std::vector<RuleState> rules;
   bool could_apply = true;
+  std::vector<std::optional<FormulaValue>> names;  ///< by slot
 };
 
 /// Applies the rule `which` of a file to a record of its key. `number` counts the log's records.
 void apply(const Ruleset& ruleset, FileState& file, std::size_t which, const Record& record,
            std::int64_t number);
+
+/// Takes a record of the key that the rule `which` gathers from.
+void gather(FileState& file, std::size_t which, const Record& record);
+/// Applies the rule `which` to what it gathered, as if these records stood at the log's end.
+void apply_gathered(const Ruleset& ruleset, FileState& file, std::size_t which,
+                    std::int64_t number);
 
 /// At most about 60 bytes of a value as logged.
 std::string brief(std::string_view json);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/mllog/rules/formula.h"
 #include "runner/mllog/rules/predicate.h"
 
 namespace mllog::rules {
@@ -65,25 +66,43 @@ struct ExactlyThese {
   std::vector<std::string> names;  ///< sorted
 };
 
+/// Where the records of a key are no lines of the log, but made of those of another key whose
+/// metadata names a part: one for each position, an object of the parts' values and the position.
+struct Gathered {
+  std::string from;      ///< eval_accuracy
+  std::string position;  ///< the member of the metadata: samples_count
+  std::string part;      ///< the member of the metadata: metric
+};
+
 /// What is asked of one key.
 struct Rule {
   std::string key;
+  std::optional<Gathered> gathered;
   Occurrence occurs;
   std::vector<Check> checks;        ///< on every record; of a submission_ key, on the first
-  std::vector<Check> first_checks;  ///< on the first record
+  std::vector<Assignment> sets;     ///< names, in this order, after the checks on every record
+  std::vector<Check> first_checks;  ///< on the first record, after what it sets
   std::optional<Predicate> once;    ///< on at least one record, if there are any
   std::optional<Then> then;
   std::optional<ExactlyThese> exactly_these;
+  /// Where formulas of the file refer to the key: the slot of its last value.
+  std::optional<std::size_t> slot;
 
+  bool gathers() const { return gathered.has_value(); }
   /// Ranks repeat these keys, so that only the first record is checked and followed.
   bool is_checked_once() const { return key.find("submission_") != std::string::npos; }
 };
 
 struct RuleFile {
   std::string name;
-  std::vector<Rule> rules;  ///< one for each key
+  std::vector<Rule> rules;                         ///< one for each key
+  std::vector<Assignment> begins_with;             ///< names, before the first record
+  std::vector<Formula> at_end;                     ///< each must hold when the log ends
+  std::vector<std::optional<FormulaValue>> names;  ///< what formulas refer to, before any record
 
   const Rule* find(const std::string& key) const;
+  /// "closed", "open" or "": what its name begins with.
+  std::string division() const;
 };
 
 /// A round and what it is known by.
@@ -101,6 +120,8 @@ struct Round {
   std::string name() const { return usage + "-" + number; }            ///< "hpc-1.0"
   std::string ruleset() const { return usage + "-" + number + ".0"; }  ///< "hpc-1.0.0"
   bool lists(const std::string& benchmark) const;
+  /// What it lists in a division; of "", in both.
+  std::vector<std::string> listed_in(const std::string& division) const;
   /// Lists it, and does not lack rules for it.
   bool judges(const std::string& benchmark) const;
 };

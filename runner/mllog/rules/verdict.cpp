@@ -55,8 +55,13 @@ class Verdict {
     judgement.ruleset = case_.ruleset.name;
     add_log();
     for (const std::size_t file : chain(case_.files)) {
-      judgement.files.push_back(case_.files[file].file->name);
-      add_file(case_.files[file]);
+      const FileState& state = case_.files[file];
+      judgement.files.push_back(state.file->name);
+      if (std::ranges::any_of(state.file->rules, &Rule::gathers)) {
+        add_file(with_gathered(state));
+      } else {
+        add_file(state);
+      }
     }
     std::set<std::string> failing;
     judgement.passes = true;
@@ -91,6 +96,13 @@ class Verdict {
     take_all(case_.log, "log/record", "");
   }
 
+  FileState with_gathered(FileState file) const {
+    for (std::size_t i = 0; i < file.rules.size(); ++i) {
+      if (file.file->rules[i].gathered) apply_gathered(case_.ruleset, file, i, case_.records);
+    }
+    return file;
+  }
+
   void add_file(const FileState& file) {
     for (const Rule& rule : file.file->rules) of_key_.erase(rule.key);
     for (std::size_t i = 0; i < file.rules.size(); ++i) {
@@ -100,6 +112,21 @@ class Verdict {
       add_rule();
     }
     add_alternatives(file);
+    add_end(file);
+  }
+
+  void add_end(const FileState& file) {
+    for (const Formula& formula : file.file->at_end) {
+      const Answer answer = formula.holds({{}, {}, 0.0, &file.names});
+      if (answer && *answer) continue;
+      stays_.push_back({{{Severity::kError, 0, 0,
+                          fmt::format("when the log ends, this must hold, but does not{}: {}",
+                                      answer ? "" : " or cannot be computed", formula.text()),
+                          fmt::format("{}/at_end", file.file->name)},
+                         ""},
+                        "",
+                        true});
+    }
   }
 
   void add_rule() {

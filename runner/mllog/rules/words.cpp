@@ -66,7 +66,15 @@ std::string words(const Occurrence& occurs) {
 std::vector<std::string> words(const Rule& rule) {
   std::vector<std::string> list;
   if (const std::string occurs = words(rule.occurs); !occurs.empty()) list.push_back(occurs);
+  if (rule.gathered) {
+    list.push_back(
+        fmt::format("made of the records of {} whose metadata has {}: for each {} an "
+                    "object of their values by {}, and {}",
+                    rule.gathered->from, rule.gathered->part, rule.gathered->position,
+                    rule.gathered->part, rule.gathered->position));
+  }
   for (const Check& check : rule.checks) list.push_back(words(check));
+  for (const Assignment& set : rule.sets) list.push_back("sets " + set.text());
   for (const Check& check : rule.first_checks) list.push_back("the first " + words(check));
   if (rule.once) list.push_back("at least one must be " + words(*rule.once));
   if (rule.exactly_these) {

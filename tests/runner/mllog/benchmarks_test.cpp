@@ -41,6 +41,8 @@ TEST(Benchmarks, GiveTheTargetOfTheBatchSize) {
   EXPECT_EQ(target_of("bert", "0.7", 8192), 0.706);
   EXPECT_EQ(target_of("bert", "0.7"), 0.706);
   EXPECT_EQ(target_of("bert", "1.0", 448), 0.72);
+  EXPECT_EQ(find_benchmark("bert")->batch_limit("0.7"), 8192);
+  EXPECT_EQ(find_benchmark("bert")->batch_limit("1.0"), std::nullopt);
 }
 
 TEST(Benchmarks, SayWhichWayAQualityImproves) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "runner/base/strict_json.h"
 #include "runner/mllog/record_reader.h"
@@ -41,6 +42,45 @@ std::string good_number(const Predicate& predicate) {
   return fmt::format("{}", predicate[0].number - 0.5);
 }
 
+/// What formulas ask for: values that fit together, and where evaluations stand.
+struct GoodValue {
+  const char *benchmark, *key, *value;
+  const char* metadata = nullptr;
+};
+constexpr GoodValue kGoodValues[] = {
+    {"maskrcnn", "opt_base_learning_rate", "0.02"},
+    {"maskrcnn", "eval_accuracy", R"({"BBOX": 0.5, "SEGM": 0.5})"},
+    {"bert", "eval_accuracy", "0.73"},
+    {"rnnt", "opt_gradient_clip_norm", "Infinity"},
+    {"rnnt", "opt_learning_rate_alt_decay_func", "true"},
+    {"rnnt", "opt_learning_rate_alt_warmup_func", "true"},
+    {"ssd", "opt_learning_rate_decay_boundary_epochs", "[40, 50]"},
+    {"llama31_405b", "global_batch_size", "2304"},
+    {"llama31_405b", "opt_base_learning_rate", "1.6e-4"},
+    {"llama31_405b", "opt_learning_rate_decay_steps", "596000"},
+    {"llama31_8b", "opt_learning_rate_decay_steps", "1199999"},
+    {"gpt_oss_20b", "opt_learning_rate_decay_steps", "1199999"},
+    {"deepseekv3_671b", "global_batch_size", "16384"},
+    {"deepseekv3_671b", "opt_base_learning_rate", "2.4e-5"},
+    {"deepseekv3_671b", "opt_learning_rate_decay_steps", "11996"},
+    {"deepseekv3_671b", "eval_accuracy", "3.6", R"({"samples_count": 704512})"},
+    {"qwen35_397b_grpo", "global_batch_size", "256"},
+    {"qwen35_397b_grpo", "opt_base_learning_rate", "1e-6"},
+    {"qwen35_397b_grpo", "opt_gradient_clip_norm", "0.125"},
+    {"qwen35_397b_grpo", "num_prompts_per_step", "16"},
+    {"qwen35_397b_grpo", "num_generations_per_prompt", "16"},
+    {"qwen35_397b_grpo", "eval_accuracy", "0.7", R"({"samples_count": 4608})"},
+    {"dlrmv4", "global_batch_size", "8192"},
+    {"dlrmv4", "opt_sparse_base_learning_rate", "1"},
+    {"dlrmv4", "eval_accuracy", "0.75", R"({"samples_count": 57344000})"},
+};
+
+std::string object_with(const std::vector<std::string>& members) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const std::string& member : members) object[member] = 1;
+  return object.dump();
+}
+
 std::string good_value(const Predicate& predicate, const std::string& wanted) {
   if (predicate.empty()) return "1";
   const Condition& one = predicate[0];
@@ -63,7 +103,13 @@ std::string good_value(const Predicate& predicate, const std::string& wanted) {
     case Kind::kPowerOfTwoTimes:
       return fmt::format("{}", 4 * one.number);
     case Kind::kTrue:
+    case Kind::kBoolean:
       return "true";
+    case Kind::kInteger:
+    case Kind::kHolds:
+      return "1";
+    case Kind::kHas:
+      return object_with(one.texts);
     default:
       return good_number(predicate);
   }
@@ -82,16 +128,34 @@ Line good_line(const Rule& rule, const Variant& variant) {
   nlohmann::ordered_json metadata = nlohmann::ordered_json::object();
   for (const Check& check : rule.checks) {
     if (check.kind == Check::Kind::kValue) predicate = check.predicate;
-    if (check.kind == Check::Kind::kHasAny || check.kind == Check::Kind::kMember) {
-      if (check.where_has.empty() || metadata.contains(check.where_has)) {
-        metadata[check.names[0]] = 1;
-      }
+    if (!check.where_has.empty() && !metadata.contains(check.where_has)) continue;
+    if (check.kind == Check::Kind::kHasAny) metadata[check.names[0]] = 1;
+    if (check.kind == Check::Kind::kMember) {
+      metadata[check.names[0]] = nlohmann::json::parse(good_value(check.predicate, ""));
     }
   }
   if (rule.once) predicate = *rule.once;
   line.value = good_value(predicate, wanted_text(rule.key, variant));
   line.metadata = metadata.dump();
+  for (const GoodValue& good : kGoodValues) {
+    if (variant.benchmark != good.benchmark || rule.key != good.key) continue;
+    line.value = good.value;
+    if (good.metadata != nullptr) line.metadata = good.metadata;
+  }
   return line;
+}
+
+/// Two evaluations of two metrics each.
+Log gathered_lines(const mllog::rules::Gathered& gathered) {
+  Log log;
+  for (const int position : {512, 1024}) {
+    for (const auto& [metric, value] : {std::pair("FID", "80"), {"CLIP", "0.2"}}) {
+      log.push_back({gathered.from, value,
+                     fmt::format(R"({{"{}": {}, "{}": "{}"}})", gathered.position, position,
+                                 gathered.part, metric)});
+    }
+  }
+  return log;
 }
 
 /// Where a key stands in a log: what comes at its beginning, then all others, then the run.
@@ -124,11 +188,12 @@ std::string text_of(const Log& log) {
   return text;
 }
 
-Ruleset small_rules(const std::string& rules, const std::string& other_files) {
+Ruleset small_rules(const std::string& rules, const std::string& other_files,
+                    const std::string& members) {
   const std::string text = fmt::format(
       R"({{"usage": "hpc", "rounds": [{{"round": "1.0", "benchmarks": ["toy", "other"]}}],
-          "files": [{{"file": "common", "rules": [{}]}}{}{}]}})",
-      rules, other_files.empty() ? "" : ", ", other_files);
+          "files": [{{"file": "common", {}{}"rules": [{}]}}{}{}]}})",
+      members, members.empty() ? "" : ", ", rules, other_files.empty() ? "" : ", ", other_files);
   const auto json = base::parse_strict_json(text, "test", base::JsonComments::kRefused);
   const RuleBook book(std::vector{mllog::rules::read_rules(json, "test")});
   return book.ruleset(book.rounds()[0]);
@@ -185,6 +250,12 @@ std::vector<const Rule*> rules_in(const std::vector<const RuleFile*>& chain) {
 Log good_log(const Ruleset& rules, const Variant& variant) {
   Log log;
   for (const Rule* rule : rules_in(chain(rules, variant))) {
+    if (rule->gathered) {
+      const Log lines = gathered_lines(*rule->gathered);
+      std::erase_if(log, [&](const Line& line) { return line.key == rule->gathered->from; });
+      log.insert(log.end(), lines.begin(), lines.end());
+      continue;
+    }
     const Line line = good_line(*rule, variant);
     if (!rule->exactly_these) {
       log.push_back(line);
@@ -212,7 +283,7 @@ std::string bad_value(const Predicate& predicate) {
       return fmt::format("{}", one.number);
     case Kind::kAtLeast:
     case Kind::kCloseTo:
-      return fmt::format("{}", one.number - 1);
+      return fmt::format("{}", one.number > 0 ? one.number / 2 : one.number - 1);
     case Kind::kBelow:
       return fmt::format("{}", one.number);
     case Kind::kAtMost:
@@ -223,6 +294,8 @@ std::string bad_value(const Predicate& predicate) {
       return fmt::format("{}", 3 * one.number);
     case Kind::kTrue:
       return "false";
+    case Kind::kHolds:
+      return one.formula->text().find("value") == std::string::npos ? "" : "7.25";
     default:
       return "7.25";  // no text, no length, and none of the numbers that rules ask for
   }

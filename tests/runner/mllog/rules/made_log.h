@@ -29,8 +29,9 @@ std::string text_of(const Line& line);
 std::string text_of(const Log& log);
 
 /// The rules in a document of JSON, with usage hpc, round 1.0 and benchmark "toy" around it;
-/// `rules` are those of the file "common".
-Ruleset small_rules(const std::string& rules, const std::string& other_files = "");
+/// `rules` are those of the file "common", `members` what else it has.
+Ruleset small_rules(const std::string& rules, const std::string& other_files = "",
+                    const std::string& members = "");
 /// The program's own.
 Ruleset rules_of(const std::string& usage, const std::string& number);
 

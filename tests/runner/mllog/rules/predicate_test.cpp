@@ -13,6 +13,7 @@ namespace {
 using mllog::JsonText;
 using mllog::rules::Answer;
 using mllog::rules::Condition;
+using mllog::rules::Formula;
 using mllog::rules::Predicate;
 using Kind = Condition::Kind;
 
@@ -138,6 +139,36 @@ TEST(Membership, LooksIntoObjectsListsAndTexts) {
   EXPECT_EQ(python_contains(JsonText(R"("my status")"), "status"), Answer(true));
   EXPECT_EQ(python_contains(JsonText("null"), "status"), kCannotTell);
   EXPECT_EQ(python_contains(JsonText("3"), "status"), kCannotTell);
+}
+
+TEST(Kinds, AreToldByHowAValueIsWritten) {
+  for (const char* value : {"6", "-6", "true", "100000000000000000000000"}) {
+    EXPECT_EQ(asked(Kind::kInteger, 0, value), Answer(true)) << value;
+  }
+  for (const char* value : {"6.0", "6e0", "\"6\"", "NaN", "null", "[6]"}) {
+    EXPECT_EQ(asked(Kind::kInteger, 0, value), Answer(false)) << value;
+  }
+  EXPECT_EQ(asked(Kind::kBoolean, 0, "false"), Answer(true));
+  EXPECT_EQ(asked(Kind::kBoolean, 0, "1"), Answer(false));
+}
+
+TEST(Members, MustAllBeThere) {
+  const Predicate has{{Kind::kHas, 0, {}, {"BBOX", "SEGM"}}};
+  EXPECT_EQ(holds(has, JsonText(R"({"SEGM": 1, "BBOX": null})")), Answer(true));
+  EXPECT_EQ(holds(has, JsonText(R"({"SEGM": 1})")), Answer(false));
+  EXPECT_EQ(holds(has, JsonText("0.5")), kCannotTell);
+  EXPECT_EQ(words(has), "an object with BBOX and SEGM");
+}
+
+TEST(Formulas, SeeTheValueAtHandAndWhatElseTheyAreGiven) {
+  const Predicate one{{Kind::kHolds, 0, {}, {}, Formula("value < metadata.limit", "test")}};
+  mllog::rules::FormulaScope others;
+  others.value = JsonText("7");
+  others.metadata = JsonText(R"({"limit": 3})");
+  EXPECT_EQ(holds(one, JsonText("2"), others), Answer(true));
+  EXPECT_EQ(holds(one, JsonText("3"), others), Answer(false));
+  EXPECT_EQ(holds(one, JsonText("2")), kCannotTell);
+  EXPECT_EQ(words(one), "such that value < metadata.limit");
 }
 
 TEST(Predicates, HoldWhereAllConditionsDo) {

@@ -1,0 +1,289 @@
+// Computes formulas.
+// Hides Python's arithmetic where it raises exceptions.
+#include "runner/mllog/rules/formula.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace mllog::rules {
+namespace {
+
+using Kind = FormulaValue::Kind;
+using Computed = std::optional<FormulaValue>;
+using Number = std::optional<double>;
+
+Computed number_value(Number number) {
+  if (!number) return {};
+  return FormulaValue{Kind::kNumber, *number, ""};
+}
+
+Computed truth_value(Answer answer) {
+  if (!answer) return {};
+  return number_value(*answer ? 1.0 : 0.0);
+}
+
+bool truth(const FormulaValue& value) {
+  switch (value.kind) {
+    case Kind::kNull:
+      return false;
+    case Kind::kNumber:
+      return value.number != 0.0;
+    case Kind::kText:
+      return !value.text.empty();
+    default:
+      return python_truth(JsonText(value.text));
+  }
+}
+
+Answer is_less(const FormulaValue& left, const FormulaValue& right) {
+  if (left.kind == Kind::kNumber && right.kind == Kind::kNumber) return left.number < right.number;
+  if (left.kind == Kind::kText && right.kind == Kind::kText) return left.text < right.text;
+  return {};
+}
+
+Answer is_at_most(const FormulaValue& left, const FormulaValue& right) {
+  if (left.kind == Kind::kNumber && right.kind == Kind::kNumber) {
+    return left.number <= right.number;
+  }
+  if (left.kind == Kind::kText && right.kind == Kind::kText) return left.text <= right.text;
+  return {};
+}
+
+/// Python's %, whose result has the sign of the divisor.
+Number modulo(double left, double right) {
+  if (right == 0.0) return {};
+  const double rest = std::fmod(left, right);
+  return rest != 0.0 && (rest < 0.0) != (right < 0.0) ? rest + right : rest;
+}
+
+/// Complex numbers and overflow cannot be computed with.
+Number power(double base, double exponent) {
+  if (base == 0.0 && exponent < 0.0) return {};
+  const double result = std::pow(base, exponent);
+  const bool was_finite = std::isfinite(base) && std::isfinite(exponent);
+  if (was_finite && !std::isfinite(result)) return {};
+  return result;
+}
+
+Number finite(double before, double result) {
+  if (!std::isfinite(before)) return {};
+  return result;
+}
+
+Computed member_of(const FormulaValue& object, const std::string& name) {
+  if (object.kind != Kind::kJson) return {};
+  const JsonText member = JsonText(object.text).member(name);
+  if (member.is_absent()) return {};
+  return FormulaValue::of(member);
+}
+
+Answer has(const FormulaValue& container, const FormulaValue& name) {
+  if (name.kind != Kind::kText) return {};
+  if (container.kind == Kind::kText) return container.text.find(name.text) != std::string::npos;
+  if (container.kind == Kind::kJson) return python_contains(JsonText(container.text), name.text);
+  return {};
+}
+
+/// What int() makes of a text: digits, a sign before and blanks around them.
+Number integer_in(std::string text) {
+  const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  while (!text.empty() && blank(text.back())) text.pop_back();
+  text.erase(text.begin(), std::find_if_not(text.begin(), text.end(), blank));
+  const std::size_t first = !text.empty() && (text[0] == '-' || text[0] == '+') ? 1 : 0;
+  const bool digits =
+      text.size() > first && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(first),
+                                         text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) return {};
+  return std::stod(text);
+}
+
+Computed item_of(const FormulaValue& list, const FormulaValue& index) {
+  if (list.kind != Kind::kJson || !list.text.starts_with('[') || index.kind != Kind::kNumber) {
+    return {};
+  }
+  const nlohmann::json items = JsonText(list.text).decoded();
+  const auto size = static_cast<double>(items.size());
+  const double at = index.number < 0.0 ? index.number + size : index.number;
+  if (at != std::floor(at) || !(at >= 0.0 && at < size)) return {};
+  const nlohmann::json& item = items[static_cast<std::size_t>(at)];
+  // Written by to_python_json, which keeps NaN.
+  return FormulaValue::of(JsonText(to_python_json(nlohmann::ordered_json(item))));
+}
+
+Computed appended(const FormulaValue& list, const FormulaValue& item) {
+  if (list.kind != Kind::kJson || !list.text.starts_with('[') || item.kind != Kind::kNumber) {
+    return {};
+  }
+  nlohmann::ordered_json items(JsonText(list.text).decoded());
+  items.push_back(item.number);
+  return FormulaValue{Kind::kJson, 0.0, to_python_json(items)};
+}
+
+}  // namespace
+
+FormulaValue FormulaValue::of(const JsonText& value) {
+  if (value.is_absent() || value.is_null()) return {};
+  if (const std::optional<double> number = python_number(value)) {
+    return {Kind::kNumber, *number, ""};
+  }
+  if (std::optional<std::string> text = value.string()) {
+    return {Kind::kText, 0.0, std::move(*text)};
+  }
+  return {Kind::kJson, 0.0, std::string(value.text())};
+}
+
+bool FormulaValue::operator==(const FormulaValue& other) const {
+  if (kind != other.kind) return false;
+  switch (kind) {
+    case Kind::kNull:
+      return true;
+    case Kind::kNumber:
+      return number == other.number;
+    case Kind::kText:
+      return text == other.text;
+    default:
+      return python_equal(JsonText(text), JsonText(other.text));
+  }
+}
+
+/// One computation of a formula.
+class FormulaRun {
+ public:
+  FormulaRun(const Formula& formula, const FormulaScope& scope)
+      : formula_(formula), scope_(scope) {}
+
+  Computed whole() const { return node(formula_.nodes_.size() - 1); }
+
+ private:
+  using Op = Formula::Op;
+  using Node = Formula::Node;
+
+  Computed node(std::size_t which) const {
+    const Node& one = formula_.nodes_[which];
+    switch (one.op) {
+      case Op::kConstant:
+        return one.constant;
+      case Op::kValue:
+        return FormulaValue::of(scope_.value);
+      case Op::kMetadata:
+        return FormulaValue::of(scope_.metadata);
+      case Op::kTime:
+        return number_value(scope_.time_ms);
+      case Op::kName:
+        return name(one.index);
+      case Op::kIf:
+      case Op::kOr:
+      case Op::kAnd:
+        return choice(one);
+      default:
+        return operation(one);
+    }
+  }
+
+  Computed name(std::size_t index) const {
+    if (scope_.names == nullptr || index >= formula_.slots_.size()) return {};
+    return scope_.names->at(formula_.slots_[index]);
+  }
+
+  /// Looks at an operand only where Python would.
+  Computed choice(const Node& one) const {
+    Computed first = node(one.operands[0]);
+    if (!first) return {};
+    const bool holds = truth(*first);
+    if (one.op == Op::kIf) return node(one.operands[holds ? 1 : 2]);
+    const bool decided = holds == (one.op == Op::kOr);
+    return decided ? first : node(one.operands[1]);
+  }
+
+  Computed operation(const Node& one) const {
+    const Computed first = node(one.operands[0]);
+    if (!first) return {};
+    if (one.op == Op::kMember) return member_of(*first, one.constant.text);
+    if (one.op == Op::kNot) return truth_value(!truth(*first));
+    if (one.operands.size() == 1) return number_value(of_one(one.op, *first));
+    const Computed second = node(one.operands[1]);
+    if (!second) return {};
+    switch (one.op) {
+      case Op::kItem:
+        return item_of(*first, *second);
+      case Op::kAppend:
+        return appended(*first, *second);
+      case Op::kHas:
+        return truth_value(has(*first, *second));
+      case Op::kEqual:
+        return truth_value(*first == *second);
+      case Op::kNotEqual:
+        return truth_value(!(*first == *second));
+      case Op::kLess:
+        return truth_value(is_less(*first, *second));
+      case Op::kAtMost:
+        return truth_value(is_at_most(*first, *second));
+      default:
+        return number_value(of_two(one.op, *first, *second));
+    }
+  }
+
+  static Number of_one(Op op, const FormulaValue& operand) {
+    if (op == Op::kInt && operand.kind == Kind::kText) return integer_in(operand.text);
+    if (operand.kind != Kind::kNumber) return {};
+    const double number = operand.number;
+    switch (op) {
+      case Op::kNegate:
+        return -number;
+      case Op::kAbs:
+        return std::abs(number);
+      case Op::kCeil:
+        return finite(number, std::ceil(number));
+      case Op::kFloor:
+        return finite(number, std::floor(number));
+      case Op::kInt:
+        return finite(number, std::trunc(number));
+      case Op::kSqrt:
+        return number < 0.0 ? Number() : std::sqrt(number);
+      default:  // whole()
+        constexpr double kTolerance = 1e-5;
+        return finite(number, std::abs(std::nearbyint(number) - number) < kTolerance ? 1.0 : 0.0);
+    }
+  }
+
+  static Number of_two(Op op, const FormulaValue& first, const FormulaValue& second) {
+    if (first.kind != Kind::kNumber || second.kind != Kind::kNumber) return {};
+    const double left = first.number;
+    const double right = second.number;
+    switch (op) {
+      case Op::kAdd:
+        return left + right;
+      case Op::kSubtract:
+        return left - right;
+      case Op::kMultiply:
+        return left * right;
+      case Op::kDivide:
+        return right == 0.0 ? Number() : left / right;
+      case Op::kModulo:
+        return modulo(left, right);
+      case Op::kMin:
+        return right < left ? right : left;
+      case Op::kMax:
+        return right > left ? right : left;
+      default:
+        return power(left, right);
+    }
+  }
+
+  const Formula& formula_;
+  const FormulaScope& scope_;
+};
+
+std::optional<FormulaValue> Formula::compute(const FormulaScope& scope) const {
+  return FormulaRun(*this, scope).whole();
+}
+
+Answer Formula::holds(const FormulaScope& scope) const {
+  const std::optional<FormulaValue> result = compute(scope);
+  if (!result) return {};
+  return truth(*result);
+}
+
+}  // namespace mllog::rules
