@@ -92,6 +92,7 @@ TEST(Loading, RefusesNamesThatAreNotOnes) {
   EXPECT_THAT(names(R"("a{1,2")"), HasSubstr("{ without }"));
   EXPECT_THAT(names(R"("a{1,1}")"), HasSubstr("each once"));
   EXPECT_THAT(names(""), HasSubstr("each once"));
+  EXPECT_THAT(names(R"("layer_{0..99}/{a,b}", "layer_99/b")"), HasSubstr("each once"));
 }
 
 TEST(Rounds, AreThoseOfTheIssueInTheirOrder) {
@@ -135,6 +136,25 @@ TEST(Figures, OfTargetsAreThoseOfTheRounds) {
             "at least one must be at least 0.8025 and below 1");
   EXPECT_EQ(once("training", "6.0", "closed_dlrm_dcnv2", "eval_accuracy"),
             "at least one must be at least 0.80275 and at most 1");
+  EXPECT_EQ(once("training", "0.7", "closed_bert", "eval_accuracy"),
+            "at least one must be below 1 and such that value >= (0.712 if global_batch_size < "
+            "8192 else 0.706)");
+  EXPECT_EQ(once("training", "0.7", "open_bert", "eval_accuracy"),
+            "at least one must be at least 0.712 and below 1");
+  EXPECT_EQ(once("training", "1.1", "closed_ssd", "eval_accuracy"),
+            "at least one must be at least 0.23 and below 1");
+  EXPECT_EQ(once("training", "2.0", "closed_ssd", "eval_accuracy"),
+            "at least one must be at least 0.34 and below 1");
+  EXPECT_EQ(once("training", "3.1", "closed_maskrcnn", "eval_accuracy"),
+            "at least one must be such that value.BBOX >= 0.377 and value.SEGM >= 0.339 and such "
+            "that value.BBOX < 1 and value.SEGM < 1");
+  EXPECT_EQ(once("training", "4.1", "closed_gpt3", "eval_accuracy"),
+            "at least one must be above 2.6 and at most 2.69");
+  EXPECT_EQ(once("training", "5.0", "closed_stable_diffusion", "aggregated_eval_accuracy"),
+            "at least one must be such that value.FID <= 90 and value.CLIP >= 0.15 and such that "
+            "value.FID >= 0 and value.CLIP <= 1");
+  EXPECT_EQ(once("training", "6.1", "open_qwen35_397b_grpo", "eval_accuracy"),
+            "at least one must be above 0.69");
   EXPECT_EQ(once("hpc", "0.7", "open_cosmoflow", "eval_error"),
             "at least one must be above 0 and at most 0.124");
   EXPECT_EQ(once("hpc", "3.0", "closed_deepcam", "eval_accuracy"),
@@ -186,6 +206,30 @@ TEST(Figures, OfTensorsAre161AndNine) {
   EXPECT_THAT(resnet, Contains("stage4_unit1_conv1sc_weight"));
   EXPECT_EQ(rule(rules, "closed_dlrm", "weights_initialization")->exactly_these->names.size(), 9u);
   EXPECT_EQ(rule(rules_of("training", "1.0"), "closed_resnet", "weights_initialization"), nullptr);
+}
+
+TEST(Figures, OfDisclosureAreRequiredFrom61On) {
+  for (const char* const key :
+       {"lowest_numerical_precision_in_linear", "lowest_numerical_precision_in_attn",
+        "lowest_numerical_precision_in_comm", "tensor_parallelism", "pipeline_parallelism",
+        "context_parallelism", "expert_parallelism", "micro_batch_size", "config_filename"}) {
+    EXPECT_EQ(asked("training", "6.0", "common", key).front(), "may be absent") << key;
+    EXPECT_THAT(asked("training", "6.1", "common", key).front(), HasSubstr("exactly one")) << key;
+  }
+  EXPECT_THAT(asked("training", "6.1", "common", "micro_batch_size"),
+              Contains("must be at least 1 and an integer (within 1e-5)"));
+}
+
+TEST(Targets, AreThoseOfTheFilesBenchmark) {
+  const auto files = [](const std::string& name) {
+    return R"({"file": ")" + name + R"(", "rules": [{"key": "a", "once": {"target": true}}]})";
+  };
+  const Ruleset rules = small_rules(R"({"key": "b"})", files("closed_deepcam"));
+  EXPECT_THAT(words(*rule(rules, "closed_deepcam", "a")),
+              ElementsAre("at least one must be at least 0.82"));
+  EXPECT_THAT(refusal(R"({"key": "b"})", files("closed_toy")),
+              HasSubstr("asks for the target of toy, which is no known benchmark of hpc"));
+  EXPECT_THAT(refusal(R"({"key": "b"})", files("closed_resnet")), HasSubstr("of hpc"));
 }
 
 class Overlay : public testing::Test {
