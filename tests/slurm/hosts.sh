@@ -223,7 +223,8 @@ start_node() {
   pid=$(living "$folder/pid")
   # One that was killed may not be gone yet.
   ip link delete "port$1" 2>/dev/null || true
-  ip link add "port$1" type veth peer name net0 netns "$pid"
+  # As a machine that starts anew it keeps its address, which others still know.
+  ip link add "port$1" type veth peer name net0 address "$(printf '02:00:00:00:%02x:%02x' $(($1 / 256)) $(($1 % 256)))" netns "$pid"
   nsenter -t "$pid" -n ip address add "$network.$1/24" dev net0
   nsenter -t "$pid" -n ip link set net0 up
   ip link set "port$1" master switch up

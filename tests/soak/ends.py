@@ -132,17 +132,19 @@ def node(which, what):
 
 LOST_NODE = ["rank 1 (host {other}", "has not been heard of"]
 # Rank 0 kills an mpirun that waits for the lost node (137), and mpirun 4.1.4 now and then crashes by itself (139) or gives
-# up (205, 244).
+# up (205, 244). It tells of 0 where Slurm ends it at the moment in which rank 0 ends.
 LOST_CODES = (SYSTEM, KILLED, 139, 205, 244)
+# srun tells of 255 where Slurm finds the node lost before rank 0 does.
+SRUN_LOST = 255
 ENDS = [
     End("rank 1 killed", "mpirun", kill_rank, 15, (KILLED,), ("FAILED 137:0",), ["rank 1 (host {other}"]),
     End("rank 1 killed", "srun", kill_rank, 15, (KILLED,), ("FAILED 137:0",), ["rank 1 (host {other}"]),
-    End("node 2 killed", "mpirun", node(1, "kill"), 25, (*LOST_CODES, None),
+    End("node 2 killed", "mpirun", node(1, "kill"), 25, (*LOST_CODES, 0, None),
         ("NODE_FAIL 0:0", *(f"{state} {code}:0" for state in ("NODE_FAIL", "FAILED") for code in LOST_CODES)), LOST_NODE,
         node(1, "start")),
     End("node 1 killed", "mpirun", node(0, "kill"), 25, (None,), ("NODE_FAIL 0:0",), None, node(0, "start")),
-    End("node 2 cut", "srun", node(1, "cut"), 25, (SYSTEM,), ("FAILED 4:0", "NODE_FAIL 4:0"), LOST_NODE,
-        node(1, "join")),
+    End("node 2 cut", "srun", node(1, "cut"), 25, (SYSTEM, SRUN_LOST),
+        ("FAILED 4:0", "NODE_FAIL 4:0", f"NODE_FAIL {SRUN_LOST}:0"), LOST_NODE, node(1, "join")),
 ]
 
 
