@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string_view>
 
 #include "analysis/audit.h"
 #include "analysis/numbers.h"
@@ -94,6 +95,9 @@ const Mark* open_at_the_end(const ParsedLog& log, const Kind& kind) {
 
 void audit_pairs(const AuditInput& input, const Kind& kind, const std::vector<Numbered>& all,
                  AuditFindings& findings) {
+  const bool has_no_stops = input.log.format == mllog::LogFormat::kMlpV05 &&
+                            kind.stop == std::string_view(keys::kEpochStop);
+  if (has_no_stops) return;
   const Unpaired odd = unpaired(all, open_at_the_end(input.log, kind));
   const std::int64_t renamed = std::min(odd.starts, odd.stops);
   if (renamed > 0) {

@@ -22,7 +22,8 @@ constexpr std::array kRules = {
     // what cannot be read
     AuditRule{Rule::kMalformedRecord, "malformed-record", kError,
               "A line has the token ':::MLLOG ' but what follows is no record: a JSON object with "
-              "a numeric time_ms and a string key.",
+              "a numeric time_ms and a string key. In logs of Training 0.5 and 0.6, the token "
+              "':::MLPv0.5.0 ' or ':::MLL ' and no seconds, key or value.",
               kFormat,
               "Find what wrote the line, or broke into it; the record is lost to every tool, and "
               "MLCommons' checker fails the log or crashes on it."},
@@ -31,10 +32,11 @@ constexpr std::array kRules = {
               "line is read.",
               "mlcommons/logging, compliance checker: everything up to the last token is cut",
               "Make each write end with a line feed, and let one rank alone write."},
-    AuditRule{Rule::kOldFormat, "old-log-format", kError,
-              "The file holds lines of the formats before v0.7 (':::MLL ', ':::MLPv0.5'), and no "
-              "MLLOG record.",
-              "MLPerf Training v0.5 and v0.6", "Nothing can be computed from it here."},
+    AuditRule{Rule::kLooseRecord, "loose-record", kError,
+              "A line of Training 0.5 or 0.6 is no JSON, for names without quotes or in single "
+              "ones; it was read all the same.",
+              "mlcommons/logging, compliance checker: a line that is no JSON fails the log",
+              "Nothing here depends on it; MLCommons' checker fails the log."},
     AuditRule{Rule::kNoRecords, "no-records", kError, "The file holds no MLPerf record at all.",
               kFormat,
               "Check that it is the log of rank 0; the token is ':::MLLOG ' with one blank."},

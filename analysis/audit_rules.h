@@ -19,7 +19,7 @@ enum class Rule : std::uint8_t {
   // what cannot be read
   kMalformedRecord,
   kSwallowedRecord,
-  kOldFormat,
+  kLooseRecord,
   kNoRecords,
   kValueNotFinite,
   kMetricNotNumber,

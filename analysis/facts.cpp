@@ -52,7 +52,7 @@ void find_window(const ParsedLog& log, RunFacts& facts) {
   if (start) facts.run_start_ms = start->time_ms;
   if (stop) {
     facts.run_stop_ms = stop->time_ms;
-    facts.records_after_run_stop = log.records - 1 - stop->order;
+    facts.records_after_run_stop = log.items - 1 - stop->order;
     facts.run_stop_status = log.status;
   }
   if (start && stop) facts.ttt_s = (stop->time_ms - start->time_ms) / kMsPerSecond;

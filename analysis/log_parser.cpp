@@ -67,6 +67,7 @@ class Collector {
 
  private:
   void note_time(const mllog::Record& record);
+  void note_fault(const mllog::Record& record);
   void note_form(const mllog::Record& record, const KeyRole* role);
   void note_config(const mllog::Record& record);
   void note_setting(const mllog::Record& record);
@@ -86,13 +87,15 @@ class Collector {
   ParsedLog& log_;
   std::int64_t order_ = 0;
   std::optional<double> previous_ms_;
-  std::int64_t swallowed_ = 0;
+  std::int64_t swallowed_ = 0, faulty_ = 0;
   Place swallowed_place_;
 };
 
 void Collector::add(const mllog::Record& record) {
   const KeyRole* const role = role_of(record.key);
-  note_time(record);
+  log_.format = record.format;
+  if (record.has_time) note_time(record);
+  if (!record.fault.empty()) note_fault(record);
   note_form(record, role);
   if (role) {
     if (role->config) note_config(record);
@@ -116,6 +119,12 @@ void Collector::add(const mllog::MalformedRecord& record) {
   tell(Rule::kMalformedRecord, {record.line, record.column}, "malformed record: " + record.reason);
 }
 
+/// What only this reader understands.
+void Collector::note_fault(const mllog::Record& record) {
+  if (++faulty_ > kToldMalformed) return;
+  tell(Rule::kLooseRecord, place_of(record), "read, but " + std::string(record.fault));
+}
+
 void Collector::note_swallowed(std::int64_t so_far, Place place) {
   if (so_far == swallowed_) return;
   if (swallowed_ == 0) swallowed_place_ = place;
@@ -131,8 +140,8 @@ void Collector::note_time(const mllog::Record& record) {
       log_.oddities.largest_reversal = place_of(record);
     }
   }
+  log_.largest_time_ms = previous_ms_ ? std::max(log_.largest_time_ms, time_ms) : time_ms;
   previous_ms_ = time_ms;
-  log_.largest_time_ms = order_ == 0 ? time_ms : std::max(log_.largest_time_ms, time_ms);
   if (time_ms < kClockLimitMs && !log_.has_small_times) {
     log_.has_small_times = true;
     log_.oddities.small_time = place_of(record);
@@ -292,10 +301,15 @@ void Collector::note_not_finite(const mllog::Record& record) {
 void Collector::finish(const mllog::RecordReader& reader) {
   log_.bytes = reader.bytes();
   log_.records = reader.records();
+  log_.items = order_;
   log_.other_lines = reader.other_lines();
   if (log_.malformed_records > kToldMalformed) {
     tell(Rule::kMalformedRecord, {},
          fmt::format("{} more malformed records", log_.malformed_records - kToldMalformed));
+  }
+  if (faulty_ > kToldMalformed) {
+    tell(Rule::kLooseRecord, {},
+         fmt::format("{} more records that are no JSON", faulty_ - kToldMalformed));
   }
   if (swallowed_ > 0) {
     tell(Rule::kSwallowedRecord, swallowed_place_,
@@ -307,15 +321,8 @@ void Collector::finish(const mllog::RecordReader& reader) {
          fmt::format("{} is not finite in {} records, first here", key, seen.count));
   }
   if (log_.records > 0) return;
-  if (reader.old_format_lines() > 0) {
-    tell(Rule::kOldFormat, {},
-         fmt::format("no MLLOG record, but {} lines of the formats before v0.7 (':::MLL ', "
-                     "':::MLPv0.5'), which are not read",
-                     reader.old_format_lines()));
-  } else {
-    tell(Rule::kNoRecords, {},
-         fmt::format("expected lines with ':::MLLOG ', found none in {} lines", reader.lines()));
-  }
+  tell(Rule::kNoRecords, {},
+       fmt::format("expected lines with ':::MLLOG ', found none in {} lines", reader.lines()));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "analysis/key_roles.h"
 #include "analysis/value.h"
 #include "runner/mllog/benchmarks.h"
+#include "runner/mllog/log_format.h"
 
 namespace mllog {
 struct Record;
@@ -92,6 +93,8 @@ struct LogOddities {
 struct ParsedLog {
   std::int64_t bytes = 0;
   std::int64_t records = 0;
+  std::int64_t items = 0;  ///< records, and the one that a log of Training 0.5 implies
+  mllog::LogFormat format = mllog::LogFormat::kMllog;  ///< of the last record
   std::int64_t malformed_records = 0;
   std::int64_t other_lines = 0;
 

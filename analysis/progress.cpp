@@ -37,6 +37,30 @@ void pair_staging(const ParsedLog& log, const Window& window, RunIntervals& resu
   result.staging_ms = covered_ms(whole);
 }
 
+/// An end for each epoch of a log that tells none, as those of Training 0.5: the start of the next
+/// one. Ranks may repeat a start.
+std::vector<Mark> implied_stops(std::vector<Mark> starts) {
+  std::stable_sort(starts.begin(), starts.end(),
+                   [](const Mark& a, const Mark& b) { return a.time_ms < b.time_ms; });
+  std::vector<Mark> stops;
+  for (auto start = starts.begin(); start != starts.end(); ++start) {
+    const auto next = std::find_if(start, starts.end(),
+                                   [&](const Mark& other) { return other.label != start->label; });
+    if (next == starts.end()) break;
+    stops.push_back(*next);
+    stops.back().label = start->label;
+  }
+  return stops;
+}
+
+/// Some logs name their epochs all at once when the run is over: such starts tell no times.
+bool are_late(const std::vector<Mark>& starts, const std::vector<Mark>& evaluations) {
+  const auto earlier = [](const Mark& a, const Mark& b) { return a.time_ms < b.time_ms; };
+  if (starts.empty() || evaluations.empty()) return false;
+  return std::min_element(starts.begin(), starts.end(), earlier)->time_ms >
+         std::max_element(evaluations.begin(), evaluations.end(), earlier)->time_ms;
+}
+
 bool is_whole(const Interval& interval) {
   return interval.label && std::floor(*interval.label) == *interval.label;
 }
@@ -222,8 +246,11 @@ RunIntervals intervals_of(const ParsedLog& log, const Window& window) {
   result.blocks = log.all(keys::kEpochStart).empty();
   const char* start = result.blocks ? keys::kBlockStart : keys::kEpochStart;
   const char* stop = result.blocks ? keys::kBlockStop : keys::kEpochStop;
-  result.epochs = pair_marks(log.all(start), log.all(stop), window);
-  result.has_epochs = !log.all(start).empty();
+  const bool has_stops = result.blocks || !log.all(stop).empty();
+  result.epochs =
+      pair_marks(log.all(start), has_stops ? log.all(stop) : implied_stops(log.all(start)), window);
+  result.has_epochs = !log.all(start).empty() &&
+                      (has_stops || !are_late(log.all(start), log.all(keys::kEvalStart)));
   result.evaluations = pair_marks(log.all(keys::kEvalStart), log.all(keys::kEvalStop), window);
   result.has_evaluations = !log.all(keys::kEvalStart).empty();
   result.saves = pair_marks(log.all(keys::kSaveStart), log.all(keys::kSaveStop), window);

@@ -42,11 +42,12 @@ void add_file(Table& table) {
       {"bytes", "bytes", "size of the log file", [](const RunFacts& f) { return Value(f.bytes); }});
   table.push_back({"records", "",
                    "lines that hold a log record: a JSON object with numeric time_ms and a string "
-                   "key behind the last ':::MLLOG ' of the line",
+                   "key behind the last ':::MLLOG ' of the line; in logs of Training 0.5 and 0.6, "
+                   "seconds, a key and a value behind ':::MLPv0.5.0 ' or ':::MLL '",
                    [](const RunFacts& f) { return Value(f.records); }});
-  table.push_back({"malformed_records", "", "lines with ':::MLLOG ' whose rest is no such object",
+  table.push_back({"malformed_records", "", "lines with such a token whose rest is no record",
                    [](const RunFacts& f) { return Value(f.malformed_records); }});
-  table.push_back({"other_lines", "", "lines without ':::MLLOG '",
+  table.push_back({"other_lines", "", "all other lines",
                    [](const RunFacts& f) { return Value(f.other_lines); }});
 }
 

@@ -265,7 +265,8 @@ const std::vector<std::pair<std::string, std::string>>& conventions() {
       {"intervals",
        "start and stop of the same epoch_num (blocks: first_epoch_num), earliest open start "
        "first; a stop whose number has no open start closes the earliest open one; what stays "
-       "open ends with the run; all are cut to the run, and each moment counts once"},
+       "open ends with the run, in a log without any epoch_stop an epoch with the next one's "
+       "start; all are cut to the run, and each moment counts once"},
       {"conflicting_keys", "configuration keys that the log gives several different values"},
       {"repeated_keys",
        "configuration keys and one-time events (init, run, cache_clear) that the log gives more "

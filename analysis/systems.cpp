@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analysis/entry_file.h"
 #include "analysis/statistics.h"
 #include "runner/base/median.h"
 #include "runner/mllog/benchmarks.h"
@@ -71,6 +72,9 @@ std::string model_of(const nlohmann::json& object, const char* key) {
 }
 
 DescribedSystem read_description(const fs::path& folder, std::vector<Finding>& findings) {
+  if (const fs::path entry = entry_file_of(folder); !entry.empty()) {
+    return read_entry(read_side_file(entry, findings), entry);
+  }
   DescribedSystem description;
   description.path = description_of(folder);
   if (description.path.empty()) return description;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runner/base/error.h"
 #include "runner/mllog/rules/choice.h"
 #include "runner/mllog/rules/rule_book.h"
 
@@ -25,7 +26,7 @@ rules::Choice choose(const rules::RuleBook& book, const RulesOptions& options,
   const std::string path = error ? results_folder(config) : folder.generic_string();
   if (auto choice = rules::choose_by_path(book, wanted, path)) return *choice;
   const rules::Evidence evidence{logged_benchmark(config, benchmark),
-                                 static_cast<double>(clock.unix_ms()), true, false};
+                                 static_cast<double>(clock.unix_ms())};
   return rules::choose_by_log(book, wanted, evidence);
 }
 
@@ -33,7 +34,13 @@ rules::Choice choose(const rules::RuleBook& book, const RulesOptions& options,
 
 void require_round(const std::string& round) {
   const rules::RuleBook book;
-  rules::require_known(book, {"", round});
+  const rules::Wanted wanted{"", round};
+  rules::require_rules(book, wanted);
+  const auto choice = rules::choose_by_path(book, wanted, "");
+  if (choice && choice->round->log_format != mllog::LogFormat::kMllog) {
+    throw base::ConfigError(
+        fmt::format("{}: its logs have another format than a run writes", choice->round->name()));
+  }
 }
 
 RunRules choose_rules(const RulesOptions& options, const RunConfig& config,

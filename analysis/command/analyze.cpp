@@ -87,10 +87,7 @@ std::vector<OutputFile> outputs_of(const AnalyzeOptions& options, const Report& 
 std::string why_unreadable(const RunReport& run) {
   std::string reason;
   for (const Finding& finding : run.findings) {
-    if (finding.rule == audit_rule(Rule::kNoRecords).id ||
-        finding.rule == audit_rule(Rule::kOldFormat).id) {
-      reason = finding.text;
-    }
+    if (finding.rule == audit_rule(Rule::kNoRecords).id) reason = finding.text;
   }
   return reason;
 }

@@ -40,6 +40,7 @@ std::vector<const Round*> rounds_left(const RuleBook& book, const CheckOptions& 
 
 /// The newest round that the flags leave and that has rules for the benchmark.
 const Round& round_of_rules(const RuleBook& book, const CheckOptions& options) {
+  mllog::rules::require_rules(book, Wanted{options.usage, options.round});
   const std::vector<const Round*> rounds = rounds_left(book, options);
   const auto newest = std::find_if(rounds.rbegin(), rounds.rend(), [&](const Round* round) {
     return round->judges(options.rules);

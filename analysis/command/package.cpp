@@ -148,7 +148,7 @@ PackageRequest Packager::request(const report::CheckReport& logs) const {
 ExitCode Packager::go() {
   const RuleBook book(std::vector<std::string>{});
   const report::JudgingOptions judging = this->judging();
-  mllog::rules::require_known(book, judging.wanted);
+  mllog::rules::require_rules(book, judging.wanted);
   if (options_.org.find_first_not_of(" ./") == std::string::npos || options_.org[0] == '.') {
     throw ConfigError(fmt::format("package: --org: expected a name, got '{}'", options_.org));
   }

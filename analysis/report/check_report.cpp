@@ -157,48 +157,40 @@ class Checker {
     file.path = log.path;
     file.why_this_ruleset = choice.why;
     file.round = {choice.round->usage, choice.round->number};
-    if (!choice.round->no_rules_because.empty()) {
+    if (choice.round->no_rules_because.empty()) {
+      Judge judge(rulesets_.of(*choice.round), options_.warnings);
+      read(in, &judge, file);
+      set_verdict(choice, file);
+    } else {
       set_unknown(
           choice.round->ruleset(),
           fmt::format("{} is not judged: {}", choice.round->name(), choice.round->no_rules_because),
           file);
-    } else {
-      judge(in, choice, file);
+      read(in, nullptr, file);
     }
     return file;
   }
 
-  /// Verdict, audit, and what a set needs, in one pass.
-  void judge(std::istream& in, const Choice& choice, CheckedFile& file) {
-    const Ruleset& ruleset = rulesets_.of(*choice.round);
+  /// Verdict, audit, and what a set needs, in one pass. No `judge`: the verdict stays as it is.
+  void read(std::istream& in, Judge* judge, CheckedFile& file) const {
     mllog::RecordReader reader(in);
-    Judge judge(ruleset, options_.warnings);
     LogCollector collector(reader);
     std::optional<submission::PackageLogCollector> package;
     if (collects_) package.emplace(file.round.round);
     while (const std::optional<mllog::LogItem> item = reader.next()) {
       std::visit(
           [&](const auto& one) {
-            judge.add(one);
+            if (judge) judge->add(one);
             collector.add(one);
             if (package) package->add(one);
           },
           *item);
     }
-    if (reader.records() == 0 && reader.malformed_records() == 0 && reader.old_format_lines() > 0) {
-      set_unknown(ruleset.name,
-                  fmt::format("no MLLOG record, but {} lines of the formats before 0.7 "
-                              "(':::MLL ', ':::MLPv0.5'), which are not judged",
-                              reader.old_format_lines()),
-                  file);
-    } else {
-      file.judgement = judge.judgement();
-      ParsedLog log = std::move(collector).log();
-      file.facts = facts_of(log, file.round.round);
-      set_verdict(choice, file);
-      file.audit = std::move(log.findings);
-      for (Finding& finding : audit(log, *file.facts)) file.audit.push_back(std::move(finding));
-    }
+    if (judge) file.judgement = judge->judgement();
+    ParsedLog log = std::move(collector).log();
+    file.facts = facts_of(log, file.round.round);
+    file.audit = std::move(log.findings);
+    for (Finding& finding : audit(log, *file.facts)) file.audit.push_back(std::move(finding));
     if (!package) return;
     file.package = package->log();
     file.package->rcp.name = file.path.filename().string();

@@ -31,7 +31,7 @@ bool is_earlier(const Choice& one, const Choice& other) {
 
 mllog::rules::Evidence evidence_of(const ParsedLog& log) {
   mllog::rules::Evidence evidence;
-  evidence.has_records = log.records > 0;
+  evidence.format = log.format;
   evidence.time_ms = log.first_date_ms;
   const auto benchmark = log.config.find(mllog::keys::kSubmissionBenchmark);
   if (benchmark == log.config.end()) return evidence;

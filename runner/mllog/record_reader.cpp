@@ -15,8 +15,8 @@ namespace mllog {
 namespace {
 
 constexpr std::string_view kToken = ":::MLLOG ";
-constexpr std::string_view kOldBegin = ":::ML";
-constexpr std::string_view kOldRests[] = {"L ", "Pv"};
+/// No token is longer, with the version and the blank behind it.
+constexpr std::size_t kLongestToken = 16;
 constexpr std::size_t kBufferBytes = 1 << 18;
 constexpr std::size_t kLongestRecord = 64 << 20;
 /// What Python strips from both ends of a line, as far as it is ASCII.
@@ -26,14 +26,6 @@ std::string_view stripped(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlanks);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-/// memmem: far faster than std::string_view::find on long texts of any kind.
-std::size_t find(std::string_view text, std::string_view what, std::size_t from = 0) {
-  const void* const found =
-      memmem(text.data() + from, text.size() - from, what.data(), what.size());
-  if (!found) return std::string_view::npos;
-  return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
 /// The next token at or behind `from`. Sooner than memmem() on most lines: it looks for the one
@@ -64,16 +56,6 @@ LastToken last_token(std::string_view line) {
     last = {further, last.before + 1};
   }
   return last;
-}
-
-bool has_old_format(std::string_view line) {
-  for (std::size_t at = find(line, kOldBegin); at != std::string_view::npos;
-       at = find(line, kOldBegin, at + 1)) {
-    for (const std::string_view rest : kOldRests) {
-      if (line.substr(at + kOldBegin.size()).starts_with(rest)) return true;
-    }
-  }
-  return false;
 }
 
 /// A time stamp as logged: a number, or a string that holds one. Nothing when it is not finite.
@@ -125,15 +107,20 @@ bool RecordReader::read_more() {
 /// none; what nobody will decode, where a record is too long.
 void RecordReader::shorten_line() {
   const std::string_view line(buffer_.data(), filled_);
-  if (find_token(line) != std::string_view::npos || too_long_column_) {
-    if (!too_long_column_ && filled_ < kLongestRecord) return;
-    if (!too_long_column_) {
-      const LastToken token = last_token(line);
+  if (!too_long_column_) {
+    LastToken token = last_token(line);
+    if (token.at == std::string_view::npos && !has_new_records_) {
+      const OldToken old = last_old_token(line);
+      token = {old.at, old.before};
+    }
+    const bool has_token = token.at != std::string_view::npos;
+    if (has_token && filled_ < kLongestRecord) return;
+    if (has_token) {
       swallowed_ += token.before;
       too_long_column_ = dropped_bytes_ + static_cast<std::int64_t>(token.at) + 1;
     }
   }
-  const std::size_t dropped = filled_ - (kToken.size() - 1);
+  const std::size_t dropped = filled_ - (kLongestToken - 1);
   std::memmove(buffer_.data(), buffer_.data() + dropped, filled_ - dropped);
   filled_ -= dropped;
   searched_ -= std::min(searched_, dropped);
@@ -240,7 +227,27 @@ LogItem RecordReader::interpret(std::size_t token) {
   return record;
 }
 
+LogItem RecordReader::interpret(const OldToken& token) {
+  Record record;
+  record.line = lines_;
+  record.column = dropped_bytes_ + static_cast<std::int64_t>(token.at) + 1;
+  const std::int64_t column = dropped_bytes_ + static_cast<std::int64_t>(token.end) + 1;
+  const std::string reason =
+      old_.read(token.format, stripped(line_.substr(token.end)), column, record);
+  ++old_records_;
+  if (!reason.empty()) {
+    ++malformed_;
+    return MalformedRecord{lines_, record.column, reason, token.format};
+  }
+  ++records_;
+  if (token.format != LogFormat::kMlpV05 || has_benchmark_) return record;
+  has_benchmark_ = true;
+  pending_ = record;
+  return old_.benchmark_of(record);
+}
+
 std::optional<LogItem> RecordReader::next() {
+  if (pending_) return std::exchange(pending_, std::nullopt);
   while (read_line()) {
     if (too_long_column_) {
       ++malformed_;
@@ -249,9 +256,14 @@ std::optional<LogItem> RecordReader::next() {
     const LastToken token = last_token(line_);
     if (token.at != std::string_view::npos) {
       swallowed_ += token.before;
+      has_new_records_ = true;
       return interpret(token.at);
     }
-    if (has_old_format(line_)) ++old_format_;
+    if (has_new_records_) continue;
+    if (const OldToken old = last_old_token(line_); old.at != std::string_view::npos) {
+      swallowed_ += old.before;
+      return interpret(old);
+    }
   }
   return {};
 }

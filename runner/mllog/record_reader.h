@@ -8,37 +8,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "runner/mllog/old_format.h"
 #include "runner/mllog/python_json.h"
+#include "runner/mllog/record.h"
 
 namespace mllog {
-
-/// One record. Namespace, event_type and metadata are as logged: nothing but time_ms and key is
-/// known to be well-formed. All of it lies in the reader, until that reads on.
-struct Record {
-  std::int64_t line = 0;    ///< in the file, from 1
-  std::int64_t column = 0;  ///< of the token on that line, in bytes from 1
-  double time_ms = 0.0;     ///< finite; numeric strings were converted
-  std::string_view key;
-  std::optional<std::string_view> event_type;  ///< absent or no string: none
-  JsonText value;
-  JsonText metadata;  ///< may be no object
-};
-
-/// A line with the token whose rest is no record.
-struct MalformedRecord {
-  std::int64_t line = 0;
-  std::int64_t column = 0;  ///< of the token
-  std::string reason;
-};
-
-using LogItem = std::variant<Record, MalformedRecord>;
 
 /// The records of one log in file order, with memory for a few lines: what is longer than 64 MiB is
 /// malformed, and lines without a record are not kept at all. Lines end at LF, CRLF or a lone CR.
 /// The record is what follows the last ":::MLLOG " of a line. All of it is checked, little decoded.
+/// Before the first such record, and in a log without any, lines of the older formats are records
+/// too; 0.5's first one comes with a record submission_benchmark, which stands on its line.
 class RecordReader {
  public:
   /// `in` outlives the reader and must be open in binary mode.
@@ -54,8 +36,8 @@ class RecordReader {
   std::int64_t records() const { return records_; }
   std::int64_t malformed_records() const { return malformed_; }
   std::int64_t other_lines() const { return lines_ - records_ - malformed_; }
-  /// Lines of the formats before MLLOG (":::MLL ", ":::MLPv0.5.0"), which hold no record.
-  std::int64_t old_format_lines() const { return old_format_; }
+  /// Of records() and malformed_records(): those of the formats before MLLOG.
+  std::int64_t old_records() const { return old_records_; }
   /// Records that are lost because another one follows on their line.
   std::int64_t swallowed_records() const { return swallowed_; }
 
@@ -65,6 +47,7 @@ class RecordReader {
   bool read_more();
   void shorten_line();
   LogItem interpret(std::size_t token);
+  LogItem interpret(const OldToken& token);
   std::string fill(std::string_view payload, Record& record);
   std::string_view text_of(JsonText string, std::string& decoded) const;
 
@@ -80,10 +63,14 @@ class RecordReader {
   std::int64_t dropped_bytes_ = 0;               ///< of the line under way, at its front
   std::optional<std::int64_t> too_long_column_;  ///< of its token, when it is too long
 
+  OldRecords old_;
+  std::optional<Record> pending_;  ///< the next to be given
+  bool has_new_records_ = false, has_benchmark_ = false;
+
   std::vector<JsonMember> members_;
   std::string key_, event_type_;  ///< where they had to be decoded
 
-  std::int64_t bytes_ = 0, lines_ = 0, records_ = 0, malformed_ = 0, old_format_ = 0,
+  std::int64_t bytes_ = 0, lines_ = 0, records_ = 0, malformed_ = 0, old_records_ = 0,
                swallowed_ = 0;
 };
 

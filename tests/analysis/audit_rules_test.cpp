@@ -110,7 +110,7 @@ void add_reading(std::map<std::string, Spoilt>& all) {
     content.erase(content.find('\n'), 1);
     return own_log::judged(content).findings;
   };
-  all["old-log-format"] = text(":::MLL 1558640006.188 run_start: {}\n");
+  all["loose-record"] = text(":::MLL 1558640006.188 run_start: {value: null, metadata: {}}\n");
   all["no-records"] = text("nothing to see\n");
   all["value-not-finite"] = text(clean().text() +
                                  ":::MLLOG {\"time_ms\": 1700000034000, \"event_type\": "

@@ -163,7 +163,7 @@ TEST(Oddity29, NaNIsAValueAndIsTold) {
   EXPECT_EQ(finding.line, static_cast<std::int64_t>(clean().records.size()) + 1);
 }
 
-TEST(Oddity30, RecordsOfPythonDictsAreMalformedAndOldFormatsAreNamed) {
+TEST(Oddity30, RecordsOfPythonDictsAreMalformed) {
   const std::string line =
       ":::MLLOG {\"time_ms\": 1, \"key\": \"seed\", \"value\": 1, \"metadata\": {'file': 'a'}}\n";
   const RunReport dicts = judged(line + line + line);
@@ -172,11 +172,6 @@ TEST(Oddity30, RecordsOfPythonDictsAreMalformedAndOldFormatsAreNamed) {
   EXPECT_THAT(rules_of(dicts.findings), ElementsAre("malformed-record", "malformed-record",
                                                     "malformed-record", "no-records"));
   EXPECT_EQ(dicts.findings[1].line, 2);
-  const RunReport old = judged(
-      ":::MLL 1558640006.188 run_start: {\"value\": null}\n"
-      ":::MLPv0.5.0 resnet 1541640503.1 (a.py:1) run_start\n");
-  EXPECT_THAT(rules_of(old.findings), ElementsAre("old-log-format"));
-  EXPECT_THAT(old.findings[0].text, HasSubstr("2 lines of the formats before v0.7"));
 }
 
 TEST(Oddity31, NamespacesListsAndPlaceholdersAreTakenAsTheyAre) {

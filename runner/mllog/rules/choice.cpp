@@ -92,7 +92,7 @@ Evidence gather_evidence(std::istream& log) {
   while (const std::optional<LogItem> item = reader.next()) {
     const auto* const record = std::get_if<Record>(&*item);
     if (record == nullptr) continue;
-    evidence.has_records = true;
+    evidence.format = record->format;
     if (!evidence.benchmark && record->key == keys::kSubmissionBenchmark) {
       evidence.benchmark = record->value.string();
     }
@@ -100,7 +100,6 @@ Evidence gather_evidence(std::istream& log) {
     if (!evidence.time_ms && is_date) evidence.time_ms = record->time_ms;
     if (evidence.benchmark && evidence.time_ms) break;
   }
-  evidence.has_old_format = reader.old_format_lines() > 0;
   return evidence;
 }
 
@@ -116,6 +115,11 @@ void require_known(const RuleBook& book, const Wanted& wanted) {
     throw ConfigError(flags(wanted) + ": there is no such round; there are " +
                       list_of(book, wanted.usage));
   }
+}
+
+void require_rules(const RuleBook& book, const Wanted& wanted) {
+  require_known(book, wanted);
+  const std::vector<const Round*> rounds = left_by(book, wanted);
   if (std::none_of(rounds.begin(), rounds.end(), has_rules)) {
     throw ConfigError(flags(wanted) + ": has no rules: " + rounds[0]->no_rules_because);
   }
@@ -142,11 +146,18 @@ std::optional<Choice> choose_by_path(const RuleBook& book, const Wanted& wanted,
 
 Choice choose_by_log(const RuleBook& book, const Wanted& wanted, const Evidence& evidence) {
   std::vector<const Round*> rounds = left_by(book, wanted);
-  if (!evidence.has_records && evidence.has_old_format) {
-    const auto old = std::find_if_not(rounds.rbegin(), rounds.rend(), has_rules);
-    if (old != rounds.rend()) return {*old, "its lines have the format before MLLOG"};
+  if (evidence.format != LogFormat::kMllog) {
+    const auto old = std::find_if(rounds.begin(), rounds.end(), [&](const Round* round) {
+      return round->log_format == evidence.format;
+    });
+    if (old != rounds.end()) {
+      return {*old, fmt::format("its records begin with '{}', as those of {} alone",
+                                token_of(evidence.format), (*old)->name())};
+    }
   }
-  std::erase_if(rounds, [](const Round* round) { return !has_rules(round); });
+  std::erase_if(rounds, [](const Round* round) {
+    return !has_rules(round) || round->log_format != LogFormat::kMllog;
+  });
   const std::string chosen = flags(wanted).empty() ? "" : " (" + flags(wanted) + ")";
 
   std::vector<const Round*> listing = rounds;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "runner/mllog/log_format.h"
 #include "runner/mllog/rules/rule_book.h"
 
 namespace mllog::rules {
@@ -20,8 +21,7 @@ struct Wanted {
 struct Evidence {
   std::optional<std::string> benchmark;  ///< the first submission_benchmark
   std::optional<double> time_ms;         ///< the first that can be a date
-  bool has_records = false;
-  bool has_old_format = false;  ///< lines of the formats before MLLOG
+  LogFormat format = LogFormat::kMllog;  ///< of its records
 };
 
 /// Reads until the benchmark and a date are known, which most logs tell in their first lines.
@@ -34,16 +34,19 @@ struct Choice {
 };
 
 /// Checks the flags against the rounds there are. Throws ConfigError for a round that is not there
-/// or is not of that usage, or that has no rules.
+/// or is not of that usage.
 void require_known(const RuleBook& book, const Wanted& wanted);
+/// The same, and that the round has rules.
+void require_rules(const RuleBook& book, const Wanted& wanted);
 
 /// What flags and path alone say; nothing where they do not fix a round. `path` had best be
 /// absolute: the round may stand in any of its folders (hpc_v1.0, training_results_v4.0).
 std::optional<Choice> choose_by_path(const RuleBook& book, const Wanted& wanted,
                                      const std::string& path);
 
-/// Where flags and path fix no round: the earliest round that has rules for the benchmark and was
-/// published after the log was written, else the newest that has.
+/// Where flags and path fix no round: the round whose logs have the format of this one, or among
+/// several the earliest that has rules for the benchmark and was published after the log was
+/// written, else the newest that has.
 Choice choose_by_log(const RuleBook& book, const Wanted& wanted, const Evidence& evidence);
 
 }  // namespace mllog::rules

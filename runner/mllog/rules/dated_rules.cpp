@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "runner/base/error.h"
@@ -243,6 +244,13 @@ bool is_round_number(const std::string& text) {
          std::all_of(text.begin() + static_cast<std::ptrdiff_t>(dot) + 1, text.end(), is_digit);
 }
 
+std::optional<LogFormat> format_of(const std::string& token) {
+  for (const LogFormat format : {LogFormat::kMllog, LogFormat::kMll, LogFormat::kMlpV05}) {
+    if (token_of(format) == token) return format;
+  }
+  return {};
+}
+
 Round read_round(const Json& json, const std::string& usage, const std::string& where) {
   const ObjectReader in(json, where);
   Round round;
@@ -251,6 +259,11 @@ Round read_round(const Json& json, const std::string& usage, const std::string& 
       in.required<std::string>("round", "its number", {"must look like 4.0", is_round_number});
   round.published = in.optional<std::string>("published", "", "the day of its results, YYYY-MM-DD");
   round.source = in.optional<std::string>("source", "", "where its rules come from");
+  const auto token = in.optional<std::string>(
+      "log_format", std::string(token_of(LogFormat::kMllog)), "what begins its logs' records",
+      {"must be :::MLLOG, :::MLL or :::MLPv0.5",
+       [](const std::string& text) { return format_of(text).has_value(); }});
+  round.log_format = *format_of(token);
   round.no_rules_because = in.optional<std::string>("no_rules_because", "", "why it has none");
   round.benchmarks = in.optional<Texts>("benchmarks", {}, "what it lists in both divisions");
   round.closed_benchmarks = in.optional<Texts>("closed_benchmarks", {}, "in the closed one only");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/mllog/log_format.h"
 #include "runner/mllog/rules/formula.h"
 #include "runner/mllog/rules/predicate.h"
 
@@ -111,6 +112,7 @@ struct Round {
   std::string number;     ///< "4.0"
   std::string published;  ///< "2024-06-12", the day of its results; "" where that is not known
   std::string source;     ///< of its rules
+  LogFormat log_format = LogFormat::kMllog;    ///< of its logs
   std::string no_rules_because;                ///< set where it has none
   std::vector<std::string> benchmarks;         ///< listed in both divisions
   std::vector<std::string> closed_benchmarks;  ///< listed in the closed division only

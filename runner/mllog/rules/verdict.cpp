@@ -90,8 +90,13 @@ class Verdict {
 
   void add_log() {
     if (case_.records == 0) {
-      stays_.push_back(
-          {{{Severity::kError, 0, 0, "the log holds no record", "log/records"}, ""}, "", true});
+      std::string text = "the log holds no record";
+      if (case_.other_format_records > 0) {
+        text += fmt::format(" that begins with '{}', as those of {} do, but {} of other rounds",
+                            token_of(case_.ruleset.round.log_format), case_.ruleset.round.name(),
+                            case_.other_format_records);
+      }
+      stays_.push_back({{{Severity::kError, 0, 0, text, "log/records"}, ""}, "", true});
     }
     take_all(case_.log, "log/record", "");
   }

@@ -15,6 +15,7 @@ struct Case {
   const std::vector<FileState>& files;
   const Violations& log;  ///< of no rule's
   std::int64_t records = 0;
+  std::int64_t other_format_records = 0;  ///< of other rounds' formats
   bool warnings_are_errors = false;
 };
 

@@ -236,18 +236,31 @@ TEST(Check, RefusesImpossibleRounds) {
   EXPECT_THAT(refusal(options), HasSubstr("no such round"));
 }
 
-TEST(Check, SaysInOneSentenceThatOldFormatsAreNotJudged) {
+TEST(Check, SaysThatARoundWithoutRulesIsNotJudgedAndReadsItsLogs) {
+  const TemporaryDirectory folder;
+  const std::string log =
+      ":::MLPv0.5.0 ncf 1541731868.1 (ncf.py:1) run_start\n"
+      ":::MLPv0.5.0 ncf 1541731878.1 (ncf.py:2) run_stop: {\"success\": false}\n";
+  CheckOptions options = reading({folder.write("elsewhere/result_0.txt", log)});
+  const Outcome outcome = check(options);
+  EXPECT_EQ(outcome.code, analysis::report::kVerdictUnknown);
+  EXPECT_THAT(outcome.out, HasSubstr("UNKNOWN under training-0.5.0"));
+  EXPECT_THAT(outcome.out, HasSubstr("training-0.5 is not judged"));
+  EXPECT_THAT(outcome.out, HasSubstr("status 'aborted'")) << "the audit goes beside";
+  options.round = "training-0.5";
+  EXPECT_THAT(check(options).out, HasSubstr("training-0.5 is not judged"));
+}
+
+TEST(Check, FailsLogsOfAnotherRoundsFormatForOnePlainReason) {
   const TemporaryDirectory folder;
   const std::string old = ":::MLL 1558640006.188 run_start: {\"value\": null}\n";
-  folder.write("training_v0.6/result_0.txt", old);
   folder.write("training_v0.7/result_0.txt", old);
-  folder.write("elsewhere/result_0.txt", old);
   const Outcome outcome = check(reading({folder.path().string()}));
-  EXPECT_EQ(outcome.code, analysis::report::kVerdictUnknown);
-  EXPECT_THAT(outcome.out, HasSubstr("training_v0.6/result_0.txt: UNKNOWN under training-0.6.0"));
-  EXPECT_THAT(outcome.out, HasSubstr("elsewhere/result_0.txt: UNKNOWN"));
-  EXPECT_THAT(outcome.out, HasSubstr("training_v0.7/result_0.txt: UNKNOWN under training-0.7.0"));
-  EXPECT_THAT(outcome.out, Not(HasSubstr("run_start")));
+  EXPECT_EQ(outcome.code, ExitCode::kNonCompliant);
+  EXPECT_THAT(outcome.out, HasSubstr("result_0.txt: FAIL under training-0.7.0"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("the log holds no record that begins with ':::MLLOG', as those of "
+                        "training-0.7 do, but 1 of other rounds"));
 }
 
 TEST(Check, TurnsWarningsIntoErrorsWhenAsked) {
@@ -342,7 +355,7 @@ TEST(Check, ListsTheRounds) {
   CheckOptions options;
   options.rounds = true;
   const Outcome outcome = check(options);
-  EXPECT_THAT(outcome.out, HasSubstr("hpc-3.0 (2023-11-08): deepcam, cosmoflow, oc20, openfold;"));
+  EXPECT_THAT(outcome.out, HasSubstr("hpc-3.0 (2023-11-08): deepcam, cosmoflow, oc20, openfold; "));
   EXPECT_THAT(outcome.out, HasSubstr("7bbf792, hpc_3.0.0"));
   options.json = "-";
   EXPECT_GT(json::parse(check(options).out)["rounds"].size(), 16u);

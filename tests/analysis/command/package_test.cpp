@@ -265,7 +265,7 @@ TEST_F(Package, RefusesRunsOfSeveralConfigurations) {
 TEST_F(Package, RefusesABenchmarkThatTheRoundDoesNotHave) {
   PackageCommandOptions training = options();
   training.round = "training-4.0";
-  expect_refusal(training, "oc20 is no benchmark of training 4.0; those are bert, ");
+  expect_refusal(training, "oc20 is no benchmark of training 4.0; those are resnet, ");
 }
 
 TEST_F(Package, PutsWeakSetsAndTheirPrunedRunsIntoPlaces) {

@@ -147,8 +147,21 @@ TEST(RecordReader, IgnoresATokenWithoutItsBlank) {
 
 TEST(RecordReader, CountsOldFormatsApart) {
   const Log log(":::MLL 1558640006.188 run_start: {}\n:::MLPv0.5.0 resnet 1 run_start\nhello\n");
-  EXPECT_EQ(log.reader.old_format_lines(), 2);
-  EXPECT_EQ(log.reader.other_lines(), 3);
+  EXPECT_EQ(log.reader.records(), 1);
+  EXPECT_EQ(log.reader.malformed_records(), 1);
+  EXPECT_EQ(log.reader.old_records(), 2);
+  EXPECT_EQ(log.reader.other_lines(), 1);
+}
+
+TEST(RecordReader, TakesLinesOfOldFormatsForNoRecordsBehindAnMllogRecord) {
+  const std::string old = ":::MLL 1558640006.188 run_start: {\"value\": null}\n";
+  const Log log(old + record("a") + "\n" + old + record("b") + "\n");
+  ASSERT_EQ(log.records.size(), 3u);
+  EXPECT_EQ(log.records[0].key, "run_start");
+  EXPECT_EQ(log.records[1].key, "a");
+  EXPECT_EQ(log.records[2].key, "b");
+  EXPECT_EQ(log.reader.old_records(), 1);
+  EXPECT_EQ(log.reader.other_lines(), 1);
 }
 
 TEST(RecordReader, AcceptsPythonsNumbers) {

@@ -13,6 +13,7 @@
 namespace {
 
 using made::Line;
+using mllog::LogFormat;
 using mllog::rules::Choice;
 using mllog::rules::Evidence;
 using mllog::rules::RuleBook;
@@ -34,12 +35,11 @@ Choice by_log(std::optional<std::string> benchmark, std::optional<double> time_m
   Evidence evidence;
   evidence.benchmark = std::move(benchmark);
   evidence.time_ms = time_ms;
-  evidence.has_records = true;
   return choose_by_log(book(), wanted, evidence);
 }
 
-constexpr double k2020October = 1.6035e12, k2021October = 1.6343e12, k2024May = 1.715e12,
-                 k2035 = 2.05e12;
+constexpr double k2018 = 1.5417e12, k2020October = 1.6035e12, k2021October = 1.6343e12,
+                 k2024May = 1.715e12, k2035 = 2.05e12;
 
 TEST(ByPath, ReadsAnyFolderOfIt) {
   EXPECT_EQ(by_path("/data/hpc_v1.0/NVIDIA/results/x/cosmoflow/result_1.txt"), "hpc-1.0");
@@ -96,11 +96,20 @@ TEST(ByLog, AssumesTrainingWhereTheBenchmarkIsUnknown) {
   EXPECT_THAT(by_log("mystery", k2021October).why, HasSubstr("no round lists"));
 }
 
-TEST(ByLog, TellsOldFormats) {
+TEST(ByLog, KnowsTheRoundsOfOldFormatsWhateverTheDate) {
   Evidence evidence;
-  evidence.has_old_format = true;
-  const Choice choice = choose_by_log(book(), {}, evidence);
-  EXPECT_FALSE(choice.round->no_rules_because.empty());
+  evidence.benchmark = "resnet";
+  evidence.time_ms = k2035;
+  evidence.format = LogFormat::kMlpV05;
+  EXPECT_EQ(choose_by_log(book(), {}, evidence).round->name(), "training-0.5");
+  evidence.format = LogFormat::kMll;
+  EXPECT_EQ(choose_by_log(book(), {}, evidence).round->name(), "training-0.6");
+  EXPECT_EQ(choose_by_log(book(), {"training", ""}, evidence).round->name(), "training-0.6");
+  EXPECT_EQ(choose_by_log(book(), {"hpc", ""}, evidence).round->usage, "hpc");
+}
+
+TEST(ByLog, TakesNoRoundOfAnOldFormatForTodaysLogs) {
+  EXPECT_EQ(by_log("resnet", k2018).round->name(), "training-0.7");
 }
 
 TEST(Flags, AreRefusedWhereThereIsNoSuchRound) {
@@ -119,7 +128,17 @@ TEST(Flags, AreRefusedWhereThereIsNoSuchRound) {
   EXPECT_THAT(refusal({"", "hpc-4.0"}), HasSubstr("no such round"));
   EXPECT_THAT(refusal({"inference", ""}), HasSubstr("must be training or hpc"));
   EXPECT_THAT(refusal({"", "newest"}), HasSubstr("must look like"));
-  EXPECT_THAT(refusal({"", "training-0.6"}), HasSubstr("has no rules"));
+  EXPECT_EQ(refusal({"", "training-0.5"}), "");
+}
+
+TEST(Flags, AreRefusedWhereRulesAreNeededAndTheRoundHasNone) {
+  try {
+    require_rules(book(), {"", "training-0.5"});
+    ADD_FAILURE() << "not refused";
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("has no rules"));
+  }
+  EXPECT_NO_THROW(require_rules(book(), {"", "training-4.0"}));
 }
 
 TEST(Gathering, SkipsTimesThatAreNoDatesAndStopsWhenItKnows) {
@@ -130,14 +149,18 @@ TEST(Gathering, SkipsTimesThatAreNoDatesAndStopsWhenItKnows) {
   const Evidence evidence = mllog::rules::gather_evidence(log);
   EXPECT_EQ(evidence.benchmark, "oc20");
   EXPECT_EQ(evidence.time_ms, 1.6e12);
-  EXPECT_TRUE(evidence.has_records);
+  EXPECT_EQ(evidence.format, LogFormat::kMllog);
 }
 
 TEST(Gathering, KnowsLinesOfOldFormats) {
   std::istringstream log(":::MLL 1558640006.188 run_start: {\"value\": null}\n");
   const Evidence evidence = mllog::rules::gather_evidence(log);
-  EXPECT_FALSE(evidence.has_records);
-  EXPECT_TRUE(evidence.has_old_format);
+  EXPECT_EQ(evidence.format, LogFormat::kMll);
+  std::istringstream older(":::MLPv0.5.0 ncf 1541731868.1 (ncf.py:438) eval_start\n");
+  const Evidence of_older = mllog::rules::gather_evidence(older);
+  EXPECT_EQ(of_older.format, LogFormat::kMlpV05);
+  EXPECT_EQ(of_older.benchmark, "ncf");
+  EXPECT_EQ(of_older.time_ms, 1541731868100.0);
 }
 
 }  // namespace

@@ -247,6 +247,46 @@ TEST(Chain, SaysWhereOnlyCommonRulesApply) {
   EXPECT_FALSE(judged(rules, Log{{"submission_benchmark", "\"unknown\""}}).passes);
 }
 
+Ruleset rules_of_06() {
+  Ruleset rules = small_rules(R"({"key": "a", "occurs": "exactly_one", "value": {"above": 0}})");
+  rules.round.log_format = mllog::LogFormat::kMll;
+  return rules;
+}
+
+TEST(OldFormats, AreJudgedInTheirRound) {
+  EXPECT_TRUE(judged(rules_of_06(), Log{{"a", "1"}}).passes);
+  EXPECT_FALSE(judged(rules_of_06(), Log{{"a", "0"}}).passes);
+  EXPECT_FALSE(judged(rules_of_06(), Log{{"b", "1"}}).passes);
+  EXPECT_TRUE(judged(rules_of_06(), ":::MLL 1.5 a: {\"value\": 1}\n").passes) << "no metadata";
+  EXPECT_FALSE(judged(rules_of_06(), ":::MLL 1.5 a: {\"metadata\": {}}\n").passes) << "no value";
+}
+
+TEST(OldFormats, FailWhereMlcommonsParserRefusesALineThatIsRead) {
+  const std::string good = ":::MLL 1.5 a: {\"value\": 1, \"metadata\": {}}\n";
+  const Judgement judgement = judged(rules_of_06(), good + ":::MLL 1.5 b: {value: 1}\n");
+  EXPECT_FALSE(judgement.passes);
+  EXPECT_THAT(rules_of(judgement), ElementsAre("log/record"));
+  EXPECT_EQ(judgement.findings[0].finding.line, 2);
+}
+
+TEST(OldFormats, AreNoRecordsOfARoundOfToday) {
+  const Ruleset rules = small_rules(R"({"key": "a", "occurs": "exactly_one"})");
+  const std::string old = ":::MLL 1.5 a: {\"value\": 1, \"metadata\": {}}\n";
+  EXPECT_TRUE(judged(rules, old + text_of(Line{"a", "1"})).passes);
+  const Judgement judgement = judged(rules, old);
+  EXPECT_THAT(rules_of(judgement), ElementsAre("common/a/count", "log/records"));
+  EXPECT_THAT(judgement.findings[1].finding.text, HasSubstr("':::MLLOG'"));
+}
+
+TEST(OldFormats, StumbleOverTheTokenOfToday) {
+  const std::string good = ":::MLL 1.5 a: {\"value\": 1, \"metadata\": {}}\n";
+  const Judgement judgement = judged(rules_of_06(), good + text_of(Line{"b", "1"}));
+  EXPECT_FALSE(judgement.passes);
+  EXPECT_THAT(judgement.findings[0].finding.text, HasSubstr("must begin with ':::MLL '"));
+  const std::string older = ":::MLPv0.5.0 ncf 1.5 (ncf.py:438) eval_start\n";
+  EXPECT_TRUE(judged(rules_of_06(), good + older).passes);
+}
+
 TEST(Judging, CanBeAskedAtAnyTime) {
   const Ruleset rules = small_rules(R"({"key": "a", "occurs": "exactly_one"})");
   mllog::rules::Judge judge(rules);

@@ -175,16 +175,21 @@ int place(const std::string& key) {
 
 }  // namespace
 
-std::string text_of(const Line& line) {
+std::string text_of(const Line& line, LogFormat format) {
+  if (format == LogFormat::kMll) {
+    constexpr double kMsPerSecond = 1e3;
+    return fmt::format(":::MLL {:.6f} {}: {{\"value\": {}, \"metadata\": {}}}\n",
+                       line.time_ms / kMsPerSecond, line.key, line.value, line.metadata);
+  }
   return fmt::format(
       ":::MLLOG {{\"namespace\": \"\", \"time_ms\": {}, \"event_type\": \"POINT_IN_TIME\", "
       "\"key\": \"{}\", \"value\": {}, \"metadata\": {}}}\n",
       line.time_ms, line.key, line.value, line.metadata);
 }
 
-std::string text_of(const Log& log) {
+std::string text_of(const Log& log, LogFormat format) {
   std::string text;
-  for (const Line& line : log) text += text_of(line);
+  for (const Line& line : log) text += text_of(line, format);
   return text;
 }
 
@@ -215,7 +220,7 @@ Judgement judged(const Ruleset& rules, const std::string& log, Warnings warnings
 }
 
 Judgement judged(const Ruleset& rules, const Log& log, Warnings warnings) {
-  return judged(rules, text_of(log), warnings);
+  return judged(rules, text_of(log, rules.round.log_format), warnings);
 }
 
 std::vector<const RuleFile*> chain(const Ruleset& rules, const Variant& variant) {

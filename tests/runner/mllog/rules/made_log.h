@@ -25,8 +25,10 @@ struct Line {
 };
 using Log = std::vector<Line>;
 
-std::string text_of(const Line& line);
-std::string text_of(const Log& log);
+using mllog::LogFormat;
+/// As a log of that format has it, which is not kMlpV05.
+std::string text_of(const Line& line, LogFormat format = LogFormat::kMllog);
+std::string text_of(const Log& log, LogFormat format = LogFormat::kMllog);
 
 /// The rules in a document of JSON, with usage hpc, round 1.0 and benchmark "toy" around it;
 /// `rules` are those of the file "common", `members` what else it has.
@@ -37,6 +39,7 @@ Ruleset rules_of(const std::string& usage, const std::string& number);
 
 Judgement judged(const Ruleset& rules, const std::string& log,
                  Warnings warnings = Warnings::kAllowed);
+/// The log in the format of the round.
 Judgement judged(const Ruleset& rules, const Log& log, Warnings warnings = Warnings::kAllowed);
 
 /// What every_rule_test varies: which of a rule's allowed texts is logged.

@@ -1,0 +1,29 @@
+// How logs of the rounds write their records.
+// Hides nothing.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace mllog {
+
+/// How a log writes its records.
+enum class LogFormat : std::uint8_t {
+  kMllog,   ///< ":::MLLOG {...}": Training since 0.7, HPC
+  kMll,     ///< ":::MLL SECONDS KEY: {...}": Training 0.6
+  kMlpV05,  ///< ":::MLPv0.5.0 BENCHMARK SECONDS (FILE:LINE) KEY: VALUE": Training 0.5
+};
+
+/// What begins a record of that format: ":::MLLOG".
+constexpr std::string_view token_of(LogFormat format) {
+  switch (format) {
+    case LogFormat::kMll:
+      return ":::MLL";
+    case LogFormat::kMlpV05:
+      return ":::MLPv0.5";
+    default:
+      return ":::MLLOG";
+  }
+}
+
+}  // namespace mllog
