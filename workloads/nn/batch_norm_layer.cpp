@@ -73,7 +73,7 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       // Nodes are not of wide columns, which are filled up to whole lines: ranks exchange them.
       columns_(planner.row_layout(planner.value_desc(operation.src)),
                channel_layout(planner.value_desc(operation.src)).padded_channels(), factors_),
-      observes_forward_(planner.observes(Direction::kForward)) {
+      observes_forward_(planner.observes(Pass::kForward)) {
   factors_.plan(operation, columns_.padded(), operation.dst.points());
   output_.plan(operation, planner, factors_);
   const dnnl::memory::desc parameter = plain_desc({operation.dst.channels});
@@ -97,7 +97,7 @@ void BatchNormLayer<T>::plan_backward(Planner& planner) {
   nodes_backward_ =
       planner.temporary(columns_.node_bytes(planner.groups()), planner.backward_observation(),
                         planner.backward_moment(), "batch-norm sums");
-  observes_backward_ = planner.observes(Direction::kBackward);
+  observes_backward_ = planner.observes(Pass::kBackward);
   diff_first_ = planner.incoming().front();
   if (planner.incoming().size() > 1) diff_second_ = planner.incoming()[1];
   if (operation_.residual || diff_second_ >= 0) {

@@ -90,9 +90,9 @@ class Planner {
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }
   const PassPlan& pass() const { return pass_; }
-  bool observes(Direction direction) const {
+  bool observes(Pass pass) const {
     const SegmentsOf& here = pass_.of(operation_);
-    return (direction == Direction::kForward ? here.observed_forward : here.observed_backward) >= 0;
+    return (pass == Pass::kForward ? here.observed_forward : here.observed_backward) >= 0;
   }
   /// The operation being planned, the value that it makes, its moments and slices.
   void at(std::size_t operation) { operation_ = operation; }

@@ -22,17 +22,16 @@ std::int64_t even_count(std::int64_t batch, std::int64_t threads, std::int64_t l
   return (batch + largest - 1) / largest;
 }
 
-/// Builds one direction: segments end where an operation needs what all samples have told.
+/// Builds one pass: segments end where an operation needs what all samples have told.
 class SegmentBuilder {
  public:
-  SegmentBuilder(const Network& network, const PassOptions& options, Direction direction)
-      : network_(network), options_(options), direction_(direction) {}
+  SegmentBuilder(const Network& network, const PassOptions& options, Pass pass)
+      : network_(network), options_(options), pass_(pass) {}
 
   bool observes(std::size_t operation) const {
     const Operation& what = network_.operations()[operation];
     const auto& by_channels = options_.goes_by_channels;
-    return what.kind == OperationKind::kBatchNorm &&
-           !(by_channels && by_channels(what, direction_));
+    return what.kind == OperationKind::kBatchNorm && !(by_channels && by_channels(what, pass_));
   }
   /// The next steps belong to the run of `operation`, whose segment is open then.
   void begin_run(std::size_t operation) {
@@ -82,13 +81,13 @@ class SegmentBuilder {
   const PassOptions& options_;
   std::vector<PassSegment> segments_;
   PassSegment current_;
-  const Direction direction_;
+  const Pass pass_;
   bool took_all_ = false;
   std::size_t runs_ = 0;
 };
 
 SegmentBuilder::Touched SegmentBuilder::touched() const {
-  const bool backward = direction_ == Direction::kBackward;
+  const bool backward = pass_ == Pass::kBackward;
   std::set<ValueId> values, gradients;
   Touched all;
   for (const PassStep& step : current_.steps) {
@@ -135,14 +134,14 @@ ValueId made_value(const Network& network, ValueId value) {
   return is_deferred(network, maker) ? network.operations()[maker].src : value;
 }
 
-/// Builds the backward direction, and makes again what it needs and was not kept.
+/// Builds the backward pass, and makes again what it needs and was not kept.
 class BackwardBuilder {
  public:
   BackwardBuilder(const Network& network, const PassOptions& options, std::vector<SegmentsOf>& of)
       : network_(network),
         options_(options),
         of_(of),
-        builder_(network, options, Direction::kBackward),
+        builder_(network, options, Pass::kBackward),
         last_need_(of.size(), -1) {}
 
   /// All parts of the gradient of what `operation` made are there.
@@ -256,7 +255,7 @@ PassPlan::PassPlan(const Network& network, const PassOptions& options)
 
 void PassPlan::plan_forward(const Network& network, const PassOptions& options) {
   const auto& operations = network.operations();
-  SegmentBuilder builder(network, options, Direction::kForward);
+  SegmentBuilder builder(network, options, Pass::kForward);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     if (operations[i].kind != OperationKind::kInput) {
       builder.begin_run(i);

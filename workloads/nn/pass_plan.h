@@ -26,7 +26,7 @@ struct Slices {
   std::vector<std::int64_t> sizes() const;
 };
 
-enum class Direction { kForward, kBackward };
+enum class Pass { kForward, kBackward };
 
 /// What is done with an operation for the samples of a slice.
 enum class Work {
@@ -77,7 +77,7 @@ struct PassOptions {
   std::function<bool(const Operation&)> takes_all;
   /// Batch norms that do: they gather statistics and use them for some channels of all samples
   /// after the other, and observe nothing.
-  std::function<bool(const Operation&, Direction)> goes_by_channels;
+  std::function<bool(const Operation&, Pass)> goes_by_channels;
 };
 
 class PassPlan {

@@ -22,8 +22,8 @@ std::int64_t buffer_bytes(const dnnl::memory::desc& desc) {
 
 /// Whether each thread's second cache holds what a batch norm comes back to when it goes over all
 /// samples of some channels, those of a column, after the other.
-bool goes_by_channels(const Operation& operation, const Planner::Options& options,
-                      Direction direction, int threads, std::int64_t cache_bytes) {
+bool goes_by_channels(const Operation& operation, const Planner::Options& options, Pass pass,
+                      int threads, std::int64_t cache_bytes) {
   constexpr std::int64_t kLanes = 16;
   std::int64_t largest = 0;
   for (const BatchGroup& group : options.groups.groups) {
@@ -33,7 +33,7 @@ bool goes_by_channels(const Operation& operation, const Planner::Options& option
   const auto groups = static_cast<std::int64_t>(options.groups.groups.size());
   const std::int64_t units = groups * (operation.dst.channels / kLanes);
   const std::int64_t added = operation.residual ? 1 : 0;
-  const std::int64_t arrays = direction == Direction::kForward ? 1 + added : 2 + added;
+  const std::int64_t arrays = pass == Pass::kForward ? 1 + added : 2 + added;
   const std::int64_t unit_bytes =
       largest * operation.dst.points() * kLanes * bytes_of(options.arithmetic.precision) * arrays;
   return units >= 2 * threads && unit_bytes <= cache_bytes;
@@ -61,9 +61,8 @@ PassOptions pass_options(const Network& network, const Planner::Options& options
   // Where channels are last, a few of them are parts of lines from all over the memory.
   if (options.slice_samples > 0 || wants_channels_last(options.arithmetic, kernels)) return pass;
   const std::int64_t second = caches.second / threads;
-  pass.goes_by_channels = [&options, second, threads](const Operation& operation,
-                                                      Direction direction) {
-    return goes_by_channels(operation, options, direction, threads, second);
+  pass.goes_by_channels = [&options, second, threads](const Operation& operation, Pass which) {
+    return goes_by_channels(operation, options, which, threads, second);
   };
   return pass;
 }

@@ -20,23 +20,23 @@ namespace nn {
 namespace {
 
 using dnnl::memory;
-using Direction = ProductTime::Direction;
-constexpr std::array kDirections = {Direction::kForward, Direction::kDataGradient,
-                                    Direction::kWeightsGradient};
+using Product = ProductTime::Product;
+constexpr std::array kProducts = {Product::kForward, Product::kDataGradient,
+                                  Product::kWeightsGradient};
 
 double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/// What a direction is of the convolution that runs the other way round.
-Direction transposed(Direction direction) {
-  if (direction == Direction::kForward) return Direction::kDataGradient;
-  return direction == Direction::kDataGradient ? Direction::kForward : direction;
+/// Which product it is of the convolution that runs the other way round.
+Product transposed(Product product) {
+  if (product == Product::kForward) return Product::kDataGradient;
+  return product == Product::kDataGradient ? Product::kForward : product;
 }
 
 /// A primitive with what it reads and writes.
 struct Run {
-  Direction direction = Direction::kForward;
+  Product product = Product::kForward;
   dnnl::primitive primitive;
   memory::desc src, weights, dst, scratch;
   int src_argument = 0, weights_argument = 0, dst_argument = 0;
@@ -45,8 +45,8 @@ struct Run {
   double best_s = std::numeric_limits<double>::infinity();
 
   const memory::desc& result() const {
-    if (direction == Direction::kForward) return dst;
-    return direction == Direction::kDataGradient ? src : weights;
+    if (product == Product::kForward) return dst;
+    return product == Product::kDataGradient ? src : weights;
   }
   std::int64_t written_bytes() const { return page_bytes(result()) + page_bytes(scratch); }
   std::int64_t read_bytes() const {
@@ -75,11 +75,11 @@ struct Run {
 
 }  // namespace
 
-const char* to_string(ProductTime::Direction direction) {
-  switch (direction) {
-    case Direction::kForward:
+const char* to_string(ProductTime::Product product) {
+  switch (product) {
+    case Product::kForward:
       return "forward";
-    case Direction::kDataGradient:
+    case Product::kDataGradient:
       return "data";
     default:
       return "weights";
@@ -94,14 +94,14 @@ struct ProductLimit::Problem {
   bool is_inner_product = false;
   bool data_gradient = false;  ///< some use needs it
   std::int64_t flops = 0, bytes = 0;
-  std::array<std::optional<Run>, kDirections.size()> runs;
+  std::array<std::optional<Run>, kProducts.size()> runs;
 
   bool same_shape(const Problem& other) const {
     return src == other.src && weights == other.weights && dst == other.dst &&
            stride == other.stride && skipped == other.skipped && begin == other.begin &&
            end == other.end && plain_input == other.plain_input;
   }
-  std::optional<Run>& run(Direction direction) { return runs[static_cast<std::size_t>(direction)]; }
+  std::optional<Run>& run(Product product) { return runs[static_cast<std::size_t>(product)]; }
 
   void prepare(const dnnl::engine& engine, Precision precision);
 
@@ -110,30 +110,30 @@ struct ProductLimit::Problem {
   void prepare_inner_product(const dnnl::engine& engine, Precision precision);
   template <class Primitive, class Description>
   void add_forward(const Description& what) {
-    run(Direction::kForward) =
-        Run{Direction::kForward, Primitive(what),        what.src_desc(), what.weights_desc(),
-            what.dst_desc(),     what.scratchpad_desc(), DNNL_ARG_SRC,    DNNL_ARG_WEIGHTS,
-            DNNL_ARG_DST,        what.impl_info_str()};
+    run(Product::kForward) =
+        Run{Product::kForward, Primitive(what),        what.src_desc(), what.weights_desc(),
+            what.dst_desc(),   what.scratchpad_desc(), DNNL_ARG_SRC,    DNNL_ARG_WEIGHTS,
+            DNNL_ARG_DST,      what.impl_info_str()};
   }
   template <class Primitive, class Description>
   void add_data(const Description& what) {
-    run(Direction::kDataGradient) = Run{
-        Direction::kDataGradient, Primitive(what),        what.diff_src_desc(), what.weights_desc(),
-        what.diff_dst_desc(),     what.scratchpad_desc(), DNNL_ARG_DIFF_SRC,    DNNL_ARG_WEIGHTS,
-        DNNL_ARG_DIFF_DST,        what.impl_info_str()};
+    run(Product::kDataGradient) = Run{
+        Product::kDataGradient, Primitive(what),        what.diff_src_desc(), what.weights_desc(),
+        what.diff_dst_desc(),   what.scratchpad_desc(), DNNL_ARG_DIFF_SRC,    DNNL_ARG_WEIGHTS,
+        DNNL_ARG_DIFF_DST,      what.impl_info_str()};
   }
   template <class Primitive, class Description>
   void add_weights(const Description& what) {
-    run(Direction::kWeightsGradient) = Run{Direction::kWeightsGradient,
-                                           Primitive(what),
-                                           what.src_desc(),
-                                           what.diff_weights_desc(),
-                                           what.diff_dst_desc(),
-                                           what.scratchpad_desc(),
-                                           DNNL_ARG_SRC,
-                                           DNNL_ARG_DIFF_WEIGHTS,
-                                           DNNL_ARG_DIFF_DST,
-                                           what.impl_info_str()};
+    run(Product::kWeightsGradient) = Run{Product::kWeightsGradient,
+                                         Primitive(what),
+                                         what.src_desc(),
+                                         what.diff_weights_desc(),
+                                         what.diff_dst_desc(),
+                                         what.scratchpad_desc(),
+                                         DNNL_ARG_SRC,
+                                         DNNL_ARG_DIFF_WEIGHTS,
+                                         DNNL_ARG_DIFF_DST,
+                                         what.impl_info_str()};
   }
 };
 
@@ -155,7 +155,7 @@ void ProductLimit::Problem::prepare_convolution(const dnnl::engine& engine, Prec
        any_desc(dst, type), stride, skipped, begin, end},
       user_scratchpad(), engine);
   add_forward<dnnl::convolution_forward>(forward);
-  if (data_gradient && !run(Direction::kDataGradient)) {
+  if (data_gradient && !run(Product::kDataGradient)) {
     add_data<dnnl::convolution_backward_data>(dnnl::convolution_backward_data::primitive_desc(
         {algorithm, any_desc(src, type), any_desc(weights, type), any_desc(dst, type), stride,
          skipped, begin, end},
@@ -176,7 +176,7 @@ void ProductLimit::Problem::prepare_inner_product(const dnnl::engine& engine, Pr
       {dnnl::prop_kind::forward_training, in, any_desc(weights, type), any_desc(dst, type)},
       user_scratchpad(), engine);
   add_forward<dnnl::inner_product_forward>(forward);
-  if (data_gradient && !run(Direction::kDataGradient)) {
+  if (data_gradient && !run(Product::kDataGradient)) {
     add_data<dnnl::inner_product_backward_data>(dnnl::inner_product_backward_data::primitive_desc(
         {any_desc(src, type), any_desc(weights, type), any_desc(dst, type)}, user_scratchpad(),
         engine, forward));
@@ -296,11 +296,11 @@ std::vector<ProductTime> ProductLimit::times() const {
   std::vector<ProductTime> all;
   for (const Use& use : uses_) {
     Problem& problem = *problems_[use.problem];
-    for (const Direction direction : kDirections) {
-      if (direction == Direction::kDataGradient && !use.data_gradient) continue;
-      const Run& run = *problem.run(use.is_transposed ? transposed(direction) : direction);
+    for (const Product product : kProducts) {
+      if (product == Product::kDataGradient && !use.data_gradient) continue;
+      const Run& run = *problem.run(use.is_transposed ? transposed(product) : product);
       all.push_back(
-          {use.layer, direction, run.best_s, problem.flops, problem.bytes, run.implementation});
+          {use.layer, product, run.best_s, problem.flops, problem.bytes, run.implementation});
     }
   }
   return all;

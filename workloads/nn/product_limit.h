@@ -15,18 +15,18 @@
 
 namespace nn {
 
-/// One direction of one product, run alone in the layouts that the library likes best.
+/// One product of a layer, run alone in the layouts that the library likes best.
 struct ProductTime {
-  enum class Direction { kForward, kDataGradient, kWeightsGradient };
+  enum class Product { kForward, kDataGradient, kWeightsGradient };
   std::string layer;
-  Direction direction = Direction::kForward;
+  Product product = Product::kForward;
   double best_s = 0.0;         ///< of a whole batch; infinite before measure()
   std::int64_t flops = 0;      ///< 2 x multiply-accumulates
   std::int64_t bytes = 0;      ///< of source, weights and destination, each once
   std::string implementation;  ///< the library's name of it
 };
 
-const char* to_string(ProductTime::Direction direction);
+const char* to_string(ProductTime::Product product);
 
 /// All convolutions of a network and all layers of its perceptrons, forward and backward; no data
 /// gradient for those that read the network's input. Those of the same shape are measured once and

@@ -230,8 +230,8 @@ TEST(PassPlan, GivesMatrixProductsAllSamplesAndASegmentOfTheirOwn) {
 TEST(PassPlan, GivesBatchNormsThatGoByChannelsAllSamplesAndNothingToObserve) {
   const Network net = network();
   nn::PassOptions by_channels = options(12, 1);
-  by_channels.goes_by_channels = [](const nn::Operation& operation, nn::Direction direction) {
-    return operation.name == "block0.bn2" && direction == nn::Direction::kBackward;
+  by_channels.goes_by_channels = [](const nn::Operation& operation, nn::Pass pass) {
+    return operation.name == "block0.bn2" && pass == nn::Pass::kBackward;
   };
   const PassPlan plan(net, by_channels);
   for (std::size_t i = 1; i < net.operations().size(); ++i) {

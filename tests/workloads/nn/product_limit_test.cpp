@@ -12,7 +12,7 @@ namespace {
 
 using nn::ProductLimit;
 using nn::ProductTime;
-using Direction = ProductTime::Direction;
+using Product = ProductTime::Product;
 
 /// Three convolutions: the first reads the input, the other two have one shape.
 nn::Network three_convolutions() {
@@ -36,7 +36,7 @@ TEST_F(Limit, RunsEachDirectionButTheDataGradientOfTheInput) {
   std::vector<std::string> runs;
   std::int64_t flops = 0;
   for (const ProductTime& time : limit_.times()) {
-    runs.push_back(time.layer + " " + to_string(time.direction));
+    runs.push_back(time.layer + " " + to_string(time.product));
     flops += time.flops;
     EXPECT_FALSE(time.implementation.empty());
   }
@@ -78,8 +78,8 @@ TEST_F(Limit, AddsUpTheBestTimes) {
 TEST_F(Limit, MeasuresEqualShapesOnce) {
   limit_.measure();
   const auto times = limit_.times();
-  for (const std::size_t direction : {0u, 1u, 2u}) {
-    EXPECT_EQ(times[2 + direction].best_s, times[5 + direction].best_s);
+  for (const std::size_t product : {0u, 1u, 2u}) {
+    EXPECT_EQ(times[2 + product].best_s, times[5 + product].best_s);
   }
 }
 
@@ -113,7 +113,7 @@ TEST(LimitOfPerceptrons, RunsLayersOfBothInputsInBothPrecisions) {
     std::vector<std::string> runs;
     std::int64_t flops = 0;
     for (const ProductTime& time : limit.times()) {
-      runs.push_back(time.layer + " " + to_string(time.direction));
+      runs.push_back(time.layer + " " + to_string(time.product));
       flops += time.flops;
     }
     EXPECT_EQ(runs, (std::vector<std::string>{"bottom forward", "bottom weights", "beside forward",
