@@ -126,7 +126,16 @@ const std::vector<std::string>& config_keys() {
                                                  keys::kNumberOfNodes,
                                                  keys::kAcceleratorsPerNode,
                                                  keys::kNumberOfRanks,
-                                                 keys::kOptName};
+                                                 keys::kOptName,
+                                                 keys::kPrecisionInLinear,
+                                                 keys::kPrecisionInAttention,
+                                                 keys::kPrecisionInCommunication,
+                                                 keys::kTensorParallelism,
+                                                 keys::kPipelineParallelism,
+                                                 keys::kContextParallelism,
+                                                 keys::kExpertParallelism,
+                                                 keys::kMicroBatchSize,
+                                                 keys::kConfigFilename};
   return known;
 }
 

@@ -64,6 +64,25 @@ void add_set(Table& table) {
                    [](const SystemFacts& s) { return whole_if_possible(s.compute_units); }});
 }
 
+Value text_value(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
+void add_disclosure(Table& table) {
+  table.push_back({"precision", "",
+                   "the lowest numerical precision in linear layers, attention and communication, "
+                   "of the first run that logs it",
+                   [](const SystemFacts& s) { return text_value(s.disclosed.precision); }});
+  table.push_back({"parallelism", "",
+                   "ranks that share a model's tensors, layers (pipeline), samples (context) and "
+                   "experts, of the first run that logs them; data: none does",
+                   [](const SystemFacts& s) { return text_value(s.disclosed.parallelism); }});
+  table.push_back(
+      {"micro_batch_size", "samples", "of the first run that logs it", [](const SystemFacts& s) {
+         return whole_if_possible(number(s.disclosed.micro_batch_size));
+       }});
+  table.push_back({"config_filename", "", "of the first run that logs it",
+                   [](const SystemFacts& s) { return text_value(s.disclosed.config_filename); }});
+}
+
 void add_times(Table& table) {
   table.push_back({"ttt_min_s", "s", "smallest ttt_s of the successful runs",
                    [](const SystemFacts& s) { return optional_value(s.ttt_min_s); }});
@@ -136,8 +155,6 @@ void add_olympic_parts(Table& table) {
       {"train_throughput_per_unit", "samples/s", "olympic_train_throughput / compute_units",
        [](const SystemFacts& s) { return optional_value(s.train_throughput_per_unit()); }});
 }
-
-Value text_value(const std::string& text) { return text.empty() ? Value() : Value(text); }
 
 void add_description(Table& table) {
   table.push_back({"submitter", "", "who submits, as the submission's systems/<system>.json has it",
@@ -238,6 +255,7 @@ const std::vector<Field<SystemFacts>>& system_fields() {
   static const Table table = [] {
     Table fields;
     add_set(fields);
+    add_disclosure(fields);
     add_times(fields);
     add_score(fields);
     add_olympic_parts(fields);

@@ -277,6 +277,8 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
     system.runs_required = static_cast<double>(row->runs(round));
   }
   system.global_batch_size = first_value(members, keys::kGlobalBatchSize);
+  system.disclosed =
+      disclosure_of([&](const std::string& key) { return first_value(members, key); });
   system.description = read_description(folder, findings);
   system.compute_units = compute_units(system.description);
   system.scaling_factor =

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/disclosure.h"
 #include "analysis/facts.h"
 #include "analysis/variation.h"
 
@@ -19,7 +20,8 @@ struct OlympicRange {
   std::size_t first = 0, last = 0;
 };
 OlympicRange olympic_range(std::size_t valid, std::size_t failing, std::size_t dropped);
-/// How many it drops on each side; of an unknown benchmark one.
+/// How many runs it drops on each side, which is also how many of a folder may fail: those count as
+/// the slowest. Of an unknown benchmark one.
 std::size_t dropped_each_end(const std::string& benchmark);
 
 /// Whether a run counts for a score: it reached its target in a time above 0, and was not resumed,
@@ -67,6 +69,7 @@ struct SystemFacts {
   std::optional<double> runs_required;
   std::optional<double> ttt_min_s, ttt_max_s, ttt_mean_s, ttt_median_s, ttt_stdev_s, epochs_mean;
   Value global_batch_size, number_of_ranks;
+  Disclosure disclosed;
   std::optional<double> compute_units;
   std::optional<double> scaling_factor;
 

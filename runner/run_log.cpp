@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include "runner/base/system_facts.h"
@@ -15,8 +16,6 @@ namespace {
 
 namespace keys = mllog::keys;
 using Json = mllog::LogWriter::Json;
-
-/// The target of this run, which an open submission may choose. Not a key of MLPerf's.
 
 /// Whole numbers as such: there are readers that want integers where epochs are not cut.
 Json epochs(double count) {
@@ -79,6 +78,7 @@ void RunLog::setup(const RunConfig& config, const Workload& workload,
   common(keys::kAcceleratorsPerNode, 0);
   common(keys::kGlobalBatchSize, info.global_batch_size);
   common(keys::kGradientAccumulationSteps, info.gradient_accumulation_steps);
+  disclose(config, info.disclosure);
   common(keys::kTrainSamples, info.train_samples);
   common(keys::kEvalSamples, info.eval_samples);
   common(keys::kSeed, config.seed);
@@ -87,6 +87,18 @@ void RunLog::setup(const RunConfig& config, const Workload& workload,
   for (const std::string& tensor : workload.log_tensor_names()) {
     event(keys::kWeightsInitialization, nullptr, {{keys::kTensor, tensor}});
   }
+}
+
+void RunLog::disclose(const RunConfig& config, const Disclosure& facts) {
+  event(keys::kPrecisionInLinear, facts.linear);
+  event(keys::kPrecisionInAttention, facts.attention);
+  event(keys::kPrecisionInCommunication, facts.communication);
+  event(keys::kTensorParallelism, facts.tensor_ranks);
+  event(keys::kPipelineParallelism, facts.pipeline_ranks);
+  event(keys::kContextParallelism, facts.context_ranks);
+  event(keys::kExpertParallelism, facts.expert_ranks);
+  event(keys::kMicroBatchSize, facts.micro_batch_size);
+  event(keys::kConfigFilename, std::filesystem::path(config.file).filename().string());
 }
 
 void RunLog::log_target(const mllog::QualityTarget& target) {

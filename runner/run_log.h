@@ -68,6 +68,7 @@ class RunLog {
   void end(const std::string& key, const Json& metadata = Json::object(),
            Where where = Where::current());
   void log_target(const mllog::QualityTarget& target);
+  void disclose(const RunConfig& config, const Disclosure& facts);
   mllog::LogWriter& writer_;
   std::mutex mutex_;
   bool is_stopped_ = false;

@@ -26,6 +26,19 @@ class App;
 
 namespace runner {
 
+/// What MLPerf asks every system to disclose of how it trains, in the words of its logs: "fp32",
+/// "bfloat16"; the parallelism that is not used is 1.
+struct Disclosure {
+  /// The lowest precision in matrix products and convolutions, in attention, and between ranks. A
+  /// network without attention computes none of it below fp32.
+  std::string linear = "fp32", attention = "fp32", communication = "fp32";
+  std::int64_t tensor_ranks = 1;      ///< that the parameters of a layer are spread over
+  std::int64_t pipeline_ranks = 1;    ///< that the layers are
+  std::int64_t context_ranks = 1;     ///< that a sample is
+  std::int64_t expert_ranks = 1;      ///< that experts are
+  std::int64_t micro_batch_size = 0;  ///< the most samples that a rank has of one pass
+};
+
 struct WorkloadInfo {
   std::string name;       ///< "resnet50": folder and configuration name
   std::string benchmark;  ///< MLPerf's submission_benchmark: "resnet"
@@ -38,6 +51,7 @@ struct WorkloadInfo {
   /// That share batch norm's statistics, where the configuration does not say so; else 0.
   std::int64_t norm_group_samples = 0;
   mllog::QualityTarget target;  ///< of one part
+  Disclosure disclosure = {};
   /// An evaluation is logged with the epochs done plus this as epoch_num.
   double epoch_num_offset = 0.0;
 };

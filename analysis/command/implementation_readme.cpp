@@ -14,9 +14,8 @@ namespace keys = mllog::keys;
 std::string command_of(const RunSetFolder& folder, const report::CheckedFile& run,
                        std::size_t runs) {
   const std::string ranks = run.facts ? to_text(run.facts->config_value(keys::kNumberOfRanks)) : "";
-  return fmt::format("mpirun -n {} trainmark run config.json --runs {}{}",
-                     ranks.empty() ? "RANKS" : ranks, runs,
-                     folder.is_together ? " --together" : "");
+  return fmt::format("mpirun -n {} trainmark run {} --runs {}{}", ranks.empty() ? "RANKS" : ranks,
+                     config_name_of(run), runs, folder.is_together ? " --together" : "");
 }
 
 }  // namespace
@@ -25,20 +24,23 @@ std::string implementation_readme(const RunSetFolder& folder,
                                   const std::vector<const report::CheckedFile*>& runs,
                                   const std::string& benchmark, const std::string& system) {
   const std::string revision = revision_of(runs.front()->path);
+  const std::string config = config_name_of(*runs.front());
   std::string text = fmt::format("# {} on {}\n\n", benchmark, system);
   text += fmt::format("Trained by trainmark{}, one native program, without a framework below it.\n",
                       revision.empty() ? "" : ", revision " + revision);
   text += fmt::format(
       "The system is described in systems/{}.json, the versions of libraries among it.\n\n"
       "## Steps\n\n"
-      "1. Build that revision: `cmake --preset release && cmake --build build/release`.\n"
-      "2. Put the dataset where `config.json` says, or change the paths there.\n"
+      "1. Build that revision: `cmake --preset release -DTRAINMARK_TESTS=OFF && "
+      "cmake --build --preset release`.\n"
+      "2. Put the dataset where `{}` says, or change the paths there.\n"
       "3. Run:\n\n       {}\n\n",
-      system, command_of(folder, *runs.front(), folder.runs.size()));
+      system, config, command_of(folder, *runs.front(), folder.runs.size()));
   if (revision.ends_with("-dirty")) {
     text += "That revision had changes that were not committed: add them.\n\n";
   }
-  text += "`config.json` is the resolved configuration of all runs, without their seeds:\n\n";
+  text += fmt::format("`{}` is the resolved configuration of all runs, without their seeds:\n\n",
+                      config);
   text += "| log | seed |\n| --- | --- |\n";
   int number = 0;
   for (const report::CheckedFile* run : runs) {

@@ -16,6 +16,7 @@
 #include "analysis/side_files.h"
 #include "analysis/submission/package_facts.h"
 #include "analysis/submission/package_tree.h"
+#include "analysis/systems.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/keys.h"
 
@@ -234,8 +235,8 @@ void Planner::judge_failures(const RunSetFolder& folder, const Runs& runs,
   for (const CheckedFile* run : runs) {
     if (!why_failed(*run).empty()) failed.push_back(run);
   }
-  const std::int64_t most = submission::failing_runs_tolerated(benchmark);
-  if (static_cast<std::int64_t>(failed.size()) > most) {
+  const std::size_t most = dropped_each_end(benchmark);
+  if (failed.size() > most) {
     refuse(fmt::format("{}: {} runs failed, at most {} may: {} ({}); trainmark check tells why",
                        folder.name(), failed.size(), most, names_of(failed),
                        why_failed(*failed.front())));
@@ -334,7 +335,7 @@ void Planner::add_implementation(const RunSetFolder& folder, const Runs& runs,
                      folder.name(), target.generic_string()));
     return;
   }
-  plan_.files.push_back({target / "config.json", "", config->dump(2) + "\n"});
+  plan_.files.push_back({target / config_name_of(*runs.front()), "", config->dump(2) + "\n"});
   plan_.files.push_back({target / "README.md", "",
                          implementation_readme(folder, runs, benchmark, request_.system.stem())});
 }

@@ -11,6 +11,8 @@
 #include "analysis/side_files.h"
 #include "analysis/submission/package_tree.h"
 #include "analysis/systems.h"
+#include "runner/base/printable.h"
+#include "runner/mllog/keys.h"
 
 namespace analysis::command {
 namespace {
@@ -100,6 +102,14 @@ std::optional<json> config_of(const fs::path& log, std::string& problem) {
     if (config.contains(at)) config.at(at.parent_pointer()).erase(at.back());
   }
   return config;
+}
+
+std::string config_name_of(const report::CheckedFile& run) {
+  const std::string logged =
+      run.facts ? to_text(run.facts->config_value(mllog::keys::kConfigFilename)) : "";
+  const bool is_name = logged.ends_with(".json") && fs::path(logged).filename() == logged &&
+                       base::printable(logged) == logged;
+  return is_name ? logged : "config.json";
 }
 
 std::string revision_of(const fs::path& log) {

@@ -31,6 +31,10 @@ std::vector<RunSetFolder> run_set_folders(const report::CheckReport& logs);
 /// time-outs. Nothing where there is none; then or where it is damaged, `problem` says so.
 std::optional<nlohmann::json> config_of(const std::filesystem::path& log, std::string& problem);
 
+/// The name under which a package has that configuration: what the log discloses as
+/// config_filename, or config.json where it discloses none that could be a file beside a README.
+std::string config_name_of(const report::CheckedFile& run);
+
 /// The revision of the program that wrote the log; "" where no telemetry tells.
 std::string revision_of(const std::filesystem::path& log);
 

@@ -158,6 +158,9 @@ std::vector<Unequal> other_differences(const Side& first, const Side& second) {
   both("nodes", [](const Side& side) { return number_text(side.nodes()); });
   both("units", [](const Side& side) { return number_text(side.system->compute_units); });
   both("ranks", [](const Side& side) { return logged(side, keys::kNumberOfRanks); });
+  both("precision", [](const Side& side) { return side.system->disclosed.precision; });
+  both("parallelism", [](const Side& side) { return side.system->disclosed.parallelism; });
+  both("micro batch", [](const Side& side) { return logged(side, keys::kMicroBatchSize); });
   add_members(differences, "config ", members_of(first, settings_of),
               members_of(second, settings_of));
   add_members(differences, "", members_of(first, provenance_of), members_of(second, provenance_of));

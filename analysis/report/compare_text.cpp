@@ -54,15 +54,29 @@ void write_sides(TextPage& page, const ComparedGroup& group) {
   table.add_column("+-" + defined(page, "spread"), Align::kRight);
   table.add_column("units" + page.footnote("compute_units"), Align::kRight);
   table.add_column("batch" + page.footnote("global_batch_size"), Align::kRight);
+  const bool discloses = std::ranges::any_of(
+      group.sides, [](const ComparedSide& side) { return side.system->facts.disclosed.is_told(); });
+  if (discloses) {
+    table.add_column("micro" + page.footnote("micro_batch_size"), Align::kRight);
+    table.add_column("precision" + page.footnote("precision"), Align::kLeft);
+    table.add_column("parallelism" + page.footnote("parallelism"), Align::kLeft);
+  }
   for (const ComparedSide& side : group.sides) {
     const SystemFacts& facts = side.system->facts;
     const auto time = facts.olympic_mean_s ? facts.olympic_mean_s : facts.ttt_mean_s;
     const auto spread = facts.olympic_mean_s ? facts.olympic_stdev_s : facts.ttt_stdev_s;
-    table.add_row({side.label, fmt::format("{} of {}", facts.successful, facts.runs),
-                   time ? number_text(*time / kMinute) : "-",
-                   spread ? fmt::format("{:.3g}", *spread / kMinute) : "-",
-                   optional_text(facts.compute_units, 1.0, 0),
-                   page.shown(to_text(facts.global_batch_size))});
+    std::vector<std::string> row = {side.label,
+                                    fmt::format("{} of {}", facts.successful, facts.runs),
+                                    time ? number_text(*time / kMinute) : "-",
+                                    spread ? fmt::format("{:.3g}", *spread / kMinute) : "-",
+                                    optional_text(facts.compute_units, 1.0, 0),
+                                    page.shown(to_text(facts.global_batch_size))};
+    if (discloses) {
+      row.push_back(page.shown(to_text(facts.disclosed.micro_batch_size)));
+      row.push_back(page.shown(facts.disclosed.precision));
+      row.push_back(page.shown(facts.disclosed.parallelism));
+    }
+    table.add_row(std::move(row));
   }
   for (const ComparedSide& side : group.sides) page.fact(side.label, side.side.name, {});
   page.table(table);

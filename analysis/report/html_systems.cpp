@@ -106,6 +106,13 @@ FigureTable joint_table(const Systems& systems) {
   for (const Column& column : kColumns) {
     table.column(column.heading, Kind::kNumber, definition_of(column.name));
   }
+  const bool discloses = std::ranges::any_of(
+      systems, [](const SystemReport* one) { return one->facts.disclosed.is_told(); });
+  if (discloses) {
+    table.column("precision", Kind::kText, definition_of("precision"));
+    table.column("parallelism", Kind::kText, definition_of("parallelism"));
+    table.column("micro batch", Kind::kNumber, definition_of("micro_batch_size"));
+  }
   for (const SystemReport* system : systems) {
     if (!table.row()) continue;
     table.cell(label_of(*system));
@@ -114,6 +121,12 @@ FigureTable joint_table(const Systems& systems) {
     for (const Column& column : kColumns) {
       const auto value = number(find_field(system_fields(), column.name)->get(system->facts));
       table.cell(value ? short_number(*value * column.factor) : "-");
+    }
+    if (!discloses) continue;
+    const Disclosure& disclosed = system->facts.disclosed;
+    for (const std::string& text :
+         {disclosed.precision, disclosed.parallelism, to_text(disclosed.micro_batch_size)}) {
+      table.cell(text.empty() ? "-" : text);
     }
   }
   return table;

@@ -74,6 +74,16 @@ std::string division(const SystemReport& system) {
   return text.empty() ? "-" : text;
 }
 
+/// Those of which `has` holds.
+template <class Has>
+Systems those_with(const Systems& systems, const Has& has) {
+  Systems chosen;
+  for (const SystemReport* system : systems) {
+    if (has(system->facts)) chosen.push_back(system);
+  }
+  return chosen;
+}
+
 void write_times(TextPage& page, const Systems& systems) {
   SystemTable table(page);
   table.text("division", "division", division);
@@ -87,6 +97,23 @@ void write_times(TextPage& page, const Systems& systems) {
   table.write(systems);
 }
 
+void write_disclosure(TextPage& page, const Systems& systems) {
+  const Systems told =
+      those_with(systems, [](const SystemFacts& facts) { return facts.disclosed.is_told(); });
+  if (told.empty()) return;
+  page.heading("Precision and parallelism", {});
+  SystemTable table(page);
+  const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
+  table.text("precision", "precision", [or_dash](const SystemReport& system) {
+    return or_dash(system.facts.disclosed.precision);
+  });
+  table.text("parallelism", "parallelism", [or_dash](const SystemReport& system) {
+    return or_dash(system.facts.disclosed.parallelism);
+  });
+  table.number("micro batch", "micro_batch_size", 1.0, 0);
+  table.write(told);
+}
+
 void write_shares(TextPage& page, const Systems& systems) {
   page.heading("Staging, evaluation and budget", {});
   SystemTable table(page);
@@ -98,16 +125,6 @@ void write_shares(TextPage& page, const Systems& systems) {
   table.write(systems);
   page.paragraph(
       fmt::format("Staging is '-' where the logs bracket less than {} s of it.", kLeastStagingS));
-}
-
-/// Those of which `has` holds.
-template <class Has>
-Systems those_with(const Systems& systems, const Has& has) {
-  Systems chosen;
-  for (const SystemReport* system : systems) {
-    if (has(system->facts)) chosen.push_back(system);
-  }
-  return chosen;
 }
 
 void write_variation(TextPage& page, const Systems& systems) {
@@ -175,6 +192,7 @@ void write_joint(TextPage& page, const Report& report) {
     page.heading(benchmark + ": systems side by side, means over the runs of the score",
                  {"olympic_mean_s"});
     write_times(page, systems);
+    write_disclosure(page, systems);
     write_shares(page, systems);
     write_convergence(page, systems);
     write_variation(page, systems);

@@ -111,6 +111,9 @@ void write_system(TextPage& page, const SystemReport& system) {
   text += figure(page, facts, "epochs_mean", "on average");
   text += figure(page, facts, "ttta_s", "all together in");
   text += figure(page, facts, "models_per_min", "models per minute");
+  text += figure(page, facts, "precision", "precision");
+  text += figure(page, facts, "parallelism", "parallelism");
+  text += figure(page, facts, "micro_batch_size", "micro batch");
   text += energy_figure(page, system.energy);
   page.paragraph(text);
 }

@@ -38,6 +38,16 @@ inline constexpr char kNumberOfNodes[] = "number_of_nodes";
 inline constexpr char kNumberOfRanks[] = "number_of_ranks";
 inline constexpr char kAcceleratorsPerNode[] = "accelerators_per_node";
 inline constexpr char kGradientAccumulationSteps[] = "gradient_accumulation_steps";
+// What each system discloses of how it trains, from round 6.1 on.
+inline constexpr char kPrecisionInLinear[] = "lowest_numerical_precision_in_linear";
+inline constexpr char kPrecisionInAttention[] = "lowest_numerical_precision_in_attn";
+inline constexpr char kPrecisionInCommunication[] = "lowest_numerical_precision_in_comm";
+inline constexpr char kTensorParallelism[] = "tensor_parallelism";
+inline constexpr char kPipelineParallelism[] = "pipeline_parallelism";
+inline constexpr char kContextParallelism[] = "context_parallelism";
+inline constexpr char kExpertParallelism[] = "expert_parallelism";
+inline constexpr char kMicroBatchSize[] = "micro_batch_size";
+inline constexpr char kConfigFilename[] = "config_filename";
 inline constexpr char kOptName[] = "opt_name";
 inline constexpr char kModelBnSpan[] = "model_bn_span";
 inline constexpr char kSgdBaseLearningRate[] = "sgd_opt_base_learning_rate";

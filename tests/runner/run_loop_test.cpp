@@ -116,6 +116,15 @@ TEST(RunOnce, WritesTheRecordsInTheOrderOfTheRules) {
                                        "accelerators_per_node",
                                        "global_batch_size",
                                        "gradient_accumulation_steps",
+                                       "lowest_numerical_precision_in_linear",
+                                       "lowest_numerical_precision_in_attn",
+                                       "lowest_numerical_precision_in_comm",
+                                       "tensor_parallelism",
+                                       "pipeline_parallelism",
+                                       "context_parallelism",
+                                       "expert_parallelism",
+                                       "micro_batch_size",
+                                       "config_filename",
                                        "eval_samples",
                                        "seed",
                                        "quality_target",
@@ -148,6 +157,9 @@ TEST(RunOnce, GivesRecordsTheirMetadata) {
   EXPECT_TRUE(bench.first("seed")["metadata"]["lineno"].is_number_integer());
   EXPECT_TRUE(bench.first("seed")["metadata"]["file"].is_string());
   EXPECT_EQ(bench.first("number_of_ranks")["value"], bench.world.size());
+  EXPECT_EQ(bench.first("micro_batch_size")["value"], 4);
+  EXPECT_EQ(bench.first("pipeline_parallelism")["value"], 1);
+  EXPECT_EQ(bench.first("lowest_numerical_precision_in_attn")["value"], "fp32");
   EXPECT_EQ(bench.first("cache_clear")["value"], false);
   EXPECT_EQ(bench.first("cache_clear")["metadata"]["reason"], "a test");
   EXPECT_EQ(bench.first("weights_initialization")["metadata"]["tensor"], "conv0_weight");

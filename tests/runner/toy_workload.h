@@ -33,6 +33,7 @@ class ToyWorkload final : public Workload {
     info_.global_batch_size = 4;
     info_.steps_per_epoch = 10;
     info_.parameters = 3;
+    info_.disclosure.micro_batch_size = 4;
     info_.target = {mllog::keys::kEvalAccuracy, {{"", "", mllog::Direction::kRises, 0.45}}};
   }
 

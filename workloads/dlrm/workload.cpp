@@ -34,8 +34,6 @@ using telemetry::Counter;
 using telemetry::Scope;
 using telemetry::Subsystem;
 
-/// Area under the ROC curve.
-
 parallel::DataParallelConfig dense_config(const Config& config) {
   parallel::DataParallelConfig dense;
   dense.global_batch = config.global_batch_size;
@@ -48,6 +46,22 @@ ClickDataOptions data_options(const Config& config, std::uint64_t seed) {
   ClickDataOptions options = config.data;
   options.seed = seed;
   return options;
+}
+
+/// Embeddings and their gradients travel in the payload's precision or their own, whichever is
+/// lower; the tables are spread over ranks.
+runner::Disclosure disclosure_of(const Config& config, const parallel::TablePlacement& placement,
+                                 const parallel::BatchSplit& split) {
+  runner::Disclosure facts = parallel::disclosure_of(dense_config(config), split);
+  std::set<int> ranks;
+  for (const parallel::TableShard& shard : placement.shards) ranks.insert(shard.rank);
+  facts.tensor_ranks = std::max<std::int64_t>(1, std::ssize(ranks));
+  if (facts.tensor_ranks > 1 && config.embeddings.payload == nn::Precision::kBf16) {
+    facts.communication = nn::logged_name(nn::Precision::kBf16);
+  } else if (facts.tensor_ranks > 1) {
+    facts.communication = nn::logged_name(config.arithmetic.precision);
+  }
+  return facts;
 }
 
 class Dlrm final : public runner::Workload {
@@ -130,12 +144,15 @@ Dlrm::Dlrm(const runner::RunConfig& run, const runner::Surroundings& around)
             around.telemetry.clock()),
       schedule_section_(run.reader.object("schedule", "learning rate by update")),
       optimizer_(make_dense_optimizer(run.reader)) {
-  (void)parallel::place(config_.embeddings, around.world.size());  // refuses, on all ranks alike
+  // Refuses, on all ranks alike.
+  const parallel::TablePlacement placement =
+      parallel::place(config_.embeddings, around.world.size());
   parallel::use_threads(around.threads);
   info_.name = "dlrm";
   info_.benchmark = "dlrm";
   info_.global_batch_size = config_.global_batch_size;
   info_.parameters = config_.model.parameter_count();
+  info_.disclosure = disclosure_of(config_, placement, split_);
   info_.target = mllog::find_benchmark(info_.benchmark)->evaluation().target;
   info_.epoch_num_offset = 1.0;  // the rules count DLRM's epochs from 1.0 on
   if (config_.counts_known()) learn_counts();

@@ -52,6 +52,11 @@ constexpr const char* to_string(Products products) {
   }
 }
 
+/// As MLPerf's logs name it.
+constexpr const char* logged_name(Precision precision) {
+  return precision == Precision::kBf16 ? "bfloat16" : "fp32";
+}
+
 /// Bytes of an activation.
 constexpr std::int64_t bytes_of(Precision precision) {
   return precision == Precision::kBf16 ? 2 : 4;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -45,6 +46,17 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
     split.slices.insert(split.slices.end(), static_cast<std::size_t>(config.sample_ranks), slice);
   }
   return split;
+}
+
+runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split) {
+  runner::Disclosure facts;
+  facts.linear = nn::logged_name(config.arithmetic.precision);
+  if (config.sample_ranks > 1) facts.communication = facts.linear;
+  facts.context_ranks = config.sample_ranks;
+  for (const nn::PassSlice& slice : split.slices) {
+    facts.micro_batch_size = std::max(facts.micro_batch_size, slice.count);
+  }
+  return facts;
 }
 
 nn::ExecutorOptions executor_options(const DataParallelConfig& config, const BatchSplit& split,

@@ -10,6 +10,7 @@
 
 #include "runner/communicator.h"
 #include "runner/telemetry/telemetry.h"
+#include "runner/workload.h"
 #include "workloads/nn/executor.h"
 #include "workloads/nn/optimizer.h"
 #include "workloads/nn/training_state.h"
@@ -49,6 +50,9 @@ struct BatchSplit {
 /// Throws ConfigError when the batch does not fit accumulation, groups or ranks, or ranks do not
 /// divide into those that share samples.
 BatchSplit split_batch(const DataParallelConfig& config, int ranks);
+/// Of a model that every rank has whole: gradients travel as floats, parts of samples as the
+/// activations that they are.
+runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split);
 /// Of the replica on `rank`; its memory is left to choose.
 nn::ExecutorOptions executor_options(const DataParallelConfig& config, const BatchSplit& split,
                                      int rank);

@@ -39,6 +39,7 @@ ReplicaWorkload::ReplicaWorkload(runner::WorkloadInfo info, ReplicaModel model,
   info_.global_batch_size = training_.global_batch;
   info_.gradient_accumulation_steps = training_.accumulation;
   info_.parameters = network_.parameter_count();
+  info_.disclosure = disclosure_of(training_, split_);
   if (sets_->counts_known()) learn_counts();
 }
 

@@ -119,6 +119,24 @@ TEST_F(Package, HoldsLogsByteForByteInTheLayoutOfTheRoundAndPassesTheCheck) {
   EXPECT_EQ(checking::check(check).code, ExitCode::kSuccess);
 }
 
+TEST_F(Package, NamesTheConfigurationAsTheLogsDisclose) {
+  const std::string implementation = "out/us/benchmarks/oc20/implementations/demo/";
+  for (const auto& [disclosed, name] :
+       {std::pair("oc20_16.json", "oc20_16.json"), std::pair("../oc20.json", "config.json"),
+        std::pair("README.md", "config.json")}) {
+    for (int i = 1; i <= 5; ++i) {
+      const std::string record =
+          golden::record("config_filename", fmt::format("\"{}\"", disclosed));
+      write_run("runs", i, record + log(20.0 + (i % 3) - 1.0, std::to_string(100 + i)));
+    }
+    ASSERT_EQ(package(options()).code, ExitCode::kSuccess) << disclosed;
+    EXPECT_TRUE(fs::exists(path(implementation + name))) << disclosed;
+    EXPECT_THAT(content(path(implementation + "README.md")),
+                HasSubstr(fmt::format("trainmark run {} --runs 5", name)));
+    fs::remove_all(path("out"));
+  }
+}
+
 TEST_F(Package, WritesNothingInADryRunAndTellsAllOfIt) {
   PackageCommandOptions dry = options();
   dry.dry_run = true;

@@ -156,6 +156,9 @@ TEST_F(Dlrm, BreaksNoRuleButThatOfTheTarget) {
   for (const char* round : {"training-1.0", "training-1.1", "training-2.0", "training-2.1"}) {
     EXPECT_THAT(broken_rules(round), ElementsAre("closed_dlrm/eval_accuracy/once")) << round;
   }
+  EXPECT_THAT(logged("config_filename"), ElementsAre("config.json"));
+  EXPECT_THAT(logged("lowest_numerical_precision_in_comm"), ElementsAre("fp32"));
+  EXPECT_THAT(logged("tensor_parallelism"), ElementsAre(2));
 }
 
 TEST_F(Dlrm, IsValidInTheOpenDivision) {

@@ -63,6 +63,21 @@ TEST_F(DlrmWorkload, DoesTheMathematicsOfOneRank) {
   EXPECT_TRUE(!fs::exists(clicks_.path() + "/staged") || fs::is_empty(clicks_.path() + "/staged"));
 }
 
+TEST_F(DlrmWorkload, DisclosesOnHowManyRanksItsTablesAre) {
+  json config = in_order();
+  config["embeddings"]["payload"] = "bf16";
+  Trial many(world_, config), one(alone_, config);
+  const runner::Disclosure of_many = many.workload().info().disclosure,
+                           of_one = one.workload().info().disclosure;
+  EXPECT_EQ(of_one.tensor_ranks, 1);
+  EXPECT_EQ(of_one.communication, "fp32");
+  EXPECT_EQ(of_one.micro_batch_size, kBatch);
+  EXPECT_EQ(of_many.tensor_ranks > 1, world_.size() > 1);
+  EXPECT_LE(of_many.tensor_ranks, world_.size());
+  EXPECT_EQ(of_many.communication, world_.size() > 1 ? "bfloat16" : "fp32");
+  EXPECT_EQ(of_many.micro_batch_size, (kBatch + world_.size() - 1) / world_.size());
+}
+
 /// 44 samples are a step of the mean over 44, in a batch of 64 as in one of 44.
 TEST_F(DlrmWorkload, TakesTheMeanOfAShortBatchOverItsOwnSamples) {
   const SharedClicks few(world_, 44);
