@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "runner/base/enum_table.h"
+
 namespace analysis {
 namespace {
 
@@ -296,13 +298,9 @@ constexpr std::array kRules = {
               "Measure fewer scopes, or longer steps."},
 };
 
-constexpr bool in_order() {
-  for (std::size_t i = 0; i < kRules.size(); ++i) {
-    if (kRules[i].rule != static_cast<Rule>(i)) return false;
-  }
-  return kRules.size() == static_cast<std::size_t>(Rule::kCount);
-}
-static_assert(in_order(), "the catalogue holds each rule once, in the enumeration's order");
+static_assert(base::is_in_enum_order(kRules, &AuditRule::rule) &&
+                  kRules.size() == static_cast<std::size_t>(Rule::kCount),
+              "the catalogue holds each rule once, in the enumeration's order");
 
 }  // namespace
 

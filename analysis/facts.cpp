@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "analysis/progress.h"
 #include "runner/mllog/keys.h"
@@ -86,7 +87,7 @@ const std::optional<double>& number_at(const Position& position, const std::stri
 }
 
 /// The member that most evaluations have: the benchmark's own, or another that is there instead.
-void choose_position(const std::vector<Sample>& samples, const mllog::EvaluationFacts* rules,
+void choose_position(std::span<const Sample> samples, const mllog::EvaluationFacts* rules,
                      RunFacts& facts) {
   facts.position_key = rules ? rules->position : keys::kEpochNum;
   const auto has = [&](const std::string& key) {
@@ -122,15 +123,14 @@ std::optional<double> part_of(const Sample& sample, const mllog::TargetPart& par
   return std::nullopt;
 }
 
-/// The records of metric `key` that count. Neither file order nor time alone is right in real
-/// logs: being before run_stop in either is enough.
-std::vector<const Sample*> counted_samples(const ParsedLog& log, const std::string& key) {
+/// The records of `all` that count. Neither file order nor time alone is right in real logs: being
+/// before run_stop in either is enough.
+std::vector<const Sample*> counted_samples(const ParsedLog& log, std::span<const Sample> all) {
   std::vector<const Sample*> counted;
-  const auto found = log.evaluations.find(key);
   const Mark* start = log.first(keys::kRunStart);
-  if (found == log.evaluations.end() || !start) return counted;
+  if (!start) return counted;
   const Mark* stop = log.first(keys::kRunStop);
-  for (const Sample& sample : found->second) {
+  for (const Sample& sample : all) {
     if (sample.time_ms < start->time_ms) continue;
     if (stop && sample.order > stop->order && sample.time_ms > stop->time_ms) continue;
     counted.push_back(&sample);
@@ -195,9 +195,10 @@ std::vector<Evaluation> joined_evaluations(const std::vector<const Sample*>& sam
 
 void find_evaluations(const ParsedLog& log, const mllog::EvaluationFacts* rules, RunFacts& facts) {
   const auto found = log.evaluations.find(facts.metric);
-  choose_position(found == log.evaluations.end() ? std::vector<Sample>() : found->second, rules,
-                  facts);
-  const std::vector<const Sample*> samples = counted_samples(log, facts.metric);
+  std::span<const Sample> all;
+  if (found != log.evaluations.end()) all = found->second;
+  choose_position(all, rules, facts);
+  const std::vector<const Sample*> samples = counted_samples(log, all);
   const bool joined = facts.target && facts.target->parts.size() > 1;
   facts.evaluations =
       joined ? joined_evaluations(samples, facts) : single_evaluations(samples, facts);

@@ -22,8 +22,6 @@ namespace keys = mllog::keys;
 
 /// No run since 1973 has smaller times, no clock that starts with the program larger ones.
 constexpr double kClockLimitMs = 1e11;
-/// Times before September 2001 are counted from the start of a program.
-constexpr double kEarliestDateMs = 1e12, kLatestDateMs = 1e13;
 /// Damaged lines told one by one; the rest is counted.
 constexpr std::int64_t kToldMalformed = 20;
 /// Keys whose values need not be finite told one by one; the rest together.
@@ -146,8 +144,7 @@ void Collector::note_time(const mllog::Record& record) {
     log_.has_small_times = true;
     log_.oddities.small_time = place_of(record);
   }
-  const bool is_date = time_ms >= kEarliestDateMs && time_ms < kLatestDateMs;
-  if (is_date && !log_.first_date_ms) log_.first_date_ms = time_ms;
+  if (mllog::is_date(time_ms) && !log_.first_date_ms) log_.first_date_ms = time_ms;
   if (time_ms > kClockLimitMs && !log_.has_large_times) {
     log_.has_large_times = true;
     log_.oddities.large_time = place_of(record);

@@ -5,8 +5,7 @@
 
 namespace runner {
 
-/// As long as Slurm's PMIx plug-in waits for ranks; jobs of ten thousands of ranks start in a
-/// minute or two.
+/// As long as Slurm's PMIx plug-in waits for ranks.
 inline constexpr std::int64_t kMpiTimeoutS = 300;
 
 }  // namespace runner

@@ -34,8 +34,8 @@ struct RunOrder {
   std::int64_t number = 1;  ///< among the runs of the set
   MemberHooks hooks = {};
   const ResumePoint* resume = nullptr;  ///< null: it begins anew
-  std::unique_ptr<FolderLock> lock =
-      nullptr;  ///< on rank 0, of the folder that it goes on saving to
+  /// On rank 0, of the folder that it goes on saving to.
+  std::unique_ptr<FolderLock> lock = nullptr;
 };
 
 /// What a run leaves, on rank 0; filled while it goes on, so that a failed one can be told of.

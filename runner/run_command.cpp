@@ -52,6 +52,8 @@ std::string command_of(const RunOptions& options) {
   for (const std::string& one : options.source->overrides)
     command += " --set " + launch::shell_word(one);
   command += fmt::format(" --runs {}", options.runs);
+  if (!options.rules.round.empty())
+    command += " --round " + launch::shell_word(options.rules.round);
   return options.together ? command + " --together --only MEMBER" : command;
 }
 
@@ -61,7 +63,7 @@ RunSetPlan plan_of(const RunOptions& options, const RunConfig& config) {
   plan.only = options.only;
   plan.kind = options.together ? SetKind::kTogether : SetKind::kOneByOne;
   plan.start_timeout_s = options.together_timeout_s;
-  plan.command = command_of(options);
+  plan.invocation = {command_of(options), options.rules.round};
   plan.trace = options.trace;
   if (options.resumes_or_starts) plan.nothing_saved = NothingSaved::kBegin;
   if (options.resumes || options.resumes_or_starts) {
@@ -211,7 +213,7 @@ void check_set_options(const RunOptions& options) {
 CLI::Option* declare_set(CLI::App& app, RunOptions& options) {
   auto* runs =
       app.add_option("--runs", options.runs,
-                     "above 1: a set of so many runs, each with its own seed, all derived from "
+                     "the number of runs; above 1 a set, each with its own seed, derived from "
                      "the configuration's. The same command again runs what is missing")
           ->check(CLI::Range(1, 1000000))
           ->capture_default_str();

@@ -33,7 +33,7 @@ rules::Choice choose(const rules::RuleBook& book, const RulesOptions& options,
 }  // namespace
 
 void require_round(const std::string& round) {
-  const rules::RuleBook book;
+  const rules::RuleBook& book = rules::embedded_rule_book();
   const rules::Wanted wanted{"", round};
   rules::require_rules(book, wanted);
   const auto choice = rules::choose_by_path(book, wanted, "");
@@ -45,7 +45,7 @@ void require_round(const std::string& round) {
 
 RunRules choose_rules(const RulesOptions& options, const RunConfig& config,
                       const std::string& benchmark, const base::Clock& clock) {
-  const rules::RuleBook book;
+  const rules::RuleBook& book = rules::embedded_rule_book();
   const rules::Choice choice = choose(book, options, config, benchmark, clock);
   return {options.mode, book.ruleset(*choice.round), choice.why};
 }

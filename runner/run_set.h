@@ -51,7 +51,7 @@ struct RunSetPlan {
   std::optional<std::int64_t> only;  ///< member of the set
   SetKind kind = SetKind::kOneByOne;
   double start_timeout_s = kDefaultStartTimeoutS;  ///< of a set that starts together
-  std::string command;                             ///< that this set is continued with, for people
+  SetInvocation invocation;                        ///< of a set
   /// Goes on from this checkpoint, or the newest of this folder, then runs is 1.
   std::optional<std::string> resume;
   NothingSaved nothing_saved = NothingSaved::kRefuse;  ///< where `resume` finds nothing

@@ -95,7 +95,7 @@ void Set::open() {
   wanted.created_ms = doors_.clock.unix_ms();
   set_ = open_set(folder_, wanted);
   members_.emplace(folder_, plan_.runs, doors_.clock, plan_.times);
-  summary_.emplace(folder_, set_, *members_, plan_.command, doors_.summarize);
+  summary_.emplace(folder_, set_, *members_, plan_.invocation, doors_.summarize);
   const std::vector<Member> members = members_->look();
   const auto finished = std::ranges::count(members, MemberState::kFinished, &Member::state);
   doors_.console.info(fmt::format("set of {} runs, master seed {}, {} finished: {}", set_.runs,

@@ -43,7 +43,7 @@ struct SetPlan {
   std::optional<std::int64_t> only;  ///< this member and no other
   SetKind kind = SetKind::kOneByOne;
   double start_timeout_s = kDefaultStartTimeoutS;
-  std::string command;  ///< that the set is continued with, for people
+  SetInvocation invocation;
   SetTimes times;
 };
 

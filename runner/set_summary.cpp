@@ -43,7 +43,7 @@ Json facts_of(const Member& member, std::uint64_t seed) {
 }  // namespace
 
 Json set_facts(const std::string& folder, const SetDefinition& set,
-               const std::vector<Member>& members, const std::string& command) {
+               const std::vector<Member>& members, const SetInvocation& invocation) {
   const std::vector<std::uint64_t> seeds = derive_seeds(set.master_seed, set.runs);
   Json list = Json::array();
   for (const Member& member : members) {
@@ -57,21 +57,22 @@ Json set_facts(const std::string& folder, const SetDefinition& set,
           {"master_seed", set.master_seed},
           {"ranks", set.ranks},
           {"started", set.kind == SetKind::kTogether && has_started(folder)},
-          {"command", command},
+          {"command", invocation.command},
+          {"round", invocation.round.empty() ? Json() : Json(invocation.round)},
           {"members", std::move(list)}};
 }
 
 std::string summary_path(const std::string& folder) { return folder + "/set_summary.json"; }
 
 SummaryFile::SummaryFile(std::string folder, const SetDefinition& set, SetMembers& members,
-                         std::string command, const SummarizeSet& summarize)
+                         SetInvocation invocation, const SummarizeSet& summarize)
     : folder_(std::move(folder)),
       set_(set),
       members_(members),
-      command_(std::move(command)),
+      invocation_(std::move(invocation)),
       summarize_(summarize) {}
 
-Json SummaryFile::facts() const { return set_facts(folder_, set_, members_.look(), command_); }
+Json SummaryFile::facts() const { return set_facts(folder_, set_, members_.look(), invocation_); }
 
 const SetSummary& SummaryFile::update() {
   Json now = facts();

@@ -21,12 +21,18 @@ struct SetSummary {
 /// set_facts() gives, and returns them with what the logs say.
 using SummarizeSet = std::function<SetSummary(const nlohmann::json& facts)>;
 
+/// How this process was told to run the set.
+struct SetInvocation {
+  std::string command;  ///< that continues it, for people
+  std::string round;    ///< whose rules score it, such as "training-4.0"; "": the logs decide
+};
+
 /// Folder, seeds, and the state of each member, as {"schema", "kind", "mode", "folder", "runs",
-/// "master_seed", "ranks", "started" (all together), "command", "members": [{"member", "seed",
-/// "state", "status", "reason", "attempts", "result", "log", "host", "process", "job",
+/// "master_seed", "ranks", "started" (all together), "command", "round", "members": [{"member",
+/// "seed", "state", "status", "reason", "attempts", "result", "log", "host", "process", "job",
 /// "started_ms"}]}; null where there is nothing to tell.
 nlohmann::json set_facts(const std::string& folder, const SetDefinition& set,
-                         const std::vector<Member>& members, const std::string& command);
+                         const std::vector<Member>& members, const SetInvocation& invocation);
 
 std::string summary_path(const std::string& folder);
 
@@ -35,7 +41,7 @@ class SummaryFile {
  public:
   /// All of them outlive this.
   SummaryFile(std::string folder, const SetDefinition& set, SetMembers& members,
-              std::string command, const SummarizeSet& summarize);
+              SetInvocation invocation, const SummarizeSet& summarize);
 
   /// Writes it as a whole where anything changed, again until it says what the members' files say:
   /// of several processes that write at the same time, the last one is right. Throws SystemError.
@@ -46,7 +52,7 @@ class SummaryFile {
   std::string folder_;
   const SetDefinition& set_;
   SetMembers& members_;
-  std::string command_;
+  SetInvocation invocation_;
   const SummarizeSet& summarize_;
   nlohmann::json told_;  ///< the facts that the summary was made of
   SetSummary summary_;

@@ -222,7 +222,7 @@ ExitCode verdict(const CheckReport& report, std::ostream& people) {
   const bool is_missing = std::any_of(report.problems.begin(), report.problems.end(),
                                       [](const Problem& problem) { return problem.missing; });
   if ((report.files.empty() && !report.submission) || is_missing) return ExitCode::kData;
-  if (report.count(report::Verdict::kUnknown) > 0) return report::kVerdictUnknown;
+  if (report.count(report::Verdict::kUnknown) > 0) return ExitCode::kUnknownVerdict;
   return lacks(report) ? ExitCode::kIncomplete : ExitCode::kSuccess;
 }
 

@@ -48,7 +48,7 @@ struct CheckOptions {
 /// Text goes to `out` unless the JSON goes there; which files were written, and what could not be
 /// read, to `people`. Returns kSuccess if everything passes: every log, every RCP test, or of a
 /// submission its check, which forgives one failing run of a folder. kNonCompliant if something
-/// fails; else kData when nothing could be read or a PATH is missing, report::kVerdictUnknown where
+/// fails; else kData when nothing could be read or a PATH is missing, kUnknownVerdict where
 /// the rules of a log's round and benchmark are not known, and kIncomplete when some
 /// logs could not be read, or `rcp` found no reference points for a folder. Throws ConfigError for
 /// rounds and benchmarks that are not there, for options that do not go together, for faulty

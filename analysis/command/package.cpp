@@ -146,7 +146,7 @@ PackageRequest Packager::request(const report::CheckReport& logs) const {
 }
 
 ExitCode Packager::go() {
-  const RuleBook book(std::vector<std::string>{});
+  const RuleBook& book = mllog::rules::embedded_rule_book();
   const report::JudgingOptions judging = this->judging();
   mllog::rules::require_rules(book, judging.wanted);
   if (options_.org.find_first_not_of(" ./") == std::string::npos || options_.org[0] == '.') {

@@ -141,7 +141,7 @@ Json outlook_json(const LiveRun& run) {
 Json json_of(const LiveRun& run) {
   Json evaluations = Json::array(), parts = Json::object();
   for (const Evaluation& one : run.facts.evaluations) {
-    evaluations.push_back({{"epoch_num", optional_json(one.position)},
+    evaluations.push_back({{"epoch_num", optional_json(run.facts.epoch_num(one))},
                            {"time_s", one.time_s},
                            {"quality", one.quality}});
   }

@@ -16,7 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kSecondsPerMinute = 60.0;
 constexpr int kSchema = 1;
 constexpr int kIndent = 1;
 
@@ -154,8 +153,6 @@ const char* scaling_text(submission::Scaling scaling) {
 
 Json folder_json(const submission::PackageSet& set) {
   const char* const scaling = scaling_text(set.scaling);
-  std::optional<double> raw_min = set.time_to_train_s;
-  if (raw_min) *raw_min /= kSecondsPerMinute;
   Json failing = Json::array();
   for (const std::string& run : set.failing_runs) failing.push_back(base::printable(run));
   return {{"system", base::printable(set.system)},
@@ -167,9 +164,9 @@ Json folder_json(const submission::PackageSet& set) {
           {"bypasses_rcp", set.bypasses_rcp},
           {"bypasses_seeds", set.bypasses_seeds},
           {"scaling_factor", optional_json(set.scaling_factor)},
-          {"raw_score_min", raw_min ? Json(*raw_min) : Json(nullptr)},
+          {"raw_score_min", optional_json(set.raw_score_min())},
           {"score_factor", set.score_factor()},
-          {"score_min", raw_min ? Json(*raw_min * set.score_factor()) : Json(nullptr)},
+          {"score_min", optional_json(set.score_min())},
           {"rcp", rcp_json(set.rcp)},
           {"energy", set.energy ? energy_json(*set.energy) : Json(nullptr)}};
 }

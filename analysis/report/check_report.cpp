@@ -23,7 +23,6 @@
 #include "analysis/submission/reference_points.h"
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
-#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
 
@@ -86,45 +85,6 @@ void set_verdict(const Choice& choice, CheckedFile& file) {
       "what {} asks of {} in this division is not known here; the log breaks none of the rules "
       "that all benchmarks share",
       choice.round->name(), benchmark.empty() ? "its benchmark" : benchmark);
-}
-
-/// The round of a log that is read again afterwards.
-Choice choose_by_content(const RuleBook& book, const mllog::rules::Wanted& wanted,
-                         std::istream& in) {
-  const mllog::rules::Evidence evidence = mllog::rules::gather_evidence(in);
-  in.clear();
-  in.seekg(0);
-  return mllog::rules::choose_by_log(book, wanted, evidence);
-}
-
-/// The round of each log; nothing where it cannot be read, and for standard input.
-std::vector<std::optional<Choice>> choose_each(const std::vector<FoundLog>& logs,
-                                               const RuleBook& book,
-                                               const JudgingOptions& options) {
-  std::vector<std::optional<Choice>> choices(logs.size());
-  std::vector<char> by_log(logs.size(), 0);
-  base::for_each_index(logs.size(), options.reading.threads, [&](std::size_t i) {
-    if (logs[i].path == kStandardInput) return;
-    const std::string path = full_path(logs[i].path).generic_string();
-    choices[i] = mllog::rules::choose_by_path(book, options.wanted, path);
-    if (choices[i]) return;
-    try {
-      std::ifstream in = open_log(logs[i].path);
-      choices[i] =
-          mllog::rules::choose_by_log(book, options.wanted, mllog::rules::gather_evidence(in));
-      by_log[i] = 1;
-    } catch (const base::SystemError&) {
-      return;  // told when the log is judged
-    }
-  });
-  SubmissionRounds rounds;
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    if (by_log[i]) rounds.add(full_path(logs[i].path), *choices[i]);
-  }
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    if (by_log[i]) choices[i] = rounds.newest(full_path(logs[i].path), *choices[i]);
-  }
-  return choices;
 }
 
 class Checker {
@@ -215,7 +175,8 @@ CheckReport check_found(const FoundLogs& found, const RuleBook& book, const Judg
   // none of the log's, and ends all.
   Checker checker(book, options, collects);
   std::vector<std::variant<CheckedFile, Problem>> checked(found.logs.size());
-  const std::vector<std::optional<Choice>> choices = choose_each(found.logs, book, options);
+  const std::vector<std::optional<Choice>> choices =
+      choose_rounds(found.logs, book, options.wanted, options.reading.threads);
   base::for_each_index(checked.size(), options.reading.threads, [&](std::size_t i) {
     try {
       checked[i] = checker.check(found.logs[i], choices[i]);
@@ -262,56 +223,6 @@ submission::RcpResult convergence_of(const CheckedSet& set, const CheckReport& r
   const auto points =
       submission::points_of(round.usage, round.round, benchmark, options.custom_points);
   return submission::test_convergence(runs, points, options.rcp);
-}
-
-/// The round that options and the paths of logs tell; nothing where they do not.
-std::optional<Choice> choose_by_paths(const fs::path& submission, const FoundLogs& logs,
-                                      const RuleBook& book, const mllog::rules::Wanted& wanted) {
-  const auto by_path = [&](const fs::path& path) {
-    return mllog::rules::choose_by_path(book, wanted, full_path(path).generic_string());
-  };
-  if (auto choice = by_path(submission)) return choice;
-  std::map<std::string, Choice> told;  // by the round's name
-  for (const FoundLog& log : logs.logs) {
-    if (const auto choice = by_path(log.path)) told.emplace(choice->round->name(), *choice);
-  }
-  if (told.empty()) return std::nullopt;
-  if (told.size() == 1) return told.begin()->second;
-  std::vector<std::string> names;
-  for (const auto& [name, choice] : told) names.push_back(name);
-  throw base::ConfigError(
-      fmt::format("{}: holds submissions of several rounds ({}); expected those "
-                  "of one, or --round",
-                  submission.string(), fmt::join(names, ", ")));
-}
-
-/// The round of a submission: by options and paths, else the newest of its logs.
-Choice choose_for(const fs::path& submission, const FoundLogs& logs, const RuleBook& book,
-                  const mllog::rules::Wanted& wanted) {
-  auto choice = choose_by_paths(submission, logs, book, wanted);
-  const bool by_logs = !choice;
-  for (std::size_t i = 0; by_logs && i < logs.logs.size(); ++i) {
-    try {
-      std::ifstream in = open_log(logs.logs[i].path);
-      Choice told = mllog::rules::choose_by_log(book, wanted, mllog::rules::gather_evidence(in));
-      const bool is_newer = choice && told.round->usage == choice->round->usage &&
-                            mllog::is_earlier_round(choice->round->number, told.round->number);
-      if (choice && !is_newer) continue;
-      told.why = "as told by " + logs.logs[i].name + ": " + told.why;
-      choice = std::move(told);
-    } catch (const base::SystemError&) {
-      continue;  // told when the log is judged
-    }
-  }
-  if (!choice) {
-    throw base::ConfigError(submission.string() +
-                            ": holds no log that tells its round; expected --round");
-  }
-  if (!choice->round->no_rules_because.empty()) {
-    throw base::ConfigError(fmt::format("{}: {} is not checked: {}", submission.string(),
-                                        choice->round->name(), choice->round->no_rules_because));
-  }
-  return *choice;
 }
 
 FoundLogs logs_of(const submission::PackageTree& tree) {
@@ -404,7 +315,7 @@ CheckReport check_submission(const std::string& path, const RuleBook& book,
          true});
     return report;
   }
-  const Choice choice = choose_for(path, find_logs({path}), book, options.wanted);
+  const Choice choice = choose_submission_round(path, find_logs({path}), book, options.wanted);
   const submission::PackageTree tree =
       submission::read_package_tree(path, {choice.round->usage, choice.round->number});
   JudgingOptions of_round = options;

@@ -10,7 +10,6 @@
 
 #include "analysis/report/report.h"
 #include "analysis/submission/package_check.h"
-#include "runner/base/error.h"
 #include "runner/mllog/rules/choice.h"
 #include "runner/mllog/rules/judge.h"
 
@@ -21,8 +20,6 @@ namespace analysis::report {
 enum class Verdict { kSuccess, kFail, kUnknown };
 /// "SUCCESS", "FAIL", "UNKNOWN".
 const char* to_string(Verdict verdict);
-/// Exit status of `check` where a verdict is unknown and none is kFail.
-inline constexpr base::ExitCode kVerdictUnknown{10};
 
 /// One log and what its round's rules say of it.
 struct CheckedFile {

@@ -19,7 +19,6 @@ namespace analysis::report {
 namespace {
 
 /// Violations of one log.
-constexpr double kSecondsPerMinute = 60.0;
 constexpr std::size_t kShownOfLog = 20;
 /// Findings of one rule, of the audit in all logs, of the check of a submission in one folder.
 constexpr std::size_t kShownOfRule = 3;
@@ -57,7 +56,6 @@ bool is_note(const mllog::Finding& finding) {
 /// Where a log holds no record, that is all there is to say.
 bool says_all(const mllog::rules::KeyFinding& found) { return found.finding.rule == "log/records"; }
 
-/// Whether a log was judged by the rules that all benchmarks share and no others.
 std::string verdict_of(const submission::RcpResult& result) {
   if (!result.fails() && !result.passed) return "not tested";
   return result.passed ? "SUCCESS" : "FAIL";
@@ -179,12 +177,11 @@ class Page {
   }
 
   static std::string score_text(const submission::PackageSet& set) {
-    if (!set.time_to_train_s) return "";
-    const double raw = *set.time_to_train_s / kSecondsPerMinute;
-    const double factor = set.score_factor();
-    if (factor == 1.0) return fmt::format("; score {} min", short_number(raw));
-    return fmt::format("; score {} min, normalised by {:.6g} from {} min",
-                       short_number(raw * factor), factor, short_number(raw));
+    if (!set.score_min()) return "";
+    const std::string score = fmt::format("; score {} min", short_number(set.score_min()));
+    if (set.score_factor() == 1.0) return score;
+    return fmt::format("{}, normalised by {:.6g} from {} min", score, set.score_factor(),
+                       short_number(set.raw_score_min()));
   }
 
   /// A failed test is told among the findings.

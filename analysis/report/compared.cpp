@@ -146,7 +146,7 @@ void add_groups(const std::string& benchmark, SetsOfPaths sets,
 
 Compared compare_paths(const std::vector<std::string>& paths,
                        const comparison::ComparisonOptions& options, int threads) {
-  const mllog::rules::RuleBook book;
+  const mllog::rules::RuleBook& book = mllog::rules::embedded_rule_book();
   Compared compared;
   compared.per = options.per;
   std::map<std::string, SetsOfPaths> benchmarks;

@@ -1,11 +1,15 @@
-// The rounds of logs whose path names none: one for all logs of a submission.
-// Hides which folders make a submission.
+// The rounds of logs and submissions: by options and paths, else by what logs say.
+// Hides which folders make a submission, whose logs have one round.
 #pragma once
 
 #include <filesystem>
+#include <iosfwd>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "analysis/find_logs.h"
 #include "analysis/log_parser.h"
 #include "runner/mllog/rules/choice.h"
 
@@ -26,5 +30,22 @@ class SubmissionRounds {
  private:
   std::map<std::string, mllog::rules::Choice> newest_;  ///< by submission and usage
 };
+
+/// The round that the content of a log says. Leaves `in` at its beginning.
+mllog::rules::Choice choose_by_content(const mllog::rules::RuleBook& book,
+                                       const mllog::rules::Wanted& wanted, std::istream& in);
+
+/// The round of each log; nothing for one that cannot be read, and for standard input.
+std::vector<std::optional<mllog::rules::Choice>> choose_rounds(const std::vector<FoundLog>& logs,
+                                                               const mllog::rules::RuleBook& book,
+                                                               const mllog::rules::Wanted& wanted,
+                                                               int threads);
+
+/// The one round of the submissions in `folder`: by options and paths, else the newest of their
+/// logs. Throws ConfigError if paths tell several, no log tells one, or it has no rules.
+mllog::rules::Choice choose_submission_round(const std::filesystem::path& folder,
+                                             const FoundLogs& logs,
+                                             const mllog::rules::RuleBook& book,
+                                             const mllog::rules::Wanted& wanted);
 
 }  // namespace analysis::report

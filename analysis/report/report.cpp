@@ -13,7 +13,7 @@
 #include "runner/base/for_each_index.h"
 #include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
-#include "runner/mllog/rules/round_book.h"
+#include "runner/mllog/rules/rule_book.h"
 
 namespace analysis::report {
 namespace {
@@ -45,10 +45,10 @@ ReadRun read_run(const FoundLog& found, const ReadOptions& options,
   if (!round) {
     const std::string path = is_file ? full_path(found.path).generic_string() : "";
     const std::optional<Choice> choice =
-        mllog::rules::choose_by_path(mllog::rules::round_book(), {}, path);
+        mllog::rules::choose_by_path(mllog::rules::embedded_rule_book(), {}, path);
     if (!choice)
       read.told_by_log =
-          mllog::rules::choose_by_log(mllog::rules::round_book(), {}, evidence_of(log));
+          mllog::rules::choose_by_log(mllog::rules::embedded_rule_book(), {}, evidence_of(log));
     round = (choice ? choice : read.told_by_log)->round->number;
   }
   run.facts = facts_of(log, *round);

@@ -9,52 +9,29 @@
 #include "analysis/fields.h"
 #include "analysis/report/report_json.h"
 #include "analysis/report/write_compare.h"
+#include "runner/base/json_schema.h"
 
 namespace analysis::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Member = std::pair<std::string, Json>;
+using base::schema::count;
+using base::schema::described;
+using base::schema::document;
+using base::schema::Json;
+using base::schema::list;
+using base::schema::map_of;
+using base::schema::Member;
+using base::schema::object;
+using base::schema::or_null;
+using base::schema::type;
 
-Json type(const char* name) { return {{"type", name}}; }
-Json or_null(const char* name) { return {{"type", {name, "null"}}}; }
 Json number() { return type("number"); }
 Json maybe_number() { return or_null("number"); }
 Json text() { return type("string"); }
 Json maybe_text() { return or_null("string"); }
-Json count() { return {{"type", "integer"}, {"minimum", 0}}; }
 Json truth() { return type("boolean"); }
-Json list(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
 Json one_of(std::initializer_list<const char*> values) { return {{"enum", Json(values)}}; }
 Json nullable(Json schema) { return {{"anyOf", {type("null"), std::move(schema)}}}; }
-Json described(Json schema, const std::string& text) {
-  schema["description"] = text;
-  return schema;
-}
-
-/// All of these members, and no others.
-Json object(const std::vector<Member>& members, const std::vector<Member>& optional = {}) {
-  Json properties = Json::object(), required = Json::array();
-  for (const auto& [name, schema] : members) {
-    properties[name] = schema;
-    required.push_back(name);
-  }
-  for (const auto& [name, schema] : optional) properties[name] = schema;
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
-}
-
-/// Members of any names.
-Json map_of(Json value) { return {{"type", "object"}, {"additionalProperties", std::move(value)}}; }
-
-Json document(const std::string& title, Json schema) {
-  Json whole = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", title}};
-  whole.update(schema);
-  return whole;
-}
-
 /// Figures with a unit are numbers; those without may be counts, names or truths.
 template <class Facts>
 void add_fields(std::vector<Member>& members, const std::vector<Field<Facts>>& fields) {

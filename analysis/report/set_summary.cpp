@@ -54,8 +54,9 @@ std::map<std::string, CheckedFile> judged_logs(const Json& facts) {
   }
   std::map<std::string, CheckedFile> logs;
   if (paths.empty()) return logs;
-  const mllog::rules::RuleBook book;
+  const mllog::rules::RuleBook& book = mllog::rules::embedded_rule_book();
   JudgingOptions options;
+  options.wanted.round = text_of(facts, "round");
   options.reading.threads = 1;  // other ranks, and other runs of this node, may be at work
   options.reading.traces = false;
   CheckReport report = check_logs(paths, book, options);

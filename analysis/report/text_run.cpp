@@ -41,7 +41,7 @@ std::string target_text(const RunFacts& facts) {
                      facts.target_from_log ? " (from the log)" : "");
 }
 
-/// "epoch", "passes", or the key of what positions count: "samples_count".
+/// What positions count: "epoch", "passes", "samples", "tokens", "steps".
 std::string position_heading(const RunFacts& facts) {
   using mllog::PositionUnit;
   if (!facts.position_unit || *facts.position_unit == PositionUnit::kEpochs) return "epoch";

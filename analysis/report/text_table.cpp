@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kNarrowestName =
-    18;  ///< of "time to train [12]"; a shortened cell still says something
+/// Of "time to train [12]"; a shortened cell still says something.
+constexpr std::size_t kNarrowestName = 18;
 
 std::string cell_text(const std::string& text, std::size_t width, TextTable::Align align,
                       bool is_last) {

@@ -18,6 +18,7 @@
 #include "analysis/submission/seed_check.h"
 #include "analysis/submission/system_description.h"
 #include "analysis/submission/throughput_check.h"
+#include "analysis/systems.h"
 
 namespace analysis::submission {
 namespace {
@@ -54,8 +55,11 @@ class SubmissionCheck {
   void check_convergence(const PackageRuns& runs, PackageSet& set, Severity severity);
   void check_scaling(const BenchmarkFolder& folder, PackageSet& set);
   std::vector<std::string> counting_runs(const PackageRuns& runs, const PackageSet& set) const;
-  void measure_time(const PackageRuns& runs, PackageSet& set);
-  void measure_energy(const PackageRuns& runs, PackageSet& set);
+  /// `counting`: the files whose mean is the score.
+  void measure_time(const PackageRuns& runs, const std::vector<std::string>& counting,
+                    PackageSet& set);
+  void measure_energy(const PackageRuns& runs, const std::vector<std::string>& counting,
+                      PackageSet& set);
   std::optional<double> scaling_factor(const BenchmarkFolder& folder, const fs::path& path);
   const SystemDescription* description_of(const BenchmarkFolder& folder);
 
@@ -141,8 +145,9 @@ void SubmissionCheck::check_folder(const BenchmarkFolder& folder) {
   }
   if (set.scaling == Scaling::kWeak) check_throughput(runs, description, findings_);
   check_scaling(folder, set);
-  measure_time(runs, set);
-  measure_energy(runs, set);
+  const std::vector<std::string> counting = counting_runs(runs, set);
+  measure_time(runs, counting, set);
+  measure_energy(runs, counting, set);
   report_.sets.push_back(std::move(set));
 }
 
@@ -205,8 +210,8 @@ void SubmissionCheck::count_failures(const PackageRuns& runs, PackageSet& set) {
   }
   set.failing_runs.assign(failing.begin(), failing.end());
   if (failing.empty()) return;
-  const std::int64_t most = failing_runs_tolerated(set.benchmark);
-  const bool is_tolerated = static_cast<std::int64_t>(failing.size()) <= most;
+  const std::size_t most = dropped_each_end(set.benchmark);
+  const bool is_tolerated = failing.size() <= most;
   set.forgives_failing_runs = is_tolerated;
   findings_.add(is_tolerated ? Severity::kWarning : Severity::kError, set.name,
                 is_tolerated ? "package.dropped-run" : "package.failing-runs",
@@ -294,13 +299,12 @@ std::vector<std::string> SubmissionCheck::counting_runs(const PackageRuns& runs,
       valid.push_back({run.file, run.log.time_to_train_s});
     }
   }
-  const std::int64_t dropped = failing_runs_tolerated(set.benchmark);
-  return olympic_runs(valid, set.failing_runs.size(), static_cast<std::size_t>(dropped));
+  return olympic_runs(valid, set.failing_runs.size(), dropped_each_end(set.benchmark));
 }
 
-void SubmissionCheck::measure_time(const PackageRuns& runs, PackageSet& set) {
+void SubmissionCheck::measure_time(const PackageRuns& runs,
+                                   const std::vector<std::string>& counting, PackageSet& set) {
   if (set.runs != set.runs_required) return;
-  const std::vector<std::string> counting = counting_runs(runs, set);
   std::vector<double> times;
   for (const PackageRun& run : runs.runs) {
     if (std::find(counting.begin(), counting.end(), run.file) == counting.end()) continue;
@@ -309,11 +313,11 @@ void SubmissionCheck::measure_time(const PackageRuns& runs, PackageSet& set) {
   if (!times.empty()) set.time_to_train_s = mean_of(times);
 }
 
-void SubmissionCheck::measure_energy(const PackageRuns& runs, PackageSet& set) {
+void SubmissionCheck::measure_energy(const PackageRuns& runs,
+                                     const std::vector<std::string>& counting, PackageSet& set) {
   std::vector<TimedRun> all;
   for (const PackageRun& run : runs.runs) all.push_back({run.file, run.log.time_to_train_s});
-  set.energy =
-      energy_of(runs.folder->path, all, counting_runs(runs, set), set.scaling_factor.value_or(1.0));
+  set.energy = energy_of(runs.folder->path, all, counting, set.scaling_factor.value_or(1.0));
   if (!set.energy) return;
   for (const RunEnergy& run : set.energy->runs) {
     const std::string folder = set.name + "/" + run.folder;
@@ -331,6 +335,18 @@ void SubmissionCheck::measure_energy(const PackageRuns& runs, PackageSet& set) {
 double PackageSet::score_factor() const {
   if (scaling_factor) return *scaling_factor;
   return rcp && rcp->passed && !rcp->bypassed ? rcp->normalization : 1.0;
+}
+
+std::optional<double> PackageSet::raw_score_min() const {
+  constexpr double kSecondsPerMinute = 60.0;
+  if (!time_to_train_s) return std::nullopt;
+  return *time_to_train_s / kSecondsPerMinute;
+}
+
+std::optional<double> PackageSet::score_min() const {
+  const std::optional<double> raw = raw_score_min();
+  if (!raw) return std::nullopt;
+  return *raw * score_factor();
 }
 
 bool PackageReport::passes() const {

@@ -46,6 +46,8 @@ struct PackageSet {
   /// What makes a score of time_to_train_s: scaling.json's factor, else that of the RCP test where
   /// it passed by itself, else 1.
   double score_factor() const;
+  std::optional<double> raw_score_min() const;  ///< time_to_train_s in minutes
+  std::optional<double> score_min() const;      ///< the same by score_factor()
 };
 
 struct PackageReport {

@@ -5,18 +5,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "analysis/submission/reference_points.h"
 #include "analysis/submission/submission_rules.h"
-#include "analysis/systems.h"
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/benchmarks.h"
-#include "runner/mllog/rules/round_book.h"
+#include "runner/mllog/rules/rule_book.h"
 
 namespace analysis::submission {
 namespace {
@@ -57,27 +54,11 @@ void read_source(const ObjectReader& in) {
   }
 }
 
-/// The first number of `text`, which then begins behind it and the dot that follows.
-long take_number(std::string_view& text) {
-  long value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  if (text.starts_with('.')) text.remove_prefix(1);
-  return value;
-}
-
-std::pair<long, long> numbers_of(const std::string& round) {
-  std::string_view text = round;
-  if (text.starts_with('v')) text.remove_prefix(1);
-  const long first = take_number(text);
-  return {first, take_number(text)};
-}
-
 }  // namespace
 
 std::vector<std::string> benchmarks_of_round(const std::string& usage, const std::string& round) {
   const mllog::rules::Round* const found =
-      mllog::rules::round_book().find(usage, short_round(round));
+      mllog::rules::embedded_rule_book().find(usage, short_round(round));
   if (found == nullptr) return {};
   std::vector<std::string> names = found->benchmarks;
   names.insert(names.end(), found->closed_benchmarks.begin(), found->closed_benchmarks.end());
@@ -90,10 +71,6 @@ std::optional<std::int64_t> runs_required(const std::string& usage, const std::s
   const mllog::Benchmark* const facts = mllog::find_benchmark(benchmark);
   if (facts == nullptr || facts->usage != usage) return std::nullopt;
   return facts->runs(short_round(round));
-}
-
-std::int64_t failing_runs_tolerated(const std::string& benchmark) {
-  return static_cast<std::int64_t>(dropped_each_end(benchmark));
 }
 
 PackageFacts parse_package_facts(const std::string& text, const std::string& name) {
@@ -122,7 +99,7 @@ const PackageFacts& package_facts() {
 }
 
 bool at_least_round(const std::string& round, const std::string& other) {
-  return numbers_of(round) >= numbers_of(other);
+  return !mllog::is_earlier_round(short_round(round), short_round(other));
 }
 
 }  // namespace analysis::submission

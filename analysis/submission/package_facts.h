@@ -35,8 +35,6 @@ std::vector<std::string> benchmarks_of_round(const std::string& usage, const std
 /// Log files of a folder; nothing for a benchmark that is not of that usage.
 std::optional<std::int64_t> runs_required(const std::string& usage, const std::string& round,
                                           const std::string& benchmark);
-/// Runs of a folder that may fail: they count as the slowest, which scoring drops.
-std::int64_t failing_runs_tolerated(const std::string& benchmark);
 
 /// Whether `round` is `other` or a later one of the same usage, by numbers: 10.0 is after 9.1.
 bool at_least_round(const std::string& round, const std::string& other);

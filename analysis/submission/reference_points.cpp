@@ -28,14 +28,6 @@ using nlohmann::json;
 constexpr char kEpochsMember[] = "Epochs to converge";
 constexpr char kSamplesMember[] = "samples to converge";
 
-bool is_round(const std::string& text) {
-  const std::size_t dot = text.find('.');
-  const auto digits = [](const std::string& part) {
-    return !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-  };
-  return dot != std::string::npos && digits(text.substr(0, dot)) && digits(text.substr(dot + 1));
-}
-
 /// Fewer runs leave nothing once the fastest and slowest are dropped.
 base::Check<std::vector<double>> durations(const mllog::Benchmark& benchmark) {
   const auto fewest = static_cast<std::size_t>(2 * benchmark.dropped_each_end + 1);
@@ -51,7 +43,8 @@ base::Check<std::vector<std::string>> rounds() {
             std::vector<std::string> sorted = names;
             std::sort(sorted.begin(), sorted.end());
             const bool distinct = std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
-            return !names.empty() && distinct && std::all_of(names.begin(), names.end(), is_round);
+            return !names.empty() && distinct &&
+                   std::all_of(names.begin(), names.end(), mllog::is_round_number);
           }};
 }
 

@@ -19,7 +19,8 @@ enum class ExitCode {
   kTargetMissed,
   kStopped,
   kIncomplete,
-  kRegression
+  kRegression,
+  kUnknownVerdict
 };
 
 /// A job that could not be done. The message says where, what was expected and what was found.

@@ -1,38 +1,22 @@
 // The JSON Schema of the report's document.
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "runner/base/json_schema.h"
 #include "runner/doctor/report.h"
 
 namespace doctor {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json type(const char* name) { return {{"type", name}}; }
-Json or_null(const char* name) { return {{"type", {name, "null"}}}; }
-Json count() { return {{"type", "integer"}, {"minimum", 0}}; }
-Json list(Json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
-Json described(Json schema, const char* text) {
-  schema["description"] = text;
-  return schema;
-}
-
-/// All of these members, and no others.
-Json object(std::initializer_list<std::pair<const char*, Json>> members) {
-  Json properties = Json::object(), required = Json::array();
-  for (const auto& [name, schema] : members) {
-    properties[name] = schema;
-    required.push_back(name);
-  }
-  return {{"type", "object"},
-          {"properties", std::move(properties)},
-          {"required", std::move(required)},
-          {"additionalProperties", false}};
-}
+using base::schema::count;
+using base::schema::described;
+using base::schema::document;
+using base::schema::Json;
+using base::schema::list;
+using base::schema::object;
+using base::schema::or_null;
+using base::schema::type;
 
 Json verdict() {
   Json names = Json::array();
@@ -98,24 +82,22 @@ Json checks() {
 
 }  // namespace
 
-Json report_schema() {
-  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
-                 {"title", "trainmark doctor --json"}};
-  schema.update(object({
-      {"format", {{"const", kReportFormat}}},
-      {"configuration", or_null("string")},
-      {"quick", type("boolean")},
-      {"ranks", described(count(), "that were judged for")},
-      {"started_ranks", described(count(), "fewer where --ranks plans")},
-      {"verdict", described(verdict(), "the worst of all findings")},
-      {"exit_code", count()},
-      {"counts", counts()},
-      {"nodes", nodes()},
-      {"between_nodes", findings()},
-      {"network", network()},
-      {"checks", checks()},
-  }));
-  return schema;
+nlohmann::ordered_json report_schema() {
+  return document("trainmark doctor --json",
+                  object({
+                      {"format", {{"const", kReportFormat}}},
+                      {"configuration", or_null("string")},
+                      {"quick", type("boolean")},
+                      {"ranks", described(count(), "that were judged for")},
+                      {"started_ranks", described(count(), "fewer where --ranks plans")},
+                      {"verdict", described(verdict(), "the worst of all findings")},
+                      {"exit_code", count()},
+                      {"counts", counts()},
+                      {"nodes", nodes()},
+                      {"between_nodes", findings()},
+                      {"network", network()},
+                      {"checks", checks()},
+                  }));
 }
 
 }  // namespace doctor

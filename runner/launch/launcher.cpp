@@ -178,6 +178,11 @@ Environment environment() {
   return all;
 }
 
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
 Launcher launcher_of(const Environment& environment) {
   const Names* names = names_in(environment);
   if (names == nullptr) return {};

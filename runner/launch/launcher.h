@@ -11,6 +11,8 @@ namespace launch {
 using Environment = std::map<std::string, std::string>;
 /// Of this process.
 Environment environment();
+/// "" where it is not set.
+std::string value_of(const Environment& environment, const std::string& name);
 
 /// What starts ranks.
 enum class LauncherKind {

@@ -35,11 +35,6 @@ Environment environment_of(const fs::path& process) {
   return all;
 }
 
-std::string value_of(const Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? "" : found->second;
-}
-
 std::optional<std::int64_t> rank_in(const Environment& environment) {
   try {
     const Launcher launcher = launcher_of(environment);
@@ -87,13 +82,12 @@ std::int64_t without_process(const std::vector<LocalRank>& ranks, const Launcher
 
 /// The job's hosts where its scheduler names them, in brackets.
 std::string hosts_of(const Environment& mine) {
-  for (const char* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "LSB_HOSTS"}) {
-    const std::string hosts = value_of(mine, name);
-    // mpirun starts its daemons as a step on all nodes but its own.
-    const bool is_daemons = kind_of(mine) == LauncherKind::kMpirun && name[6] == 'S';
-    if (!hosts.empty() && !is_daemons) return fmt::format(" ({})", base::printable(hosts));
-  }
-  return "";
+  // mpirun starts its daemons as a step on all nodes but its own.
+  const bool has_step = kind_of(mine) != LauncherKind::kMpirun;
+  std::string hosts = has_step ? value_of(mine, "SLURM_STEP_NODELIST") : "";
+  if (hosts.empty()) hosts = value_of(mine, "SLURM_JOB_NODELIST");
+  if (hosts.empty()) hosts = value_of(mine, "LSB_HOSTS");
+  return hosts.empty() ? "" : fmt::format(" ({})", base::printable(hosts));
 }
 
 }  // namespace

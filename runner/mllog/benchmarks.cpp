@@ -21,7 +21,7 @@ namespace {
 using base::ConfigError;
 using base::ObjectReader;
 
-/// Of "10.1", 10 and 1; what is no number counts as 0.
+/// 10 and 1 of "10.1"; a part that is missing is 0.
 std::pair<long, long> numbers_of(std::string_view round) {
   std::pair<long, long> numbers{0, 0};
   const char* const end = round.data() + round.size();
@@ -32,19 +32,9 @@ std::pair<long, long> numbers_of(std::string_view round) {
   return numbers;
 }
 
-base::Check<std::string> round_number() {
-  return {"must be a round such as 0.7", [](const std::string& round) {
-            const auto dot = round.find('.');
-            const auto digits = [](std::string_view text) {
-              return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-            };
-            return dot != round.npos && digits(std::string_view(round).substr(0, dot)) &&
-                   digits(std::string_view(round).substr(dot + 1));
-          }};
-}
-
 std::string read_round(const ObjectReader& in, const char* key, const char* help) {
-  return in.has(key) ? in.required<std::string>(key, help, round_number()) : std::string();
+  if (!in.has(key)) return "";
+  return in.required<std::string>(key, help, {"must be a round such as 0.7", is_round_number});
 }
 
 std::optional<double> read_limit(const ObjectReader& in, const char* key, const char* help) {
@@ -220,10 +210,12 @@ bool TargetPart::met_by(double quality) const {
   return direction == Direction::kRises ? quality > value : quality < value;
 }
 
-std::string TargetPart::words() const {
-  const char* const sign = direction == Direction::kRises ? ">" : "<";
-  return fmt::format("{}{} {}", sign, beyond ? "" : "=", value);
+const char* TargetPart::sign() const {
+  if (direction == Direction::kRises) return beyond ? ">" : ">=";
+  return beyond ? "<" : "<=";
 }
+
+std::string TargetPart::words() const { return fmt::format("{} {}", sign(), value); }
 
 bool QualityTarget::met_by(std::span<const double> qualities) const {
   if (qualities.size() != parts.size()) return false;
@@ -343,6 +335,14 @@ const Benchmark* find_benchmark(std::string_view name) {
   const auto found =
       std::ranges::find_if(all, [&](const Benchmark& one) { return one.name == name; });
   return found == all.end() ? nullptr : &*found;
+}
+
+bool is_round_number(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  const auto are_digits = [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == part.npos;
+  };
+  return dot != text.npos && are_digits(text.substr(0, dot)) && are_digits(text.substr(dot + 1));
 }
 
 bool is_earlier_round(std::string_view one, std::string_view other) {

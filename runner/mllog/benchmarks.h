@@ -27,6 +27,7 @@ struct TargetPart {
   bool beyond = false;  ///< must pass the value: reaching it is not enough
 
   bool met_by(double quality) const;
+  const char* sign() const;  ///< ">=", ">", "<=" or "<"
   /// ">= 0.759".
   std::string words() const;
   /// "BBOX", "FID"; "" for a target's only part.
@@ -94,8 +95,8 @@ class Benchmark {
  public:
   std::string name;   ///< submission_benchmark
   std::string usage;  ///< "training" or "hpc"
-  std::int64_t dropped_each_end =
-      1;  ///< fastest runs that the olympic mean drops, and slowest or failing
+  /// Fastest runs that the olympic mean drops, and slowest or failing ones.
+  std::int64_t dropped_each_end = 1;
   std::vector<std::int64_t> train_samples, eval_samples;  ///< the dataset's; empty: not fixed
   std::vector<SettingBound> bounds;
 
@@ -130,6 +131,8 @@ const Benchmark* find_benchmark(std::string_view name);
 /// `text` in the schema of configs/benchmarks.json; `file` stands in messages.
 std::vector<Benchmark> read_benchmarks(std::string_view text, const std::string& file);
 
+/// Whether `text` looks like a round's number: "0.7", "10.1".
+bool is_round_number(std::string_view text);
 /// Whether the round `one` is before `other`, by numbers: 9.1 is before 10.0.
 bool is_earlier_round(std::string_view one, std::string_view other);
 

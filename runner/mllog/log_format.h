@@ -1,5 +1,4 @@
 // How logs of the rounds write their records.
-// Hides nothing.
 #pragma once
 
 #include <cstdint>

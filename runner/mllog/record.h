@@ -1,5 +1,4 @@
 // One record of an MLPerf log, and a line that should hold one.
-// Hides nothing.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +27,13 @@ struct Record {
   bool has_time = true;    ///< false: an older format's 0, which stands for no time
   std::string_view fault;  ///< why MLCommons' parser refuses the line; "" for none
 };
+
+/// Whether a time in ms is one of a calendar. Before September 2001 it counts from the start of a
+/// program.
+constexpr bool is_date(double time_ms) {
+  constexpr double kEarliestMs = 1e12, kLatestMs = 1e13;
+  return time_ms >= kEarliestMs && time_ms < kLatestMs;
+}
 
 /// A line with the token whose rest is no record.
 struct MalformedRecord {

@@ -16,6 +16,7 @@
 #include "runner/base/clock.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/communicator.h"
+#include "runner/pretend_nodes.h"
 #include "staging/dataset/dataset.h"
 #include "staging/stage.h"
 
@@ -63,15 +64,7 @@ class Staging : public testing::Test {
   }
   ~Staging() override { world_.barrier(); }
 
-  runner::Topology nodes(int count) const {
-    count = std::min(count, world_.size());
-    const int mine = world_.rank() * count / world_.size();
-    runner::Topology topology{world_.split(mine, world_.rank()), mine, count, {}};
-    for (int r = 0; r < world_.size(); ++r) {
-      topology.node_of_rank.push_back(r * count / world_.size());
-    }
-    return topology;
-  }
+  runner::Topology nodes(int count) const { return runner::pretend_nodes(world_, count); }
   std::string directory(const runner::Topology& topology) const {
     return root_ + "/node" + std::to_string(topology.node_index);
   }

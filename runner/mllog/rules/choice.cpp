@@ -18,10 +18,6 @@ namespace {
 
 using base::ConfigError;
 
-/// Times before this one (September 2001) are counted from the start of a program.
-constexpr double kEarliestDateMs = 1e12;
-constexpr double kLatestDateMs = 1e13;
-
 struct Name {
   std::string usage;  ///< "" where only the number is given
   std::string number;
@@ -96,8 +92,7 @@ Evidence gather_evidence(std::istream& log) {
     if (!evidence.benchmark && record->key == keys::kSubmissionBenchmark) {
       evidence.benchmark = record->value.string();
     }
-    const bool is_date = record->time_ms >= kEarliestDateMs && record->time_ms < kLatestDateMs;
-    if (!evidence.time_ms && is_date) evidence.time_ms = record->time_ms;
+    if (!evidence.time_ms && is_date(record->time_ms)) evidence.time_ms = record->time_ms;
     if (evidence.benchmark && evidence.time_ms) break;
   }
   return evidence;

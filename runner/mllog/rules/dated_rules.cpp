@@ -10,6 +10,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
+#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/rules/name_pattern.h"
 #include "runner/mllog/rules/predicate_reader.h"
 
@@ -234,14 +235,6 @@ DatedFile read_file(Json json, const std::string& where, const FileFilter& wante
     }
   }
   return file;
-}
-
-bool is_round_number(const std::string& text) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const std::size_t dot = text.find('.');
-  return dot != std::string::npos && dot > 0 && dot + 1 < text.size() &&
-         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(dot), is_digit) &&
-         std::all_of(text.begin() + static_cast<std::ptrdiff_t>(dot) + 1, text.end(), is_digit);
 }
 
 std::optional<LogFormat> format_of(const std::string& token) {

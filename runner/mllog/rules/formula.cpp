@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <functional>
 #include <utility>
 
 namespace mllog::rules {
@@ -37,17 +37,12 @@ bool truth(const FormulaValue& value) {
   }
 }
 
-Answer is_less(const FormulaValue& left, const FormulaValue& right) {
-  if (left.kind == Kind::kNumber && right.kind == Kind::kNumber) return left.number < right.number;
-  if (left.kind == Kind::kText && right.kind == Kind::kText) return left.text < right.text;
-  return {};
-}
-
-Answer is_at_most(const FormulaValue& left, const FormulaValue& right) {
-  if (left.kind == Kind::kNumber && right.kind == Kind::kNumber) {
-    return left.number <= right.number;
-  }
-  if (left.kind == Kind::kText && right.kind == Kind::kText) return left.text <= right.text;
+/// Two numbers or two texts: others have no order.
+template <class Precedes>
+Answer in_order(const FormulaValue& left, const FormulaValue& right, Precedes precedes) {
+  if (left.kind != right.kind) return {};
+  if (left.kind == Kind::kNumber) return precedes(left.number, right.number);
+  if (left.kind == Kind::kText) return precedes(left.text, right.text);
   return {};
 }
 
@@ -217,9 +212,9 @@ class FormulaRun {
       case Op::kNotEqual:
         return truth_value(!(*first == *second));
       case Op::kLess:
-        return truth_value(is_less(*first, *second));
+        return truth_value(in_order(*first, *second, std::less<>()));
       case Op::kAtMost:
-        return truth_value(is_at_most(*first, *second));
+        return truth_value(in_order(*first, *second, std::less_equal<>()));
       default:
         return number_value(of_two(one.op, *first, *second));
     }
@@ -243,8 +238,8 @@ class FormulaRun {
       case Op::kSqrt:
         return number < 0.0 ? Number() : std::sqrt(number);
       default:  // whole()
-        constexpr double kTolerance = 1e-5;
-        return finite(number, std::abs(std::nearbyint(number) - number) < kTolerance ? 1.0 : 0.0);
+        const Answer is_whole = python_is_integer(number);
+        return is_whole ? Number(*is_whole ? 1.0 : 0.0) : Number();
     }
   }
 

@@ -19,7 +19,6 @@ class FormulaParser {
 
  private:
   using Op = Formula::Op;
-  using Level = std::size_t (FormulaParser::*)();
 
   std::size_t conditional();
   std::size_t disjunction();

@@ -27,19 +27,6 @@ Kind kind_of(const TargetPart& part) {
   return rises ? Kind::kAtLeast : Kind::kAtMost;
 }
 
-const char* sign_of(const TargetPart& part) {
-  switch (kind_of(part)) {
-    case Kind::kAbove:
-      return ">";
-    case Kind::kBelow:
-      return "<";
-    case Kind::kAtLeast:
-      return ">=";
-    default:
-      return "<=";
-  }
-}
-
 /// The condition that a benchmark's target in a round is.
 Condition target_of(const Benchmark& benchmark, const std::string& round,
                     const std::string& where) {
@@ -57,7 +44,7 @@ Condition target_of(const Benchmark& benchmark, const std::string& round,
     }
     const std::string& name = large[i].name();
     terms.push_back(
-        fmt::format("value{}{} {} {}", name.empty() ? "" : ".", name, sign_of(large[i]), value));
+        fmt::format("value{}{} {} {}", name.empty() ? "" : ".", name, large[i].sign(), value));
   }
   const std::string text = fmt::format("{}", fmt::join(terms, " and "));
   return {Kind::kHolds, 0.0, {}, {}, Formula(text, where)};

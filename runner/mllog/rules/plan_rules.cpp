@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "runner/base/enum_table.h"
+
 namespace mllog::rules {
 namespace {
 
@@ -26,13 +28,7 @@ constexpr std::array kRules = {
              "MLPerf training policies, Run Results",
              "Such a run has no time to train and cannot be submitted."}};
 
-constexpr bool in_order() {
-  for (std::size_t i = 0; i < kRules.size(); ++i) {
-    if (static_cast<std::size_t>(kRules[i].name) != i) return false;
-  }
-  return true;
-}
-static_assert(in_order());
+static_assert(base::is_in_enum_order(kRules, &PlanRule::name));
 
 }  // namespace
 

@@ -15,17 +15,10 @@ namespace {
 
 using Kind = Condition::Kind;
 
-/// Python's round() raises for what is not finite.
-Answer is_near_integer(double value) {
-  constexpr double kTolerance = 1e-5;
-  if (!std::isfinite(value)) return {};
-  return std::abs(std::nearbyint(value) - value) < kTolerance;
-}
-
 /// math.log2() raises for what is not positive.
 Answer is_power_of_two(double value) {
   if (std::isnan(value) || value <= 0.0) return {};
-  return is_near_integer(std::log2(value));
+  return python_is_integer(std::log2(value));
 }
 
 bool is_close(double one, double other) {
@@ -48,7 +41,7 @@ Answer number_holds(const Condition& condition, double value) {
     case Kind::kCloseTo:
       return is_close(value, condition.number);
     case Kind::kMultipleOf:
-      return is_near_integer(value / condition.number);
+      return python_is_integer(value / condition.number);
     default:
       return is_power_of_two(value / condition.number);
   }

@@ -15,6 +15,9 @@ using base::ConfigError;
 using base::ObjectReader;
 using Texts = std::vector<std::string>;
 
+/// Of a list.
+constexpr auto kNotEmpty = [](const auto& list) { return !list.empty(); };
+
 void add_number(const ObjectReader& in, const char* key, Condition::Kind kind, Predicate& to) {
   if (!in.has(key)) return;
   const bool divides =
@@ -33,18 +36,17 @@ void add_texts(const ObjectReader& in, Predicate& to) {
   if (in.has("not_text")) {
     to.push_back({kNotText, 0.0, {}, {in.required<std::string>("not_text", "a text")}});
   }
-  const auto not_empty = [](const auto& list) { return !list.empty(); };
   if (in.has("one_of")) {
     to.push_back({kOneOfTexts,
                   0.0,
                   {},
-                  in.required<Texts>("one_of", "texts", {"must not be empty", not_empty})});
+                  in.required<Texts>("one_of", "texts", {"must not be empty", kNotEmpty})});
   }
   if (in.has("one_of_numbers")) {
     to.push_back({kOneOfNumbers,
                   0.0,
                   in.required<std::vector<double>>("one_of_numbers", "numbers",
-                                                   {"must not be empty", not_empty}),
+                                                   {"must not be empty", kNotEmpty}),
                   {}});
   }
 }
@@ -57,12 +59,11 @@ void add_forms(const ObjectReader& in, Predicate& to) {
     to.push_back({kind, 0.0, {}, {}});
   }
   if (in.has("has")) {
-    to.push_back({kHas,
-                  0.0,
-                  {},
-                  in.required<Texts>(
-                      "has", "members of an object",
-                      {"must not be empty", [](const Texts& list) { return !list.empty(); }})});
+    to.push_back(
+        {kHas,
+         0.0,
+         {},
+         in.required<Texts>("has", "members of an object", {"must not be empty", kNotEmpty})});
   }
   if (in.has("holds")) to.push_back(read_formula(in));
 }

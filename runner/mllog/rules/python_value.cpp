@@ -132,6 +132,12 @@ bool python_equals(const JsonText& value, std::string_view text) {
   return value.string() == text;
 }
 
+Answer python_is_integer(double value) {
+  constexpr double kTolerance = 1e-5;
+  if (!std::isfinite(value)) return {};
+  return std::abs(std::nearbyint(value) - value) < kTolerance;
+}
+
 bool python_truth(const JsonText& value) {
   if (value.is_absent() || value.is_null() || value.text() == "false") return false;
   if (value.is_number()) return value.number() != 0.0;  // NaN is true

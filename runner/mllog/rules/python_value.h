@@ -23,6 +23,9 @@ bool python_equals(const JsonText& value, double number);
 bool python_equals(const JsonText& value, std::string_view text);
 /// A number, with true as 1 and false as 0; nothing for what no number can be compared with.
 std::optional<double> python_number(const JsonText& value);
+/// Whether the checker's is_integer() takes it for one: within 1e-5. Its round() raises an
+/// exception for what is not finite.
+Answer python_is_integer(double value);
 /// `bool(value)`.
 bool python_truth(const JsonText& value);
 /// `len(value)`: characters, items or members; nothing for what has no length.

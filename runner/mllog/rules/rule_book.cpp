@@ -202,4 +202,9 @@ Ruleset RuleBook::ruleset(const Round& round) const {
   return ruleset;
 }
 
+const RuleBook& embedded_rule_book() {
+  static const RuleBook book(std::vector<std::string>{});
+  return book;
+}
+
 }  // namespace mllog::rules

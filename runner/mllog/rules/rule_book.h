@@ -46,4 +46,8 @@ class RuleBook {
   std::string suffix_;  ///< of every ruleset's name: "" or "+overlay"
 };
 
+/// The book of the embedded rules alone, made once. A round's rules are read when they are asked
+/// for.
+const RuleBook& embedded_rule_book();
+
 }  // namespace mllog::rules

@@ -308,8 +308,7 @@ void gather(FileState& file, std::size_t which, const Record& record) {
 
 void apply_gathered(const Ruleset& ruleset, FileState& file, std::size_t which,
                     std::int64_t number) {
-  const std::vector<RuleState::Gathering> gatherings = file.rules[which].gatherings;
-  for (const RuleState::Gathering& gathering : gatherings) {
+  for (const RuleState::Gathering& gathering : file.rules[which].gatherings) {
     std::string value;
     for (const auto& [name, text] : gathering.members) {
       value += fmt::format("{}{}: {}", value.empty() ? "{" : ", ", name, text);

@@ -42,6 +42,29 @@ TEST(Check, PassesGoodLogs) {
   EXPECT_THAT(outcome.out, HasSubstr("1 log judged: 1 SUCCESS, 0 FAIL; audit: "));
 }
 
+/// good_log() begun at that time.
+std::string log_of(double begin_ms) {
+  made::Log log = made::good_log(made::rules_of("hpc", "1.0"), {"closed", "cosmoflow", "sgd", ""});
+  const double shift_ms = begin_ms - log.front().time_ms;
+  for (made::Line& line : log) line.time_ms += shift_ms;
+  return made::text_of(log);
+}
+
+TEST(Check, JudgesTheLogsOfOneSubmissionByTheRoundOfTheNewest) {
+  constexpr double kIn2021 = 1.63e12, kIn2023 = 1.69e12;
+  const TemporaryDirectory folder;
+  folder.write("us/results/old/cosmoflow/result_1.txt", log_of(kIn2021));
+  folder.write("us/results/new/cosmoflow/result_1.txt", log_of(kIn2023));
+  folder.write("them/results/old/cosmoflow/result_1.txt", log_of(kIn2021));
+  const Outcome outcome = check(reading({folder.path().string()}));
+  EXPECT_THAT(outcome.out, HasSubstr("us/results/old/cosmoflow/result_1.txt: SUCCESS under "
+                                     "hpc-3.0.0 (a log of the same submission is newer"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("us/results/new/cosmoflow/result_1.txt: SUCCESS under hpc-3.0.0"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("them/results/old/cosmoflow/result_1.txt: SUCCESS under hpc-1.0.0"));
+}
+
 TEST(Check, FailsIfOneLogFails) {
   const TemporaryDirectory folder;
   folder.write("hpc_v1.0/result_1.txt", good_log());
@@ -80,7 +103,7 @@ TEST(Check, SaysThatItDoesNotKnowTheRulesOfABenchmark) {
   options.junit = (folder.path() / "found.xml").string();
   options.sarif = (folder.path() / "found.sarif").string();
   const Outcome outcome = check(options);
-  EXPECT_EQ(outcome.code, analysis::report::kVerdictUnknown);
+  EXPECT_EQ(outcome.code, base::ExitCode::kUnknownVerdict);
   EXPECT_EQ(static_cast<int>(outcome.code), 10);
   EXPECT_THAT(outcome.out, HasSubstr("result_1.txt: UNKNOWN under hpc-9.9.0"));
   EXPECT_THAT(outcome.out,
@@ -243,7 +266,7 @@ TEST(Check, SaysThatARoundWithoutRulesIsNotJudgedAndReadsItsLogs) {
       ":::MLPv0.5.0 ncf 1541731878.1 (ncf.py:2) run_stop: {\"success\": false}\n";
   CheckOptions options = reading({folder.write("elsewhere/result_0.txt", log)});
   const Outcome outcome = check(options);
-  EXPECT_EQ(outcome.code, analysis::report::kVerdictUnknown);
+  EXPECT_EQ(outcome.code, base::ExitCode::kUnknownVerdict);
   EXPECT_THAT(outcome.out, HasSubstr("UNKNOWN under training-0.5.0"));
   EXPECT_THAT(outcome.out, HasSubstr("training-0.5 is not judged"));
   EXPECT_THAT(outcome.out, HasSubstr("status 'aborted'")) << "the audit goes beside";

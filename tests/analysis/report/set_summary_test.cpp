@@ -95,6 +95,16 @@ TEST_F(SetSummaryTest, ScoresAWholeSet) {
   EXPECT_EQ(lines, summary.text);
 }
 
+TEST_F(SetSummaryTest, JudgesByTheRoundThatTheRunWasGiven) {
+  for (int i = 0; i < 5; ++i) add(log(0, 20));
+  const auto ruleset = [](const SetSummary& summary) {
+    return summary.document["members"][0]["ruleset"].get<std::string>();
+  };
+  EXPECT_THAT(ruleset(summarize_set(facts_)), Not(HasSubstr("training-4.0")));
+  facts_["round"] = "training-4.0";
+  EXPECT_THAT(ruleset(summarize_set(facts_)), HasSubstr("training-4.0"));
+}
+
 TEST_F(SetSummaryTest, TellsWhatFailedWhatIsMissingAndHowToGoOn) {
   add(log(0, 50));
   made::Log diverged = log(0, 10);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "analysis/submission/package_check.h"
+#include "analysis/systems.h"
 
 namespace {
 
@@ -72,9 +73,9 @@ TEST(PackageFacts, CompareRoundsByNumber) {
 }
 
 TEST(PackageFacts, KnowHowManyRunsMayFail) {
-  EXPECT_EQ(failing_runs_tolerated("unet3d"), 4);
-  EXPECT_EQ(failing_runs_tolerated("resnet"), 1);
-  EXPECT_EQ(failing_runs_tolerated("oc20"), 1);
+  EXPECT_EQ(analysis::dropped_each_end("unet3d"), 4u);
+  EXPECT_EQ(analysis::dropped_each_end("resnet"), 1u);
+  EXPECT_EQ(analysis::dropped_each_end("oc20"), 1u);
 }
 
 }  // namespace

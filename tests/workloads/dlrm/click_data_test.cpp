@@ -11,6 +11,7 @@
 
 #include "runner/agreed_error.h"
 #include "runner/base/thrown_message.h"
+#include "runner/pretend_nodes.h"
 #include "staging/dataset/clicks.h"
 #include "staging/sample_order.h"
 
@@ -38,15 +39,7 @@ class ClickDataOnRanks : public testing::Test {
   }
   ~ClickDataOnRanks() override { world_.barrier(); }
 
-  runner::Topology nodes(int count) const {
-    count = std::min(count, world_.size());
-    const int mine = world_.rank() * count / world_.size();
-    runner::Topology topology{world_.split(mine, world_.rank()), mine, count, {}};
-    for (int r = 0; r < world_.size(); ++r) {
-      topology.node_of_rank.push_back(r * count / world_.size());
-    }
-    return topology;
-  }
+  runner::Topology nodes(int count) const { return runner::pretend_nodes(world_, count); }
   ClickDataOptions options(const runner::Topology& topology, staging::StagingMode mode) const {
     ClickDataOptions options;
     options.train = root_ + "/train.bin";
