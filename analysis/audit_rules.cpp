@@ -306,11 +306,13 @@ static_assert(base::is_in_enum_order(kRules, &AuditRule::rule) &&
 
 std::span<const AuditRule> audit_rules() { return kRules; }
 
-const AuditRule& audit_rule(Rule rule) { return kRules[static_cast<std::size_t>(rule)]; }
+const mllog::CatalogueRule& audit_rule(Rule rule) {
+  return kRules[static_cast<std::size_t>(rule)].entry;
+}
 
 Finding make_finding(Rule rule, Place place, std::string text) {
-  const AuditRule& entry = audit_rule(rule);
-  return {entry.severity, place.line, place.column, std::move(text), std::string(entry.id)};
+  const mllog::CatalogueRule& entry = audit_rule(rule);
+  return {*entry.severity, place.line, place.column, std::move(text), std::string(entry.id)};
 }
 
 }  // namespace analysis

@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "runner/mllog/finding.h"
+#include "runner/mllog/catalogue_rule.h"
 
 namespace analysis {
 
 using mllog::Finding;
 
-/// Every rule of the audit. Its name in reports is AuditRule::id; so a finding without an entry in
+/// Every rule of the audit. Its name in reports is that of its entry; so a finding without an entry in
 /// the catalogue cannot be made.
 enum class Rule : std::uint8_t {
   // what cannot be read
@@ -103,16 +103,12 @@ enum class Rule : std::uint8_t {
 /// One entry.
 struct AuditRule {
   Rule rule;
-  std::string_view id;         ///< stable: reports, filters and scripts name it
-  Finding::Severity severity;  ///< of each of its findings
-  std::string_view meaning;    ///< one sentence
-  std::string_view source;     ///< the rule's text, or who met it
-  std::string_view advice;     ///< what to do
+  mllog::CatalogueRule entry;  ///< with a severity
 };
 
 /// All of them, in the order of the enumeration.
 std::span<const AuditRule> audit_rules();
-const AuditRule& audit_rule(Rule rule);
+const mllog::CatalogueRule& audit_rule(Rule rule);
 
 /// Where in a log; 0: the whole of it.
 struct Place {

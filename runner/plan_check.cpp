@@ -106,8 +106,8 @@ void judge_log(const std::string& log, const RunRules& rules, double target, Bre
 }
 
 RuleBreak plan_break(PlanRuleName name, const std::string& setting, const std::string& text) {
-  const mllog::rules::PlanRule& rule = mllog::rules::plan_rule(name);
-  return {rule.severity, std::string(rule.id), setting, text};
+  const mllog::CatalogueRule& rule = mllog::rules::plan_rule(name);
+  return {*rule.severity, std::string(rule.id), setting, text};
 }
 
 /// "/model/size: must be 128, got 8".

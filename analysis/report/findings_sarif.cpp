@@ -43,7 +43,7 @@ Json rule_json(const CatalogueRule& rule) {
       {"shortDescription", text_json(rule.meaning)},
       {"fullDescription", text_json(fmt::format("{} Source: {}.", rule.meaning, rule.source))}};
   if (!rule.advice.empty()) json["help"] = text_json(rule.advice);
-  if (!rule.severity.empty()) json["defaultConfiguration"] = {{"level", rule.severity}};
+  if (rule.severity) json["defaultConfiguration"] = {{"level", to_string(*rule.severity)}};
   return json;
 }
 

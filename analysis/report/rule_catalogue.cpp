@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "analysis/audit_rules.h"
-#include "analysis/submission/package_check.h"
+#include "analysis/submission/package_rules.h"
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
 #include "runner/mllog/rules/plan_rules.h"
@@ -20,21 +20,23 @@ namespace analysis::report {
 namespace {
 
 /// Of verdicts: the rules that stand in no file of rules.
+using enum mllog::Finding::Severity;
+
 constexpr CatalogueRule kOfVerdicts[] = {
-    {"verdict", "error",
+    {"verdict", kError,
      "A log, folder or file breaks a rule of its round or of submissions; as a warning: what its "
      "round asks of it is not known here.",
      "this program, in SARIF", "The findings beside it tell what to do."},
-    {"log/record", "error",
+    {"log/record", kError,
      "What follows the token ':::MLLOG ' is a record: a JSON object with its members.",
      "mlcommons/logging compliance_checker",
      "Mend the log's writer: each record on a line of its own, written at once."},
-    {"log/records", "error", "A log holds at least one record.",
+    {"log/records", kError, "A log holds at least one record.",
      "mlcommons/logging compliance_checker", "Name the file that the run's records went to."},
-    {"log/unreadable", "error",
+    {"log/unreadable", kError,
      "What is named on the command line, and each log in it, can be read.", "this program",
      "Mend the path or its permissions."},
-    {"log/format", "note", "Logs of formats that are not judged here have the verdict UNKNOWN.",
+    {"log/format", kNote, "Logs of formats that are not judged here have the verdict UNKNOWN.",
      "mlcommons/logging compliance_checker", "Judge it by a checker of its time."}};
 
 std::string list_of_all() {
@@ -42,7 +44,7 @@ std::string list_of_all() {
   for (const CatalogueRule& rule : rule_catalogue()) widest = std::max(widest, rule.id.size());
   std::string list;
   for (const CatalogueRule& rule : rule_catalogue()) {
-    const std::string_view severity = rule.severity.empty() ? "depends" : rule.severity;
+    const std::string_view severity = rule.severity ? to_string(*rule.severity) : "depends";
     list += fmt::format("{:<{}}  {:<7}  {}\n", rule.id, widest, severity, rule.meaning);
   }
   return list +
@@ -51,7 +53,7 @@ std::string list_of_all() {
 
 std::string text_of(const CatalogueRule& rule) {
   std::string text = std::string(rule.id);
-  if (!rule.severity.empty()) text += fmt::format(" ({})", rule.severity);
+  if (rule.severity) text += fmt::format(" ({})", to_string(*rule.severity));
   text += fmt::format("\n  {}\n  Source: {}.\n", rule.meaning, rule.source);
   return rule.advice.empty() ? text : text + fmt::format("  What to do: {}\n", rule.advice);
 }
@@ -94,17 +96,13 @@ std::string explain_verdict_rule(const std::string& id, const mllog::rules::Rule
 const std::vector<CatalogueRule>& rule_catalogue() {
   static const std::vector<CatalogueRule> all = [] {
     std::vector<CatalogueRule> rules(std::begin(kOfVerdicts), std::end(kOfVerdicts));
-    for (const AuditRule& rule : audit_rules()) {
-      rules.push_back({rule.id, to_string(rule.severity), rule.meaning, rule.source, rule.advice});
-    }
+    for (const AuditRule& rule : audit_rules()) rules.push_back(rule.entry);
     for (const mllog::rules::PlanRule& rule : mllog::rules::plan_rules()) {
       // Logs tell of it too, so the audit has explained it.
-      if (rule.name == mllog::rules::PlanRuleName::kRunResumed) continue;
-      rules.push_back({rule.id, to_string(rule.severity), rule.meaning, rule.source, rule.advice});
+      if (rule.name != mllog::rules::PlanRuleName::kRunResumed) rules.push_back(rule.entry);
     }
-    for (const submission::PackageRule& rule : submission::package_rules()) {
-      rules.push_back({rule.id, "", rule.meaning, rule.source, rule.advice});
-    }
+    const auto of_packages = submission::package_rules();
+    rules.insert(rules.end(), of_packages.begin(), of_packages.end());
     return rules;
   }();
   return all;

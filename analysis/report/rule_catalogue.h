@@ -6,18 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "runner/mllog/catalogue_rule.h"
 #include "runner/mllog/rules/rule_book.h"
 
 namespace analysis::report {
 
-/// A rule of the audit, of a run's plan, of the check of a submission, or of every verdict.
-struct CatalogueRule {
-  std::string_view id;
-  std::string_view severity;  ///< "note", "warning", "error"; "" where it depends
-  std::string_view meaning;
-  std::string_view source;
-  std::string_view advice;  ///< "" where the meaning says it
-};
+using mllog::CatalogueRule;
 
 /// Those of every verdict, the audit, plans, and the check of a submission, each in its own order.
 /// Not those of the rounds' files of rules, which name them "file/key/aspect".

@@ -11,7 +11,7 @@
 #include "analysis/audit_rules.h"
 #include "analysis/report/rule_catalogue.h"
 #include "analysis/side_files.h"
-#include "analysis/submission/package_check.h"
+#include "analysis/submission/package_rules.h"
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
@@ -30,8 +30,8 @@ bool matches(const std::string& pattern, const std::string& text) {
 /// The rules whose findings may be suppressed.
 std::vector<std::string> rules_open_to_it() {
   std::vector<std::string> ids;
-  for (const AuditRule& rule : audit_rules()) ids.emplace_back(rule.id);
-  for (const submission::PackageRule& rule : submission::package_rules()) ids.emplace_back(rule.id);
+  for (const AuditRule& rule : audit_rules()) ids.emplace_back(rule.entry.id);
+  for (const mllog::CatalogueRule& rule : submission::package_rules()) ids.emplace_back(rule.id);
   return ids;
 }
 

@@ -83,7 +83,7 @@ std::vector<PackageFinding> SubmissionCheck::findings() && {
   const fs::path misplaced = submission_.path / kParams;
   std::error_code failed;
   if (fs::exists(misplaced, failed)) {
-    findings_.add(Severity::kWarning, tree_.name_of(misplaced), "params.misplaced",
+    findings_.add(tree_.name_of(misplaced), "params.misplaced",
                   "has no effect here, expected in results/<system> or a folder of a benchmark");
   }
   for (const BenchmarkFolder& folder : submission_.benchmarks) check_folder(folder);
@@ -99,13 +99,13 @@ void SubmissionCheck::check_descriptions() {
     const std::string system = path.stem().string();
     descriptions_[system] = check_description_file(path, name, tree_.round, findings_);
     if (!used.contains(system)) {
-      findings_.add(Severity::kNote, name, "system.unused", "no folder of results for this system");
+      findings_.add(name, "system.unused", "no folder of results for this system");
     }
   }
   for (const fs::path& folder : submission_.system_folders) {
     const std::string system = folder.filename().string();
     if (descriptions_.contains(system)) continue;
-    findings_.add(Severity::kError, tree_.name_of(folder), "system.missing",
+    findings_.add(tree_.name_of(folder), "system.missing",
                   fmt::format("expected its description systems/{}.json, found none", system));
   }
 }
@@ -140,7 +140,7 @@ void SubmissionCheck::check_folder(const BenchmarkFolder& folder) {
     check_convergence(runs, set, severity);
   }
   if (tree_.round.at_least(kFirstRound) && !description) {
-    findings_.add(Severity::kWarning, set.name, "package.not-judged",
+    findings_.add(set.name, "package.not-judged",
                   "seeds and convergence are not checked: no description tells the division");
   }
   if (set.scaling == Scaling::kWeak) check_throughput(runs, description, findings_);
@@ -184,7 +184,7 @@ Bypasses SubmissionCheck::read_params(const fs::path& folder, Bypasses inherited
     const bool is_known = line == "rcp-bypass" || line == "seed-checker-bypass";
     inherited.rcp = inherited.rcp || line == "rcp-bypass";
     inherited.seeds = inherited.seeds || line == "seed-checker-bypass";
-    findings_.add(Severity::kWarning, name, is_known ? "params.bypass" : "params.unknown-option",
+    findings_.add(name, is_known ? "params.bypass" : "params.unknown-option",
                   is_known
                       ? fmt::format("{} is in force here", line)
                       : fmt::format("expected rcp-bypass or seed-checker-bypass, found '{}'", line),
@@ -198,7 +198,7 @@ void SubmissionCheck::count_files(const BenchmarkFolder& folder, PackageSet& set
   const std::int64_t required = *set.runs_required;
   const bool is_weak = folder.scaling == Scaling::kWeak;
   if (is_weak ? set.runs >= required : set.runs == required) return;
-  findings_.add(Severity::kError, folder.name, "package.file-count",
+  findings_.add(folder.name, "package.file-count",
                 fmt::format("expected {}{} files result_*.txt, found {}",
                             is_weak ? "at least " : "", required, set.runs));
 }
@@ -213,8 +213,7 @@ void SubmissionCheck::count_failures(const PackageRuns& runs, PackageSet& set) {
   const std::size_t most = dropped_each_end(set.benchmark);
   const bool is_tolerated = failing.size() <= most;
   set.forgives_failing_runs = is_tolerated;
-  findings_.add(is_tolerated ? Severity::kWarning : Severity::kError, set.name,
-                is_tolerated ? "package.dropped-run" : "package.failing-runs",
+  findings_.add(set.name, is_tolerated ? "package.dropped-run" : "package.failing-runs",
                 is_tolerated
                     ? fmt::format("{}: fails and counts as the slowest run, which is dropped",
                                   fmt::join(failing, ", "))
@@ -239,7 +238,7 @@ void SubmissionCheck::check_convergence(const PackageRuns& runs, PackageSet& set
   }
   const std::string logged = rcp_runs.empty() ? "" : rcp_runs.front().benchmark;
   if (!logged.empty() && logged != set.benchmark) {
-    findings_.add(Severity::kWarning, set.name, "package.other-benchmark",
+    findings_.add(set.name, "package.other-benchmark",
                   fmt::format("the logs are of {}, which decides the RCP test", logged));
   }
   const std::string benchmark = logged.empty() ? set.benchmark : logged;
@@ -256,13 +255,13 @@ std::optional<double> SubmissionCheck::scaling_factor(const BenchmarkFolder& fol
   const std::string name = tree_.name_of(path);
   std::string problem;
   const std::optional<double> factor = read_scaling_factor(path, problem);
-  if (!factor) findings_.add(Severity::kError, name, "scaling.unreadable", problem);
+  if (!factor) findings_.add(name, "scaling.unreadable", problem);
   if (factor && !(*factor >= 1.0)) {
-    findings_.add(Severity::kWarning, name, "scaling.factor",
+    findings_.add(name, "scaling.factor",
                   fmt::format("scaling_factor: expected at least 1, found {}", *factor));
   }
   if (folder.scaling == Scaling::kWeak) {
-    findings_.add(Severity::kWarning, name, "scaling.weak",
+    findings_.add(name, "scaling.weak",
                   "throughput has no scaling factor: this file changes nothing");
     return std::nullopt;
   }
@@ -281,7 +280,7 @@ void SubmissionCheck::check_scaling(const BenchmarkFolder& folder, PackageSet& s
   const double expected = set.rcp->normalization;
   if (std::abs(found - expected) <= kFactorTolerance) return;
   set.unwritten_factor = expected;
-  findings_.add(Severity::kWarning, set.name, "scaling.differs",
+  findings_.add(set.name, "scaling.differs",
                 is_there
                     ? fmt::format("scaling.json says {:.6f}, the RCP test {:.6f}", found, expected)
                     : fmt::format("no scaling.json, but the RCP test scales by {:.6f}", expected));

@@ -63,13 +63,4 @@ struct PackageReport {
 PackageReport check_package(const PackageTree& tree, const PackageOptions& options,
                             const ReadPackageLog& read);
 
-/// One rule of the check, for lists and explanations.
-struct PackageRule {
-  std::string_view id;
-  std::string_view meaning;  ///< what it asks for and what breaks it
-  std::string_view source;
-  std::string_view advice;  ///< what to do about a finding
-};
-std::span<const PackageRule> package_rules();
-
 }  // namespace analysis::submission

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/submission/package_log.h"
+#include "analysis/submission/package_rules.h"
 #include "analysis/submission/package_tree.h"
 
 namespace analysis::submission {
@@ -21,6 +22,11 @@ class PackageFindings {
   void add(Severity severity, const std::string& path, const char* rule, const std::string& text,
            std::int64_t line = 0, std::int64_t column = 0) {
     all_.push_back({path, {severity, line, column, text, rule}});
+  }
+  /// Of a rule with one severity.
+  void add(const std::string& path, const char* rule, const std::string& text,
+           std::int64_t line = 0, std::int64_t column = 0) {
+    add(path, package_finding(rule, text, line, column));
   }
   void add(const std::string& path, const mllog::Finding& finding) {
     all_.push_back({path, finding});

@@ -10,6 +10,7 @@
 
 #include "analysis/find_logs.h"
 #include "analysis/submission/package_facts.h"
+#include "analysis/submission/package_rules.h"
 #include "analysis/systems.h"
 
 namespace analysis::submission {
@@ -42,8 +43,8 @@ class Reader {
   void find_submissions(const fs::path& folder, int depth);
 
  private:
-  void tell(Severity severity, const fs::path& path, const char* rule, const std::string& text) {
-    tree_.findings.push_back({tree_.name_of(path), {severity, 0, 0, text, rule}});
+  void tell(const fs::path& path, const char* rule, const std::string& text) {
+    tree_.findings.push_back({tree_.name_of(path), package_finding(rule, text)});
   }
   Paths entries(const fs::path& folder);
   void read_submission(const fs::path& folder);
@@ -61,7 +62,10 @@ class Reader {
 Paths Reader::entries(const fs::path& folder) {
   std::string problem;
   Paths found = entries_of(folder, problem);
-  if (!problem.empty()) tell(Severity::kError, folder, "package.unreadable", problem);
+  if (!problem.empty()) {
+    tree_.findings.push_back(
+        {tree_.name_of(folder), {Severity::kError, 0, 0, problem, "package.unreadable"}});
+  }
   return found;
 }
 
@@ -84,24 +88,22 @@ void Reader::read_submission(const fs::path& folder) {
   Submission submission{folder, tree_.name_of(folder), {}, {}, {}};
   read_systems(submission);
   if (!is_folder(folder / "benchmarks")) {
-    tell(Severity::kNote, folder, "package.no-benchmarks",
-         "no folder benchmarks/ with the source code");
+    tell(folder, "package.no-benchmarks", "no folder benchmarks/ with the source code");
   }
   if (!is_folder(folder / "results")) {
-    tell(Severity::kError, folder, "package.no-results", "expected a folder results/, found none");
+    tell(folder, "package.no-results", "expected a folder results/, found none");
   } else {
     for (const fs::path& entry : entries(folder / "results")) {
       if (is_folder(entry)) {
         submission.system_folders.push_back(entry);
         read_system(submission, entry);
       } else {
-        tell(Severity::kWarning, entry, "package.stray-entry",
-             "expected only folders of systems in results/");
+        tell(entry, "package.stray-entry", "expected only folders of systems in results/");
       }
     }
   }
   if (is_folder(folder / "results") && submission.benchmarks.empty()) {
-    tell(Severity::kError, folder / "results", "package.nothing-judged",
+    tell(folder / "results", "package.nothing-judged",
          "expected results of a benchmark of the round, found none");
   }
   tree_.submissions.push_back(std::move(submission));
@@ -119,7 +121,7 @@ void Reader::read_system(Submission& submission, const fs::path& folder) {
   for (const fs::path& entry : entries(folder)) {
     if (!is_folder(entry)) {
       if (!is_known_file(name(entry))) {
-        tell(Severity::kWarning, entry, "package.stray-entry",
+        tell(entry, "package.stray-entry",
              "expected only folders and package_checker_params in the folder of a system");
       }
     } else if (tree_.round.has_scaling_folders()) {
@@ -132,8 +134,7 @@ void Reader::read_system(Submission& submission, const fs::path& folder) {
 
 void Reader::read_scaling_folder(Submission& submission, const fs::path& folder) {
   if (name(folder) != "strong" && name(folder) != "weak") {
-    tell(Severity::kError, folder, "package.scaling-folder",
-         "expected strong or weak between system and benchmark");
+    tell(folder, "package.scaling-folder", "expected strong or weak between system and benchmark");
     return;
   }
   const Scaling scaling = name(folder) == "weak" ? Scaling::kWeak : Scaling::kStrong;
@@ -141,8 +142,7 @@ void Reader::read_scaling_folder(Submission& submission, const fs::path& folder)
     if (is_folder(entry)) {
       read_benchmark(submission, entry, scaling);
     } else {
-      tell(Severity::kWarning, entry, "package.stray-entry",
-           "expected only folders of benchmarks here");
+      tell(entry, "package.stray-entry", "expected only folders of benchmarks here");
     }
   }
 }
@@ -153,7 +153,7 @@ void Reader::judge_benchmark_name(const fs::path& folder) {
   for (const std::string& known : benchmarks_of_round(round.usage, round.round)) {
     list += (list.empty() ? "" : ", ") + known;
   }
-  tell(Severity::kWarning, folder, "package.unknown-benchmark",
+  tell(folder, "package.unknown-benchmark",
        fmt::format("no benchmark of {} {}, so left out; those are {}", round.usage, round.round,
                    list));
 }
@@ -179,7 +179,7 @@ void Reader::read_set(BenchmarkFolder& set) {
     } else if (is_result(entry)) {
       set.results.push_back(entry);
     } else if (!is_known_file(name(entry))) {
-      tell(Severity::kWarning, entry, "package.stray-entry",
+      tell(entry, "package.stray-entry",
            "neither a result nor known beside results: are results meant to be named "
            "result_<number>.txt?");
     }
@@ -188,11 +188,9 @@ void Reader::read_set(BenchmarkFolder& set) {
 
 void Reader::judge_side_folder(const BenchmarkFolder& set, const fs::path& entry) {
   if (counts_for_a_set(entry)) {
-    tell(Severity::kWarning, entry, "package.stray-entry",
-         "no folder that is known beside results");
+    tell(entry, "package.stray-entry", "no folder that is known beside results");
   } else if (name(entry) == "pruned_results" && set.scaling != Scaling::kWeak) {
-    tell(Severity::kWarning, entry, "package.pruned-results",
-         "only throughput runs (weak/) may have pruned results");
+    tell(entry, "package.pruned-results", "only throughput runs (weak/) may have pruned results");
   }
 }
 
@@ -229,10 +227,9 @@ PackageTree read_package_tree(const fs::path& root, const PackageRound& round) {
   Reader(tree).find_submissions(tree.root, 0);
   if (tree.submissions.empty() && tree.findings.empty()) {
     tree.findings.push_back(
-        {".",
-         {Severity::kError, 0, 0,
-          "expected a submission, a folder with results/ and systems/, found none",
-          "package.no-submission"}});
+        {".", package_finding(
+                  "package.no-submission",
+                  "expected a submission, a folder with results/ and systems/, found none")});
   }
   return tree;
 }

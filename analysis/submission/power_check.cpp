@@ -80,7 +80,7 @@ void Check::check_run(const PackageRun& run) {
     by_kind[kind].push_back(entry);
   }
   if (!by_kind[""].empty()) {
-    findings_.add(Severity::kWarning, power_name(run), "power.stray-file",
+    findings_.add(power_name(run), "power.stray-file",
                   fmt::format("expected only node_<number> and sw_<number>, found {}",
                               by_kind[""].front().filename().string()));
   }

@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "analysis/log_parser.h"
+#include "analysis/submission/package_rules.h"
 #include "runner/base/error.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/keys.h"
@@ -94,6 +95,9 @@ class Reader {
 
   void tell(Severity severity, const char* rule, const std::string& text) {
     log_.findings.push_back({severity, 0, 0, text, rule});
+  }
+  void tell(const char* rule, const std::string& text) {
+    log_.findings.push_back(package_finding(rule, text));
   }
   void doubt(const std::string& text) { tell(Severity::kWarning, kLogRule, text); }
   void fault(const std::string& kind, std::int64_t line, std::int64_t column,
@@ -247,14 +251,13 @@ void Reader::rate_measured(const Measured& measured) {
 
 void Reader::judge_sampling() {
   if (*log_.sampling_interval_s > kLongestInterval_s) {
-    tell(Severity::kWarning, "power.sampling",
+    tell("power.sampling",
          fmt::format("expected a reading every {:g} s or more often, found one every {:.4g} s",
                      kLongestInterval_s, *log_.sampling_interval_s));
   }
   if (log_.samples < kFewestSamples) {
-    tell(Severity::kWarning, "power.samples",
-         fmt::format("expected at least {} readings from start to stop, found {}", kFewestSamples,
-                     log_.samples));
+    tell("power.samples", fmt::format("expected at least {} readings from start to stop, found {}",
+                                      kFewestSamples, log_.samples));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "analysis/numbers.h"
 #include "analysis/statistics.h"
+#include "analysis/submission/package_rules.h"
 
 namespace analysis::submission {
 namespace {
@@ -286,7 +287,7 @@ mllog::Finding finding_of(const RcpResult& result, mllog::Finding::Severity seve
   std::string text = result.message;
   for (const std::string& advice : result.advice) text += "; " + advice;
   if (result.outcome == RcpOutcome::kNoReferencePoints) {
-    return {Severity::kNote, 0, 0, text + "; left out", "rcp.no-points"};
+    return package_finding("rcp.no-points", text + "; left out");
   }
   if (!result.passed) return {severity, 0, 0, text, "rcp.failed"};
   return {result.bypassed ? Severity::kWarning : Severity::kNote, 0, 0, text, "rcp.passed"};

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "analysis/submission/package_rules.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
 
@@ -57,8 +58,7 @@ RcpRun RcpCollector::run() const { return run_; }
 
 void RcpCollector::tell(Oddity oddity, const mllog::Record& record, const std::string& text) {
   if (!told_.insert(oddity).second) return;
-  run_.findings.push_back(
-      {mllog::Finding::Severity::kWarning, record.line, record.column, text, "rcp.odd-record"});
+  run_.findings.push_back(package_finding("rcp.odd-record", text, record.line, record.column));
 }
 
 void RcpCollector::add(const mllog::Record& record) {

@@ -45,9 +45,8 @@ bool has_seeds(const PackageRun& run, Severity severity, PackageFindings& findin
     return false;
   }
   if (log.seeds.size() > 1) {
-    findings.add(Severity::kNote, run.name, "seed.several",
-                 fmt::format("{} seeds in one log", log.seeds.size()), log.seeds[1].line,
-                 log.seeds[1].column);
+    findings.add(run.name, "seed.several", fmt::format("{} seeds in one log", log.seeds.size()),
+                 log.seeds[1].line, log.seeds[1].column);
   }
   return true;
 }
@@ -91,7 +90,7 @@ void SeedsOfFolders::check(const PackageRuns& set, PackageFindings& findings) {
                                                  std::pair(folder, run.name));
       const auto& [other, log] = place->second;
       if (is_new || other == folder || !told.insert(other).second) continue;
-      findings.add(Severity::kNote, run.name, "seed.same-in-other-folder",
+      findings.add(run.name, "seed.same-in-other-folder",
                    fmt::format("seed {} is also in {}", triple(seed), log), seed.line, seed.column);
     }
   }

@@ -96,6 +96,7 @@ class Judge {
   void tell(Severity severity, const char* rule, const std::string& text) {
     findings_.add(severity, name_, rule, text);
   }
+  void tell(const char* rule, const std::string& text) { findings_.add(name_, rule, text); }
   const json* find(const std::string& field) const {
     const auto found = object_.find(field);
     return found == object_.end() ? nullptr : &*found;
@@ -124,14 +125,14 @@ void Judge::judge_presence() {
                      facts_.required.size(), joined(missing)));
   }
   if (!empty.empty()) {
-    tell(Severity::kWarning, "system.field-empty", "fields that say nothing: " + joined(empty));
+    tell("system.field-empty", "fields that say nothing: " + joined(empty));
   }
 }
 
 void Judge::judge_choices() {
   const std::string division = text_in(object_, "division");
   if (find("division") && !is_in(facts_.divisions, division)) {
-    tell(Severity::kWarning, "system.division",
+    tell("system.division",
          fmt::format("division: expected one of {}, found {}; the official package checker takes "
                      "anything but closed for open",
                      joined(facts_.divisions), base::brief_json(*find("division"))));
@@ -154,18 +155,18 @@ void Judge::judge_values() {
     if (!value || is_blank(*value)) continue;
     const bool counts = is_in(facts_.whole_numbers, field);
     if (counts && !is_count(*value)) {
-      tell(Severity::kWarning, "system.field-type",
+      tell("system.field-type",
            fmt::format("{}: expected a whole number, found {}", field, base::brief_json(*value)));
     } else if (!counts && !value->is_string() && field != "other_software_stack" &&
                !value->is_number()) {
-      tell(Severity::kWarning, "system.field-type",
+      tell("system.field-type",
            fmt::format("{}: expected text, found {}", field, base::brief_json(*value)));
     }
     const bool stops = is_in(facts_.text_for_the_official_checker, field) && !value->is_string();
     if (stops) stopping.push_back(field);
   }
   if (!stopping.empty()) {
-    tell(Severity::kNote, "system.not-text",
+    tell("system.not-text",
          "MLCommons' checker stops with a traceback unless these are strings: " + joined(stopping));
   }
 }
@@ -202,7 +203,7 @@ class Comparison {
       found = *other;
     }
     if (!first) return;
-    findings_.add(Severity::kWarning, first->name, rule,
+    findings_.add(first->name, rule,
                   fmt::format("{} {} in {} of {} logs, but {} in {}", what, found, count,
                               set_.runs.size(), described, description_.name));
   }
@@ -225,7 +226,7 @@ std::optional<SystemDescription> check_description(std::string_view text, const 
   std::string problem;
   const json object = side_object(text, problem);
   if (!problem.empty()) {
-    findings.add(Severity::kError, name, "system.unreadable", problem);
+    findings.add(name, "system.unreadable", problem);
     return std::nullopt;
   }
   Judge judge(object, name, round, findings);
@@ -244,7 +245,7 @@ std::optional<SystemDescription> check_description_file(const fs::path& path,
   std::string problem;
   const std::optional<std::string> text = read_side_text(path, problem);
   if (text) return check_description(*text, name, round, findings);
-  findings.add(Severity::kError, name, "system.unreadable", problem);
+  findings.add(name, "system.unreadable", problem);
   return std::nullopt;
 }
 

@@ -27,7 +27,7 @@ void check_seeds_differ(const PackageRuns& set, PackageFindings& findings) {
     const auto [place, is_new] = seen.emplace(values_of(run.log), run.file);
     if (is_new) continue;
     findings.add(
-        Severity::kWarning, run.name, "seed.identical-instances",
+        run.name, "seed.identical-instances",
         fmt::format("has the same seeds as {}: of throughput runs with equal seeds only one "
                     "counts, the others belong into pruned_results",
                     place->second),
@@ -58,7 +58,7 @@ void check_scale(const PackageRuns& set, const SystemDescription& description,
   const std::size_t instances = set.runs.size() + pruned_runs(*set.folder);
   const double most = *instance * static_cast<double>(instances);
   if (*whole <= most) return;  // one smaller than an instance is told with its description
-  findings.add(Severity::kWarning, set.folder->name, "throughput.scale",
+  findings.add(set.folder->name, "throughput.scale",
                fmt::format("the system's scale is {}, expected at most {}, that of {} instances at "
                            "once",
                            *whole, most, instances));

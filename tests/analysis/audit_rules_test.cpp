@@ -14,7 +14,6 @@
 
 namespace {
 
-using analysis::AuditRule;
 using nlohmann::json;
 using own_log::clean;
 using own_log::Log;
@@ -291,7 +290,7 @@ std::map<std::string, Spoilt> breaches() {
 
 TEST(AuditRules, AreEachToldOfALogThatBreaksThem) {
   const std::map<std::string, Spoilt> all = breaches();
-  for (const AuditRule& rule : analysis::audit_rules()) {
+  for (const auto& [name, rule] : analysis::audit_rules()) {
     const auto breach = all.find(std::string(rule.id));
     ASSERT_NE(breach, all.end()) << rule.id << ": no log breaks it";
     const std::vector<analysis::Finding> findings = breach->second();
@@ -333,7 +332,8 @@ TEST(AuditRules, TellDifferentSeedsApartWhateverTheirKind) {
 
 TEST(AuditRules, HaveReadableNamesAndOneSentenceEach) {
   std::set<std::string_view> ids;
-  for (const AuditRule& rule : analysis::audit_rules()) {
+  for (const auto& [name, rule] : analysis::audit_rules()) {
+    EXPECT_TRUE(rule.severity) << rule.id;
     EXPECT_TRUE(ids.insert(rule.id).second) << rule.id;
     EXPECT_EQ(rule.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string_view::npos);
     EXPECT_TRUE(rule.meaning.ends_with('.')) << rule.id;

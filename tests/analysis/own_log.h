@@ -153,11 +153,11 @@ inline analysis::Finding found(const analysis::report::RunReport& run, const std
 }
 
 /// The rule of this name; null where the catalogue has none.
-inline const analysis::AuditRule* audit_rule(const std::string& id) {
+inline const mllog::CatalogueRule* audit_rule(const std::string& id) {
   const auto rules = analysis::audit_rules();
-  const auto found =
-      std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return rule.id == id; });
-  return found == rules.end() ? nullptr : &*found;
+  const auto found = std::find_if(rules.begin(), rules.end(),
+                                  [&](const auto& rule) { return rule.entry.id == id; });
+  return found == rules.end() ? nullptr : &found->entry;
 }
 
 }  // namespace own_log

@@ -209,7 +209,7 @@ TEST_F(PublishedLogs, HaveOnlyFindingsOfTheCatalogueWithPlacesThatExist) {
   const analysis::report::Report report = analysis::report::make_report({kLogs.string()});
   for (const analysis::report::RunReport& run : report.runs) {
     for (const analysis::Finding& finding : run.findings) {
-      const analysis::AuditRule* rule = own_log::audit_rule(finding.rule);
+      const mllog::CatalogueRule* rule = own_log::audit_rule(finding.rule);
       ASSERT_NE(rule, nullptr) << run.name << ": " << finding.text;
       EXPECT_EQ(finding.severity, rule->severity);
       EXPECT_LE(finding.line,

@@ -34,6 +34,8 @@ static_assert(base::is_in_enum_order(kRules, &PlanRule::name));
 
 std::span<const PlanRule> plan_rules() { return kRules; }
 
-const PlanRule& plan_rule(PlanRuleName name) { return kRules[static_cast<std::size_t>(name)]; }
+const CatalogueRule& plan_rule(PlanRuleName name) {
+  return kRules[static_cast<std::size_t>(name)].entry;
+}
 
 }  // namespace mllog::rules

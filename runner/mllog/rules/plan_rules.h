@@ -3,9 +3,8 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
-#include "runner/mllog/finding.h"
+#include "runner/mllog/catalogue_rule.h"
 
 namespace mllog::rules {
 
@@ -13,15 +12,11 @@ enum class PlanRuleName : std::uint8_t { kClosedSetting, kCachesKept, kNoSubmitt
 
 struct PlanRule {
   PlanRuleName name;
-  std::string_view id;  ///< stable: reports and scripts name it
-  Finding::Severity severity;
-  std::string_view meaning;
-  std::string_view source;
-  std::string_view advice;
+  CatalogueRule entry;  ///< with a severity
 };
 
 /// All of them, in the order of the enumeration.
 std::span<const PlanRule> plan_rules();
-const PlanRule& plan_rule(PlanRuleName name);
+const CatalogueRule& plan_rule(PlanRuleName name);
 
 }  // namespace mllog::rules

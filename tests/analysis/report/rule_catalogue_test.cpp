@@ -13,7 +13,7 @@
 #include <set>
 
 #include "analysis/audit_rules.h"
-#include "analysis/submission/package_check.h"
+#include "analysis/submission/package_rules.h"
 #include "runner/base/error.h"
 #include "runner/mllog/rules/plan_rules.h"
 
@@ -84,7 +84,7 @@ TEST(RuleCatalogue, HoldsEveryNameThatTheSourceGivesToAFinding) {
 }
 
 TEST(RuleCatalogue, ExplainsWhatBreaksARuleBeforeARun) {
-  for (const mllog::rules::PlanRule& rule : mllog::rules::plan_rules()) {
+  for (const auto& [name, rule] : mllog::rules::plan_rules()) {
     EXPECT_THAT(explained(std::string(rule.id)), HasSubstr("What to do:")) << rule.id;
   }
   EXPECT_THAT(explained("closed-setting"),

@@ -12,7 +12,9 @@
 #include <string>
 
 #include "analysis/submission/package_check.h"
+#include "analysis/submission/package_rules.h"
 #include "analysis/systems.h"
+#include "runner/base/error.h"
 
 namespace {
 
@@ -22,9 +24,19 @@ using testing::Contains;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
+TEST(PackageRules, GiveFindingsTheirSeverity) {
+  const mllog::Finding finding = package_finding("seed.several", "two of them", 3, 4);
+  EXPECT_EQ(finding.severity, mllog::Finding::Severity::kNote);
+  EXPECT_EQ(finding.rule, "seed.several");
+  EXPECT_EQ(finding.line, 3);
+  EXPECT_EQ(finding.column, 4);
+  EXPECT_THROW(package_finding("package.unreadable", "it depends"), base::Error);
+  EXPECT_THROW(package_finding("package.no-such-rule", ""), base::Error);
+}
+
 TEST(PackageRules, ExplainEachFindingOnce) {
   std::set<std::string_view> ids;
-  for (const PackageRule& rule : package_rules()) {
+  for (const mllog::CatalogueRule& rule : package_rules()) {
     EXPECT_TRUE(ids.insert(rule.id).second) << rule.id;
     EXPECT_FALSE(rule.meaning.empty()) << rule.id;
     EXPECT_FALSE(rule.source.empty()) << rule.id;

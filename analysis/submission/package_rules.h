@@ -1,0 +1,21 @@
+// The rules of the check of packages.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "runner/mllog/catalogue_rule.h"
+
+namespace analysis::submission {
+
+/// All of them, for lists and explanations.
+std::span<const mllog::CatalogueRule> package_rules();
+
+/// With the severity of the rule. Throws Error for a rule that is not there, or whose severity
+/// depends on the package.
+mllog::Finding package_finding(std::string_view rule, std::string text, std::int64_t line = 0,
+                               std::int64_t column = 0);
+
+}  // namespace analysis::submission
