@@ -41,13 +41,17 @@ class Official:
         logging.disable(logging.CRITICAL)
         self.module = mlp_compliance
 
+    def start(self, usage, number):
+        """A checker of a round, and the file of rules that it begins with."""
+        ruleset = number + ".0"
+        return self.module.make_checker(usage, ruleset, True, False), f"{usage}_{ruleset}/common.yaml"
+
     def judge(self, path, usage, number):
         """(passes, keys that messages name, alternatives of which one is named), or an exception's name."""
-        ruleset = number + ".0"
-        checker = self.module.make_checker(usage, ruleset, True, False)
+        checker, first_rules = self.start(usage, number)
         self.module.enqueued_configs.clear()
         try:
-            passes = checker.check_file(path, f"{usage}_{ruleset}/common.yaml")
+            passes = checker.check_file(path, first_rules)
         except Exception as error:
             return type(error).__name__
         keys, alternatives = set(checker.overwritable), []
