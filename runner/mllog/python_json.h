@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
+
+#include "runner/mllog/key_table.h"
 
 namespace mllog {
 
@@ -29,6 +32,8 @@ struct JsonFault {
 /// holds.
 std::variant<nlohmann::json, JsonFault> parse_python_json(std::string_view text);
 
+class JsonMember;
+
 /// A value whose text is known to be well-formed, decoded when somebody asks for it. Lives as long
 /// as that text.
 class JsonText {
@@ -37,6 +42,18 @@ class JsonText {
   JsonText() = default;
   /// Well-formed and without blanks around it.
   explicit JsonText(std::string_view text) : text_(text) {}
+  /// A string that is ASCII without escapes, with its quotes.
+  static JsonText plain(std::string_view quoted) {
+    JsonText text(quoted);
+    text.is_plain_ = true;
+    return text;
+  }
+  /// An object whose members are known, too; they live as long.
+  JsonText with(std::span<const JsonMember> members) const {
+    JsonText text = *this;
+    text.members_ = members;
+    return text;
+  }
 
   std::string_view text() const { return text_; }
   bool is_absent() const { return text_.empty(); }
@@ -50,11 +67,15 @@ class JsonText {
   nlohmann::json decoded() const;
   std::optional<double> number() const;
   std::optional<std::string> string() const;
+  /// The string as it stands in the text, where it is ASCII without escapes.
+  std::optional<std::string_view> plain_string() const;
   /// Of an object; absent where this is none or has no such member.
   JsonText member(std::string_view name) const;
 
  private:
   std::string_view text_;
+  std::span<const JsonMember> members_;  ///< none: to be looked for in the text
+  bool is_plain_ = false;                ///< false: a string may be plain nevertheless
 };
 
 /// A member of an object.
@@ -69,7 +90,7 @@ class JsonMember {
 
   bool is_named(std::string_view name) const {
     if (!is_plain_name) return is_named_in_escapes(name);
-    return quoted_name.substr(1, quoted_name.size() - 2) == name;
+    return is_same_text({quoted_name.data() + 1, quoted_name.size() - 2}, name);
   }
 
  private:
@@ -80,5 +101,20 @@ class JsonMember {
 /// object, `members` gets its members, in their order; else none.
 std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
                                                    std::vector<JsonMember>& members);
+
+/// A member that is asked for, and its value: absent where the object has none.
+struct WantedMember {
+  explicit WantedMember(std::string_view its_name) : name(its_name) {}
+
+  std::string_view name;
+  JsonText value;
+  std::size_t inner_begin = 0, inner_end = 0;  ///< its members among those that are kept
+};
+
+/// As above, but looks for some members only. Of those that are objects the values know their
+/// members, which `inner` keeps.
+std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
+                                                   std::span<WantedMember> wanted,
+                                                   std::vector<JsonMember>& inner);
 
 }  // namespace mllog

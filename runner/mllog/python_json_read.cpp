@@ -1,10 +1,10 @@
 // Reads JSON as Python's json.loads does.
 // Hides the grammar, the latin-1 fallback and the numbers beyond 64 bits.
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -12,6 +12,10 @@
 
 #include "runner/base/utf8.h"
 #include "runner/mllog/python_json.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace mllog {
 
@@ -22,174 +26,174 @@ using Json = nlohmann::json;
 /// Python gives up near a thousand levels; printing and freeing stay safe well beyond this.
 constexpr int kMaxDepth = 500;
 
-bool is_plain(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
-}
-
-/// Of the bytes of a string from `at` on, the first that is not ASCII as it stands.
-std::size_t plain_end(std::string_view text, std::size_t at) {
-  // Eight at a time. (x - 0x01..) & ~x & 0x80.. marks the zero bytes of x (Hacker's Delight 6-1),
-  // and perhaps some above a true one: the lowest mark is true.
-  constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
-  const auto zeros = [](std::uint64_t x) { return (x - kOnes) & ~x & kTops; };
-  while (std::endian::native == std::endian::little && at + 8 <= text.size()) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, 8);
-    const std::uint64_t control = (word - kOnes * 0x20) & ~word & kTops;
-    const std::uint64_t stops =
-        zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) | control | (word & kTops);
-    if (stops != 0) return at + static_cast<std::size_t>(std::countr_zero(stops)) / 8;
-    at += 8;
+/// Of the bytes of a string in [at, end), the first that is not ASCII as it stands.
+const char* plain_end(const char* at, const char* end) {
+#if defined(__SSE2__)
+  // Signed, bytes beyond ASCII are negative, and so below the first that is no control character.
+  const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\'),
+                blank = _mm_set1_epi8(' ');
+  for (; end - at >= 16; at += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i stops =
+        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, escape)),
+                     _mm_cmplt_epi8(bytes, blank));
+    const auto mask = static_cast<unsigned>(_mm_movemask_epi8(stops));
+    if (mask != 0) return at + std::countr_zero(mask);
   }
-  while (at < text.size() && is_plain(text[at])) ++at;
+#endif
+  const auto is_plain = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+  };
+  while (at != end && is_plain(*at)) ++at;
   return at;
 }
 
+/// What is done with the members of an object: nothing.
 struct IgnoreMembers {
-  void operator()(const JsonMember&) const {}
+  static constexpr int kDepth = 0;
+  void take(int, const JsonMember&) {}
 };
 
-/// Reads a value, or only goes over it: then every `out` is null, and `on_member` gets the members
-/// of the value as a whole, if it is an object.
-template <bool kDecode, class OnMember = IgnoreMembers>
+/// Reads a value, or only goes over it: then every `out` is null, and `visitor` takes the members
+/// of the value as a whole (depth 0), if it is an object, and those of its members and so on, as
+/// far as less than its kDepth: inner ones before the one that they belong to. What goes over a
+/// part gives the place behind it, or null after a fault.
+template <bool kDecode, class Visitor = IgnoreMembers>
 class Parser {
  public:
-  explicit Parser(std::string_view text, OnMember on_member = {})
-      : text_(text), on_member_(on_member) {}
+  Parser(std::string_view text, Visitor& visitor)
+      : begin_(text.data()), end_(begin_ + text.size()), visitor_(visitor) {}
 
   std::variant<Json, JsonFault> parse() {
     Json value;
-    if (!parse_all(&value)) return fault_;
+    if (parse_all(&value).empty()) return fault_;
     return value;
   }
 
   std::variant<JsonText, JsonFault> scan() {
-    if (!parse_all(nullptr)) return fault_;
-    return JsonText(between(first_, last_));
+    const std::string_view value = parse_all(nullptr);
+    if (value.empty()) return fault_;
+    return JsonText(value);
   }
 
  private:
-  bool parse_all(Json* out) {
-    skip_blanks();
-    first_ = at_;
-    if (!parse_value(out, 0)) return false;
-    last_ = at_;
-    skip_blanks();
-    return at_ == text_.size() || fail("text behind the value");
-  }
-
-  bool fail(const char* reason) {
-    fault_ = {at_, reason};
-    return false;
-  }
-
-  /// substr() without its checks, which show in profiles.
-  std::string_view between(std::size_t begin, std::size_t end) const {
-    return {text_.data() + begin, end - begin};
-  }
-
-  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-
-  bool take(char c) {
-    if (at_ >= text_.size() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-
-  bool take_word(std::string_view word) {
-    if (!between(at_, text_.size()).starts_with(word)) return false;
-    at_ += word.size();
-    return true;
-  }
-
-  void skip_blanks() {
-    while (at_ < text_.size() && static_cast<unsigned char>(text_[at_]) <= ' ' &&
-           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
-      ++at_;
+  /// The text of the value; empty after a fault.
+  std::string_view parse_all(Json* out) {
+    const char* const first = behind_blanks(begin_);
+    const char* const last = parse_value(first, out, 0);
+    if (last == nullptr) return {};
+    const char* const rest = behind_blanks(last);
+    if (rest != end_) {
+      fail(rest, "text behind the value");
+      return {};
     }
+    return between(first, last);
   }
 
-  bool parse_value(Json* out, int depth) {
-    if (at_ == text_.size()) return fail("unexpected end");
-    switch (text_[at_]) {
+  const char* fail(const char* at, const char* reason) {
+    fault_ = {static_cast<std::size_t>(at - begin_), reason};
+    return nullptr;
+  }
+
+  static std::string_view between(const char* begin, const char* end) {
+    return {begin, static_cast<std::size_t>(end - begin)};
+  }
+
+  bool is_at(const char* at, char c) const { return at != end_ && *at == c; }
+
+  const char* behind_blanks(const char* at) const {
+    while (at != end_ && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) ++at;
+    return at;
+  }
+
+  const char* parse_value(const char* at, Json* out, int depth) {
+    if (at == end_) return fail(at, "unexpected end");
+    switch (*at) {
       case '{':
-        return parse_object(out, depth);
+        return parse_object(at, out, depth);
       case '[':
-        return parse_array(out, depth);
+        return parse_array(at, out, depth);
       case '"': {
-        if constexpr (!kDecode) return parse_string(nullptr);
+        if constexpr (!kDecode) return parse_string(at, nullptr);
         *out = std::string();
-        return parse_string(&out->get_ref<std::string&>());
+        return parse_string(at, &out->get_ref<std::string&>());
       }
-      default:
-        return parse_word(out) || parse_number(out);
+      default: {
+        const char* const behind = parse_word(at, out);
+        return behind ? behind : parse_number(at, out);
+      }
     }
   }
 
-  bool parse_object(Json* out, int depth) {
-    if (depth == kMaxDepth) return fail("nested too deeply");
-    ++at_;
+  const char* parse_object(const char* at, Json* out, int depth) {
+    if (depth == kMaxDepth) return fail(at, "nested too deeply");
     if constexpr (kDecode) *out = Json::object();
-    skip_blanks();
-    if (take('}')) return true;
+    at = behind_blanks(at + 1);
+    if (is_at(at, '}')) return at + 1;
     while (true) {
-      if (!parse_member(out, depth)) return false;
-      skip_blanks();
-      if (take('}')) return true;
-      if (!take(',')) return fail("expected ',' or '}'");
-      skip_blanks();
+      at = parse_member(at, out, depth);
+      if (at == nullptr) return nullptr;
+      at = behind_blanks(at);
+      if (is_at(at, '}')) return at + 1;
+      if (!is_at(at, ',')) return fail(at, "expected ',' or '}'");
+      at = behind_blanks(at + 1);
     }
   }
 
-  bool parse_member(Json* out, int depth) {
-    if (peek() != '"') return fail("expected a member name in double quotes");
-    const std::size_t name = at_;
+  const char* parse_member(const char* at, Json* out, int depth) {
+    if (!is_at(at, '"')) return fail(at, "expected a member name in double quotes");
     [[maybe_unused]] std::conditional_t<kDecode, std::string, char> decoded{};
+    const char* name_end = nullptr;
     is_plain_ = true;
     if constexpr (kDecode) {
-      if (!parse_string(&decoded)) return false;
+      name_end = parse_string(at, &decoded);
     } else {
-      if (!parse_string(nullptr)) return false;
+      name_end = parse_string(at, nullptr);
     }
+    if (name_end == nullptr) return nullptr;
     const bool is_plain_name = is_plain_;
-    const std::size_t name_end = at_;
-    skip_blanks();
-    if (!take(':')) return fail("expected ':'");
-    skip_blanks();
-    const std::size_t value = at_;
-    if constexpr (kDecode) return parse_value(&(*out)[decoded], depth + 1);  // the last wins
-    if (!parse_value(nullptr, depth + 1)) return false;
-    if (depth == 0) {
-      on_member_(JsonMember(between(name, name_end), JsonText(between(value, at_)), is_plain_name));
+    const char* value = behind_blanks(name_end);
+    if (!is_at(value, ':')) return fail(value, "expected ':'");
+    value = behind_blanks(value + 1);
+    if constexpr (kDecode) return parse_value(value, &(*out)[decoded], depth + 1);  // the last wins
+    is_plain_ = true;
+    const char* const behind = parse_value(value, nullptr, depth + 1);
+    if (behind != nullptr && depth < Visitor::kDepth) {
+      const std::string_view text = between(value, behind);
+      const bool is_plain_string = *value == '"' && is_plain_;
+      visitor_.take(
+          depth, {between(at, name_end), is_plain_string ? JsonText::plain(text) : JsonText(text),
+                  is_plain_name});
     }
-    return true;
+    return behind;
   }
 
-  bool parse_array(Json* out, int depth) {
-    if (depth == kMaxDepth) return fail("nested too deeply");
-    ++at_;
+  const char* parse_array(const char* at, Json* out, int depth) {
+    if (depth == kMaxDepth) return fail(at, "nested too deeply");
     if constexpr (kDecode) *out = Json::array();
-    skip_blanks();
-    if (take(']')) return true;
+    at = behind_blanks(at + 1);
+    if (is_at(at, ']')) return at + 1;
     while (true) {
       if constexpr (kDecode) out->push_back(nullptr);
-      if (!parse_value(kDecode ? &out->back() : nullptr, depth + 1)) return false;
-      skip_blanks();
-      if (take(']')) return true;
-      if (!take(',')) return fail("expected ',' or ']'");
-      skip_blanks();
+      at = parse_value(at, kDecode ? &out->back() : nullptr, depth + 1);
+      if (at == nullptr) return nullptr;
+      at = behind_blanks(at);
+      if (is_at(at, ']')) return at + 1;
+      if (!is_at(at, ',')) return fail(at, "expected ',' or ']'");
+      at = behind_blanks(at + 1);
     }
   }
 
-  bool parse_word(Json* out) {
+  /// Null where there is none, without a fault.
+  const char* parse_word(const char* at, Json* out) const {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const auto is = [&](std::string_view word, const auto& value) {
-      if (!take_word(word)) return false;
+    const auto is = [&](std::string_view word, const auto& value) -> const char* {
+      if (!between(at, end_).starts_with(word)) return nullptr;
       if constexpr (kDecode) *out = value;
-      return true;
+      return at + word.size();
     };
-    switch (text_[at_]) {
+    switch (*at) {
       case 't':
         return is("true", true);
       case 'f':
@@ -203,43 +207,34 @@ class Parser {
       case '-':
         return is("-Infinity", -kInfinity);
       default:
-        return false;
+        return nullptr;
     }
   }
 
-  bool take_digits() {
-    const std::size_t first = at_;
-    while (peek() >= '0' && peek() <= '9') ++at_;
-    return at_ > first;
+  const char* behind_digits(const char* at) const {
+    while (at != end_ && *at >= '0' && *at <= '9') ++at;
+    return at;
   }
 
-  bool parse_number(Json* out) {
-    const std::size_t first = at_;
-    take('-');
-    if (!take('0') && !take_digits()) {
-      at_ = first;
-      return fail("expected a value");
-    }
+  const char* parse_number(const char* first, Json* out) {
+    const char* at = is_at(first, '-') ? first + 1 : first;
+    const char* end = is_at(at, '0') ? at + 1 : behind_digits(at);
+    if (end == at) return fail(first, "expected a value");
+    // A point or an exponent without digits is no part of the number.
     bool integer = true;
-    const std::size_t whole_end = at_;
-    if (take('.')) {
-      if (take_digits()) {
-        integer = false;
-      } else {
-        at_ = whole_end;  // what follows is no part of the number
-      }
+    const auto extend = [&](const char* from) {
+      const char* const behind = behind_digits(from);
+      if (behind == from) return;
+      end = behind;
+      integer = false;
+    };
+    if (is_at(end, '.')) extend(end + 1);
+    if (is_at(end, 'e') || is_at(end, 'E')) {
+      at = end + 1;
+      extend(is_at(at, '+') || is_at(at, '-') ? at + 1 : at);
     }
-    const std::size_t fraction_end = at_;
-    if (take('e') || take('E')) {
-      if (!take('+')) take('-');
-      if (take_digits()) {
-        integer = false;
-      } else {
-        at_ = fraction_end;
-      }
-    }
-    if constexpr (kDecode) *out = number(std::string(text_.substr(first, at_ - first)), integer);
-    return true;
+    if constexpr (kDecode) *out = number(std::string(first, end), integer);
+    return end;
   }
 
   static Json number(const std::string& text, bool integer) {
@@ -253,106 +248,162 @@ class Parser {
     return std::strtod(text.c_str(), nullptr);  // too large or too small: infinity or zero
   }
 
-  bool parse_string(std::string* out) {
-    ++at_;
-    while (at_ < text_.size()) {
-      const std::size_t end = plain_end(text_, at_);
-      if constexpr (kDecode) out->append(text_, at_, end - at_);
-      at_ = end;
-      if (at_ == text_.size()) break;
-      const auto byte = static_cast<unsigned char>(text_[at_]);
-      if (byte == '"') return ++at_, true;
+  const char* parse_string(const char* at, std::string* out) {
+    ++at;
+    while (true) {
+      const char* const stop = plain_end(at, end_);
+      if constexpr (kDecode) out->append(at, stop);
+      at = stop;
+      if (at == end_) return fail(at, "unterminated string");
+      const auto byte = static_cast<unsigned char>(*at);
+      if (byte == '"') return at + 1;
       is_plain_ = false;
-      if (byte == '\\') {
-        if (!parse_escape(out)) return false;
-      } else if (byte < 0x20) {
-        return fail("control character in a string");
-      } else {
-        take_other_byte(byte, out);
-      }
+      if (byte < 0x20) return fail(at, "control character in a string");
+      at = byte == '\\' ? parse_escape(at + 1, out) : take_other_byte(at, out);
+      if (at == nullptr) return nullptr;
     }
-    return fail("unterminated string");
   }
 
   /// A character beyond ASCII; what is no UTF-8 is latin-1.
-  void take_other_byte(unsigned char byte, std::string* out) {
-    const std::size_t length = base::utf8_at(text_, at_).length;
-    if (kDecode && length > 0) out->append(text_, at_, length);
-    if (kDecode && length == 0) base::append_utf8(byte, *out);
-    at_ += length > 0 ? length : 1;
+  const char* take_other_byte(const char* at, std::string* out) const {
+    const std::size_t length = base::utf8_at(between(at, end_), 0).length;
+    if constexpr (kDecode) {
+      if (length > 0) out->append(at, length);
+      if (length == 0) base::append_utf8(static_cast<unsigned char>(*at), *out);
+    }
+    return at + (length > 0 ? length : 1);
   }
 
-  bool parse_escape(std::string* out) {
-    ++at_;
+  const char* parse_escape(const char* at, std::string* out) {
     constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
-    if (take('u')) return parse_code(out);
-    const std::size_t which = kLetters.find(peek());
-    if (at_ == text_.size() || which == std::string_view::npos) return fail("unknown escape");
+    if (is_at(at, 'u')) return parse_code(at + 1, out);
+    const std::size_t which = at == end_ ? std::string_view::npos : kLetters.find(*at);
+    if (which == std::string_view::npos) return fail(at, "unknown escape");
     if constexpr (kDecode) *out += kMeanings[which];
-    ++at_;
-    return true;
+    return at + 1;
   }
 
   /// The four hexadecimal digits behind \u.
-  std::optional<std::uint32_t> take_code() {
+  std::optional<std::uint32_t> code_at(const char* at) const {
+    constexpr int kDigits = 4;
     std::uint32_t code = 0;
-    const std::string_view digits = text_.substr(at_, 4);
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-    if (digits.size() < 4 || error != std::errc() || end != digits.data() + 4) return {};
-    at_ += 4;
+    if (end_ - at < kDigits) return {};
+    const auto [stop, error] = std::from_chars(at, at + kDigits, code, 16);
+    if (error != std::errc() || stop != at + kDigits) return {};
     return code;
   }
 
-  bool parse_code(std::string* out) {
+  const char* parse_code(const char* at, std::string* out) {
     constexpr std::uint32_t kReplacement = 0xFFFD;
-    std::optional<std::uint32_t> code = take_code();
-    if (!code) return fail("expected four hexadecimal digits");
-    if (*code >= 0xD800 && *code < 0xDC00) {  // half of a pair
-      const std::size_t behind_first = at_;
-      std::optional<std::uint32_t> second;
-      if (take_word("\\u")) second = take_code();
+    std::optional<std::uint32_t> code = code_at(at);
+    if (!code) return fail(at, "expected four hexadecimal digits");
+    at += 4;
+    if (*code >= 0xD800 && *code < 0xDC00 && between(at, end_).starts_with("\\u")) {
+      const std::optional<std::uint32_t> second = code_at(at + 2);  // the other half of a pair
       if (second && *second >= 0xDC00 && *second < 0xE000) {
         code = 0x10000 + ((*code - 0xD800) << 10) + (*second - 0xDC00);
-      } else {
-        at_ = behind_first;
+        at += 6;
       }
     }
     const bool lone_half = *code >= 0xD800 && *code < 0xE000;  // Python keeps it, UTF-8 cannot
     if constexpr (kDecode) base::append_utf8(lone_half ? kReplacement : *code, *out);
-    return true;
+    return at;
   }
 
-  std::string_view text_;
-  OnMember on_member_;
-  std::size_t at_ = 0, first_ = 0, last_ = 0;
+  const char* begin_;
+  const char* end_;
+  Visitor& visitor_;
   bool is_plain_ = true;  ///< the last string was ASCII without escapes
   JsonFault fault_{};
+};
+
+/// Keeps all members.
+struct KeepMembers {
+  static constexpr int kDepth = 1;
+  void take(int, const JsonMember& member) { members.push_back(member); }
+  std::vector<JsonMember>& members;
+};
+
+/// Looks for one member.
+struct FindMember {
+  static constexpr int kDepth = 1;
+  void take(int, const JsonMember& member) {
+    if (member.is_named(name)) found = member.value;  // the last wins
+  }
+  std::string_view name;
+  JsonText found;
+};
+
+/// Looks for some members, and keeps the members of all that are objects.
+class FindWanted {
+ public:
+  static constexpr int kDepth = 2;
+  FindWanted(std::span<WantedMember> wanted, std::vector<JsonMember>& inner)
+      : wanted_(wanted), inner_(inner) {}
+
+  void take(int depth, const JsonMember& member) {
+    if (depth == 1) {
+      inner_.push_back(member);
+      return;
+    }
+    for (WantedMember& one : wanted_) {
+      if (!member.is_named(one.name)) continue;
+      one.value = member.value;  // the last wins
+      one.inner_begin = inner_begin_;
+      one.inner_end = inner_.size();
+      break;
+    }
+    inner_begin_ = inner_.size();
+  }
+
+  /// When all are there, and stay where they are.
+  void give_members() {
+    for (WantedMember& one : wanted_) {
+      if (one.inner_begin == one.inner_end) continue;
+      one.value = one.value.with({&inner_[one.inner_begin], one.inner_end - one.inner_begin});
+    }
+  }
+
+ private:
+  std::span<WantedMember> wanted_;
+  std::vector<JsonMember>& inner_;
+  std::size_t inner_begin_ = 0;
 };
 
 }  // namespace
 
 std::variant<Json, JsonFault> parse_python_json(std::string_view text) {
-  return Parser<true>(text).parse();
+  IgnoreMembers none;
+  return Parser<true>(text, none).parse();
 }
 
 std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
                                                    std::vector<JsonMember>& members) {
   members.clear();
-  const auto keep = [&](const JsonMember& member) { members.push_back(member); };
-  auto result = Parser<false, decltype(keep)>(text, keep).scan();
+  KeepMembers all{members};
+  auto result = Parser<false, KeepMembers>(text, all).scan();
   if (std::holds_alternative<JsonFault>(result)) members.clear();
   return result;
 }
 
+std::variant<JsonText, JsonFault> scan_python_json(std::string_view text,
+                                                   std::span<WantedMember> wanted,
+                                                   std::vector<JsonMember>& inner) {
+  inner.clear();
+  FindWanted finder(wanted, inner);
+  auto result = Parser<false, FindWanted>(text, finder).scan();
+  finder.give_members();
+  return result;
+}
+
 JsonText JsonText::member(std::string_view name) const {
-  if (!is_object()) return {};
-  JsonText found;
-  const auto look = [&](const JsonMember& member) {
-    if (member.is_named(name)) found = member.value;  // the last wins
-  };
-  Parser<false, decltype(look)>(text_, look).scan();
-  return found;
+  for (auto one = members_.rbegin(); one != members_.rend(); ++one) {
+    if (one->is_named(name)) return one->value;  // the last wins
+  }
+  if (!is_object() || !members_.empty()) return {};
+  FindMember finder{name, {}};
+  Parser<false, FindMember>(text_, finder).scan();
+  return finder.found;
 }
 
 }  // namespace mllog

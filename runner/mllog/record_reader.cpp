@@ -17,15 +17,43 @@ namespace {
 constexpr std::string_view kToken = ":::MLLOG ";
 /// No token is longer, with the version and the blank behind it.
 constexpr std::size_t kLongestToken = 16;
-constexpr std::size_t kBufferBytes = 1 << 18;
+constexpr std::size_t kBufferBytes = 1 << 16;
 constexpr std::size_t kLongestRecord = 64 << 20;
 /// What Python strips from both ends of a line, as far as it is ASCII.
 constexpr std::string_view kBlanks = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
 
 std::string_view stripped(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+  const auto is_blank = [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' && kBlanks.find(c) != std::string_view::npos;
+  };
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+/// How many line ends `text` has: LF, CRLF or a lone CR.
+std::int64_t line_ends(std::string_view text) {
+  const auto count = [text](char end, const auto& counts) {
+    std::int64_t number = 0;
+    for (std::size_t at = text.find(end); at < text.size(); at = text.find(end, at + 1)) {
+      number += counts(at) ? 1 : 0;
+    }
+    return number;
+  };
+  const auto is_lone = [text](std::size_t at) { return !text.substr(at + 1).starts_with('\n'); };
+  return count('\n', [](std::size_t) { return true; }) + count('\r', is_lone);
+}
+
+/// The place behind the last line end of `text`; 0 for none.
+std::size_t behind_last_line_end(std::string_view text) {
+  std::size_t behind = 0;
+  for (const char end : {'\n', '\r'}) {
+    const void* const found = memrchr(text.data(), end, text.size());
+    if (!found) continue;
+    behind = std::max(behind,
+                      static_cast<std::size_t>(static_cast<const char*>(found) - text.data()) + 1);
+  }
+  return behind;
 }
 
 /// The next token at or behind `from`. Sooner than memmem() on most lines: it looks for the one
@@ -39,6 +67,14 @@ std::size_t find_token(std::string_view text, std::size_t from = 0) {
     if (text.substr(at - kRare).starts_with(kToken)) return at - kRare;
   }
   return std::string_view::npos;
+}
+
+/// The next place that a token of any format could begin at.
+std::size_t find_any_token(std::string_view text) {
+  constexpr std::string_view kBegin = ":::ML";
+  const void* const found = memmem(text.data(), text.size(), kBegin.data(), kBegin.size());
+  if (!found) return std::string_view::npos;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
 /// The last token of a line, and how many stand before it.
@@ -82,31 +118,39 @@ std::string shown(JsonText json) {
 
 }  // namespace
 
-RecordReader::RecordReader(std::istream& in) : in_(in), buffer_(kBufferBytes) {}
+RecordReader::RecordReader(std::istream& in)
+    : in_(in),
+      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)),
+      capacity_(kBufferBytes) {}
 
 /// Makes room behind what was read, and reads; false at the end of the stream.
 bool RecordReader::read_more() {
   if (line_begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + line_begin_, filled_ - line_begin_);
+    std::memmove(buffer_.get(), buffer_.get() + line_begin_, filled_ - line_begin_);
     searched_ -= line_begin_;
     filled_ -= line_begin_;
     line_begin_ = 0;
   }
-  if (filled_ == buffer_.size()) shorten_line();
-  if (filled_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
-  in_.read(buffer_.data() + filled_, static_cast<std::streamsize>(buffer_.size() - filled_));
+  if (filled_ == capacity_) shorten_line();
+  if (filled_ == capacity_) {
+    auto larger = std::make_unique_for_overwrite<char[]>(2 * capacity_);
+    std::memcpy(larger.get(), buffer_.get(), filled_);
+    buffer_ = std::move(larger);
+    capacity_ *= 2;
+  }
+  in_.read(buffer_.get() + filled_, static_cast<std::streamsize>(capacity_ - filled_));
   if (in_.bad()) throw base::SystemError("the log cannot be read further");
   const auto got = static_cast<std::size_t>(in_.gcount());
   filled_ += got;
   bytes_ += static_cast<std::int64_t>(got);
-  next_line_feed_ = searched_;  // to be looked for again
+  next_line_feed_ = next_carriage_return_ = searched_;  // to be looked for again
   return got > 0;
 }
 
 /// Drops the front of a long line: all of it but what a token may have begun in, where it shows
 /// none; what nobody will decode, where a record is too long.
 void RecordReader::shorten_line() {
-  const std::string_view line(buffer_.data(), filled_);
+  const std::string_view line(buffer_.get(), filled_);
   if (!too_long_column_) {
     LastToken token = last_token(line);
     if (token.at == std::string_view::npos && !has_new_records_) {
@@ -121,7 +165,7 @@ void RecordReader::shorten_line() {
     }
   }
   const std::size_t dropped = filled_ - (kLongestToken - 1);
-  std::memmove(buffer_.data(), buffer_.data() + dropped, filled_ - dropped);
+  std::memmove(buffer_.get(), buffer_.get() + dropped, filled_ - dropped);
   filled_ -= dropped;
   searched_ -= std::min(searched_, dropped);
   dropped_bytes_ += static_cast<std::int64_t>(dropped);
@@ -129,14 +173,32 @@ void RecordReader::shorten_line() {
 
 /// The place of the next line end that was read, at or behind `searched_`; `filled_` for none.
 std::size_t RecordReader::line_end() {
-  const char* const text = buffer_.data();
-  const auto find_byte = [&](char byte, std::size_t end) {
-    const void* const found = std::memchr(text + searched_, byte, end - searched_);
-    return found ? static_cast<std::size_t>(static_cast<const char*>(found) - text) : end;
+  // Both are remembered: where lines end with one of them, the other lies far ahead.
+  const auto find = [&](char byte, std::size_t& next) {
+    if (next > searched_) return;
+    const void* const found = std::memchr(buffer_.get() + searched_, byte, filled_ - searched_);
+    next =
+        found ? static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.get()) : filled_;
   };
-  // The line feed is remembered: in a file of lone carriage returns it lies far ahead.
-  if (next_line_feed_ <= searched_) next_line_feed_ = find_byte('\n', filled_);
-  return find_byte('\r', next_line_feed_);
+  find('\n', next_line_feed_);
+  find('\r', next_carriage_return_);
+  return std::min(next_line_feed_, next_carriage_return_);
+}
+
+/// Goes over the lines before the one with the next token, as far as they were read.
+void RecordReader::skip_other_lines() {
+  if (after_carriage_return_ && next_ < filled_) {
+    after_carriage_return_ = false;
+    if (buffer_[next_] == '\n') ++next_;
+  }
+  std::string_view ahead(buffer_.get() + next_, filled_ - next_);
+  if (ahead.starts_with(kToken)) return;
+  const std::size_t token = has_new_records_ ? find_token(ahead) : find_any_token(ahead);
+  ahead = ahead.substr(0, behind_last_line_end(ahead.substr(0, token)));
+  if (ahead.empty()) return;
+  lines_ += line_ends(ahead);
+  next_ += ahead.size();
+  after_carriage_return_ = ahead.back() == '\r';
 }
 
 /// Takes the next line, without its end, into `line_`; false when there is none.
@@ -151,7 +213,7 @@ bool RecordReader::read_line() {
     }
     const std::size_t end = line_end();
     if (end < filled_) {
-      line_ = {buffer_.data() + line_begin_, end - line_begin_};
+      line_ = {buffer_.get() + line_begin_, end - line_begin_};
       after_carriage_return_ = buffer_[end] == '\r';
       next_ = end + 1;
       ++lines_;
@@ -159,7 +221,7 @@ bool RecordReader::read_line() {
     }
     searched_ = filled_;
     if (read_more()) continue;
-    line_ = {buffer_.data() + line_begin_, filled_ - line_begin_};
+    line_ = {buffer_.get() + line_begin_, filled_ - line_begin_};
     next_ = searched_ = filled_;
     if (line_.empty() && dropped_bytes_ == 0) return false;
     ++lines_;  // the last line needs no end
@@ -168,19 +230,17 @@ bool RecordReader::read_line() {
 }
 
 /// The text of a well-formed string; `decoded` keeps it where it cannot be taken as it stands.
-std::string_view RecordReader::text_of(JsonText string, std::string& decoded) const {
-  const std::string_view inside = string.text().substr(1, string.text().size() - 2);
-  const auto is_as_it_stands = [](char c) {
-    return c != '\\' && static_cast<unsigned char>(c) < 0x80;
-  };
-  if (std::all_of(inside.begin(), inside.end(), is_as_it_stands)) return inside;
+std::string_view RecordReader::text_of(const JsonText& string, std::string& decoded) {
+  if (const auto plain = string.plain_string()) return *plain;
   decoded = *string.string();
   return decoded;
 }
 
 /// Puts the members of `payload` into `record`; returns why that cannot be, or "".
 std::string RecordReader::fill(std::string_view payload, Record& record) {
-  const auto scanned = scan_python_json(payload, members_);
+  WantedMember wanted[] = {WantedMember("time_ms"), WantedMember("event_type"), WantedMember("key"),
+                           WantedMember("value"), WantedMember("metadata")};
+  const auto scanned = scan_python_json(payload, wanted, members_);
   if (const auto* fault = std::get_if<JsonFault>(&scanned)) {
     const std::int64_t at = dropped_bytes_ + (payload.data() - line_.data()) +
                             static_cast<std::int64_t>(fault->offset) + 1;
@@ -188,46 +248,38 @@ std::string RecordReader::fill(std::string_view payload, Record& record) {
   }
   const auto whole = std::get<JsonText>(scanned);
   if (!whole.is_object()) return "must be a JSON object, got " + shown(whole);
-  JsonText time, key, type;
-  const std::pair<std::string_view, JsonText*> places[] = {{"time_ms", &time},
-                                                           {"event_type", &type},
-                                                           {"key", &key},
-                                                           {"value", &record.value},
-                                                           {"metadata", &record.metadata}};
-  for (const JsonMember& member : members_) {
-    for (const auto& [name, place] : places) {
-      if (!member.is_named(name)) continue;
-      *place = member.value;  // the last of a name wins
-      break;
-    }
-  }
-  if (time.is_absent()) return "has no time_ms";
-  const std::optional<double> time_ms = read_time(time);
-  if (!time_ms) return "time_ms must be a finite number, got " + shown(time);
-  if (key.is_absent()) return "has no key";
-  if (!key.is_string()) return "key must be a string, got " + shown(key);
+  const auto& [time, type, key, value, metadata] = wanted;
+  if (time.value.is_absent()) return "has no time_ms";
+  const std::optional<double> time_ms = read_time(time.value);
+  if (!time_ms) return "time_ms must be a finite number, got " + shown(time.value);
+  if (key.value.is_absent()) return "has no key";
+  if (!key.value.is_string()) return "key must be a string, got " + shown(key.value);
   record.time_ms = *time_ms;
-  record.key = text_of(key, key_);
-  if (type.is_string()) record.event_type = text_of(type, event_type_);
+  record.key = text_of(key.value, key_);
+  if (type.value.is_string()) record.event_type = text_of(type.value, event_type_);
+  record.value = value.value;
+  record.metadata = metadata.value;
   return "";
 }
 
-LogItem RecordReader::interpret(std::size_t token) {
+std::optional<LogItem> RecordReader::interpret(std::size_t token) {
   const std::int64_t column = dropped_bytes_ + static_cast<std::int64_t>(token) + 1;
   const std::string_view payload = stripped(line_.substr(token + kToken.size()));
-  Record record;
+  std::optional<LogItem> item(std::in_place, std::in_place_type<Record>);
+  Record& record = std::get<Record>(*item);
   record.line = lines_;
   record.column = column;
   const std::string reason = payload.empty() ? "nothing follows the token" : fill(payload, record);
-  if (!reason.empty()) {
+  if (reason.empty()) {
+    ++records_;
+  } else {
     ++malformed_;
-    return MalformedRecord{lines_, column, reason};
+    item = MalformedRecord{lines_, column, reason};
   }
-  ++records_;
-  return record;
+  return item;
 }
 
-LogItem RecordReader::interpret(const OldToken& token) {
+std::optional<LogItem> RecordReader::interpret(const OldToken& token) {
   Record record;
   record.line = lines_;
   record.column = dropped_bytes_ + static_cast<std::int64_t>(token.at) + 1;
@@ -248,7 +300,9 @@ LogItem RecordReader::interpret(const OldToken& token) {
 
 std::optional<LogItem> RecordReader::next() {
   if (pending_) return std::exchange(pending_, std::nullopt);
-  while (read_line()) {
+  while (true) {
+    skip_other_lines();
+    if (!read_line()) return {};
     if (too_long_column_) {
       ++malformed_;
       return MalformedRecord{lines_, *too_long_column_, "the line is longer than 64 MiB"};
@@ -265,7 +319,6 @@ std::optional<LogItem> RecordReader::next() {
       return interpret(old);
     }
   }
-  return {};
 }
 
 }  // namespace mllog

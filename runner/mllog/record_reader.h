@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <istream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,21 +43,23 @@ class RecordReader {
   std::int64_t swallowed_records() const { return swallowed_; }
 
  private:
+  void skip_other_lines();
   bool read_line();
   std::size_t line_end();
   bool read_more();
   void shorten_line();
-  LogItem interpret(std::size_t token);
-  LogItem interpret(const OldToken& token);
+  std::optional<LogItem> interpret(std::size_t token);
+  std::optional<LogItem> interpret(const OldToken& token);
   std::string fill(std::string_view payload, Record& record);
-  std::string_view text_of(JsonText string, std::string& decoded) const;
+  static std::string_view text_of(const JsonText& string, std::string& decoded);
 
   std::istream& in_;
-  std::vector<char> buffer_;
-  std::size_t filled_ = 0;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_, filled_ = 0;
   std::size_t line_begin_ = 0, next_ = 0;  ///< the line under way, and what follows it
   std::size_t searched_ = 0;               ///< no line ends between line_begin_ and here
-  std::size_t next_line_feed_ = 0;         ///< at or behind searched_, or the end of what was read
+  /// At or behind searched_, or the end of what was read.
+  std::size_t next_line_feed_ = 0, next_carriage_return_ = 0;
   bool after_carriage_return_ = false;
 
   std::string_view line_;
@@ -67,8 +70,8 @@ class RecordReader {
   std::optional<Record> pending_;  ///< the next to be given
   bool has_new_records_ = false, has_benchmark_ = false;
 
-  std::vector<JsonMember> members_;
-  std::string key_, event_type_;  ///< where they had to be decoded
+  std::vector<JsonMember> members_;  ///< of the members that are objects
+  std::string key_, event_type_;     ///< where they had to be decoded
 
   std::int64_t bytes_ = 0, lines_ = 0, records_ = 0, malformed_ = 0, old_records_ = 0,
                swallowed_ = 0;

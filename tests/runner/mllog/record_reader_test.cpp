@@ -197,6 +197,31 @@ TEST(RecordReader, LetsTheLastOfDuplicateMembersWin) {
   EXPECT_EQ(log.records[0].value, Json::object());
 }
 
+TEST(RecordReader, KnowsTheMembersOfObjectsAsTheirTextHasThem) {
+  const std::string object =
+      R"({"epoch_num": 1, "in": {"epoch_num": 2, "only": 3}, "epoch_num": 4, "e\u0070och": [{"x": 5}]})";
+  for (
+      const std::string& line :
+      {R"({"metadata": )" + object +
+           R"(, "value": {"epoch_num": 6, "x": 7}, "time_ms": 1, "key": "a"})",
+       R"({"time_ms": 1, "metadata": {"epoch_num": 8}, "key": "a", "value": {"x": 7}, "metadata": )" +
+           object + "}"}) {
+    std::istringstream in(":::MLLOG " + line);
+    RecordReader reader(in);
+    const auto item = reader.next();
+    const Record& record = std::get<Record>(*item);
+    for (const JsonText& metadata : {record.metadata, JsonText(record.metadata.text())}) {
+      EXPECT_EQ(metadata.member("epoch_num").text(), "4");
+      EXPECT_EQ(metadata.member("in").member("only").text(), "3");
+      EXPECT_EQ(metadata.member("epoch").text(), R"([{"x": 5}])");
+      EXPECT_TRUE(metadata.member("only").is_absent());
+      EXPECT_TRUE(metadata.member("x").is_absent());
+    }
+    EXPECT_EQ(record.value.member("x").text(), "7");
+    EXPECT_TRUE(record.value.member("in").is_absent());
+  }
+}
+
 TEST(RecordReader, ReadsBytesThatAreNotUtf8AsLatin1) {
   const Log log(":::MLLOG {\"time_ms\": 1, \"key\": \"a\", \"value\": \"J\xfclich \xc3\xa9\"}");
   ASSERT_EQ(log.records.size(), 1u);
