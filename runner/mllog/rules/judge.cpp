@@ -5,11 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "runner/mllog/record_reader.h"
@@ -17,29 +12,11 @@
 #include "runner/mllog/rules/verdict.h"
 
 namespace mllog::rules {
-namespace {
-
-/// Whether `then` could choose the file of that name for some value.
-bool could_choose(const Then& then, const std::string& file) {
-  const std::size_t hole = then.file.find("{}");
-  if (hole == std::string::npos) return file == then.file;
-  return file.size() >= then.file.size() - 2 && file.starts_with(then.file.substr(0, hole)) &&
-         file.ends_with(then.file.substr(hole + 2));
-}
-
-}  // namespace
 
 class Judge::State {
  public:
   State(const Ruleset& rules, Warnings warnings) : rules_(rules), warnings_(warnings) {
-    for (const RuleFile& file : rules.files) {
-      for (std::size_t i = 0; i < file.rules.size(); ++i) {
-        slots_[file.rules[i].key].push_back({files_.size(), i});
-        const auto& gathered = file.rules[i].gathered;
-        if (gathered) gathered_[gathered->from].push_back({files_.size(), i});
-      }
-      files_.push_back({&file, std::vector<RuleState>(file.rules.size()), true, file.names});
-    }
+    for (const RuleFile& file : rules.files) files_.push_back({&file, {}, true, file.names});
   }
 
   void add(const Record& record) {
@@ -54,12 +31,13 @@ class Judge::State {
     if (record.metadata.is_absent() && is_strict) {
       tell(record.line, record.column, "has no metadata");
     }
-    if (!gathered_.empty()) gather(record);
-    const auto found = slots_.find(record.key);
-    if (found == slots_.end()) return;
+    if (!rules_.by_gathered_key.empty()) gather(record);
+    const std::vector<RulePlace>* const places = rules_.by_key.find(record.key);
+    if (!places) return;
     bool chosen = false;
-    for (const auto& [file, rule] : found->second) {
+    for (const auto& [file, rule] : *places) {
       if (!files_[file].could_apply) continue;
+      files_[file].begin();
       apply(rules_, files_[file], rule, record, records_);
       const Rule& applied = rules_.files[file].rules[rule];
       chosen = chosen ||
@@ -92,10 +70,12 @@ class Judge::State {
   }
 
   void gather(const Record& record) {
-    const auto found = gathered_.find(record.key);
-    if (found == gathered_.end()) return;
-    for (const auto& [file, rule] : found->second) {
-      if (files_[file].could_apply) rules::gather(files_[file], rule, record);
+    const std::vector<RulePlace>* const places = rules_.by_gathered_key.find(record.key);
+    if (!places) return;
+    for (const auto& [file, rule] : *places) {
+      if (!files_[file].could_apply) continue;
+      files_[file].begin();
+      rules::gather(files_[file], rule, record);
     }
   }
 
@@ -108,42 +88,35 @@ class Judge::State {
 
   /// Submission keys choose once and for all: what cannot be chosen any more need not be judged.
   void drop_unreachable() {
-    std::set<std::size_t> reachable;
+    std::vector<char> is_reachable(files_.size());
     std::vector<std::size_t> open = {0};
     while (!open.empty()) {
       const std::size_t file = open.back();
       open.pop_back();
-      if (!reachable.insert(file).second) continue;
-      for (std::size_t i = 0; i < files_[file].rules.size(); ++i) add_choices(file, i, open);
+      if (std::exchange(is_reachable[file], 1)) continue;
+      for (std::size_t i = 0; i < rules_.files[file].rules.size(); ++i) add_choices(file, i, open);
     }
     for (std::size_t file = 0; file < files_.size(); ++file) {
-      if (reachable.contains(file)) continue;
+      if (is_reachable[file]) continue;
       files_[file].could_apply = false;
-      files_[file].rules.assign(files_[file].rules.size(), {});
+      files_[file].rules.clear();
     }
   }
 
   void add_choices(std::size_t file, std::size_t rule, std::vector<std::size_t>& open) const {
     const Rule& one = rules_.files[file].rules[rule];
     if (!one.then) return;
-    const RuleState& state = files_[file].rules[rule];
-    if (one.is_checked_once() && state.count > 0) {
-      for (const auto& follower : state.followers) open.push_back(follower.file);
-      return;
-    }
-    for (std::size_t other = 0; other < files_.size(); ++other) {
-      if (could_choose(*one.then, rules_.files[other].name)) open.push_back(other);
+    const bool has_record = !files_[file].rules.empty() && files_[file].rules[rule].count > 0;
+    if (one.is_checked_once() && has_record) {
+      for (const auto& follower : files_[file].rules[rule].followers) open.push_back(follower.file);
+    } else {
+      open.insert(open.end(), one.then->could_choose.begin(), one.then->could_choose.end());
     }
   }
 
-  struct Slot {
-    std::size_t file, rule;
-  };
   const Ruleset& rules_;
   Warnings warnings_;
   std::vector<FileState> files_;
-  std::unordered_map<std::string_view, std::vector<Slot>> slots_;
-  std::unordered_map<std::string_view, std::vector<Slot>> gathered_;  ///< by the key gathered from
   Violations log_;
   std::int64_t records_ = 0, other_format_ = 0;
 };

@@ -175,8 +175,36 @@ class Linker {
   std::map<std::string, std::size_t> slots_;
 };
 
+/// Whether `then` could choose the file of that name for some value.
+bool could_choose(const Then& then, const std::string& file) {
+  const std::size_t hole = then.file.find("{}");
+  if (hole == std::string::npos) return file == then.file;
+  return file.size() >= then.file.size() - 2 && file.starts_with(then.file.substr(0, hole)) &&
+         file.ends_with(then.file.substr(hole + 2));
+}
+
+std::vector<std::size_t> choices_of(const Then& then, const Ruleset& ruleset) {
+  std::vector<std::size_t> files;
+  for (std::size_t file = 0; file < ruleset.files.size(); ++file) {
+    if (could_choose(then, ruleset.files[file].name)) files.push_back(file);
+  }
+  return files;
+}
+
 }  // namespace
 
-void link(const Ruleset& ruleset, RuleFile& file) { Linker(ruleset, file).link(); }
+void link(Ruleset& ruleset) {
+  for (RuleFile& file : ruleset.files) Linker(ruleset, file).link();
+  for (std::size_t file = 0; file < ruleset.files.size(); ++file) {
+    std::vector<Rule>& rules = ruleset.files[file].rules;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      ruleset.by_key[rules[i].key].push_back({file, i});
+      if (const auto& gathered = rules[i].gathered) {
+        ruleset.by_gathered_key[gathered->from].push_back({file, i});
+      }
+      if (rules[i].then) rules[i].then->could_choose = choices_of(*rules[i].then, ruleset);
+    }
+  }
+}
 
 }  // namespace mllog::rules

@@ -5,9 +5,8 @@
 
 namespace mllog::rules {
 
-/// Fills in the indices of rules, the slots of names and the round's benchmarks. `file` is one of
-/// the ruleset's, whose rules are all there. Throws ConfigError where something is referred to
-/// that is not there.
-void link(const Ruleset& ruleset, RuleFile& file);
+/// Fills in the indices of rules and files, the slots of names and the round's benchmarks, once all
+/// rules are there. Throws ConfigError where something is referred to that is not there.
+void link(Ruleset& ruleset);
 
 }  // namespace mllog::rules

@@ -184,7 +184,7 @@ void RuleBook::add_files(const RuleDocument& document, const Round& round, Rules
 }
 
 Ruleset RuleBook::ruleset(const Round& round) const {
-  Ruleset ruleset{round.ruleset() + suffix_, round, {}};
+  Ruleset ruleset{round.ruleset() + suffix_, round, {}, {}, {}};
   const auto wanted = [&](const DatedFile& file) { return holds(file.when, round, file.where); };
   for (const base::EmbeddedFile& file : embedded_) {
     if (!file.name.starts_with(round.usage + "/") || holds_rounds(file)) continue;
@@ -198,7 +198,7 @@ Ruleset RuleBook::ruleset(const Round& round) const {
     throw ConfigError(ruleset.name + ": has no file \"common\", which every log is judged by");
   }
   std::rotate(ruleset.files.begin(), common, common + 1);
-  for (RuleFile& file : ruleset.files) link(ruleset, file);
+  link(ruleset);
   return ruleset;
 }
 

@@ -26,7 +26,8 @@ class Application {
         file_(file),
         rule_(file.file->rules[which]),
         state_(file.rules[which]),
-        record_(record) {}
+        record_(record),
+        scope_{record.value, record.metadata, record.time_ms, &file.names} {}
 
   void run(std::int64_t number) {
     note_value();
@@ -48,11 +49,12 @@ class Application {
   void note_value() {
     constexpr std::size_t kShownValues = 4;
     ++state_.count;
-    state_.last_value = record_.value.text();
+    if (rule_.once) state_.last_value = record_.value.text();
     if (state_.count == 1) {
       state_.first_value = record_.value.text();
       state_.first_line = record_.line;
-    } else if (!python_equal(JsonText(state_.first_value), record_.value)) {
+    } else if (rule_.occurs.kind == Occurrence::Kind::kExactlyOne &&
+               !python_equal(JsonText(state_.first_value), record_.value)) {
       if (state_.different++ == 0) {
         state_.different_line = record_.line;
         state_.different_column = record_.column;
@@ -64,15 +66,11 @@ class Application {
     }
   }
 
-  FormulaScope scope() const {
-    return {record_.value, record_.metadata, record_.time_ms, &file_.names};
-  }
-
   /// Where one cannot be computed, the following ones are not set.
   void set_names() {
     if (rule_.slot) file_.names[*rule_.slot] = FormulaValue::of(record_.value);
     for (const Assignment& set : rule_.sets) {
-      std::optional<FormulaValue> value = set.formula.compute(scope());
+      std::optional<FormulaValue> value = set.formula.compute(scope_);
       if (!value) {
         return tell("sets", fmt::format("cannot be computed: {}, got {}", set.text(),
                                         brief(record_.value.text())));
@@ -138,10 +136,10 @@ class Application {
     }
     switch (check.kind) {
       case Check::Kind::kValue:
-        return rules::holds(check.predicate, record_.value, scope());
+        return rules::holds(check.predicate, record_.value, scope_);
       case Check::Kind::kMember: {
         const JsonText member = record_.metadata.member(check.names[0]);
-        return member.is_absent() ? Answer() : rules::holds(check.predicate, member, scope());
+        return member.is_absent() ? Answer() : rules::holds(check.predicate, member, scope_);
       }
       case Check::Kind::kHasAny:
         return has_any(check);
@@ -173,7 +171,7 @@ class Application {
   }
 
   void judge_once(const Predicate& predicate) {
-    const Answer answer = rules::holds(predicate, record_.value, scope());
+    const Answer answer = rules::holds(predicate, record_.value, scope_);
     if (answer) {
       state_.met_once = state_.met_once || *answer;
     } else {
@@ -251,6 +249,7 @@ class Application {
   const Rule& rule_;
   RuleState& state_;
   const Record& record_;
+  FormulaScope scope_;
 };
 
 }  // namespace

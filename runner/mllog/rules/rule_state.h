@@ -61,9 +61,13 @@ struct RuleState {
 /// A rule file and the states of its rules, in its order.
 struct FileState {
   const RuleFile* file = nullptr;
-  std::vector<RuleState> rules;
+  std::vector<RuleState> rules;  ///< none before begin(): most files of a round concern no log
   bool could_apply = true;
   std::vector<std::optional<FormulaValue>> names;  ///< by slot
+
+  void begin() {
+    if (rules.empty()) rules.resize(file->rules.size());
+  }
 };
 
 /// Applies the rule `which` of a file to a record of its key. `number` counts the log's records.

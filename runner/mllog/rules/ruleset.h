@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/mllog/key_table.h"
 #include "runner/mllog/log_format.h"
 #include "runner/mllog/rules/formula.h"
 #include "runner/mllog/rules/predicate.h"
@@ -58,6 +59,8 @@ struct Then {
   bool lower_case = false;
   /// Values that no file is needed for: the common rules are all there are.
   std::vector<std::string> common_rules_alone;
+  /// The files that some value could choose, by index in the ruleset.
+  std::vector<std::size_t> could_choose;
 };
 
 /// The members that the records of a key must have in their metadata: each of `names` once and
@@ -106,6 +109,15 @@ struct RuleFile {
   std::string division() const;
 };
 
+/// Where a rule stands.
+struct RulePlace {
+  std::size_t file = 0;  ///< index in the ruleset
+  std::size_t rule = 0;  ///< index in its file
+};
+
+/// The rules that a record may concern, by its key and in the order of the files.
+using RulesByKey = KeyTable<std::vector<RulePlace>>;
+
 /// A round and what it is known by.
 struct Round {
   std::string usage;      ///< "training" or "hpc"
@@ -134,7 +146,8 @@ struct Round {
 struct Ruleset {
   std::string name;  ///< "hpc-1.0.0"; with what overlays add, "hpc-1.0.0+site"
   Round round;
-  std::vector<RuleFile> files;  ///< the first is "common"
+  std::vector<RuleFile> files;         ///< the first is "common"
+  RulesByKey by_key, by_gathered_key;  ///< the latter by the key that they gather from
 
   const RuleFile* find(const std::string& file) const;
 };

@@ -57,7 +57,7 @@ class Verdict {
     for (const std::size_t file : chain(case_.files)) {
       const FileState& state = case_.files[file];
       judgement.files.push_back(state.file->name);
-      if (std::ranges::any_of(state.file->rules, &Rule::gathers)) {
+      if (state.rules.empty() || std::ranges::any_of(state.file->rules, &Rule::gathers)) {
         add_file(with_gathered(state));
       } else {
         add_file(state);
@@ -102,6 +102,7 @@ class Verdict {
   }
 
   FileState with_gathered(FileState file) const {
+    file.begin();
     for (std::size_t i = 0; i < file.rules.size(); ++i) {
       if (file.file->rules[i].gathered) apply_gathered(case_.ruleset, file, i, case_.records);
     }
@@ -135,7 +136,7 @@ class Verdict {
   }
 
   void add_rule() {
-    take_all(state_->violations, id("more"), rule_->key);
+    if (!state_->violations.kept.empty()) take_all(state_->violations, id("more"), rule_->key);
     for (const Finding& note : state_->notes)
       of_key_[rule_->key].push_back({{note, rule_->key}, "", false});
     add_count();
