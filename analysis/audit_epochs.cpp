@@ -81,17 +81,18 @@ void audit_advance(const AuditInput& input, AuditFindings& findings) {
   for (const Evaluation& one : input.facts.evaluations) {
     if (!one.position) continue;
     if (before && one.time_ms > before->time_ms) {
-      const std::string what =
-          fmt::format("{:.6g} behind {:.6g}", *one.position, *before->position);
+      const auto what = [&] {
+        return fmt::format("{:.6g} behind {:.6g}", *one.position, *before->position);
+      };
       // An epoch may be evaluated several times where evaluations come after so many steps.
       const bool same = *one.position == *before->position;
       if (same && !input.log.oddities.evaluations_by_step && stuck.count++ == 0) {
         stuck.first = one.place;
-        stuck.what = what;
+        stuck.what = what();
       }
       if (*one.position < *before->position && back.count++ == 0) {
         back.first = one.place;
-        back.what = what;
+        back.what = what();
       }
     }
     before = &one;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string_view>
+#include <utility>
 
 #include "analysis/audit.h"
 #include "analysis/numbers.h"
@@ -40,21 +40,24 @@ struct Numbered {
 };
 
 std::vector<Numbered> by_number(const ParsedLog& log, const Kind& kind) {
-  std::map<std::optional<double>, Numbered> all;
-  for (const Mark& mark : log.all(kind.start)) {
-    Numbered& one = all[mark.label];
-    if (!one.start || mark.time_ms < one.start->time_ms) one.start = &mark;
-    ++one.starts;
-  }
-  for (const Mark& mark : log.all(kind.stop)) {
-    Numbered& one = all[mark.label];
-    if (!one.stop || mark.time_ms > one.stop->time_ms) one.stop = &mark;
-    ++one.stops;
-  }
+  const std::vector<Mark>& starts = log.all(kind.start);
+  const std::vector<Mark>& stops = log.all(kind.stop);
+  std::vector<std::pair<const Mark*, bool>> marks;  // and whether it is a start
+  marks.reserve(starts.size() + stops.size());
+  for (const Mark& mark : starts) marks.emplace_back(&mark, true);
+  for (const Mark& mark : stops) marks.emplace_back(&mark, false);
+  std::ranges::stable_sort(marks, {}, [](const auto& one) { return one.first->label; });
   std::vector<Numbered> list;
-  for (const auto& [label, one] : all) {
-    list.push_back(one);
-    list.back().label = label;
+  for (const auto& [mark, is_start] : marks) {
+    if (list.empty() || list.back().label != mark->label) list.emplace_back().label = mark->label;
+    Numbered& one = list.back();
+    if (is_start) {
+      if (!one.start || mark->time_ms < one.start->time_ms) one.start = mark;
+      ++one.starts;
+    } else {
+      if (!one.stop || mark->time_ms > one.stop->time_ms) one.stop = mark;
+      ++one.stops;
+    }
   }
   return list;
 }

@@ -153,12 +153,13 @@ Evaluation evaluation_of(const Sample& sample, const RunFacts& facts, double qua
 std::vector<Evaluation> single_evaluations(const std::vector<const Sample*>& samples,
                                            const RunFacts& facts) {
   std::vector<Evaluation> evaluations;
-  std::set<std::pair<std::optional<double>, std::string>> seen;
+  std::set<std::pair<std::optional<double>, std::optional<double>>> seen;
   for (const Sample* sample : samples) {
     const auto quality = facts.target ? part_of(*sample, facts.target->main()) : sample->value;
     if (!quality) continue;
     Evaluation one = evaluation_of(*sample, facts, *quality);
-    if (!seen.emplace(one.position, to_exact_text(*quality)).second) continue;
+    const auto shown = std::isfinite(*quality) ? quality : std::nullopt;  // NaN is not itself
+    if (!seen.emplace(one.position, shown).second) continue;
     evaluations.push_back(std::move(one));
   }
   return evaluations;

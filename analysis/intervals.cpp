@@ -3,8 +3,9 @@
 #include "analysis/intervals.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
+#include <numeric>
+#include <utility>
 
 namespace analysis {
 namespace {
@@ -24,46 +25,86 @@ std::vector<MarkEvent> in_time_order(const std::vector<Mark>& starts,
   std::vector<MarkEvent> events;
   events.reserve(starts.size() + stops.size());
   for (const Mark& mark : starts) events.push_back({&mark, true});
+  const auto middle = static_cast<std::ptrdiff_t>(events.size());
   for (const Mark& mark : stops) events.push_back({&mark, false});
-  std::sort(events.begin(), events.end(), earlier);
+  // Most logs have them in order.
+  for (const auto& [from, to] : {std::pair{events.begin(), events.begin() + middle},
+                                 std::pair{events.begin() + middle, events.end()}}) {
+    if (!std::is_sorted(from, to, earlier)) std::sort(from, to, earlier);
+  }
+  std::inplace_merge(events.begin(), events.begin() + middle, events.end(), earlier);
   return events;
 }
 
 /// The starts that no stop has closed yet, in order of opening.
 class OpenStarts {
  public:
-  void open(const Mark& mark) {
-    by_label_[mark.label].push_back(marks_.size());
-    marks_.push_back(&mark);
-    closed_.push_back(false);
+  /// All that will be opened, in their order.
+  explicit OpenStarts(const std::vector<MarkEvent>& events) {
+    for (const MarkEvent& event : events) {
+      if (event.is_start) marks_.push_back(event.mark);
+    }
+    is_closed_.resize(marks_.size());
   }
+
+  void open_next() { ++opened_; }
 
   /// The start that a stop with this label closes, or null when none is open.
   const Mark* close(const std::optional<double>& label) {
-    std::deque<std::size_t>& same = by_label_[label];
-    while (!same.empty() && closed_[same.front()]) same.pop_front();
-    if (!same.empty()) return take(same.front());
-    while (first_ < marks_.size() && closed_[first_]) ++first_;
-    return first_ < marks_.size() ? take(first_) : nullptr;
+    if (opened_ == closed_) return nullptr;
+    // Of a single one its label does not matter.
+    std::optional<std::size_t> index;
+    if (opened_ - closed_ > 1) index = first_labelled(label);
+    if (!index) index = first_open();
+    is_closed_[*index] = 1;
+    ++closed_;
+    return marks_[*index];
   }
 
   std::vector<const Mark*> rest() const {
     std::vector<const Mark*> open;
-    for (std::size_t i = 0; i < marks_.size(); ++i) {
-      if (!closed_[i]) open.push_back(marks_[i]);
+    for (std::size_t i = 0; i < opened_; ++i) {
+      if (!is_closed_[i]) open.push_back(marks_[i]);
     }
     return open;
   }
 
  private:
-  const Mark* take(std::size_t index) {
-    closed_[index] = true;
-    return marks_[index];
+  std::size_t first_open() {
+    while (is_closed_[first_]) ++first_;
+    return first_;
   }
+
+  std::optional<std::size_t> first_labelled(const std::optional<double>& label) {
+    if (by_label_.empty()) index_labels();
+    const auto label_of = [&](std::size_t index) { return marks_[index]->label; };
+    const auto group = std::ranges::lower_bound(by_label_, label, {}, label_of) - by_label_.begin();
+    std::size_t& at = next_of_group_[static_cast<std::size_t>(group)];
+    while (at < by_label_.size() && label_of(by_label_[at]) == label) {
+      const std::size_t index = by_label_[at];
+      if (index >= opened_) return std::nullopt;
+      if (!is_closed_[index]) return index;
+      ++at;
+    }
+    return std::nullopt;
+  }
+
+  void index_labels() {
+    by_label_.resize(marks_.size());
+    std::iota(by_label_.begin(), by_label_.end(), 0);
+    std::ranges::stable_sort(by_label_, {},
+                             [&](std::size_t index) { return marks_[index]->label; });
+    next_of_group_.resize(marks_.size() + 1);
+    std::iota(next_of_group_.begin(), next_of_group_.end(), 0);
+  }
+
   std::vector<const Mark*> marks_;
-  std::vector<bool> closed_;
-  std::size_t first_ = 0;
-  std::map<std::optional<double>, std::deque<std::size_t>> by_label_;
+  std::vector<char> is_closed_;
+  std::size_t opened_ = 0, closed_ = 0;  ///< how many
+  std::size_t first_ = 0;                ///< all before it are closed
+  std::vector<std::size_t> by_label_;    ///< indices by label, then in order; made when needed
+  /// Of each place in by_label_ where a label begins: the first of that label that may be open.
+  std::vector<std::size_t> next_of_group_;
 };
 
 /// One end point of the sweep in foreign_overlap_ms.
@@ -102,15 +143,17 @@ bool some_foreign(const OpenCounts& evaluations, const OpenCounts& epochs) {
 
 Intervals pair_marks(const std::vector<Mark>& starts, const std::vector<Mark>& stops,
                      const Window& window) {
-  OpenStarts open;
+  const std::vector<MarkEvent> events = in_time_order(starts, stops);
+  OpenStarts open(events);
   Intervals intervals;
+  intervals.reserve(starts.size());
   const auto add = [&](const Mark& start, double end_ms) {
     intervals.push_back({std::max(start.time_ms, window.begin_ms), std::min(end_ms, window.end_ms),
                          start.label, start.order, start.epoch_count});
   };
-  for (const MarkEvent& event : in_time_order(starts, stops)) {
+  for (const MarkEvent& event : events) {
     if (event.is_start) {
-      open.open(*event.mark);
+      open.open_next();
     } else if (const Mark* start = open.close(event.mark->label)) {
       add(*start, event.mark->time_ms);
     }
@@ -121,9 +164,14 @@ Intervals pair_marks(const std::vector<Mark>& starts, const std::vector<Mark>& s
 
 Intervals united(Intervals intervals) {
   std::erase_if(intervals, [](const Interval& i) { return !(i.begin_ms < i.end_ms); });
-  std::sort(intervals.begin(), intervals.end(),
-            [](const Interval& a, const Interval& b) { return a.begin_ms < b.begin_ms; });
+  const auto begins_earlier = [](const Interval& a, const Interval& b) {
+    return a.begin_ms < b.begin_ms;
+  };
+  if (!std::ranges::is_sorted(intervals, begins_earlier)) {
+    std::ranges::sort(intervals, begins_earlier);
+  }
   Intervals result;
+  result.reserve(intervals.size());
   for (const Interval& interval : intervals) {
     if (!result.empty() && interval.begin_ms <= result.back().end_ms) {
       result.back().end_ms = std::max(result.back().end_ms, interval.end_ms);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 
 #include "runner/mllog/benchmarks.h"
+#include "runner/mllog/key_table.h"
 #include "runner/mllog/keys.h"
 
 namespace analysis {
@@ -73,11 +73,17 @@ KeyRole make_role(std::string_view key) {
   return role;
 }
 
-using Roles = std::unordered_map<std::string_view, KeyRole>;
+using Roles = mllog::KeyTable<KeyRole>;
 
 Roles make_roles() {
   Roles roles;
-  const auto add = [&](std::string_view key) { roles.emplace(key, make_role(key)); };
+  const auto add = [&](std::string_view key) {
+    if (roles.find(key)) return;
+    const std::size_t index = roles.size();
+    KeyRole& role = roles[key];
+    role = make_role(key);
+    role.index = index;
+  };
   for (const std::string& key : config_keys()) add(key);
   for (const char* key : kStarts) add(key);
   for (const char* key : kStops) add(key);
@@ -87,13 +93,16 @@ Roles make_roles() {
   return roles;
 }
 
+const Roles& roles() {
+  static const Roles made = make_roles();
+  return made;
+}
+
 }  // namespace
 
-const KeyRole* role_of(std::string_view key) {
-  static const Roles roles = make_roles();
-  const auto found = roles.find(key);
-  return found == roles.end() ? nullptr : &found->second;
-}
+const KeyRole* role_of(std::string_view key) { return roles().find(key); }
+
+std::size_t role_count() { return roles().size(); }
 
 bool is_event_type(std::string_view type) {
   return type == kPointInTime || type == kIntervalStart || type == kIntervalEnd;

@@ -2,6 +2,7 @@
 // Hides the lists of keys.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 namespace analysis {
 
 struct KeyRole {
+  std::size_t index = 0;        ///< from 0, in no order
   bool config = false;          ///< a report shows its first value
   bool setting = false;         ///< the audit looks at its values
   bool mark = false;            ///< the start or stop of an interval
@@ -21,6 +23,8 @@ struct KeyRole {
 
 /// Null for a key that means nothing.
 const KeyRole* role_of(std::string_view key);
+/// How many keys have a role.
+std::size_t role_count();
 
 /// Whether `type` is one of the three that there are.
 bool is_event_type(std::string_view type);

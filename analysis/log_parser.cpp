@@ -55,7 +55,7 @@ Position position_of(const mllog::Record& record) {
 /// Collects the records of one log.
 class Collector {
  public:
-  explicit Collector(ParsedLog& log) : log_(log) {}
+  explicit Collector(ParsedLog& log) : log_(log), kept_(role_count()) {}
 
   void add(const mllog::Record& record);
   void add(const mllog::MalformedRecord& record);
@@ -64,14 +64,29 @@ class Collector {
   void finish(const mllog::RecordReader& reader);
 
  private:
+  /// Where the log keeps what records of one key say; null before the first.
+  struct Kept {
+    std::int64_t* count = nullptr;
+    ConfigValue* config = nullptr;
+    Setting* setting = nullptr;
+    std::vector<Mark>* marks = nullptr;
+    std::vector<Sample>* samples = nullptr;
+  };
+  /// That place in one of the log's maps by key.
+  template <class Value>
+  Value& at(std::map<std::string, Value>& map, Value*& place, std::string_view key) {
+    if (place == nullptr) place = &map[std::string(key)];
+    return *place;
+  }
+
   void note_time(const mllog::Record& record);
   void note_fault(const mllog::Record& record);
   void note_form(const mllog::Record& record, const KeyRole* role);
-  void note_config(const mllog::Record& record);
-  void note_setting(const mllog::Record& record);
-  void note_mark(const mllog::Record& record, const KeyRole& role);
+  void note_config(const mllog::Record& record, Kept& kept);
+  void note_setting(const mllog::Record& record, Kept& kept);
+  void note_mark(const mllog::Record& record, const KeyRole& role, Kept& kept);
   void note_run_stop(const mllog::Record& record);
-  void note_metric(const mllog::Record& record);
+  void note_metric(const mllog::Record& record, Kept& kept);
   void note_throughput(const mllog::Record& record);
   void note_target(const mllog::Record& record);
   void note_not_finite(const mllog::Record& record);
@@ -83,6 +98,7 @@ class Collector {
   }
 
   ParsedLog& log_;
+  std::vector<Kept> kept_;  ///< by KeyRole::index
   std::int64_t order_ = 0;
   std::optional<double> previous_ms_;
   std::int64_t swallowed_ = 0, faulty_ = 0;
@@ -96,11 +112,12 @@ void Collector::add(const mllog::Record& record) {
   if (!record.fault.empty()) note_fault(record);
   note_form(record, role);
   if (role) {
-    if (role->config) note_config(record);
-    if (role->setting) note_setting(record);
-    if (role->mark) note_mark(record, *role);
-    if (role->metric) note_metric(record);
-    if (role->one_time && ++log_.counts[std::string(record.key)] == 2) {
+    Kept& kept = kept_[role->index];
+    if (role->config) note_config(record, kept);
+    if (role->setting) note_setting(record, kept);
+    if (role->mark) note_mark(record, *role, kept);
+    if (role->metric) note_metric(record, kept);
+    if (role->one_time && ++at(log_.counts, kept.count, record.key) == 2) {
       log_.oddities.repeats[std::string(record.key)] = place_of(record);
     }
   } else {
@@ -155,9 +172,10 @@ void Collector::note_time(const mllog::Record& record) {
 /// event_type and metadata, which nothing else depends on.
 void Collector::note_form(const mllog::Record& record, const KeyRole* role) {
   const std::string_view type = record.event_type.value_or("");
-  if (!is_event_type(type)) {
+  const bool is_expected = role && type == role->event_type;
+  if (!is_expected && !is_event_type(type)) {
     count(log_.oddities.no_event_type, record, record.event_type ? type : "none");
-  } else if (role && type != role->event_type) {
+  } else if (role && !is_expected) {
     count(log_.oddities.wrong_event_types[std::string(record.key)], record, type);
   }
   if (!record.metadata.is_object()) {
@@ -166,21 +184,24 @@ void Collector::note_form(const mllog::Record& record, const KeyRole* role) {
   }
 }
 
-void Collector::note_config(const mllog::Record& record) {
-  ++log_.counts[std::string(record.key)];
-  const Value value = value_of(record.value.decoded());
-  const auto [place, is_new] =
-      log_.config.emplace(std::string(record.key), ConfigValue{value, order_, {}});
-  ConfigValue& held = place->second;
-  if (is_new || value == held.first) return;
-  if (std::find(held.others.begin(), held.others.end(), value) == held.others.end()) {
-    held.others.push_back(value);
+void Collector::note_config(const mllog::Record& record, Kept& kept) {
+  ++at(log_.counts, kept.count, record.key);
+  if (kept.config == nullptr) {
+    at(log_.config, kept.config, record.key) = {value_of(record.value.decoded()), order_, {}};
+    return;
   }
+  // Its text, if it was short enough to be kept.
+  const bool is_first = kept.setting && record.value.text() == kept.setting->json;
+  if (is_first && !record.value.is_absent()) return;
+  const Value value = value_of(record.value.decoded());
+  std::vector<Value>& others = kept.config->others;
+  if (value == kept.config->first) return;
+  if (std::find(others.begin(), others.end(), value) == others.end()) others.push_back(value);
 }
 
-void Collector::note_setting(const mllog::Record& record) {
+void Collector::note_setting(const mllog::Record& record, Kept& kept) {
   const std::string_view json = record.value.text();
-  Setting& setting = log_.oddities.settings[std::string(record.key)];
+  Setting& setting = at(log_.oddities.settings, kept.setting, record.key);
   if (++setting.count == 1) {
     setting.place = place_of(record);
     if (json.size() <= kLongestSetting) setting.json = json;
@@ -195,12 +216,12 @@ void Collector::note_setting(const mllog::Record& record) {
   setting.other_place = place_of(record);
 }
 
-void Collector::note_mark(const mllog::Record& record, const KeyRole& role) {
+void Collector::note_mark(const mllog::Record& record, const KeyRole& role, Kept& kept) {
   const bool is_block = role.label == keys::kFirstEpochNum;
   const std::optional<double> number = finite(record.metadata.member(role.label));
   std::optional<double> epochs;
   if (is_block) epochs = finite(record.metadata.member(keys::kEpochCount));
-  std::vector<Mark>& marks = log_.marks[std::string(record.key)];
+  std::vector<Mark>& marks = at(log_.marks, kept.marks, record.key);
   marks.push_back({record.time_ms, number, order_, epochs, record.line, record.column});
   if (role.numbered) note_number(record, role.label, number);
   if (record.key == keys::kRunStop && marks.size() == 1) note_run_stop(record);
@@ -241,7 +262,7 @@ Sample Collector::sample_of(const mllog::Record& record) const {
   return sample;
 }
 
-void Collector::note_metric(const mllog::Record& record) {
+void Collector::note_metric(const mllog::Record& record, Kept& kept) {
   Sample sample = sample_of(record);
   if (!sample.value && sample.members.empty()) {
     count(log_.oddities.odd_metrics[std::string(record.key)], record,
@@ -253,7 +274,7 @@ void Collector::note_metric(const mllog::Record& record) {
   if (!record.metadata.member(keys::kStepNum).is_absent()) {
     log_.oddities.evaluations_by_step = true;
   }
-  log_.evaluations[std::string(record.key)].push_back(std::move(sample));
+  at(log_.evaluations, kept.samples, record.key).push_back(std::move(sample));
 }
 
 void Collector::note_throughput(const mllog::Record& record) {

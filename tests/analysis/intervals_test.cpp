@@ -4,6 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "runner/base/random.h"
+
 namespace {
 
 using analysis::covered_ms;
@@ -58,6 +65,51 @@ TEST(PairMarks, EndsOpenStartsWithTheWindowAndClipsToIt) {
 
 TEST(PairMarks, LeavesAStopWithoutAnyStartAlone) {
   EXPECT_TRUE(pair_marks({}, {mark(5, 0)}, {0, 10}).empty());
+}
+
+/// The plain way: every open start is looked at for every stop. Begin, end and label of each.
+std::vector<std::array<double, 3>> plain_pairs(const std::vector<Mark>& starts,
+                                               const std::vector<Mark>& stops, double end_ms) {
+  std::vector<std::pair<Mark, bool>> events;
+  for (const Mark& one : starts) events.emplace_back(one, true);
+  for (const Mark& one : stops) events.emplace_back(one, false);
+  std::ranges::sort(events, {}, [](const auto& event) {
+    return std::pair(event.first.time_ms, event.first.order);
+  });
+  std::vector<Mark> open;
+  std::vector<std::array<double, 3>> pairs;
+  for (const auto& [event, is_start] : events) {
+    if (is_start) {
+      open.push_back(event);
+    } else if (!open.empty()) {
+      auto closed = std::ranges::find(open, event.label, &Mark::label);
+      if (closed == open.end()) closed = open.begin();
+      pairs.push_back({closed->time_ms, event.time_ms, closed->label.value_or(-1.0)});
+      open.erase(closed);
+    }
+  }
+  for (const Mark& one : open) pairs.push_back({one.time_ms, end_ms, one.label.value_or(-1.0)});
+  return pairs;
+}
+
+TEST(PairMarks, FindsWhatThePlainWayFindsAmongMarksOfManyRanks) {
+  base::RandomStream random(5, base::Purpose::kWeights, 0, 0);
+  const auto below = [&](double limit) { return std::floor(random.uniform() * limit); };
+  constexpr double kEndMs = 1000.0;
+  for (int log = 0; log < 300; ++log) {
+    const double labels = 1.0 + below(12.0), until = 10.0 + below(200.0);
+    std::vector<Mark> starts, stops;
+    for (std::int64_t order = 0; order < 60; ++order) {
+      std::optional<double> label = below(labels);
+      if (below(10.0) == 0.0) label.reset();
+      (below(2.0) == 0.0 ? starts : stops).push_back(mark(below(until), order, label));
+    }
+    std::vector<std::array<double, 3>> pairs;
+    for (const Interval& one : pair_marks(starts, stops, Window{0, kEndMs})) {
+      pairs.push_back({one.begin_ms, one.end_ms, one.label.value_or(-1.0)});
+    }
+    ASSERT_EQ(pairs, plain_pairs(starts, stops, kEndMs)) << log;
+  }
 }
 
 TEST(ForeignOverlap, CountsTimeOfOtherLabelsOnly) {
