@@ -60,6 +60,17 @@ fs::path common_parent(const std::vector<std::string>& paths) {
   return common;
 }
 
+/// `path` relative to `root`, which the paths that a walk finds begin with.
+fs::path path_below(const fs::path& path, const fs::path& root) {
+  const std::string_view whole = path.native(), front = root.native();
+  if (!front.empty() && whole.starts_with(front)) {
+    const std::string_view rest = whole.substr(front.size());
+    if (rest.starts_with('/')) return rest.substr(1);
+    if (front.ends_with('/')) return rest;
+  }
+  return path.lexically_relative(root.empty() ? "." : root);
+}
+
 class Finder {
  public:
   /// `several`: names are relative to `parent`, where there is one, else the paths as given.
@@ -126,15 +137,29 @@ class Finder {
   }
 
   void take(const fs::path& path, const fs::path& root, const std::string& given) {
-    std::error_code failed;
-    const fs::path same = fs::weakly_canonical(path, failed);
-    if (!seen_.insert(failed ? path : same).second) return;
-    fs::path name = path.lexically_relative(root.empty() ? "." : root);
+    if (!seen_.insert(canonical(path)).second) return;
+    fs::path name = path_below(path, root);
     if (name.empty() || path == fs::path(given)) name = path.filename();
     if (several_) name = name_among_several(path.lexically_normal());
     const fs::path folder = name.parent_path();
     found_.logs.push_back(
         {path, name.generic_string(), folder.empty() ? "." : folder.generic_string()});
+  }
+
+  /// Without symbolic links. Looks at the folders on the way once for all files of a folder.
+  fs::path canonical(const fs::path& path) {
+    std::error_code failed;
+    const auto or_itself = [&](const fs::path& one) {
+      fs::path found = fs::weakly_canonical(one, failed);
+      return failed ? one : found;
+    };
+    const fs::path folder = path.parent_path();
+    if (folder.empty() || fs::is_symlink(fs::symlink_status(path, failed))) return or_itself(path);
+    if (folder != folder_) {
+      folder_ = folder;
+      canonical_folder_ = or_itself(folder);
+    }
+    return canonical_folder_ / path.filename();
   }
 
   fs::path name_among_several(const fs::path& path) const {
@@ -145,6 +170,7 @@ class Finder {
   bool several_;
   fs::path parent_;
   std::set<fs::path> seen_;
+  fs::path folder_, canonical_folder_;  ///< of the file that was looked at last
   FoundLogs found_;
 };
 
@@ -152,12 +178,20 @@ class Finder {
 
 fs::path full_path(const fs::path& path) {
   std::error_code failed;
-  const fs::path full = fs::absolute(path, failed);
-  return failed ? path : full.lexically_normal();
+  fs::path full = fs::absolute(path, failed);
+  if (failed) return path;
+  // What is normal already is the rule, and a question of a moment.
+  const std::string_view text = full.native();
+  const bool may_be_odd = text.find("//") != text.npos || text.find("/.") != text.npos;
+  return may_be_odd ? full.lexically_normal() : full;
 }
 
 bool is_result(const fs::path& path) {
-  return path.filename().string().starts_with("result_") && path.extension() == ".txt";
+  std::string_view name = path.native();
+  name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));  // npos + 1 is 0
+  constexpr std::string_view kFront = "result_", kEnd = ".txt";
+  return name.size() >= kFront.size() + kEnd.size() && name.starts_with(kFront) &&
+         name.ends_with(kEnd);
 }
 
 bool natural_less(const std::string& one, const std::string& other) {

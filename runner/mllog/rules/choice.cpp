@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <ctime>
 #include <regex>
 
@@ -25,6 +26,7 @@ struct Name {
 
 /// "hpc-3.0.0" is hpc and 3.0.
 std::optional<Name> parse_round(const std::string& text) {
+  if (text.empty()) return {};
   static const std::regex form(R"((?:(training|hpc)[-_ ])?v?(\d+\.\d+)(?:\.0)?)");
   std::smatch match;
   if (!std::regex_match(text, match, form)) return {};
@@ -54,6 +56,44 @@ std::vector<const Round*> left_by(const RuleBook& book, const Wanted& wanted) {
 }
 
 bool has_rules(const Round* round) { return round->no_rules_because.empty(); }
+
+/// A part of a path such as training_v4.0 or hpc_results_v3.0.
+struct NamedRound {
+  std::string text, usage, number;
+};
+
+/// The round whose name `text` begins with; nothing for none.
+std::optional<NamedRound> round_at_front(std::string_view text) {
+  const std::string_view whole = text;
+  const auto take = [&](std::string_view word) {
+    const bool is_there = text.starts_with(word);
+    if (is_there) text.remove_prefix(word.size());
+    return is_there;
+  };
+  const auto take_digits = [&] {
+    const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+    text.remove_prefix(end);
+    return end > 0;
+  };
+  const char* const usage = take("training") ? "training" : take("hpc") ? "hpc" : nullptr;
+  if (usage == nullptr) return std::nullopt;
+  take("_results");
+  if (!take("_") && !take("-")) return std::nullopt;
+  take("v");
+  const std::string_view number = text;
+  if (!take_digits() || !take(".") || !take_digits()) return std::nullopt;
+  return NamedRound{std::string(whole.substr(0, whole.size() - text.size())), usage,
+                    std::string(number.substr(0, number.size() - text.size()))};
+}
+
+std::vector<NamedRound> rounds_in(std::string_view path) {
+  std::vector<NamedRound> named;
+  for (std::size_t at = 0; at < path.size(); ++at) {
+    if (at > 0 && std::isalnum(static_cast<unsigned char>(path[at - 1]))) continue;
+    if (auto round = round_at_front(path.substr(at))) named.push_back(std::move(*round));
+  }
+  return named;
+}
 
 std::string flags(const Wanted& wanted) {
   std::string text;
@@ -126,14 +166,11 @@ std::optional<Choice> choose_by_path(const RuleBook& book, const Wanted& wanted,
   if (!wanted.round.empty() && rounds.size() == 1) {
     return Choice{rounds[0], flags(wanted) + " asks for it"};
   }
-  static const std::regex form(
-      R"((?:^|[^A-Za-z0-9])((training|hpc)(?:_results)?[_-]v?(\d+\.\d+))(?=$|[^0-9]))");
   std::optional<Choice> last;
-  for (auto match = std::sregex_iterator(path.begin(), path.end(), form);
-       match != std::sregex_iterator(); ++match) {
-    const Round* const round = book.find((*match)[2], (*match)[3]);
+  for (const NamedRound& named : rounds_in(path)) {
+    const Round* const round = book.find(named.usage, named.number);
     if (std::find(rounds.begin(), rounds.end(), round) == rounds.end()) continue;
-    last = Choice{round, "the path names " + (*match)[1].str()};
+    last = Choice{round, "the path names " + named.text};
   }
   if (last && !wanted.usage.empty()) last->why += ", as --usage allows";
   return last;
