@@ -4,8 +4,10 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "analysis/report/energy_json.h"
+#include "analysis/report/optional_json.h"
 #include "analysis/report/rules_of_benchmark.h"
 #include "analysis/report/write_check.h"
 #include "runner/base/printable.h"
@@ -55,13 +57,8 @@ Json file_json(const CheckedFile& file) {
       {"why_this_ruleset", base::printable(file.why_this_ruleset)},
       {"rule_files", judgement.files},
       {"failing_keys", judgement.failing_keys},
-      {"findings", findings},
+      {"findings", std::move(findings)},
       {"audit", findings_json(file.audit)}};
-}
-
-template <class T>
-Json optional_json(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json point_json(const submission::ConvergencePoint& point) {
@@ -132,12 +129,12 @@ Json rcp_json(const std::optional<submission::RcpResult>& result) {
 }
 
 Json sets_json(const CheckReport& report) {
-  Json sets = Json::object();
+  LargeObject sets(report.sets.size());
   for (const CheckedSet& set : report.sets) {
-    sets[base::printable(set.name)] = {{"audit", findings_json(set.audit)},
-                                       {"rcp", rcp_json(set.rcp)}};
+    sets.set(base::printable(set.name),
+             {{"audit", findings_json(set.audit)}, {"rcp", rcp_json(set.rcp)}});
   }
-  return sets;
+  return std::move(sets).take();
 }
 
 const char* scaling_text(submission::Scaling scaling) {
@@ -225,19 +222,21 @@ std::string text_of(const Json& json) {
 }  // namespace
 
 std::string check_json_text(const CheckReport& report) {
-  Json files = Json::object();
-  for (const CheckedFile& file : report.files) files[base::printable(file.name)] = file_json(file);
+  LargeObject files(report.files.size());
+  for (const CheckedFile& file : report.files) {
+    files.set(base::printable(file.name), file_json(file));
+  }
   Json problems = Json::array();
   for (const Problem& problem : report.problems) {
     problems.push_back(
         {{"path", base::printable(problem.path)}, {"text", base::printable(problem.text)}});
   }
   return text_of({{"schema", kSchema},
-                  {"files", files},
+                  {"files", std::move(files).take()},
                   {"sets", sets_json(report)},
                   {"submission", submission_json(report.submission)},
                   {"suppressions", suppressions_json(report)},
-                  {"problems", problems}});
+                  {"problems", std::move(problems)}});
 }
 
 std::string rules_json_text(const mllog::rules::Ruleset& ruleset, const std::string& benchmark) {

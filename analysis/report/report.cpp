@@ -159,7 +159,9 @@ Report make_report(const std::vector<std::string>& paths, const ReadOptions& opt
     if (run.path != kStandardInput) placed.push_back({&run.folder, &run.path, &run.facts});
   }
   report.systems = systems_of(placed);
-  for (SystemReport& system : report.systems) measure_energy(system, report.runs);
+  base::for_each_index(report.systems.size(), options.threads, [&](std::size_t i) {
+    measure_energy(report.systems[i], report.runs);
+  });
   return report;
 }
 

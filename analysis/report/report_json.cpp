@@ -10,6 +10,7 @@
 
 #include "analysis/fields.h"
 #include "analysis/report/energy_json.h"
+#include "analysis/report/optional_json.h"
 #include "runner/base/printable.h"
 
 namespace analysis::report {
@@ -24,13 +25,6 @@ Json json_of(const Value& value) {
 }
 
 Json json_of(const std::optional<double>& value) { return json_of(optional_value(value)); }
-
-/// An object with room: an ordered one copies all that it holds whenever it grows.
-Json roomy_object(std::size_t members) {
-  Json object = Json::object();
-  object.get_ref<Json::object_t&>().reserve(members);
-  return object;
-}
 
 template <class Facts>
 void add_fields(Json& object, const std::vector<Field<Facts>>& fields, const Facts& facts) {
@@ -246,11 +240,11 @@ Json definitions_json(const Report& report) {
 }  // namespace
 
 nlohmann::ordered_json report_json(const Report& report) {
-  Json files = roomy_object(report.runs.size());
-  for (const RunReport& run : report.runs) files[base::printable(run.name)] = run_json(run);
-  Json systems = roomy_object(report.systems.size());
-  for (const SystemReport& one : report.systems)
-    systems[base::printable(one.name)] = system_json(one);
+  LargeObject files(report.runs.size()), systems(report.systems.size());
+  for (const RunReport& run : report.runs) files.set(base::printable(run.name), run_json(run));
+  for (const SystemReport& one : report.systems) {
+    systems.set(base::printable(one.name), system_json(one));
+  }
   Json problems = Json::array();
   for (const Problem& problem : report.problems) {
     problems.push_back(
@@ -259,8 +253,8 @@ nlohmann::ordered_json report_json(const Report& report) {
   constexpr std::size_t kMembers = 8;
   Json json = roomy_object(kMembers);
   json["schema"] = kReportSchema;
-  json["files"] = std::move(files);
-  json["systems"] = std::move(systems);
+  json["files"] = std::move(files).take();
+  json["systems"] = std::move(systems).take();
   json["problems"] = std::move(problems);
   json["definitions"] = definitions_json(report);
   return json;
