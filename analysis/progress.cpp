@@ -115,7 +115,8 @@ void count_blocks(const RunIntervals& intervals, const RunFacts& facts, RunProgr
   if (facts.at_target) progress.epochs_to_target = to_target;
 }
 
-/// DLRM's evaluations say how many passes were done, counted from the first epoch's number.
+/// Evaluations say how many passes were done: DLRM's count from the first epoch's number, those of
+/// GNN and RGAT from 0, though their first epoch is the first.
 void count_fractions(const ParsedLog& log, const RunIntervals& intervals, const RunFacts& facts,
                      RunProgress& progress) {
   if (intervals.blocks) {
@@ -124,12 +125,12 @@ void count_fractions(const ParsedLog& log, const RunIntervals& intervals, const 
   }
   const Mark* first = log.first(keys::kEpochStart);
   if (!first || !first->label || facts.evaluations.empty()) return;
-  if (const auto last = facts.evaluations.back().position) {
-    progress.epochs_run = *last - *first->label;
-  }
+  const std::optional<double> earliest = facts.evaluations.front().position;
+  const double begin = earliest && *earliest < *first->label ? 0.0 : *first->label;
+  if (const auto last = facts.evaluations.back().position) progress.epochs_run = *last - begin;
   if (!facts.at_target) return;
   if (const auto hit = facts.evaluations[*facts.at_target].position) {
-    progress.epochs_to_target = *hit - *first->label;
+    progress.epochs_to_target = *hit - begin;
   }
 }
 

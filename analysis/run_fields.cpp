@@ -200,7 +200,8 @@ void add_progress(Table& table) {
       {"epochs_to_target", "epochs",
        "epochs up to the first evaluation at target: the distinct epoch numbers up to "
        "its epoch_num (blocks: the epoch_count of those started by then); where epoch_num "
-       "counts passes, its epoch_num minus the first epoch's; where positions count samples, "
+       "counts passes, its epoch_num minus the first epoch's (minus 0 where an "
+       "evaluation's is smaller than that); where positions count samples, "
        "tokens or steps, samples_to_target / train_samples",
        [](const RunFacts& f) { return whole_if_possible(f.progress.epochs_to_target); }});
   table.push_back({"epochs_run", "epochs",

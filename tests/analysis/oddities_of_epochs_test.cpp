@@ -96,6 +96,17 @@ TEST(Oddity20, DlrmCountsItsEpochsFromOneAndDcnv2FromZero) {
   EXPECT_THAT(dcnv2.findings, IsEmpty());
 }
 
+TEST(Oddity20, GnnNamesItsFirstEpochOneAndCountsPassesFromZero) {
+  for (const char* name : {"gnn", "rgat"}) {
+    Log log = fraction_log("dlrm_dcnv2", 1, {0.05, 0.1, 0.15});
+    log["submission_benchmark"]["value"] = name;
+    log.at("eval_accuracy", 0)["value"] = 0.6;  // their target is 0.72
+    const RunReport run = judged(log);
+    EXPECT_NEAR(*run.facts.progress.epochs_to_target, 0.1, 1e-12) << name;
+    EXPECT_NEAR(*run.facts.progress.epochs_run, 0.15, 1e-12) << name;
+  }
+}
+
 TEST(Oddity20, EpochNumbersThatCountEvaluationsGiveNoEpochs) {
   Log log = fraction_log("dlrm", 1, {1, 2, 3});
   log.each("epoch_start", [](json& one) {
