@@ -50,7 +50,9 @@ HtmlTable::HtmlTable(std::string_view caption) : caption_(html_text(caption)) {}
 
 void HtmlTable::column(std::string_view heading, Kind kind, std::string_view definition) {
   kinds_.push_back(kind);
-  const char* css = kind == Kind::kNumber ? " class=\"n\"" : "";
+  const char* const css = kind == Kind::kNumber     ? " class=\"n\""
+                          : kind == Kind::kLongText ? " class=\"long\""
+                                                    : "";
   std::string shown = html_text(heading);
   if (!definition.empty()) {
     shown = fmt::format("<abbr title=\"{}\">{}</abbr>", html_text(definition), shown);

@@ -17,7 +17,7 @@ std::string json_in_script(const std::string& json);
 /// A table with a caption and a heading for each column.
 class HtmlTable {
  public:
-  enum class Kind { kText, kNumber };
+  enum class Kind { kText, kLongText, kNumber };
   explicit HtmlTable(std::string_view caption);
 
   /// A heading; a definition, where given, is shown when the pointer rests on it.

@@ -33,11 +33,23 @@ struct ChartKey {
   std::optional<double> target;
   std::string position;  ///< what the horizontal axis counts: "epoch_num", "samples"
   std::string better;    ///< "less is better"; "" where it is not known
+  std::string rule;      ///< ">= 0.759"; "" without a target
   bool operator<(const ChartKey& other) const {
     return std::tie(benchmark, metric, target, position) <
            std::tie(other.benchmark, other.metric, other.target, other.position);
   }
 };
+
+/// One of the qualities that a run's evaluations have: a part of its target.
+struct Curve {
+  const RunReport* run;
+  std::size_t part;
+
+  double quality(const Evaluation& one) const {
+    return one.parts.empty() ? one.quality : one.parts[part];
+  }
+};
+using Curves = std::vector<Curve>;
 
 std::string position_of(const RunFacts& facts) {
   const bool counts_epochs =
@@ -45,19 +57,29 @@ std::string position_of(const RunFacts& facts) {
   return counts_epochs ? facts.position_key : facts.position_unit_text();
 }
 
-std::string better_of(const RunFacts& facts) {
-  if (!facts.direction()) return "";
-  return *facts.direction() == mllog::Direction::kFalls ? "less is better" : "more is better";
+ChartKey key_of(const RunFacts& facts, const mllog::TargetPart* part) {
+  ChartKey key;
+  key.benchmark = facts.config_text(mllog::keys::kSubmissionBenchmark);
+  key.metric = facts.metric;
+  key.position = position_of(facts);
+  if (part == nullptr) return key;
+  if (!part->name().empty()) key.metric += " " + part->name();
+  key.target = part->value;
+  const bool falls = part->direction == mllog::Direction::kFalls;
+  key.better = falls ? "less is better" : "more is better";
+  key.rule = part->words();
+  return key;
 }
 
-std::map<ChartKey, Runs> convergence_groups(const Report& report) {
-  std::map<ChartKey, Runs> groups;
+std::map<ChartKey, Curves> convergence_groups(const Report& report) {
+  std::map<ChartKey, Curves> groups;
   for (const RunReport& run : report.runs) {
-    if (run.facts.evaluations.empty()) continue;
-    const ChartKey key{run.facts.config_text(mllog::keys::kSubmissionBenchmark),
-                       run.facts.metric_name(), run.facts.target_value(), position_of(run.facts),
-                       better_of(run.facts)};
-    groups[key].push_back(&run);
+    const RunFacts& facts = run.facts;
+    if (facts.evaluations.empty()) continue;
+    if (!facts.target) groups[key_of(facts, nullptr)].push_back({&run, 0});
+    for (std::size_t i = 0; facts.target && i < facts.target->parts.size(); ++i) {
+      groups[key_of(facts, &facts.target->parts[i])].push_back({&run, i});
+    }
   }
   return groups;
 }
@@ -76,11 +98,11 @@ std::vector<std::size_t> drawn_points(const RunFacts& facts, std::size_t most) {
   return {chosen.begin(), chosen.end()};
 }
 
-Json points_json(const RunFacts& facts, std::size_t most) {
+Json points_json(const Curve& curve, std::size_t most) {
   Json points = Json::array();
-  for (const std::size_t index : drawn_points(facts, most)) {
-    const Evaluation& one = facts.evaluations[index];
-    points.push_back({charted(one.position), charted(one.time_s), charted(one.quality)});
+  for (const std::size_t index : drawn_points(curve.run->facts, most)) {
+    const Evaluation& one = curve.run->facts.evaluations[index];
+    points.push_back({charted(one.position), charted(one.time_s), charted(curve.quality(one))});
   }
   return points;
 }
@@ -93,22 +115,23 @@ std::size_t points_of_each(const Report& report) {
   return std::max(kFewestPoints, kMostPoints / report.runs.size());
 }
 
-FigureTable convergence_table(const ChartKey& key, const Runs& runs) {
+FigureTable convergence_table(const ChartKey& key, const Curves& curves) {
   FigureTable table("Evaluations: " + definition_of("convergence"));
   table.column("log", Kind::kText);
   table.column(key.position, Kind::kNumber, definition_of("position_unit"));
   table.column("time s", Kind::kNumber, "seconds since run_start");
   table.column(key.metric, Kind::kNumber, definition_of("metric"));
   table.column("target", Kind::kText, definition_of("target"));
-  for (const RunReport* run : runs) {
-    for (std::size_t i = 0; i < run->facts.evaluations.size(); ++i) {
+  for (const Curve& curve : curves) {
+    const RunFacts& facts = curve.run->facts;
+    for (std::size_t i = 0; i < facts.evaluations.size(); ++i) {
       if (!table.row()) continue;
-      const Evaluation& one = run->facts.evaluations[i];
-      table.cell(run->name);
+      const Evaluation& one = facts.evaluations[i];
+      table.cell(curve.run->name);
       table.cell(short_number(one.position));
       table.cell(fmt::format("{:.1f}", one.time_s));
-      table.cell(quality_text(one.quality));
-      table.cell(run->facts.at_target == i ? "reached" : "");
+      table.cell(quality_text(curve.quality(one)));
+      table.cell(facts.at_target == i ? "reached" : "");
     }
   }
   return table;
@@ -250,17 +273,11 @@ void add_breakdown(const Report& report, bool with_telemetry, ChartSections& sec
 void add_convergence(const Report& report, ChartSections& sections) {
   int number = 0;
   const std::size_t most = points_of_each(report);
-  const std::string note = most == kMostPoints
-                               ? ""
-                               : fmt::format(
-                                     "At most {} evaluations of each run are drawn, evenly, with "
-                                     "the first, the last and the first at the target.",
-                                     most + 1);
-  for (const auto& [key, runs] : convergence_groups(report)) {
+  for (const auto& [key, curves] : convergence_groups(report)) {
     Json series = Json::array();
-    for (const RunReport* run : runs) {
+    for (const Curve& curve : curves) {
       series.push_back(
-          {{"name", base::printable(run->name)}, {"points", points_json(run->facts, most)}});
+          {{"name", base::printable(curve.run->name)}, {"points", points_json(curve, most)}});
     }
     const Json chart = {{"id", fmt::format("convergence{}", number++)},
                         {"kind", "convergence"},
@@ -272,9 +289,17 @@ void add_convergence(const Report& report, ChartSections& sections) {
     const std::string title =
         "Convergence: " + (key.benchmark.empty() ? "" : key.benchmark + ", ") + key.metric +
         (key.better.empty() ? "" : ", " + key.better);
+    std::string note;
+    if (!key.rule.empty()) note = fmt::format("The dashed line is the target, {}.", key.rule);
+    if (most != kMostPoints) {
+      note += fmt::format(
+          "{}At most {} evaluations of each run are drawn, evenly, with the first, the last and "
+          "the first at the target.",
+          note.empty() ? "" : " ", most + 1);
+    }
     const std::string by = key.position == mllog::keys::kEpochNum ? "epoch" : key.position;
     sections.add(title, note, chart, "against", {{"epoch", by.c_str()}, {"time", "time"}},
-                 convergence_table(key, runs));
+                 convergence_table(key, curves));
   }
 }
 

@@ -102,7 +102,7 @@ FigureTable joint_table(const Systems& systems) {
   FigureTable table("Means over the runs that the score counts");
   table.column("system", Kind::kText);
   table.column("division", Kind::kText, definition_of("division"));
-  table.column("hardware", Kind::kText, definition_of("hardware"));
+  table.column("hardware", Kind::kLongText, definition_of("hardware"));
   for (const Column& column : kColumns) {
     table.column(column.heading, Kind::kNumber, definition_of(column.name));
   }

@@ -5,6 +5,7 @@
   const data = JSON.parse(document.getElementById('data').textContent);
   const kColours = 10;
   const kLegendLimit = 12;  // beyond, a legend would be larger than its chart
+  const kWideRange = 20;    // beyond, the axis of a falling quality is logarithmic
   const kManySeries = 30;   // beyond, points would hide each other
   const kPrint = {ink: '#000000', quiet: '#444444', rule: '#bbbbbb', page: '#ffffff'};
   const charts = [];
@@ -16,6 +17,10 @@
   const colour = index => css((printing ? 'p' : 'c') + index % kColours);
   const figure = value => Number(value.toPrecision(5)).toString();
   const isWanted = name => name.toLowerCase().includes(wanted);
+  // Numbers of samples and tokens would take more room than their curves.
+  const compact = new Intl.NumberFormat('en', {notation: 'compact', maximumSignificantDigits: 4});
+  const tick = value => Math.abs(value) >= 1e5 ? compact.format(value) : figure(value);
+  const logarithmicTick = value => /^[125]e/.test(value.toExponential()) ? tick(value) : '';
   const shortened = text => text.length > 44 ? '…' + text.slice(-43) : text;
 
   function axis(title, more) {
@@ -92,6 +97,15 @@
     return sets;
   }
 
+  // A loss that falls to a fraction of its first value would lie on its target for most of the run.
+  function qualityAxis(chart) {
+    const all = chart.series.flatMap(series => series.points.map(point => point[2])).filter(value => value !== null);
+    const least = all.reduce((a, b) => Math.min(a, b), Infinity), most = all.reduce((a, b) => Math.max(a, b), 0);
+    const title = chart.metric + (chart.better ? `, ${chart.better}` : '');
+    if (chart.better !== 'less is better' || least <= 0 || most < kWideRange * least) return axis(title, {});
+    return axis(title, {type: 'logarithmic', ticks: {color: tone('quiet'), callback: logarithmicTick}});
+  }
+
   function convergenceConfig(chart, by) {
     const unit = timeUnit(chart);
     const describe = item => {
@@ -101,7 +115,7 @@
         chart.position === 'epoch_num' ? ', epoch ' + figure(point.epoch) : `, ${figure(point.epoch)} ${chart.position}`;
       return `${item.dataset.label}: ${figure(point.y)}${epoch}, ${figure(point.time)} s`;
     };
-    const ticks = {color: tone('quiet')};
+    const ticks = {color: tone('quiet'), callback: tick};
     if (by === 'epoch' && chart.series.every(s => s.points.every(p => Number.isInteger(p[0] ?? 0)))) {
       ticks.precision = 0;
     }
@@ -112,7 +126,7 @@
         parsing: false,
         scales: {
           x: axis(by === 'time' ? unit.name + ' since run_start' : chart.position, {type: 'linear', ticks}),
-          y: axis(chart.metric + (chart.better ? `, ${chart.better}` : ''), {}),
+          y: qualityAxis(chart),
         },
         plugins: {legend: legend(chart.series.length), tooltip: {callbacks: {title: () => '', label: describe}}},
       }),
@@ -183,10 +197,7 @@
 
   // Between the powers of ten, 2 and 5 have their numbers, too.
   function scaleOf(description) {
-    const ticks = {color: tone('quiet')};
-    if (description.logarithmic) {
-      ticks.callback = value => /^[125]e/.test(value.toExponential()) ? figure(value) : '';
-    }
+    const ticks = {color: tone('quiet'), callback: description.logarithmic ? logarithmicTick : tick};
     return axis(description.title, {type: description.logarithmic ? 'logarithmic' : 'linear', ticks});
   }
 
@@ -282,10 +293,7 @@
       },
       options: options({
         scales: {
-          x: axis('time to train, min', {type: 'logarithmic', ticks: {
-            color: tone('quiet'),
-            callback: value => /^[125]e/.test(value.toExponential()) ? figure(value) : '',
-          }}),
+          x: axis('time to train, min', {type: 'logarithmic', ticks: {color: tone('quiet'), callback: logarithmicTick}}),
           y: axis('', {
             type: 'category',
             labels: rows.map(row => row.name),

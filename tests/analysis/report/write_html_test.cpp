@@ -122,6 +122,27 @@ TEST(HtmlReport, EmbedsItsDataAsJson) {
   EXPECT_EQ(charts["spread0"]["rows"].size(), 1u);
 }
 
+TEST(HtmlReport, ChartsEachPartOfATarget) {
+  own_log::Log log = own_log::clean("resnet");
+  log["submission_benchmark"]["value"] = "maskrcnn";
+  double quality = 0.1;
+  log.each("eval_accuracy", [&](nlohmann::json& one) {
+    one["value"] = {{"BBOX", quality += 0.1}, {"SEGM", quality - 0.05}};
+  });
+  const base::TemporaryDirectory folder;
+  folder.write("result_0.txt", log.text());
+  const std::string html = report_html(analysis::report::make_report({folder.path().string()}));
+  auto charts = charts_of(read_page(html));
+  EXPECT_EQ(charts["convergence0"]["metric"], "eval_accuracy BBOX");
+  EXPECT_EQ(charts["convergence0"]["target"], 0.377);
+  EXPECT_EQ(charts["convergence0"]["series"][0]["points"][2][2], 0.4);
+  EXPECT_EQ(charts["convergence1"]["metric"], "eval_accuracy SEGM");
+  EXPECT_EQ(charts["convergence1"]["target"], 0.339);
+  EXPECT_EQ(charts["convergence1"]["better"], "more is better");
+  EXPECT_EQ(charts["convergence1"]["series"][0]["points"][2][2], 0.35);
+  EXPECT_THAT(html, HasSubstr("The dashed line is the target, &gt;= 0.339."));
+}
+
 /// Systems of several sizes: each of five runs.
 TEST(HtmlReport, ChartsSystemsSideBySide) {
   const base::TemporaryDirectory folder;
