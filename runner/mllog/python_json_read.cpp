@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -29,7 +30,8 @@ constexpr int kMaxDepth = 500;
 /// Of the bytes of a string in [at, end), the first that is not ASCII as it stands.
 const char* plain_end(const char* at, const char* end) {
 #if defined(__SSE2__)
-  // Signed, bytes beyond ASCII are negative, and so below the first that is no control character.
+  // Sixteen at a time. Signed, bytes beyond ASCII are negative, and so below the first that is no
+  // control character.
   const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\'),
                 blank = _mm_set1_epi8(' ');
   for (; end - at >= 16; at += 16) {
@@ -41,6 +43,18 @@ const char* plain_end(const char* at, const char* end) {
     if (mask != 0) return at + std::countr_zero(mask);
   }
 #endif
+  // Eight at a time. (x - 0x01..) & ~x & 0x80.. marks the zero bytes of x (Hacker's Delight 6-1),
+  // and perhaps some above a true one: the lowest mark is true.
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = 0x8080808080808080;
+  const auto zeros = [](std::uint64_t x) { return (x - kOnes) & ~x & kTops; };
+  for (; std::endian::native == std::endian::little && end - at >= 8; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    const std::uint64_t control = (word - kOnes * 0x20) & ~word & kTops;
+    const std::uint64_t stops =
+        zeros(word ^ (kOnes * '"')) | zeros(word ^ (kOnes * '\\')) | control | (word & kTops);
+    if (stops != 0) return at + std::countr_zero(stops) / 8;
+  }
   const auto is_plain = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
