@@ -46,11 +46,14 @@ struct RunOptions {
   Beginning beginning() const { return resumes ? Beginning::kResumed : Beginning::kAnew; }
 };
 
-/// What continues the set.
+/// What continues the set. Scratch that a job was given is gone by then.
 std::string command_of(const RunOptions& options) {
+  const bool in_job = !launch::job_text(launch::allocation_of(launch::environment())).empty();
   std::string command = "trainmark run " + launch::shell_word(options.source->path);
-  for (const std::string& one : options.source->overrides)
+  for (const std::string& one : options.source->overrides) {
+    if (in_job && one.starts_with("staging.directory=")) continue;
     command += " --set " + launch::shell_word(one);
+  }
   command += fmt::format(" --runs {}", options.runs);
   if (!options.rules.round.empty())
     command += " --round " + launch::shell_word(options.rules.round);

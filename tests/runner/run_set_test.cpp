@@ -61,6 +61,18 @@ TEST_F(RunSetTest, RunsEachMemberOnceAndThenOnlyTellsTheSummary) {
   EXPECT_FALSE(fs::exists(results("result_4.txt")));
 }
 
+TEST_F(RunSetTest, TellsTheCommandThatContinuesItWithoutTheScratchOfAJob) {
+  const std::string arguments = "run --runs 3 --only 2 --round training-4.0 " + config() +
+                                " --set staging.directory=" + (folder_ / "scratch").string();
+  ASSERT_EQ(toy(arguments).status, 0);
+  const std::string told = summary()["command"];
+  EXPECT_THAT(told, HasSubstr("staging.directory="));
+  EXPECT_THAT(told, testing::EndsWith("--runs 3 --round training-4.0"));
+  EXPECT_EQ(summary()["round"], "training-4.0");
+  ASSERT_EQ(shell("SLURM_JOB_ID=17 " TOY_PROGRAM " " + arguments).status, 0);
+  EXPECT_THAT(summary()["command"].get<std::string>(), Not(HasSubstr("scratch")));
+}
+
 TEST_F(RunSetTest, WritesNothingOfASetForOneRun) {
   ASSERT_EQ(toy("run --runs 1 " + config()).status, 0);
   EXPECT_FALSE(fs::exists(results("set.json")));

@@ -135,6 +135,7 @@ std::unique_ptr<runner::Workload> make(const runner::RunConfig& config,
 
 void check(const base::ObjectReader& reader) {
   reader.object("dataset", "what it would read").optional<std::string>("train", "", "a path");
+  reader.object("staging", "where it would copy").optional<std::string>("directory", "", "a path");
   parse_script(reader);
   parse_strike(reader.object("strike", "what befalls a rank"));
 }
