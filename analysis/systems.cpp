@@ -99,14 +99,16 @@ std::optional<double> compute_units(const DescribedSystem& description) {
   return *description.nodes * *description.processors_per_node;
 }
 
+bool is_faster(const SetMember* one, const SetMember* other) {
+  return *one->facts->ttt_s < *other->facts->ttt_s;
+}
+
 std::vector<const SetMember*> successful_by_time(const std::vector<SetMember>& members) {
   std::vector<const SetMember*> good;
   for (const SetMember& member : members) {
     if (succeeded(*member.facts)) good.push_back(&member);
   }
-  std::stable_sort(good.begin(), good.end(), [](const SetMember* a, const SetMember* b) {
-    return *a->facts->ttt_s < *b->facts->ttt_s;
-  });
+  std::ranges::stable_sort(good, is_faster);
   return good;
 }
 
@@ -197,14 +199,28 @@ std::optional<Variation> variation_of(const std::vector<const SetMember*>& runs)
   return analysis::variation_of(points);
 }
 
-void score(const std::vector<const SetMember*>& by_time, SystemFacts& system) {
-  const auto [first, last] = olympic_range(by_time.size(), static_cast<std::size_t>(system.failed),
-                                           dropped_each_end(system.benchmark));
-  if (first == last) return;
-  const auto begin = by_time.begin();
-  const std::vector<const SetMember*> good(begin + static_cast<std::ptrdiff_t>(first),
-                                           begin + static_cast<std::ptrdiff_t>(last));
-  system.olympic_mean_s = mean(good, [](const RunFacts& f) { return f.ttt_s; });
+/// Those of `good`, by time, that olympic scoring keeps; all others of the set fail.
+std::vector<const SetMember*> kept(const std::vector<const SetMember*>& good,
+                                   const SystemFacts& system) {
+  const std::size_t failing = static_cast<std::size_t>(system.runs) - good.size();
+  const auto [first, last] =
+      olympic_range(good.size(), failing, dropped_each_end(system.benchmark));
+  return {good.begin() + static_cast<std::ptrdiff_t>(first),
+          good.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
+std::optional<double> mean_time(const std::vector<const SetMember*>& runs) {
+  return mean(runs, [](const RunFacts& facts) { return facts.ttt_s; });
+}
+
+void score(std::vector<const SetMember*> by_time, SystemFacts& system) {
+  const std::vector<const SetMember*> good = kept(by_time, system);
+  system.olympic_mean_s = mean_time(good);
+  std::erase_if(by_time, [](const SetMember* run) { return run->breaks_rules; });
+  const std::vector<const SetMember*> scored = kept(by_time, system);
+  system.score_s = mean_time(scored);
+  for (const SetMember* run : scored) system.score_files.push_back(run->file_name);
+  if (good.empty()) return;
   system.olympic_stdev_s = deviation(good, [](const RunFacts& f) { return f.ttt_s; });
   system.olympic_epochs_stdev =
       deviation(good, [](const RunFacts& f) { return f.progress.epochs_run; });
@@ -288,6 +304,8 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
   system.runs = static_cast<std::int64_t>(members.size());
   system.successful = static_cast<std::int64_t>(good.size());
   system.failed = system.runs - system.successful;
+  system.rule_breaking =
+      std::ranges::count_if(good, [](const SetMember* run) { return run->breaks_rules; });
   spread(good, system);
   system.epochs_mean = mean(good, [](const RunFacts& f) { return f.progress.epochs_to_target; });
   if (system.weak) {

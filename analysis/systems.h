@@ -35,6 +35,7 @@ inline constexpr double kLeastStagingS = 1.0;
 struct SetMember {
   std::string file_name;
   const RunFacts* facts = nullptr;
+  bool breaks_rules = false;  ///< its round's
 };
 
 /// What a submission says of its system, as far as logs can be held against it.
@@ -66,6 +67,7 @@ struct SystemFacts {
   std::string benchmark;
   bool weak = false;  ///< instances trained at the same time: rated by throughput, not by time
   std::int64_t runs = 0, successful = 0, failed = 0;
+  std::int64_t rule_breaking = 0;  ///< of the successful
   std::optional<double> runs_required;
   std::optional<double> ttt_min_s, ttt_max_s, ttt_mean_s, ttt_median_s, ttt_stdev_s, epochs_mean;
   Value global_batch_size, number_of_ranks;
@@ -75,6 +77,8 @@ struct SystemFacts {
 
   std::optional<double> olympic_mean_s, olympic_stdev_s, olympic_epochs_stdev;
   std::vector<std::string> olympic_files;  ///< in order of time
+  std::optional<double> score_s;           ///< unscaled; where enough runs keep all rules
+  std::vector<std::string> score_files;    ///< the runs in it, in order of time
   OlympicMeans olympic;
   std::optional<Variation> variation;  ///< of the runs in olympic_files
 

@@ -2,20 +2,15 @@
 // Hides threads, files, and the choice of a round.
 #include "analysis/report/check_report.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <fstream>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <utility>
 #include <variant>
 
-#include "analysis/audit.h"
 #include "analysis/find_logs.h"
 #include "analysis/log_parser.h"
 #include "analysis/report/log_rounds.h"
@@ -23,163 +18,46 @@
 #include "analysis/submission/reference_points.h"
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
-#include "runner/mllog/keys.h"
-#include "runner/mllog/record_reader.h"
 
 namespace analysis::report {
 namespace {
 
 namespace fs = std::filesystem;
 using mllog::rules::Choice;
-using mllog::rules::Judge;
-using mllog::rules::Judgement;
 using mllog::rules::RuleBook;
-using mllog::rules::Ruleset;
 
-/// The rules of each round that is asked for, made once.
-class Rulesets {
- public:
-  explicit Rulesets(const RuleBook& book) : book_(book) {}
-
-  const Ruleset& of(const mllog::rules::Round& round) {
-    const std::lock_guard lock(mutex_);
-    auto found = made_.find(&round);
-    if (found == made_.end()) found = made_.emplace(&round, book_.ruleset(round)).first;
-    return found->second;
+/// Throws SystemError for what cannot be read; then `choice` may be absent.
+CheckedFile check_one(const FoundLog& log, const std::optional<Choice>& choice,
+                      const RuleBook& book, const JudgingOptions& options, LogChecker& checker) {
+  if (log.path != kStandardInput) {
+    std::ifstream in = open_log(log.path);
+    return checker.check(log, in, choice ? *choice : choose_by_content(book, options.wanted, in));
   }
-
- private:
-  const RuleBook& book_;
-  std::mutex mutex_;
-  std::map<const mllog::rules::Round*, Ruleset> made_;
-};
-
-/// Of a log of a round that nothing is known of here.
-void set_unknown(const std::string& ruleset, const std::string& reason, CheckedFile& file) {
-  mllog::rules::KeyFinding found;
-  found.finding.severity = mllog::Finding::Severity::kNote;
-  found.finding.text = reason;
-  found.finding.rule = "log/format";
-  file.judgement = {};
-  file.judgement.ruleset = ruleset;
-  file.judgement.findings.push_back(found);
-  file.verdict = Verdict::kUnknown;
-  file.unknown_because = reason;
+  std::istream* const in = options.reading.standard_input;
+  if (in == nullptr) throw base::SystemError("standard input: cannot be read here");
+  if (const auto told = mllog::rules::choose_by_path(book, options.wanted, "")) {
+    return checker.check(log, *in, *told);
+  }
+  std::stringstream kept;  // to be read twice
+  if (in->peek() != std::istream::traits_type::eof()) kept << in->rdbuf();
+  return checker.check(log, kept, choose_by_content(book, options.wanted, kept));
 }
-
-/// Whether the round has no rules of the log's benchmark, so that only those of all were applied.
-bool has_common_rules_alone(const mllog::rules::Judgement& judgement) {
-  return std::ranges::any_of(judgement.findings, [](const auto& found) {
-    return found.finding.severity == mllog::Finding::Severity::kNote &&
-           found.finding.rule.ends_with("/then");
-  });
-}
-
-void set_verdict(const Choice& choice, CheckedFile& file) {
-  file.verdict = file.judgement.passes ? Verdict::kSuccess : Verdict::kFail;
-  if (file.verdict == Verdict::kFail || !has_common_rules_alone(file.judgement)) return;
-  file.verdict = Verdict::kUnknown;
-  const std::string benchmark =
-      file.facts ? file.facts->config_text(mllog::keys::kSubmissionBenchmark) : "";
-  file.unknown_because = fmt::format(
-      "what {} asks of {} in this division is not known here; the log breaks none of the rules "
-      "that all benchmarks share",
-      choice.round->name(), benchmark.empty() ? "its benchmark" : benchmark);
-}
-
-class Checker {
- public:
-  /// `collects`: what the RCP test and the check of a submission need of each log.
-  Checker(const RuleBook& book, const JudgingOptions& options, bool collects)
-      : book_(book), options_(options), collects_(collects), rulesets_(book) {}
-
-  /// Throws SystemError for what cannot be read; then `choice` may be absent.
-  CheckedFile check(const FoundLog& log, const std::optional<Choice>& choice) {
-    if (log.path != kStandardInput) {
-      std::ifstream in = open_log(log.path);
-      return check(log, in, choice ? *choice : choose_by_content(book_, options_.wanted, in));
-    }
-    std::istream* const in = options_.reading.standard_input;
-    if (in == nullptr) throw base::SystemError("standard input: cannot be read here");
-    if (const auto told = mllog::rules::choose_by_path(book_, options_.wanted, "")) {
-      return check(log, *in, *told);
-    }
-    std::stringstream kept;  // to be read twice
-    if (in->peek() != std::istream::traits_type::eof()) kept << in->rdbuf();
-    return check(log, kept, choose_by_content(book_, options_.wanted, kept));
-  }
-
- private:
-  CheckedFile check(const FoundLog& log, std::istream& in, const Choice& choice) {
-    CheckedFile file;
-    file.name = log.name;
-    file.folder = log.folder;
-    file.path = log.path;
-    file.why_this_ruleset = choice.why;
-    file.round = {choice.round->usage, choice.round->number};
-    if (choice.round->no_rules_because.empty()) {
-      Judge judge(rulesets_.of(*choice.round), options_.warnings);
-      read(in, &judge, file);
-      set_verdict(choice, file);
-    } else {
-      set_unknown(
-          choice.round->ruleset(),
-          fmt::format("{} is not judged: {}", choice.round->name(), choice.round->no_rules_because),
-          file);
-      read(in, nullptr, file);
-    }
-    return file;
-  }
-
-  /// Verdict, audit, and what a set needs, in one pass. No `judge`: the verdict stays as it is.
-  void read(std::istream& in, Judge* judge, CheckedFile& file) const {
-    mllog::RecordReader reader(in);
-    LogCollector collector(reader);
-    std::optional<submission::PackageLogCollector> package;
-    if (collects_) package.emplace(file.round.round);
-    while (const std::optional<mllog::LogItem> item = reader.next()) {
-      std::visit(
-          [&](const auto& one) {
-            if (judge) judge->add(one);
-            collector.add(one);
-            if (package) package->add(one);
-          },
-          *item);
-    }
-    if (judge) file.judgement = judge->judgement();
-    ParsedLog log = std::move(collector).log();
-    file.facts = facts_of(log, file.round.round);
-    file.audit = std::move(log.findings);
-    for (Finding& finding : audit(log, *file.facts)) file.audit.push_back(std::move(finding));
-    if (!package) return;
-    file.package = package->log();
-    file.package->rcp.name = file.path.filename().string();
-    file.package->complies = file.judgement.passes;
-    if (!options_.test_convergence) return;  // the check of a submission tells them
-    for (const Finding& finding : file.package->rcp.findings) file.audit.push_back(finding);
-  }
-
-  const RuleBook& book_;
-  const JudgingOptions& options_;
-  bool collects_;
-  Rulesets rulesets_;
-};
 
 CheckReport check_found(const FoundLogs& found, const RuleBook& book, const JudgingOptions& options,
-                        bool collects) {
+                        Gathered gathered) {
   CheckReport report;
   for (const UnusablePath& path : found.problems) {
     report.problems.push_back({path.path, path.reason, path.missing});
   }
   // Each in its place, so that the report does not depend on who was first. A fault of the rules is
   // none of the log's, and ends all.
-  Checker checker(book, options, collects);
+  LogChecker checker(book, options.warnings, gathered);
   std::vector<std::variant<CheckedFile, Problem>> checked(found.logs.size());
   const std::vector<std::optional<Choice>> choices =
       choose_rounds(found.logs, book, options.wanted, options.reading.threads);
   base::for_each_index(checked.size(), options.reading.threads, [&](std::size_t i) {
     try {
-      checked[i] = checker.check(found.logs[i], choices[i]);
+      checked[i] = check_one(found.logs[i], choices[i], book, options, checker);
     } catch (const base::SystemError& error) {
       checked[i] = Problem{found.logs[i].name, error.what(), false};
     }
@@ -199,7 +77,7 @@ std::vector<CheckedSet> audited_sets(const std::vector<CheckedFile>& files) {
   std::vector<PlacedRun> placed;
   for (const CheckedFile& file : files) {
     if (!file.facts || file.path == kStandardInput) continue;
-    placed.push_back({&file.folder, &file.path, &*file.facts});
+    placed.push_back({&file.folder, &file.path, &*file.facts, file.verdict == Verdict::kFail});
   }
   std::vector<CheckedSet> sets;
   for (SystemReport& system : systems_of(placed)) {
@@ -257,18 +135,6 @@ void leave_out_told(std::vector<CheckedSet>& sets) {
 
 }  // namespace
 
-const char* to_string(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kSuccess:
-      return "SUCCESS";
-    case Verdict::kFail:
-      return "FAIL";
-    case Verdict::kUnknown:
-      return "UNKNOWN";
-  }
-  return "";
-}
-
 std::size_t CheckReport::count(Verdict verdict) const {
   return static_cast<std::size_t>(std::ranges::count_if(
       files, [&](const CheckedFile& file) { return file.verdict == verdict; }));
@@ -291,7 +157,9 @@ std::vector<SubmissionTotals> totals_of(const CheckedSubmission& checked) {
 
 CheckReport check_logs(const std::vector<std::string>& paths, const RuleBook& book,
                        const JudgingOptions& options) {
-  CheckReport report = check_found(find_logs(paths), book, options, options.test_convergence);
+  const Gathered gathered =
+      options.test_convergence ? Gathered::kPackageAndConvergence : Gathered::kNothing;
+  CheckReport report = check_found(find_logs(paths), book, options, gathered);
   // Who names logs one by one does not say that they are all of their folder.
   const bool names_logs = std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
     std::error_code failed;
@@ -320,7 +188,9 @@ CheckReport check_submission(const std::string& path, const RuleBook& book,
       submission::read_package_tree(path, {choice.round->usage, choice.round->number});
   JudgingOptions of_round = options;
   of_round.wanted = {choice.round->usage, choice.round->number};
-  CheckReport report = check_found(logs_of(tree), book, of_round, true);
+  const Gathered gathered =
+      options.test_convergence ? Gathered::kPackageAndConvergence : Gathered::kPackage;
+  CheckReport report = check_found(logs_of(tree), book, of_round, gathered);
   for (CheckedFile& file : report.files) file.why_this_ruleset = choice.why;
   report.sets = audited_sets(report.files);
   leave_out_told(report.sets);

@@ -8,34 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/checked_file.h"
 #include "analysis/report/report.h"
 #include "analysis/submission/package_check.h"
 #include "runner/mllog/rules/choice.h"
 #include "runner/mllog/rules/judge.h"
 
 namespace analysis::report {
-
-/// kUnknown: what the round asks of this benchmark is not known here, and the log breaks none of
-/// the rules that all benchmarks share; or nothing of its round is known.
-enum class Verdict { kSuccess, kFail, kUnknown };
-/// "SUCCESS", "FAIL", "UNKNOWN".
-const char* to_string(Verdict verdict);
-
-/// One log and what its round's rules say of it.
-struct CheckedFile {
-  std::string name;    ///< path relative to the PATH it was found under
-  std::string folder;  ///< the folder in that name, "." when there is none
-  std::filesystem::path path;
-  std::string why_this_ruleset;
-  submission::PackageRound round;
-  mllog::rules::Judgement judgement;
-  Verdict verdict = Verdict::kFail;
-  std::string unknown_because;    ///< of kUnknown
-  std::vector<Finding> audit;     ///< beside the verdict; it never depends on them
-  std::optional<RunFacts> facts;  ///< of a log that could be read
-  /// Where JudgingOptions ask for the RCP test or the check of a submission.
-  std::optional<submission::PackageLog> package;
-};
 
 /// The logs of one folder.
 struct CheckedSet {

@@ -61,7 +61,7 @@ Side side_of(const std::string& path, const SystemReport& system, const Report& 
 }
 
 Report read(const std::string& path, int threads) {
-  Report report = make_report({path}, {threads});
+  Report report = make_report({path}, {.threads = threads, .scores = false});
   for (const Problem& problem : report.problems) {
     if (problem.missing) throw base::DataError(problem.path + ": " + problem.text);
   }

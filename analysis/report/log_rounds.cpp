@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include <fstream>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "analysis/report/report.h"
@@ -37,6 +39,25 @@ std::string key_of(const fs::path& path, const Choice& choice) {
 bool is_earlier(const Choice& one, const Choice& other) {
   return mllog::is_earlier_round(one.round->number, other.round->number);
 }
+
+/// The newest round among the logs of each submission.
+class SubmissionRounds {
+ public:
+  /// `path` is absolute; `choice` is what the log itself says.
+  void add(const fs::path& path, const Choice& choice) {
+    const auto [at, is_new] = newest_.emplace(key_of(path, choice), choice);
+    if (!is_new && is_earlier(at->second, choice)) at->second = choice;
+  }
+
+  Choice newest(const fs::path& path, const Choice& choice) const {
+    const auto found = newest_.find(key_of(path, choice));
+    if (found == newest_.end() || !is_earlier(choice, found->second)) return choice;
+    return {found->second.round, "a log of the same submission is newer: " + found->second.why};
+  }
+
+ private:
+  std::map<std::string, Choice> newest_;  ///< by submission and usage
+};
 
 std::optional<Choice> choose_by_own_path(const fs::path& path, const RuleBook& book,
                                          const Wanted& wanted) {
@@ -100,17 +121,6 @@ mllog::rules::Evidence evidence_of(const ParsedLog& log) {
     evidence.benchmark = *name;
   }
   return evidence;
-}
-
-void SubmissionRounds::add(const fs::path& path, const Choice& choice) {
-  const auto [at, is_new] = newest_.emplace(key_of(path, choice), choice);
-  if (!is_new && is_earlier(at->second, choice)) at->second = choice;
-}
-
-Choice SubmissionRounds::newest(const fs::path& path, const Choice& choice) const {
-  const auto found = newest_.find(key_of(path, choice));
-  if (found == newest_.end() || !is_earlier(choice, found->second)) return choice;
-  return {found->second.round, "a log of the same submission is newer: " + found->second.why};
 }
 
 Choice choose_by_content(const RuleBook& book, const Wanted& wanted, std::istream& in) {

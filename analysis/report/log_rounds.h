@@ -4,9 +4,7 @@
 
 #include <filesystem>
 #include <iosfwd>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "analysis/find_logs.h"
@@ -18,24 +16,13 @@ namespace analysis::report {
 /// What a log that was read says of its round.
 mllog::rules::Evidence evidence_of(const ParsedLog& log);
 
-/// The newest round among the logs of each submission: those below one folder that holds results/,
-/// or else those of one folder. Submissions bring along logs of earlier rounds.
-class SubmissionRounds {
- public:
-  /// `path` is absolute; `choice` is what the log itself says.
-  void add(const std::filesystem::path& path, const mllog::rules::Choice& choice);
-  mllog::rules::Choice newest(const std::filesystem::path& path,
-                              const mllog::rules::Choice& choice) const;
-
- private:
-  std::map<std::string, mllog::rules::Choice> newest_;  ///< by submission and usage
-};
-
 /// The round that the content of a log says. Leaves `in` at its beginning.
 mllog::rules::Choice choose_by_content(const mllog::rules::RuleBook& book,
                                        const mllog::rules::Wanted& wanted, std::istream& in);
 
-/// The round of each log; nothing for one that cannot be read, and for standard input.
+/// The round of each log; nothing for one that cannot be read, and for standard input. Logs of a
+/// submission (below one folder that holds results/, or else in one folder) whose paths tell none
+/// have the newest that they tell: submissions bring along logs of earlier rounds.
 std::vector<std::optional<mllog::rules::Choice>> choose_rounds(const std::vector<FoundLog>& logs,
                                                                const mllog::rules::RuleBook& book,
                                                                const mllog::rules::Wanted& wanted,

@@ -23,6 +23,7 @@ struct RunReport {
   std::string folder;  ///< the folder in that name, "." when there is none
   std::filesystem::path path;
   RunFacts facts;
+  bool breaks_rules = false;  ///< its round's; where ReadOptions ask for scores
   std::vector<Finding> findings;
   std::optional<Breakdown> log_parts;
   std::optional<RunTelemetry> telemetry;
@@ -61,6 +62,7 @@ struct ReadOptions {
   int threads = 0;                         ///< logs read at the same time; 0: one on each CPU
   std::istream* standard_input = nullptr;  ///< what the path "-" means
   bool traces = true;                      ///< which may be large
+  bool scores = true;                      ///< which need each log's verdict
 };
 
 /// Reads the logs in `paths`, as find_logs() finds them. Names are relative to the path; of several

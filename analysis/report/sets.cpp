@@ -18,7 +18,7 @@ std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs) {
     if (!counts_for_a_set(folder)) continue;
     std::vector<SetMember> logs;
     for (const PlacedRun* run : members) {
-      logs.push_back({run->path->filename().string(), run->facts});
+      logs.push_back({run->path->filename().string(), run->facts, run->breaks_rules});
     }
     SystemReport system;
     system.name = name;

@@ -15,6 +15,7 @@ struct PlacedRun {
   const std::string* folder = nullptr;  ///< its name in the report
   const std::filesystem::path* path = nullptr;
   const RunFacts* facts = nullptr;
+  bool breaks_rules = false;
 };
 
 /// A report for each folder with runs that count for a set, in the order of the folders' names.

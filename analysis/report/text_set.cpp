@@ -104,6 +104,10 @@ std::string energy_figure(TextPage& page, const std::optional<submission::SetEne
 void write_system(TextPage& page, const SystemReport& system) {
   const SystemFacts& facts = system.facts;
   std::string text = fmt::format("{} of {} runs succeeded", facts.successful, facts.runs);
+  if (facts.rule_breaking > 0) {
+    text += fmt::format("; {} of them break rules of their round{}", facts.rule_breaking,
+                        page.footnote("rule_breaking"));
+  }
   text += figure(page, facts, "runs_required", "MLPerf asks for");
   text += figure(page, facts, "score_min", "score");
   text += figure(page, facts, "ttt_mean_s", "mean");

@@ -30,14 +30,20 @@ std::vector<RunFacts> runs_of(const std::vector<double>& times) {
   return runs;
 }
 
-SystemFacts system_of(const std::vector<double>& times, const std::string& folder = "/no/such") {
-  const std::vector<RunFacts> runs = runs_of(times);
+/// The logs of the first `breaking` runs break rules.
+SystemFacts system_of_runs(const std::vector<RunFacts>& runs,
+                           const std::string& folder = "/no/such", std::size_t breaking = 0) {
   std::vector<SetMember> members;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    members.push_back({"result_" + std::to_string(i) + ".txt", &runs[i]});
+    members.push_back({"result_" + std::to_string(i) + ".txt", &runs[i], i < breaking});
   }
   std::vector<analysis::Finding> findings;
   return analysis::system_facts_of(folder, members, findings);
+}
+
+SystemFacts system_of(const std::vector<double>& times, const std::string& folder = "/no/such",
+                      std::size_t breaking = 0) {
+  return system_of_runs(runs_of(times), folder, breaking);
 }
 
 TEST(OlympicRange, DropsTheFastestAndTheSlowestThatFailuresLeave) {
@@ -71,6 +77,30 @@ TEST(OlympicMean, IsAbsentWithTwoFailedRuns) {
 TEST(OlympicMean, IsAbsentForFewerThanThreeRuns) {
   EXPECT_FALSE(system_of({1, 2}).olympic_mean_s);
   EXPECT_TRUE(system_of({1, 2, 3}).olympic_mean_s);
+}
+
+TEST(Score, TakesARunThatBreaksRulesForAFailedOne) {
+  const SystemFacts system = system_of({5, 1, 3, 4, 2}, "/no/such", 1);
+  EXPECT_EQ(system.rule_breaking, 1);
+  EXPECT_EQ(system.failed, 0);
+  EXPECT_DOUBLE_EQ(*system.score_s, 3.0) << "of 2, 3 and 4: the failed one is the slowest";
+  EXPECT_DOUBLE_EQ(*system.olympic_mean_s, 3.0);
+  EXPECT_DOUBLE_EQ(*system_of({1, 5, 3, 4, 2}, "/no/such", 1).score_s, 4.0);
+}
+
+TEST(Score, IsAbsentWhereMoreRunsFailOrBreakRulesThanAreDropped) {
+  EXPECT_FALSE(system_of({5, 1, 3, 4, 2}, "/no/such", 2).score_s);
+  EXPECT_FALSE(system_of({5, -1, 3, 4, 2}, "/no/such", 1).score_s);
+  const SystemFacts all = system_of({5, 1, 3, 4, 2}, "/no/such", 5);
+  EXPECT_FALSE(all.score_s);
+  EXPECT_DOUBLE_EQ(*all.olympic_mean_s, 3.0);
+  EXPECT_EQ(all.rule_breaking, 5);
+}
+
+TEST(Score, CountsNoFailedRunAmongThoseThatBreakRules) {
+  const SystemFacts system = system_of({-5, 1, 3, 4, 2}, "/no/such", 1);
+  EXPECT_EQ(system.rule_breaking, 0);
+  EXPECT_DOUBLE_EQ(*system.score_s, 3.0);
 }
 
 TEST(System, SpreadsOverTheSuccessfulRuns) {
