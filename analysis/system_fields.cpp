@@ -105,7 +105,8 @@ void add_times(Table& table) {
 void add_score(Table& table) {
   table.push_back(
       {"olympic_mean_s", "s",
-       "mean ttt_s without the fastest and the slowest run (of unet3d four at each end), "
+       "mean ttt_s without the fastest and the slowest run (of unet3d four at each "
+       "end; of ncf in round 0.5 among the first 50 of 100 runs to start that succeed), "
        "where a failed run counts as the slowest; absent with more failed runs than are "
        "dropped, with no run left, or of instances trained at the same time",
        [](const SystemFacts& s) { return optional_value(s.olympic_mean_s); }});

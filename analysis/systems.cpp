@@ -14,6 +14,7 @@
 #include "runner/base/median.h"
 #include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
+#include "runner/mllog/result_runs.h"
 
 namespace analysis {
 namespace {
@@ -199,10 +200,25 @@ std::optional<Variation> variation_of(const std::vector<const SetMember*>& runs)
   return analysis::variation_of(points);
 }
 
+/// The first `count` to start, by time.
+std::vector<const SetMember*> first_started(std::vector<const SetMember*> runs, std::size_t count) {
+  std::ranges::stable_sort(runs, {}, [](const SetMember* run) { return run->facts->run_start_ms; });
+  runs.resize(count);
+  std::ranges::stable_sort(runs, is_faster);
+  return runs;
+}
+
 /// Those of `good`, by time, that olympic scoring keeps; all others of the set fail.
-std::vector<const SetMember*> kept(const std::vector<const SetMember*>& good,
-                                   const SystemFacts& system) {
-  const std::size_t failing = static_cast<std::size_t>(system.runs) - good.size();
+std::vector<const SetMember*> kept(std::vector<const SetMember*> good, const SystemFacts& system,
+                                   const std::string& round) {
+  const auto runs = static_cast<std::size_t>(system.runs);
+  std::size_t failing = runs - good.size();
+  if (const auto count = mllog::first_converging_runs(system.benchmark, round)) {
+    const auto needed = static_cast<std::size_t>(*count);
+    if (system.runs_required != static_cast<double>(runs) || good.size() < needed) return {};
+    good = first_started(std::move(good), needed);
+    failing = 0;
+  }
   const auto [first, last] =
       olympic_range(good.size(), failing, dropped_each_end(system.benchmark));
   return {good.begin() + static_cast<std::ptrdiff_t>(first),
@@ -213,11 +229,11 @@ std::optional<double> mean_time(const std::vector<const SetMember*>& runs) {
   return mean(runs, [](const RunFacts& facts) { return facts.ttt_s; });
 }
 
-void score(std::vector<const SetMember*> by_time, SystemFacts& system) {
-  const std::vector<const SetMember*> good = kept(by_time, system);
+void score(std::vector<const SetMember*> by_time, const std::string& round, SystemFacts& system) {
+  const std::vector<const SetMember*> good = kept(by_time, system, round);
   system.olympic_mean_s = mean_time(good);
   std::erase_if(by_time, [](const SetMember* run) { return run->breaks_rules; });
-  const std::vector<const SetMember*> scored = kept(by_time, system);
+  const std::vector<const SetMember*> scored = kept(std::move(by_time), system, round);
   system.score_s = mean_time(scored);
   for (const SetMember* run : scored) system.score_files.push_back(run->file_name);
   if (good.empty()) return;
@@ -288,8 +304,8 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
   system.weak = is_weak(folder);
   system.benchmark = to_text(first_value(members, keys::kSubmissionBenchmark));
   if (system.benchmark.empty()) system.benchmark = folder.filename().string();
+  const std::string round = members.empty() ? "" : members.front().facts->round;
   if (const mllog::Benchmark* row = mllog::find_benchmark(system.benchmark)) {
-    const std::string round = members.empty() ? "" : members.front().facts->round;
     system.runs_required = static_cast<double>(row->runs(round));
   }
   system.global_batch_size = first_value(members, keys::kGlobalBatchSize);
@@ -312,7 +328,7 @@ SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>
     system.number_of_ranks = first_value(members, keys::kNumberOfRanks);
     rate_instances(good, system);
   } else {
-    score(good, system);
+    score(good, round, system);
   }
   for (Finding& finding : audit_set(system, members, system.description)) {
     findings.push_back(std::move(finding));

@@ -14,6 +14,7 @@
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/keys.h"
+#include "runner/mllog/result_runs.h"
 
 namespace mllog {
 namespace {
@@ -125,12 +126,18 @@ SettingBound read_bound(const ObjectReader& in) {
   return bound;
 }
 
+/// So many of a benchmark's runs make its results in these rounds.
+struct FirstConverging {
+  std::string benchmark, since, until;
+  std::int64_t runs = 0;
+};
+
 }  // namespace
 
 /// Reads one benchmark.
 class BenchmarkReader {
  public:
-  static Benchmark read(const ObjectReader& in) {
+  static Benchmark read(const ObjectReader& in, std::vector<FirstConverging>& first_converging) {
     using Counts = std::vector<std::int64_t>;
     Benchmark facts;
     facts.name = in.required<std::string>("name", "submission_benchmark", base::not_empty());
@@ -138,7 +145,7 @@ class BenchmarkReader {
         "usage", "training or hpc", {"must be training or hpc", [](const std::string& usage) {
                                        return usage == "training" || usage == "hpc";
                                      }});
-    read_runs(in, facts);
+    read_runs(in, facts, first_converging);
     read_evaluations(in, facts);
     facts.train_samples = in.optional<Counts>("train_samples", {}, "of the dataset");
     facts.eval_samples = in.optional<Counts>("eval_samples", {}, "of the dataset");
@@ -160,11 +167,17 @@ class BenchmarkReader {
             read_limit(in, "batch_below", "holds for smaller global batches"), std::move(facts)};
   }
 
-  static void read_runs(const ObjectReader& in, Benchmark& facts) {
+  static void read_runs(const ObjectReader& in, Benchmark& facts,
+                        std::vector<FirstConverging>& first_converging) {
     const auto least_one = base::at_least(std::int64_t{1});
     for (const ObjectReader& earlier : in.objects("earlier_runs", "of earlier rounds")) {
-      facts.runs_.push_back(dated(
-          earlier, earlier.required<std::int64_t>("runs", "that one result takes", least_one)));
+      const auto runs = earlier.required<std::int64_t>("runs", "that one result takes", least_one);
+      facts.runs_.push_back(dated(earlier, runs));
+      if (!earlier.has("first_converging")) continue;
+      first_converging.push_back(
+          {facts.name, facts.runs_.back().since, facts.runs_.back().until,
+           earlier.required<std::int64_t>("first_converging", "that make the result",
+                                          base::within(1, runs))});
     }
     const auto runs = in.required<std::int64_t>("runs", "that one result takes", least_one);
     facts.runs_.push_back({{}, {}, {}, runs});
@@ -302,7 +315,14 @@ const Cadence* Benchmark::cadence(std::string_view round) const {
   return cadence_ && holds(*cadence_, round) ? &cadence_->facts : nullptr;
 }
 
-std::vector<Benchmark> read_benchmarks(std::string_view text, const std::string& file) {
+namespace {
+
+struct Catalogue {
+  std::vector<Benchmark> benchmarks;
+  std::vector<FirstConverging> first_converging;
+};
+
+Catalogue read_catalogue(std::string_view text, const std::string& file) {
   nlohmann::json root;
   try {
     root = base::parse_strict_json(text, file, base::JsonComments::kAllowed);
@@ -310,25 +330,34 @@ std::vector<Benchmark> read_benchmarks(std::string_view text, const std::string&
     throw ConfigError(e.what());
   }
   const ObjectReader in(root, file);
-  std::vector<Benchmark> all;
+  Catalogue catalogue;
+  std::vector<Benchmark>& all = catalogue.benchmarks;
   for (const ObjectReader& one : in.objects("benchmarks", "the benchmarks")) {
-    all.push_back(BenchmarkReader::read(one));
+    all.push_back(BenchmarkReader::read(one, catalogue.first_converging));
     const auto same = [&](const Benchmark& other) { return other.name == all.back().name; };
     if (std::ranges::count_if(all, same) > 1) {
       throw ConfigError(one.where("name") + ": " + all.back().name + " is already there");
     }
   }
   in.reject_unknown();
-  return all;
+  return catalogue;
 }
 
-const std::vector<Benchmark>& benchmarks() {
-  static const std::vector<Benchmark> all = [] {
+const Catalogue& catalogue() {
+  static const Catalogue embedded = [] {
     const base::EmbeddedFile& file = embedded_benchmarks().front();
-    return read_benchmarks(file.text, std::string(file.name));
+    return read_catalogue(file.text, std::string(file.name));
   }();
-  return all;
+  return embedded;
 }
+
+}  // namespace
+
+std::vector<Benchmark> read_benchmarks(std::string_view text, const std::string& file) {
+  return read_catalogue(text, file).benchmarks;
+}
+
+const std::vector<Benchmark>& benchmarks() { return catalogue().benchmarks; }
 
 const Benchmark* find_benchmark(std::string_view name) {
   const std::vector<Benchmark>& all = benchmarks();
@@ -343,6 +372,14 @@ bool is_round_number(std::string_view text) {
     return !part.empty() && part.find_first_not_of("0123456789") == part.npos;
   };
   return dot != text.npos && are_digits(text.substr(0, dot)) && are_digits(text.substr(dot + 1));
+}
+
+std::optional<std::int64_t> first_converging_runs(std::string_view benchmark,
+                                                  std::string_view round) {
+  for (const FirstConverging& one : catalogue().first_converging) {
+    if (one.benchmark == benchmark && holds(one, round)) return one.runs;
+  }
+  return std::nullopt;
 }
 
 bool is_earlier_round(std::string_view one, std::string_view other) {

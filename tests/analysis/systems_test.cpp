@@ -46,6 +46,19 @@ SystemFacts system_of(const std::vector<double>& times, const std::string& folde
   return system_of_runs(runs_of(times), folder, breaking);
 }
 
+/// A hundred runs of round 0.5 that start one after another, of which the last start first. The
+/// n-th to start takes n seconds, and `failing` of each ten fail.
+std::vector<RunFacts> hundred_runs(int failing) {
+  std::vector<double> times;
+  for (int n = 100; n > 0; --n) times.push_back(n % 10 < failing ? -n : n);
+  std::vector<RunFacts> runs = runs_of(times);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].round = "0.5";
+    *runs[i].run_start_ms = 1000.0 * std::abs(times[i]);
+  }
+  return runs;
+}
+
 TEST(OlympicRange, DropsTheFastestAndTheSlowestThatFailuresLeave) {
   const auto range = [](std::size_t valid, std::size_t failing, std::size_t dropped) {
     const auto [first, last] = analysis::olympic_range(valid, failing, dropped);
@@ -101,6 +114,22 @@ TEST(Score, CountsNoFailedRunAmongThoseThatBreakRules) {
   const SystemFacts system = system_of({-5, 1, 3, 4, 2}, "/no/such", 1);
   EXPECT_EQ(system.rule_breaking, 0);
   EXPECT_DOUBLE_EQ(*system.score_s, 3.0);
+}
+
+TEST(ScoreOfNcfIn05, IsThatOfTheFirstFiftyOfAHundredThatConverge) {
+  const SystemFacts system = system_of_runs(hundred_runs(3), "/results/box/ncf");
+  EXPECT_EQ(system.failed, 30);
+  EXPECT_EQ(system.olympic_files.size(), 48u);
+  // Of 3 to 9, 13 to 19, and so on to 63 to 69, 73: without 3 and 73.
+  EXPECT_DOUBLE_EQ(*system.score_s, (7 * (6 + 16 + 26 + 36 + 46 + 56 + 66) + 73 - 3 - 73) / 48.0);
+  EXPECT_EQ(system.olympic_mean_s, system.score_s);
+}
+
+TEST(ScoreOfNcfIn05, IsAbsentOfFewerThanFiftyOrOfAnotherNumberOfRuns) {
+  EXPECT_FALSE(system_of_runs(hundred_runs(6), "/results/box/ncf").score_s);
+  std::vector<RunFacts> runs = hundred_runs(3);
+  runs.pop_back();
+  EXPECT_FALSE(system_of_runs(runs, "/results/box/ncf").score_s);
 }
 
 TEST(System, SpreadsOverTheSuccessfulRuns) {

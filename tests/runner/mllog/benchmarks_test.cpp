@@ -11,6 +11,7 @@
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "runner/mllog/keys.h"
+#include "runner/mllog/result_runs.h"
 
 namespace mllog {
 namespace {
@@ -91,6 +92,13 @@ TEST(Benchmarks, CountRunsByRound) {
   EXPECT_EQ(find_benchmark("gpt3")->dropped_each_end, 1);
 }
 
+TEST(Benchmarks, MakeAResultOfTheFirstRunsThatConvergeWhereTheRoundSaysSo) {
+  EXPECT_EQ(first_converging_runs("ncf", "0.5"), 50);
+  EXPECT_EQ(first_converging_runs("ncf", "0.6"), std::nullopt);
+  EXPECT_EQ(first_converging_runs("resnet", "0.5"), std::nullopt);
+  EXPECT_EQ(first_converging_runs("no such", "0.5"), std::nullopt);
+}
+
 TEST(Benchmarks, KeepCadencesToTheirRounds) {
   EXPECT_EQ(find_benchmark("llama31_405b")->cadence("5.0"), nullptr);
   ASSERT_NE(find_benchmark("llama31_405b")->cadence("5.1"), nullptr);
@@ -137,6 +145,10 @@ TEST(BenchmarkFile, NamesThePlaceOfAFault) {
   EXPECT_THAT(
       refusal(head + R"("dropped_each_end": 3, "evaluations": [{"target": [{"above": 1}]}]})"),
       HasSubstr("more runs are dropped than count"));
+  EXPECT_THAT(
+      refusal(head + R"("earlier_runs": [{"until": "0.5", "runs": 9, "first_converging": 10}],
+                                "evaluations": [{"target": [{"above": 1}]}]})"),
+      HasSubstr("/earlier_runs/0/first_converging: must be between 1 and 9, got 10"));
   EXPECT_THAT(refusal("7"), HasSubstr("/benchmarks/0: must be an object"));
   EXPECT_THAT(base::thrown_message<base::ConfigError>([] { read_benchmarks("{", "made.json"); }),
               HasSubstr("made.json: line 1"));
