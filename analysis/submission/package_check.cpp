@@ -245,9 +245,10 @@ void SubmissionCheck::check_convergence(const PackageRuns& runs, PackageSet& set
   RcpOptions options = options_.rcp;
   options.bypass = set.bypasses_rcp;
   const PackageRound& round = tree_.round;
-  set.rcp = test_convergence(
-      rcp_runs, points_of(round.usage, round.round, benchmark, options_.custom_points), options);
-  findings_.add(set.name, finding_of(*set.rcp, severity));
+  const auto points = points_of(round.usage, round.round, benchmark, options_.custom_points);
+  set.rcp = test_convergence(rcp_runs, points, options);
+  // Without points (minigo) there is no test that the runs could fail.
+  findings_.add(set.name, finding_of(*set.rcp, points ? severity : Severity::kWarning));
 }
 
 std::optional<double> SubmissionCheck::scaling_factor(const BenchmarkFolder& folder,

@@ -224,6 +224,20 @@ TEST(PackageCheck, LeavesOpenSubmissionsAndOldRoundsWithoutRcpTest) {
   EXPECT_FALSE(tree.check().sets[0].rcp);
 }
 
+TEST(PackageCheck, FailsNoRunsOfABenchmarkWithoutReferencePoints) {
+  SubmissionTree tree;
+  tree.remove("us/results");
+  MadeLog log;
+  log.benchmark = "minigo";
+  tree.write_runs("us/results/demo/minigo", log, 10);
+  log.batch_size = 512;
+  tree.write("us/results/demo/minigo/result_3.txt", golden::log_text(log));
+  const PackageReport report = tree.check("training", "1.0");
+  EXPECT_EQ(report.sets.at(0).rcp->outcome, RcpOutcome::kMixedRuns);
+  EXPECT_TRUE(report.passes());
+  EXPECT_THAT(rules_of(report), ElementsAre("rcp.failed")) << "a warning";
+}
+
 TEST(PackageCheck, WarnsOnlyWhereClosedIsSpeltWithACapital) {
   SubmissionTree tree;
   MadeLog fast;
