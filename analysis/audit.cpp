@@ -116,6 +116,7 @@ std::vector<Finding> audit(const ParsedLog& log, const RunFacts& facts) {
   audit_stop(input, findings);
   audit_clocks(input, findings);
   audit_intervals(input, findings);
+  audit_schedule(input, findings);
   audit_epochs(input, findings);
   audit_form(input, findings);
   audit_settings(input, findings);

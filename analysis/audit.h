@@ -48,6 +48,7 @@ void audit_stop(const AuditInput& input, AuditFindings& findings);
 void audit_clocks(const AuditInput& input, AuditFindings& findings);
 void audit_intervals(const AuditInput& input, AuditFindings& findings);
 void audit_epochs(const AuditInput& input, AuditFindings& findings);
+void audit_schedule(const AuditInput& input, AuditFindings& findings);
 void audit_form(const AuditInput& input, AuditFindings& findings);
 void audit_settings(const AuditInput& input, AuditFindings& findings);
 

@@ -1,5 +1,5 @@
-// What a log's evaluations and epoch numbers show: cadence, numbers that stand still or are
-// missing, qualities that cannot be.
+// What a log's evaluations and epoch numbers show: numbers that stand still or are missing,
+// qualities that cannot be.
 // Hides the tolerances.
 #include <fmt/format.h>
 
@@ -13,64 +13,6 @@ namespace analysis {
 namespace {
 
 namespace keys = mllog::keys;
-
-/// Rounding a distance to whole iterations moves it by this part at most.
-constexpr double kCadenceTolerance = 0.02;
-
-/// The first evaluation that counts at each position, in time order.
-std::vector<const Evaluation*> one_at_each_position(const RunFacts& facts) {
-  std::vector<const Evaluation*> list;
-  std::set<double> seen;
-  for (const Evaluation& one : facts.evaluations) {
-    if (one.position && seen.insert(*one.position).second) list.push_back(&one);
-  }
-  return list;
-}
-
-/// In the unit of positions; nothing where the log's numbers cannot be held against the rule.
-std::optional<double> distance_of(const AuditInput& input, const mllog::Cadence& cadence) {
-  using mllog::PositionUnit;
-  const RunFacts& facts = input.facts;
-  const mllog::EvaluationFacts& rules = *input.evaluation();
-  if (!facts.position_unit || facts.position_unit != rules.counts) return std::nullopt;
-  if (cadence.in == mllog::Cadence::Unit::kPositions) {
-    // DeepCAM of v0.7 was evaluated after a number of steps that the rules left open.
-    const bool counts_evaluations = facts.blocks && rules.counts == PositionUnit::kPasses;
-    if (counts_evaluations || input.log.oddities.evaluations_by_step) return std::nullopt;
-    return cadence.every;
-  }
-  const auto batch = number(facts.config_value(keys::kGlobalBatchSize));
-  if (!batch || *batch <= 0.0) return std::nullopt;
-  const bool whole = cadence.in == mllog::Cadence::Unit::kSamplesInWholeBatches;
-  const double samples =
-      whole ? std::ceil(cadence.every / *batch) * *batch : cadence.every * *batch;
-  const bool tokens = rules.counts == PositionUnit::kTokens;
-  return tokens ? samples * static_cast<double>(rules.tokens_per_sample) : samples;
-}
-
-void audit_cadence(const AuditInput& input, AuditFindings& findings) {
-  const mllog::Cadence* cadence =
-      input.benchmark ? input.benchmark->cadence(input.facts.round) : nullptr;
-  if (!cadence || !input.closed) return;
-  const std::optional<double> distance = distance_of(input, *cadence);
-  if (!distance) return;
-  const std::vector<const Evaluation*> all = one_at_each_position(input.facts);
-  Tally seen;
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    const double step = *all[i]->position - *all[i - 1]->position;
-    if (step <= 0.0 || std::abs(step - *distance) <= kCadenceTolerance * *distance) continue;
-    if (seen.count++ > 0) continue;
-    seen.first = all[i]->place;
-    seen.what =
-        fmt::format("{:.6g} from {:.6g} to {:.6g}", step, *all[i - 1]->position, *all[i]->position);
-  }
-  if (seen.count == 0) return;
-  findings.tell(Rule::kEvaluationCadence, seen.first,
-                fmt::format("{} must be evaluated {}: expected steps of {:.6g} in {}, found "
-                            "{} others, first {}",
-                            input.benchmark->name, cadence->words, *distance,
-                            input.facts.position_key, seen.count, seen.what));
-}
 
 /// An evaluation with the number of the one before, and one with a smaller number.
 void audit_advance(const AuditInput& input, AuditFindings& findings) {
@@ -193,7 +135,6 @@ void audit_metric(const AuditInput& input, AuditFindings& findings) {
 }  // namespace
 
 void audit_epochs(const AuditInput& input, AuditFindings& findings) {
-  audit_cadence(input, findings);
   audit_advance(input, findings);
   audit_numbering(input, findings);
   audit_metric(input, findings);

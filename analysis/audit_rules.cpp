@@ -185,6 +185,13 @@ constexpr std::array kRules = {
               "benchmark.",
               "MLPerf training policies, Quality measure; mlcommons/logging issue 79",
               "Evaluate on the schedule; more evaluations near the end find the target sooner."},
+    AuditRule{
+        Rule::kFirstEvaluation, "first-evaluation", kWarning,
+        "The first evaluation of a closed run is earlier or later than the rules have it: after "
+        "the first interval, or after those that the benchmark leaves out.",
+        kQualityMeasure,
+        "Evaluate where the reference does: an earlier evaluation may end a run too soon, a "
+        "later one saves time that others spend."},
     AuditRule{Rule::kEpochNumberMissing, "epoch-number-missing", kWarning,
               "Records that need an epoch number have none.",
               "mlcommons/logging, compliance checker: metadata.epoch_num",
@@ -273,8 +280,8 @@ constexpr std::array kRules = {
               "A folder holds another number of runs than the rules ask for.", kBenchmarkResults,
               "Add the missing runs, or take out those that do not count."},
     AuditRule{Rule::kTooManyFailed, "too-many-failed", kError,
-              "More than one run of a set failed: there is no score.", kBenchmarkResults,
-              "Run the whole set again, or submit a set that converged."},
+              "More than one run of a set failed, of unet3d more than four: there is no score.",
+              kBenchmarkResults, "Run the whole set again, or submit a set that converged."},
     AuditRule{Rule::kSeedRepeated, "seed-repeated", kWarning,
               "Runs of a set were started with the same seed.", kRandomNumbers,
               "Runs of one seed are no independent results; instances of one must be pruned."},

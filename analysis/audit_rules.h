@@ -62,6 +62,7 @@ enum class Rule : std::uint8_t {
   kStagingEmpty,
   // evaluations and epochs
   kEvaluationCadence,
+  kFirstEvaluation,
   kEpochNumberMissing,
   kEpochNumberStuck,
   kEpochNumberBack,

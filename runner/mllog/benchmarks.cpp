@@ -15,6 +15,7 @@
 #include "runner/base/strict_json.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/result_runs.h"
+#include "runner/mllog/schedule.h"
 
 namespace mllog {
 namespace {
@@ -97,17 +98,23 @@ EvaluationFacts read_evaluation(const ObjectReader& in) {
   return facts;
 }
 
-Cadence read_cadence(const ObjectReader& in) {
-  using enum Cadence::Unit;
-  Cadence cadence;
-  cadence.every = in.required<double>("every", "distance of evaluations", base::positive());
-  cadence.in = in.choice<Cadence::Unit>("in", kPositions,
-                                        {{"positions", kPositions},
-                                         {"batches", kBatches},
-                                         {"samples_in_whole_batches", kSamplesInWholeBatches}},
-                                        "unit of the distance");
-  cadence.words = in.required<std::string>("words", "the distance in words", base::not_empty());
-  return cadence;
+/// Nothing for a schedule that is no fixed distance.
+std::optional<Cadence> cadence_of(const Schedule& schedule) {
+  Cadence cadence{schedule.every, Cadence::Unit::kPositions, schedule.words};
+  if (schedule.every_by_batch) return std::nullopt;
+  switch (schedule.in) {
+    case Schedule::Unit::kPositions:
+      return cadence;
+    case Schedule::Unit::kBatches:
+      cadence.in = Cadence::Unit::kBatches;
+      return cadence;
+    case Schedule::Unit::kSamplesInWholeBatches:
+      cadence.in = Cadence::Unit::kSamplesInWholeBatches;
+      return cadence;
+    case Schedule::Unit::kSamplesInWholeEpochs:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 SettingBound read_bound(const ObjectReader& in) {
@@ -151,7 +158,9 @@ class BenchmarkReader {
     facts.eval_samples = in.optional<Counts>("eval_samples", {}, "of the dataset");
     if (in.has("evaluated")) {
       const ObjectReader evaluated = in.object("evaluated", "when it is evaluated");
-      facts.cadence_ = dated(evaluated, read_cadence(evaluated));
+      if (auto cadence = cadence_of(read_schedule(evaluated))) {
+        facts.cadence_ = dated(evaluated, std::move(*cadence));
+      }
     }
     for (const ObjectReader& bound : in.objects("bounds", "of settings")) {
       facts.bounds.push_back(read_bound(bound));

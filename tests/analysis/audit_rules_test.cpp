@@ -201,6 +201,13 @@ void add_epochs(std::map<std::string, Spoilt>& all) {
         log.at("eval_stop", 2)["metadata"]["epoch_num"] = 10;
       },
       "resnet");
+  all["first-evaluation"] = spoilt([](Log& log) {
+    for (json& one : log.records) {
+      if (one["metadata"].contains("epoch_num")) {
+        one["metadata"]["epoch_num"] = one["metadata"]["epoch_num"].get<int>() + 3;
+      }
+    }
+  });
   all["epoch-number-missing"] =
       spoilt([](Log& log) { log["eval_start"]["metadata"].erase("epoch_num"); });
   all["epoch-number-stuck"] = spoilt([](Log& log) {
