@@ -17,6 +17,8 @@ constexpr std::string_view kRunResults = "MLPerf training policies, Run Results"
 constexpr std::string_view kBenchmarkResults = "MLPerf training policies, Benchmark Results";
 constexpr std::string_view kQualityMeasure = "MLPerf training policies, Quality measure";
 constexpr std::string_view kRandomNumbers = "MLPerf training policies, Random numbers";
+constexpr std::string_view kScoring = "MLPerf training policies, Benchmark Results, Scoring";
+constexpr std::string_view kResubmission = "MLPerf training policies, Results Resubmission";
 constexpr std::string_view kPublished = "seen in published MLPerf results; no official tool tells";
 constexpr std::string_view kOwn = "trainmark: logs and telemetry of its own runs";
 
@@ -293,6 +295,44 @@ constexpr std::array kRules = {
               "Logs of different benchmarks lie in one folder.",
               "MLPerf submission rules, layout of a submission",
               "Put each benchmark into a folder of its own."},
+    // several sets of runs
+    AuditRule{
+        Rule::kRunRepeated, "run-repeated", kWarning,
+        "Logs of one round are of the same run: run_start, run_stop and all evaluations have "
+        "equal times, and the evaluations equal results.",
+        kBenchmarkResults,
+        "A result takes runs of its own: take out the copies, or find out where they come from."},
+    AuditRule{Rule::kRunResubmitted, "run-resubmitted", kNote,
+              "Logs are of runs of an earlier round, whose description of the system is equal: "
+              "allowed if the logs pass under the new round's rules.",
+              kResubmission, "Tell the review committee before its first meeting."},
+    AuditRule{Rule::kResubmissionDiffers, "resubmission-differs", kWarning,
+              "Logs are of runs of an earlier round, but the descriptions of the system differ, or "
+              "one is missing; resubmitted logs need equal ones.",
+              kResubmission, "Take over the earlier description as it is, or run again."},
+    AuditRule{
+        Rule::kCurveRepeated, "curve-repeated", kWarning,
+        "Different runs have the same results at all of at least three evaluations.",
+        kRandomNumbers,
+        "Runs with seeds of their own do not: look at the seeds, and whether times were changed."},
+    AuditRule{
+        Rule::kSeedOfOthers, "seed-of-others", kNote,
+        "A run of another submission to the benchmark in this round has the same seed, logged by "
+        "the same line of code.",
+        kRandomNumbers, "One such run may be chance: many draw from 32,768 seeds."},
+    AuditRule{
+        Rule::kSeedsOfOthers, "seeds-of-others", kWarning,
+        "Two or more runs of a set share seeds, logged by the same line of code, with one set of "
+        "another submission to the benchmark in this round.",
+        kRandomNumbers, "Draw each seed from a clock or the system's random source."},
+    AuditRule{
+        Rule::kResultOutlier, "result-outlier", kWarning,
+        "A result is far from those of other submissions with as many units of the same model "
+        "in the same round, benchmark and division: beyond 3.5 times their spread on the scale "
+        "of logarithms. Their spread is 1.4826 times the median distance from their median, "
+        "and at least 3 %; each submission counts once, and there are at least four others.",
+        kScoring,
+        "Look at software, batch size and convergence; the committee may ask for more runs."},
     // telemetry
     AuditRule{Rule::kTelemetryDamaged, "telemetry-damaged", kError,
               "The telemetry beside the log cannot be read, or does not add up.", kOwn,

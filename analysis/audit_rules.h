@@ -94,6 +94,14 @@ enum class Rule : std::uint8_t {
   kSeedRepeated,
   kBatchSizesDiffer,
   kBenchmarksDiffer,
+  // several sets of runs
+  kRunRepeated,
+  kRunResubmitted,
+  kResubmissionDiffers,
+  kCurveRepeated,
+  kSeedOfOthers,
+  kSeedsOfOthers,
+  kResultOutlier,
   // telemetry beside a log
   kTelemetryDamaged,
   kTelemetryNotCovering,

@@ -10,6 +10,7 @@
 
 #include "analysis/progress.h"
 #include "runner/mllog/keys.h"
+#include "runner/mllog/record.h"
 
 namespace analysis {
 namespace {
@@ -43,6 +44,16 @@ void copy_config(const ParsedLog& log, RunFacts& facts) {
     std::vector<Value>& all = facts.conflicting_keys[key];
     all = found->second.others;
     all.insert(all.begin(), value);
+  }
+}
+
+/// Files that were put together have records in any order, with times of several clocks.
+void find_launch(const ParsedLog& log, RunFacts& facts) {
+  facts.launched_ms = log.first_date_ms;
+  for (const char* const key : {keys::kInitStart, keys::kRunStart}) {
+    const Mark* const mark = log.first(key);
+    if (mark == nullptr || !mllog::is_date(mark->time_ms)) continue;
+    facts.launched_ms = std::min(facts.launched_ms.value_or(mark->time_ms), mark->time_ms);
   }
 }
 
@@ -347,6 +358,8 @@ RunFacts facts_of(const ParsedLog& log, const std::string& round) {
   facts.round = round;
   copy_counts(log, facts);
   copy_config(log, facts);
+  find_launch(log, facts);
+  facts.seeds = log.seeds;
   find_window(log, facts);
   const mllog::Benchmark* benchmark =
       mllog::find_benchmark(facts.config_text(keys::kSubmissionBenchmark));

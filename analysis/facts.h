@@ -52,6 +52,9 @@ struct RunFacts {
   bool mixed_clocks = false;
   bool resumed = false;
 
+  std::optional<double>
+      launched_ms;                 ///< the first date of its first records, init_start or run_start
+  std::vector<std::string> seeds;  ///< each once: "1234 at train.py:56"
   std::optional<double> run_start_ms, run_stop_ms, ttt_s, init_s;
   std::optional<double> window_s;  ///< to run_stop, or to the log's last time without one
   Value run_stop_status;

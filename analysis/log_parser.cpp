@@ -30,6 +30,8 @@ constexpr std::size_t kToldKeys = 64;
 constexpr std::size_t kLongestSetting = 4096;
 /// Of a value that a finding shows.
 constexpr std::size_t kShownBytes = 60;
+/// Ranks may log seeds of their own.
+constexpr std::size_t kKeptSeeds = 16;
 constexpr char kFurtherKeys[] = "(further keys)";
 
 Place place_of(const mllog::Record& record) { return {record.line, record.column}; }
@@ -84,6 +86,7 @@ class Collector {
   void note_form(const mllog::Record& record, const KeyRole* role);
   void note_config(const mllog::Record& record, Kept& kept);
   void note_setting(const mllog::Record& record, Kept& kept);
+  void note_seed(const mllog::Record& record);
   void note_mark(const mllog::Record& record, const KeyRole& role, Kept& kept);
   void note_run_stop(const mllog::Record& record);
   void note_metric(const mllog::Record& record, Kept& kept);
@@ -114,6 +117,7 @@ void Collector::add(const mllog::Record& record) {
   if (role) {
     Kept& kept = kept_[role->index];
     if (role->config) note_config(record, kept);
+    if (record.key == keys::kSeed) note_seed(record);
     if (role->setting) note_setting(record, kept);
     if (role->mark) note_mark(record, *role, kept);
     if (role->metric) note_metric(record, kept);
@@ -214,6 +218,16 @@ void Collector::note_setting(const mllog::Record& record, Kept& kept) {
   if (record.value.decoded() == mllog::JsonText(setting.json).decoded()) return;
   setting.other_json = json;
   setting.other_place = place_of(record);
+}
+
+void Collector::note_seed(const mllog::Record& record) {
+  if (record.value.is_null() || log_.seeds.size() == kKeptSeeds) return;
+  const mllog::JsonText file = record.metadata.member("file");
+  std::string seed =
+      fmt::format("{} at {}:{}", record.value.text().substr(0, kShownBytes),
+                  file.string().value_or(""), record.metadata.member("lineno").text());
+  if (std::ranges::find(log_.seeds, seed) == log_.seeds.end())
+    log_.seeds.push_back(std::move(seed));
 }
 
 void Collector::note_mark(const mllog::Record& record, const KeyRole& role, Kept& kept) {

@@ -109,6 +109,7 @@ struct ParsedLog {
   Value status;                         ///< metadata.status of the first run_stop
   Position stopped_at;                  ///< of the first run_stop
   std::optional<double> first_date_ms;  ///< the first time that is one of a calendar
+  std::vector<std::string> seeds;       ///< the first ones, each once: "1234 at train.py:56"
   bool resumed = false;
 
   std::int64_t time_reversals = 0;

@@ -2,24 +2,49 @@
 // Hides which folders count.
 #include "analysis/report/sets.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
+#include "analysis/audit_across.h"
 #include "analysis/find_logs.h"
 
 namespace analysis::report {
+namespace {
+
+using Members = std::map<std::string, std::vector<const PlacedRun*>>;
+
+std::vector<SetMember> logs_of(const std::vector<const PlacedRun*>& runs) {
+  std::vector<SetMember> logs;
+  for (const PlacedRun* run : runs) {
+    logs.push_back({run->path->filename().string(), run->facts, run->breaks_rules});
+  }
+  return logs;
+}
+
+void judge_across(const Members& members, std::vector<SystemReport>& systems) {
+  std::vector<RunSet> sets;
+  for (const SystemReport& system : systems) {
+    sets.push_back(
+        {system.name, full_path(system.path), &system.facts, logs_of(members.at(system.name))});
+  }
+  std::vector<std::vector<Finding>> findings = audit_across(sets);
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    std::ranges::move(findings[i], std::back_inserter(systems[i].findings));
+  }
+}
+
+}  // namespace
 
 std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs) {
-  std::map<std::string, std::vector<const PlacedRun*>> sets;
+  Members sets;
   for (const PlacedRun& run : runs) sets[*run.folder].push_back(&run);
   std::vector<SystemReport> systems;
   for (const auto& [name, members] : sets) {
     const std::filesystem::path folder = full_path(*members.front()->path).parent_path();
     if (!counts_for_a_set(folder)) continue;
-    std::vector<SetMember> logs;
-    for (const PlacedRun* run : members) {
-      logs.push_back({run->path->filename().string(), run->facts, run->breaks_rules});
-    }
+    const std::vector<SetMember> logs = logs_of(members);
     SystemReport system;
     system.name = name;
     system.path = members.front()->path->parent_path();
@@ -29,6 +54,7 @@ std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs) {
   std::vector<NamedSystem> named;
   for (SystemReport& system : systems) named.push_back({system.name, &system.facts});
   relate_scales(named);
+  judge_across(sets, systems);
   return systems;
 }
 

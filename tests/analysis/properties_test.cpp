@@ -88,6 +88,7 @@ TEST(WhatASetSays, DoesNotDependOnTheOrderOfItsFiles) {
     json system = report_json(
         analysis::report::make_report({(folder.path() / name).string()}))["systems"]["."];
     system.erase("olympic_files");
+    for (json& finding : system["findings"]) finding.erase("text");  // it names files
     return system;
   };
   for (std::size_t i = 0; i < logs.size(); ++i) {
