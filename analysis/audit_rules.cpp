@@ -333,6 +333,19 @@ constexpr std::array kRules = {
         "and at least 3 %; each submission counts once, and there are at least four others.",
         kScoring,
         "Look at software, batch size and convergence; the committee may ask for more runs."},
+    AuditRule{Rule::kWindowNotMedian, "window-not-median", kWarning,
+              "A folder holds N consecutive runs of M, but their score is not the median of all "
+              "windows of N, or that median is infinite.",
+              kScoring, "Submit the window that check --runs names."},
+    AuditRule{Rule::kRunsNotConsecutive, "runs-not-consecutive", kWarning,
+              "A folder holds runs of a group of M that were not launched one after another, or "
+              "not as many as make a result.",
+              kScoring, "Submit the window that check --runs names."},
+    AuditRule{
+        Rule::kNoWindow, "no-window", kError,
+        "With check --runs M: no window of N consecutive runs of the M makes a result, since the "
+        "median of their scores is infinite.",
+        kScoring, "Find out why runs fail, and run the whole group again."},
     // telemetry
     AuditRule{Rule::kTelemetryDamaged, "telemetry-damaged", kError,
               "The telemetry beside the log cannot be read, or does not add up.", kOwn,

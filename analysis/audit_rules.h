@@ -102,6 +102,9 @@ enum class Rule : std::uint8_t {
   kSeedOfOthers,
   kSeedsOfOthers,
   kResultOutlier,
+  kWindowNotMedian,
+  kRunsNotConsecutive,
+  kNoWindow,
   // telemetry beside a log
   kTelemetryDamaged,
   kTelemetryNotCovering,

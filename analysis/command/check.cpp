@@ -63,8 +63,8 @@ void require_paths(const CheckOptions& options) {
   }
   const bool reads_input =
       std::find(options.paths.begin(), options.paths.end(), "-") != options.paths.end();
-  if (reads_input && (options.rcp || options.submission)) {
-    throw ConfigError("check: --rcp and --submission need folders, got standard input");
+  if (reads_input && (options.rcp || options.submission || options.runs)) {
+    throw ConfigError("check: --rcp, --runs and --submission need folders, got standard input");
   }
 }
 
@@ -84,6 +84,8 @@ void require_consistent(const CheckOptions& options) {
   for (const Needs& one :
        {Needs{"--rcp", options.rcp, judges, "a PATH"},
         Needs{"--submission", options.submission, judges, "a PATH"},
+        Needs{"--runs", options.runs.has_value(), judges && !options.submission,
+              "a PATH, and no --submission"},
         Needs{"--sarif", !options.sarif.empty(), judges, "a PATH"},
         Needs{"--junit", !options.junit.empty(), judges, "a PATH"},
         Needs{"--werror", options.werror, judges, "a PATH"},
@@ -107,6 +109,9 @@ void require_consistent(const CheckOptions& options) {
   if (!options.rcp_points.empty() && options.rcp_points != "pruned" &&
       options.rcp_points != "all") {
     throw ConfigError("--rcp-points: must be pruned or all, got " + options.rcp_points);
+  }
+  if (options.runs && *options.runs < 1) {
+    throw ConfigError(fmt::format("check: --runs: expected at least 1, got {}", *options.runs));
   }
   require_files({{"--json", options.json},
                  {"--sarif", options.sarif},
@@ -173,7 +178,7 @@ void write_report(const CheckOptions& options, std::ostream& out, std::ostream& 
   if (options.json == kStandardOutput) {
     out << report::check_json_text(report);
   } else {
-    report::write_check_text(out, report, {options.quiet, options.fix_hints});
+    report::write_check_text(out, report, {options.quiet, options.fix_hints, width});
     if (options.plot == kStandardOutput) report::write_plots_text(out, plots, width);
   }
   end_output(out);
@@ -200,15 +205,21 @@ void tell_suppressions(const CheckReport& report, const std::string& file, std::
 
 bool fails(const CheckReport& report) {
   if (report.submission) return !report.submission->report.passes();
-  return report.count(report::Verdict::kFail) > 0 ||
-         std::any_of(report.sets.begin(), report.sets.end(),
-                     [](const report::CheckedSet& set) { return set.rcp && set.rcp->fails(); });
+  const auto fails_alone = [&](const CheckedFile& file) {
+    return file.verdict == report::Verdict::kFail && !report::is_of_group(report, file);
+  };
+  return std::ranges::any_of(report.files, fails_alone) ||
+         std::ranges::any_of(report.sets,
+                             [](const auto& set) { return set.rcp && set.rcp->fails(); }) ||
+         (report.groups && std::ranges::any_of(*report.groups, &report::RunGroup::is_invalid));
 }
 
 /// Whether something that was asked for has no answer.
 bool lacks(const CheckReport& report) {
   using submission::RcpOutcome;
+  const auto is_open = [](const report::RunGroup& group) { return !group.choice.problem.empty(); };
   return !report.problems.empty() ||
+         (report.groups && std::ranges::any_of(*report.groups, is_open)) ||
          std::any_of(report.sets.begin(), report.sets.end(), [](const report::CheckedSet& set) {
            return set.rcp && set.rcp->outcome == RcpOutcome::kNoReferencePoints;
          });
@@ -233,6 +244,7 @@ CheckReport checked(const CheckOptions& options, const RuleBook& book, const Wan
   judging.warnings = options.werror ? Warnings::kAreErrors : Warnings::kAllowed;
   judging.reading = {options.threads, options.standard_input};
   judging.test_convergence = options.rcp && !options.submission;  // which tests it too
+  judging.group_runs = options.runs;
   judging.package = package_options(options);
   if (options.submission) return report::check_submission(options.paths[0], book, judging);
   return report::check_logs(options.paths, book, judging);

@@ -26,12 +26,13 @@ struct CheckOptions {
   std::string explain;                ///< print what this rule means instead; "all": a list
   bool werror = false;
 
-  bool submission = false;  ///< the one path is a submission
-  bool rcp = false;         ///< test each folder's runs against reference points
-  std::string rcp_era;      ///< name of an era; "": the newest
-  std::string rcp_points;   ///< "pruned", "all"; "": pruned
-  std::string custom_rcps;  ///< file of points instead of the embedded ones
-  bool rcp_bypass = false;  ///< a failed RCP test passes all the same
+  std::optional<std::int64_t> runs;  ///< in each folder: which of so many make a result
+  bool submission = false;           ///< the one path is a submission
+  bool rcp = false;                  ///< test each folder's runs against reference points
+  std::string rcp_era;               ///< name of an era; "": the newest
+  std::string rcp_points;            ///< "pruned", "all"; "": pruned
+  std::string custom_rcps;           ///< file of points instead of the embedded ones
+  bool rcp_bypass = false;           ///< a failed RCP test passes all the same
   bool seed_checker_bypass = false;
   bool write_scaling = false;  ///< make scaling.json where the RCP test gives a factor
 
@@ -50,9 +51,11 @@ struct CheckOptions {
 /// submission its check, which forgives one failing run of a folder. kNonCompliant if something
 /// fails; else kData when nothing could be read or a PATH is missing, kUnknownVerdict where
 /// the rules of a log's round and benchmark are not known, and kIncomplete when some
-/// logs could not be read, or `rcp` found no reference points for a folder. Throws ConfigError for
-/// rounds and benchmarks that are not there, for options that do not go together, for faulty
-/// overlays, suppressions and reference points, and for output that would overwrite what is read.
+/// logs could not be read, `rcp` found no reference points for a folder, or with `runs` a folder
+/// has another number of logs. With `runs`, failed runs are forgiven where a group has a window to
+/// submit, and kNonCompliant says that one has none. Throws ConfigError for rounds and benchmarks
+/// that are not there, for options that do not go together, for faulty overlays, suppressions and
+/// reference points, and for output that would overwrite what is read.
 base::ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& people,
                      std::size_t width);
 

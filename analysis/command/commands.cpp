@@ -100,6 +100,11 @@ void add_submission_options(CLI::App& app, CheckOptions& options) {
   app.add_flag("--submission", options.submission,
                "PATH is a submission or holds some: check its layout, counts, seeds, system "
                "descriptions, convergence and energy too; one failing run of a folder is forgiven");
+  app.add_option("--runs", options.runs,
+                 "PATH holds groups of this many runs (M), each in a folder of its own: which N "
+                 "consecutive ones, by launch, make a result, and whether folders with some of "
+                 "these runs hold those")
+      ->check(whole_number);
   app.add_flag("--rcp", options.rcp,
                "test each folder's runs against reference convergence points");
   app.add_option("--rcp-era", options.rcp_era,

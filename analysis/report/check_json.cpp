@@ -9,6 +9,7 @@
 #include "analysis/report/energy_json.h"
 #include "analysis/report/optional_json.h"
 #include "analysis/report/rules_of_benchmark.h"
+#include "analysis/report/run_groups_json.h"
 #include "analysis/report/write_check.h"
 #include "runner/base/printable.h"
 #include "runner/mllog/rules/words.h"
@@ -234,6 +235,7 @@ std::string check_json_text(const CheckReport& report) {
   return text_of({{"schema", kSchema},
                   {"files", std::move(files).take()},
                   {"sets", sets_json(report)},
+                  {"run_groups", run_groups_json(report)},
                   {"submission", submission_json(report.submission)},
                   {"suppressions", suppressions_json(report)},
                   {"problems", std::move(problems)}});

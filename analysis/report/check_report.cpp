@@ -93,7 +93,7 @@ submission::RcpResult convergence_of(const CheckedSet& set, const CheckReport& r
   submission::PackageRound round;
   std::string benchmark;
   for (const CheckedFile& file : report.files) {
-    if (file.folder != set.name || !file.package) continue;
+    if (file.folder != set.name || !file.package || is_left_out(report, file)) continue;
     if (runs.empty()) round = file.round;
     runs.push_back(file.package->rcp);
     if (benchmark.empty()) benchmark = runs.back().benchmark;
@@ -166,6 +166,7 @@ CheckReport check_logs(const std::vector<std::string>& paths, const RuleBook& bo
     return fs::is_regular_file(path, failed);
   });
   if (!names_logs || options.test_convergence) report.sets = audited_sets(report.files);
+  if (options.group_runs) add_run_groups(report, *options.group_runs);
   if (!options.test_convergence) return report;
   for (CheckedSet& set : report.sets) set.rcp = convergence_of(set, report, options.package);
   return report;

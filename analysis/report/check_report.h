@@ -10,6 +10,7 @@
 
 #include "analysis/report/checked_file.h"
 #include "analysis/report/report.h"
+#include "analysis/report/run_groups.h"
 #include "analysis/submission/package_check.h"
 #include "runner/mllog/rules/choice.h"
 #include "runner/mllog/rules/judge.h"
@@ -52,7 +53,8 @@ struct CheckReport {
   std::vector<CheckedSet> sets;    ///< by name
   std::vector<Problem> problems;   ///< paths that could not be read
   std::optional<CheckedSubmission> submission;
-  std::vector<SuppressionUse> suppressions;  ///< in the order of their file
+  std::optional<std::vector<RunGroup>> groups;  ///< where JudgingOptions ask for them
+  std::vector<SuppressionUse> suppressions;     ///< in the order of their file
 
   std::size_t count(Verdict verdict) const;
 };
@@ -61,7 +63,9 @@ struct JudgingOptions {
   mllog::rules::Wanted wanted;
   mllog::rules::Warnings warnings = mllog::rules::Warnings::kAllowed;
   ReadOptions reading;
-  bool test_convergence = false;       ///< of each folder's runs
+  bool test_convergence = false;  ///< of each folder's runs
+  /// Of each folder of so many runs, which of them make a result; not in check_submission().
+  std::optional<std::int64_t> group_runs;
   submission::PackageOptions package;  ///< for that test and for check_submission()
 };
 

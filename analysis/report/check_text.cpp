@@ -77,6 +77,7 @@ class Page {
     }
     for (const CheckedSet& set : report_.sets) write_set(set);
     write_left_out();
+    write_run_groups(out_, report_, options_.width);
     if (report_.submission) write_submission(*report_.submission);
     write_end();
   }

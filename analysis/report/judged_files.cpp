@@ -34,6 +34,14 @@ std::set<std::string> forgiven_in(const CheckedSubmission& submission) {
   return names;
 }
 
+void add_groups(const CheckReport& report, Files& files) {
+  for (const RunGroup& group : *report.groups) {
+    if (!group.is_invalid()) continue;
+    const auto folder = report.files[group.files.front()].path.parent_path();
+    files.of(group.name, folder.generic_string()).verdict = Verdict::kFail;
+  }
+}
+
 void add_submission(const CheckedSubmission& submission, Files& files) {
   for (const submission::PackageFinding& found : submission.report.findings) {
     const auto path = found.path == "." ? submission.path : submission.path / found.path;
@@ -51,7 +59,9 @@ std::vector<JudgedFile> judged_files(const CheckReport& report) {
       report.submission ? forgiven_in(*report.submission) : std::set<std::string>();
   for (const CheckedFile& log : report.files) {
     JudgedFile& file = files.of(log.name, log.path.generic_string());
-    file.verdict = forgiven.contains(log.name) ? Verdict::kSuccess : log.verdict;
+    const bool is_forgiven =
+        forgiven.contains(log.name) || (log.verdict == Verdict::kFail && is_of_group(report, log));
+    file.verdict = is_forgiven ? Verdict::kSuccess : log.verdict;
     file.unknown_because = log.unknown_because;
     for (const auto& found : log.judgement.findings) file.findings.push_back(found.finding);
     file.findings.insert(file.findings.end(), log.audit.begin(), log.audit.end());
@@ -64,6 +74,7 @@ std::vector<JudgedFile> judged_files(const CheckReport& report) {
     if (set.rcp->fails()) folder.verdict = Verdict::kFail;
     folder.findings.push_back(submission::finding_of(*set.rcp));
   }
+  if (report.groups) add_groups(report, files);
   if (report.submission) add_submission(*report.submission, files);
   for (const Problem& problem : report.problems) {
     JudgedFile& file = files.of(problem.path, problem.path);

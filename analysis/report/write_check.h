@@ -15,6 +15,7 @@ namespace analysis::report {
 struct CheckTextOptions {
   bool quiet = false;      ///< nothing of logs that pass
   bool fix_hints = false;  ///< behind the first finding of each rule, what to do
+  std::size_t width = 80;  ///< of tables
 };
 
 /// Each log with its verdict, what led to it, and the audit's warnings and errors, but for
@@ -22,10 +23,13 @@ struct CheckTextOptions {
 void write_check_text(std::ostream& out, const CheckReport& report,
                       const CheckTextOptions& options);
 /// {"schema": 1, "files": {name: {verdict, ruleset, why_this_ruleset, rule_files, failing_keys,
-/// findings, audit}}, "sets": {folder: {audit, rcp}}, "submission": null or {verdict, round,
-/// why_this_round, submissions, folders, findings}, "suppressions": [{rule, path, reason, findings,
-/// refused}], "problems": [...]}, with a line end.
+/// findings, audit}}, "sets": {folder: {audit, rcp}}, "run_groups": null or {folders, definitions},
+/// "submission": null or {verdict, round, why_this_round, submissions, folders, findings},
+/// "suppressions": [{rule, path, reason, findings, refused}], "problems": [...]}, with a line end.
 std::string check_json_text(const CheckReport& report);
+/// The groups of runs, their windows and which of them to submit; nothing where none were asked
+/// for.
+void write_run_groups(std::ostream& out, const CheckReport& report, std::size_t width);
 
 /// The rules that a log of the benchmark could be judged by in that round, in words.
 void write_rules_text(std::ostream& out, const mllog::rules::Ruleset& ruleset,

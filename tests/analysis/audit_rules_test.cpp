@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/own_log.h"
+#include "analysis/report/check_report.h"
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
 
@@ -128,6 +129,31 @@ Spoilt slow_submission() {
     add_submission(all, "hpc_v1.0/s" + std::to_string(i), runs, i == 4 ? 40 : 0);
   }
   return files(all);
+}
+
+/// What check --runs tells of a group of 12 runs and a folder with `picked` of them; the first
+/// `failing` runs of the group have not ended.
+Spoilt picked(const std::vector<int>& picked, int failing = 0) {
+  return [=] {
+    const base::TemporaryDirectory folder;
+    for (int i = 0; i < 12; ++i) {
+      Log log = clean_run(i);
+      log["run_stop"]["time_ms"] = log["run_stop"]["time_ms"].get<std::int64_t>() + 1000 * i;
+      if (i < failing) log.erase("run_stop");
+      const std::string name = "/result_" + std::to_string(i) + ".txt";
+      folder.write("all" + name, log.text());
+      if (std::ranges::find(picked, i) != picked.end()) folder.write("sent" + name, log.text());
+    }
+    analysis::report::JudgingOptions options;
+    options.wanted.round = "hpc-0.7";  // whose rules a clean log keeps
+    options.group_runs = 12;
+    std::vector<analysis::Finding> all;
+    const mllog::rules::RuleBook book;
+    for (const auto& set : check_logs({folder.path().string()}, book, options).sets) {
+      all.insert(all.end(), set.audit.begin(), set.audit.end());
+    }
+    return all;
+  };
 }
 
 Spoilt telemetry(const std::string& content) {
@@ -350,6 +376,9 @@ void add_sets(std::map<std::string, Spoilt>& all) {
   all["seed-of-others"] = shared_seeds(1);
   all["seeds-of-others"] = shared_seeds(2);
   all["result-outlier"] = slow_submission();
+  all["window-not-median"] = picked({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  all["runs-not-consecutive"] = picked({0, 1, 2, 3, 4, 5, 6, 7, 8, 11});
+  all["no-window"] = picked({}, 6);
   all["batch-sizes-differ"] = submission(10, [](Log& log, int i) {
     if (i == 1) set(log, "global_batch_size", 128);
   });

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "analysis/command/checking.h"
@@ -33,6 +35,23 @@ inline std::string log_of(double epoch, const std::string& seed) {
   }
   log.insert(log.begin() + 1, {"seed", seed, R"({"file": "train.py", "lineno": 7})"});
   return made::text_of(log);
+}
+
+/// The same log of a run that was launched so many seconds later and took `time_to_train_s`.
+inline std::string timed(const std::string& log, double later_s, double time_to_train_s) {
+  std::istringstream lines(log);
+  std::string text;
+  double start_ms = 0.0;
+  for (std::string line; std::getline(lines, line);) {
+    nlohmann::json record = nlohmann::json::parse(line.substr(line.find('{')));
+    double time_ms = record["time_ms"].get<double>();
+    if (time_ms > 1e12) time_ms += 1000.0 * later_s;  // a date
+    if (record["key"] == "run_start") start_ms = time_ms;
+    if (record["key"] == "run_stop") time_ms = start_ms + 1000.0 * time_to_train_s;
+    record["time_ms"] = static_cast<std::int64_t>(time_ms);
+    text += ":::MLLOG " + record.dump() + "\n";
+  }
+  return text;
 }
 
 class CheckedSubmission : public testing::Test {
