@@ -309,6 +309,10 @@ base::Command package_command() {
     app.add_flag("--weak", options->weak,
                  "the runs trained at the same time, for throughput (HPC); what run --together "
                  "made is known as such");
+    app.add_option("--runs", options->runs,
+                   "the folders hold groups of this many runs (M): take the N consecutive ones, by "
+                   "launch, whose score is the median, as check --runs names them")
+        ->check(whole_number);
     app.add_flag("--add", options->add,
                  "put another benchmark or system into the submitter's folder that is there");
     app.add_flag("--dry-run", options->dry_run, "check and tell all, and write nothing");

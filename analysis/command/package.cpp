@@ -142,6 +142,7 @@ PackageRequest Packager::request(const report::CheckReport& logs) const {
   request.org = options_.org;
   request.system = options_.system;
   request.is_weak = options_.weak;
+  request.group_runs = options_.runs;
   return request;
 }
 

@@ -2,7 +2,9 @@
 // Hides the building beside the place where it appears.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,8 @@ struct PackageCommandOptions {
   std::string output = ".";          ///< folder in which the submitter's folder appears
   std::vector<std::string> results;  ///< folders of runs, or logs
   bool weak = false;
-  bool add = false;  ///< to the submitter's folder that is there
+  std::optional<std::int64_t> runs;  ///< of a folder of so many: those that make a result
+  bool add = false;                  ///< to the submitter's folder that is there
   bool dry_run = false;
   std::string json;  ///< a file, or "-": standard output, and nothing else there
   int threads = 0;   ///< logs judged at the same time; 0: one on each CPU

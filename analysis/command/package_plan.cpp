@@ -61,12 +61,17 @@ class Planner {
 
   void describe_system();
   void add(const RunSetFolder& folder);
+  /// The folder with those of its runs that make a result; as it is where all of them do.
+  RunSetFolder chosen(const RunSetFolder& folder);
 
  private:
   void refuse(const std::string& text) { plan_.refusals.push_back(text); }
   void note(const std::string& text) { plan_.notes.push_back(text); }
   void compare(const json& description, const char* field, const std::string& expected,
                const char* option);
+  bool is_weak(const RunSetFolder& folder) const {
+    return request_.round.has_scaling_folders() && (request_.is_weak || folder.is_together);
+  }
   std::string benchmark_of(const RunSetFolder& folder);
   void require_value(const RunSetFolder& folder, const char* key, const std::string& expected,
                      const std::string& setting);
@@ -223,8 +228,8 @@ void Planner::judge_count(const RunSetFolder& folder, const Runs& runs,
           ? fmt::format("trainmark run CONFIG --runs {} makes them", *required)
           : fmt::format(
                 "give {} consecutive logs in place of the folder, such as {}/result_{{1..{}"
-                "}}.txt",
-                *required, folder.name(), *required);
+                "}}.txt, or --runs {} if all of them were launched as one group",
+                *required, folder.name(), *required, found);
   refuse(fmt::format("{}: expected {}{} runs of {}, found {}; {}", folder.name(),
                      is_weak ? "at least " : "", *required, benchmark, found, what));
 }
@@ -340,10 +345,37 @@ void Planner::add_implementation(const RunSetFolder& folder, const Runs& runs,
                          implementation_readme(folder, runs, benchmark, request_.system.stem())});
 }
 
+RunSetFolder Planner::chosen(const RunSetFolder& folder) {
+  if (!request_.group_runs || is_weak(folder)) return folder;
+  const auto found = static_cast<std::int64_t>(folder.runs.size());
+  if (found != *request_.group_runs) {
+    refuse(fmt::format("{}: expected the logs of {} runs, found {}; of a group all are needed",
+                       folder.name(), *request_.group_runs, found));
+    return folder;
+  }
+  const RunChoice choice = report::choose_among(folder.runs);
+  if (!choice.problem.empty() || !choice.chosen) {
+    const char* const infinite =
+        "the median of the scores of all windows is infinite: too many runs failed";
+    refuse(fmt::format("{}: {}; trainmark check --runs {} tells more", folder.name(),
+                       choice.problem.empty() ? infinite : choice.problem, found));
+    return folder;
+  }
+  RunSetFolder window = folder;
+  window.runs.clear();
+  const std::size_t first = choice.windows[*choice.chosen].first;
+  for (std::size_t i = first; i < first + choice.runs_required; ++i) {
+    window.runs.push_back(folder.runs[choice.order[i]]);
+  }
+  note(fmt::format("{}: window {} of {}, whose score is the median: {}; keep all {} logs",
+                   folder.name(), *choice.chosen + 1, choice.windows.size(), names_of(window.runs),
+                   found));
+  return window;
+}
+
 void Planner::add(const RunSetFolder& folder) {
   for (const std::string& problem : folder.problems) refuse(problem);
-  const bool is_weak =
-      request_.round.has_scaling_folders() && (request_.is_weak || folder.is_together);
+  const bool is_weak = this->is_weak(folder);
   const std::string benchmark = benchmark_of(folder);
   judge_identity(folder);
   if (benchmark.empty()) return;
@@ -354,7 +386,7 @@ void Planner::add(const RunSetFolder& folder) {
   judge_failures(folder, runs, benchmark);
   judge_configs(folder, runs);
   const auto skipped = left_out_between(folder);
-  if (!skipped.empty()) {
+  if (!skipped.empty() && !request_.group_runs) {
     refuse(fmt::format("{}: {} left out between the given logs; runs of a result are consecutive",
                        folder.name(), fmt::join(skipped, ", ")));
   }
@@ -379,7 +411,7 @@ PackagePlan plan_package(const PackageRequest& request, const report::CheckRepor
   Planner planner(request, plan);
   planner.describe_system();
   const std::vector<RunSetFolder> folders = run_set_folders(logs);
-  for (const RunSetFolder& folder : folders) planner.add(folder);
+  for (const RunSetFolder& folder : folders) planner.add(planner.chosen(folder));
   if (folders.empty()) plan.refusals.emplace_back("expected folders with result_*.txt, found none");
   return plan;
 }

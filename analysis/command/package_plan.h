@@ -2,7 +2,9 @@
 // Hides which logs belong together, the layouts, and what logs must agree on.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,8 @@ struct PackageRequest {
   std::string org;               ///< as the logs must have it
   std::filesystem::path system;  ///< description; its stem is the system's name
   bool is_weak = false;          ///< every set is of throughput; else set.json tells
+  /// Of each folder of so many runs, those that check --runs names; absent: all of its runs.
+  std::optional<std::int64_t> group_runs;
 };
 
 /// A copy of `source`, or `text` where that is empty.

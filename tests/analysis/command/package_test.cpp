@@ -197,6 +197,30 @@ TEST_F(Package, RefusesTooFewRunsAndTooMany) {
   expect_refusal(options(), "found 7; give 5 consecutive logs in place of the folder");
 }
 
+TEST_F(Package, TakesTheWindowOfAGroupWhoseScoreIsTheMedian) {
+  for (int i = 1; i <= 7; ++i) {
+    const std::string text = log(20.0 + (i % 3) - 1.0, std::to_string(100 + i));
+    // Launched the other way round.
+    write_run("runs", i, checking::timed(text, 3600.0 * (7 - i), 60.0 * i * i));
+  }
+  PackageCommandOptions group = options();
+  group.runs = 7;
+  const Outcome outcome = package(group);
+  ASSERT_EQ(outcome.code, ExitCode::kSuccess) << outcome.people;
+  EXPECT_THAT(outcome.people,
+              HasSubstr("window 2 of 3, whose score is the median: result_6.txt, result_5.txt, "
+                        "result_4.txt, result_3.txt, result_2.txt; keep all 7 logs"));
+  EXPECT_EQ(content(path("out/us/results/demo/strong/oc20/result_0.txt")),
+            content(path("runs/result_6.txt")));
+  EXPECT_FALSE(fs::exists(path("out/us/results/demo/strong/oc20/result_5.txt")));
+}
+
+TEST_F(Package, RefusesAGroupThatIsNotWhole) {
+  PackageCommandOptions group = options();
+  group.runs = 6;
+  expect_refusal(group, "expected the logs of 6 runs, found 5; of a group all are needed");
+}
+
 TEST_F(Package, TakesConsecutiveLogsAndRefusesThoseThatWerePicked) {
   write_runs("runs", 7);
   PackageCommandOptions chosen = options();
