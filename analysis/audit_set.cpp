@@ -93,9 +93,10 @@ void SetAudit::judge_runs() {
     return outcome != Outcome::kSuccess && outcome != Outcome::kNoRecords &&
            outcome != Outcome::kTargetUnknown;
   });
-  if (!system_.weak && failed > 1 && system_.runs >= kFewestRuns) {
-    tell(Rule::kTooManyFailed,
-         fmt::format("{} of {} runs failed, expected at most one: no score", failed, system_.runs));
+  const auto most = static_cast<std::int64_t>(dropped_each_end(system_.benchmark));
+  if (!system_.weak && failed > most && system_.runs >= kFewestRuns) {
+    tell(Rule::kTooManyFailed, fmt::format("{} of {} runs failed, expected at most {}: no score",
+                                           failed, system_.runs, most));
   }
 }
 
