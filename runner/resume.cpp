@@ -20,9 +20,9 @@ namespace {
 
 /// They say where files go, who submits, when a run ends or is saved: no bit of the state depends
 /// on them. (On `evaluation` it does: an evaluation sums running statistics over ranks.)
-constexpr const char* kWithoutEffect[] = {"/results",        "/checkpoint", "/submission",
-                                          "/clear_caches",   "/target",     "/hang_timeout_s",
-                                          "/lost_timeout_s", "/threads"};
+constexpr const char* kWithoutEffect[] = {"/results",        "/checkpoint",     "/staging",
+                                          "/submission",     "/clear_caches",   "/target",
+                                          "/hang_timeout_s", "/lost_timeout_s", "/threads"};
 
 std::vector<std::string> ineffective_keys(const std::vector<std::string>& of_workload) {
   std::vector<std::string> keys(std::begin(kWithoutEffect), std::end(kWithoutEffect));

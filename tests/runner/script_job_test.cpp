@@ -65,9 +65,9 @@ TEST_F(JobShell, APbsJobRunsToItsEnd) {
 
 TEST_F(JobShell, APbsJobWarnsItselfBeforeItsLimitAndIsSubmittedAgainWhereItMayNotBeRerun) {
   const std::string programs = fake("qrerun", "no operator", 1) + fake("qsub", "13.server", 0);
-  step_ms_ = 300;
+  step_ms_ = 400;  // the warning, after 12 s, finds it training on a busy machine, too
   const Ended first =
-      job("pbs", "--preflight none --time 1 --signal-margin 52", pbs() + " " + programs);
+      job("pbs", "--preflight none --time 1 --signal-margin 48", pbs() + " " + programs);
   EXPECT_EQ(first.status, 0) << first.out << first.err;
   EXPECT_THAT(first.out, AllOf(HasSubstr("asked to end by: limit"), HasSubstr("exit code 7")));
   EXPECT_EQ(job_state("12.server")["state"], "queued");

@@ -14,6 +14,7 @@
 #include "runner/base/error.h"
 #include "runner/base/state.h"
 #include "runner/base/system_facts.h"
+#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
 #include "workloads/dlrm/click_data.h"
 #include "workloads/dlrm/config.h"
@@ -338,7 +339,7 @@ void Dlrm::restore(const base::StateSource& source, std::int64_t steps_done) {
 }
 
 std::vector<std::string> Dlrm::keys_without_effect() const {
-  return {"/staging", "/dataset/prefetch_batches", "/epochs", "/embeddings/alltoall",
+  return {"/dataset/prefetch_batches", "/epochs", "/embeddings/alltoall",
           "/embeddings/memory_limit_gib"};
 }
 

@@ -191,7 +191,7 @@ std::int64_t ReplicaWorkload::state_bytes() const {
 
 std::vector<std::string> ReplicaWorkload::keys_without_effect() const {
   // More epochs only append steps: where they move a schedule, keys of its own differ too.
-  return {"/staging", "/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs"};
+  return {"/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs"};
 }
 
 std::uint64_t ReplicaWorkload::replica_hash() const {
