@@ -2,6 +2,7 @@
 // Hides how the round and the submission of a set are told.
 #include "analysis/audit_across.h"
 
+#include "analysis/find_logs.h"
 #include "runner/mllog/benchmarks.h"
 
 namespace analysis {
@@ -13,12 +14,7 @@ std::string RunSet::usage() const {
   return row == nullptr ? "" : row->usage;
 }
 
-std::string RunSet::submission() const {
-  for (auto at = folder; at != at.parent_path(); at = at.parent_path()) {
-    if (at.filename() == "results") return at.parent_path().generic_string();
-  }
-  return "";
-}
+std::string RunSet::submission() const { return submission_around(folder).generic_string(); }
 
 std::vector<std::vector<Finding>> audit_across(std::span<const RunSet> sets) {
   SetFindings findings(sets.size());

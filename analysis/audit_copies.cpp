@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -12,13 +11,14 @@
 #include <tuple>
 
 #include "analysis/audit_across.h"
+#include "analysis/side_files.h"
 #include "runner/mllog/benchmarks.h"
 #include "runner/mllog/record.h"
 
 namespace analysis {
 namespace {
 
-/// So many equal evaluations are no chance: of times that are no dates, and of curves.
+/// Fewer equal evaluations may be chance, in curves and where times are no dates.
 constexpr std::size_t kFewestEvaluations = 3;
 /// Seeds drawn from some 2^15 numbers meet by chance; two runs of a set that meet two of another
 /// one hardly do.
@@ -211,29 +211,35 @@ void CopyAudit::tell_same_runs(std::size_t set, std::size_t other, const Meeting
   }
 }
 
+/// Empty, with `problem`, where the description cannot be read.
+std::map<std::string, std::string> members_of(const DescribedSystem& system, std::string& problem) {
+  std::map<std::string, std::string> members;
+  std::string reason;
+  if (const auto text = read_side_text(system.path, reason)) {
+    for (auto& member : flat_members(side_object(*text, reason))) members.insert(member);
+  }
+  if (!reason.empty()) problem = system.path.string() + ": " + reason;
+  return members;
+}
+
 /// Members of the two descriptions that differ, or what is missing; "" where they are equal.
 std::string difference_of(const DescribedSystem& one, const DescribedSystem& other) {
   constexpr std::size_t kShown = 3;
-  std::map<std::string, std::string> members[2];
-  const DescribedSystem* const systems[] = {&one, &other};
-  for (std::size_t i = 0; i < 2; ++i) {
-    std::ifstream in(systems[i]->path, std::ios::binary);
-    const nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
-    if (!in || !json.is_object()) return systems[i]->path.string() + " cannot be read";
-    for (auto& [name, value] : flat_members(json)) members[i].emplace(name, value);
+  std::string problem;
+  const auto first = members_of(one, problem), second = members_of(other, problem);
+  if (!problem.empty()) return "cannot be compared: " + problem;
+  std::set<std::string> differing;
+  for (const auto& [name, value] : first) {
+    const auto found = second.find(name);
+    if (found == second.end() || found->second != value) differing.insert(name);
   }
-  std::vector<std::string> differing;
-  for (const auto& [name, value] : members[0]) {
-    const auto found = members[1].find(name);
-    if (found == members[1].end() || found->second != value) differing.push_back(name);
-  }
-  for (const auto& [name, value] : members[1]) {
-    if (!members[0].contains(name)) differing.push_back(name);
+  for (const auto& [name, value] : second) {
+    if (!first.contains(name)) differing.insert(name);
   }
   if (differing.empty()) return "";
-  const std::string more = differing.size() > kShown ? ", ..." : "";
-  if (differing.size() > kShown) differing.resize(kShown);
-  return fmt::format("differ in {}{}", fmt::join(differing, ", "), more);
+  const auto shown = std::ranges::next(differing.begin(), kShown, differing.end());
+  return fmt::format("differ in {}{}", fmt::join(differing.begin(), shown, ", "),
+                     shown == differing.end() ? "" : ", ...");
 }
 
 void CopyAudit::tell_resubmission(std::size_t set, std::size_t other, const std::string& text) {

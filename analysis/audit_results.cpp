@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "analysis/audit_across.h"
+#include "analysis/numbers.h"
 #include "runner/base/median.h"
 
 namespace analysis {
@@ -17,14 +18,13 @@ namespace {
 
 /// Fewer other submissions say nothing about what is usual.
 constexpr std::size_t kFewestOthers = 4;
-/// A distance beyond so many spreads is far: Iglewicz and Hoaglin, How to Detect and Handle
-/// Outliers.
+/// An outlier is farther from the median than this many spreads. Source: Iglewicz and Hoaglin, How
+/// to Detect and Handle Outliers.
 constexpr double kFarSpreads = 3.5;
 /// Of a normal distribution, the standard deviation over the median distance from the median.
 constexpr double kStdevOverMedianDistance = 1.4826;
 /// Results of equal machines differ by this part all the same, so the spread is no smaller.
 constexpr double kLeastSpread = 0.03;
-constexpr double kSecondsPerMinute = 60.0;
 constexpr double kPercent = 100.0;
 
 /// A model's name without what submitters write differently: "NVIDIA H100-SXM5-80GB" and
@@ -100,8 +100,8 @@ void judge(const Result& result, const std::vector<Result>& all, const RunSet& s
       fmt::format(
           "{:.4g} min, {:.0f} % {} than {:.4g} min, the median of {} other submissions with "
           "{:.0f} {}; up to {:.0f} % is usual among these",
-          std::exp(result.log_time) / kSecondsPerMinute, kPercent * std::abs(std::expm1(distance)),
-          distance < 0.0 ? "faster" : "slower", std::exp(median) / kSecondsPerMinute, others.size(),
+          *minutes_of(std::exp(result.log_time)), kPercent * std::abs(std::expm1(distance)),
+          distance < 0.0 ? "faster" : "slower", *minutes_of(std::exp(median)), others.size(),
           set.facts->compute_units.value_or(0.0),
           has_accelerators ? system.accelerator : system.processor,
           kPercent * std::abs(std::expm1(std::copysign(kFarSpreads * spread, distance)))));
@@ -113,7 +113,7 @@ void audit_results(std::span<const RunSet> sets, const std::vector<bool>& is_cop
                    SetFindings& findings) {
   std::map<Machine, std::vector<Result>> results;
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    const std::optional<double>& time_s = sets[i].facts->olympic_mean_s;
+    const std::optional<double>& time_s = sets[i].facts->score_s;
     const std::string submission = sets[i].submission();
     if (is_copy[i] || submission.empty() || time_s.value_or(0.0) <= 0.0) continue;
     const Machine machine = machine_of(sets[i]);

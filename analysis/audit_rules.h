@@ -13,8 +13,8 @@ namespace analysis {
 
 using mllog::Finding;
 
-/// Every rule of the audit. Its name in reports is that of its entry; so a finding without an entry in
-/// the catalogue cannot be made.
+/// Every rule of the audit. Its name in reports is that of its entry; so a finding without an entry
+/// in the catalogue cannot be made.
 enum class Rule : std::uint8_t {
   // what cannot be read
   kMalformedRecord,

@@ -8,7 +8,6 @@
 
 #include "analysis/audit.h"
 #include "runner/mllog/keys.h"
-#include "runner/mllog/schedule.h"
 
 namespace analysis {
 namespace {
@@ -85,7 +84,7 @@ std::optional<LogSchedule> LogSchedule::of(const AuditInput& input) {
   using mllog::PositionUnit;
   const RunFacts& facts = input.facts;
   const mllog::Schedule* const rules =
-      input.benchmark ? mllog::find_schedule(input.benchmark->name, facts.round) : nullptr;
+      input.benchmark ? input.benchmark->schedule(facts.round) : nullptr;
   if (!rules || !input.closed || !facts.position_unit) return std::nullopt;
   const LogSchedule schedule(input, *rules);
   const PositionUnit counts = input.evaluation()->counts;

@@ -52,8 +52,8 @@ struct RunFacts {
   bool mixed_clocks = false;
   bool resumed = false;
 
-  std::optional<double>
-      launched_ms;                 ///< the first date of its first records, init_start or run_start
+  /// The earliest date among the first record that has one, init_start and run_start.
+  std::optional<double> launched_ms;
   std::vector<std::string> seeds;  ///< each once: "1234 at train.py:56"
   std::optional<double> run_start_ms, run_stop_ms, ttt_s, init_s;
   std::optional<double> window_s;  ///< to run_stop, or to the log's last time without one

@@ -186,6 +186,13 @@ fs::path full_path(const fs::path& path) {
   return may_be_odd ? full.lexically_normal() : full;
 }
 
+fs::path submission_around(const fs::path& path) {
+  for (fs::path at = path; at != at.parent_path(); at = at.parent_path()) {
+    if (at.filename() == "results") return at.parent_path();
+  }
+  return {};
+}
+
 bool is_result(const fs::path& path) {
   std::string_view name = path.native();
   name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));  // npos + 1 is 0

@@ -38,6 +38,9 @@ FoundLogs find_logs(const std::vector<std::string>& paths);
 /// From the root on, as it is written: links are not followed, as their names may tell a round.
 std::filesystem::path full_path(const std::filesystem::path& path);
 
+/// The folder of the submission that `path` is in, which holds results/; empty where none does.
+std::filesystem::path submission_around(const std::filesystem::path& path);
+
 /// Whether it is named as a log: result_*.txt.
 bool is_result(const std::filesystem::path& path);
 

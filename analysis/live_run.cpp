@@ -12,7 +12,7 @@
 
 #include "analysis/breakdown.h"
 #include "analysis/find_logs.h"
-#include "analysis/log_parser.h"
+#include "analysis/log_file.h"
 #include "analysis/side_files.h"
 #include "analysis/systems.h"
 #include "runner/base/error.h"

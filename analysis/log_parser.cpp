@@ -5,19 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <fstream>
 
 #include "analysis/key_roles.h"
-#include "runner/base/error.h"
+#include "analysis/seed_record.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record_reader.h"
 
 namespace analysis {
 namespace {
 
-namespace fs = std::filesystem;
 namespace keys = mllog::keys;
 
 /// No run since 1973 has smaller times, no clock that starts with the program larger ones.
@@ -221,13 +218,13 @@ void Collector::note_setting(const mllog::Record& record, Kept& kept) {
 }
 
 void Collector::note_seed(const mllog::Record& record) {
-  if (record.value.is_null() || log_.seeds.size() == kKeptSeeds) return;
-  const mllog::JsonText file = record.metadata.member("file");
-  std::string seed =
-      fmt::format("{} at {}:{}", record.value.text().substr(0, kShownBytes),
-                  file.string().value_or(""), record.metadata.member("lineno").text());
-  if (std::ranges::find(log_.seeds, seed) == log_.seeds.end())
-    log_.seeds.push_back(std::move(seed));
+  if (log_.seeds.size() == kKeptSeeds) return;
+  const SeedRecord seed = seed_record(record);
+  if (!seed.problem.empty()) return;
+  std::string text = seed.seed + " at " + seed.place;
+  if (std::ranges::find(log_.seeds, text) == log_.seeds.end()) {
+    log_.seeds.push_back(std::move(text));
+  }
 }
 
 void Collector::note_mark(const mllog::Record& record, const KeyRole& role, Kept& kept) {
@@ -392,31 +389,6 @@ void LogCollector::add(const mllog::MalformedRecord& record) { work_->add(record
 ParsedLog LogCollector::log() && {
   work_->collector.finish(work_->reader);
   return std::move(work_->log);
-}
-
-ParsedLog parse_log(std::istream& in) {
-  mllog::RecordReader reader(in);
-  LogCollector collector(reader);
-  while (const std::optional<mllog::LogItem> item = reader.next()) {
-    std::visit([&](const auto& one) { collector.add(one); }, *item);
-  }
-  return std::move(collector).log();
-}
-
-std::ifstream open_log(const fs::path& path) {
-  std::error_code failed;
-  if (!fs::is_regular_file(path, failed)) {
-    throw base::SystemError(path.string() + ": expected a regular file");
-  }
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw base::system_error(path.string() + ": cannot be opened", errno);
-  return in;
-}
-
-ParsedLog parse_log(const fs::path& path) {
-  std::ifstream in = open_log(path);
-  return parse_log(in);
 }
 
 }  // namespace analysis

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,8 +13,8 @@
 #include "analysis/intervals.h"
 #include "analysis/key_roles.h"
 #include "analysis/value.h"
-#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/log_format.h"
+#include "runner/mllog/quality_target.h"
 
 namespace mllog {
 struct Record;
@@ -144,13 +142,5 @@ class LogCollector {
   struct Work;
   std::unique_ptr<Work> work_;
 };
-
-/// The file, to be read. Throws SystemError when it is none, or cannot be opened.
-std::ifstream open_log(const std::filesystem::path& path);
-
-/// Reads the log in one pass, holding a few lines at a time. Damaged lines are findings. Throws
-/// SystemError when the file cannot be opened or read.
-ParsedLog parse_log(const std::filesystem::path& path);
-ParsedLog parse_log(std::istream& in);
 
 }  // namespace analysis

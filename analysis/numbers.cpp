@@ -15,6 +15,10 @@ constexpr double kHour = 3600.0;
 
 }  // namespace
 
+std::optional<double> minutes_of(const std::optional<double>& seconds) {
+  return seconds ? std::optional(*seconds / kMinute) : std::nullopt;
+}
+
 std::string short_number(const std::optional<double>& value) {
   if (!value) return kAbsent;
   const double size = std::abs(*value);

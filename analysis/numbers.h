@@ -7,6 +7,8 @@
 
 namespace analysis {
 
+/// Seconds in minutes; absent stays absent.
+std::optional<double> minutes_of(const std::optional<double>& seconds);
 /// "0.0123", "1.23", "123.4", "12345": as many decimals as say something. "-" when absent.
 std::string short_number(const std::optional<double>& value);
 /// Six digits, as few characters as they take: "128", "0.0123457", "1.5e+07".

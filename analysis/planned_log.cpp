@@ -6,6 +6,7 @@
 #include <array>
 
 #include "analysis/audit.h"
+#include "analysis/log_file.h"
 
 namespace analysis {
 namespace {

@@ -70,6 +70,17 @@ void choose_median(RunChoice& choice) {
 
 }  // namespace
 
+std::vector<std::size_t> RunChoice::chosen_runs() const {
+  if (!chosen) return {};
+  const auto first = order.begin() + static_cast<std::ptrdiff_t>(windows[*chosen].first);
+  return {first, first + static_cast<std::ptrdiff_t>(runs_required)};
+}
+
+std::pair<std::size_t, std::size_t> RunChoice::windows_with(std::size_t place) const {
+  const std::size_t first = place < runs_required ? 0 : place - runs_required + 1;
+  return {first, std::min(place, windows.size() - 1)};
+}
+
 RunChoice choose_runs(std::vector<GroupRun> given, std::size_t runs_required,
                       std::size_t dropped_each_end) {
   RunChoice choice;

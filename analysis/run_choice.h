@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace analysis {
@@ -34,6 +35,11 @@ struct RunChoice {
   std::optional<std::size_t> chosen;
   /// Windows whose score is as near to the median as that of `chosen`, which is one of them.
   std::vector<std::size_t> medians;
+
+  /// Indices of the runs of the window to submit, by launch; none without one.
+  std::vector<std::size_t> chosen_runs() const;
+  /// The first and the last window with the run at a place in `order`.
+  std::pair<std::size_t, std::size_t> windows_with(std::size_t place) const;
 };
 
 /// `runs` in the order of their file names, numbers by value, which decides between equal times of

@@ -10,11 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/entry_file.h"
+#include "analysis/find_logs.h"
 #include "analysis/statistics.h"
 #include "runner/base/median.h"
 #include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
-#include "runner/mllog/result_runs.h"
 
 namespace analysis {
 namespace {
@@ -51,14 +51,10 @@ std::optional<double> lenient_number(const nlohmann::json& object, const char* k
 
 /// <submission>/systems/<system>.json for <submission>/results/<system>/...
 fs::path description_of(const fs::path& folder) {
-  fs::path below = folder;
-  for (fs::path at = folder.parent_path(); at != at.parent_path(); at = at.parent_path()) {
-    if (at.filename() == "results") {
-      return at.parent_path() / "systems" / (below.filename().string() + ".json");
-    }
-    below = at;
-  }
-  return {};
+  const fs::path submission = submission_around(folder.parent_path());
+  if (submission.empty()) return {};
+  const fs::path below = folder.lexically_relative(submission / "results");
+  return submission / "systems" / (below.begin()->string() + ".json");
 }
 
 std::string text_of(const nlohmann::json& object, const char* key) {
@@ -213,7 +209,8 @@ std::vector<const SetMember*> kept(std::vector<const SetMember*> good, const Sys
                                    const std::string& round) {
   const auto runs = static_cast<std::size_t>(system.runs);
   std::size_t failing = runs - good.size();
-  if (const auto count = mllog::first_converging_runs(system.benchmark, round)) {
+  const mllog::Benchmark* const row = mllog::find_benchmark(system.benchmark);
+  if (const auto count = row ? row->first_converging(round) : std::nullopt) {
     const auto needed = static_cast<std::size_t>(*count);
     if (system.runs_required != static_cast<double>(runs) || good.size() < needed) return {};
     good = first_started(std::move(good), needed);
@@ -273,9 +270,9 @@ Value first_value(const std::vector<SetMember>& members, const std::string& key)
   return {};
 }
 
-bool is_weak(const fs::path& folder) { return folder.parent_path().filename() == "weak"; }
-
 }  // namespace
+
+bool is_weak_folder(const fs::path& folder) { return folder.parent_path().filename() == "weak"; }
 
 bool succeeded(const RunFacts& facts) {
   return facts.outcome == Outcome::kSuccess && !facts.resumed && facts.ttt_s.value_or(0.0) > 0.0;
@@ -301,7 +298,7 @@ bool counts_for_a_set(const fs::path& folder) {
 SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>& members,
                             std::vector<Finding>& findings) {
   SystemFacts system;
-  system.weak = is_weak(folder);
+  system.weak = is_weak_folder(folder);
   system.benchmark = to_text(first_value(members, keys::kSubmissionBenchmark));
   if (system.benchmark.empty()) system.benchmark = folder.filename().string();
   const std::string round = members.empty() ? "" : members.front().facts->round;

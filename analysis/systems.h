@@ -99,6 +99,9 @@ struct SystemFacts {
 std::vector<Finding> audit_set(const SystemFacts& system, const std::vector<SetMember>& members,
                                const DescribedSystem& description);
 
+/// Whether a folder is one of instances that were trained at the same time: weak/BENCHMARK.
+bool is_weak_folder(const std::filesystem::path& folder);
+
 /// Whether a file in this folder belongs to a set; pruned_results, logs and the like do not.
 bool counts_for_a_set(const std::filesystem::path& folder);
 

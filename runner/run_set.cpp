@@ -109,8 +109,8 @@ base::ExitCode RunSet::run_all_members() {
     return run_member(seed, number, hooks);
   };
   const SetOutcome outcome = run_members(
-      config_, {plan_.runs, plan_.only, plan_.kind, plan_.start_timeout_s, plan_.invocation, {}}, run,
-      doors);
+      config_, {plan_.runs, plan_.only, plan_.kind, plan_.start_timeout_s, plan_.invocation, {}},
+      run, doors);
   if (doors_.world.rank() == 0) doors_.result.write(outcome.document);
   return outcome.code;
 }

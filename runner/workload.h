@@ -16,7 +16,7 @@
 #include "runner/base/object_reader.h"
 #include "runner/base/state.h"
 #include "runner/communicator.h"
-#include "runner/mllog/benchmarks.h"
+#include "runner/mllog/quality_target.h"
 #include "runner/run_config.h"
 #include "runner/telemetry/telemetry.h"
 

@@ -26,7 +26,7 @@ struct CheckOptions {
   std::string explain;                ///< print what this rule means instead; "all": a list
   bool werror = false;
 
-  std::optional<std::int64_t> runs;  ///< in each folder: which of so many make a result
+  std::optional<std::int64_t> runs;  ///< M, the runs in each folder
   bool submission = false;           ///< the one path is a submission
   bool rcp = false;                  ///< test each folder's runs against reference points
   std::string rcp_era;               ///< name of an era; "": the newest

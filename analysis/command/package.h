@@ -20,7 +20,7 @@ struct PackageCommandOptions {
   std::string output = ".";          ///< folder in which the submitter's folder appears
   std::vector<std::string> results;  ///< folders of runs, or logs
   bool weak = false;
-  std::optional<std::int64_t> runs;  ///< of a folder of so many: those that make a result
+  std::optional<std::int64_t> runs;  ///< M, the runs in each folder
   bool add = false;                  ///< to the submitter's folder that is there
   bool dry_run = false;
   std::string json;  ///< a file, or "-": standard output, and nothing else there

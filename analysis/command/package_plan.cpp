@@ -13,6 +13,7 @@
 #include "analysis/audit_rules.h"
 #include "analysis/command/implementation_readme.h"
 #include "analysis/command/run_set_folder.h"
+#include "analysis/command/run_window.h"
 #include "analysis/side_files.h"
 #include "analysis/submission/package_facts.h"
 #include "analysis/submission/package_tree.h"
@@ -35,14 +36,6 @@ std::string folder_name(const std::string& org) {
   std::replace(name.begin(), name.end(), '/', '+');
   std::replace(name.begin(), name.end(), ' ', '_');
   return name;
-}
-
-std::string names_of(const Runs& runs) {
-  std::string names;
-  for (const CheckedFile* run : runs) {
-    names += (names.empty() ? "" : ", ") + run->path.filename().string();
-  }
-  return names;
 }
 
 /// Why a run does not count for a result; "" where it does.
@@ -347,30 +340,10 @@ void Planner::add_implementation(const RunSetFolder& folder, const Runs& runs,
 
 RunSetFolder Planner::chosen(const RunSetFolder& folder) {
   if (!request_.group_runs || is_weak(folder)) return folder;
-  const auto found = static_cast<std::int64_t>(folder.runs.size());
-  if (found != *request_.group_runs) {
-    refuse(fmt::format("{}: expected the logs of {} runs, found {}; of a group all are needed",
-                       folder.name(), *request_.group_runs, found));
-    return folder;
-  }
-  const RunChoice choice = report::choose_among(folder.runs);
-  if (!choice.problem.empty() || !choice.chosen) {
-    const char* const infinite =
-        "the median of the scores of all windows is infinite: too many runs failed";
-    refuse(fmt::format("{}: {}; trainmark check --runs {} tells more", folder.name(),
-                       choice.problem.empty() ? infinite : choice.problem, found));
-    return folder;
-  }
-  RunSetFolder window = folder;
-  window.runs.clear();
-  const std::size_t first = choice.windows[*choice.chosen].first;
-  for (std::size_t i = first; i < first + choice.runs_required; ++i) {
-    window.runs.push_back(folder.runs[choice.order[i]]);
-  }
-  note(fmt::format("{}: window {} of {}, whose score is the median: {}; keep all {} logs",
-                   folder.name(), *choice.chosen + 1, choice.windows.size(), names_of(window.runs),
-                   found));
-  return window;
+  RunWindow window = window_of(folder, *request_.group_runs);
+  if (!window.refusal.empty()) refuse(window.refusal);
+  if (!window.note.empty()) note(window.note);
+  return std::move(window.folder);
 }
 
 void Planner::add(const RunSetFolder& folder) {

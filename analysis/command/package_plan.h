@@ -19,7 +19,8 @@ struct PackageRequest {
   std::string org;               ///< as the logs must have it
   std::filesystem::path system;  ///< description; its stem is the system's name
   bool is_weak = false;          ///< every set is of throughput; else set.json tells
-  /// Of each folder of so many runs, those that check --runs names; absent: all of its runs.
+  /// M: each folder holds this many runs, of which the window that check --runs names is taken;
+  /// absent: all runs of a folder are.
   std::optional<std::int64_t> group_runs;
 };
 

@@ -104,6 +104,14 @@ std::optional<json> config_of(const fs::path& log, std::string& problem) {
   return config;
 }
 
+std::string names_of(const std::vector<const report::CheckedFile*>& runs) {
+  std::string names;
+  for (const report::CheckedFile* run : runs) {
+    names += (names.empty() ? "" : ", ") + run->path.filename().string();
+  }
+  return names;
+}
+
 std::string config_name_of(const report::CheckedFile& run) {
   const std::string logged =
       run.facts ? to_text(run.facts->config_value(mllog::keys::kConfigFilename)) : "";

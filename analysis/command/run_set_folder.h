@@ -24,6 +24,9 @@ struct RunSetFolder {
   std::string name() const { return path.generic_string(); }
 };
 
+/// "result_1.txt, result_2.txt".
+std::string names_of(const std::vector<const report::CheckedFile*>& runs);
+
 /// The folders in which the logs lie, by name; folders of what was cut off or pruned are left out.
 std::vector<RunSetFolder> run_set_folders(const report::CheckReport& logs);
 

@@ -11,7 +11,7 @@
 
 #include "analysis/facts.h"
 #include "analysis/find_logs.h"
-#include "analysis/log_parser.h"
+#include "analysis/log_file.h"
 #include "analysis/run_settings.h"
 #include "analysis/telemetry_file.h"
 #include "runner/mllog/keys.h"

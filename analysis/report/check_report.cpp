@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "analysis/find_logs.h"
-#include "analysis/log_parser.h"
+#include "analysis/log_file.h"
 #include "analysis/report/log_rounds.h"
 #include "analysis/report/sets.h"
 #include "analysis/submission/reference_points.h"

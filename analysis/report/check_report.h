@@ -64,7 +64,7 @@ struct JudgingOptions {
   mllog::rules::Warnings warnings = mllog::rules::Warnings::kAllowed;
   ReadOptions reading;
   bool test_convergence = false;  ///< of each folder's runs
-  /// Of each folder of so many runs, which of them make a result; not in check_submission().
+  /// M: each folder holds this many runs, of which some make a result; not in check_submission().
   std::optional<std::int64_t> group_runs;
   submission::PackageOptions package;  ///< for that test and for check_submission()
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/log_file.h"
 #include "analysis/report/report.h"
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
@@ -24,16 +25,10 @@ using mllog::rules::Choice;
 using mllog::rules::RuleBook;
 using mllog::rules::Wanted;
 
-/// The folder that holds results/ around a log, or else the log's own.
-std::string submission_of(const fs::path& path) {
-  for (fs::path at = path.parent_path(); at != at.parent_path(); at = at.parent_path()) {
-    if (at.filename() == "results") return at.parent_path().generic_string();
-  }
-  return path.parent_path().generic_string();
-}
-
+/// Of logs that have one round: by their submission, or else by their folder.
 std::string key_of(const fs::path& path, const Choice& choice) {
-  return choice.round->usage + " " + submission_of(path);
+  const fs::path folder = path.parent_path(), submission = submission_around(folder);
+  return choice.round->usage + " " + (submission.empty() ? folder : submission).generic_string();
 }
 
 bool is_earlier(const Choice& one, const Choice& other) {

@@ -8,6 +8,7 @@
 
 #include "analysis/audit.h"
 #include "analysis/find_logs.h"
+#include "analysis/log_file.h"
 #include "analysis/report/checked_file.h"
 #include "analysis/report/log_rounds.h"
 #include "analysis/report/sets.h"
@@ -138,9 +139,8 @@ Report make_report(const std::vector<std::string>& paths, const ReadOptions& opt
     placed.push_back({&run.folder, &run.path, &run.facts, run.breaks_rules});
   }
   report.systems = systems_of(placed);
-  base::for_each_index(report.systems.size(), options.threads, [&](std::size_t i) {
-    measure_energy(report.systems[i], report.runs);
-  });
+  base::for_each_index(report.systems.size(), options.threads,
+                       [&](std::size_t i) { measure_energy(report.systems[i], report.runs); });
   return report;
 }
 

@@ -10,6 +10,7 @@
 
 #include "analysis/audit_across.h"
 #include "analysis/find_logs.h"
+#include "analysis/numbers.h"
 #include "analysis/report/check_report.h"
 #include "analysis/systems.h"
 #include "runner/mllog/benchmarks.h"
@@ -46,9 +47,7 @@ std::vector<const CheckedFile*> files_at(const CheckReport& report,
 
 bool takes_part(const CheckedFile& file) {
   const auto folder = file.path.parent_path();
-  const bool is_weak = folder.parent_path().filename() == "weak";
-  return file.path != kStandardInput && !is_weak && folder.filename() != "pruned_results" &&
-         folder.filename() != "power" && folder.filename() != "cut_off";
+  return file.path != kStandardInput && !is_weak_folder(folder) && counts_for_a_set(folder);
 }
 
 /// Which of the group's runs each file is of; empty where one is of none.
@@ -86,8 +85,7 @@ CheckedSet& set_of(CheckReport& report, const std::string& folder) {
 }
 
 std::string minutes(const std::optional<double>& score_s) {
-  constexpr double kSecondsPerMinute = 60.0;
-  return score_s ? fmt::format("{:.4g} min", *score_s / kSecondsPerMinute) : "no valid score";
+  return score_s ? fmt::format("{:.4g} min", *minutes_of(score_s)) : "no valid score";
 }
 
 /// What is wrong with runs that were picked.
@@ -141,11 +139,7 @@ RunGroup group_of(const CheckReport& report, const std::string& folder,
 
 std::vector<std::size_t> RunGroup::chosen_files() const {
   std::vector<std::size_t> chosen;
-  if (!choice.chosen) return chosen;
-  const std::size_t first = choice.windows[*choice.chosen].first;
-  for (std::size_t i = first; i < first + choice.runs_required; ++i) {
-    chosen.push_back(files[choice.order[i]]);
-  }
+  for (const std::size_t run : choice.chosen_runs()) chosen.push_back(files[run]);
   return chosen;
 }
 
@@ -203,8 +197,7 @@ void add_run_groups(CheckReport& report, std::int64_t expected) {
 
 double normalization_of(const CheckReport& report, const RunGroup& group) {
   const auto set = std::ranges::find(report.sets, group.name, &CheckedSet::name);
-  if (set == report.sets.end() || !set->rcp) return 1.0;
-  return set->rcp->passed && !set->rcp->bypassed ? set->rcp->normalization : 1.0;
+  return set == report.sets.end() || !set->rcp ? 1.0 : set->rcp->score_factor();
 }
 
 bool is_of_group(const CheckReport& report, const CheckedFile& file) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/numbers.h"
 #include "analysis/report/optional_json.h"
 #include "runner/base/printable.h"
 
@@ -11,12 +12,6 @@ namespace analysis::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr double kSecondsPerMinute = 60.0;
-
-Json minutes(const std::optional<double>& seconds) {
-  return seconds ? Json(*seconds / kSecondsPerMinute) : Json(nullptr);
-}
 
 Json number_of(const std::optional<std::size_t>& index) {
   return index ? Json(*index + 1) : Json(nullptr);
@@ -38,12 +33,11 @@ Json runs_json(const CheckReport& report, const RunGroup& group) {
     const GroupRun& run = choice.runs[choice.order[i]];
     const CheckedFile& file = report.files[group.files[choice.order[i]]];
     Json windows = Json::array();
-    for (std::size_t w = 0; w < choice.windows.size(); ++w) {
-      if (w <= i && i < w + choice.runs_required) windows.push_back(w + 1);
-    }
+    const auto [first, last] = choice.windows_with(i);
+    for (std::size_t w = first; w <= last; ++w) windows.push_back(w + 1);
     runs.push_back({{"log", base::printable(file.name)},
-                    {"launched_ms", run.launched_ms ? Json(*run.launched_ms) : Json(nullptr)},
-                    {"time_to_train_min", minutes(run.time_s)},
+                    {"launched_ms", optional_json(run.launched_ms)},
+                    {"time_to_train_min", optional_json(minutes_of(run.time_s))},
                     {"verdict", to_string(file.verdict)},
                     {"windows", windows}});
   }
@@ -55,7 +49,7 @@ Json group_json(const CheckReport& report, const RunGroup& group) {
   Json windows = Json::array(), medians = Json::array(), picked = Json::array();
   for (const RunWindow& window : choice.windows) {
     windows.push_back({{"logs", logs_json(report, group, window.first, choice.runs_required)},
-                       {"score_min", minutes(window.score_s)}});
+                       {"score_min", optional_json(minutes_of(window.score_s))}});
   }
   for (const std::size_t i : choice.medians) medians.push_back(i + 1);
   for (const PickedRuns& one : group.picked) {

@@ -18,11 +18,10 @@ namespace {
 
 using Align = TextTable::Align;
 
-constexpr double kSecondsPerMinute = 60.0;
 constexpr double kMsPerSecond = 1000.0;
 
 std::string minutes(const std::optional<double>& seconds) {
-  return seconds ? short_number(*seconds / kSecondsPerMinute) : "infinite";
+  return seconds ? short_number(minutes_of(seconds)) : "infinite";
 }
 
 /// UTC.
@@ -34,8 +33,7 @@ std::string launch_of(const std::optional<double>& launched_ms) {
 
 /// "1", "2 to 5": the windows that hold a run.
 std::string windows_with(std::size_t place, const RunChoice& choice) {
-  const std::size_t first = place < choice.runs_required ? 0 : place - choice.runs_required + 1;
-  const std::size_t last = std::min(place, choice.windows.size() - 1);
+  const auto [first, last] = choice.windows_with(place);
   return first == last ? fmt::format("{}", first + 1)
                        : fmt::format("{} to {}", first + 1, last + 1);
 }

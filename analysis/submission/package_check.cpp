@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "analysis/numbers.h"
 #include "analysis/side_files.h"
 #include "analysis/statistics.h"
 #include "analysis/submission/package_facts.h"
@@ -334,14 +335,10 @@ void SubmissionCheck::measure_energy(const PackageRuns& runs,
 
 double PackageSet::score_factor() const {
   if (scaling_factor) return *scaling_factor;
-  return rcp && rcp->passed && !rcp->bypassed ? rcp->normalization : 1.0;
+  return rcp ? rcp->score_factor() : 1.0;
 }
 
-std::optional<double> PackageSet::raw_score_min() const {
-  constexpr double kSecondsPerMinute = 60.0;
-  if (!time_to_train_s) return std::nullopt;
-  return *time_to_train_s / kSecondsPerMinute;
-}
+std::optional<double> PackageSet::raw_score_min() const { return minutes_of(time_to_train_s); }
 
 std::optional<double> PackageSet::score_min() const {
   const std::optional<double> raw = raw_score_min();

@@ -1,5 +1,5 @@
 // What the check of a submission needs of one log, record by record.
-// Hides which records those are, and what counts as an integer.
+// Hides which records those are.
 #include "analysis/submission/package_log.h"
 
 #include <fmt/format.h>
@@ -18,47 +18,6 @@ namespace keys = mllog::keys;
 using mllog::JsonText;
 
 constexpr double kMsPerSecond = 1000.0;
-
-/// The integer in `text` without sign +, leading zeros and blanks around; "" when it is none.
-std::string integer_in(std::string_view text) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  const bool is_negative = text.starts_with('-');
-  if (is_negative || text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return "";
-  while (text.size() > 1 && text.starts_with('0')) text.remove_prefix(1);
-  return (is_negative && text != "0" ? "-" : "") + std::string(text);
-}
-
-/// The seed as Python's int() takes it: fractions are cut off, strings of digits and truths count.
-std::string seed_of(const JsonText& value) {
-  if (value.text() == "true") return "1";
-  if (value.text() == "false") return "0";
-  if (const auto text = value.string()) return integer_in(*text);
-  const std::string whole = integer_in(value.text());
-  if (!whole.empty()) return whole;
-  const std::optional<double> number = value.number();
-  if (!number || !std::isfinite(*number)) return "";
-  return integer_in(fmt::format("{:.0f}", std::trunc(*number)));
-}
-
-SeedRecord seed_record(const mllog::Record& record) {
-  SeedRecord seed{record.line, record.column, seed_of(record.value), {}, {}};
-  const JsonText file = record.metadata.member("file");
-  const JsonText line = record.metadata.member("lineno");
-  if (!file.is_absent() && !line.is_absent()) {
-    const std::optional<std::string> name = file.string();
-    seed.place = fmt::format("{}:{}", name ? *name : std::string(file.text()), line.text());
-  }
-  if (seed.seed.empty()) {
-    seed.problem =
-        fmt::format("expected an integer, found {}", base::brief_json(record.value.decoded()));
-  } else if (seed.place.empty()) {
-    seed.problem = "expected metadata file and lineno, found none";
-  }
-  return seed;
-}
 
 void keep_first(std::optional<double>& held, const JsonText& value) {
   const std::optional<double> number = value.number();

@@ -1,5 +1,5 @@
 // What the check of a submission needs of one log, record by record.
-// Hides which records those are, and what counts as an integer.
+// Hides which records those are.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "analysis/seed_record.h"
 #include "analysis/submission/rcp_collector.h"
 
 namespace analysis::submission {
-
-/// One `seed` record.
-struct SeedRecord {
-  std::int64_t line = 0;
-  std::int64_t column = 0;
-  std::string seed;     ///< its digits; "" where the value is no integer
-  std::string place;    ///< "file:lineno" of its metadata; "" where that is incomplete
-  std::string problem;  ///< what is wrong with it; "" when nothing is
-};
 
 /// One log, as far as its submission is concerned.
 struct PackageLog {

@@ -11,7 +11,7 @@
 #include <string>
 #include <variant>
 
-#include "analysis/log_parser.h"
+#include "analysis/log_file.h"
 #include "analysis/submission/package_rules.h"
 #include "runner/base/error.h"
 #include "runner/base/strict_json.h"

@@ -50,6 +50,8 @@ struct RcpResult {
   std::string message;         ///< one sentence: outcome and figures
   std::vector<std::string> advice;  ///< what would be needed to pass, or is odd; a sentence each
 
+  /// What a score is multiplied by: 1 unless the test was passed by itself.
+  double score_factor() const { return passed && !bypassed ? normalization : 1.0; }
   /// Not passed, though there was something to compare with.
   bool fails() const { return !passed && outcome != RcpOutcome::kNoReferencePoints; }
 };

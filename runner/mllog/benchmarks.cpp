@@ -14,8 +14,6 @@
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
 #include "runner/mllog/keys.h"
-#include "runner/mllog/result_runs.h"
-#include "runner/mllog/schedule.h"
 
 namespace mllog {
 namespace {
@@ -98,25 +96,6 @@ EvaluationFacts read_evaluation(const ObjectReader& in) {
   return facts;
 }
 
-/// Nothing for a schedule that is no fixed distance.
-std::optional<Cadence> cadence_of(const Schedule& schedule) {
-  Cadence cadence{schedule.every, Cadence::Unit::kPositions, schedule.words};
-  if (schedule.every_by_batch) return std::nullopt;
-  switch (schedule.in) {
-    case Schedule::Unit::kPositions:
-      return cadence;
-    case Schedule::Unit::kBatches:
-      cadence.in = Cadence::Unit::kBatches;
-      return cadence;
-    case Schedule::Unit::kSamplesInWholeBatches:
-      cadence.in = Cadence::Unit::kSamplesInWholeBatches;
-      return cadence;
-    case Schedule::Unit::kSamplesInWholeEpochs:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 SettingBound read_bound(const ObjectReader& in) {
   SettingBound bound;
   bound.key = in.required<std::string>("key", "log key", base::not_empty());
@@ -133,18 +112,12 @@ SettingBound read_bound(const ObjectReader& in) {
   return bound;
 }
 
-/// So many of a benchmark's runs make its results in these rounds.
-struct FirstConverging {
-  std::string benchmark, since, until;
-  std::int64_t runs = 0;
-};
-
 }  // namespace
 
 /// Reads one benchmark.
 class BenchmarkReader {
  public:
-  static Benchmark read(const ObjectReader& in, std::vector<FirstConverging>& first_converging) {
+  static Benchmark read(const ObjectReader& in) {
     using Counts = std::vector<std::int64_t>;
     Benchmark facts;
     facts.name = in.required<std::string>("name", "submission_benchmark", base::not_empty());
@@ -152,15 +125,13 @@ class BenchmarkReader {
         "usage", "training or hpc", {"must be training or hpc", [](const std::string& usage) {
                                        return usage == "training" || usage == "hpc";
                                      }});
-    read_runs(in, facts, first_converging);
+    read_runs(in, facts);
     read_evaluations(in, facts);
     facts.train_samples = in.optional<Counts>("train_samples", {}, "of the dataset");
     facts.eval_samples = in.optional<Counts>("eval_samples", {}, "of the dataset");
     if (in.has("evaluated")) {
       const ObjectReader evaluated = in.object("evaluated", "when it is evaluated");
-      if (auto cadence = cadence_of(read_schedule(evaluated))) {
-        facts.cadence_ = dated(evaluated, std::move(*cadence));
-      }
+      facts.schedule_ = dated(evaluated, read_schedule(evaluated));
     }
     for (const ObjectReader& bound : in.objects("bounds", "of settings")) {
       facts.bounds.push_back(read_bound(bound));
@@ -176,25 +147,24 @@ class BenchmarkReader {
             read_limit(in, "batch_below", "holds for smaller global batches"), std::move(facts)};
   }
 
-  static void read_runs(const ObjectReader& in, Benchmark& facts,
-                        std::vector<FirstConverging>& first_converging) {
+  static void read_runs(const ObjectReader& in, Benchmark& facts) {
     const auto least_one = base::at_least(std::int64_t{1});
     for (const ObjectReader& earlier : in.objects("earlier_runs", "of earlier rounds")) {
-      const auto runs = earlier.required<std::int64_t>("runs", "that one result takes", least_one);
+      Benchmark::ResultRuns runs;
+      runs.count = earlier.required<std::int64_t>("runs", "that one result takes", least_one);
+      if (earlier.has("first_converging")) {
+        runs.first_converging = earlier.required<std::int64_t>(
+            "first_converging", "that make the result", base::within(1, runs.count));
+      }
       facts.runs_.push_back(dated(earlier, runs));
-      if (!earlier.has("first_converging")) continue;
-      first_converging.push_back(
-          {facts.name, facts.runs_.back().since, facts.runs_.back().until,
-           earlier.required<std::int64_t>("first_converging", "that make the result",
-                                          base::within(1, runs))});
     }
     const auto runs = in.required<std::int64_t>("runs", "that one result takes", least_one);
-    facts.runs_.push_back({{}, {}, {}, runs});
+    facts.runs_.push_back({{}, {}, {}, {runs, {}}});
     facts.dropped_each_end = in.optional<std::int64_t>(
         "dropped_each_end", facts.dropped_each_end,
         "fastest, and slowest or failing, runs that do not count", least_one);
     for (const auto& dated : facts.runs_) {
-      if (dated.facts > 2 * facts.dropped_each_end) continue;
+      if (dated.facts.count > 2 * facts.dropped_each_end) continue;
       throw ConfigError(in.where() + ": more runs are dropped than count");
     }
   }
@@ -222,40 +192,6 @@ bool holds(const Dated& dated, std::string_view round) {
 }
 
 }  // namespace
-
-double better(Direction direction, double one, double other) {
-  return direction == Direction::kRises ? std::fmax(one, other) : std::fmin(one, other);
-}
-
-bool TargetPart::met_by(double quality) const {
-  if (quality == value) return !beyond;
-  return direction == Direction::kRises ? quality > value : quality < value;
-}
-
-const char* TargetPart::sign() const {
-  if (direction == Direction::kRises) return beyond ? ">" : ">=";
-  return beyond ? "<" : "<=";
-}
-
-std::string TargetPart::words() const { return fmt::format("{} {}", sign(), value); }
-
-bool QualityTarget::met_by(std::span<const double> qualities) const {
-  if (qualities.size() != parts.size()) return false;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!parts[i].met_by(qualities[i])) return false;
-  }
-  return true;
-}
-
-std::string QualityTarget::words() const {
-  std::string words;
-  for (const TargetPart& part : parts) {
-    if (!words.empty()) words += " and ";
-    if (!part.name().empty()) words += part.name() + " ";
-    words += part.words();
-  }
-  return words;
-}
 
 const char* to_string(PositionUnit unit) {
   switch (unit) {
@@ -314,24 +250,23 @@ std::optional<double> Benchmark::batch_limit(std::string_view round) const {
   return limit;
 }
 
-std::int64_t Benchmark::runs(std::string_view round) const {
+const Benchmark::ResultRuns& Benchmark::result_runs(std::string_view round) const {
   const auto found =
       std::ranges::find_if(runs_, [&](const auto& dated) { return holds(dated, round); });
   return found == runs_.end() ? runs_.back().facts : found->facts;
 }
 
-const Cadence* Benchmark::cadence(std::string_view round) const {
-  return cadence_ && holds(*cadence_, round) ? &cadence_->facts : nullptr;
+std::int64_t Benchmark::runs(std::string_view round) const { return result_runs(round).count; }
+
+std::optional<std::int64_t> Benchmark::first_converging(std::string_view round) const {
+  return result_runs(round).first_converging;
 }
 
-namespace {
+const Schedule* Benchmark::schedule(std::string_view round) const {
+  return schedule_ && holds(*schedule_, round) ? &schedule_->facts : nullptr;
+}
 
-struct Catalogue {
-  std::vector<Benchmark> benchmarks;
-  std::vector<FirstConverging> first_converging;
-};
-
-Catalogue read_catalogue(std::string_view text, const std::string& file) {
+std::vector<Benchmark> read_benchmarks(std::string_view text, const std::string& file) {
   nlohmann::json root;
   try {
     root = base::parse_strict_json(text, file, base::JsonComments::kAllowed);
@@ -339,34 +274,25 @@ Catalogue read_catalogue(std::string_view text, const std::string& file) {
     throw ConfigError(e.what());
   }
   const ObjectReader in(root, file);
-  Catalogue catalogue;
-  std::vector<Benchmark>& all = catalogue.benchmarks;
+  std::vector<Benchmark> all;
   for (const ObjectReader& one : in.objects("benchmarks", "the benchmarks")) {
-    all.push_back(BenchmarkReader::read(one, catalogue.first_converging));
+    all.push_back(BenchmarkReader::read(one));
     const auto same = [&](const Benchmark& other) { return other.name == all.back().name; };
     if (std::ranges::count_if(all, same) > 1) {
       throw ConfigError(one.where("name") + ": " + all.back().name + " is already there");
     }
   }
   in.reject_unknown();
-  return catalogue;
+  return all;
 }
 
-const Catalogue& catalogue() {
-  static const Catalogue embedded = [] {
+const std::vector<Benchmark>& benchmarks() {
+  static const std::vector<Benchmark> all = [] {
     const base::EmbeddedFile& file = embedded_benchmarks().front();
-    return read_catalogue(file.text, std::string(file.name));
+    return read_benchmarks(file.text, std::string(file.name));
   }();
-  return embedded;
+  return all;
 }
-
-}  // namespace
-
-std::vector<Benchmark> read_benchmarks(std::string_view text, const std::string& file) {
-  return read_catalogue(text, file).benchmarks;
-}
-
-const std::vector<Benchmark>& benchmarks() { return catalogue().benchmarks; }
 
 const Benchmark* find_benchmark(std::string_view name) {
   const std::vector<Benchmark>& all = benchmarks();
@@ -381,14 +307,6 @@ bool is_round_number(std::string_view text) {
     return !part.empty() && part.find_first_not_of("0123456789") == part.npos;
   };
   return dot != text.npos && are_digits(text.substr(0, dot)) && are_digits(text.substr(dot + 1));
-}
-
-std::optional<std::int64_t> first_converging_runs(std::string_view benchmark,
-                                                  std::string_view round) {
-  for (const FirstConverging& one : catalogue().first_converging) {
-    if (one.benchmark == benchmark && holds(one, round)) return one.runs;
-  }
-  return std::nullopt;
 }
 
 bool is_earlier_round(std::string_view one, std::string_view other) {

@@ -10,42 +10,10 @@
 #include <vector>
 
 #include "runner/base/embedded_file.h"
+#include "runner/mllog/quality_target.h"
+#include "runner/mllog/schedule.h"
 
 namespace mllog {
-
-/// Which way a quality improves.
-enum class Direction { kRises, kFalls };
-/// The better of two qualities; a NaN loses.
-double better(Direction direction, double one, double other);
-
-/// One number of an evaluation and the value that it must reach.
-struct TargetPart {
-  std::string member;  ///< of the record's value, an object; "" where the value is the number
-  std::string metric;  ///< metadata.metric of the records with this number; "" where none has it
-  Direction direction = Direction::kRises;
-  double value = 0.0;   ///< in the unit of the log: 0.759, a perplexity's 3.3
-  bool beyond = false;  ///< must pass the value: reaching it is not enough
-
-  bool met_by(double quality) const;
-  const char* sign() const;  ///< ">=", ">", "<=" or "<"
-  /// ">= 0.759".
-  std::string words() const;
-  /// "BBOX", "FID"; "" for a target's only part.
-  const std::string& name() const { return member.empty() ? metric : member; }
-};
-
-/// What ends a run: an evaluation whose every part is met. The first part is the main one, which
-/// curves and tables show.
-struct QualityTarget {
-  std::string key;  ///< the log key of evaluations: eval_accuracy, eval_error
-  std::vector<TargetPart> parts;
-
-  const TargetPart& main() const { return parts.front(); }
-  /// `qualities`: one of each part, in their order.
-  bool met_by(std::span<const double> qualities) const;
-  /// "BBOX >= 0.377 and SEGM >= 0.339".
-  std::string words() const;
-};
 
 /// What the number that says where an evaluation stands counts.
 enum class PositionUnit {
@@ -68,14 +36,6 @@ struct EvaluationFacts {
   double samples_from = 0.0;
   /// Checkpoints may be evaluated in any order and after training, which does not count as time.
   bool of_checkpoints = false;
-};
-
-/// How far evaluations are apart.
-struct Cadence {
-  enum class Unit { kPositions, kBatches, kSamplesInWholeBatches };
-  double every = 0.0;
-  Unit in = Unit::kPositions;  ///< kBatches: global batches
-  std::string words;           ///< "every 4 epochs"
 };
 
 /// What the policy allows for a setting, beside the rules that a checker holds logs to.
@@ -108,8 +68,11 @@ class Benchmark {
   std::optional<double> batch_limit(std::string_view round) const;
   /// That one result takes.
   std::int64_t runs(std::string_view round = {}) const;
-  /// Null where the policy leaves it open.
-  const Cadence* cadence(std::string_view round = {}) const;
+  /// So many of them, the first to start among those that converge, make the result; nothing where
+  /// all count.
+  std::optional<std::int64_t> first_converging(std::string_view round = {}) const;
+  /// When it is evaluated; null where the policy leaves it open.
+  const Schedule* schedule(std::string_view round = {}) const;
 
  private:
   friend class BenchmarkReader;
@@ -119,9 +82,15 @@ class Benchmark {
     std::optional<double> batch_below;
     T facts;
   };
+  struct ResultRuns {
+    std::int64_t count = 0;
+    std::optional<std::int64_t> first_converging;
+  };
+  const ResultRuns& result_runs(std::string_view round) const;
+
   std::vector<Dated<EvaluationFacts>> evaluations_;  ///< the first that fits
-  std::vector<Dated<std::int64_t>> runs_;
-  std::optional<Dated<Cadence>> cadence_;
+  std::vector<Dated<ResultRuns>> runs_;
+  std::optional<Dated<Schedule>> schedule_;
 };
 
 /// The embedded ones. Throws ConfigError where they break their own schema.

@@ -1,21 +1,15 @@
 // When the rules have a benchmark evaluated.
-// Hides where in configs/benchmarks.json that stands.
+// Hides its keys in configs/benchmarks.json.
 #include "runner/mllog/schedule.h"
 
 #include <cmath>
-#include <functional>
-#include <map>
-#include <nlohmann/json.hpp>
 
 #include "runner/base/object_reader.h"
-#include "runner/base/strict_json.h"
-#include "runner/mllog/benchmarks.h"
 
 namespace mllog {
 namespace {
 
 using base::ObjectReader;
-using Schedules = std::map<std::string, Schedule, std::less<>>;  ///< by benchmark
 
 OfBatchSize read_of_batch_size(const ObjectReader& in) {
   OfBatchSize number;
@@ -38,21 +32,6 @@ FirstEvaluation read_first(const ObjectReader& in) {
   return first;
 }
 
-/// benchmarks() has read the file whole, and refused what is wrong with it.
-Schedules read_all() {
-  const base::EmbeddedFile& file = embedded_benchmarks().front();
-  const nlohmann::json root =
-      base::parse_strict_json(file.text, std::string(file.name), base::JsonComments::kAllowed);
-  Schedules all;
-  for (const ObjectReader& one :
-       ObjectReader(root, std::string(file.name)).objects("benchmarks", "the benchmarks")) {
-    if (!one.has("evaluated")) continue;
-    all.emplace(one.required<std::string>("name", "submission_benchmark"),
-                read_schedule(one.object("evaluated", "when it is evaluated")));
-  }
-  return all;
-}
-
 }  // namespace
 
 double OfBatchSize::at(double global_batch_size) const {
@@ -62,7 +41,6 @@ double OfBatchSize::at(double global_batch_size) const {
 Schedule read_schedule(const ObjectReader& in) {
   using enum Schedule::Unit;
   Schedule schedule;
-  schedule.since = in.optional<std::string>("since", "", "the first round it belongs to");
   if (in.has("every_by_batch")) {
     schedule.every_by_batch =
         read_of_batch_size(in.object("every_by_batch", "distance of evaluations"));
@@ -78,16 +56,6 @@ Schedule read_schedule(const ObjectReader& in) {
   schedule.words = in.required<std::string>("words", "the distance in words", base::not_empty());
   if (in.has("first")) schedule.first = read_first(in.object("first", "the first evaluation"));
   return schedule;
-}
-
-const Schedule* find_schedule(std::string_view benchmark, std::string_view round) {
-  static const Schedules all = read_all();
-  const auto found = all.find(benchmark);
-  if (found == all.end()) return nullptr;
-  const Schedule& schedule = found->second;
-  const bool is_too_early =
-      !round.empty() && !schedule.since.empty() && is_earlier_round(round, schedule.since);
-  return is_too_early ? nullptr : &schedule;
 }
 
 }  // namespace mllog

@@ -1,10 +1,8 @@
 // When the rules have a benchmark evaluated: the first time, and how far apart.
-// Hides where in configs/benchmarks.json that stands.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace base {
 class ObjectReader;
@@ -34,7 +32,6 @@ struct Schedule {
     kSamplesInWholeBatches,  ///< rounded up
     kSamplesInWholeEpochs    ///< rounded up; an epoch's last batch may be padded
   };
-  std::string since;  ///< the first round that it holds for; "" where that is the benchmark's first
   double every = 0.0;
   std::optional<OfBatchSize> every_by_batch;  ///< in place of `every`
   Unit in = Unit::kPositions;
@@ -42,11 +39,8 @@ struct Schedule {
   std::optional<FirstEvaluation> first;  ///< absent where nothing is asked of it here
 };
 
-/// Null where the policy leaves it open, and for a benchmark that is not known; `round` "" is the
-/// newest.
-const Schedule* find_schedule(std::string_view benchmark, std::string_view round = {});
-
-/// The member "evaluated" of a benchmark. Throws ConfigError where it breaks the schema.
+/// The member "evaluated" of a benchmark in configs/benchmarks.json, but for its rounds. Throws
+/// ConfigError where it breaks the schema.
 Schedule read_schedule(const base::ObjectReader& in);
 
 }  // namespace mllog

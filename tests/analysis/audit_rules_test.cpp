@@ -8,33 +8,21 @@
 #include <map>
 #include <set>
 
+#include "analysis/made_sets.h"
 #include "analysis/own_log.h"
-#include "analysis/report/check_report.h"
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
 
 namespace {
 
+using made_sets::findings_in;
+using made_sets::Spoilt;
 using nlohmann::json;
 using own_log::clean;
 using own_log::Log;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// Logs, or a folder, in which a rule is broken.
-using Spoilt = std::function<std::vector<analysis::Finding>()>;
-
-std::vector<analysis::Finding> findings_in(const base::TemporaryDirectory& folder) {
-  const analysis::report::Report report = analysis::report::make_report({folder.path().string()});
-  std::vector<analysis::Finding> all;
-  const auto add = [&](const std::vector<analysis::Finding>& some) {
-    all.insert(all.end(), some.begin(), some.end());
-  };
-  for (const auto& run : report.runs) add(run.findings);
-  for (const auto& system : report.systems) add(system.findings);
-  return all;
-}
 
 /// A clean log, changed.
 Spoilt spoilt(const std::function<void(Log&)>& change, const std::string& benchmark = "cosmoflow") {
@@ -49,17 +37,6 @@ Spoilt text(const std::string& content) {
   return [=] { return own_log::judged(content).findings; };
 }
 
-/// A clean log of the n-th run: at another time, with other results and another seed.
-Log clean_run(int n) {
-  Log log = clean();
-  log["seed"]["value"] = n;
-  for (json& one : log.records) {
-    one["time_ms"] = one["time_ms"].get<std::int64_t>() + 1000 * n;
-    if (one["key"] == "eval_error") one["value"] = one["value"].get<double>() + 0.0001 * n;
-  }
-  return log;
-}
-
 /// A submission of `runs` clean logs, changed: the n-th log by `change`.
 Spoilt submission(int runs, const std::function<void(Log&, int)>& change,
                   const std::string& description = R"({"division": "closed", "number_of_nodes": 1,
@@ -68,91 +45,12 @@ Spoilt submission(int runs, const std::function<void(Log&, int)>& change,
   return [=] {
     const base::TemporaryDirectory folder;
     for (int i = 0; i < runs; ++i) {
-      Log log = clean_run(i);
+      Log log = own_log::run_of(i);
       change(log, i);
       folder.write("results/box/cosmoflow/result_" + std::to_string(i) + ".txt", log.text());
     }
     if (!description.empty()) folder.write("systems/box.json", description);
     return findings_in(folder);
-  };
-}
-
-using Files = std::map<std::string, std::string>;  ///< path, content
-
-Spoilt files(const Files& all) {
-  return [=] {
-    const base::TemporaryDirectory folder;
-    for (const auto& [path, content] : all) folder.write(path, content);
-    return findings_in(folder);
-  };
-}
-
-/// Logs of `runs` runs of a submission, as clean_run() numbers them, and its description.
-void add_submission(Files& all, const std::string& submission, const std::vector<int>& runs,
-                    int added_s = 0) {
-  int number = 0;
-  for (const int run : runs) {
-    Log log = clean_run(run);
-    log["run_stop"]["time_ms"] = log["run_stop"]["time_ms"].get<std::int64_t>() + 1000 * added_s;
-    all[submission + "/results/box/cosmoflow/result_" + std::to_string(number++) + ".txt"] =
-        log.text();
-  }
-  all[submission + "/systems/box.json"] = R"({"division": "closed", "number_of_nodes": 1,
-      "accelerators_per_node": 8, "accelerator_model_name": "Fast"})";
-}
-
-Spoilt submissions(const std::map<std::string, std::vector<int>>& runs) {
-  Files all;
-  for (const auto& [submission, numbers] : runs) add_submission(all, submission, numbers);
-  return files(all);
-}
-
-/// The second submission has the seeds of the first, but no other thing.
-Spoilt shared_seeds(int runs) {
-  Files all;
-  for (int i = 0; i < runs; ++i) {
-    Log other = clean_run(50 + i);
-    other["seed"]["value"] = i;
-    const std::string name = "/results/box/cosmoflow/result_" + std::to_string(i) + ".txt";
-    all["hpc_v1.0/a" + name] = clean_run(i).text();
-    all["hpc_v1.0/b" + name] = other.text();
-  }
-  return files(all);
-}
-
-/// Five submissions, of which the last takes twice as long.
-Spoilt slow_submission() {
-  Files all;
-  for (int i = 0; i < 5; ++i) {
-    std::vector<int> runs;
-    for (int run = 0; run < 10; ++run) runs.push_back(20 * i + run);
-    add_submission(all, "hpc_v1.0/s" + std::to_string(i), runs, i == 4 ? 40 : 0);
-  }
-  return files(all);
-}
-
-/// What check --runs tells of a group of 12 runs and a folder with `picked` of them; the first
-/// `failing` runs of the group have not ended.
-Spoilt picked(const std::vector<int>& picked, int failing = 0) {
-  return [=] {
-    const base::TemporaryDirectory folder;
-    for (int i = 0; i < 12; ++i) {
-      Log log = clean_run(i);
-      log["run_stop"]["time_ms"] = log["run_stop"]["time_ms"].get<std::int64_t>() + 1000 * i;
-      if (i < failing) log.erase("run_stop");
-      const std::string name = "/result_" + std::to_string(i) + ".txt";
-      folder.write("all" + name, log.text());
-      if (std::ranges::find(picked, i) != picked.end()) folder.write("sent" + name, log.text());
-    }
-    analysis::report::JudgingOptions options;
-    options.wanted.round = "hpc-0.7";  // whose rules a clean log keeps
-    options.group_runs = 12;
-    std::vector<analysis::Finding> all;
-    const mllog::rules::RuleBook book;
-    for (const auto& set : check_logs({folder.path().string()}, book, options).sets) {
-      all.insert(all.end(), set.audit.begin(), set.audit.end());
-    }
-    return all;
   };
 }
 
@@ -363,22 +261,22 @@ void add_sets(std::map<std::string, Spoilt>& all) {
   all["seed-repeated"] = submission(10, [](Log& log, int i) {
     if (i == 1) set(log, "seed", 0);
   });
-  all["run-repeated"] = submissions({{"hpc_v1.0/a", {1, 1}}});
-  all["run-resubmitted"] = submissions({{"hpc_v1.0/a", {1}}, {"hpc_v2.0/a", {1}}});
+  all["run-repeated"] = made_sets::submissions({{"hpc_v1.0/a", {1, 1}}});
+  all["run-resubmitted"] = made_sets::submissions({{"hpc_v1.0/a", {1}}, {"hpc_v2.0/a", {1}}});
   all["resubmission-differs"] =
-      files({{"hpc_v1.0/a/results/box/cosmoflow/result_0.txt", clean().text()},
-             {"hpc_v2.0/a/results/box/cosmoflow/result_0.txt", clean().text()}});
+      made_sets::files({{"hpc_v1.0/a/results/box/cosmoflow/result_0.txt", clean().text()},
+                        {"hpc_v2.0/a/results/box/cosmoflow/result_0.txt", clean().text()}});
   all["curve-repeated"] = submission(10, [](Log& log, int i) {
     if (i == 1) log.each("eval_error", [](json& one) { move(one, 5); });
     if (i == 1)
-      log.each("eval_error", [](json& one) { one["value"] = one["value"].get<double>() - 0.0001; });
+      log.each("eval_error", [](json& one) { one["value"] = one["value"].get<double>() + 0.0001; });
   });
-  all["seed-of-others"] = shared_seeds(1);
-  all["seeds-of-others"] = shared_seeds(2);
-  all["result-outlier"] = slow_submission();
-  all["window-not-median"] = picked({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  all["runs-not-consecutive"] = picked({0, 1, 2, 3, 4, 5, 6, 7, 8, 11});
-  all["no-window"] = picked({}, 6);
+  all["seed-of-others"] = made_sets::shared_seeds(1);
+  all["seeds-of-others"] = made_sets::shared_seeds(2);
+  all["result-outlier"] = made_sets::slow_submission();
+  all["window-not-median"] = made_sets::picked({0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  all["runs-not-consecutive"] = made_sets::picked({0, 1, 2, 3, 4, 5, 6, 7, 8, 11});
+  all["no-window"] = made_sets::picked({}, 6);
   all["batch-sizes-differ"] = submission(10, [](Log& log, int i) {
     if (i == 1) set(log, "global_batch_size", 128);
   });

@@ -5,6 +5,7 @@
 
 #include "analysis/audit.h"
 #include "analysis/facts.h"
+#include "analysis/log_file.h"
 #include "analysis/own_log.h"
 
 namespace {

@@ -8,6 +8,7 @@
 
 #include "analysis/audit.h"
 #include "analysis/facts.h"
+#include "analysis/log_file.h"
 #include "analysis/own_log.h"
 #include "analysis/systems.h"
 

@@ -7,6 +7,7 @@
 
 #include "analysis/audit.h"
 #include "analysis/golden.h"
+#include "analysis/log_file.h"
 #include "runner/base/temporary_directory.h"
 
 namespace {

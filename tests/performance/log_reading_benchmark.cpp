@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/log_parser.h"
+#include "analysis/log_file.h"
 #include "runner/base/fake_clock.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/mllog/log_writer.h"

@@ -9,6 +9,7 @@
 
 #include "runner/agreed_error.h"
 #include "runner/base/thrown_message.h"
+#include "runner/logged_keys.h"
 #include "runner/stop_signals.h"
 #include "telemetry_account.h"
 #include "toy_workload.h"
@@ -87,12 +88,7 @@ struct Bench {
   std::function<std::string()> rule_broken;
 };
 
-std::vector<std::string> epoch_keys() {
-  return {"epoch_start",   "epoch_stop", "train_loss",
-          "learning_rate", "throughput", "tracked_stats"};
-}
-
-void append(std::vector<std::string>& keys, const std::vector<std::string>& more) {
+void append(logged_keys::Keys& keys, const logged_keys::Keys& more) {
   keys.insert(keys.end(), more.begin(), more.end());
 }
 
@@ -104,42 +100,14 @@ TEST(RunOnce, WritesTheRecordsInTheOrderOfTheRules) {
     EXPECT_TRUE(bench.lines.lines.empty());
     return;
   }
-  std::vector<std::string> expected = {"submission_benchmark",
-                                       "submission_division",
-                                       "submission_org",
-                                       "submission_platform",
-                                       "submission_status",
-                                       "cache_clear",
-                                       "init_start",
-                                       "number_of_nodes",
-                                       "number_of_ranks",
-                                       "accelerators_per_node",
-                                       "global_batch_size",
-                                       "gradient_accumulation_steps",
-                                       "lowest_numerical_precision_in_linear",
-                                       "lowest_numerical_precision_in_attn",
-                                       "lowest_numerical_precision_in_comm",
-                                       "tensor_parallelism",
-                                       "pipeline_parallelism",
-                                       "context_parallelism",
-                                       "expert_parallelism",
-                                       "micro_batch_size",
-                                       "config_filename",
-                                       "eval_samples",
-                                       "seed",
-                                       "quality_target",
-                                       "opt_name",
-                                       "train_samples",
-                                       "weights_initialization",
-                                       "weights_initialization",
-                                       "init_stop",
-                                       "run_start",
-                                       "staging_start",
-                                       "staging_stop"};
-  append(expected, {"block_start"});
-  append(expected, epoch_keys());
+  using logged_keys::kEpoch;
+  logged_keys::Keys expected = logged_keys::kSetup;
+  append(expected, {"eval_samples", "seed", "quality_target", "opt_name", "train_samples",
+                    "weights_initialization", "weights_initialization"});
+  append(expected, logged_keys::kStart);
+  append(expected, kEpoch);
   append(expected, {"eval_start", "eval_stop", "eval_accuracy", "block_stop", "block_start"});
-  for (int epoch = 2; epoch <= 5; ++epoch) append(expected, epoch_keys());
+  for (int epoch = 2; epoch <= 5; ++epoch) append(expected, kEpoch);
   append(expected, {"eval_start", "eval_stop", "eval_accuracy", "block_stop", "run_stop"});
   EXPECT_EQ(bench.keys(), expected);
 }

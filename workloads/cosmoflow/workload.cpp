@@ -2,6 +2,7 @@
 // Hides how data, engine and optimizer meet.
 #include "workloads/cosmoflow/workload.h"
 
+#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
 #include "workloads/cosmoflow/config.h"
 #include "workloads/cosmoflow/log_fields.h"

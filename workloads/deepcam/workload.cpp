@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
 #include "workloads/deepcam/climate_data.h"
 #include "workloads/deepcam/config.h"

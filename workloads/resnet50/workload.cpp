@@ -9,6 +9,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "runner/mllog/benchmarks.h"
 #include "runner/mllog/keys.h"
 #include "workloads/nn/loss.h"
 #include "workloads/nn/optimizer.h"

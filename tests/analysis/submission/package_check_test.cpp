@@ -71,12 +71,11 @@ TEST(PackageCheck, ReadsASubmissionByItself) {
 
 TEST(PackageCheck, ReadsTheLayoutWithoutScalingFolders) {
   SubmissionTree tree;
-  tree.remove("us/results");
   MadeLog log;
   log.benchmark = "resnet";
   log.batch_size = 1632;
   log.epoch = 36;
-  tree.write_runs("us/results/demo/resnet", log, 5);
+  tree.have_only(log, 5);
   const PackageReport report = tree.check("training", "3.1");
   EXPECT_THAT(rules_of(report), IsEmpty());
   ASSERT_EQ(report.sets.size(), 1u);
@@ -98,13 +97,6 @@ TEST(PackageCheck, NeedsResults) {
   SubmissionTree tree;
   tree.remove("us/results");
   EXPECT_THAT(rules_of(tree.check()), ElementsAre("package.no-results"));
-}
-
-TEST(PackageCheck, NotesThatThereIsNoSourceCode) {
-  SubmissionTree tree;
-  tree.remove("us/benchmarks");
-  EXPECT_THAT(rules_of(tree.check()), IsEmpty());
-  EXPECT_THAT(rules_of(tree.check(), Severity::kNote), Contains("package.no-benchmarks"));
 }
 
 TEST(PackageCheck, RefusesOtherFoldersThanStrongAndWeak) {
@@ -222,20 +214,6 @@ TEST(PackageCheck, LeavesOpenSubmissionsAndOldRoundsWithoutRcpTest) {
   tree.write("us/systems/demo.json", golden::description("division", "\"open\""));
   EXPECT_THAT(rules_of(tree.check()), IsEmpty());
   EXPECT_FALSE(tree.check().sets[0].rcp);
-}
-
-TEST(PackageCheck, FailsNoRunsOfABenchmarkWithoutReferencePoints) {
-  SubmissionTree tree;
-  tree.remove("us/results");
-  MadeLog log;
-  log.benchmark = "minigo";
-  tree.write_runs("us/results/demo/minigo", log, 10);
-  log.batch_size = 512;
-  tree.write("us/results/demo/minigo/result_3.txt", golden::log_text(log));
-  const PackageReport report = tree.check("training", "1.0");
-  EXPECT_EQ(report.sets.at(0).rcp->outcome, RcpOutcome::kMixedRuns);
-  EXPECT_TRUE(report.passes());
-  EXPECT_THAT(rules_of(report), ElementsAre("rcp.failed")) << "a warning";
 }
 
 TEST(PackageCheck, WarnsOnlyWhereClosedIsSpeltWithACapital) {

@@ -154,6 +154,26 @@ TEST(SystemDescription, IsAJsonObject) {
   }
 }
 
+TEST(Layout, NotesThatThereIsNoSourceCode) {
+  SubmissionTree tree;
+  tree.remove("us/benchmarks");
+  EXPECT_THAT(rules_of(tree.check()), IsEmpty());
+  EXPECT_THAT(rules_of(tree.check(), Severity::kNote), Contains("package.no-benchmarks"));
+}
+
+TEST(Convergence, FailsNoRunsOfABenchmarkWithoutReferencePoints) {
+  SubmissionTree tree;
+  MadeLog log;
+  log.benchmark = "minigo";
+  tree.have_only(log, 10);
+  log.batch_size = 512;
+  tree.write("us/results/demo/minigo/result_3.txt", golden::log_text(log));
+  const PackageReport report = tree.check("training", "1.0");
+  EXPECT_EQ(report.sets.at(0).rcp->outcome, RcpOutcome::kMixedRuns);
+  EXPECT_TRUE(report.passes());
+  EXPECT_THAT(rules_of(report), ElementsAre("rcp.failed")) << "a warning";
+}
+
 TEST(SystemDescription, HasEveryRequiredField) {
   SubmissionTree tree;
   tree.write(kDescription, description("accelerator_on-chip_memories", ""));
@@ -166,10 +186,9 @@ TEST(SystemDescription, HasEveryRequiredField) {
 
 TEST(SystemDescription, MayLackFieldsBeforeRoundOne) {
   SubmissionTree tree;
-  tree.remove("us/results");
   MadeLog log;
   log.benchmark = "cosmoflow";
-  tree.write_runs("us/results/demo/cosmoflow", log, 10);
+  tree.have_only(log, 10);
   tree.write(kDescription, description("cooling", ""));
   const PackageReport report = tree.check("hpc", "0.7");
   EXPECT_THAT(rules_of(report), ElementsAre("system.field-missing"));

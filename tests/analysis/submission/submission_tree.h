@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/log_parser.h"
+#include "analysis/log_file.h"
 #include "analysis/submission/package_check.h"
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
@@ -139,6 +139,11 @@ class SubmissionTree {
       log.epoch = epoch + kSpread[i % 5];
       write(fmt::format("{}/result_{}.txt", folder, i), log_text(log));
     }
+  }
+  /// Runs of that benchmark, in place of all results, in the layout of Training and of HPC 0.7.
+  void have_only(const MadeLog& log, int count) {
+    remove("us/results");
+    write_runs("us/results/demo/" + log.benchmark, log, count);
   }
   void write_run(int number, const MadeLog& log) {
     write(fmt::format("{}/result_{}.txt", kFolder, number), log_text(log));

@@ -11,7 +11,6 @@
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
 #include "runner/mllog/keys.h"
-#include "runner/mllog/result_runs.h"
 
 namespace mllog {
 namespace {
@@ -93,17 +92,17 @@ TEST(Benchmarks, CountRunsByRound) {
 }
 
 TEST(Benchmarks, MakeAResultOfTheFirstRunsThatConvergeWhereTheRoundSaysSo) {
-  EXPECT_EQ(first_converging_runs("ncf", "0.5"), 50);
-  EXPECT_EQ(first_converging_runs("ncf", "0.6"), std::nullopt);
-  EXPECT_EQ(first_converging_runs("resnet", "0.5"), std::nullopt);
-  EXPECT_EQ(first_converging_runs("no such", "0.5"), std::nullopt);
+  EXPECT_EQ(find_benchmark("ncf")->first_converging("0.5"), 50);
+  EXPECT_EQ(find_benchmark("ncf")->first_converging("0.6"), std::nullopt);
+  EXPECT_EQ(find_benchmark("resnet")->first_converging("0.5"), std::nullopt);
 }
 
-TEST(Benchmarks, KeepCadencesToTheirRounds) {
-  EXPECT_EQ(find_benchmark("llama31_405b")->cadence("5.0"), nullptr);
-  ASSERT_NE(find_benchmark("llama31_405b")->cadence("5.1"), nullptr);
-  EXPECT_EQ(find_benchmark("llama31_405b")->cadence("5.1")->every, 18432.0);
-  EXPECT_EQ(find_benchmark("unet3d")->cadence(), nullptr);
+TEST(Benchmarks, KeepSchedulesToTheirRounds) {
+  EXPECT_EQ(find_benchmark("llama31_405b")->schedule("5.0"), nullptr);
+  ASSERT_NE(find_benchmark("llama31_405b")->schedule("5.1"), nullptr);
+  EXPECT_EQ(find_benchmark("llama31_405b")->schedule("5.1")->every, 18432.0);
+  ASSERT_NE(find_benchmark("unet3d")->schedule(), nullptr);
+  EXPECT_EQ(find_benchmark("unet3d")->schedule()->in, Schedule::Unit::kSamplesInWholeEpochs);
 }
 
 TEST(Benchmarks, SayTheBoundsOfSettings) {

@@ -347,31 +347,6 @@ TEST(DataParallel, CutsABatchUnevenly) {
   EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-5);
 }
 
-TEST(DataParallel, RefusesABatchThatDoesNotFit) {
-  EXPECT_THROW(parallel::split_batch({48, 5, 1, {}}, 1), base::ConfigError);
-  EXPECT_THROW(parallel::split_batch({48, 1, 7, {}}, 1), base::ConfigError);
-  EXPECT_THROW(parallel::split_batch({4, 1, 1, {}}, 5), base::ConfigError);
-}
-
-TEST(DataParallel, DisclosesWhatARankHasOfAPass) {
-  parallel::DataParallelConfig config;
-  config.global_batch = 50;
-  config.accumulation = 2;
-  runner::Disclosure facts = disclosure_of(config, split_batch(config, 3));
-  EXPECT_EQ(facts.micro_batch_size, 9);  // of 25 = 9 + 8 + 8
-  EXPECT_EQ(facts.linear, "fp32");
-  EXPECT_EQ(facts.communication, "fp32");
-  config.arithmetic.precision = nn::Precision::kBf16;
-  facts = disclosure_of(config, split_batch(config, 3));
-  EXPECT_EQ(facts.linear, "bfloat16");
-  EXPECT_EQ(facts.communication, "fp32");
-  config.sample_ranks = 2;
-  facts = disclosure_of(config, split_batch(config, 4));
-  EXPECT_EQ(facts.communication, "bfloat16");
-  EXPECT_EQ(facts.context_ranks, 2);
-  EXPECT_EQ(facts.micro_batch_size, 13);
-}
-
 TEST_P(Nodes, SumPiecesOfAnySize) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator node = nodes_of(world);

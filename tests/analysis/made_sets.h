@@ -1,0 +1,111 @@
+// Folders of runs that tests make, in which the rules of sets and of several submissions are
+// broken.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/own_log.h"
+#include "analysis/report/check_report.h"
+#include "runner/base/temporary_directory.h"
+
+namespace made_sets {
+
+/// Logs, or a folder, in which a rule is broken.
+using Spoilt = std::function<std::vector<analysis::Finding>()>;
+
+inline std::vector<analysis::Finding> findings_in(const base::TemporaryDirectory& folder) {
+  const analysis::report::Report report = analysis::report::make_report({folder.path().string()});
+  std::vector<analysis::Finding> all;
+  const auto add = [&](const std::vector<analysis::Finding>& some) {
+    all.insert(all.end(), some.begin(), some.end());
+  };
+  for (const auto& run : report.runs) add(run.findings);
+  for (const auto& system : report.systems) add(system.findings);
+  return all;
+}
+
+using Files = std::map<std::string, std::string>;  ///< path, content
+
+inline Spoilt files(const Files& all) {
+  return [=] {
+    const base::TemporaryDirectory folder;
+    for (const auto& [path, content] : all) folder.write(path, content);
+    return findings_in(folder);
+  };
+}
+
+/// Logs of `runs` runs of a submission, as own_log::run_of() numbers them, and its description.
+inline void add_submission(Files& all, const std::string& submission, const std::vector<int>& runs,
+                           int added_s = 0) {
+  int number = 0;
+  for (const int run : runs) {
+    own_log::Log log = own_log::run_of(run);
+    log["run_stop"]["time_ms"] = log["run_stop"]["time_ms"].get<std::int64_t>() + 1000 * added_s;
+    all[submission + "/results/box/cosmoflow/result_" + std::to_string(number++) + ".txt"] =
+        log.text();
+  }
+  all[submission + "/systems/box.json"] = R"({"division": "closed", "number_of_nodes": 1,
+      "accelerators_per_node": 8, "accelerator_model_name": "Fast"})";
+}
+
+inline Spoilt submissions(const std::map<std::string, std::vector<int>>& runs) {
+  Files all;
+  for (const auto& [submission, numbers] : runs) add_submission(all, submission, numbers);
+  return files(all);
+}
+
+/// The second submission has the seeds of the first, but no other thing.
+inline Spoilt shared_seeds(int runs) {
+  Files all;
+  for (int i = 0; i < runs; ++i) {
+    own_log::Log other = own_log::run_of(50 + i);
+    other["seed"]["value"] = i;
+    const std::string name = "/results/box/cosmoflow/result_" + std::to_string(i) + ".txt";
+    all["hpc_v1.0/a" + name] = own_log::run_of(i).text();
+    all["hpc_v1.0/b" + name] = other.text();
+  }
+  return files(all);
+}
+
+/// Five submissions of a round whose rules a clean log keeps, of which the last takes twice as
+/// long.
+inline Spoilt slow_submission() {
+  Files all;
+  for (int i = 0; i < 5; ++i) {
+    std::vector<int> runs;
+    for (int run = 0; run < 10; ++run) runs.push_back(20 * i + run);
+    add_submission(all, "hpc_v0.7/s" + std::to_string(i), runs, i == 4 ? 40 : 0);
+  }
+  return files(all);
+}
+
+/// What check --runs tells of a group of 12 runs and a folder with `picked` of them; the first
+/// `failing` runs of the group have not ended.
+inline Spoilt picked(const std::vector<int>& picked, int failing = 0) {
+  return [=] {
+    const base::TemporaryDirectory folder;
+    for (int i = 0; i < 12; ++i) {
+      own_log::Log log = own_log::run_of(i);
+      log["run_stop"]["time_ms"] = log["run_stop"]["time_ms"].get<std::int64_t>() + 1000 * i;
+      if (i < failing) log.erase("run_stop");
+      const std::string name = "/result_" + std::to_string(i) + ".txt";
+      folder.write("all" + name, log.text());
+      if (std::ranges::find(picked, i) != picked.end()) folder.write("sent" + name, log.text());
+    }
+    analysis::report::JudgingOptions options;
+    options.wanted.round = "hpc-0.7";  // whose rules a clean log keeps
+    options.group_runs = 12;
+    std::vector<analysis::Finding> all;
+    const mllog::rules::RuleBook book;
+    for (const auto& set : check_logs({folder.path().string()}, book, options).sets) {
+      all.insert(all.end(), set.audit.begin(), set.audit.end());
+    }
+    return all;
+  };
+}
+
+}  // namespace made_sets
