@@ -26,14 +26,33 @@ std::string room_of(const std::string& path) {
   for (const fs::path& part : fs::path(path)) parts.push_back(part.string());
   if (parts.size() < 2 || !kTopFolders.contains(parts[0])) return "";
   const bool nested = parts.size() > 2;
+  static const Rooms deep = {"runner/mllog/rules", "workloads/nn/layers", "workloads/nn/products",
+                             "workloads/nn/executor", "workloads/parallel/hybrid"};
+  if (parts.size() > 3 && deep.contains(parts[0] + "/" + parts[1] + "/" + parts[2])) {
+    return parts[0] + "/" + parts[1] + "/" + parts[2];
+  }
   if (parts[0] == "workloads") return nested ? "workloads/" + parts[1] : "workloads";
   static const Rooms inner = {"runner/base",         "runner/launch",       "runner/mllog",
                               "runner/telemetry",    "runner/doctor",       "staging/dataset",
                               "analysis/submission", "analysis/comparison", "analysis/history",
                               "analysis/report",     "analysis/command"};
   const std::string folder = parts[0] + "/" + parts[1];
-  if (folder == "runner/mllog" && parts.size() > 3 && parts[2] == "rules") return folder + "/rules";
   return nested && inner.contains(folder) ? folder : parts[0];
+}
+
+Rooms with(Rooms rooms, const Rooms& others) {
+  rooms.insert(others.begin(), others.end());
+  return rooms;
+}
+
+Rooms below_parallel() {
+  return {"workloads/kernels",     "workloads/optimizer",
+          "workloads/embedding",   "workloads/nn",
+          "workloads/nn/layers",   "workloads/nn/products",
+          "workloads/nn/executor", "staging",
+          "staging/dataset",       "runner",
+          "runner/base",           "runner/mllog",
+          "runner/telemetry"};
 }
 
 /// What `room` may include beside itself.
@@ -49,10 +68,19 @@ Rooms visible_from(const std::string& room) {
       {"runner/doctor", {"runner", "runner/base", "runner/telemetry"}},
       {"staging/dataset", {"runner/base"}},
       {"staging", {"staging/dataset", "runner", "runner/base", "runner/mllog", "runner/telemetry"}},
-      {"workloads/nn", {"runner/base"}},
-      {"workloads/parallel",
-       {"workloads/nn", "staging", "staging/dataset", "runner", "runner/base", "runner/mllog",
-        "runner/telemetry"}},
+      {"workloads/kernels", {"runner/base"}},
+      {"workloads/optimizer", {"workloads/kernels", "runner/base"}},
+      {"workloads/embedding", {"workloads/kernels", "workloads/optimizer", "runner/base"}},
+      {"workloads/nn", {"workloads/kernels", "workloads/optimizer", "runner/base"}},
+      {"workloads/nn/layers", {"workloads/kernels", "workloads/nn", "runner/base"}},
+      {"workloads/nn/products",
+       {"workloads/kernels", "workloads/optimizer", "workloads/nn", "workloads/nn/layers",
+        "runner/base"}},
+      {"workloads/nn/executor",
+       {"workloads/kernels", "workloads/optimizer", "workloads/nn", "workloads/nn/layers",
+        "workloads/nn/products", "runner/base"}},
+      {"workloads/parallel", below_parallel()},
+      {"workloads/parallel/hybrid", with(below_parallel(), {"workloads/parallel"})},
       {"workloads/synthetic", {"staging", "staging/dataset", "runner", "runner/base"}},
       {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}},
       {"analysis/submission", {"analysis", "runner/base", "runner/mllog", "runner/mllog/rules"}},
@@ -67,9 +95,8 @@ Rooms visible_from(const std::string& room) {
         "runner/telemetry"}}};
   const auto found = table.find(room);
   if (found != table.end()) return found->second;
-  return {"workloads/nn", "workloads/parallel", "workloads/synthetic",
-          "staging",      "staging/dataset",    "runner",
-          "runner/base",  "runner/mllog",       "runner/telemetry"};
+  return with(below_parallel(),
+              {"workloads/parallel", "workloads/parallel/hybrid", "workloads/synthetic"});
 }
 
 bool may_include(const std::string& room, const std::string& seen) {
@@ -83,8 +110,8 @@ bool may_use_library(const std::string& room, const std::string& header) {
   if (room == "main" || !std::regex_match(header, guarded)) return true;
   if (header == "mpi.h") return room == "runner";
   if (header == "sqlite3.h") return room == "analysis/history";
-  static const Rooms without = {"runner/base", "runner/mllog", "runner/mllog/rules",
-                                "runner/telemetry"};
+  static const Rooms without = {"runner/base",      "runner/mllog",      "runner/mllog/rules",
+                                "runner/telemetry", "workloads/kernels", "workloads/embedding"};
   return !without.contains(room) && !room.starts_with("analysis");
 }
 
@@ -180,6 +207,10 @@ TEST(Layering, FindsEachArrowThatPointsUpOrSideways) {
   tree.add("staging/dataset/tar.cpp", "#include \"staging/prefetch.h\"\n");
   tree.add("staging/plan.cpp", "  #  include \"workloads/nn/network.h\"\n");
   tree.add("workloads/nn/network.cpp", "#include \"runner/communicator.h\"\n");
+  tree.add("workloads/nn/planner.cpp", "#include \"workloads/nn/layers/loss.h\"\n");
+  tree.add("workloads/nn/layers/loss.cpp", "#include \"workloads/nn/products/stem.h\"\n");
+  tree.add("workloads/kernels/rows.h", "#include <dnnl.hpp>\n");
+  tree.add("workloads/parallel/replica.h", "#include \"workloads/parallel/hybrid/state.h\"\n");
   tree.add("workloads/resnet50/model.cpp", "#include \"workloads/cosmoflow/model.h\"\n");
   tree.add("workloads/resnet50/names.cpp", "#include \"workloads/registry.h\"\n");
   tree.add("analysis/report.cpp", "#include \"runner/run_config.h\"\n");
@@ -194,6 +225,10 @@ TEST(Layering, FindsEachArrowThatPointsUpOrSideways) {
                   "staging/dataset/tar.cpp:1: includes staging/prefetch.h",
                   "staging/plan.cpp:1: includes workloads/nn/network.h",
                   "workloads/nn/network.cpp:1: includes runner/communicator.h",
+                  "workloads/nn/planner.cpp:1: includes workloads/nn/layers/loss.h",
+                  "workloads/nn/layers/loss.cpp:1: includes workloads/nn/products/stem.h",
+                  "workloads/kernels/rows.h:1: includes dnnl.hpp",
+                  "workloads/parallel/replica.h:1: includes workloads/parallel/hybrid/state.h",
                   "workloads/resnet50/model.cpp:1: includes workloads/cosmoflow/model.h",
                   "workloads/resnet50/names.cpp:1: includes workloads/registry.h",
                   "analysis/report.cpp:1: includes runner/run_config.h",

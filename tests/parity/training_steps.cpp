@@ -19,9 +19,9 @@
 #include "runner/base/system_facts.h"
 #include "runner/communicator.h"
 #include "staging/h5.h"
-#include "workloads/nn/loss.h"
-#include "workloads/nn/optimizer.h"
-#include "workloads/nn/schedule.h"
+#include "workloads/nn/layers/loss.h"
+#include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/resnet50/model.h"
 

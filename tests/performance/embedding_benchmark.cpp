@@ -16,8 +16,8 @@
 
 #include "runner/base/random.h"
 #include "workloads/dlrm/tables.h"
-#include "workloads/nn/embedding_tables.h"
-#include "workloads/nn/embedding_work.h"
+#include "workloads/embedding/tables.h"
+#include "workloads/embedding/work.h"
 
 namespace {
 

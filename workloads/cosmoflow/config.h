@@ -10,8 +10,8 @@
 #include "staging/staging_config.h"
 #include "workloads/cosmoflow/model.h"
 #include "workloads/cosmoflow/schedule.h"
-#include "workloads/nn/optimizer.h"
 #include "workloads/nn/precision.h"
+#include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/training_keys.h"
 
 namespace cosmoflow {

@@ -8,7 +8,7 @@
 
 #include "runner/workload.h"
 #include "workloads/cosmoflow/config.h"
-#include "workloads/nn/optimizer.h"
+#include "workloads/optimizer/optimizer.h"
 
 namespace cosmoflow {
 

@@ -8,7 +8,7 @@
 
 #include "workloads/cosmoflow/config.h"
 #include "workloads/cosmoflow/universe_batches.h"
-#include "workloads/nn/loss.h"
+#include "workloads/nn/layers/loss.h"
 #include "workloads/parallel/data_parallel.h"
 
 namespace cosmoflow {

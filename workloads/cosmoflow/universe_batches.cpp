@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "workloads/nn/input_value.h"
+#include "workloads/nn/layers/input_value.h"
 
 namespace cosmoflow {
 namespace {

@@ -14,7 +14,7 @@
 #include "staging/dataset/universe.h"
 #include "staging/sample_cache.h"
 #include "staging/slot_batches.h"
-#include "workloads/nn/kernels.h"
+#include "workloads/kernels/kernels.h"
 
 namespace cosmoflow {
 

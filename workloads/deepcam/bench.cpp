@@ -9,7 +9,7 @@
 #include "workloads/deepcam/config.h"
 #include "workloads/deepcam/trainer.h"
 #include "workloads/deepcam/workload.h"
-#include "workloads/nn/adaptive_optimizers.h"
+#include "workloads/optimizer/adaptive_optimizers.h"
 #include "workloads/parallel/training_bench.h"
 
 namespace deepcam {

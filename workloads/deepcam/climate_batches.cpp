@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
-#include "workloads/nn/input_value.h"
+#include "workloads/nn/layers/input_value.h"
 
 namespace deepcam {
 

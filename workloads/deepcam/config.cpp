@@ -6,7 +6,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
-#include "workloads/nn/adaptive_optimizers.h"
+#include "workloads/optimizer/adaptive_optimizers.h"
 
 namespace deepcam {
 namespace {

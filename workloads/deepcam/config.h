@@ -10,9 +10,9 @@
 #include "workloads/deepcam/data_config.h"
 #include "workloads/deepcam/model.h"
 #include "workloads/deepcam/schedule.h"
-#include "workloads/nn/optimizer.h"
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
+#include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/data_parallel.h"
 
 namespace deepcam {

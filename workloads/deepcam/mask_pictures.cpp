@@ -14,7 +14,7 @@
 #include "staging/dataset/encode.h"
 #include "workloads/deepcam/config.h"
 #include "workloads/deepcam/model.h"
-#include "workloads/nn/segmentation_loss.h"
+#include "workloads/nn/layers/segmentation_loss.h"
 
 namespace deepcam {
 namespace {

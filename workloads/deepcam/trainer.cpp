@@ -6,7 +6,7 @@
 #include <cmath>
 #include <span>
 
-#include "workloads/nn/segmentation_loss.h"
+#include "workloads/nn/layers/segmentation_loss.h"
 
 namespace deepcam {
 namespace {

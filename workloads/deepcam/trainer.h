@@ -8,7 +8,7 @@
 #include "workloads/deepcam/climate_batches.h"
 #include "workloads/deepcam/config.h"
 #include "workloads/deepcam/model.h"
-#include "workloads/nn/executor.h"
+#include "workloads/nn/executor/executor.h"
 
 namespace deepcam {
 

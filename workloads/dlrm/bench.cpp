@@ -12,9 +12,9 @@
 #include "workloads/dlrm/model.h"
 #include "workloads/dlrm/tables.h"
 #include "workloads/dlrm/workload.h"
-#include "workloads/nn/loss.h"
+#include "workloads/nn/layers/loss.h"
 #include "workloads/nn/memory_bandwidth.h"
-#include "workloads/parallel/hybrid_parallel.h"
+#include "workloads/parallel/hybrid/hybrid_parallel.h"
 #include "workloads/parallel/training_bench.h"
 #include "workloads/parallel/training_keys.h"
 

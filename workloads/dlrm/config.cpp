@@ -9,8 +9,8 @@
 
 #include "runner/base/error.h"
 #include "staging/staging_config.h"
-#include "workloads/nn/divisor_range.h"
-#include "workloads/nn/schedule.h"
+#include "workloads/optimizer/divisor_range.h"
+#include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/training_keys.h"
 
 namespace dlrm {

@@ -9,9 +9,9 @@
 #include "runner/base/object_reader.h"
 #include "workloads/dlrm/click_data.h"
 #include "workloads/dlrm/model.h"
-#include "workloads/nn/optimizer.h"
 #include "workloads/nn/precision.h"
-#include "workloads/parallel/hybrid_parallel.h"
+#include "workloads/optimizer/optimizer.h"
+#include "workloads/parallel/hybrid/hybrid_parallel.h"
 
 namespace dlrm {
 

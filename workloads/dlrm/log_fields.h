@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/nn/embedding_options.h"
-#include "workloads/nn/optimizer.h"
-#include "workloads/nn/schedule.h"
+#include "workloads/embedding/options.h"
+#include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/schedule.h"
 
 namespace dlrm {
 

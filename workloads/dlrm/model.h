@@ -8,7 +8,7 @@
 
 #include "runner/base/object_reader.h"
 #include "workloads/nn/network.h"
-#include "workloads/parallel/table_placement.h"
+#include "workloads/parallel/hybrid/table_placement.h"
 
 namespace dlrm {
 

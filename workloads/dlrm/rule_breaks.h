@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "workloads/dlrm/config.h"
-#include "workloads/nn/optimizer.h"
+#include "workloads/optimizer/optimizer.h"
 
 namespace dlrm {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "workloads/nn/kernels.h"
+#include "workloads/kernels/kernels.h"
 
 namespace nn {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "workloads/kernels/kernels.h"
 #include "workloads/nn/batch_groups.h"
-#include "workloads/nn/kernels.h"
 #include "workloads/nn/memory_plan.h"
 #include "workloads/nn/network.h"
 #include "workloads/nn/onednn.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "runner/base/clock.h"
-#include "workloads/nn/aligned.h"
-#include "workloads/nn/kernels.h"
+#include "workloads/kernels/aligned.h"
+#include "workloads/kernels/kernels.h"
 
 namespace nn {
 

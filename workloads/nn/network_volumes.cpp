@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "workloads/kernels/volume_kernels.h"
 #include "workloads/nn/network_checks.h"
-#include "workloads/nn/volume_kernels.h"
 
 namespace nn {
 

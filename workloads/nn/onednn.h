@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "workloads/nn/kernels.h"
+#include "workloads/kernels/kernels.h"
 #include "workloads/nn/network.h"
 #include "workloads/nn/precision.h"
 

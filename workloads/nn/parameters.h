@@ -10,8 +10,8 @@
 
 #include "workloads/nn/network.h"
 #include "workloads/nn/onednn.h"
-#include "workloads/nn/optimizer.h"
-#include "workloads/nn/parameter_memory.h"
+#include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/parameter_memory.h"
 
 namespace nn {
 

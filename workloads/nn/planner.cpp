@@ -9,9 +9,9 @@
 #include "runner/base/error.h"
 #include "runner/base/machine_files.h"
 #include "runner/base/random.h"
+#include "workloads/kernels/stores.h"
 #include "workloads/nn/accumulation.h"
 #include "workloads/nn/layer.h"
-#include "workloads/nn/stores.h"
 
 namespace nn {
 namespace {

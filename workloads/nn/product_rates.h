@@ -2,7 +2,7 @@
 // Hides how it is found out.
 #pragma once
 
-#include "workloads/nn/kernels.h"
+#include "workloads/kernels/kernels.h"
 #include "workloads/nn/precision.h"
 
 namespace nn {

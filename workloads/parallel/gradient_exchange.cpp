@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "workloads/nn/optimizer.h"
+#include "workloads/optimizer/optimizer.h"
 
 namespace parallel {
 namespace {

@@ -12,7 +12,7 @@
 #include "runner/communicator.h"
 #include "runner/shared_memory.h"
 #include "runner/telemetry/telemetry.h"
-#include "workloads/nn/executor.h"
+#include "workloads/nn/executor/executor.h"
 #include "workloads/parallel/transfer.h"
 
 namespace parallel {

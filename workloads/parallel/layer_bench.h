@@ -10,9 +10,9 @@
 
 #include "runner/communicator.h"
 #include "runner/workload.h"
-#include "workloads/nn/executor.h"
+#include "workloads/nn/executor/executor.h"
 #include "workloads/nn/memory_bandwidth.h"
-#include "workloads/nn/product_limit.h"
+#include "workloads/nn/products/product_limit.h"
 
 namespace parallel {
 

@@ -9,7 +9,7 @@
 
 #include "runner/communicator.h"
 #include "runner/shared_memory.h"
-#include "workloads/nn/parameter_memory.h"
+#include "workloads/optimizer/parameter_memory.h"
 
 namespace parallel {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "runner/workload.h"
-#include "workloads/nn/executor.h"
-#include "workloads/nn/optimizer.h"
+#include "workloads/nn/executor/executor.h"
+#include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/training_keys.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "runner/workload.h"
-#include "workloads/nn/executor.h"
+#include "workloads/nn/executor/executor.h"
 #include "workloads/parallel/layer_bench.h"
 #include "workloads/parallel/step_times.h"
 

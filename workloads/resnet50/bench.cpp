@@ -8,7 +8,7 @@
 
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
-#include "workloads/nn/loss.h"
+#include "workloads/nn/layers/loss.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/training_bench.h"
 #include "workloads/parallel/training_keys.h"

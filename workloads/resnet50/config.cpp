@@ -6,8 +6,8 @@
 
 #include "runner/base/error.h"
 #include "runner/mllog/benchmarks.h"
-#include "workloads/nn/optimizer.h"
-#include "workloads/nn/schedule.h"
+#include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/schedule.h"
 
 namespace resnet50 {
 namespace {

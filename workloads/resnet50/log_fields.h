@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/nn/optimizer.h"
-#include "workloads/nn/schedule.h"
+#include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/schedule.h"
 
 namespace resnet50 {
 

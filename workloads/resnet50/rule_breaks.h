@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "workloads/nn/optimizer.h"
-#include "workloads/nn/schedule.h"
+#include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/schedule.h"
 #include "workloads/resnet50/config.h"
 
 namespace resnet50 {

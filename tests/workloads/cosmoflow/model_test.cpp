@@ -10,8 +10,8 @@
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
-#include "workloads/nn/executor.h"
-#include "workloads/nn/loss.h"
+#include "workloads/nn/executor/executor.h"
+#include "workloads/nn/layers/loss.h"
 
 namespace cosmoflow {
 namespace {

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "workloads/nn/plain_bf16.h"
+#include "workloads/kernels/plain_bf16.h"
 
 namespace cosmoflow {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "runner/base/error.h"
 #include "runner/base/random.h"
-#include "workloads/nn/kernels.h"
-#include "workloads/nn/plain_bf16.h"
+#include "workloads/kernels/kernels.h"
+#include "workloads/kernels/plain_bf16.h"
 
 namespace deepcam {
 namespace {

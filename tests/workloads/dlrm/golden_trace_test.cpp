@@ -11,8 +11,8 @@
 #include "runner/base/system_facts.h"
 #include "runner/communicator.h"
 #include "workloads/dlrm/model.h"
-#include "workloads/nn/embedding_tables.h"
-#include "workloads/nn/optimizer.h"
+#include "workloads/embedding/tables.h"
+#include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/data_parallel.h"
 
 namespace {

@@ -7,8 +7,8 @@
 
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
-#include "workloads/nn/optimizer.h"
-#include "workloads/nn/schedule.h"
+#include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/schedule.h"
 
 namespace dlrm {
 namespace {

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "workloads/dlrm/tables.h"
-#include "workloads/nn/embedding_tables.h"
-#include "workloads/nn/executor.h"
-#include "workloads/parallel/hybrid_parallel.h"
+#include "workloads/embedding/tables.h"
+#include "workloads/nn/executor/executor.h"
+#include "workloads/parallel/hybrid/hybrid_parallel.h"
 
 namespace dlrm {
 namespace {

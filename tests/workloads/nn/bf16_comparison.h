@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/nn/plain_bf16.h"
+#include "workloads/kernels/plain_bf16.h"
 #include "workloads/nn/residual_network.h"
 
 namespace bf16 {

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "workloads/nn/plain_bf16.h"
+#include "workloads/kernels/plain_bf16.h"
 #include "workloads/nn/plain_network.h"
-#include "workloads/nn/product_limit.h"
+#include "workloads/nn/products/product_limit.h"
 #include "workloads/nn/residual_network.h"
 
 namespace {

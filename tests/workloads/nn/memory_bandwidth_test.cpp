@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/nn/usable_kernels.h"
+#include "workloads/kernels/usable_kernels.h"
 
 namespace {
 

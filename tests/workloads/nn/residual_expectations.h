@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "workloads/nn/adaptive_optimizers.h"
 #include "workloads/nn/residual_network.h"
+#include "workloads/optimizer/adaptive_optimizers.h"
 
 namespace residual {
 

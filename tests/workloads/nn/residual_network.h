@@ -9,7 +9,7 @@
 
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
-#include "workloads/nn/executor.h"
+#include "workloads/nn/executor/executor.h"
 #include "workloads/nn/plain_network.h"
 
 namespace residual {

@@ -7,8 +7,8 @@
 
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
-#include "workloads/nn/executor.h"
-#include "workloads/nn/plain_bf16.h"
+#include "workloads/kernels/plain_bf16.h"
+#include "workloads/nn/executor/executor.h"
 #include "workloads/nn/plain_network.h"
 #include "workloads/nn/residual_network.h"
 

@@ -10,8 +10,8 @@
 
 #include "runner/base/error.h"
 #include "telemetry_account.h"
-#include "workloads/nn/adaptive_optimizers.h"
-#include "workloads/nn/loss.h"
+#include "workloads/nn/layers/loss.h"
+#include "workloads/optimizer/adaptive_optimizers.h"
 
 namespace {
 

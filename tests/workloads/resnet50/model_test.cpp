@@ -7,7 +7,7 @@
 #include <set>
 
 #include "runner/base/error.h"
-#include "workloads/nn/executor.h"
+#include "workloads/nn/executor/executor.h"
 
 namespace {
 

@@ -1,0 +1,124 @@
+// Every instruction set's products of matrices against plain sums in double precision: whole tiles
+// and broken ones, rows with room between them. Hides nothing.
+#include "workloads/kernels/matrix_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "workloads/kernels/usable_kernels.h"
+
+namespace {
+
+using nn::MatrixKernels;
+
+constexpr std::int64_t kRoom = 3;  // behind each row
+constexpr float kUntouched = 77.0F;
+
+std::vector<float> wave(std::int64_t count, double phase) {
+  std::vector<float> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<float>(std::sin(0.7 * static_cast<double>(i) + phase)));
+  }
+  return values;
+}
+
+/// Rows, columns, depth.
+class MatrixProducts : public testing::TestWithParam<std::tuple<int, int, int>> {
+ protected:
+  std::vector<float> results() const {
+    return std::vector<float>(static_cast<std::size_t>(rows_ * (columns_ + kRoom)), kUntouched);
+  }
+  float& number(std::vector<float>& of, std::int64_t row, std::int64_t column) const {
+    return of.at(static_cast<std::size_t>(row * (columns_ + kRoom) + column));
+  }
+  /// `product(row, column, k)` is what is summed; `c` began as kUntouched.
+  template <class Product>
+  void expect_sums(std::vector<float>& c, bool add, const Product& product) const {
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      for (std::int64_t column = 0; column < columns_ + kRoom; ++column) {
+        double sum = add || column >= columns_ ? double{kUntouched} : 0.0;
+        for (std::int64_t k = 0; column < columns_ && k < depth_; ++k) {
+          sum += product(row, column, k);
+        }
+        ASSERT_NEAR(number(c, row, column), sum,
+                    2e-5 * std::sqrt(static_cast<double>(depth_)) + 1e-5)
+            << "row " << row << " column " << column;
+      }
+    }
+  }
+
+  const std::int64_t rows_ = std::get<0>(GetParam()), columns_ = std::get<1>(GetParam()),
+                     depth_ = std::get<2>(GetParam());
+};
+
+TEST_P(MatrixProducts, DotsAreSumsOfProductsOfRows) {
+  const std::int64_t stride = depth_ + kRoom;
+  const std::vector<float> a = wave(rows_ * stride, 0.1), b = wave(columns_ * stride, 0.4);
+  const auto product = [&](std::int64_t row, std::int64_t column, std::int64_t k) {
+    return double{a.at(static_cast<std::size_t>(row * stride + k))} *
+           double{b.at(static_cast<std::size_t>(column * stride + k))};
+  };
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    for (const bool add : {false, true}) {
+      std::vector<float> c = results();
+      kernels->matrices.dots({rows_, columns_, depth_}, {a.data(), stride}, {b.data(), stride},
+                             {c.data(), columns_ + kRoom}, add);
+      expect_sums(c, add, product);
+    }
+  }
+}
+
+TEST_P(MatrixProducts, CombinationsAreOfRowsByEitherOrderOfFactors) {
+  const std::int64_t stride = columns_ + kRoom;
+  const std::vector<float> a = wave(rows_ * depth_, 0.1), b = wave(depth_ * stride, 0.4);
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    for (const bool by_rows : {true, false}) {
+      const std::int64_t a_stride = by_rows ? depth_ : 1, a_step = by_rows ? 1 : rows_;
+      const auto product = [&](std::int64_t row, std::int64_t column, std::int64_t k) {
+        return double{a.at(static_cast<std::size_t>(row * a_stride + k * a_step))} *
+               double{b.at(static_cast<std::size_t>(k * stride + column))};
+      };
+      for (const bool add : {false, true}) {
+        std::vector<float> c = results();
+        kernels->matrices.combine({rows_, columns_, depth_}, {a.data(), a_stride}, a_step,
+                                  {b.data(), stride}, {c.data(), columns_ + kRoom}, add);
+        expect_sums(c, add, product);
+      }
+    }
+  }
+}
+
+/// A sample's numbers in a forward pass are the same in a batch of any size.
+TEST_P(MatrixProducts, DotsOfARowAreTheSameBitsWithoutTheOthers) {
+  const std::vector<float> a = wave(rows_ * depth_, 0.1), b = wave(columns_ * depth_, 0.4);
+  int set = -1;
+  for (const nn::Kernels* kernels : usable_kernels()) {
+    ++set;
+    std::vector<float> c = results(), alone(static_cast<std::size_t>(columns_));
+    kernels->matrices.dots({rows_, columns_, depth_}, {a.data(), depth_}, {b.data(), depth_},
+                           {c.data(), columns_ + kRoom}, false);
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      for (std::int64_t column = 0; column < columns_; ++column) {
+        kernels->matrices.dots({1, 1, depth_}, {a.data() + row * depth_, depth_},
+                               {b.data() + column * depth_, depth_},
+                               {&alone.at(static_cast<std::size_t>(column)), 1}, false);
+        ASSERT_EQ(number(c, row, column), alone.at(static_cast<std::size_t>(column)))
+            << "row " << row << ", column " << column << ", instruction set " << set;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, MatrixProducts,
+                         testing::Values(std::tuple(1, 1, 1), std::tuple(2, 10, 64),
+                                         std::tuple(3, 17, 31), std::tuple(4, 64, 16),
+                                         std::tuple(5, 130, 33), std::tuple(7, 15, 200),
+                                         std::tuple(17, 1100, 40), std::tuple(6, 83, 3000),
+                                         std::tuple(2, 70, 53)));
+
+}  // namespace

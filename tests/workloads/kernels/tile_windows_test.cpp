@@ -1,0 +1,142 @@
+// Products of windows in matrix tiles, against plain sums in double precision.
+// Hides nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "workloads/kernels/activation_numbers.h"
+#include "workloads/kernels/aligned.h"
+#include "workloads/kernels/kernels.h"
+#include "workloads/kernels/usable_kernels.h"
+
+namespace {
+
+using nn::Bf16;
+using nn::Bf16Tiles;
+using namespace activations;
+
+constexpr std::int64_t kLanes = 16, kRows = Bf16Tiles::kRows, kTileWords = kLanes * kLanes;
+constexpr float kUntouched = -77.0F;
+
+const Bf16Tiles& tiles() { return best_kernels().bf16_tiles; }
+
+/// Windows of `lines` lines of `numbers` numbers, `step` apart, to `channels` channels, each behind
+/// a gap of so many numbers.
+struct Case {
+  std::int64_t lines, numbers, step, channels, points, gap;
+};
+
+class Windows {
+ public:
+  explicit Windows(const Case& of)
+      : of_(of),
+        line_((of.points - 1) * of.step + of.numbers),
+        met_(wave<Bf16>((kImageRows + of.lines - 1) * line_, 0.3)),
+        weights_(wave<Bf16>(of.lines * of.numbers * of.channels, 0.7)) {}
+
+  void expect_products(nn::Stores stores, std::int64_t apart) const {
+    const std::int64_t step = of_.channels + of_.gap;
+    const std::int64_t row = (of_.points - 1) * step + of_.channels;
+    // Rows that are whole lines apart, with something between them that is not written.
+    const std::int64_t row_step = (row + 31) / 32 * 32 + 32;
+    const nn::AlignedFloats memory(kImageRows * row_step);
+    auto* const begin = reinterpret_cast<Bf16*>(memory.data());
+    std::fill_n(begin, 2 * memory.count(), ::of<Bf16>(kUntouched));
+    Bf16Tiles::Windows windows;
+    windows.line_step = windows.row_step = line_;
+    windows.point_step = of_.step;
+    windows.lines = of_.lines;
+    windows.parts = of_.numbers / kRows;
+    windows.has_half = of_.numbers % kRows != 0;
+    windows.channels = of_.channels;
+    windows.part_words = of_.channels / kLanes * kTileWords;
+    windows.panel_words = kTileWords;
+    windows.dst_row_step = row_step;
+    windows.dst_point_step = step;
+    windows.fills_gaps = of_.gap > 0;
+    windows.stores = stores;
+    const std::vector<std::uint32_t> packed = packed_weights();
+    Bf16* const dst = begin + apart;
+    tiles().multiply_windows(met_.data(), packed.data(), windows, kImageRows, of_.points, dst);
+    for (std::int64_t i = -apart; i < 2 * memory.count() - apart; ++i) {
+      const std::int64_t y = i / row_step, place = i % row_step;
+      const bool is_written = i >= 0 && y < kImageRows && place < row;
+      double expected = kUntouched;
+      if (is_written) {
+        expected = place % step < of_.channels ? product(y, place / step, place % step) : 0.0;
+      }
+      ASSERT_NEAR(number(dst[i]), expected, kRounding<Bf16> * std::abs(expected) + 1e-5) << i;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kImageRows = 2;
+  double product(std::int64_t y, std::int64_t x, std::int64_t channel) const {
+    double sum = 0.0;
+    for (std::int64_t line = 0; line < of_.lines; ++line) {
+      for (std::int64_t i = 0; i < of_.numbers; ++i) {
+        sum += number(met_[static_cast<std::size_t>((y + line) * line_ + x * of_.step + i)]) *
+               number(weight(line, i, channel));
+      }
+    }
+    return sum;
+  }
+  Bf16 weight(std::int64_t line, std::int64_t i, std::int64_t channel) const {
+    return weights_[static_cast<std::size_t>((line * of_.numbers + i) * of_.channels + channel)];
+  }
+  /// [lines][parts][channels / 16][16 pairs of numbers][16][2]; what is behind a half is none.
+  std::vector<std::uint32_t> packed_weights() const {
+    const std::int64_t parts = (of_.numbers + kRows - 1) / kRows;
+    std::vector<std::uint32_t> packed;
+    for (std::int64_t line = 0; line < of_.lines; ++line) {
+      for (std::int64_t part = 0; part < parts; ++part) {
+        for (std::int64_t panel = 0; panel < of_.channels; panel += kLanes) {
+          for (std::int64_t i = part * kRows; i < (part + 1) * kRows; i += 2) {
+            for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+              packed.push_back(i < of_.numbers ? pair(line, i, panel + lane) : 0xFFFFFFFF);
+            }
+          }
+        }
+      }
+    }
+    return packed;
+  }
+  std::uint32_t pair(std::int64_t line, std::int64_t i, std::int64_t channel) const {
+    return weight(line, i, channel).bits | std::uint32_t{weight(line, i + 1, channel).bits} << 16;
+  }
+
+  const Case of_;
+  const std::int64_t line_;  ///< numbers that windows meet
+  const std::vector<Bf16> met_, weights_;
+};
+
+TEST(TileWindows, AreThePlainSums) {
+  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  const Case cases[] = {{1, 32, 32, 64, 16, 0},   // single points
+                        {1, 64, 64, 32, 37, 0},   // tiles that are not full; half a group of panels
+                        {1, 96, 192, 16, 5, 0},   // with a stride, of few points
+                        {1, 48, 48, 48, 20, 0},   // half a part; three panels
+                        {1, 32, 32, 48, 22, 0},   // the last points of which begin with a line
+                        {1, 32, 32, 16, 34, 0},   // the same, of one panel
+                        {1, 32, 32, 16, 33, 0},   // they begin within one
+                        {1, 16, 16, 160, 33, 0},  // half of one alone; several groups
+                        {7, 32, 6, 64, 18, 0},    // windows that share numbers
+                        {3, 48, 32, 32, 40, 0},   // the same, of one part and a half
+                        {1, 32, 32, 64, 19, 64},  // gaps
+                        {1, 48, 48, 32, 7, 32},  {1, 32, 32, 48, 19, 16}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message() << c.lines << " lines of " << c.numbers << " numbers, "
+                                    << c.channels << " channels, " << c.points << " points");
+    const Windows windows(c);
+    for (const nn::Stores stores : {nn::Stores::kCached, nn::Stores::kStreamed}) {
+      for (const std::int64_t apart : {0, 4}) {
+        windows.expect_products(stores, apart);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,72 @@
+// The gradient of the weights of windows of images in bfloat16 against plain sums in double
+// precision.
+// Hides nothing.
+#include "workloads/nn/products/window_gradient.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "runner/base/system_facts.h"
+#include "workloads/nn/products/window_trial.h"
+
+namespace {
+
+using nn::WindowGradient;
+using window_trial::axis;
+using window_trial::Case;
+using window_trial::Order;
+
+bool has_bf16() { return base::usable_instruction_set() >= base::InstructionSet::kAvx512Bf16; }
+const nn::Kernels& kernels() { return nn::kernels(base::usable_instruction_set()); }
+
+TEST(WindowGradient, IsThePlainSum) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  const Case cases[] = {
+      {{axis(7, 3, 1, 1, 1), axis(7, 3, 1, 1, 1), 16, 64}, 11, 1},    // several samples a piece
+      {{axis(6, 3, 1, 1, 1), axis(8, 3, 1, 1, 1), 32, 64}, 2, 2},     // even lines; by blocks
+      {{axis(14, 3, 2, 0, 1), axis(14, 3, 2, 0, 1), 16, 128}, 3, 2},  // padded behind; by panels
+      {{axis(9, 3, 2, 1, 1), axis(12, 3, 2, 1, 1), 16, 64}, 2, 1},    // on either side
+      {{axis(30, 3, 1, 1, 1), axis(37, 3, 1, 1, 1), 16, 64}, 2, 1},   // strips of lines
+      {{axis(4, 3, 1, 1, 1), axis(290, 3, 2, 0, 1), 16, 64}, 1, 1},   // a line is a piece
+      {{axis(9, 1, 2, 0, 0), axis(11, 1, 2, 0, 0), 48, 64}, 5, 1},    // single taps
+      {{axis(11, 5, 3, 2, 2), axis(13, 4, 3, 0, 0), 16, 64}, 2, 1},   // taps beyond steps
+      {{axis(4, 7, 1, 3, 3), axis(3, 7, 1, 3, 3), 16, 64}, 2, 1},     // windows beyond the image
+      {{{}, axis(21, 3, 2, 1, 1), 16, 64}, 3, 1},                     // lines
+      {{axis(5, 2, 2, 0, 0), axis(5, 2, 2, 0, 0), 16, 64}, 1, 1},     // points that none meets
+      {{axis(1, 3, 1, 1, 1), axis(1, 3, 1, 1, 1), 32, 64}, 70, 2}};   // one point
+  for (const bool pairs_samples : {false, true}) {
+    for (const Case& c : cases) {
+      SCOPED_TRACE(testing::Message() << "lines of " << c.shape.columns.to << " points, "
+                                      << c.samples << " samples, in pairs: " << pairs_samples);
+      expect_gradient(WindowGradient(c.shape, pairs_samples, c.threads, kernels()), c,
+                      Order::kBlocked);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(WindowGradient, HasTheSameBitsOnAnyNumberOfThreads) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  const Case once = {{axis(9, 3, 2, 0, 1), axis(9, 3, 2, 0, 1), 64, 64}, 3, 1};
+  expect_same_bits_on_threads(once, Order::kBlocked, [&](int threads) {
+    return WindowGradient(once.shape, false, threads, kernels());
+  });
+}
+
+TEST(WindowGradient, RefusesWhatItCannotShareOut) {
+  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
+  const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
+    const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
+    return WindowGradient::fits({rows, rows, in, out}, threads, kernels());
+  };
+  EXPECT_TRUE(fits(64, 64, 4));
+  EXPECT_FALSE(fits(64, 64, 3));
+  EXPECT_TRUE(fits(48, 128, 2));
+  EXPECT_FALSE(fits(64, 80, 1));
+  EXPECT_FALSE(fits(24, 64, 1));
+  EXPECT_FALSE(
+      WindowGradient::fits({{}, {}, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
+}
+
+}  // namespace

@@ -1,0 +1,126 @@
+// An update that replicas with common weights and momentum share out, against one of a single
+// replica, bit by bit. Hides the replicas: threads that meet where they add.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <barrier>
+#include <string>
+#include <thread>
+
+#include "runner/base/random.h"
+#include "workloads/optimizer/adaptive_optimizers.h"
+#include "workloads/optimizer/optimizer.h"
+
+namespace {
+
+constexpr int kReplicas = 3, kSteps = 3;
+constexpr double kLearningRate = 0.5;
+
+/// Two tensors in one block of memory, padded as a network's are.
+class TwoTensors {
+ public:
+  TwoTensors() : weights_(noise(1, 1.0)), gradient_(noise(2, 0.1)) {}
+  std::vector<nn::ParameterView> views() {
+    return {{"a", weights_.data(), gradient_.data(), 9000, true, 0},
+            {"b", &weights_[kSecond], &gradient_[kSecond], 7000, true, kSecond}};
+  }
+  const std::vector<float>& weights() const { return weights_; }
+
+ private:
+  static constexpr std::int64_t kSecond = nn::aligned_floats(9000);
+  static std::vector<float> noise(std::uint64_t index, double spread) {
+    base::RandomStream stream(11, base::Purpose::kWeights, 0, index);
+    std::vector<float> values(kSecond + 7000);
+    for (float& value : values) value = static_cast<float>(spread * stream.normal());
+    return values;
+  }
+  std::vector<float> weights_, gradient_;
+};
+
+/// Momentum that all replicas hold in common: prepared one after the other, each is given the same.
+class CommonMemory final : public nn::ParameterMemory {
+ public:
+  std::span<float> shared_block(std::int64_t floats) override {
+    block_.resize(static_cast<std::size_t>(floats));
+    return block_;
+  }
+  std::span<float> own_block(std::int64_t) override { return {}; }
+  std::vector<std::span<float>> blocks_of_all() const override { return {}; }
+  bool is_writer() const override { return true; }
+  bool agree(std::uint64_t) const override { return true; }
+  void publish() override {}
+
+ private:
+  std::vector<float> block_;
+};
+
+/// A sum over replicas, in their order. Collective.
+class Sum {
+ public:
+  void operator()(int replica, std::span<double> parts) {
+    parts_[static_cast<std::size_t>(replica)].assign(parts.begin(), parts.end());
+    meeting_.arrive_and_wait();
+    std::fill(parts.begin(), parts.end(), 0.0);
+    for (const auto& one : parts_) {
+      for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += one[i];
+    }
+    meeting_.arrive_and_wait();
+  }
+
+ private:
+  std::barrier<> meeting_{kReplicas};
+  std::array<std::vector<double>, kReplicas> parts_;
+};
+
+/// Of each kind, as what sums and state differ by kind.
+std::unique_ptr<nn::Optimizer> make(const std::string& name) {
+  if (name == "lars") return nn::make_lars({.weight_decay = 1e-3});
+  if (name == "adagrad") return nn::make_adagrad({});
+  return nn::make_lamb({});
+}
+
+class UpdateShare : public testing::TestWithParam<const char*> {};
+
+TEST_P(UpdateShare, GivesTheBitsOfAnUpdateByOne) {
+  TwoTensors whole;
+  const auto alone = make(GetParam());
+  for (int step = 0; step < kSteps; ++step) alone->step(whole.views(), kLearningRate);
+
+  TwoTensors shared;
+  Sum sum;
+  const auto memory = std::make_shared<CommonMemory>();
+  std::vector<std::unique_ptr<nn::Optimizer>> replicas;
+  for (int r = 0; r < kReplicas; ++r) {
+    replicas.push_back(make(GetParam()));
+    replicas.back()->prepare(
+        shared.views(),
+        {memory, [r](std::int64_t at) { return at / nn::kUpdateCell % kReplicas == r; },
+         [&sum, r](std::span<double> parts) { sum(r, parts); }});
+  }
+  std::barrier<> updated(kReplicas);
+  std::vector<std::jthread> threads;
+  for (const auto& replica : replicas) {
+    threads.emplace_back([&] {
+      for (int step = 0; step < kSteps; ++step) {
+        replica->step(shared.views(), kLearningRate);
+        updated.arrive_and_wait();
+      }
+    });
+  }
+  threads.clear();  // waits
+
+  EXPECT_EQ(shared.weights(), whole.weights());
+  const auto expected = alone->state(), found = replicas.front()->state();
+  ASSERT_EQ(expected.size(), found.size());
+  for (std::size_t v = 0; v < expected.size(); ++v) {
+    EXPECT_TRUE(
+        std::equal(expected[v].values.begin(), expected[v].values.end(), found[v].values.begin()))
+        << expected[v].name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, UpdateShare, testing::Values("lars", "adagrad", "lamb"),
+                         [](const auto& optimizer) { return optimizer.param; });
+
+}  // namespace

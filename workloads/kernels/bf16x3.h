@@ -1,0 +1,180 @@
+// Products of floats in the CPU's matrix tiles (AMX): each float is the sum of three bfloat16
+// numbers (Henry, Tang & Heinecke, arXiv:1904.06376). As tile_panels.h.
+// Hides the order of a tile's pairs, and the order in which parts meet.
+#pragma once
+
+#include "workloads/kernels/tile_panels.h"
+#include "workloads/kernels/transpose.h"
+
+namespace nn {
+namespace {
+
+constexpr std::int64_t kParts = FloatTiles::kParts;
+
+/// 16 pairs, of each part.
+struct PartWords {
+  __m512i words[kParts];
+};
+
+/// Of 16 numbers the lower halves, of 16 others the upper ones. What a part leaves is exact in
+/// floats, and the last one leaves nothing.
+inline PartWords parts_of(__m512 lower, __m512 upper) {
+  const __m512i upper_halves = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
+  PartWords parts;
+  for (std::int64_t part = 0; part < kParts; ++part) {
+    const __m512i words = interleaved(reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(upper, lower)));
+    parts.words[part] = words;
+    if (part + 1 == kParts) break;
+    lower = _mm512_sub_ps(lower, _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, words, 16)));
+    upper = _mm512_sub_ps(upper, _mm512_castsi512_ps(_mm512_and_si512(words, upper_halves)));
+  }
+  return parts;
+}
+
+inline PartWords parts_at(const FloatTiles::Rows& rows, std::int64_t row) {
+  const auto floats_at = [&](const float* first) {
+    if (first == nullptr) return _mm512_setzero_ps();
+    __builtin_prefetch(first + row * rows.step + rows.ahead, 0, 2);
+    return _mm512_loadu_ps(first + row * rows.step);
+  };
+  return parts_of(floats_at(rows.lower), floats_at(rows.upper));
+}
+
+void split_rows(const FloatTiles::Rows& rows, std::uint32_t* to, std::int64_t part_stride) {
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    const PartWords parts = parts_at(rows, row);
+    for (std::int64_t part = 0; part < kParts; ++part) {
+      _mm512_storeu_si512(to + part * part_stride + row * kLanes, parts.words[part]);
+    }
+  }
+}
+
+void turn_rows(const FloatTiles::Rows& rows, std::uint32_t* to, std::int64_t part_stride) {
+  Words words[kParts][kLanes];
+  for (std::int64_t row = 0; row < kLanes; ++row) {
+    const PartWords parts = parts_at(rows, row);
+    for (std::int64_t part = 0; part < kParts; ++part) {
+      words[part][row] = reinterpret_cast<Words>(parts.words[part]);
+    }
+  }
+  for (std::int64_t part = 0; part < kParts; ++part) {
+    transpose_lanes(words[part]);
+    put_words(words[part], to + part * part_stride);
+  }
+}
+
+/// Tiles 0 to 3 are sums [block][panel], 4 and 5 a part of blocks, 6 and 7 one of panels.
+template <int kBlocks, int kPanels>
+inline void add_products() {
+  _tile_dpbf16ps(0, 4, 6);
+  if (kPanels > 1) _tile_dpbf16ps(1, 4, 7);
+  if (kBlocks > 1) _tile_dpbf16ps(2, 5, 6);
+  if (kBlocks > 1 && kPanels > 1) _tile_dpbf16ps(3, 5, 7);
+}
+
+/// One of a step's parts of up to two blocks of rows, and one of up to two panels.
+template <int kBlocks>
+inline void load_blocks(const std::uint32_t* at) {
+  _tile_loadd(4, at, kTileRowBytes);
+  if (kBlocks > 1) _tile_loadd(5, at + kTileWords, kTileRowBytes);
+}
+template <int kPanels>
+inline void load_panels(const std::uint32_t* at, std::int64_t panel_stride) {
+  _tile_loadd(6, at, kTileRowBytes);
+  if (kPanels > 1) _tile_loadd(7, at + panel_stride, kTileRowBytes);
+}
+
+/// A tile's lines, into the first cache.
+inline void fetch_tile(const std::uint32_t* at) {
+  for (int row = 0; row < kLanes; ++row) __builtin_prefetch(at + row * kLanes);
+}
+template <int kBlocks>
+inline void fetch_blocks(const std::uint32_t* at) {
+  fetch_tile(at);
+  if (kBlocks > 1) fetch_tile(at + kTileWords);
+}
+template <int kPanels>
+inline void fetch_panels(const std::uint32_t* at, std::int64_t panel_stride) {
+  fetch_tile(at);
+  if (kPanels > 1) fetch_tile(at + panel_stride);
+}
+
+/// The six products of parts that count in floats: of those that are left out, the largest is
+/// 2^-24 of a product of both numbers. From one to the next only one operand changes. What the
+/// next step reads is fetched meanwhile: it comes from the second cache, which gives less than half
+/// of what products can take by loads of tiles alone.
+template <int kBlocks, int kPanels>
+const std::uint32_t* multiply_steps(const FloatTiles::Operands& of, const std::uint32_t* rows,
+                                    const std::uint32_t* columns) {
+  const std::int64_t part = of.part_stride;
+  for (std::int64_t step = 0; step < of.steps; ++step) {
+    const std::uint32_t* const next_rows = rows + of.step_stride;
+    const std::uint32_t* const next_columns = columns + kParts * kTileWords;
+    load_blocks<kBlocks>(rows + 2 * part);
+    load_panels<kPanels>(columns, of.panel_stride);
+    fetch_blocks<kBlocks>(next_rows + 2 * part);
+    add_products<kBlocks, kPanels>();
+    load_blocks<kBlocks>(rows + part);
+    fetch_blocks<kBlocks>(next_rows + part);
+    add_products<kBlocks, kPanels>();
+    load_panels<kPanels>(columns + kTileWords, of.panel_stride);
+    fetch_panels<kPanels>(next_columns, of.panel_stride);
+    add_products<kBlocks, kPanels>();
+    load_blocks<kBlocks>(rows);
+    fetch_panels<kPanels>(next_columns + kTileWords, of.panel_stride);
+    add_products<kBlocks, kPanels>();
+    load_panels<kPanels>(columns + 2 * kTileWords, of.panel_stride);
+    fetch_blocks<kBlocks>(next_rows);
+    add_products<kBlocks, kPanels>();
+    load_panels<kPanels>(columns, of.panel_stride);
+    fetch_panels<kPanels>(next_columns + 2 * kTileWords, of.panel_stride);
+    add_products<kBlocks, kPanels>();
+    rows = next_rows;
+    columns = next_columns;
+  }
+  return columns;
+}
+
+/// The sums of up to two blocks and panels.
+template <int kBlocks, int kPanels>
+void multiply_square(const FloatTiles::Operands& of, const FloatTiles::Sums& c, std::int64_t block,
+                     std::int64_t panel, bool add) {
+  const std::int64_t bytes = c.row_stride * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t block_stride = kLanes * c.row_stride;
+  float* const to = c.first + block * block_stride + panel * c.panel_stride;
+  if (add) {
+    _tile_loadd(0, to, bytes);
+    if (kPanels > 1) _tile_loadd(1, to + c.panel_stride, bytes);
+    if (kBlocks > 1) _tile_loadd(2, to + block_stride, bytes);
+    if (kBlocks > 1 && kPanels > 1) _tile_loadd(3, to + block_stride + c.panel_stride, bytes);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  const std::uint32_t* columns = of.columns + panel * of.panel_stride;
+  for (std::int64_t place = 0; place < of.places; ++place) {
+    columns = multiply_steps<kBlocks, kPanels>(of, of.rows[place] + block * kTileWords, columns);
+  }
+  _tile_stored(0, to, bytes);
+  if (kPanels > 1) _tile_stored(1, to + c.panel_stride, bytes);
+  if (kBlocks > 1) _tile_stored(2, to + block_stride, bytes);
+  if (kBlocks > 1 && kPanels > 1) _tile_stored(3, to + block_stride + c.panel_stride, bytes);
+}
+
+void multiply_parts(const FloatTiles::Operands& of, const FloatTiles::Sums& c, bool add) {
+  const TileUse use;
+  for (std::int64_t panel = 0; panel < of.panels; panel += 2) {
+    const bool has_two = panel + 1 < of.panels;
+    for (std::int64_t block = 0; block < of.blocks; block += 2) {
+      const auto multiply = block + 1 < of.blocks
+                                ? (has_two ? multiply_square<2, 2> : multiply_square<2, 1>)
+                                : (has_two ? multiply_square<1, 2> : multiply_square<1, 1>);
+      multiply(of, c, block, panel, add);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nn

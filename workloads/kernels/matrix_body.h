@@ -1,0 +1,171 @@
+// Products of matrices of which one has few rows, in tiles whose sums stay in registers. Hides the
+// tiles. As kernels_body.h, whose part it is: compiled once per instruction set, internal linkage,
+// nothing of the standard library.
+#pragma once
+
+#include "workloads/kernels/lanes.h"
+
+namespace nn {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kMatrixTile = 4;
+#else
+constexpr int kMatrixTile = 2;  // for half as many registers of half the width
+#endif
+
+using MatrixSize = MatrixKernels::Size;
+using Factors = MatrixKernels::Matrix<const float>;
+using Results = MatrixKernels::Matrix<float>;
+
+/// Calls use(first, Count<n>()) for all of [0, count), n of them at a time: a
+/// tile's, or fewer at the end.
+template <class Use>
+void for_each_group(std::int64_t count, const Use& use) {
+  std::int64_t at = 0;
+  for (; at + kMatrixTile <= count; at += kMatrixTile) use(at, Count<kMatrixTile>());
+  for (; at + 2 <= count; at += 2) use(at, Count<2>());
+  for (; at < count; ++at) use(at, Count<1>());
+}
+
+/// The lanes' sum, by halves.
+inline float halved_sum_of(Lanes value) {
+  value +=
+      __builtin_shufflevector(value, value, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
+  value +=
+      __builtin_shufflevector(value, value, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);
+  value +=
+      __builtin_shufflevector(value, value, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  return value[0] + value[1];
+}
+
+/// The beginnings of kRows rows, zeros behind them.
+template <int kRows>
+Factors with_zeros(Factors from, std::int64_t width, float* to) {
+  for (int i = 0; i < kRows; ++i) {
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+      to[i * kLanes + lane] = lane < width ? from.data[i * from.stride + lane] : 0.0F;
+    }
+  }
+  return {to, kLanes};
+}
+
+/// What is left behind whole lanes goes through the same instructions: of others, compilers round
+/// sums of products otherwise.
+template <int kRows, int kColumns>
+void dots_of_tile(Factors a, Factors b, std::int64_t depth, Results c, bool add) {
+  float last[(kRows + kColumns) * kLanes];
+  Lanes sums[kRows][kColumns] = {};
+  for (; depth > 0; depth -= kLanes, a.data += kLanes, b.data += kLanes) {
+    if (depth < kLanes) {
+      a = with_zeros<kRows>(a, depth, last);
+      b = with_zeros<kColumns>(b, depth, last + kRows * kLanes);
+    }
+    Lanes left[kRows];
+    for (int i = 0; i < kRows; ++i) left[i] = Full::load(a.data + i * a.stride, kLanes);
+    for (int j = 0; j < kColumns; ++j) {
+      const Lanes right = load_on_way<Full>(b.data + j * b.stride, kLanes);
+      for (int i = 0; i < kRows; ++i) sums[i][j] += left[i] * right;
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) {
+      float& to = c.data[i * c.stride + j];
+      to = add ? to + halved_sum_of(sums[i][j]) : halved_sum_of(sums[i][j]);
+    }
+  }
+}
+
+/// A tile of b meets all of a before the next one comes from memory.
+inline void matrix_dots(const MatrixSize& size, Factors a, Factors b, Results c, bool add) {
+  for_each_group(size.columns, [&](std::int64_t column, auto columns) {
+    for_each_group(size.rows, [&](std::int64_t row, auto rows) {
+      dots_of_tile<rows.kCount, columns.kCount>({a.data + row * a.stride, a.stride},
+                                                {b.data + column * b.stride, b.stride}, size.depth,
+                                                {c.data + row * c.stride + column, c.stride}, add);
+    });
+  });
+}
+
+/// Of kVectors times 16 columns, or of `width`.
+template <int kRows, int kVectors, class Access>
+void combine_tile(Factors a, std::int64_t a_step, Factors b, std::int64_t depth, Results c,
+                  bool add, int width) {
+  constexpr std::int64_t kAheadRows = 8;
+  Lanes sums[kRows][kVectors] = {};
+  if (add) {
+    for (int i = 0; i < kRows; ++i) {
+      for (int j = 0; j < kVectors; ++j) {
+        sums[i][j] = Access::load(c.data + i * c.stride + j * kLanes, width);
+      }
+    }
+  }
+  for (std::int64_t k = 0; k < depth; ++k) {
+    const float* const from = b.data + k * b.stride;
+    Lanes right[kVectors];
+    for (int j = 0; j < kVectors; ++j) {
+      __builtin_prefetch(from + kAheadRows * b.stride + j * kLanes);
+      right[j] = Access::load(from + j * kLanes, width);
+    }
+    for (int i = 0; i < kRows; ++i) {
+      const float left = a.data[i * a.stride + k * a_step];
+      for (int j = 0; j < kVectors; ++j) sums[i][j] += right[j] * left;
+    }
+  }
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kVectors; ++j) {
+      Access::store(c.data + i * c.stride + j * kLanes, sums[i][j], width);
+    }
+  }
+}
+
+/// Calls use(access, Count<vectors>(), place, width) for all of [0, count).
+template <class Use>
+void for_each_vectors(std::int64_t count, const Use& use) {
+  constexpr std::int64_t kTogether = kMatrixTile * kLanes;
+  std::int64_t at = 0;
+  for (; at + kTogether <= count; at += kTogether) use(Full(), Count<kMatrixTile>(), at, kLanes);
+  for_each_piece(count - at, [&](auto access, std::int64_t place, int width) {
+    use(access, Count<1>(), at + place, width);
+  });
+}
+
+/// In strips of columns, so that a strip of b stays in the second cache while it meets all of a;
+/// of few rows of b long ones, so that c goes by in long runs.
+inline void combine_strips(const MatrixSize& size, Factors a, std::int64_t a_step, Factors b,
+                           Results c, bool add) {
+  constexpr std::int64_t kStripNumbers = 32 << 10, kLeast = kMatrixTile * kLanes, kMost = 4096;
+  const std::int64_t fitting = size.depth > 0 ? kStripNumbers / size.depth : kMost;
+  const std::int64_t strip =
+      fitting < kLeast ? kLeast : (fitting < kMost ? fitting / kLeast * kLeast : kMost);
+  for (std::int64_t first = 0; first < size.columns; first += strip) {
+    const std::int64_t count = size.columns - first < strip ? size.columns - first : strip;
+    for_each_group(size.rows, [&](std::int64_t row, auto rows) {
+      for_each_vectors(count, [&](auto access, auto vectors, std::int64_t at, int width) {
+        combine_tile<rows.kCount, vectors.kCount, decltype(access)>(
+            {a.data + row * a.stride, a.stride}, a_step, {b.data + first + at, b.stride},
+            size.depth, {c.data + row * c.stride + first + at, c.stride}, add, width);
+      });
+    });
+  }
+}
+
+/// Where a is one tile high, b is read once, and goes by in whole rows, as memory likes it; the
+/// sums wait in c for the next ones.
+inline void matrix_combine(const MatrixSize& size, Factors a, std::int64_t a_step, Factors b,
+                           Results c, bool add) {
+  constexpr std::int64_t kRowsOfB = 16;
+  if (size.rows > kMatrixTile || size.depth <= kRowsOfB) {
+    return combine_strips(size, a, a_step, b, c, add);
+  }
+  for (std::int64_t k = 0; k < size.depth; k += kRowsOfB) {
+    const std::int64_t depth = size.depth - k < kRowsOfB ? size.depth - k : kRowsOfB;
+    combine_strips({size.rows, size.columns, depth}, {a.data + k * a_step, a.stride}, a_step,
+                   {b.data + k * b.stride, b.stride}, c, add || k > 0);
+  }
+}
+
+constexpr MatrixKernels kMatrices = {matrix_dots, matrix_combine};
+
+}  // namespace
+}  // namespace nn

@@ -1,0 +1,382 @@
+// Planning and running of a network's schedule.
+// Hides the order of planning: forward layouts, backward needs, placement, binding.
+#include "workloads/nn/executor/executor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "runner/base/error.h"
+#include "workloads/nn/accumulation.h"
+#include "workloads/nn/layer_traffic.h"
+#include "workloads/nn/sliced_primitive.h"
+
+namespace nn {
+namespace {
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void require_arithmetic(const Network& network, const ExecutorOptions& options) {
+  const Arithmetic& arithmetic = options.arithmetic;
+  if (arithmetic.precision == Precision::kBf16 &&
+      options.instruction_set != base::InstructionSet::kAvx512Bf16) {
+    throw base::ConfigError(
+        fmt::format("precision bf16: expected a CPU with avx512_bf16, this one offers {}; f32 runs "
+                    "everywhere",
+                    base::to_string(options.instruction_set)));
+  }
+  for (const std::string& name : arithmetic.f32_layers) {
+    const auto& all = network.operations();
+    const bool is_there = std::any_of(all.begin(), all.end(), [&](const Operation& operation) {
+      return operation.kind == OperationKind::kConvolution && operation.name == name;
+    });
+    if (!is_there) throw base::ConfigError("f32_layers: expected convolutions, got " + name);
+  }
+}
+
+/// One block of channels stands in memory as channels behind points do, and convolutions of the
+/// library like blocks better.
+dnnl::memory::desc input_desc(const SampleShape& shape, const dnnl::memory::dims& dims,
+                              dnnl::memory::data_type type) {
+  constexpr std::int64_t kBlock = 16;
+  if (shape.channels_last && shape.channels == kBlock && shape.spatial.size() == 2) {
+    return {dims, type, dnnl::memory::format_tag::nChw16c};
+  }
+  const bool is_last = shape.margin > 0 || shape.channels_last;
+  return is_last ? channels_last_desc(dims, type) : plain_desc(dims, type);
+}
+
+}  // namespace
+
+Executor::Executor(const Network& network, const ExecutorOptions& options, Device& device,
+                   StatisticsExchange* exchange)
+    : network_(network),
+      options_(options),
+      kernels_(nn::kernels(options.instruction_set)),
+      device_(device),
+      statistics_(network_) {
+  if (options.batch < 1) throw base::ShapeError("executor: a pass needs at least one sample");
+  require_arithmetic(network_, options_);
+  plan(true);
+  if (options.plan_only) return;
+  const auto memory = options.memory ? options.memory : std::make_shared<PrivateMemory>();
+  // Replicas with other numbers of samples may choose other products, and so other copies.
+  if (!memory->agree(planner_->layouts_hash())) {
+    plan(false);
+    if (!memory->agree(planner_->layouts_hash())) {
+      throw base::Error(base::ExitCode::kInternal,
+                        "replicas that share weights chose other layouts for them");
+    }
+  }
+  parameters_ = std::make_unique<Parameters>(network_, planner_->parameter_descs(),
+                                             planner_->weight_copies(), device, memory);
+  block_ =
+      AlignedFloats(planner_->memory().total_bytes() / static_cast<std::int64_t>(sizeof(float)));
+  bind(exchange);
+}
+
+Executor::~Executor() = default;
+
+void Executor::plan(bool copies_weights) {
+  const Planner::Options plan = {options_.batch,     options_.training,   options_.accumulates,
+                                 options_.groups,    options_.arithmetic, options_.slice_samples,
+                                 options_.recompute, options_.caches,     copies_weights};
+  layers_.clear();
+  planner_ = std::make_unique<Planner>(network_, plan, device_, kernels_);
+  plan_forward(*planner_);
+  if (options_.training) plan_backward(*planner_);
+  planner_->memory().place();
+  planner_->memory().move_apart();
+}
+
+void Executor::plan_forward(Planner& planner) {
+  const auto& operations = network_.operations();
+  layers_.resize(operations.size());
+  for (std::size_t i = 0; i < inputs(); ++i) {
+    planner.at(i);
+    const auto dims = batch_dims(options_.batch, operations[i].dst);
+    const bool is_typed = operations[i].dst.margin > 0 || operations[i].dst.channels_last;
+    planner.define_value(input_desc(operations[i].dst, dims, planner.value_type()));
+    if (i > 0 || is_typed || options_.arithmetic.precision == Precision::kF32) continue;
+    given_input_ = planner.temporary(static_cast<std::int64_t>(plain_desc(dims).get_size()), 0,
+                                     "inputs as given");
+  }
+  for (std::size_t i = inputs(); i < operations.size(); ++i) {
+    planner.at(i);
+    layers_[i] = make_layer(operations[i], planner);
+  }
+}
+
+void Executor::plan_backward(Planner& planner) {
+  const auto& operations = network_.operations();
+  output_gradient_ = planner.contribute_from_outside(last());
+  for (std::size_t i = operations.size(); i-- > inputs();) {
+    planner.at(i);
+    if (planner.incoming().empty()) {
+      throw base::ShapeError(operations[i].name + ": its value is used by nothing");
+    }
+    layers_[i]->plan_backward(planner);
+  }
+  input_gradients_.assign(inputs(), -1);
+  for (std::size_t i = 0; i < inputs(); ++i) {
+    if (!operations[i].wants_gradient) continue;
+    planner.at(i);
+    if (planner.incoming().size() != 1) {
+      throw base::ShapeError(operations[i].name + ": its gradient is wanted of one reader");
+    }
+    input_gradients_[i] = planner.incoming().front();
+  }
+}
+
+void Executor::bind(StatisticsExchange* exchange) {
+  const auto& operations = network_.operations();
+  const Arena arena = {planner_->memory(),
+                       block_.data(),
+                       *parameters_,
+                       statistics_,
+                       options_.training ? &options_.groups : nullptr,
+                       exchange,
+                       &streams_,
+                       options_.volumes};
+  additions_.resize(operations.size());
+  for (std::size_t i = operations.size(); i-- > inputs();) {
+    layers_[i]->bind(arena);
+    if (!options_.training) continue;
+    planner_->at(i);
+    const std::vector<BufferId>& parts = planner_->incoming();
+    const std::size_t fused = layers_[i]->adds_gradients() ? 2 : 1;
+    const dnnl::memory::desc& desc = planner_->value_desc(static_cast<ValueId>(i));
+    for (std::size_t part = fused; part < parts.size(); ++part) {
+      additions_[i].push_back({arena.at<char>(parts.front()), arena.at<char>(parts[part]),
+                               sample_bytes(desc),
+                               desc.data_type() == dnnl::memory::data_type::f32});
+    }
+  }
+  std::int64_t ready = 0;
+  for (const PassSegment& segment : planner_->pass().backward()) {
+    for (const PassStep& step : segment.steps) {
+      if (step.work != Work::kRun) continue;
+      const Operation& operation = operations[step.operation];
+      for (const ParameterId id : {operation.weights, operation.bias}) {
+        if (id >= 0) ready = std::max(ready, parameters_->prefix(id));
+      }
+    }
+    ready_.push_back(ready);
+  }
+}
+
+void Executor::add(const Addition& addition, const Samples& samples) const {
+  const std::int64_t first = samples.first * addition.sample_bytes;
+  const std::int64_t bytes = samples.count * addition.sample_bytes;
+  char* const target = addition.target + first;
+  const char* const part = addition.part + first;
+  if (addition.is_f32) {
+    add_all(kernels_.f32, reinterpret_cast<float*>(target), reinterpret_cast<const float*>(part),
+            bytes / static_cast<std::int64_t>(sizeof(float)));
+  } else {
+    add_all(kernels_.bf16, reinterpret_cast<Bf16*>(target), reinterpret_cast<const Bf16*>(part),
+            bytes / static_cast<std::int64_t>(sizeof(Bf16)));
+  }
+}
+
+std::span<float> Executor::input() const {
+  return {at(given_input_ >= 0 ? given_input_ : planner_->value_place(0).buffer), values(0)};
+}
+
+std::span<const float> Executor::outputs() const {
+  return {at(planner_->value_place(last()).buffer), values(last())};
+}
+
+std::span<float> Executor::output_gradient() const {
+  return {at(output_gradient_), values(last())};
+}
+
+std::vector<float> Executor::read_outputs() const {
+  std::vector<float> plain(
+      static_cast<std::size_t>(options_.batch * network_.shape(last()).size()));
+  reorder(device_, planner_->value_desc(last()), at(planner_->value_place(last()).buffer),
+          plain_desc(batch_dims(options_.batch, network_.shape(last()))), plain.data());
+  return plain;
+}
+
+void Executor::write_output_gradient(std::span<const float> plain) {
+  if (static_cast<std::int64_t>(plain.size()) != options_.batch * network_.shape(last()).size()) {
+    throw base::ShapeError("executor: an output gradient of another size than the outputs");
+  }
+  reorder(device_, plain_desc(batch_dims(options_.batch, network_.shape(last()))), plain.data(),
+          planner_->value_desc(last()), at(output_gradient_));
+}
+
+void Executor::announce_inputs(const PassSegment& segment, PassListener* listener) const {
+  for (const PassStep& step : segment.steps) {
+    const Operation& operation = network_.operations()[step.operation];
+    for (const ValueId value : {operation.src, operation.features.value_or(-1)}) {
+      if (value <= 0 || value >= static_cast<ValueId>(inputs())) continue;
+      if (network_.readers(value).front() == step.operation) listener->input_needed(value);
+    }
+  }
+}
+
+void Executor::forward(Mode mode, PassListener* listener) {
+  if (mode != Mode::kInference && !options_.training) {
+    throw base::Error(base::ExitCode::kInternal, "executor: built for inference alone");
+  }
+  if (given_input_ >= 0) {
+    round_all(kernels_, at(given_input_), at<Bf16>(planner_->value_place(0).buffer),
+              static_cast<std::int64_t>(input().size()));
+  }
+  mode_ = mode;
+  for (const PassSegment& segment : planner_->pass().forward()) {
+    if (listener != nullptr) announce_inputs(segment, listener);
+    for_each_step(segment, &LayerSeconds::forward,
+                  [&](const PassStep& step, const Samples& samples) {
+                    Layer& layer = *layers_[step.operation];
+                    if (step.work == Work::kRun) return layer.forward(mode, samples);
+                    if (mode == Mode::kTraining) layer.observe(samples);
+                  });
+    if (mode != Mode::kTraining) continue;
+    for (const std::size_t observed : segment.observed) layers_[observed]->settle();
+  }
+}
+
+void Executor::backward(bool accumulate, PassListener* listener) {
+  const auto& segments = planner_->pass().backward();
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    for_each_step(segments[i], &LayerSeconds::backward,
+                  [&](const PassStep& step, const Samples& samples) {
+                    Layer& layer = *layers_[step.operation];
+                    if (step.work == Work::kRun) return layer.backward(accumulate, samples);
+                    if (step.work == Work::kRemake) return layer.remake(samples);
+                    if (step.work == Work::kObserve) {
+                      if (mode_ == Mode::kTraining) layer.observe_gradient(samples);
+                      return;
+                    }
+                    for (const Addition& addition : additions_[step.operation])
+                      add(addition, samples);
+                  });
+    if (mode_ == Mode::kTraining) {
+      for (const std::size_t observed : segments[i].observed) {
+        layers_[observed]->settle_gradient(accumulate);
+      }
+    }
+    if (listener == nullptr) continue;
+    for (std::size_t input = 0; input < inputs(); ++input) {
+      if (input_gradients_[input] < 0) continue;
+      const auto value = static_cast<ValueId>(input);
+      const std::size_t reader = network_.readers(value).front();
+      if (planner_->pass().of(reader).backward == static_cast<int>(i)) {
+        listener->input_gradient_ready(value);
+      }
+    }
+    listener->gradients_ready(ready_[i]);
+  }
+}
+
+template <class Body>
+void Executor::for_each_step(const PassSegment& segment, double LayerSeconds::*direction,
+                             const Body& body) {
+  for (std::int64_t slice = 0; slice < segment.slices.count; ++slice) {
+    const Samples samples = segment.slices.at(slice);
+    for (const PassStep& step : segment.steps) {
+      if (layer_listener_ != nullptr) {
+        layer_listener_->layer_begins(network_.operations()[step.operation].name.c_str());
+      }
+      if (layer_seconds_.empty()) {
+        body(step, samples);
+      } else {
+        const double began = seconds_now();
+        body(step, samples);
+        layer_seconds_[step.operation].*direction += seconds_now() - began;
+      }
+      if (layer_listener_ != nullptr) layer_listener_->layer_ends();
+    }
+  }
+}
+
+Products Executor::products() const {
+  if (precision() == Precision::kF32) {
+    const bool is_in_parts = std::any_of(layers_.begin(), layers_.end(), [](const auto& layer) {
+      return layer != nullptr && layer->multiplies_parts();
+    });
+    return is_in_parts ? Products::kPairs : Products::kFloats;
+  }
+  return library_products(options_.arithmetic, kernels_);
+}
+
+std::int64_t Executor::forward_flops() const {
+  return 2 * options_.batch * network_.forward_macs();
+}
+
+std::int64_t Executor::training_flops() const {
+  std::int64_t macs = 0;
+  for (const Operation& operation : network_.operations()) {
+    macs += network_.training_macs(operation);
+  }
+  return 2 * options_.batch * macs;
+}
+
+std::int64_t Executor::reorders_per_step() const {
+  std::int64_t reorders = 0;
+  for (std::size_t i = inputs(); i < layers_.size(); ++i)
+    reorders += layers_[i]->reorders_per_step();
+  return reorders;
+}
+
+std::vector<LayerFacts> Executor::layers() const {
+  std::vector<LayerFacts> facts;
+  for (std::size_t i = inputs(); i < layers_.size(); ++i) {
+    const Operation& operation = network_.operations()[i];
+    const auto made = static_cast<ValueId>(i);
+    facts.push_back({operation.name, layers_[i]->implementation(),
+                     2 * options_.batch * network_.training_macs(operation),
+                     operand_bytes(*planner_, made),
+                     moved_bytes(*planner_, made, layers_[i]->adds_gradients())});
+  }
+  return facts;
+}
+
+void Executor::time_layers() { layer_seconds_.assign(layers_.size(), {}); }
+
+std::vector<LayerSeconds> Executor::take_layer_seconds() {
+  const auto first = layer_seconds_.begin() + network_.inputs();
+  std::vector<LayerSeconds> taken(first, layer_seconds_.end());
+  time_layers();
+  return taken;
+}
+
+std::map<std::string, std::int64_t> Executor::memory_bytes() const {
+  std::map<std::string, std::int64_t> bytes;
+  for (const auto& [purpose, count] : planner_->memory().unshared_bytes()) {
+    bytes["unshared: " + purpose] = count;
+  }
+  for (const dnnl::memory::desc& desc : planner_->parameter_descs()) {
+    bytes["weights"] += static_cast<std::int64_t>(desc.get_size());
+  }
+  bytes["gradients"] = bytes["weights"];
+  for (const auto& copies : planner_->weight_copies()) {
+    for (const WeightCopy& copy : copies) bytes["weights in other layouts"] += copy.bytes();
+  }
+  bytes["activations and scratch"] = planner_->memory().total_bytes();
+  return bytes;
+}
+
+Executor::MemoryPeak Executor::memory_peak() const {
+  const MemoryPlan::Peak peak = planner_->memory().peak();
+  const auto& forward = planner_->pass().forward();
+  const auto& backward = planner_->pass().backward();
+  const auto moment = static_cast<std::size_t>(peak.moment);
+  const bool is_forward = moment < forward.size();
+  const PassSegment& segment = is_forward ? forward[moment] : backward[moment - forward.size()];
+  std::vector<std::string> names;
+  for (const PassStep& step : segment.steps) {
+    if (step.work == Work::kRun) names.push_back(network_.operations()[step.operation].name);
+  }
+  return {fmt::format("{} of {}", is_forward ? "forward" : "backward", fmt::join(names, ", ")),
+          peak.bytes};
+}
+
+}  // namespace nn

@@ -1,0 +1,38 @@
+// All that a bit-exact resume needs of a network in training, as the arrays of a checkpoint.
+// Hides layouts, optimizer buffers and how ranks keep running statistics.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "runner/base/state.h"
+#include "workloads/nn/executor/executor.h"
+#include "workloads/optimizer/optimizer.h"
+
+namespace nn {
+
+/// This rank among the replicas of a network.
+struct ReplicaPlace {
+  int rank = 0, ranks = 1;
+  /// Adds its argument over ranks, in place; collective. May be empty for one rank.
+  std::function<void(std::span<double>)> sum_over_ranks;
+};
+
+/// Collective when place.sum_over_ranks is. Weights and running statistics stand under the
+/// reference model's names as plain row-major fp32, what serves a resume alone (momentum, each
+/// rank's part of the statistics in fp64) below base::kResumeGroup. Changes nothing. The arrays
+/// refer to executor and optimizer.
+std::vector<base::StateArray> training_state(Executor& executor, Optimizer& optimizer,
+                                             const ReplicaPlace& place);
+
+/// Collective. Puts back what training_state() gave, bit for bit on as many ranks. On another
+/// number of ranks the first has the sum of the parts of the statistics.
+void restore_training_state(const base::StateSource& source, Executor& executor,
+                            Optimizer& optimizer, const ReplicaPlace& place);
+
+/// Bytes of the arrays of training_state() on `ranks` ranks, without an executor.
+std::int64_t training_state_bytes(const Network& network, const Optimizer& optimizer, int ranks);
+
+}  // namespace nn

@@ -1,9 +1,0 @@
-// The kernels compiled for baseline.
-// Hides the compiler flags (CMakeLists.txt).
-#include "workloads/nn/kernels_table.h"
-
-namespace nn::detail {
-
-const Kernels& baseline_kernels() { return kTable; }
-
-}  // namespace nn::detail

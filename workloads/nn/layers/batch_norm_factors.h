@@ -1,0 +1,67 @@
+// What a batch norm multiplies and adds, channel by channel: made of sums, and of parameters.
+// Hides the formulas from sums to factors, and whose statistics are at hand.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/nn/layer.h"
+#include "workloads/nn/layers/group_reduction.h"
+
+namespace nn {
+
+/// Arrays of [groups][padded channels] floats, found by base(group) + channel; statistics of the
+/// whole batch or running ones have one group. From the forward pass they are kept for the backward
+/// pass.
+class BatchNormFactors {
+ public:
+  /// padded: channels with those that only fill a block. rows: points of a sample.
+  void plan(const Operation& operation, std::int64_t padded, std::int64_t rows);
+  void plan_backward(Planner& planner);
+  void bind(const Arena& arena, const Kernels& kernels);
+
+  /// Whether the arrays hold groups' statistics, not running ones.
+  bool by_group() const { return by_group_; }
+  std::size_t base(std::size_t group) const {
+    return by_group_ ? group * static_cast<std::size_t>(padded_) : 0;
+  }
+  std::size_t group_count() const { return groups_ == nullptr ? 1 : groups_->groups.size(); }
+
+  /// The forward pass normalises by group: set_forward() follows for every channel of every group.
+  void start_groups();
+  void set_forward(const GroupReduction& reduction, std::size_t group, std::int64_t first,
+                   std::int64_t count);
+  /// Adds the statistics of the groups whose first sample this rank has to the running ones.
+  void record(const GroupReduction& reduction) const;
+  /// The forward pass normalises with the running statistics.
+  void take_running(Mode mode);
+
+  /// Of the sums of g and of g * (src - mean), g being the masked gradient.
+  void set_backward(const GroupReduction& reduction, std::size_t group, std::int64_t first,
+                    std::int64_t count);
+  /// The gradients of gamma and beta over this rank's samples, of the same sums.
+  void store_parameter_gradients(const GroupReduction& reduction, bool accumulate) const;
+
+  // As the kernels want them, from `at` = base(group) + channel on.
+  Normalization norm(std::size_t at) const { return {&mean_[at], &scale_[at], &shift_[at]}; }
+  const float* slope(std::size_t at) const { return &slope_[at]; }
+  const float* offset(std::size_t at) const { return &offset_[at]; }
+  const float* tilt(std::size_t at) const { return &tilt_[at]; }
+
+ private:
+  void set(std::size_t at, std::size_t channel, double mean, double variance);
+
+  Operation operation_;
+  std::int64_t channels_ = 0, padded_ = 0, rows_ = 0;
+  const float* gamma_ = nullptr;
+  const float* beta_ = nullptr;
+  RunningStatistics* statistics_ = nullptr;
+  const BatchGroups* groups_ = nullptr;
+  GradientTarget gamma_target_, beta_target_;
+  bool by_group_ = false;
+  std::vector<float> mean_, inverse_deviation_, scale_, shift_;
+  std::vector<float> slope_, offset_, tilt_;
+  std::int64_t inference_version_ = -1;
+};
+
+}  // namespace nn

@@ -1,0 +1,123 @@
+// What a batch norm gives: its source normalised, with residual sum and ReLU, in the forward pass
+// and again where the backward pass needs it.
+// Hides where values stand in either, and residuals that are normalised on the way.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "runner/base/error.h"
+#include "workloads/nn/layer.h"
+#include "workloads/nn/layers/batch_norm_columns.h"
+
+namespace nn {
+
+template <class T>
+class BatchNormOutput {
+ public:
+  enum class Pass { kForward, kAgain };
+
+  /// Plans the operation's values, its own included, which its only reader may make on the way.
+  /// `factors` outlives the layers. Throws ShapeError for a residual in another layout.
+  void plan(const Operation& operation, Planner& planner, const BatchNormFactors& factors);
+  void bind(const Arena& arena, const ColumnKernels<T>& kernels);
+  /// Whether nothing is to be written: the reader does it.
+  bool is_deferred() const { return is_deferred_; }
+  /// Where the source stands, whole, in the forward pass; and where the backward pass finds it.
+  const T* source() const { return streams_[0].src.data; }
+  const T* source_again() const { return streams_[1].src.data; }
+  const ValuePlace& place_again() const { return streams_[1].src.place; }
+  /// Writes the column; the signs of what is written go to `passed` unless it is null.
+  void write(Pass pass, const Samples& slice, const NormColumn& where, PassedBits* passed) const;
+
+ private:
+  /// A value as one pass finds it; data: of its first sample there.
+  template <class U>
+  struct Stream {
+    U* data = nullptr;
+    ValuePlace place;
+    void bind(const Arena& arena) { data = arena.at<std::remove_const_t<U>>(place.buffer); }
+  };
+  struct Streams {
+    Stream<const T> src, residual;
+    Stream<T> dst;
+  };
+  template <class U>
+  U* column_of(const Stream<U>& stream, const NormColumn& where, const Samples& slice) const {
+    const std::int64_t first = where.sample - stream.place.row_of(where.sample, slice);
+    return stream.data + where.offset - layout_.offset(first, 0);
+  }
+
+  ChannelLayout layout_;
+  bool relu_ = false, adds_ = false, is_deferred_ = false;
+  const BatchNormFactors* factors_ = nullptr;
+  const BatchNormFactors* residual_factors_ = nullptr;  ///< of a residual that is deferred
+  const ColumnKernels<T>* kernels_ = nullptr;
+  std::array<Streams, 2> streams_;  ///< by Pass
+};
+
+template <class T>
+void BatchNormOutput<T>::plan(const Operation& operation, Planner& planner,
+                              const BatchNormFactors& factors) {
+  const dnnl::memory::desc& desc = planner.value_desc(operation.src);
+  layout_ = planner.row_layout(desc);
+  relu_ = operation.relu;
+  factors_ = &factors;
+  auto& [forward, again] = streams_;
+  planner.use_value(operation.src, true);
+  if (operation.residual) {
+    if (planner.value_desc(*operation.residual) != desc) {
+      throw base::ShapeError(operation.name + ": residual and source differ in layout");
+    }
+    adds_ = true;
+    const Planner::Deferred& deferred = planner.deferred(*operation.residual);
+    residual_factors_ = deferred.factors;
+    const ValueId added = residual_factors_ == nullptr ? *operation.residual : deferred.source;
+    planner.use_value(added, false);
+    forward.residual.place = planner.value_place(added);
+    again.residual.place = planner.value_again(added);
+  }
+  is_deferred_ = nn::is_deferred(planner.network(), static_cast<std::size_t>(planner.made()));
+  if (is_deferred_) {
+    planner.defer_value(&factors, operation.src);
+  } else {
+    planner.define_value(desc);
+  }
+  forward.src.place = planner.value_place(operation.src);
+  forward.dst.place = planner.value_place(planner.made());
+  again.src.place = planner.value_again(operation.src);
+  again.dst.place = planner.value_again(planner.made());
+  if (is_deferred_) return;
+  planner.writes_past_caches(forward.dst.place, planner.forward_slices());
+  if (planner.remakes()) planner.writes_past_caches(again.dst.place, planner.remake_slices());
+}
+
+template <class T>
+void BatchNormOutput<T>::bind(const Arena& arena, const ColumnKernels<T>& kernels) {
+  kernels_ = &kernels;
+  for (Streams& streams : streams_) {
+    streams.src.bind(arena);
+    streams.residual.bind(arena);
+    streams.dst.bind(arena);
+  }
+}
+
+template <class T>
+void BatchNormOutput<T>::write(Pass pass, const Samples& slice, const NormColumn& where,
+                               PassedBits* passed) const {
+  const Streams& streams = streams_[static_cast<std::size_t>(pass)];
+  Normalization residual_norm;
+  Residual<T> residual;
+  if (adds_) residual.src = column_of(streams.residual, where, slice);
+  if (residual_factors_ != nullptr) {
+    residual_norm = residual_factors_->norm(where.at);
+    residual.norm = &residual_norm;
+  }
+  kernels_->normalize(column_of(streams.src, where, slice), factors_->norm(where.at), residual,
+                      column_of(streams.dst, where, slice), passed,
+                      layout_.column(where.block, where.piece), relu_,
+                      stores_of<T>(slice.count * layout_.sample_numbers(), multiplies_in_tiles()));
+}
+
+}  // namespace nn

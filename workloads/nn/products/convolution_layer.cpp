@@ -1,0 +1,228 @@
+// Convolutions and transposed ones by oneDNN, which chooses the layouts.
+// Hides who chooses which layout.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "workloads/nn/layer.h"
+#include "workloads/nn/products/bias_gradient.h"
+#include "workloads/nn/products/products.h"
+#include "workloads/nn/products/stem_layer.h"
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+/// oneDNN 2.6.3 gives wrong bf16 gradients of weights for strided convolutions of volumes, as the
+/// test of the engine in bf16 shows on 3 x 3 x 4 points with stride 2.
+bool has_wrong_bf16_gradient(const Operation& operation) {
+  const auto& stride = operation.stride;
+  return stride.size() == 3 &&
+         std::any_of(stride.begin(), stride.end(), [](std::int64_t step) { return step > 1; });
+}
+
+/// As the library is asked for the operation at hand.
+ConvolutionProblem problem_of(const Operation& operation, const Planner& planner) {
+  const Network& network = planner.network();
+  ConvolutionProblem::Options options;
+  options.compute = has_wrong_bf16_gradient(operation) ? memory::data_type::f32
+                                                       : planner.compute_type(operation.name);
+  options.training = planner.training();
+  options.first =
+      network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;
+  options.transposed = operation.kind == OperationKind::kDeconvolution;
+  return {operation, planner.value_desc(operation.src),
+          network.parameters()[static_cast<std::size_t>(operation.weights)].shape, options,
+          planner.device()};
+}
+
+/// Whether maxima are taken of `value`, or of it normalised.
+bool feeds_max_pool(const Network& network, ValueId value) {
+  const auto& operations = network.operations();
+  const auto source = [&operations](ValueId of) {
+    return operations[static_cast<std::size_t>(of)].src;
+  };
+  return std::any_of(operations.begin(), operations.end(), [&](const Operation& operation) {
+    if (operation.kind != OperationKind::kMaxPool) return false;
+    ValueId pooled = operation.src;
+    while (operations[static_cast<std::size_t>(pooled)].kind == OperationKind::kBatchNorm) {
+      pooled = source(pooled);
+    }
+    return pooled == value;
+  });
+}
+
+class ConvolutionLayer final : public Layer {
+ public:
+  ConvolutionLayer(const Operation& operation, Planner& planner)
+      : operation_(operation),
+        device_(planner.device()),
+        kernels_(planner.kernels()),
+        problem_(problem_of(operation, planner)),
+        src_desc_(planner.value_desc(operation.src)),
+        training_(planner.training()) {
+    translated(described_convolution(operation, planner), [&] { plan_forward(planner); });
+  }
+
+  void plan_backward(Planner& planner) override {
+    translated(described_convolution(operation_, planner), [&] { plan_gradients(planner); });
+  }
+  void bind(const Arena& arena) override;
+  void forward(Mode /*mode*/, const Samples& samples) override { forward_.run(samples); }
+  void remake(const Samples& samples) override { remake_.run(samples); }
+  void backward(bool accumulate, const Samples& samples) override;
+  std::int64_t reorders_per_step() const override;
+  std::string implementation() const override;
+  bool multiplies_parts() const override {
+    return forward_.is_in_parts() || gradients_.is_in_parts();
+  }
+
+ private:
+  bool is_bf16() const { return problem_.compute() == memory::data_type::bf16; }
+  ConvolutionLayouts layouts() const { return {src_desc_, dst_desc_, weights_desc_}; }
+  /// Of the library's products, those that are planned.
+  std::vector<const SlicedPrimitive*> products() const;
+  memory::desc made_desc(const Planner& planner, std::int64_t samples) const;
+  memory::desc updated_weights_desc(const Planner& planner) const;
+  void plan_forward(Planner& planner);
+  void plan_gradients(Planner& planner);
+
+  const Operation operation_;
+  Device& device_;
+  const Kernels& kernels_;
+  ConvolutionProblem problem_;
+  memory::desc src_desc_, dst_desc_;
+  memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
+  const bool training_;
+  ForwardProduct forward_, remake_;
+  BackwardProducts gradients_;
+  BiasGradient bias_gradient_;
+  BufferId diff_dst_buffer_ = -1;
+};
+
+/// As the forward pass reads them, or, where that reads no floats, as their gradient is written.
+memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) const {
+  using dnnl::query;
+  const auto suits_parts = [&](ConvolutionProduct product) {
+    return PartsProduct::suits(problem_, product, src_desc_, dst_desc_, planner);
+  };
+  if (PaddedProduct::suits(problem_, src_desc_, dst_desc_) ||
+      StridedPoints::suits(problem_, src_desc_, dst_desc_, planner) ||
+      suits_parts(ConvolutionProduct::kForward) ||
+      suits_parts(ConvolutionProduct::kSourceGradient)) {
+    return tiled_weights_desc(problem_.weights_dims());
+  }
+  if (!is_bf16()) {
+    return problem_.forward(planner.forward_slices().sizes().front())
+        .query_md(query::exec_arg_md, DNNL_ARG_WEIGHTS);
+  }
+  if (!training_) return plain_desc(problem_.weights_dims());
+  return problem_.weights_gradient(planner.backward_slices().sizes().front())
+      .query_md(query::exec_arg_md, DNNL_ARG_DIFF_WEIGHTS);
+}
+
+/// As the library has it, but where channels come side by side (in blocks, or last) and would leave
+/// as plain planes: its slow way makes these, and what follows is slow on them, while a conversion
+/// for each product is cheap. Where most of its products want channels last, all values are so, as
+/// some are added up; but the first layer's where its maxima are taken: of channels that are last,
+/// the library's max pooling rounds every addition of its gradient.
+memory::desc ConvolutionLayer::made_desc(const Planner& planner, std::int64_t samples) const {
+  const bool is_pooled = problem_.is_first() && feeds_max_pool(planner.network(), planner.made());
+  if (planner.wants_channels_last() && !is_pooled) {
+    return channels_last_desc(batch_dims(samples, operation_.dst), planner.value_type());
+  }
+  const memory::desc dst =
+      problem_.forward(samples).query_md(dnnl::query::exec_arg_md, problem_.makes());
+  const bool leaves_blocks = !problem_.is_first() && operation_.stride.size() == 2 &&
+                             channel_layout(src_desc_).width > 1 && channel_layout(dst).width == 1;
+  return leaves_blocks ? like(src_desc_, operation_.dst) : dst;
+}
+
+void ConvolutionLayer::plan_forward(Planner& planner) {
+  const Slices& slices = planner.forward_slices();
+  dst_desc_ = with_samples(
+      retyped(made_desc(planner, slices.sizes().front()), planner.value_type()), planner.batch());
+  if (is_widened(problem_, src_desc_, dst_desc_)) problem_ = problem_.of_phases();
+  weights_desc_ = updated_weights_desc(planner);
+  planner.use_value(operation_.src, true);
+  planner.define_value(dst_desc_);
+  planner.set_parameter_desc(operation_.weights, weights_desc_);
+  if (operation_.bias >= 0) {
+    planner.set_parameter_desc(operation_.bias, plain_desc({operation_.dst.channels}));
+  }
+  const ValueId src = operation_.src, dst = planner.made();
+  forward_.plan(planner, problem_, layouts(), slices, planner.forward_moment(),
+                planner.value_place(src), planner.value_place(dst));
+  if (!planner.remakes()) return;
+  remake_.plan(planner, problem_, layouts(), planner.remake_slices(), planner.remake_moment(),
+               planner.value_again(src), planner.value_again(dst));
+}
+
+/// Winograd where a batch has tiles enough is for gradients alone: the bits of a forward pass are
+/// the same in a batch of any size.
+void ConvolutionLayer::plan_gradients(Planner& planner) {
+  const Slices& slices = planner.backward_slices();
+  if (planner.winograd()) problem_.allow_winograd_gradients(slices.sizes().front());
+  diff_dst_buffer_ = planner.incoming().front();
+  if (operation_.bias >= 0) bias_gradient_.plan(planner, operation_, dst_desc_);
+  const BufferId diff_src = problem_.is_first() ? -1 : planner.contribute(operation_.src);
+  gradients_.plan(planner, problem_, layouts(),
+                  {planner.value_again(operation_.src), {diff_dst_buffer_, false}, diff_src});
+}
+
+/// Forward, data gradient, weights gradient.
+std::vector<const SlicedPrimitive*> ConvolutionLayer::products() const {
+  std::vector<const SlicedPrimitive*> all = gradients_.products();
+  if (forward_.product().planned()) all.insert(all.begin(), &forward_.product());
+  if (remake_.product().planned()) all.push_back(&remake_.product());
+  return all;
+}
+
+std::int64_t ConvolutionLayer::reorders_per_step() const {
+  return forward_.reorders() + remake_.reorders() + gradients_.reorders();
+}
+
+/// Each name once.
+std::string ConvolutionLayer::implementation() const {
+  std::vector<std::string> names;
+  for (const SlicedPrimitive* product : products()) {
+    const std::string name = product->implementation();
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  if (forward_.is_own() || gradients_.has_own()) names.emplace_back("own");
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void ConvolutionLayer::bind(const Arena& arena) {
+  forward_.bind(arena, device_, kernels_);
+  if (remake_.planned()) remake_.bind(arena, device_, kernels_);
+  if (diff_dst_buffer_ < 0) return;
+  if (operation_.bias >= 0) bias_gradient_.bind(arena, kernels_, diff_dst_buffer_);
+  gradients_.bind(arena, device_, kernels_);
+}
+
+void ConvolutionLayer::backward(bool accumulate, const Samples& samples) {
+  if (operation_.bias >= 0) bias_gradient_.run(samples, accumulate || samples.first > 0);
+  gradients_.run(accumulate, samples);
+}
+
+}  // namespace
+
+std::unique_ptr<Layer> make_deconvolution(const Operation& operation, Planner& planner) {
+  const bool is_last = &operation == &planner.network().operations().back();
+  if (is_last) return make_narrow_deconvolution(operation, planner);
+  return std::make_unique<ConvolutionLayer>(operation, planner);
+}
+
+std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner) {
+  // A stem's channels are last; what that costs where maxima are taken of it, many of them repay.
+  constexpr std::int64_t kManyChannels = 64;
+  const bool is_worthwhile =
+      operation.dst.channels >= kManyChannels || !feeds_max_pool(planner.network(), planner.made());
+  if (is_worthwhile && suits_stem(operation, planner)) return make_stem(operation, planner);
+  return std::make_unique<ConvolutionLayer>(operation, planner);
+}
+
+}  // namespace nn

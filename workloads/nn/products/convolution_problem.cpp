@@ -1,0 +1,307 @@
+// Descriptions of a convolution's products.
+// Hides the library's argument lists.
+#include "workloads/nn/products/convolution_problem.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
+bool all_are(const std::vector<std::int64_t>& values, std::int64_t wanted) {
+  return std::all_of(values.begin(), values.end(),
+                     [wanted](std::int64_t value) { return value == wanted; });
+}
+
+SampleShape shape_of(const memory::desc& values) {
+  const memory::dims dims = values.dims();
+  return {dims[1], {dims.begin() + 2, dims.end()}};
+}
+
+/// Of one with a stride and single taps.
+Phases skipping_phases_of(const Operation& operation, const SampleShape& src) {
+  const auto& stride = operation.stride;
+  const Phases phases = {stride[0], src.spatial[0], src.spatial[1], true};
+  const std::vector<std::int64_t> seen = {phases.rows(), phases.columns()};
+  const bool fits = all_are(stride, stride[0]) && operation.dst.spatial == seen &&
+                    all_are(operation.padding.begin, 0);
+  return fits ? phases : Phases{};
+}
+
+/// Of an atrous convolution that gives as many points as it reads, or of one with a stride and
+/// single taps; else none.
+Phases possible_phases(const Operation& operation, const SampleShape& src) {
+  const auto& apart = operation.dilation;
+  if (operation.kernel.size() == 2 && all_are(operation.kernel, 1) && operation.stride[0] > 1) {
+    return skipping_phases_of(operation, src);
+  }
+  if (apart.size() != 2 || apart[0] == 1 || apart[1] != apart[0]) return {};
+  if (all_are(operation.kernel, 1)) return {};
+  const bool fits = all_are(operation.stride, 1) && src.spatial == operation.dst.spatial &&
+                    operation.padding.begin == operation.padding.end &&
+                    all_are(operation.padding.begin, apart[0] * (operation.kernel[0] / 2));
+  return fits ? Phases{apart[0], src.spatial[0], src.spatial[1]} : Phases{};
+}
+
+/// Whether the library has what `describe` asks for.
+template <class Describe>
+bool exists(const Describe& describe) {
+  try {
+    describe();
+    return true;
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_unimplemented) return false;
+    throw;
+  }
+}
+
+}  // namespace
+
+bool may_be_wrong_in_tiles(const SampleShape& src, const std::vector<std::int64_t>& kernel,
+                           const std::vector<std::int64_t>& skipped) {
+  constexpr std::int64_t kLanes = 16, kMostPoints = 128, kFewTaps = 3;
+  if (all_are(kernel, 1)) return false;
+  const std::int64_t most_taps = all_are(skipped, 0) ? kMostPoints : kFewTaps;
+  bool is_known = src.channels % kLanes == 0;
+  for (std::size_t axis = 0; axis < kernel.size(); ++axis) {
+    is_known &= kernel[axis] <= most_taps && src.spatial[axis] >= kernel[axis] &&
+                src.spatial[axis] <= kMostPoints;
+  }
+  return !is_known;
+}
+
+dnnl::convolution_backward_weights::primitive_desc right_weights_gradient(
+    dnnl::convolution_backward_weights::primitive_desc product,
+    const std::vector<std::int64_t>& skipped) {
+  constexpr std::ptrdiff_t kKernelAxis = 2;
+  const memory::dims weights = product.diff_weights_desc().dims();
+  const std::vector<std::int64_t> kernel(weights.begin() + kKernelAxis, weights.end());
+  if (!may_be_wrong_in_tiles(shape_of(product.src_desc()), kernel, skipped)) return product;
+  while (std::string_view(product.impl_info_str()).find("amx") != std::string_view::npos) {
+    if (!product.next_impl()) throw dnnl::error(dnnl_unimplemented, "only a wrong gradient");
+  }
+  return product;
+}
+
+ConvolutionProblem::ConvolutionProblem(const Operation& operation, const memory::desc& src,
+                                       const memory::dims& weights, const Options& options,
+                                       Device& device)
+    : operation_(operation),
+      src_(src),
+      from_(shape_of(src)),
+      to_(operation.dst),
+      weights_dims_(weights),
+      options_(options),
+      device_(&device) {
+  for (const std::int64_t apart : operation.dilation) skipped_.push_back(apart - 1);
+  skipped_.resize(operation.kernel.size(), 0);
+  if (options.transposed) {
+    std::swap(from_, to_);
+  } else if (!options.first || all_are(operation.stride, 1)) {
+    possible_phases_ = possible_phases(operation, from_);
+  }
+}
+
+memory::desc ConvolutionProblem::any_values(std::int64_t samples, const SampleShape& shape) const {
+  return any_desc(batch_dims(samples, shape), options_.compute);
+}
+
+memory::desc ConvolutionProblem::wanted_from(std::int64_t samples) const {
+  const bool is_given = options_.first && !options_.transposed && phases_.apart == 1;
+  if (!is_given) return any_values(samples, from_);
+  memory::desc src = retyped(src_, options_.compute);
+  src.data.dims[0] = src.data.padded_dims[0] = samples;
+  return src;
+}
+
+dnnl::convolution_forward::primitive_desc ConvolutionProblem::convolution(
+    dnnl::algorithm algorithm, std::int64_t samples) const {
+  // Winograd for inference alone wants weights that it transforms beforehand, in a layout of its
+  // own.
+  const bool for_training = options_.training || algorithm != kDirect;
+  const auto kind =
+      for_training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+  const memory::dims& begin = operation_.padding.begin;
+  const memory::dims& end = operation_.padding.end;
+  const memory::desc weights = any_desc(weights_dims_, options_.compute);
+  const memory::desc to =
+      options_.gives_floats ? any_desc(batch_dims(samples, to_)) : any_values(samples, to_);
+  if (operation_.bias >= 0) {
+    return {{kind, algorithm, wanted_from(samples), weights, plain_desc({to_.channels}), to,
+             operation_.stride, skipped_, begin, end},
+            user_scratchpad(),
+            device_->engine};
+  }
+  return {
+      {kind, algorithm, wanted_from(samples), weights, to, operation_.stride, skipped_, begin, end},
+      user_scratchpad(),
+      device_->engine};
+}
+
+dnnl::convolution_backward_data::primitive_desc ConvolutionProblem::reverse(
+    dnnl::algorithm algorithm, std::int64_t samples) const {
+  return {{algorithm, any_values(samples, from_), any_desc(weights_dims_, options_.compute),
+           any_values(samples, to_), operation_.stride, skipped_, operation_.padding.begin,
+           operation_.padding.end},
+          user_scratchpad(),
+          device_->engine,
+          convolution(kDirect, samples)};
+}
+
+dnnl::primitive_desc ConvolutionProblem::describe(ConvolutionProduct product,
+                                                  std::int64_t samples) const {
+  switch (product) {
+    case ConvolutionProduct::kForward:
+      return forward(samples);
+    case ConvolutionProduct::kSourceGradient:
+      return source_gradient(samples);
+    case ConvolutionProduct::kWeightsGradient:
+      break;
+  }
+  return weights_gradient(samples);
+}
+
+dnnl::primitive_desc ConvolutionProblem::forward(std::int64_t samples) const {
+  samples *= phases_.count();
+  if (options_.transposed) return reverse(forward_algorithm_, samples);
+  return convolution(forward_algorithm_, samples);
+}
+
+dnnl::primitive_desc ConvolutionProblem::source_gradient(std::int64_t samples) const {
+  samples *= phases_.count();
+  if (options_.transposed) return convolution(source_algorithm_, samples);
+  return reverse(source_algorithm_, samples);
+}
+
+dnnl::primitive_desc ConvolutionProblem::weights_gradient(std::int64_t samples) const {
+  samples *= phases_.count();
+  return right_weights_gradient(
+      {{weights_algorithm_, wanted_from(samples), any_desc(weights_dims_), any_values(samples, to_),
+        operation_.stride, skipped_, operation_.padding.begin, operation_.padding.end},
+       user_scratchpad(),
+       device_->engine,
+       convolution(kDirect, samples)},
+      skipped_);
+}
+
+/// Tiles of 4 x 4 points that the library's Winograd products make of so many samples; 0 where they
+/// do not beat its plain ones: they need more than a few channels, and not too much of the tiles
+/// beyond the image. Both bounds were measured on AVX-512 with 32 to 512 channels and 3 to 112
+/// points a side.
+std::int64_t ConvolutionProblem::worthwhile_tiles(std::int64_t samples) const {
+  constexpr std::int64_t kSide = kWinogradTile, kLeastChannels = 32;
+  const std::vector<std::int64_t> three = {3, 3};
+  if (options_.compute != memory::data_type::f32 || operation_.kernel != three) return 0;
+  if (!all_are(operation_.stride, 1) || !all_are(skipped_, 0)) return 0;
+  if (std::min(from_.channels, to_.channels) < kLeastChannels) return 0;
+  std::int64_t tiles = samples * phases_.count();
+  const std::int64_t points = tiles * to_.points();
+  for (const std::int64_t extent : to_.spatial) tiles *= (extent + kSide - 1) / kSide;
+  return 10 * tiles * kSide * kSide <= 14 * points ? tiles : 0;
+}
+
+template <class Describe>
+void ConvolutionProblem::choose(dnnl::algorithm& algorithm, const Describe& describe) {
+  algorithm = dnnl::algorithm::convolution_winograd;
+  if (!exists(describe)) algorithm = kDirect;
+}
+
+void ConvolutionProblem::allow_winograd_forward() {
+  constexpr std::int64_t kLeastTiles = 4;  // of a sample
+  if (worthwhile_tiles(1) < kLeastTiles) return;
+  choose(forward_algorithm_, [&] { return forward(1); });
+}
+
+void ConvolutionProblem::allow_winograd_gradients(std::int64_t samples) {
+  constexpr std::int64_t kLeastTiles = 64;  // that make up for the transformation of weights
+  if (worthwhile_tiles(samples) < kLeastTiles) return;
+  choose(weights_algorithm_, [&] { return weights_gradient(samples); });
+  if (!options_.first) choose(source_algorithm_, [&] { return source_gradient(samples); });
+}
+
+bool ConvolutionProblem::uses_winograd_forward() const { return forward_algorithm_ != kDirect; }
+
+bool ConvolutionProblem::uses_winograd_gradients() const {
+  return weights_algorithm_ != kDirect || source_algorithm_ != kDirect;
+}
+
+bool ConvolutionProblem::is_by_points() const {
+  return !options_.transposed && operation_.kernel.size() == 2 && all_are(operation_.kernel, 1) &&
+         all_are(operation_.stride, 1) && all_are(operation_.padding.begin, 0) &&
+         all_are(operation_.padding.end, 0);
+}
+
+ConvolutionProblem ConvolutionProblem::of_points(std::int64_t points) const {
+  ConvolutionProblem part = *this;
+  for (SampleShape* const shape : {&part.from_, &part.to_}) {
+    std::fill(shape->spatial.begin(), shape->spatial.end(), 1);
+    shape->spatial.back() = points;
+  }
+  part.options_.first = false;  // the layout of its source is that of a piece
+  return part;
+}
+
+bool ConvolutionProblem::is_by_rows() const {
+  return operation_.kernel.size() == 2 && !options_.first && !is_by_points() &&
+         phases_.apart == 1 && all_are(skipped_, 0) &&
+         operation_.padding.begin[0] < operation_.kernel[0];
+}
+
+std::int64_t ConvolutionProblem::rows() const {
+  const std::int64_t stride = operation_.stride[0];
+  return std::max(to_.spatial[0], (from_.spatial[0] + stride - 1) / stride);
+}
+
+Rows ConvolutionProblem::rows_of(ConvolutionProduct product, Side side, const Rows& strip) const {
+  const std::int64_t stride = operation_.stride[0], kernel = operation_.kernel[0];
+  const std::int64_t padding = operation_.padding.begin[0];
+  if (!is_reverse(product)) {
+    if (!is_from(side)) return strip;
+    return {strip.first * stride - padding, (strip.count - 1) * stride + kernel};
+  }
+  if (is_from(side)) return {strip.first * stride, strip.count * stride};
+  // Those with a tap among them.
+  const std::int64_t before = (kernel - 1 - padding) / stride;
+  const std::int64_t last = (strip.count * stride - 1 + padding) / stride;
+  return {strip.first - before, before + last + 1};
+}
+
+ConvolutionProblem ConvolutionProblem::of_rows(ConvolutionProduct product,
+                                               std::int64_t count) const {
+  ConvolutionProblem part = *this;
+  const Rows source = rows_of(product, Side::kSource, {0, count});
+  const Rows destination = rows_of(product, Side::kDestination, {0, count});
+  const Rows& from = options_.transposed ? destination : source;
+  const Rows& to = options_.transposed ? source : destination;
+  part.from_.spatial[0] = from.count;
+  part.to_.spatial[0] = to.count;
+  const std::int64_t stride = operation_.stride[0], before = operation_.padding.begin[0];
+  const std::int64_t begin = to.first * stride - before;
+  const std::int64_t end = begin + (to.count - 1) * stride + operation_.kernel[0];
+  part.operation_.padding.begin[0] = from.first - begin;
+  part.operation_.padding.end[0] = std::max<std::int64_t>(0, end - (from.first + from.count));
+  return part;
+}
+
+ConvolutionProblem ConvolutionProblem::of_phases() const {
+  if (possible_phases_.apart == 1) return *this;
+  ConvolutionProblem dense = *this;
+  dense.phases_ = std::exchange(dense.possible_phases_, {});
+  for (SampleShape* const shape : {&dense.from_, &dense.to_}) {
+    shape->spatial = {dense.phases_.rows(), dense.phases_.columns()};
+  }
+  std::fill(dense.skipped_.begin(), dense.skipped_.end(), 0);
+  std::fill(dense.operation_.stride.begin(), dense.operation_.stride.end(), 1);
+  for (auto* const padding : {&dense.operation_.padding.begin, &dense.operation_.padding.end}) {
+    for (std::int64_t& points : *padding) points /= dense.phases_.apart;
+  }
+  return dense;
+}
+
+}  // namespace nn

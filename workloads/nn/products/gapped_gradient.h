@@ -1,0 +1,51 @@
+// The gradient of the source of a convolution of single points with a stride, in bfloat16, of
+// images whose channels are last: that of the points that it sees is a product of the library's
+// without a stride, and is then written between zeros.
+// Hides the image of the points that are seen.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <vector>
+
+#include "workloads/nn/layer.h"
+#include "workloads/nn/products/convolution_problem.h"
+#include "workloads/nn/sliced_primitive.h"
+
+namespace nn {
+
+class GappedGradient {
+ public:
+  /// Whether it serves, and is faster than the library's product with a stride, which writes zeros
+  /// through the caches: beside matrix tiles.
+  static bool suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
+                    const dnnl::memory::desc& dst, const Planner& planner);
+  /// In the backward pass of the operation at hand, of a problem that suits. `diff_dst` is read as
+  /// `dst` has it, `weights` stand as given, and `diff_src` is written.
+  void plan(Planner& planner, const ConvolutionProblem& problem, const dnnl::memory::desc& dst,
+            const dnnl::memory::desc& weights, const ValuePlace& diff_dst, BufferId diff_src);
+  bool planned() const { return product_.planned(); }
+  void bind(const Arena& arena, Device& device, const Kernels& kernels);
+  void run(const Samples& samples);
+  const SlicedPrimitive& product() const { return product_; }
+
+ private:
+  void write_row(std::int64_t sample, std::int64_t row, const Bf16* seen, Bf16* spaced) const;
+
+  SampleShape image_;                   ///< of the source
+  std::int64_t rows_ = 0, points_ = 0;  ///< that are seen, and of such a row
+  std::int64_t apart_ = 1;
+  int threads_ = 1;
+  Stores stores_ = Stores::kCached;
+  ParameterId parameter_ = -1;
+  ValuePlace diff_dst_place_;
+  BufferId diff_src_buffer_ = -1, seen_buffer_ = -1, spaced_buffer_ = -1;
+  SlicedPrimitive product_;
+  const Kernels* kernels_ = nullptr;
+  const Bf16* seen_ = nullptr;  ///< [samples of a slice][rows][points][channels]
+  Bf16* spaced_ = nullptr;      ///< [threads][a row of the source]
+  Bf16* diff_src_ = nullptr;
+  std::vector<Bf16> zeros_;  ///< a row of the source
+};
+
+}  // namespace nn

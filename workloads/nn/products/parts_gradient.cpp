@@ -1,0 +1,120 @@
+// Pieces of the product, and their parts.
+// Hides nothing else.
+#include "workloads/nn/products/parts_gradient.h"
+
+#include <algorithm>
+#include <array>
+
+namespace nn {
+namespace {
+
+constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
+constexpr std::int64_t kParts = FloatTiles::kParts;
+/// Points of a step, which are its pairs, and steps that are in parts at a time.
+constexpr std::int64_t kStepPoints = 2 * kBlock, kSteps = 4;
+
+/// The points of a step, of one block of channels; those behind the last one are zeros.
+class StepRows {
+ public:
+  /// `count` points from `at` on.
+  StepRows(const float* at, std::int64_t count)
+      : rows_{at, at + kTile, kBlock, kBlock, kSteps * 2 * kTile} {
+    if (count >= kStepPoints) return;
+    std::fill(std::copy_n(at, count * kBlock, filled_.begin()), filled_.end(), 0.0F);
+    rows_.lower = filled_.data();
+    rows_.upper = count > kBlock ? filled_.data() + kTile : nullptr;
+  }
+  StepRows(const StepRows&) = delete;
+  StepRows& operator=(const StepRows&) = delete;
+  const FloatTiles::Rows& rows() const { return rows_; }
+
+ private:
+  FloatTiles::Rows rows_;
+  std::array<float, 2 * kTile> filled_;
+};
+
+std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
+  return (problem.image_of(side).channels + kBlock - 1) / kBlock;
+}
+
+}  // namespace
+
+bool PartsGradient::suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
+                          const dnnl::memory::desc& dst, const Planner& planner) {
+  return has_parts(problem, src, dst, planner) && problem.is_by_points() &&
+         are_channels_worthwhile(problem) &&
+         WeightsSplit::fits(blocks_of(problem, Side::kDestination),
+                            blocks_of(problem, Side::kSource), planner.threads());
+}
+
+void PartsGradient::plan(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
+                         const ValuePlace& diff_dst) {
+  points_ = problem.image_of(Side::kSource).points();
+  in_ = blocks_of(problem, Side::kSource);
+  out_ = blocks_of(problem, Side::kDestination);
+  split_ = {out_, in_, planner.threads(), true};
+  src_place_ = src;
+  diff_dst_place_ = diff_dst;
+  scratch_buffer_ = planner.temporary(
+      split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t)),
+      planner.backward_moment(), "scratchpads");
+}
+
+void PartsGradient::bind(const Arena& arena, const Kernels& kernels) {
+  kernels_ = &kernels;
+  src_ = arena.at(src_place_.buffer);
+  diff_dst_ = arena.at(diff_dst_place_.buffer);
+  scratch_ = arena.at<std::uint32_t>(scratch_buffer_);
+}
+
+/// A thread's blocks of both operands.
+std::int64_t PartsGradient::scratch_words() const {
+  return (out_ + split_.blocks_of_part()) * kSteps * kParts * kTile;
+}
+
+void PartsGradient::run_part(const WeightsSplit::Part& part, const Samples& samples,
+                             float* diff_weights, bool add, std::uint32_t* scratch) const {
+  const FloatTiles& tiles = kernels_->float_tiles;
+  const std::int64_t block_stride = points_ * kBlock;
+  const std::int64_t panels = part.end_panel - part.first_panel;
+  const std::int64_t part_words = part.blocks() * kTile, panel_words = kSteps * kParts * kTile;
+  const std::uint32_t* const rows = scratch;
+  std::uint32_t* const columns = scratch + kSteps * kParts * part_words;
+  float* const sums = diff_weights + (part.first_panel * in_ + part.first_block) * kTile;
+  for (std::int64_t i = 0; i < samples.count; ++i) {
+    const std::int64_t sample = samples.first + i;
+    const float* const src = src_ + src_place_.row_of(sample, samples) * in_ * block_stride +
+                             part.first_block * block_stride;
+    const float* const diff_dst = diff_dst_ +
+                                  diff_dst_place_.row_of(sample, samples) * out_ * block_stride +
+                                  part.first_panel * block_stride;
+    for (std::int64_t first = 0; first < points_; first += kSteps * kStepPoints) {
+      const std::int64_t count = std::min(kSteps * kStepPoints, points_ - first);
+      const std::int64_t steps = (count + kStepPoints - 1) / kStepPoints;
+      for (std::int64_t step = 0; step < steps; ++step) {
+        const std::int64_t point = first + step * kStepPoints, left = points_ - point;
+        for (std::int64_t block = 0; block < part.blocks(); ++block) {
+          const StepRows rows_of_step(src + block * block_stride + point * kBlock, left);
+          tiles.turn(rows_of_step.rows(), scratch + step * kParts * part_words + block * kTile,
+                     part_words);
+        }
+        for (std::int64_t panel = 0; panel < panels; ++panel) {
+          const StepRows rows_of_step(diff_dst + panel * block_stride + point * kBlock, left);
+          tiles.split(rows_of_step.rows(), columns + panel * panel_words + step * kParts * kTile,
+                      kTile);
+        }
+      }
+      tiles.multiply({&rows, 1, part_words, kParts * part_words, columns, panel_words,
+                      part.blocks(), panels, steps},
+                     {sums, in_ * kTile, kBlock}, add || i > 0 || first > 0);
+    }
+  }
+}
+
+void PartsGradient::run(const Samples& samples, float* diff_weights, bool add) const {
+  split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
+    run_part(part, samples, diff_weights, add, scratch_ + thread * scratch_words());
+  });
+}
+
+}  // namespace nn

@@ -1,0 +1,390 @@
+// Pieces of products in parts.
+// Hides nothing else.
+#include "workloads/nn/products/parts_product.h"
+
+#include <algorithm>
+#include <array>
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
+constexpr std::int64_t kParts = FloatTiles::kParts;
+constexpr std::int64_t kBeyond = PartsRows::kBeyond, kNone = -2;  ///< in place of a row
+constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
+/// Of what is in parts at a time: pairs of blocks of channels, and columns of windows or single
+/// points. Together with weights of 32 channels, those of 3x3 points stay in the second cache, of
+/// up to 320 channels without a stride; of more, what comes from the next one is still read in
+/// order.
+constexpr std::int64_t kMostSteps = 24, kWindowColumns = 96, kPointColumns = 128;
+constexpr std::int64_t kCachedBytes = 1100 << 10;
+
+/// Grains that hold so many.
+constexpr std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
+  return (count + grain - 1) / grain;
+}
+
+}  // namespace
+
+bool PartsProduct::suits(const ConvolutionProblem& problem, ConvolutionProduct product,
+                         const memory::desc& src, const memory::desc& dst, const Planner& planner) {
+  if (!has_parts(problem, src, dst, planner)) return false;
+  const Operation& operation = problem.operation();
+  const bool is_forward = product == ConvolutionProduct::kForward;
+  bool has_gaps = false;  // with a stride, points that no tap meets
+  bool has_taps = false, is_padded = false;
+  for (std::size_t axis = 0; axis < operation.kernel.size(); ++axis) {
+    has_gaps |= operation.kernel[axis] < operation.stride[axis];
+    has_taps |= operation.kernel[axis] > 1;
+    is_padded |= operation.padding.begin[axis] > 0;
+  }
+  if (has_gaps && (has_taps || is_padded || problem.is_transposed())) return false;
+  if (!problem.is_by_points()) {
+    // Rows that nearly fill their tiles: of 7 points the library takes less.
+    const std::int64_t columns =
+        std::min(problem.image_of(Side::kSource).spatial[1], operation.dst.spatial[1]);
+    const std::int64_t grain = has_taps ? kBlock : 2 * kBlock;
+    if (4 * columns < 3 * grains_of(columns, grain) * grain) return false;
+  }
+  if (has_gaps && !is_forward) {
+    // The library goes over what is written twice.
+    return grains_of(operation.dst.channels, 2 * kBlock) <= kMostSteps;
+  }
+  return are_channels_worthwhile(problem) && (is_forward || !problem.uses_winograd_gradients());
+}
+
+/// Rows of an image that a group reads, at most.
+std::int64_t PartsProduct::needed_rows() const {
+  std::vector<std::int64_t> needed;
+  for (std::int64_t row = 0; row < group_; ++row) {
+    for (const auto& phase : rows_.phases) {
+      for (const PartsAxis::Tap& tap : phase) needed.push_back(row * rows_.step + tap.offset);
+    }
+  }
+  std::sort(needed.begin(), needed.end());
+  return std::unique(needed.begin(), needed.end()) - needed.begin();
+}
+
+void PartsProduct::plan_strips(std::int64_t samples) {
+  read_rows_ = {rows_, columns_, read_};
+  const std::int64_t columns = columns_.count(0);
+  const std::int64_t grain = taps_ > 1 ? kBlock : 2 * kBlock;
+  const auto cut = [&](std::int64_t strips) {
+    strip_ = grains_of(grains_of(columns, strips), grain) * grain;
+    read_rows_.set_strip(strip_);
+  };
+  cut(grains_of(columns, taps_ > 1 ? kWindowColumns : kPointColumns));
+  group_ = std::min<std::int64_t>(2, rows_.count(0));
+  if (taps_ == 1 || needed_rows() * slot_words() * kWord > kCachedBytes) group_ = 1;
+  // Something for every thread, as far as columns allow it: points have the same bits in any strip.
+  const std::int64_t rows = samples * grains_of(rows_.count(0), group_);
+  if (rows * grains_of(columns, strip_) < threads_) cut(grains_of(threads_, rows));
+}
+
+void PartsProduct::plan_phases() {
+  std::int64_t tile = 0;
+  for (std::int64_t row = 0; row < rows_.phase_count(); ++row) {
+    for (std::int64_t column = 0; column < columns_.phase_count(); ++column) {
+      const auto taps =
+          static_cast<std::int64_t>(rows_.phases[static_cast<std::size_t>(row)].size() *
+                                    columns_.phases[static_cast<std::size_t>(column)].size());
+      phases_.push_back({row, column, tile, taps});
+      tile += taps * written_ * steps_;
+    }
+  }
+}
+
+void PartsProduct::plan(Planner& planner, const ConvolutionProblem& problem,
+                        ConvolutionProduct product, std::int64_t samples, int moment,
+                        const ValuePlace& from, const ValuePlace& to) {
+  const bool is_forward = product == ConvolutionProduct::kForward;
+  const bool is_reverse = is_forward == problem.is_transposed();
+  const std::int64_t src = grains_of(problem.image_of(Side::kSource).channels, kBlock);
+  const std::int64_t dst = grains_of(problem.image_of(Side::kDestination).channels, kBlock);
+  read_ = is_forward ? src : dst;
+  written_ = is_forward ? dst : src;
+  reads_in_ = !is_reverse;
+  if (problem.is_by_points()) {  // the whole image is one row
+    const std::int64_t points = problem.image_of(Side::kSource).points();
+    rows_ = PartsAxis::of_points(1);
+    columns_ = PartsAxis::of_points(points);
+  } else {
+    rows_ = PartsAxis::of(problem, 0, product);
+    columns_ = PartsAxis::of(problem, 1, product);
+  }
+  row_taps_ = problem.operation().kernel[1];
+  taps_ = problem.operation().kernel[0] * row_taps_;
+  steps_ = grains_of(read_, 2);
+  piece_ = grains_of(steps_, grains_of(steps_, kMostSteps));
+  threads_ = planner.threads();
+  plan_strips(samples);
+  plan_phases();
+  from_ = from;
+  to_ = to;
+  parameter_ = problem.operation().weights;
+  tiles_buffer_ = planner.temporary(taps_ * written_ * steps_ * kParts * kTile * kWord, moment,
+                                    "converted layouts");
+  scratch_buffer_ = planner.temporary(threads_ * scratch_words() * kWord, moment, "scratchpads");
+}
+
+std::int64_t PartsProduct::slot_words() const { return read_rows_.words(piece_); }
+
+std::int64_t PartsProduct::sums_floats() const {
+  if (is_gapped()) return 3 * strip_ * columns_.phase_count() * kBlock;
+  return std::max(written_ * kTile, 2 * strip_ * kBlock);
+}
+
+std::int64_t PartsProduct::scratch_words() const {
+  return needed_rows() * slot_words() + sums_floats();
+}
+
+void PartsProduct::bind(const Arena& arena, const Kernels& kernels) {
+  kernels_ = &kernels;
+  source_ = arena.at(from_.buffer);
+  destination_ = arena.at(to_.buffer);
+  weights_ = arena.parameters.weights(parameter_);
+  tiles_ = arena.at<std::uint32_t>(tiles_buffer_);
+  auto* scratch = arena.at<std::uint32_t>(scratch_buffer_);
+  threads_rows_.resize(static_cast<std::size_t>(threads_));
+  for (Rows& rows : threads_rows_) {
+    rows.rows.assign(static_cast<std::size_t>(needed_rows()), kNone);
+    rows.words = scratch;
+    rows.sums = reinterpret_cast<float*>(scratch + needed_rows() * slot_words());
+    scratch += scratch_words();
+  }
+}
+
+/// Weights' tiles are [16 of in][16 of out]: where products read output channels, the other way
+/// round.
+void PartsProduct::split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
+                              std::uint32_t* to) const {
+  alignas(64) std::array<float, 2 * kTile> turned;
+  std::array<const float*, 2> tiles = {};
+  for (std::int64_t i = 0; i < 2 && 2 * step + i < read_; ++i) {
+    const std::int64_t read = 2 * step + i;
+    const std::int64_t block = reads_in_ ? written * read_ + read : read * written_ + written;
+    const float*& tile = tiles[static_cast<std::size_t>(i)];
+    tile = weights_ + (block * taps_ + tap) * kTile;
+    if (reads_in_) continue;
+    kernels_->weight_tiles.transpose(tile, turned.data() + i * kTile);
+    tile = turned.data() + i * kTile;
+  }
+  kernels_->float_tiles.split({tiles[0], tiles[1], kBlock, kBlock, 0}, to, kTile);
+}
+
+void PartsProduct::split_weights() const {
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (std::int64_t written = 0; written < written_; ++written) {
+    for (const Phase& phase : phases_) {
+      const auto& row_taps = rows_.phases[static_cast<std::size_t>(phase.row)];
+      const auto& column_taps = columns_.phases[static_cast<std::size_t>(phase.column)];
+      std::uint32_t* to =
+          tiles_ + (phase.first_tile + written * phase.taps * steps_) * kParts * kTile;
+      for (std::int64_t first = 0; first < steps_; first += piece_) {
+        for (const PartsAxis::Tap& row : row_taps) {
+          for (const PartsAxis::Tap& column : column_taps) {
+            const std::int64_t end = std::min(first + piece_, steps_);
+            for (std::int64_t step = first; step < end; ++step, to += kParts * kTile) {
+              split_tile(written, step, row.tap * row_taps_ + column.tap, to);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+const std::uint32_t* PartsProduct::row_in_parts(const float* from, std::int64_t row,
+                                                const Group& group, std::int64_t first_step,
+                                                Rows& rows) const {
+  const auto place_of = [&](std::size_t slot) {
+    return rows.words + static_cast<std::int64_t>(slot) * slot_words();
+  };
+  std::size_t free = 0;
+  for (std::size_t slot = 0; slot < rows.rows.size(); ++slot) {
+    if (rows.rows[slot] == row) return place_of(slot);
+    const auto& needed = rows.needed;
+    if (std::find(needed.begin(), needed.end(), rows.rows[slot]) == needed.end()) free = slot;
+  }
+  rows.rows[free] = row;
+  read_rows_.bring(from, row, {group.first_column, group.columns},
+                   {first_step, std::min(piece_, steps_ - first_step)}, kernels_->float_tiles,
+                   place_of(free));
+  return place_of(free);
+}
+
+/// `count` neighbouring points of a phase: of up to two panels beside the image, and from there
+/// past the caches; or else whole tiles of them in place.
+void PartsProduct::multiply(FloatTiles::Operands operands, std::int64_t count,
+                            std::int64_t first_step, float* to, Rows& rows) const {
+  const FloatTiles& tiles = kernels_->float_tiles;
+  const std::int64_t block_stride = rows_.to * columns_.to * kBlock;
+  if (streams_) {
+    operands.blocks = grains_of(count, kBlock);
+    tiles.multiply(operands, {rows.sums, strip_ * kBlock, kBlock}, false);
+    for (std::int64_t panel = 0; panel < operands.panels; ++panel) {
+      kernels_->copy_past_caches(rows.sums + panel * strip_ * kBlock,
+                                 count * kBlock * std::int64_t{sizeof(float)},
+                                 to + panel * block_stride);
+    }
+    return;
+  }
+  const std::int64_t row_stride = columns_.phase_count() * kBlock;
+  const std::int64_t whole = count / kBlock, rest = count % kBlock;
+  operands.blocks = whole;
+  if (whole > 0) tiles.multiply(operands, {to, block_stride, row_stride}, first_step > 0);
+  if (rest == 0) return;
+  rows.behind.assign(operands.rows, operands.rows + operands.places);
+  for (const std::uint32_t*& row : rows.behind) row += whole * kTile;
+  operands.rows = rows.behind.data();
+  operands.blocks = 1;
+  const auto for_each_rest = [&](const auto& move) {
+    for (std::int64_t panel = 0; panel < operands.panels; ++panel) {
+      for (std::int64_t point = 0; point < rest; ++point) {
+        move(to + panel * block_stride + (whole * kBlock + point) * row_stride,
+             rows.sums + panel * kTile + point * kBlock);
+      }
+    }
+  };
+  if (first_step > 0) {
+    for_each_rest([](float* place, float* sum) { std::copy_n(place, kBlock, sum); });
+  }
+  tiles.multiply(operands, {rows.sums, kTile, kBlock}, first_step > 0);
+  for_each_rest([](float* place, float* sum) { std::copy_n(sum, kBlock, place); });
+}
+
+/// A row of the image that has points, and those up to the next such row; past the caches, which
+/// would read every line first.
+void PartsProduct::run_gapped(const float* from, const Group& group, float* to, Rows& rows) const {
+  const Phase& phase =
+      *std::find_if(phases_.begin(), phases_.end(), [](const Phase& one) { return one.taps > 0; });
+  const std::int64_t step = columns_.phase_count(), strip = strip_ * step * kBlock;
+  const float* const zeros = rows.sums + 2 * strip;
+  const std::int64_t first_column = group.first_column * step;
+  const std::int64_t columns =
+      std::min((group.first_column + group.columns) * step, columns_.to) - first_column;
+  const auto write = [&](std::int64_t block, std::int64_t row, const float* numbers) {
+    float* const place = to + ((block * rows_.to + row) * columns_.to + first_column) * kBlock;
+    kernels_->copy_past_caches(numbers, columns * kBlock * std::int64_t{sizeof(float)}, place);
+  };
+  const std::int64_t count =
+      std::min(group.columns, columns_.count(phase.column) - group.first_column);
+  const std::int64_t read = group.first_row < rows_.from ? group.first_row : kBeyond;
+  rows.needed = {read};
+  const std::uint32_t* const met = row_in_parts(from, read, group, 0, rows);
+  FloatTiles::Operands operands = operands_of(phase, 0);
+  operands.rows = &met;
+  operands.blocks = grains_of(count, kBlock);
+  for (std::int64_t panel = 0; panel < written_; panel += 2) {
+    operands.panels = std::min<std::int64_t>(2, written_ - panel);
+    operands.columns = tiles_ + (phase.first_tile + panel * steps_) * kParts * kTile;
+    float* const sums = rows.sums + phase.column * kBlock;
+    kernels_->float_tiles.multiply(operands, {sums, strip, step * kBlock}, false);
+    for (std::int64_t i = 0; i < operands.panels; ++i) {
+      for (std::int64_t row_phase = 0; row_phase < rows_.phase_count(); ++row_phase) {
+        const std::int64_t row = group.first_row * rows_.phase_count() + row_phase;
+        if (row >= rows_.to) continue;
+        write(panel + i, row, row_phase == phase.row ? rows.sums + i * strip : zeros);
+      }
+    }
+  }
+}
+
+/// But for which rows, and which panels.
+FloatTiles::Operands PartsProduct::operands_of(const Phase& phase, std::int64_t first_step) const {
+  FloatTiles::Operands operands = {};
+  operands.places = phase.taps;
+  operands.part_stride = read_rows_.part_words();
+  operands.step_stride = read_rows_.step_words();
+  operands.panel_stride = phase.taps * steps_ * kParts * kTile;
+  operands.steps = std::min(piece_, steps_ - first_step);
+  return operands;
+}
+
+void PartsProduct::run_phase(const Phase& phase, const Group& group, std::int64_t first_step,
+                             float* to, Rows& rows) const {
+  const std::int64_t count =
+      std::min(group.first_column + group.columns, columns_.count(phase.column)) -
+      group.first_column;
+  const std::int64_t end_row = std::min(group.first_row + group.rows, rows_.count(phase.row));
+  if (count <= 0) return;
+  FloatTiles::Operands operands = operands_of(phase, first_step);
+  // While rows of weights are at hand, all rows of the group meet them.
+  const std::int64_t together = group.rows == 1 && !streams_ ? written_ : 2;
+  for (std::int64_t panel = 0; panel < written_; panel += together) {
+    operands.panels = std::min(together, written_ - panel);
+    operands.columns =
+        tiles_ +
+        (phase.first_tile + panel * phase.taps * steps_ + first_step * phase.taps) * kParts * kTile;
+    operands.rows = rows.met.data();
+    for (std::int64_t row = group.first_row; row < end_row; ++row) {
+      const std::int64_t at =
+          (panel * rows_.to + row * rows_.phase_count() + phase.row) * columns_.to +
+          group.first_column * columns_.phase_count() + phase.column;
+      multiply(operands, count, first_step, to + at * kBlock, rows);
+      operands.rows += phase.taps;
+    }
+  }
+}
+
+void PartsProduct::run_group(const float* from, const Group& group, float* to, Rows& rows) const {
+  const auto image_row = [&](std::int64_t row, const PartsAxis::Tap& tap) {
+    const std::int64_t at = row * rows_.step + tap.offset;
+    return at >= 0 && at < rows_.from ? at : kBeyond;
+  };
+  rows.needed.clear();
+  for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
+    for (const auto& phase : rows_.phases) {
+      for (const PartsAxis::Tap& tap : phase) rows.needed.push_back(image_row(row, tap));
+    }
+  }
+  for (std::int64_t first = 0; first < steps_; first += piece_) {
+    if (piece_ < steps_) std::fill(rows.rows.begin(), rows.rows.end(), kNone);
+    for (const Phase& phase : phases_) {
+      rows.met.clear();
+      for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
+        for (const PartsAxis::Tap& row_tap : rows_.phases[static_cast<std::size_t>(phase.row)]) {
+          const std::uint32_t* const words =
+              row_in_parts(from, image_row(row, row_tap), group, first, rows);
+          for (const PartsAxis::Tap& tap :
+               columns_.phases[static_cast<std::size_t>(phase.column)]) {
+            rows.met.push_back(words + read_rows_.place_of(tap));
+          }
+        }
+      }
+      run_phase(phase, group, first, to, rows);
+    }
+  }
+}
+
+/// Groups one below the other share rows that they read.
+void PartsProduct::run(const Samples& samples) {
+  if (samples.first == 0) split_weights();
+  const std::int64_t columns = columns_.count(0), rows = rows_.count(0);
+  const std::int64_t strips = grains_of(columns, strip_), groups = grains_of(rows, group_);
+  const std::int64_t sample_from = rows_.from * columns_.from * read_ * kBlock;
+  const std::int64_t sample_to = rows_.to * columns_.to * written_ * kBlock;
+  const std::int64_t all = samples.count * strips * groups;
+  streams_ = piece_ == steps_ && phases_.size() == 1 &&
+             stores_of<float>(samples.count * sample_to, true) == Stores::kStreamed;
+#pragma omp parallel for schedule(static) num_threads(threads_)
+  for (int thread = 0; thread < threads_; ++thread) {
+    Rows& own = threads_rows_[static_cast<std::size_t>(thread)];
+    const std::int64_t begin = all * thread / threads_, end = all * (thread + 1) / threads_;
+    if (is_gapped()) std::fill_n(own.sums, sums_floats(), 0.0F);
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (i == begin || i % groups == 0) std::fill(own.rows.begin(), own.rows.end(), kNone);
+      const std::int64_t strip = i / groups % strips, row = i % groups * group_;
+      const std::int64_t sample = samples.first + i / groups / strips;
+      const Group group = {row, std::min(group_, rows - row), strip * strip_,
+                           std::min(strip_, columns - strip * strip_)};
+      const float* const from = source_ + from_.row_of(sample, samples) * sample_from;
+      float* const to = destination_ + to_.row_of(sample, samples) * sample_to;
+      is_gapped() ? run_gapped(from, group, to, own) : run_group(from, group, to, own);
+    }
+  }
+}
+
+}  // namespace nn

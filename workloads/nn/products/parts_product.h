@@ -1,0 +1,98 @@
+// Products of convolutions of images on floats, in blocks of 16 channels, each float in three parts
+// in the CPU's matrix tiles (FloatTiles): forward, and the gradient of the source.
+// Hides weights in parts, and how images are cut into pieces that fit the caches.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <vector>
+
+#include "workloads/nn/layer.h"
+#include "workloads/nn/products/parts_axis.h"
+#include "workloads/nn/products/parts_rows.h"
+#include "workloads/nn/products/parts_suits.h"
+
+namespace nn {
+
+/// dst, or the gradient of src, [samples][channels / 16][rows][columns][16], of all samples of a
+/// pass or those of a slice. What is not finite gives what is no number.
+class PartsProduct {
+ public:
+  /// Whether the product is faster so than the library's.
+  static bool suits(const ConvolutionProblem& problem, ConvolutionProduct product,
+                    const dnnl::memory::desc& src, const dnnl::memory::desc& dst,
+                    const Planner& planner);
+  /// Of a problem that suits: `from` is read and `to` written. `samples`: of a slice, at most;
+  /// `moment`: of all slices.
+  void plan(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
+            std::int64_t samples, int moment, const ValuePlace& from, const ValuePlace& to);
+  bool planned() const { return steps_ > 0; }
+  void bind(const Arena& arena, const Kernels& kernels);
+  /// Weights are brought into parts for the first slice.
+  void run(const Samples& samples);
+
+ private:
+  /// Of both axes: where its weights begin, and its taps.
+  struct Phase {
+    std::int64_t row = 0, column = 0;
+    std::int64_t first_tile = 0;  ///< of its weights, in steps of all parts
+    std::int64_t taps = 0;
+  };
+  /// What is made at a time: so many rows of a strip, of all phases.
+  struct Group {
+    std::int64_t first_row = 0, rows = 0, first_column = 0, columns = 0;
+  };
+  /// A thread's rows of an image in parts, and which they are: the last ones that were needed.
+  struct Rows {
+    std::vector<std::int64_t> rows;    ///< of the image, or kNone
+    std::vector<std::int64_t> needed;  ///< by the group at hand
+    std::vector<const std::uint32_t*> met, behind;
+    std::uint32_t* words = nullptr;
+    /// Sums of the points of a strip that are no whole tile; or of a whole strip of two panels,
+    /// where these are written past the caches; or of such a strip with gaps, and a row of zeros.
+    float* sums = nullptr;
+  };
+  /// Whether most points are written as zeros: those that a stride of single points passes over.
+  bool is_gapped() const { return taps_ == 1 && phases_.size() > 1; }
+  void plan_strips(std::int64_t samples);
+  void plan_phases();
+  std::int64_t needed_rows() const;
+  std::int64_t slot_words() const;
+  std::int64_t sums_floats() const;
+  std::int64_t scratch_words() const;
+  void split_weights() const;
+  void split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
+                  std::uint32_t* to) const;
+  const std::uint32_t* row_in_parts(const float* from, std::int64_t row, const Group& group,
+                                    std::int64_t first_step, Rows& rows) const;
+  void run_group(const float* from, const Group& group, float* to, Rows& rows) const;
+  FloatTiles::Operands operands_of(const Phase& phase, std::int64_t first_step) const;
+  void run_phase(const Phase& phase, const Group& group, std::int64_t first_step, float* to,
+                 Rows& rows) const;
+  void multiply(FloatTiles::Operands operands, std::int64_t count, std::int64_t first_step,
+                float* to, Rows& rows) const;
+  void run_gapped(const float* from, const Group& group, float* to, Rows& rows) const;
+
+  PartsAxis rows_, columns_;
+  std::int64_t taps_ = 1, row_taps_ = 1;  ///< of the kernel, and of one of its rows
+  std::int64_t read_ = 0, written_ = 0;   ///< blocks of channels
+  bool reads_in_ = true;                  ///< weights' input channels, and not their output ones
+  std::int64_t steps_ = 0, piece_ = 0;    ///< of pairs of blocks that are read, and those at a time
+  std::int64_t strip_ = 0, group_ = 1;    ///< columns and rows of a group
+  PartsRows read_rows_;                   ///< in parts
+  std::vector<Phase> phases_;
+  bool streams_ = false;  ///< what the slice at hand writes passes by the caches
+  int threads_ = 1;
+  ValuePlace from_, to_;
+  ParameterId parameter_ = -1;
+  BufferId tiles_buffer_ = -1, scratch_buffer_ = -1;
+  const Kernels* kernels_ = nullptr;
+  const float* source_ = nullptr;
+  float* destination_ = nullptr;
+  const float* weights_ = nullptr;
+  /// [phases][blocks written][pieces][taps][steps][parts][16 pairs][16]
+  std::uint32_t* tiles_ = nullptr;
+  std::vector<Rows> threads_rows_;
+};
+
+}  // namespace nn

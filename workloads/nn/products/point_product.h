@@ -1,0 +1,61 @@
+// Products of convolutions of single points in bfloat16, of images whose channels are last, in the
+// CPU's matrix tiles: forward, and the gradient of the source.
+// Hides weights in tiles, and points that a stride passes over.
+#pragma once
+
+#include <cstdint>
+#include <dnnl.hpp>
+#include <optional>
+#include <vector>
+
+#include "workloads/nn/layer.h"
+#include "workloads/nn/products/convolution_problem.h"
+#include "workloads/nn/products/widened_convolution.h"
+
+namespace nn {
+
+class PointProduct {
+ public:
+  /// Whether it serves, and is faster than the library's: of few channels, where memory counts and
+  /// not the products. The library's stores go through the caches, which read every line first.
+  static bool suits(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                    const Planner& planner);
+  /// Of a problem that suits: `from` is read and `to` written. `moment`: of all slices.
+  void plan(Planner& planner, const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+            ConvolutionProduct product, int moment, const ValuePlace& from, const ValuePlace& to);
+  bool planned() const { return windows_.has_value(); }
+  void bind(const Arena& arena, Device& device, const Kernels& kernels);
+  /// Weights are converted for the first slice, unless there is a copy.
+  void run(const Samples& samples);
+  /// Conversions in a pass.
+  std::int64_t reorders() const { return planned() && !copy_ ? 1 : 0; }
+
+ private:
+  struct Image {
+    ValuePlace place;
+    std::int64_t rows = 0, numbers = 0;  ///< of a row
+    std::int64_t row_step = 1;           ///< from a row that counts to the next
+    Bf16* data = nullptr;
+    Bf16* row(std::int64_t sample, const Samples& slice, std::int64_t row) const {
+      return data + (place.row_of(sample, slice) * rows + row * row_step) * numbers;
+    }
+  };
+  void clear_behind(const Samples& samples, std::int64_t sample, std::int64_t row,
+                    Stores stores) const;
+
+  std::optional<Bf16Tiles::Windows> windows_;
+  const Kernels* kernels_ = nullptr;
+  int threads_ = 1;
+  Image from_, to_;
+  std::int64_t rows_ = 0, points_ = 0;  ///< that count, of a row
+  std::vector<Bf16> zeros_;             ///< a row that is written, where some do not count
+  ParameterId parameter_ = -1;
+  dnnl::memory::desc given_, wanted_;  ///< of weights
+  std::optional<CopyId> copy_;
+  BufferId converted_buffer_ = -1;
+  Device* device_ = nullptr;
+  dnnl::memory weights_, tiles_;
+  dnnl::reorder conversion_;
+};
+
+}  // namespace nn

@@ -1,0 +1,289 @@
+// Pieces of values, widened, multiplied and rounded.
+// Hides how threads share the conversions.
+#include "workloads/nn/products/widened_convolution.h"
+
+#include <algorithm>
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+constexpr auto kForward = ConvolutionProduct::kForward;
+constexpr auto kSourceGradient = ConvolutionProduct::kSourceGradient;
+constexpr auto kWeightsGradient = ConvolutionProduct::kWeightsGradient;
+constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
+
+/// Of a sample, as its products read or write it.
+std::int64_t sample_floats(const memory::desc& values, const ConvolutionProblem& problem,
+                           Side side) {
+  return channel_layout(values).padded_channels() * problem.image_of(side).points() *
+         problem.phases_of(side).count();
+}
+
+/// Of points and of a few small samples, floats that stay within the second caches of the few cores
+/// that share a rank; of rows more, for what strips have in common is widened for each; and more
+/// where weights are so large that to go over them for each piece would cost more. Winograd's are
+/// transformed for each, and its scratchpads grow with it.
+PieceSizes piece_sizes(bool is_winograd, const memory::desc& weights) {
+  constexpr std::int64_t kLeast = 4 << 20, kLeastTransformed = 8 << 20, kLeastOfRows = 16 << 20;
+  const auto bytes = static_cast<std::int64_t>(weights.get_size());
+  return {is_winograd ? std::max(kLeastTransformed, bytes) : std::max(kLeast, 2 * bytes),
+          std::max(kLeastOfRows, 2 * bytes), is_winograd ? ConvolutionProblem::kWinogradTile : 1};
+}
+
+}  // namespace
+
+bool WidenedValue::fits(const memory::desc& values) {
+  const ChannelLayout layout = channel_layout(values);
+  return layout.row_stride == layout.width &&
+         (layout.padded || layout.channels % layout.width == 0);
+}
+
+void WidenedValue::plan(Planner& planner, const memory::desc& values, const PieceCut& cut,
+                        Side side, const std::vector<ConvolutionProduct>& products, int moment) {
+  layout_ = channel_layout(values);
+  phases_ = cut.problem().phases_of(side);
+  is_float_ = values.data_type() == memory::data_type::f32;
+  std::size_t bytes = 0;
+  for (const ConvolutionProduct product : products) {
+    bytes = std::max(bytes, cut.floats_desc(values, cut.most(), product, side).get_size());
+  }
+  buffer_ = planner.temporary(static_cast<std::int64_t>(bytes), moment, "widened values");
+}
+
+void WidenedValue::bind(const Arena& arena, const Kernels& kernels, const ValuePlace& place) {
+  place_ = place;
+  values_ = arena.at<void>(place.buffer);
+  floats_ = arena.at(buffer_);
+  kernels_ = &kernels;
+}
+
+/// Calls convert(values, floats, count) for numbers that are neighbours in both; values are null
+/// where the piece goes beyond the image.
+template <class T, class Convert>
+void WidenedValue::convert(T* values, const ValuePiece& piece, const Samples& slice,
+                           const Convert& convert) const {
+  if (phases_.apart > 1) {
+    convert_phases(values, piece, slice, convert);
+  } else {
+    convert_points(values, piece, slice, convert);
+  }
+}
+
+/// A block's points of a sample are neighbours.
+template <class T, class Convert>
+void WidenedValue::convert_points(T* values, const ValuePiece& piece, const Samples& slice,
+                                  const Convert& convert) const {
+  constexpr std::int64_t kPart = 1 << 13;
+  const std::int64_t points = piece.points > 0 ? piece.points : layout_.rows;
+  const std::int64_t run = points * layout_.width, parts = (run + kPart - 1) / kPart;
+  const std::int64_t sample = place_.row_of(piece.sample, slice);
+  const std::int64_t begin = -piece.point * layout_.width;  // of the image, within the run
+  const std::int64_t end = begin + layout_.rows * layout_.width;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t item = 0; item < piece.samples * layout_.blocks * parts; ++item) {
+    const std::int64_t block = item / parts, first = item % parts * kPart;
+    const std::int64_t last = std::min(run, first + kPart);
+    T* const image =
+        values + layout_.offset(sample + block / layout_.blocks, block % layout_.blocks);
+    float* const floats = floats_ + block * run;
+    const std::int64_t from = std::clamp(begin, first, last), to = std::clamp(end, from, last);
+    if (first < from) convert(static_cast<T*>(nullptr), floats + first, from - first);
+    if (from < to) convert(image + (from - begin), floats + from, to - from);
+    if (to < last) convert(static_cast<T*>(nullptr), floats + to, last - to);
+  }
+}
+
+/// Points of the images of phases have no neighbours among the values.
+template <class T, class Convert>
+void WidenedValue::convert_phases(T* values, const ValuePiece& piece, const Samples& slice,
+                                  const Convert& convert) const {
+  const std::int64_t columns = phases_.columns(), apart = phases_.apart;
+  const std::int64_t points = piece.points > 0 ? piece.points : phases_.rows() * columns;
+  const std::int64_t first = place_.row_of(piece.sample, slice);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t item = 0; item < piece.samples * phases_.count() * layout_.blocks; ++item) {
+    const std::int64_t block = item % layout_.blocks, image = item / layout_.blocks;
+    const std::int64_t phase = image % phases_.count();
+    T* const from = values + layout_.offset(first + image / phases_.count(), block);
+    float* to = floats_ + item * points * layout_.width;
+    for (std::int64_t i = piece.point; i < piece.point + points; ++i, to += layout_.width) {
+      const std::int64_t row = i / columns * apart + phase / apart;
+      const std::int64_t column = i % columns * apart + phase % apart;
+      const bool is_there = row < phases_.height && column < phases_.width;
+      convert(is_there ? from + (row * phases_.width + column) * layout_.width : nullptr, to,
+              layout_.width);
+    }
+  }
+}
+
+/// Zeros in all values from the first point of the piece to the one behind its last: in those of
+/// other phases they stay.
+template <class T>
+void WidenedValue::clear(T* values, const ValuePiece& piece, const Samples& slice) const {
+  const std::int64_t columns = phases_.columns();
+  const auto place_of = [&](std::int64_t point) {
+    const std::int64_t at =
+        (point / columns * phases_.width + point % columns) * phases_.apart * layout_.width;
+    return std::min(at, layout_.rows * layout_.width);
+  };
+  const std::int64_t points = piece.points > 0 ? piece.points : phases_.rows() * columns;
+  const std::int64_t begin = place_of(piece.point), end = place_of(piece.point + points);
+  const std::int64_t first = place_.row_of(piece.sample, slice);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t item = 0; item < piece.samples * layout_.blocks; ++item) {
+    T* const image = values + layout_.offset(first + item / layout_.blocks, item % layout_.blocks);
+    std::fill(image + begin, image + end, T{});
+  }
+}
+
+void WidenedValue::widen(const ValuePiece& piece, const Samples& slice) const {
+  const auto all = [&](const auto* values) {
+    convert(values, piece, slice, [this](const auto* from, float* to, std::int64_t count) {
+      if (from == nullptr) {
+        std::fill_n(to, count, 0.0F);
+      } else {
+        widen(from, to, count);
+      }
+    });
+  };
+  is_float_ ? all(static_cast<const float*>(values_)) : all(static_cast<const Bf16*>(values_));
+}
+
+void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
+  const auto all = [&](auto* values) {
+    if (phases_.is_first_alone) clear(values, piece, slice);
+    convert(values, piece, slice, [this](auto* to, const float* from, std::int64_t count) {
+      if (to != nullptr) round(from, to, count);
+    });
+  };
+  is_float_ ? all(static_cast<float*>(values_)) : all(static_cast<Bf16*>(values_));
+}
+
+namespace {
+
+/// One of a problem's products, of a piece at a time.
+void plan_pieces(Planner& planner, SlicedPrimitive& product, const PieceCut& cut,
+                 ConvolutionProduct which, int moment, const std::vector<Operand>& operands) {
+  product.plan(
+      planner, cut.sizes(), moment, [&](std::int64_t size) { return cut.describe(which, size); },
+      operands,
+      [&](const Operand& operand, std::int64_t size) {
+        return cut.floats_desc(operand.desc, size, which, cut.problem().side_of(operand.argument));
+      });
+}
+
+}  // namespace
+
+void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
+                          const ConvolutionLayouts& layouts, const Slices& slices, int moment) {
+  ConvolutionProblem problem = of;
+  // What comes out is rounded to bfloat16, beside which its rounding errors are none.
+  if (planner.winograd()) problem.allow_winograd_forward();
+  weights_ = problem.operation().weights;
+  bias_ = problem.operation().bias;
+  const std::int64_t bytes =
+      kFloatBytes * (sample_floats(layouts.src, problem, Side::kSource) +
+                     sample_floats(layouts.dst, problem, Side::kDestination));
+  cut_ = PieceCut(problem, slices, bytes,
+                  piece_sizes(problem.uses_winograd_forward(), layouts.weights));
+  src_.plan(planner, layouts.src, cut_, Side::kSource, {kForward}, moment);
+  dst_.plan(planner, layouts.dst, cut_, Side::kDestination, {kForward}, moment);
+  std::vector<Operand> operands = {
+      {problem.reads_source(), layouts.src, Extent::kSlice},
+      {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
+      {problem.makes(), layouts.dst, Extent::kSlice, true}};
+  if (bias_ >= 0) {
+    operands.push_back(
+        {DNNL_ARG_BIAS, plain_desc({problem.operation().dst.channels}), Extent::kWhole});
+  }
+  plan_pieces(planner, product_, cut_, kForward, moment, operands);
+}
+
+void WidenedForward::bind(const Arena& arena, Device& device, const Kernels& kernels,
+                          const ValuePlace& src, const ValuePlace& dst) {
+  src_.bind(arena, kernels, src);
+  dst_.bind(arena, kernels, dst);
+  std::vector<void*> places = {src_.floats(), arena.parameters.weights(weights_), dst_.floats()};
+  if (bias_ >= 0) places.push_back(arena.parameters.weights(bias_));
+  product_.bind(arena, device, places);
+}
+
+void WidenedForward::run(const Samples& slice) {
+  for (const Piece& piece : cut_.pieces_of(slice)) {
+    src_.widen(cut_.value_of(piece, kForward, Side::kSource), slice);
+    product_.run(cut_.key_of(piece));
+    dst_.round(cut_.value_of(piece, kForward, Side::kDestination), slice);
+  }
+}
+
+void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
+                           const ConvolutionLayouts& layouts, bool has_source_gradient) {
+  weights_ = problem.operation().weights;
+  const Slices& slices = planner.backward_slices();
+  const int moment = planner.backward_moment();
+  // Of the source and its gradient, which follow each other through the caches, both.
+  const std::int64_t bytes =
+      kFloatBytes * (2 * sample_floats(layouts.src, problem, Side::kSource) +
+                     sample_floats(layouts.dst, problem, Side::kDestination));
+  PieceSizes sizes = piece_sizes(problem.uses_winograd_gradients(), layouts.weights);
+  // Winograd's gradients of strips would need paddings that the library does not offer them.
+  if (problem.uses_winograd_gradients()) sizes.strip_rows = 0;
+  cut_ = PieceCut(problem, slices, bytes, sizes);
+  const std::vector<ConvolutionProduct> products = {kSourceGradient, kWeightsGradient};
+  src_.plan(planner, layouts.src, cut_, Side::kSource, products, moment);
+  diff_dst_.plan(planner, layouts.dst, cut_, Side::kDestination, products, moment);
+  plan_pieces(planner, weights_product_, cut_, kWeightsGradient, moment,
+              {{problem.reads_source(), layouts.src, Extent::kSlice},
+               {problem.reads_gradient(), layouts.dst, Extent::kSlice},
+               {DNNL_ARG_DIFF_WEIGHTS, layouts.weights, Extent::kWhole, true}});
+  const auto weights_bytes = static_cast<std::int64_t>(layouts.weights.get_size());
+  if (cut_.pieces_of({0, slices.batch}).size() > 1) {
+    target_.plan_beside(planner, weights_bytes);
+  } else {
+    target_.plan(planner, weights_bytes);
+  }
+  if (!has_source_gradient) return;
+  diff_src_ = src_.in_its_place();
+  data_product_.share_scratch(weights_product_);
+  plan_pieces(planner, data_product_, cut_, kSourceGradient, moment,
+              {{problem.reads_gradient(), layouts.dst, Extent::kSlice},
+               {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, weights_},
+               {problem.returns(), layouts.src, Extent::kSlice, true}});
+}
+
+void WidenedBackward::bind(const Arena& arena, Device& device, const Kernels& kernels,
+                           const ValuePlace& src, const ValuePlace& diff_dst, BufferId diff_src) {
+  src_.bind(arena, kernels, src);
+  diff_dst_.bind(arena, kernels, diff_dst);
+  target_.bind(arena, weights_, kernels);
+  weights_product_.bind(arena, device, {src_.floats(), diff_dst_.floats(), target_.begin(false)});
+  if (!data_product_.planned()) return;
+  diff_src_.bind(arena, kernels, {diff_src, false});
+  data_product_.bind(arena, device,
+                     {diff_dst_.floats(), arena.parameters.weights(weights_), diff_src_.floats()});
+}
+
+void WidenedBackward::run(bool accumulate, const Samples& slice) {
+  bool adds = accumulate || slice.first > 0;
+  for (const Piece& piece : cut_.pieces_of(slice)) {
+    const Samples key = cut_.key_of(piece);
+    const ValuePiece weighed = cut_.value_of(piece, kWeightsGradient, Side::kDestination);
+    ValuePiece widened;
+    if (data_product_.planned()) {
+      widened = cut_.value_of(piece, kSourceGradient, Side::kDestination);
+      diff_dst_.widen(widened, slice);
+      data_product_.run(key);
+      diff_src_.round(cut_.value_of(piece, kSourceGradient, Side::kSource), slice);
+    }
+    // Strips of rows reach out over others for either product.
+    if (widened != weighed) diff_dst_.widen(weighed, slice);
+    src_.widen(cut_.value_of(piece, kWeightsGradient, Side::kSource), slice);
+    weights_product_.run(key, target_.begin(adds));
+    target_.finish(adds);
+    adds = true;
+  }
+}
+
+}  // namespace nn

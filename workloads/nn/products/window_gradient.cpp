@@ -1,0 +1,189 @@
+// Pieces of the product, and their packing.
+// Hides nothing else.
+#include "workloads/nn/products/window_gradient.h"
+
+#include <algorithm>
+
+namespace nn {
+namespace {
+
+constexpr std::int64_t kLanes = 16;
+constexpr std::int64_t kPanels = Bf16Products::kPanels;
+
+}  // namespace
+
+/// Lines of one image, or all lines of several. Where pairs are of two samples, an image is two.
+struct WindowGradient::Piece {
+  std::int64_t samples = 0;  ///< of all images
+  std::int64_t image = 0, images = 0, line = 0, lines = 0;
+};
+
+/// A block of channels of an image: of both samples where it is two, null beyond the last one.
+struct WindowGradient::Plane {
+  const Bf16* first = nullptr;
+  const Bf16* second = nullptr;
+};
+
+bool WindowGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
+  if (kernels.bf16_products.multiply == nullptr) return false;
+  if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
+  return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
+}
+
+/// A panel's pairs stay in the first cache while they meet all blocks and taps. Blocks are packed
+/// for each column of a window.
+WindowGradient::WindowGradient(const WindowShape& shape, bool pairs_samples, int threads,
+                               const Kernels& kernels)
+    : shape_(shape),
+      pairs_samples_(pairs_samples),
+      split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads, true),
+      kernels_(&kernels) {
+  constexpr std::int64_t kPairs = 128;
+  const std::int64_t line_pairs = line_words() / kLanes, lines = shape.rows.to;
+  most_images_ = std::max<std::int64_t>(1, kPairs / (lines * line_pairs));
+  const std::int64_t fitting = std::clamp<std::int64_t>(kPairs / line_pairs, 1, lines);
+  const std::int64_t strips = (lines + fitting - 1) / fitting;
+  most_lines_ = (lines + strips - 1) / strips;
+}
+
+std::int64_t WindowGradient::panels() const { return shape_.out / (kPanels * kLanes); }
+std::int64_t WindowGradient::blocks() const { return shape_.in / kLanes; }
+std::int64_t WindowGradient::line_words() const {
+  const std::int64_t points = shape_.columns.to;
+  return (pairs_samples_ ? points : (points + 1) / 2) * kLanes;
+}
+std::int64_t WindowGradient::met_lines(std::int64_t lines) const {
+  return (lines - 1) * shape_.rows.stride + shape_.rows.kernel;
+}
+std::int64_t WindowGradient::to_words() const { return most_images_ * most_lines_ * line_words(); }
+std::int64_t WindowGradient::from_words() const {
+  return shape_.columns.kernel * most_images_ * met_lines(most_lines_) * line_words();
+}
+std::int64_t WindowGradient::scratch_words() const {
+  return kPanels * to_words() + split_.blocks_of_part() * from_words();
+}
+std::int64_t WindowGradient::scratch_bytes() const {
+  return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
+}
+
+WindowGradient::Plane WindowGradient::plane_of(const Bf16* activations, std::int64_t blocks,
+                                               std::int64_t points, std::int64_t block,
+                                               std::int64_t image, std::int64_t samples) const {
+  const auto at = [&](std::int64_t sample) {
+    return activations + (sample * blocks + block) * points * kLanes;
+  };
+  if (!pairs_samples_) return {at(image), nullptr};
+  return {at(2 * image), 2 * image + 1 < samples ? at(2 * image + 1) : nullptr};
+}
+
+/// `points.line` is the one of the plane's first sample.
+void WindowGradient::pack_line(const Plane& plane, const Bf16Products::Points& points,
+                               std::uint32_t* pairs) const {
+  const Bf16Products& products = kernels_->bf16_products;
+  if (!pairs_samples_) return products.pack_points(points, pairs);
+  const Bf16* const other =
+      plane.second == nullptr ? nullptr : plane.second + (points.line - plane.first);
+  products.pack_lines(points, other, pairs);
+}
+
+void WindowGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piece,
+                             std::uint32_t* pairs) const {
+  const std::int64_t width = shape_.columns.to, all_blocks = panels() * kPanels;
+  for (std::int64_t i = 0; i < kPanels; ++i) {
+    std::uint32_t* next = pairs + i * to_words();
+    for (std::int64_t image = piece.image; image < piece.image + piece.images; ++image) {
+      const Plane plane = plane_of(to, all_blocks, shape_.rows.to * width, panel * kPanels + i,
+                                   image, piece.samples);
+      for (std::int64_t line = piece.line; line < piece.line + piece.lines; ++line) {
+        pack_line(plane, {plane.first + line * width * kLanes, width, 0, 1, width}, next);
+        next += line_words();
+      }
+    }
+  }
+}
+
+/// What each column of windows meets, in lines as long as those of `to`.
+void WindowGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
+                               std::uint32_t* pairs) const {
+  const WindowAxis& rows = shape_.rows;
+  const WindowAxis& columns = shape_.columns;
+  const std::int64_t first_line = piece.line * rows.stride - rows.padding;
+  for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
+    std::uint32_t* next = pairs + tap * (from_words() / columns.kernel);
+    for (std::int64_t image = piece.image; image < piece.image + piece.images; ++image) {
+      const Plane plane =
+          plane_of(from, blocks(), rows.from * columns.from, block, image, piece.samples);
+      for (std::int64_t i = 0; i < met_lines(piece.lines); ++i, next += line_words()) {
+        const std::int64_t line = first_line + i;
+        const bool is_there = line >= 0 && line < rows.from;
+        pack_line(plane,
+                  {plane.first + (is_there ? line * columns.from * kLanes : 0),
+                   is_there ? columns.from : 0, tap - columns.padding, columns.stride, columns.to},
+                  next);
+      }
+    }
+  }
+}
+
+/// All taps of a panel and a block, whose weights begin at `diff_weights`.
+void WindowGradient::multiply(const std::uint32_t* to, const std::uint32_t* from,
+                              const Piece& piece, float* diff_weights, bool add) const {
+  constexpr std::int64_t kTile = kLanes * kLanes;
+  const std::int64_t taps = shape_.taps();
+  Bf16Products::Operands operands = {};
+  operands.a = to;
+  operands.a_stride = to_words();
+  operands.images = piece.images;
+  operands.lines = piece.lines;
+  operands.pairs = line_words() / kLanes;
+  operands.a_pitch = {piece.lines * line_words(), line_words()};
+  operands.b_pitch = {met_lines(piece.lines) * line_words(), shape_.rows.stride * line_words()};
+  // The rows of a column share what stands in the first cache.
+  for (std::int64_t column = 0; column < shape_.columns.kernel; ++column) {
+    for (std::int64_t row = 0; row < shape_.rows.kernel; ++row) {
+      const std::int64_t tap = row * shape_.columns.kernel + column;
+      operands.b = from + column * (from_words() / shape_.columns.kernel) + row * line_words();
+      kernels_->bf16_products.multiply(
+          operands, {diff_weights + tap * kTile, blocks() * taps * kTile, kLanes}, add);
+    }
+  }
+}
+
+void WindowGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
+                              std::int64_t samples, float* diff_weights, bool add,
+                              std::uint32_t* scratch) const {
+  constexpr std::int64_t kTile = kLanes * kLanes;
+  const std::int64_t taps = shape_.taps();
+  std::uint32_t* const to_pairs = scratch + part.blocks() * from_words();
+  const auto from_pairs = [&](std::int64_t block) {
+    return scratch + (block - part.first_block) * from_words();
+  };
+  const std::int64_t all_images = pairs_samples_ ? (samples + 1) / 2 : samples;
+  for (std::int64_t image = 0; image < all_images; image += most_images_) {
+    const std::int64_t images = std::min(most_images_, all_images - image);
+    for (std::int64_t line = 0; line < shape_.rows.to; line += most_lines_) {
+      const Piece piece = {samples, image, images, line,
+                           std::min(most_lines_, shape_.rows.to - line)};
+      for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
+        pack_from(from, block, piece, from_pairs(block));
+      }
+      for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+        pack_to(to, panel, piece, to_pairs);
+        for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
+          multiply(to_pairs, from_pairs(block), piece,
+                   diff_weights + (panel * kPanels * blocks() + block) * taps * kTile,
+                   add || image > 0 || line > 0);
+        }
+      }
+    }
+  }
+}
+
+void WindowGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples,
+                         float* diff_weights, bool add, std::uint32_t* scratch) const {
+  split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
+    run_part(part, from, to, samples, diff_weights, add, scratch + thread * scratch_words());
+  });
+}
+
+}  // namespace nn

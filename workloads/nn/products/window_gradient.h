@@ -1,0 +1,66 @@
+// The gradient of a convolution's weights in bfloat16, for windows of images.
+// Hides how the product is cut into pieces that fit the caches, and shared out among threads.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/kernels/kernels.h"
+#include "workloads/nn/products/weights_split.h"
+#include "workloads/nn/products/window_shape.h"
+
+namespace nn {
+
+/// d loss / d weights [out, in, rows, columns] = sum over samples and points of `to` of
+/// to [out] from [in], where these meet. Activations [samples][channels / 16][points][16]; weights
+/// [out / 16][in / 16][rows][columns][16 of in][16 of out]; in and out are multiples of 16 and of
+/// 64.
+/// The library's own takes up to twice the time of the forward pass, the more the smaller images
+/// are, and where windows have a stride.
+class WindowGradient {
+ public:
+  /// Whether `threads` threads can share it about evenly, and the CPU has the products.
+  static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
+  /// pairs_samples: a product of two numbers takes a point of two samples, not two neighbouring
+  /// points. Lines of an odd number of points leave none over then, where there are several
+  /// samples.
+  WindowGradient(const WindowShape& shape, bool pairs_samples, int threads, const Kernels& kernels);
+
+  /// Of the memory that run() works in.
+  std::int64_t scratch_bytes() const;
+  /// diff_weights = the gradient over `samples` samples, or += with `add`.
+  void run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights, bool add,
+           std::uint32_t* scratch) const;
+
+ private:
+  struct Piece;
+  void run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
+                std::int64_t samples, float* diff_weights, bool add, std::uint32_t* scratch) const;
+  struct Plane;
+  Plane plane_of(const Bf16* activations, std::int64_t blocks, std::int64_t points,
+                 std::int64_t block, std::int64_t image, std::int64_t samples) const;
+  void pack_line(const Plane& plane, const Bf16Products::Points& points,
+                 std::uint32_t* pairs) const;
+  void pack_to(const Bf16* to, std::int64_t panel, const Piece& piece, std::uint32_t* pairs) const;
+  void pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
+                 std::uint32_t* pairs) const;
+  void multiply(const std::uint32_t* to, const std::uint32_t* from, const Piece& piece,
+                float* diff_weights, bool add) const;
+  std::int64_t panels() const;
+  std::int64_t blocks() const;
+  /// Words of a line of pairs.
+  std::int64_t line_words() const;
+  /// Lines of `from` that so many of `to` meet.
+  std::int64_t met_lines(std::int64_t lines) const;
+  /// Words of a block of `to`, and of one of `from` for all columns of a window.
+  std::int64_t to_words() const;
+  std::int64_t from_words() const;
+  std::int64_t scratch_words() const;
+
+  WindowShape shape_;
+  bool pairs_samples_ = false;
+  WeightsSplit split_;
+  const Kernels* kernels_ = nullptr;
+  std::int64_t most_images_ = 1, most_lines_ = 1;  ///< of a piece; two samples count as an image
+};
+
+}  // namespace nn

@@ -1,0 +1,78 @@
+// What optimizers with two moments of the gradient share: those, their state, and the count of
+// updates that unbiases them.
+// Hides how the count is kept.
+#pragma once
+
+#include <cmath>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/update_blocks.h"
+
+namespace nn {
+
+/// How moments take in a gradient g: m = keep_m m + into_m g, v = keep_v v + into_v g^2; and what
+/// they are multiplied by to have no bias.
+struct MomentRule {
+  float keep_m, into_m, keep_v, into_v;
+  float unbias_m, unbias_v, epsilon;
+};
+
+class MomentOptimizer : public Optimizer {
+ public:
+  explicit MomentOptimizer(Hyperparameters told) : told_(std::move(told)) {}
+
+  void prepare(std::span<const ParameterView> parameters, UpdateShare share) override {
+    blocks_.prepare(parameters, std::move(share), {"first_moment", "second_moment"});
+    updates_ = 0.0F;
+  }
+  std::vector<StateView> state() override {
+    std::vector<StateView> views = blocks_.state();
+    if (!views.empty()) views.push_back({"updates", -1, {&updates_, 1}});
+    return views;
+  }
+  int buffers() const override { return 2; }
+  int other_floats() const override { return 1; }
+  const Hyperparameters& hyperparameters() const override { return told_; }
+
+ protected:
+  /// Of one more update of these parameters, which are prepared if nobody did it before.
+  MomentRule begin_update(std::span<const ParameterView> parameters) {
+    if (!blocks_.is_prepared()) prepare(parameters, {});
+    blocks_.require_same(parameters);
+    updates_ += 1.0F;
+    const auto t = static_cast<double>(updates_);
+    return {static_cast<float>(told_.beta1),
+            static_cast<float>(1.0 - told_.beta1),
+            static_cast<float>(told_.beta2),
+            static_cast<float>(1.0 - told_.beta2),
+            static_cast<float>(1.0 / (1.0 - std::pow(told_.beta1, t))),
+            static_cast<float>(1.0 / (1.0 - std::pow(told_.beta2, t))),
+            static_cast<float>(told_.epsilon)};
+  }
+  const UpdateBlocks& blocks() const { return blocks_; }
+  float* first_moment(const UpdateBlock& block) const { return blocks_.buffer(0, block); }
+  float* second_moment(const UpdateBlock& block) const { return blocks_.buffer(1, block); }
+
+ private:
+  const Hyperparameters told_;
+  UpdateBlocks blocks_;
+  /// A float, as all state. It stops counting at 2^24, when 1 - beta^t has long been 1.
+  float updates_ = 0.0F;
+};
+
+/// What a log tells of either.
+template <class Config>
+Hyperparameters told_of(const char* name, const Config& config) {
+  Hyperparameters told;
+  told.name = name;
+  told.weight_decay = config.weight_decay;
+  told.epsilon = config.epsilon;
+  told.beta1 = config.beta1;
+  told.beta2 = config.beta2;
+  return told;
+}
+
+}  // namespace nn

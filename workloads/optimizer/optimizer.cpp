@@ -1,0 +1,233 @@
+// SGD and LARS as one elementwise rule with different coefficients, run over blocks of all tensors.
+// Hides the rule's coefficients.
+#include "workloads/optimizer/optimizer.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "workloads/optimizer/update_blocks.h"
+
+namespace nn {
+namespace {
+
+/// One step of one tensor: u = g + decay w; v = keep_v v + into_v u;
+/// w = keep_w w - from_v v - from_u u.
+struct Rule {
+  float decay = 0.0F;
+  float keep_v = 0.0F, into_v = 1.0F;
+  float keep_w = 1.0F, from_v = 0.0F, from_u = 0.0F;
+};
+
+/// Every update moves about 20 bytes for 8 operations: memory bounds it, so baseline SIMD is
+/// enough.
+void update(const Rule& rule, std::int64_t count, const float* __restrict gradient,
+            float* __restrict weights, float* __restrict velocity) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float u = gradient[i] + rule.decay * weights[i];
+    const float v = rule.keep_v * velocity[i] + rule.into_v * u;
+    velocity[i] = v;
+    weights[i] = rule.keep_w * weights[i] - (rule.from_v * v + rule.from_u * u);
+  }
+}
+
+/// The same without momentum, where v is u times into_v and need not be stored.
+void update(const Rule& rule, std::int64_t count, const float* __restrict gradient,
+            float* __restrict weights) {
+  const float rate = rule.from_v * rule.into_v + rule.from_u;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float u = gradient[i] + rule.decay * weights[i];
+    weights[i] = rule.keep_w * weights[i] - rate * u;
+  }
+}
+
+struct Norms {
+  double weights = 0.0, gradient = 0.0;
+};
+
+/// What both optimizers share: momentum buffers and the passes over memory. A derived class gives
+/// the rule of each tensor.
+class MomentumOptimizer : public Optimizer {
+ public:
+  explicit MomentumOptimizer(Hyperparameters hyperparameters)
+      : hyperparameters_(std::move(hyperparameters)) {}
+
+  void prepare(std::span<const ParameterView> parameters, UpdateShare share) override {
+    blocks_.prepare(
+        parameters, std::move(share),
+        has_momentum() ? std::vector<std::string>{"momentum"} : std::vector<std::string>());
+  }
+  std::vector<StateView> state() override { return blocks_.state(); }
+  int buffers() const override { return has_momentum() ? 1 : 0; }
+  const Hyperparameters& hyperparameters() const override { return hyperparameters_; }
+
+ protected:
+  void prepare_or_check(std::span<const ParameterView> parameters) {
+    if (!blocks_.is_prepared()) prepare(parameters, {});
+    blocks_.require_same(parameters);
+  }
+
+  void apply(std::span<const ParameterView> parameters, const std::vector<Rule>& rules) {
+    blocks_.for_each([&](const UpdateBlock& block) {
+      const ParameterView& parameter = parameters[block.parameter];
+      const Rule& rule = rules[block.parameter];
+      const float* gradient = parameter.gradient + block.begin;
+      float* weights = parameter.weights + block.begin;
+      if (has_momentum()) {
+        update(rule, block.count, gradient, weights, blocks_.buffer(0, block));
+      } else {
+        update(rule, block.count, gradient, weights);
+      }
+      update_copies(parameter, block);
+    });
+  }
+
+  /// Norms of the tensors that decay; the others' stay 0.
+  std::vector<Norms> norms(std::span<const ParameterView> parameters) {
+    const auto squares = blocks_.sums<2>([&](const UpdateBlock& block) -> std::array<double, 2> {
+      const ParameterView& parameter = parameters[block.parameter];
+      if (!parameter.decays) return {};
+      return {sum_of_squares(parameter.weights + block.begin, block.count),
+              sum_of_squares(parameter.gradient + block.begin, block.count)};
+    });
+    std::vector<Norms> result;
+    for (const auto& [weights, gradient] : squares) {
+      result.push_back({std::sqrt(weights), std::sqrt(gradient)});
+    }
+    return result;
+  }
+
+ private:
+  bool has_momentum() const { return hyperparameters_.momentum != 0.0; }
+
+  Hyperparameters hyperparameters_;
+  UpdateBlocks blocks_;
+};
+
+Hyperparameters hyperparameters_of(const SgdConfig& config) {
+  Hyperparameters told;
+  told.name = "sgd";
+  told.momentum = config.momentum;
+  told.weight_decay = config.weight_decay;
+  told.form = config.form;
+  told.decay_mode = config.decay_mode;
+  told.nesterov = config.nesterov;
+  return told;
+}
+
+class Sgd final : public MomentumOptimizer {
+ public:
+  explicit Sgd(const SgdConfig& config)
+      : MomentumOptimizer(hyperparameters_of(config)), config_(config) {}
+
+  void step(std::span<const ParameterView> parameters, double learning_rate) override {
+    prepare_or_check(parameters);
+    std::vector<Rule> rules;
+    for (const ParameterView& p : parameters) rules.push_back(rule(p.decays, learning_rate));
+    apply(parameters, rules);
+  }
+
+ private:
+  Rule rule(bool decays, double learning_rate) const {
+    const double decay = decays ? config_.weight_decay : 0.0;
+    Rule rule;
+    if (config_.decay_mode == DecayMode::kDecoupled) {
+      rule.keep_w = static_cast<float>(1.0 - learning_rate * decay);
+    } else {
+      const double factor = config_.decay_mode == DecayMode::kKerasL2 ? 2.0 : 1.0;
+      rule.decay = static_cast<float>(factor * decay);
+    }
+    const bool torch = config_.form == MomentumForm::kTorch;
+    const double rate_of_v = torch ? learning_rate : 1.0;
+    rule.keep_v = static_cast<float>(config_.momentum);
+    rule.into_v = torch ? 1.0F : static_cast<float>(learning_rate);
+    rule.from_v = static_cast<float>(config_.nesterov ? rate_of_v * config_.momentum : rate_of_v);
+    rule.from_u = config_.nesterov ? static_cast<float>(learning_rate) : 0.0F;
+    return rule;
+  }
+
+  SgdConfig config_;
+};
+
+Hyperparameters hyperparameters_of(const LarsConfig& config) {
+  Hyperparameters told;
+  told.name = "lars";
+  told.momentum = config.momentum;
+  told.weight_decay = config.weight_decay;
+  told.epsilon = config.epsilon;
+  return told;
+}
+
+class Lars final : public MomentumOptimizer {
+ public:
+  explicit Lars(const LarsConfig& config)
+      : MomentumOptimizer(hyperparameters_of(config)), config_(config) {}
+
+  void prepare(std::span<const ParameterView> parameters, UpdateShare share) override {
+    MomentumOptimizer::prepare(parameters, std::move(share));
+    previous_learning_rate_ = 0.0F;
+  }
+
+  void step(std::span<const ParameterView> parameters, double learning_rate) override {
+    prepare_or_check(parameters);
+    const std::vector<Norms> norm = norms(parameters);
+    std::vector<Rule> rules;
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      rules.push_back(rule(parameters[p].decays, norm[p], learning_rate));
+    }
+    apply(parameters, rules);
+    previous_learning_rate_ = static_cast<float>(learning_rate);
+  }
+
+  std::vector<StateView> state() override {
+    std::vector<StateView> views = MomentumOptimizer::state();
+    if (!views.empty() && config_.variant == LarsVariant::kCorrected) {
+      views.push_back({"previous_learning_rate", -1, {&previous_learning_rate_, 1}});
+    }
+    return views;
+  }
+
+  int other_floats() const override { return config_.variant == LarsVariant::kCorrected ? 1 : 0; }
+
+ private:
+  double trust(const Norms& norm) const {
+    if (norm.weights == 0.0 || norm.gradient == 0.0) return 1.0;
+    return config_.eta * norm.weights /
+           (norm.gradient + config_.weight_decay * norm.weights + config_.epsilon);
+  }
+
+  /// lr_t / lr_(t-1), from the floats that a checkpoint keeps. After a step with lr 0 the buffer is
+  /// 0 as well, so any factor will do.
+  double correction(double learning_rate) const {
+    if (config_.variant != LarsVariant::kCorrected || previous_learning_rate_ == 0.0F) return 1.0;
+    return learning_rate / static_cast<double>(previous_learning_rate_);
+  }
+
+  Rule rule(bool decays, const Norms& norm, double learning_rate) const {
+    const double ratio = decays ? trust(norm) : 1.0;
+    const bool unscaled = config_.variant == LarsVariant::kUnscaled;
+    const double rate_of_v = unscaled ? learning_rate : 1.0;
+    Rule rule;
+    rule.decay = decays ? static_cast<float>(config_.weight_decay) : 0.0F;
+    rule.keep_v = static_cast<float>(config_.momentum * correction(learning_rate));
+    rule.into_v = static_cast<float>(unscaled ? ratio : learning_rate * ratio);
+    rule.from_v = static_cast<float>(config_.nesterov ? rate_of_v * config_.momentum : rate_of_v);
+    rule.from_u = config_.nesterov ? static_cast<float>(learning_rate * ratio) : 0.0F;
+    return rule;
+  }
+
+  LarsConfig config_;
+  float previous_learning_rate_ = 0.0F;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_sgd(const SgdConfig& config) {
+  return std::make_unique<Sgd>(config);
+}
+
+std::unique_ptr<Optimizer> make_lars(const LarsConfig& config) {
+  return std::make_unique<Lars>(config);
+}
+
+}  // namespace nn

@@ -1,0 +1,123 @@
+// How gradients change weights: the interface of all optimizers, SGD with momentum, and LARS in its
+// three variants. Hides the split of work over threads and replicas, and the fixed order of norms.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runner/base/object_reader.h"
+#include "workloads/optimizer/parameter_memory.h"
+#include "workloads/optimizer/weight_copy.h"
+
+namespace nn {
+
+/// One trainable tensor, in whatever element order its layer keeps it. Zero padding inside stays
+/// zero as long as the gradient's padding is zero.
+struct ParameterView {
+  std::string name;
+  float* weights = nullptr;
+  float* gradient = nullptr;  ///< of the mean loss over the global batch
+  std::int64_t count = 0;     ///< elements of both, padding included
+  bool decays = true;         ///< false for batch norm and biases: no weight decay, LARS trust 1
+  std::int64_t offset = 0;    ///< of both in the blocks that they are parts of
+  std::span<const KeptCopy> copies = {};  ///< of the weights, to be brought up to date with them
+};
+
+/// How replicas that share weights and the optimizer's state share their update.
+/// Source: the distributed weight update of Sridharan et al., arXiv:1801.08030.
+struct UpdateShare {
+  /// The state lies there; null: in memory of the optimizer's own.
+  std::shared_ptr<ParameterMemory> memory;
+  /// Whether this replica updates the block of weights that begins at `offset`; empty: all of them.
+  std::function<bool(std::int64_t offset)> is_mine;
+  /// Collective among the replicas: adds over them, in place. Needed with is_mine.
+  std::function<void(std::span<double>)> sum;
+};
+/// Blocks of an update lie within one cell of this many floats, counted by offset: is_mine must
+/// give one answer for each cell.
+inline constexpr std::int64_t kUpdateCell = 4096;
+
+/// torch: v = m v + g, w -= lr v. keras: v = m v + lr g, w -= v. They differ when lr changes.
+enum class MomentumForm { kTorch, kKeras };
+/// l2: g + wd w. keras_l2: g + 2 wd w (a loss term wd sum(w^2), as in the TF2 reference's SGD).
+/// decoupled: w -= lr wd w beside the step.
+enum class DecayMode { kL2, kKerasL2, kDecoupled };
+/// Where LARS keeps lr: scaled: v = m v + lr trust u, w -= v (the MLPerf reference).
+/// corrected: the same with m lr_t / lr_(t-1). unscaled: v = m v + trust u, w -= lr v.
+enum class LarsVariant { kScaled, kCorrected, kUnscaled };
+
+struct SgdConfig {
+  double momentum = 0.9;
+  double weight_decay = 0.0;
+  DecayMode decay_mode = DecayMode::kL2;
+  MomentumForm form = MomentumForm::kTorch;
+  bool nesterov = false;
+};
+
+/// trust = eta ||w|| / (||g|| + wd ||w|| + epsilon), 1 when either norm is 0; u = g + wd w.
+/// Source: You, Gitman, Ginsburg, arXiv:1708.03888; momentum forms: arXiv:1909.09756, section 3.
+struct LarsConfig {
+  double momentum = 0.9;
+  double weight_decay = 0.0;
+  double eta = 0.001;
+  double epsilon = 0.0;
+  LarsVariant variant = LarsVariant::kScaled;
+  bool nesterov = false;
+};
+
+/// What a log tells of an optimizer.
+struct Hyperparameters {
+  std::string name;  ///< "sgd", "lars", "adagrad", "lamb", "adam" or "adamw"
+  double momentum = 0.0;
+  double weight_decay = 0.0;
+  double epsilon = 0.0;             ///< all but SGD
+  double beta1 = 0.0, beta2 = 0.0;  ///< LAMB and Adam only
+  double max_gradient_norm = 0.0;   ///< LAMB only; 0: not bounded
+  // SGD only.
+  MomentumForm form = MomentumForm::kTorch;
+  DecayMode decay_mode = DecayMode::kL2;
+  bool nesterov = false;
+};
+
+/// A part of the optimizer's state, to be saved and restored bit for bit.
+struct StateView {
+  std::string name;                   ///< "momentum/<parameter>", "previous_learning_rate" ...
+  std::int64_t parameter_index = -1;  ///< the parameter whose element order it has, or -1
+  std::span<float> values;
+};
+
+/// Results are the same on any number of threads and for any share.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  /// Allocates the state of these parameters, zeroed; step() does it when nobody did before.
+  virtual void prepare(std::span<const ParameterView> parameters, UpdateShare share) = 0;
+  void prepare(std::span<const ParameterView> parameters) { prepare(parameters, {}); }
+  /// One update of this replica's share of the parameters, of all of which it may read gradients
+  /// and weights. Throws ShapeError when they are not those of prepare().
+  virtual void step(std::span<const ParameterView> parameters, double learning_rate) = 0;
+  /// Empty before prepare(). Views stay valid until the next prepare().
+  virtual std::vector<StateView> state() = 0;
+  /// Floats of state that it keeps for every weight.
+  virtual int buffers() const = 0;
+  /// Floats of state beside those.
+  virtual int other_floats() const { return 0; }
+  virtual const Hyperparameters& hyperparameters() const = 0;
+};
+
+std::unique_ptr<Optimizer> make_sgd(const SgdConfig& config);
+std::unique_ptr<Optimizer> make_lars(const LarsConfig& config);
+
+/// Each reads its keys of an "optimizer" section and throws ConfigError for values out of range.
+/// `usual` stands in for what the section leaves out.
+SgdConfig parse_sgd(const base::ObjectReader& section, const SgdConfig& usual = {});
+LarsConfig parse_lars(const base::ObjectReader& section);
+/// The optimizer that the section's "name" (sgd, lars, adagrad, lamb) asks for.
+std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section,
+                                          const SgdConfig& usual_sgd = {});
+
+}  // namespace nn

@@ -1,0 +1,190 @@
+// Tiles of weights and their places.
+// Hides the library's descriptions of blocked layouts.
+#include "workloads/optimizer/weight_copy.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace nn {
+namespace {
+
+using dnnl::memory;
+
+/// The blocks within a layout, outermost first: axis and extent.
+using Blocks = std::vector<std::pair<std::int64_t, std::int64_t>>;
+constexpr std::int64_t kSide = 16, kHalfSide = kSide / 2;
+/// Numbers of a part of a tile that are rounded at a time.
+constexpr std::int64_t kPart = 256;
+const Blocks kTile = {{1, 16}, {0, 16}};  // weights of blocked input channels
+const Blocks kStemTile = {{0, 16}};       // of few, which stand side by side
+const Blocks kTransposedTile = {{0, 16}, {1, 16}};
+const Blocks kStemRowPairs = {{0, 16}, {1, 2}};
+
+Blocks blocks_of(const memory::desc& desc) {
+  const auto& blocking = desc.data.format_desc.blocking;
+  Blocks blocks;
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    blocks.emplace_back(blocking.inner_idxs[i], blocking.inner_blks[i]);
+  }
+  return blocks;
+}
+
+/// The output channels of a tile of 16 input channels of an inner product; 0: it is none.
+std::int64_t wide_tile(const Blocks& blocks) {
+  const bool is_tile = blocks.size() == 2 && blocks[0] == Blocks::value_type{1, kSide} &&
+                       blocks[1].first == 0 && blocks[1].second % kSide == 0;
+  return is_tile ? blocks[1].second : 0;
+}
+
+/// Whether a block is whole tiles, of whose numbers neighbours along one axis are pairs.
+bool is_pairs(const Blocks& blocks) {
+  return blocks.size() == 3 && blocks[0].first <= 1 && blocks[1].first == 1 - blocks[0].first &&
+         blocks[0].second % kHalfSide == 0 && blocks[1].second % kSide == 0 &&
+         blocks[2] == Blocks::value_type{blocks[0].first, 2};
+}
+
+std::int64_t stride(const memory::desc& desc, int axis) {
+  return desc.data.format_desc.blocking.strides[axis];
+}
+
+bool is_blocked(const memory::desc& desc) {
+  return desc.data.format_kind == dnnl_blocked && desc.data.offset0 == 0 &&
+         desc.data.extra.flags == dnnl_memory_extra_flag_none;
+}
+
+}  // namespace
+
+std::optional<WeightCopy::Places> WeightCopy::places_of(const memory::desc& from,
+                                                        const memory::desc& to) {
+  const bool to_floats = to.data_type() == memory::data_type::f32;
+  const bool to_bf16 = to.data_type() == memory::data_type::bf16;
+  const Blocks have = blocks_of(from), want = blocks_of(to);
+  if (have == kTile) {
+    if (to_floats && want == kTransposedTile) return Places{Order::kTransposed};
+    if (to_bf16 && is_pairs(want)) {
+      const std::int64_t paired = want[0].first, other = want[1].first;
+      const std::int64_t row = 2 * want[1].second;  // of pairs
+      Places places;
+      places.order = paired == 1 ? Order::kPairedRows : Order::kPairedColumns;
+      places.stride = row;
+      places.tiles[paired] = want[0].second / kHalfSide;
+      places.apart[paired] = kHalfSide * row;
+      places.tiles[other] = want[1].second / kSide;
+      places.apart[other] = 2 * kSide;
+      return places;
+    }
+  }
+  if (const std::int64_t columns = wide_tile(have); columns > 0 && to_bf16) {
+    const Blocks pairs = {{1, kHalfSide}, {0, columns}, {1, 2}};
+    if (want == pairs) return Places{Order::kPairedRows, 2 * columns};
+  }
+  // All input channels of a kernel tap stand behind each other in both.
+  const bool is_stem = have == kStemTile && stride(from, 1) == kSide &&
+                       from.data.padded_dims[0] == from.data.dims[0];
+  if (is_stem && to_bf16 && want == kStemRowPairs && stride(to, 1) == 2 * kSide) {
+    return Places{Order::kPairedRows, 2 * kSide};
+  }
+  return std::nullopt;
+}
+
+std::optional<WeightCopy> WeightCopy::between(const memory::desc& from, const memory::desc& to,
+                                              const Kernels& kernels) {
+  const bool is_known = is_blocked(from) && is_blocked(to) && from.dims() == to.dims() &&
+                        from.data_type() == memory::data_type::f32;
+  if (!is_known) return std::nullopt;
+  const std::optional<Places> places = places_of(from, to);
+  if (!places) return std::nullopt;
+  WeightCopy copy;
+  copy.to_ = to;
+  copy.in_block_ = *places;
+  copy.kernels_ = &kernels;
+  const std::int64_t wide = wide_tile(blocks_of(from));
+  copy.rows_ = wide > 0 ? kSide : from.data.dims[1];
+  copy.columns_ = wide > 0 ? wide : kSide;
+  copy.find_places(from);
+  return copy;
+}
+
+void WeightCopy::find_places(const memory::desc& from) {
+  const auto ndims = static_cast<std::size_t>(from.data.ndims);
+  // How many tiles there are along each axis.
+  std::vector<std::int64_t> extents(from.data.padded_dims, from.data.padded_dims + ndims);
+  extents[0] /= columns_;
+  extents[1] /= rows_;
+  std::int64_t tiles = 1;
+  for (const std::int64_t extent : extents) tiles *= extent;
+  places_.assign(static_cast<std::size_t>(tiles), 0);
+  std::vector<std::int64_t> at(ndims, 0);
+  for (std::int64_t tile = 0; tile < tiles; ++tile) {
+    std::int64_t source = 0, place = 0;
+    for (std::size_t axis = 0; axis < ndims; ++axis) {
+      const bool is_blocked = axis < 2;
+      const std::int64_t together = is_blocked ? in_block_.tiles[axis] : 1;
+      source += at[axis] * stride(from, static_cast<int>(axis));
+      place += at[axis] / together * stride(to_, static_cast<int>(axis));
+      if (is_blocked) place += at[axis] % together * in_block_.apart[axis];
+    }
+    places_.at(static_cast<std::size_t>(source / tile_floats())) = place;
+    for (std::size_t axis = ndims; axis-- > 0;) {
+      if (++at[axis] < extents[axis]) break;
+      at[axis] = 0;
+    }
+  }
+}
+
+void WeightCopy::copy_tile(const float* tile, std::int64_t place, void* copy) const {
+  const WeightTiles& tiles = kernels_->weight_tiles;
+  switch (in_block_.order) {
+    case Order::kTransposed:
+      return tiles.transpose(tile, static_cast<float*>(copy) + place);
+    case Order::kPairedRows:
+      return tiles.pair_rows(tile, rows_, columns_, static_cast<Bf16*>(copy) + place,
+                             in_block_.stride);
+    case Order::kPairedColumns:
+      return tiles.pair_columns(tile, static_cast<Bf16*>(copy) + place, in_block_.stride);
+  }
+}
+
+void WeightCopy::copy_part(const float* values, std::int64_t first, std::int64_t count,
+                           std::int64_t place, void* copy) const {
+  if (in_block_.order == Order::kTransposed) {
+    float* const to = static_cast<float*>(copy) + place;
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[(first + i) % columns_ * columns_ + (first + i) / columns_] = values[i];
+    }
+    return;
+  }
+  Bf16* const to = static_cast<Bf16*>(copy) + place;
+  std::array<Bf16, kPart> rounded;
+  for (std::int64_t done = 0; done < count; done += kPart) {
+    const std::int64_t part = std::min(kPart, count - done);
+    kernels_->round_to_bf16(values + done, rounded.data(), part);
+    for (std::int64_t i = 0; i < part; ++i) {
+      const std::int64_t row = (first + done + i) / columns_,
+                         column = (first + done + i) % columns_;
+      const std::int64_t at = in_block_.order == Order::kPairedRows
+                                  ? row / 2 * in_block_.stride + 2 * column + row % 2
+                                  : column / 2 * in_block_.stride + 2 * row + column % 2;
+      to[at] = rounded[static_cast<std::size_t>(i)];
+    }
+  }
+}
+
+void WeightCopy::update(const float* weights, std::int64_t begin, std::int64_t count,
+                        void* copy) const {
+  const std::int64_t end = begin + count, tile = tile_floats();
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t index = at / tile, in_tile = at % tile;
+    const std::int64_t place = places_[static_cast<std::size_t>(index)];
+    const std::int64_t tile_end = std::min(end, (index + 1) * tile);
+    if (in_tile == 0 && tile_end == (index + 1) * tile) {
+      copy_tile(weights + at, place, copy);
+    } else {
+      copy_part(weights + at, in_tile, tile_end - at, place, copy);
+    }
+    at = tile_end;
+  }
+}
+
+}  // namespace nn

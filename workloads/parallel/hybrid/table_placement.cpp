@@ -1,0 +1,299 @@
+// Longest processing time first, on two loads at once.
+// Hides the fractions at which tables are cut.
+#include "workloads/parallel/hybrid/table_placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "runner/base/error.h"
+
+namespace parallel {
+namespace {
+
+/// A placement as even as this is not cut any finer: cuts cost ids that are sent and looked up
+/// once more.
+constexpr double kGoodBalance = 1.10;
+/// Parts heavier than this fraction of a rank's mean load are cut; tried one after the other.
+constexpr std::array kFractions = {1.0, 0.75, 0.5, 0.375, 0.25, 0.1875, 0.125, 0.0625};
+
+/// Columns of a table that go to a rank together.
+struct Part {
+  int table = 0;
+  std::int64_t columns = 0, bytes = 0;
+  double elements_read = 0.0;
+  double load = 0.0;  ///< the larger share
+};
+
+struct Totals {
+  double bytes = 0.0, elements_read = 0.0;
+  double load(double some_bytes, double some_elements) const {
+    return std::max(bytes > 0 ? some_bytes / bytes : 0.0,
+                    elements_read > 0 ? some_elements / elements_read : 0.0);
+  }
+};
+
+/// Columns by rank of each table, or the part that had no place.
+struct Packing {
+  std::vector<std::vector<std::int64_t>> columns;  ///< [table][rank]
+  std::optional<Part> homeless;
+  std::int64_t missing_bytes = 0;
+};
+
+class Planner {
+ public:
+  Planner(std::span<const TableSpec> tables, const PlacementOptions& options)
+      : tables_(tables), options_(options) {
+    for (int table = 0; table < static_cast<int>(tables.size()); ++table) {
+      const TableSpec& spec = tables_[static_cast<std::size_t>(table)];
+      if (spec.rows <= options_.replicate_up_to_rows) {
+        replicated_.push_back(table);
+        replicated_bytes_ += bytes_of(table, spec.width);
+      } else {
+        const Part whole = part(table, spec.width);
+        totals_.bytes += static_cast<double>(whole.bytes);
+        totals_.elements_read += whole.elements_read;
+      }
+    }
+  }
+
+  TablePlacement plan() const {
+    require_room_for_replicated();
+    Packing packing = pack(cut(std::numeric_limits<double>::infinity()));
+    std::optional<TablePlacement> best;
+    if (!packing.homeless) best = placement_of(packing);
+    for (const double fraction : kFractions) {
+      if (!options_.may_split || (best && best->balance <= kGoodBalance)) break;
+      packing = pack(cut(fraction / options_.ranks));
+      if (packing.homeless) continue;
+      TablePlacement finer = placement_of(packing);
+      if (!best || finer.balance < best->balance) best = std::move(finer);
+    }
+    if (!best) refuse(packing);
+    return *std::move(best);
+  }
+
+ private:
+  std::int64_t bytes_of(int table, std::int64_t columns) const {
+    return tables_[static_cast<std::size_t>(table)].rows *
+           (columns * options_.bytes_per_element + options_.state_bytes_per_row);
+  }
+
+  Part part(int table, std::int64_t columns) const {
+    Part part{table, columns, bytes_of(table, columns), 0.0, 0.0};
+    part.elements_read =
+        static_cast<double>(tables_[static_cast<std::size_t>(table)].bag_size * columns);
+    part.load = totals_.load(static_cast<double>(part.bytes), part.elements_read);
+    return part;
+  }
+
+  /// All tables, those with more than `largest_load` in even parts; heaviest part first.
+  std::vector<Part> cut(double largest_load) const {
+    std::vector<Part> parts;
+    for (int table = 0; table < static_cast<int>(tables_.size()); ++table) {
+      if (std::binary_search(replicated_.begin(), replicated_.end(), table)) continue;
+      const std::int64_t width = tables_[static_cast<std::size_t>(table)].width;
+      const std::int64_t step = options_.column_alignment;
+      const std::int64_t steps = (width + step - 1) / step;
+      const double wanted = std::ceil(part(table, width).load / largest_load);
+      const auto count =
+          static_cast<std::int64_t>(std::clamp(wanted, 1.0, static_cast<double>(steps)));
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t begin = steps * i / count * step;
+        const std::int64_t end = std::min(steps * (i + 1) / count * step, width);
+        parts.push_back(part(table, end - begin));
+      }
+    }
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const Part& a, const Part& b) { return a.load > b.load; });
+    return parts;
+  }
+
+  Packing pack(const std::vector<Part>& parts) const {
+    const auto ranks = static_cast<std::size_t>(options_.ranks);
+    std::vector<RankTables> used(ranks);
+    Packing packing;
+    packing.columns.assign(tables_.size(), std::vector<std::int64_t>(ranks));
+    for (const Part& part : parts) {
+      // A rank that has columns of the table already keeps no second state for it.
+      const auto bytes_on = [&](std::size_t rank) {
+        auto& columns = packing.columns[static_cast<std::size_t>(part.table)][rank];
+        return columns == 0
+                   ? part.bytes
+                   : bytes_of(part.table, columns + part.columns) - bytes_of(part.table, columns);
+      };
+      std::optional<std::size_t> chosen;
+      std::tuple<double, double> least;
+      std::int64_t missing = std::numeric_limits<std::int64_t>::max();
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const std::int64_t bytes = used[rank].bytes + bytes_on(rank);
+        const std::int64_t over = bytes + replicated_bytes_ - options_.memory_limit_bytes;
+        if (options_.memory_limit_bytes > 0 && over > 0) {
+          missing = std::min(missing, over);
+          continue;
+        }
+        const double elements = used[rank].elements_read + part.elements_read;
+        const std::tuple load(totals_.load(static_cast<double>(bytes), elements),
+                              static_cast<double>(bytes) / std::max(totals_.bytes, 1.0) +
+                                  elements / std::max(totals_.elements_read, 1.0));
+        if (!chosen || load < least) std::tie(chosen, least) = std::pair(rank, load);
+      }
+      if (!chosen) {
+        packing.homeless = part;
+        packing.missing_bytes = missing;
+        return packing;
+      }
+      used[*chosen].bytes += bytes_on(*chosen);
+      used[*chosen].elements_read += part.elements_read;
+      packing.columns[static_cast<std::size_t>(part.table)][*chosen] += part.columns;
+    }
+    return packing;
+  }
+
+  /// Columns of a table go to its ranks in their order, but for the rank with the last columns
+  /// where those are no whole step.
+  std::vector<TableShard> shards_of(int table, const std::vector<std::int64_t>& columns) const {
+    std::vector<TableShard> shards;
+    for (std::size_t rank = 0; rank < columns.size(); ++rank) {
+      if (columns[rank] > 0) shards.push_back({table, 0, columns[rank], static_cast<int>(rank)});
+    }
+    std::stable_partition(shards.begin(), shards.end(), [&](const TableShard& shard) {
+      return shard.columns % options_.column_alignment == 0;
+    });
+    std::int64_t first = 0;
+    for (TableShard& shard : shards)
+      shard.first_column = std::exchange(first, first + shard.columns);
+    return shards;
+  }
+
+  TablePlacement placement_of(const Packing& packing) const {
+    TablePlacement placement;
+    placement.replicated = replicated_;
+    placement.replicated_bytes = replicated_bytes_;
+    placement.ranks.resize(static_cast<std::size_t>(options_.ranks));
+    for (std::size_t table = 0; table < tables_.size(); ++table) {
+      const auto shards = shards_of(static_cast<int>(table), packing.columns[table]);
+      placement.shards.insert(placement.shards.end(), shards.begin(), shards.end());
+    }
+    std::ranges::stable_sort(placement.shards, {}, &TableShard::rank);
+    for (const TableShard& shard : placement.shards) {
+      const Part all = part(shard.table, shard.columns);
+      RankTables& rank = placement.ranks[static_cast<std::size_t>(shard.rank)];
+      rank.bytes += all.bytes;
+      rank.elements_read += all.elements_read;
+    }
+    placement.byte_balance = balance_of(
+        placement.ranks, [](const RankTables& rank) { return static_cast<double>(rank.bytes); });
+    placement.read_balance =
+        balance_of(placement.ranks, [](const RankTables& rank) { return rank.elements_read; });
+    placement.balance = std::max(placement.byte_balance, placement.read_balance);
+    for (RankTables& rank : placement.ranks) rank.bytes += replicated_bytes_;
+    return placement;
+  }
+
+  template <class Figure>
+  static double balance_of(const std::vector<RankTables>& ranks, Figure figure) {
+    double sum = 0.0, largest = 0.0;
+    for (const RankTables& rank : ranks) {
+      sum += figure(rank);
+      largest = std::max(largest, figure(rank));
+    }
+    return sum > 0.0 ? largest * static_cast<double>(ranks.size()) / sum : 1.0;
+  }
+
+  void require_room_for_replicated() const {
+    const std::int64_t over = replicated_bytes_ - options_.memory_limit_bytes;
+    if (options_.memory_limit_bytes == 0 || over <= 0) return;
+    throw base::ConfigError(fmt::format(
+        "table placement: {} tables of at most {} rows are on every rank: expected {} bytes of "
+        "them at most, {} are missing for {}",
+        replicated_.size(), options_.replicate_up_to_rows, options_.memory_limit_bytes, over,
+        replicated_bytes_));
+  }
+
+  [[noreturn]] void refuse(const Packing& packing) const {
+    const Part& part = *packing.homeless;
+    const TableSpec& table = tables_[static_cast<std::size_t>(part.table)];
+    throw base::ConfigError(fmt::format(
+        "table placement: table \"{}\" [{}, {}]: {} of its columns ({} bytes) fit on none of {} "
+        "ranks of {} bytes each, the best of which lacks {} bytes; all tables together take {:.0f}",
+        table.name, table.rows, table.width, part.columns, part.bytes, options_.ranks,
+        options_.memory_limit_bytes, packing.missing_bytes,
+        totals_.bytes + static_cast<double>(replicated_bytes_) * options_.ranks));
+  }
+
+  std::span<const TableSpec> tables_;
+  const PlacementOptions& options_;
+  std::vector<int> replicated_;
+  std::int64_t replicated_bytes_ = 0;
+  Totals totals_;
+};
+
+void require_meaning(std::span<const TableSpec> tables, const PlacementOptions& options) {
+  for (const TableSpec& table : tables) {
+    if (table.rows < 1 || table.width < 1 || table.bag_size < 0) {
+      throw base::ConfigError(fmt::format(
+          "table placement: table \"{}\": expected rows, columns and a size of bags, got {}, "
+          "{} and {}",
+          table.name, table.rows, table.width, table.bag_size));
+    }
+  }
+  if (options.ranks < 1 || options.bytes_per_element < 1 || options.column_alignment < 1 ||
+      options.state_bytes_per_row < 0 || options.memory_limit_bytes < 0) {
+    throw base::ConfigError(
+        fmt::format("table placement: expected ranks, bytes of an element and a column alignment "
+                    "of at least 1, "
+                    "and no negative bytes, got {}, {}, {}, {} and {}",
+                    options.ranks, options.bytes_per_element, options.column_alignment,
+                    options.state_bytes_per_row, options.memory_limit_bytes));
+  }
+}
+
+}  // namespace
+
+void require_placement(std::span<const TableSpec> tables, const TablePlacement& placement,
+                       int ranks) {
+  std::vector<std::vector<int>> seen;
+  for (const TableSpec& table : tables) seen.emplace_back(static_cast<std::size_t>(table.width), 0);
+  for (const int table : placement.replicated) {
+    std::ranges::fill(seen.at(static_cast<std::size_t>(table)), 1);
+  }
+  const auto& shards = placement.shards;
+  if (!std::ranges::is_sorted(shards, {}, &TableShard::rank) ||
+      (!shards.empty() && (shards.front().rank < 0 || shards.back().rank >= ranks))) {
+    throw base::ShapeError(
+        fmt::format("table placement: expected shards of {} ranks in their order", ranks));
+  }
+  for (const TableShard& shard : shards) {
+    std::vector<int>& columns = seen.at(static_cast<std::size_t>(shard.table));
+    const std::int64_t end = shard.first_column + shard.columns;
+    if (shard.first_column < 0 || shard.columns < 1 || std::cmp_greater(end, columns.size())) {
+      throw base::ShapeError(fmt::format("table placement: table \"{}\": no columns [{}, {})",
+                                         tables[static_cast<std::size_t>(shard.table)].name,
+                                         shard.first_column, end));
+    }
+    for (std::int64_t i = shard.first_column; i < end; ++i) ++columns[static_cast<std::size_t>(i)];
+  }
+  for (std::size_t table = 0; table < seen.size(); ++table) {
+    if (std::ranges::count(seen[table], 1) == tables[table].width) continue;
+    throw base::ShapeError(fmt::format(
+        "table placement: table \"{}\": expected each of {} columns on one rank, or all on "
+        "every rank, found {}",
+        tables[table].name, tables[table].width, std::ranges::count(seen[table], 1)));
+  }
+}
+
+TablePlacement place_tables(std::span<const TableSpec> tables, const PlacementOptions& options) {
+  require_meaning(tables, options);
+  return Planner(tables, options).plan();
+}
+
+}  // namespace parallel
