@@ -1,5 +1,7 @@
 // Lifetimes of values and gradients while a network becomes a schedule.
 // Hides how moments are counted.
+#include "workloads/nn/planner.h"
+
 #include <omp.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include "runner/base/random.h"
 #include "workloads/kernels/stores.h"
 #include "workloads/nn/accumulation.h"
-#include "workloads/nn/layer.h"
 
 namespace nn {
 namespace {
@@ -131,9 +132,9 @@ void Planner::define_value(const dnnl::memory::desc& desc) {
   values_again_[operation_] = place(here.passes_again, remake_slices(), remake_moment());
 }
 
-void Planner::defer_value(const BatchNormFactors* factors, ValueId source) {
+void Planner::defer_value(const ChannelMap& map, ValueId source) {
   value_descs_[operation_] = value_desc(source);
-  deferred_[operation_] = {factors, source};
+  deferred_[operation_] = {&map, source};
 }
 
 const Planner::Deferred& Planner::deferred(ValueId value) const {
@@ -231,27 +232,6 @@ std::uint64_t Planner::layouts_hash() const {
   return base::hash_name(text);
 }
 
-void GradientTarget::plan(Planner& planner, std::int64_t bytes, int first_moment) {
-  if (!planner.accumulates()) return;
-  buffer_ = planner.temporary(bytes, first_moment, planner.backward_moment(),
-                              "parameter gradients to add");
-}
-
-void GradientTarget::plan_beside(Planner& planner, std::int64_t bytes) {
-  buffer_ = planner.temporary(bytes, planner.backward_moment(), "parameter gradients to add");
-}
-
-void GradientTarget::bind(const Arena& arena, ParameterId id, const Kernels& kernels) {
-  place_ = arena.parameters.gradient(id);
-  beside_ = arena.at(buffer_);
-  count_ = arena.parameters.count(id);
-  kernels_ = &kernels;
-}
-
-void GradientTarget::finish(bool accumulate) const {
-  if (accumulate) add_all(kernels_->f32, place_, beside_, count_);
-}
-
 bool is_dense(const Network& network, const Operation& operation, Precision precision) {
   // Each source point may be copied once: more of them than a strided layer before leaves are too
   // many.
@@ -261,58 +241,6 @@ bool is_dense(const Network& network, const Operation& operation, Precision prec
   if (precision != Precision::kF32) return false;  // they are products of floats
   return operation.dst.points() <= kFewPoints &&
          network.shape(operation.src).points() <= kMostSourcePoints;
-}
-
-void Layer::remake(const Samples& /*samples*/) {
-  throw base::Error(base::ExitCode::kInternal, "a value to be made again by a layer that cannot");
-}
-
-namespace {
-
-/// Whether it gives one number, for a loss to read.
-bool is_projection(const Network& network, const Operation& operation) {
-  return operation.dst.channels == 1 && !operation.relu &&
-         &operation == &network.operations().back();
-}
-
-}  // namespace
-
-std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) {
-  switch (operation.kind) {
-    case OperationKind::kInput:
-      break;  // the executor's own
-    case OperationKind::kConvolution:
-      return is_dense(planner.network(), operation, planner.precision())
-                 ? make_dense(operation, planner)
-                 : make_convolution(operation, planner);
-    case OperationKind::kFullyConnected:
-      if (!planner.network().is_of_perceptron(operation)) return make_dense(operation, planner);
-      return is_projection(planner.network(), operation) ? make_projection(operation, planner)
-                                                         : make_inner_product(operation, planner);
-    case OperationKind::kDotInteraction:
-      return make_interaction(operation, planner);
-    case OperationKind::kConvolutionPool:
-      return make_convolution_pool(operation, planner);
-    case OperationKind::kGatherVolume:
-      return make_gather_volume(operation, planner);
-    case OperationKind::kActivation:
-      return make_activation(operation, planner);
-    case OperationKind::kDepthwise:
-      return make_depthwise(operation, planner);
-    case OperationKind::kDeconvolution:
-      return make_deconvolution(operation, planner);
-    case OperationKind::kConcatenation:
-      return make_concatenation(operation, planner);
-    case OperationKind::kSpread:
-      return make_spread(operation, planner);
-    case OperationKind::kBatchNorm:
-      return make_batch_norm(operation, planner);
-    case OperationKind::kMaxPool:
-      return make_max_pool(operation, planner);
-    case OperationKind::kGlobalAveragePool:
-      return make_global_average_pool(operation, planner);
-  }
-  throw base::Error(base::ExitCode::kInternal, "no layer for " + operation.name);
 }
 
 }  // namespace nn

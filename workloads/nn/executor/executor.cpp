@@ -10,6 +10,7 @@
 
 #include "runner/base/error.h"
 #include "workloads/nn/accumulation.h"
+#include "workloads/nn/executor/make_layer.h"
 #include "workloads/nn/layer_traffic.h"
 #include "workloads/nn/sliced_primitive.h"
 

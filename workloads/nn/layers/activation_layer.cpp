@@ -4,7 +4,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/random.h"
-#include "workloads/nn/layer.h"
+#include "workloads/nn/layers/make_layers.h"
 
 namespace nn {
 namespace {

@@ -13,7 +13,7 @@ namespace nn {
 /// Arrays of [groups][padded channels] floats, found by base(group) + channel; statistics of the
 /// whole batch or running ones have one group. From the forward pass they are kept for the backward
 /// pass.
-class BatchNormFactors {
+class BatchNormFactors final : public ChannelMap {
  public:
   /// padded: channels with those that only fill a block. rows: points of a sample.
   void plan(const Operation& operation, std::int64_t padded, std::int64_t rows);
@@ -43,7 +43,9 @@ class BatchNormFactors {
   void store_parameter_gradients(const GroupReduction& reduction, bool accumulate) const;
 
   // As the kernels want them, from `at` = base(group) + channel on.
-  Normalization norm(std::size_t at) const { return {&mean_[at], &scale_[at], &shift_[at]}; }
+  Normalization norm(std::size_t at) const override {
+    return {&mean_[at], &scale_[at], &shift_[at]};
+  }
   const float* slope(std::size_t at) const { return &slope_[at]; }
   const float* offset(std::size_t at) const { return &offset_[at]; }
   const float* tilt(std::size_t at) const { return &tilt_[at]; }

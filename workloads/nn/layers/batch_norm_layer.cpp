@@ -1,9 +1,9 @@
 // Batch norm with residual sum and ReLU, over groups of samples that may lie on several ranks.
 // Hides the order in which activations are gone over: sums are GroupReduction's, what is made of
 // them BatchNormFactors'.
-#include "workloads/nn/layer.h"
 #include "workloads/nn/layers/batch_norm_columns.h"
 #include "workloads/nn/layers/batch_norm_output.h"
+#include "workloads/nn/layers/make_layers.h"
 
 namespace nn {
 namespace {

@@ -52,7 +52,7 @@ class BatchNormOutput {
   ChannelLayout layout_;
   bool relu_ = false, adds_ = false, is_deferred_ = false;
   const BatchNormFactors* factors_ = nullptr;
-  const BatchNormFactors* residual_factors_ = nullptr;  ///< of a residual that is deferred
+  const ChannelMap* residual_map_ = nullptr;  ///< of a residual that is deferred
   const ColumnKernels<T>* kernels_ = nullptr;
   std::array<Streams, 2> streams_;  ///< by Pass
 };
@@ -72,15 +72,15 @@ void BatchNormOutput<T>::plan(const Operation& operation, Planner& planner,
     }
     adds_ = true;
     const Planner::Deferred& deferred = planner.deferred(*operation.residual);
-    residual_factors_ = deferred.factors;
-    const ValueId added = residual_factors_ == nullptr ? *operation.residual : deferred.source;
+    residual_map_ = deferred.map;
+    const ValueId added = residual_map_ == nullptr ? *operation.residual : deferred.source;
     planner.use_value(added, false);
     forward.residual.place = planner.value_place(added);
     again.residual.place = planner.value_again(added);
   }
   is_deferred_ = nn::is_deferred(planner.network(), static_cast<std::size_t>(planner.made()));
   if (is_deferred_) {
-    planner.defer_value(&factors, operation.src);
+    planner.defer_value(factors, operation.src);
   } else {
     planner.define_value(desc);
   }
@@ -110,8 +110,8 @@ void BatchNormOutput<T>::write(Pass pass, const Samples& slice, const NormColumn
   Normalization residual_norm;
   Residual<T> residual;
   if (adds_) residual.src = column_of(streams.residual, where, slice);
-  if (residual_factors_ != nullptr) {
-    residual_norm = residual_factors_->norm(where.at);
+  if (residual_map_ != nullptr) {
+    residual_norm = residual_map_->norm(where.at);
     residual.norm = &residual_norm;
   }
   kernels_->normalize(column_of(streams.src, where, slice), factors_->norm(where.at), residual,

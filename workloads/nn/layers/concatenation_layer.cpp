@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "workloads/kernels/stores.h"
-#include "workloads/nn/layer.h"
+#include "workloads/nn/layers/make_layers.h"
 
 namespace nn {
 namespace {

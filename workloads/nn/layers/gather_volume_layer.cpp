@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "runner/base/error.h"
-#include "workloads/nn/layer.h"
+#include "workloads/nn/layers/make_layers.h"
 #include "workloads/nn/volume_exchange.h"
 
 namespace nn {

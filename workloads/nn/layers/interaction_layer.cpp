@@ -2,7 +2,7 @@
 // Hides each thread's scratch.
 #include <omp.h>
 
-#include "workloads/nn/layer.h"
+#include "workloads/nn/layers/make_layers.h"
 
 namespace nn {
 namespace {

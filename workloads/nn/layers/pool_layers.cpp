@@ -3,8 +3,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "workloads/nn/layer.h"
 #include "workloads/nn/layers/image_means.h"
+#include "workloads/nn/layers/make_layers.h"
 #include "workloads/nn/sliced_primitive.h"
 
 namespace nn {

@@ -1,6 +1,6 @@
 // A perceptron's last layer where it gives one number: a product with one vector.
 // Hides own kernels: the library pads one output to sixteen.
-#include "workloads/nn/layer.h"
+#include "workloads/nn/layers/make_layers.h"
 #include "workloads/nn/layers/row_sums.h"
 
 namespace nn {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "workloads/nn/layer.h"
 #include "workloads/nn/layers/image_means.h"
+#include "workloads/nn/layers/make_layers.h"
 
 namespace nn {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "workloads/nn/layer.h"
 #include "workloads/nn/products/bias_gradient.h"
+#include "workloads/nn/products/make_layers.h"
 #include "workloads/nn/products/products.h"
 #include "workloads/nn/products/stem_layer.h"
 

@@ -11,7 +11,7 @@
 
 #include "runner/base/error.h"
 #include "workloads/kernels/volume_kernels.h"
-#include "workloads/nn/layer.h"
+#include "workloads/nn/products/make_layers.h"
 #include "workloads/nn/products/volume_gradient.h"
 #include "workloads/nn/products/volume_weights.h"
 

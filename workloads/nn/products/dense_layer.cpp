@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runner/base/error.h"
-#include "workloads/nn/layer.h"
+#include "workloads/nn/products/make_layers.h"
 
 namespace nn {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "workloads/nn/layer.h"
+#include "workloads/nn/products/make_layers.h"
 
 namespace nn {
 namespace {

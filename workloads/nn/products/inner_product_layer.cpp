@@ -6,8 +6,8 @@
 
 #include "runner/base/error.h"
 #include "workloads/nn/accumulation.h"
-#include "workloads/nn/layer.h"
 #include "workloads/nn/layers/row_sums.h"
+#include "workloads/nn/products/make_layers.h"
 #include "workloads/nn/products/pointwise_gradient.h"
 #include "workloads/nn/sliced_primitive.h"
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "workloads/nn/products/make_layers.h"
 #include "workloads/nn/products/narrow_taps.h"
 #include "workloads/nn/products/own_narrow_layer.h"
 #include "workloads/nn/products/products.h"
