@@ -82,31 +82,30 @@ Column ChannelLayout::column(std::int64_t block, std::int64_t piece) const {
 }
 
 ChannelLayout channel_layout(const dnnl::memory::desc& desc) {
-  const auto& data = desc.data;
-  if (data.format_kind != dnnl_blocked || data.ndims < 2) refuse(desc);
-  const auto& blocking = data.format_desc.blocking;
+  const std::optional<BlockedLayout> known = layout_of(desc);
+  if (!known || known->ndims() < 2) refuse(desc);
+  const BlockedLayout& from = *known;
   ChannelLayout layout;
-  layout.channels = data.dims[1];
-  layout.sample_stride = blocking.strides[0];
+  layout.channels = from.dims[1];
+  layout.sample_stride = from.strides[0];
   layout.rows = 1;
-  for (int axis = 2; axis < data.ndims; ++axis) layout.rows *= data.dims[axis];
+  for (std::size_t axis = 2; axis < from.dims.size(); ++axis) layout.rows *= from.dims[axis];
   const bool one_row = layout.rows == 1;
-  if (blocking.inner_nblks == 1 && blocking.inner_idxs[0] == 1 &&
-      blocking.inner_blks[0] <= kLanes) {
-    layout.width = static_cast<int>(blocking.inner_blks[0]);
-    layout.blocks = data.padded_dims[1] / layout.width;
-    layout.block_stride = blocking.strides[1];
+  if (from.blocks.size() == 1 && from.blocks[0].axis == 1 && from.blocks[0].extent <= kLanes) {
+    layout.width = static_cast<int>(from.blocks[0].extent);
+    layout.blocks = from.padded[1] / layout.width;
+    layout.block_stride = from.strides[1];
     layout.row_stride = layout.width;
-    layout.padded = data.padded_dims[1] != data.dims[1];
-  } else if (blocking.inner_nblks == 0 && (one_row || blocking.strides[1] == 1)) {
+    layout.padded = from.padded[1] != from.dims[1];
+  } else if (from.blocks.empty() && (one_row || from.strides[1] == 1)) {
     layout.width = kLanes;
     layout.blocks = (layout.channels + kLanes - 1) / kLanes;
     layout.block_stride = kLanes;
-    layout.row_stride = one_row ? layout.channels : blocking.strides[data.ndims - 1];
-  } else if (blocking.inner_nblks == 0 && blocking.strides[data.ndims - 1] == 1) {
+    layout.row_stride = one_row ? layout.channels : from.strides.back();
+  } else if (from.blocks.empty() && from.strides.back() == 1) {
     layout.width = 1;
     layout.blocks = layout.channels;
-    layout.block_stride = blocking.strides[1];
+    layout.block_stride = from.strides[1];
     layout.row_stride = 1;
   } else {
     refuse(desc);
@@ -166,7 +165,7 @@ dnnl::memory::desc any_desc(const dnnl::memory::dims& dims, dnnl::memory::data_t
 dnnl::memory::desc like(const dnnl::memory::desc& desc, const SampleShape& shape) {
   const ChannelLayout layout = channel_layout(desc);
   const dnnl::memory::dims dims = batch_dims(desc.dims().front(), shape);
-  const bool is_blocked = desc.data.format_desc.blocking.inner_nblks > 0;
+  const bool is_blocked = !layout_of(desc)->blocks.empty();
   if (!is_blocked && layout.width == 1) return plain_desc(dims, desc.data_type());
   if (!is_blocked) return channels_last_desc(dims, desc.data_type());
   constexpr int kHalf = 8;
@@ -179,6 +178,56 @@ dnnl::memory::desc retyped(const dnnl::memory::desc& desc, dnnl::memory::data_ty
   dnnl::memory::desc other = desc;
   other.data.data_type = dnnl::memory::convert_to_c(type);
   return other;
+}
+
+std::optional<BlockedLayout> layout_of(const dnnl::memory::desc& desc) {
+  const auto& data = desc.data;
+  const bool is_known = data.format_kind == dnnl_blocked && data.offset0 == 0 &&
+                        data.extra.flags == dnnl_memory_extra_flag_none;
+  if (!is_known) return std::nullopt;
+  const auto& blocking = data.format_desc.blocking;
+  BlockedLayout layout;
+  layout.type = desc.data_type() == dnnl::memory::data_type::f32    ? ElementType::kF32
+                : desc.data_type() == dnnl::memory::data_type::bf16 ? ElementType::kBf16
+                                                                    : ElementType::kOther;
+  layout.dims.assign(data.dims, data.dims + data.ndims);
+  layout.padded.assign(data.padded_dims, data.padded_dims + data.ndims);
+  layout.strides.assign(blocking.strides, blocking.strides + data.ndims);
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    layout.blocks.push_back({static_cast<int>(blocking.inner_idxs[i]), blocking.inner_blks[i]});
+  }
+  return layout;
+}
+
+dnnl::memory::desc desc_of(const BlockedLayout& layout) {
+  const auto type = layout.type == ElementType::kBf16 ? dnnl::memory::data_type::bf16
+                                                      : dnnl::memory::data_type::f32;
+  // The library's names of layouts have none for some orders of blocks.
+  dnnl::memory::desc desc(layout.dims, type, layout.strides);
+  auto& blocking = desc.data.format_desc.blocking;
+  blocking.inner_nblks = static_cast<int>(layout.blocks.size());
+  for (std::size_t i = 0; i < layout.blocks.size(); ++i) {
+    blocking.inner_idxs[i] = layout.blocks[i].axis;
+    blocking.inner_blks[i] = layout.blocks[i].extent;
+  }
+  std::copy(layout.padded.begin(), layout.padded.end(), desc.data.padded_dims);
+  return desc;
+}
+
+dnnl::memory::desc with_samples(const dnnl::memory::desc& desc, std::int64_t samples) {
+  const std::optional<BlockedLayout> layout = layout_of(desc);
+  const bool is_apart = layout && layout->block_extent(0) == 1 &&
+                        std::all_of(layout->strides.begin(), layout->strides.end(),
+                                    [&](std::int64_t of) { return of <= layout->strides[0]; });
+  if (!is_apart) throw base::ShapeError("oneDNN chose a layout that mixes samples");
+  dnnl::memory::desc other = desc;
+  other.data.dims[0] = other.data.padded_dims[0] = samples;
+  return other;
+}
+
+std::int64_t sample_bytes(const dnnl::memory::desc& desc) {
+  return desc.data.format_desc.blocking.strides[0] *
+         static_cast<std::int64_t>(dnnl::memory::data_type_size(desc.data_type()));
 }
 
 dnnl::primitive_attr user_scratchpad() {

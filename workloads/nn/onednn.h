@@ -4,12 +4,13 @@
 
 #include <cstdint>
 #include <dnnl.hpp>
-#include <functional>
+#include <optional>
 #include <string>
 
 #include "workloads/kernels/kernels.h"
 #include "workloads/nn/network.h"
 #include "workloads/nn/precision.h"
+#include "workloads/optimizer/blocked_layout.h"
 
 namespace nn {
 
@@ -92,6 +93,15 @@ constexpr dnnl::memory::data_type data_type_of(Precision precision) {
   return precision == Precision::kBf16 ? dnnl::memory::data_type::bf16
                                        : dnnl::memory::data_type::f32;
 }
+
+/// The layout of blocks and strides; nothing for one that only the library knows.
+std::optional<BlockedLayout> layout_of(const dnnl::memory::desc& desc);
+dnnl::memory::desc desc_of(const BlockedLayout& layout);
+/// `desc`, whose first axis is samples one behind the other, for another number of them. Throws
+/// ShapeError for a layout that mixes samples.
+dnnl::memory::desc with_samples(const dnnl::memory::desc& desc, std::int64_t samples);
+/// Bytes from one sample to the next.
+std::int64_t sample_bytes(const dnnl::memory::desc& desc);
 
 /// Scratchpads are ours to give: they share the plan's memory.
 dnnl::primitive_attr user_scratchpad();

@@ -200,10 +200,13 @@ std::optional<CopyId> Planner::copy_weights(ParameterId id, const dnnl::memory::
   if (!options_.copies_weights) return std::nullopt;
   const auto at = static_cast<std::size_t>(id);
   std::vector<WeightCopy>& copies = weight_copies_.at(at);
+  const std::optional<BlockedLayout> have = layout_of(parameter_descs_.at(at)),
+                                     want = layout_of(wanted);
+  if (!have || !want) return std::nullopt;
   for (std::size_t i = 0; i < copies.size(); ++i) {
-    if (copies[i].layout() == wanted) return CopyId{id, i};
+    if (copies[i].layout() == *want) return CopyId{id, i};
   }
-  std::optional<WeightCopy> copy = WeightCopy::between(parameter_descs_.at(at), wanted, kernels_);
+  std::optional<WeightCopy> copy = WeightCopy::between(*have, *want, kernels_);
   if (!copy) return std::nullopt;
   copies.push_back(std::move(*copy));
   return CopyId{id, copies.size() - 1};
@@ -212,21 +215,20 @@ std::optional<CopyId> Planner::copy_weights(ParameterId id, const dnnl::memory::
 std::uint64_t Planner::layouts_hash() const {
   std::string text;
   const auto add = [&text](std::int64_t number) { text += std::to_string(number) + " "; };
-  const auto add_layout = [&](const dnnl::memory::desc& desc) {
-    const auto& blocking = desc.data.format_desc.blocking;
-    add(desc.data.data_type);
-    for (int axis = 0; axis < desc.data.ndims; ++axis) {
-      add(desc.data.padded_dims[axis]);
-      add(blocking.strides[axis]);
+  const auto add_layout = [&](const BlockedLayout& layout) {
+    add(static_cast<std::int64_t>(layout.type));
+    for (std::size_t axis = 0; axis < layout.dims.size(); ++axis) {
+      add(layout.padded[axis]);
+      add(layout.strides[axis]);
     }
-    for (int block = 0; block < blocking.inner_nblks; ++block) {
-      add(blocking.inner_idxs[block]);
-      add(blocking.inner_blks[block]);
+    for (const BlockedLayout::Block& block : layout.blocks) {
+      add(block.axis);
+      add(block.extent);
     }
   };
   for (std::size_t i = 0; i < parameter_descs_.size(); ++i) {
     add(static_cast<std::int64_t>(i));
-    add_layout(parameter_descs_[i]);
+    if (const auto layout = layout_of(parameter_descs_[i])) add_layout(*layout);
     for (const WeightCopy& copy : weight_copies_[i]) add_layout(copy.layout());
   }
   return base::hash_name(text);

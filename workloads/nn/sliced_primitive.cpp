@@ -11,27 +11,6 @@ namespace nn {
 
 using dnnl::memory;
 
-dnnl::memory::desc with_samples(const memory::desc& desc, std::int64_t samples) {
-  const auto& data = desc.data;
-  const auto& blocking = data.format_desc.blocking;
-  bool is_apart = data.format_kind == dnnl_blocked && data.padded_dims[0] == data.dims[0];
-  for (int block = 0; block < blocking.inner_nblks; ++block) {
-    is_apart = is_apart && blocking.inner_idxs[block] != 0;
-  }
-  for (int axis = 1; axis < data.ndims; ++axis) {
-    is_apart = is_apart && blocking.strides[axis] <= blocking.strides[0];
-  }
-  if (!is_apart) throw base::ShapeError("oneDNN chose a layout that mixes samples");
-  memory::desc other = desc;
-  other.data.dims[0] = other.data.padded_dims[0] = samples;
-  return other;
-}
-
-std::int64_t sample_bytes(const memory::desc& desc) {
-  return desc.data.format_desc.blocking.strides[0] *
-         static_cast<std::int64_t>(memory::data_type_size(desc.data_type()));
-}
-
 void SlicedPrimitive::plan(Planner& planner, const Slices& slices, int moment,
                            const Describe& describe, std::vector<Operand> operands) {
   slices_ = slices;

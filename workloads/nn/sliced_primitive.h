@@ -98,10 +98,4 @@ class SlicedPrimitive {
   Device* device_ = nullptr;
 };
 
-/// `desc`, whose first axis is samples one behind the other, for so many of them. Throws ShapeError
-/// for a layout that mixes samples.
-dnnl::memory::desc with_samples(const dnnl::memory::desc& desc, std::int64_t samples);
-/// Bytes from one sample to the next.
-std::int64_t sample_bytes(const dnnl::memory::desc& desc);
-
 }  // namespace nn

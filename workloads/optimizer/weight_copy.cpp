@@ -1,18 +1,13 @@
 // Tiles of weights and their places.
-// Hides the library's descriptions of blocked layouts.
 #include "workloads/optimizer/weight_copy.h"
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace nn {
 namespace {
 
-using dnnl::memory;
-
-/// The blocks within a layout, outermost first: axis and extent.
-using Blocks = std::vector<std::pair<std::int64_t, std::int64_t>>;
+using Blocks = std::vector<BlockedLayout::Block>;
 constexpr std::int64_t kSide = 16, kHalfSide = kSide / 2;
 /// Numbers of a part of a tile that are rounded at a time.
 constexpr std::int64_t kPart = 256;
@@ -21,56 +16,38 @@ const Blocks kStemTile = {{0, 16}};       // of few, which stand side by side
 const Blocks kTransposedTile = {{0, 16}, {1, 16}};
 const Blocks kStemRowPairs = {{0, 16}, {1, 2}};
 
-Blocks blocks_of(const memory::desc& desc) {
-  const auto& blocking = desc.data.format_desc.blocking;
-  Blocks blocks;
-  for (int i = 0; i < blocking.inner_nblks; ++i) {
-    blocks.emplace_back(blocking.inner_idxs[i], blocking.inner_blks[i]);
-  }
-  return blocks;
-}
-
 /// The output channels of a tile of 16 input channels of an inner product; 0: it is none.
 std::int64_t wide_tile(const Blocks& blocks) {
-  const bool is_tile = blocks.size() == 2 && blocks[0] == Blocks::value_type{1, kSide} &&
-                       blocks[1].first == 0 && blocks[1].second % kSide == 0;
-  return is_tile ? blocks[1].second : 0;
+  const bool is_tile = blocks.size() == 2 && blocks[0] == BlockedLayout::Block{1, kSide} &&
+                       blocks[1].axis == 0 && blocks[1].extent % kSide == 0;
+  return is_tile ? blocks[1].extent : 0;
 }
 
 /// Whether a block is whole tiles, of whose numbers neighbours along one axis are pairs.
 bool is_pairs(const Blocks& blocks) {
-  return blocks.size() == 3 && blocks[0].first <= 1 && blocks[1].first == 1 - blocks[0].first &&
-         blocks[0].second % kHalfSide == 0 && blocks[1].second % kSide == 0 &&
-         blocks[2] == Blocks::value_type{blocks[0].first, 2};
-}
-
-std::int64_t stride(const memory::desc& desc, int axis) {
-  return desc.data.format_desc.blocking.strides[axis];
-}
-
-bool is_blocked(const memory::desc& desc) {
-  return desc.data.format_kind == dnnl_blocked && desc.data.offset0 == 0 &&
-         desc.data.extra.flags == dnnl_memory_extra_flag_none;
+  return blocks.size() == 3 && blocks[0].axis <= 1 && blocks[1].axis == 1 - blocks[0].axis &&
+         blocks[0].extent % kHalfSide == 0 && blocks[1].extent % kSide == 0 &&
+         blocks[2] == BlockedLayout::Block{blocks[0].axis, 2};
 }
 
 }  // namespace
 
-std::optional<WeightCopy::Places> WeightCopy::places_of(const memory::desc& from,
-                                                        const memory::desc& to) {
-  const bool to_floats = to.data_type() == memory::data_type::f32;
-  const bool to_bf16 = to.data_type() == memory::data_type::bf16;
-  const Blocks have = blocks_of(from), want = blocks_of(to);
+std::optional<WeightCopy::Places> WeightCopy::places_of(const BlockedLayout& from,
+                                                        const BlockedLayout& to) {
+  const bool to_floats = to.type == ElementType::kF32;
+  const bool to_bf16 = to.type == ElementType::kBf16;
+  const Blocks &have = from.blocks, &want = to.blocks;
   if (have == kTile) {
     if (to_floats && want == kTransposedTile) return Places{Order::kTransposed};
     if (to_bf16 && is_pairs(want)) {
-      const std::int64_t paired = want[0].first, other = want[1].first;
-      const std::int64_t row = 2 * want[1].second;  // of pairs
+      const int paired = want[0].axis, other = want[1].axis;
+      const std::int64_t row = 2 * want[1].extent;  // of pairs
       Places places;
       places.order = paired == 1 ? Order::kPairedRows : Order::kPairedColumns;
       places.stride = row;
-      places.tiles[paired] = want[0].second / kHalfSide;
+      places.tiles[paired] = want[0].extent / kHalfSide;
       places.apart[paired] = kHalfSide * row;
-      places.tiles[other] = want[1].second / kSide;
+      places.tiles[other] = want[1].extent / kSide;
       places.apart[other] = 2 * kSide;
       return places;
     }
@@ -80,36 +57,34 @@ std::optional<WeightCopy::Places> WeightCopy::places_of(const memory::desc& from
     if (want == pairs) return Places{Order::kPairedRows, 2 * columns};
   }
   // All input channels of a kernel tap stand behind each other in both.
-  const bool is_stem = have == kStemTile && stride(from, 1) == kSide &&
-                       from.data.padded_dims[0] == from.data.dims[0];
-  if (is_stem && to_bf16 && want == kStemRowPairs && stride(to, 1) == 2 * kSide) {
+  const bool is_stem =
+      have == kStemTile && from.strides[1] == kSide && from.padded[0] == from.dims[0];
+  if (is_stem && to_bf16 && want == kStemRowPairs && to.strides[1] == 2 * kSide) {
     return Places{Order::kPairedRows, 2 * kSide};
   }
   return std::nullopt;
 }
 
-std::optional<WeightCopy> WeightCopy::between(const memory::desc& from, const memory::desc& to,
+std::optional<WeightCopy> WeightCopy::between(const BlockedLayout& from, const BlockedLayout& to,
                                               const Kernels& kernels) {
-  const bool is_known = is_blocked(from) && is_blocked(to) && from.dims() == to.dims() &&
-                        from.data_type() == memory::data_type::f32;
-  if (!is_known) return std::nullopt;
+  if (from.dims != to.dims || from.type != ElementType::kF32) return std::nullopt;
   const std::optional<Places> places = places_of(from, to);
   if (!places) return std::nullopt;
   WeightCopy copy;
   copy.to_ = to;
   copy.in_block_ = *places;
   copy.kernels_ = &kernels;
-  const std::int64_t wide = wide_tile(blocks_of(from));
-  copy.rows_ = wide > 0 ? kSide : from.data.dims[1];
+  const std::int64_t wide = wide_tile(from.blocks);
+  copy.rows_ = wide > 0 ? kSide : from.dims[1];
   copy.columns_ = wide > 0 ? wide : kSide;
   copy.find_places(from);
   return copy;
 }
 
-void WeightCopy::find_places(const memory::desc& from) {
-  const auto ndims = static_cast<std::size_t>(from.data.ndims);
+void WeightCopy::find_places(const BlockedLayout& from) {
+  const std::size_t ndims = from.dims.size();
   // How many tiles there are along each axis.
-  std::vector<std::int64_t> extents(from.data.padded_dims, from.data.padded_dims + ndims);
+  std::vector<std::int64_t> extents = from.padded;
   extents[0] /= columns_;
   extents[1] /= rows_;
   std::int64_t tiles = 1;
@@ -121,8 +96,8 @@ void WeightCopy::find_places(const memory::desc& from) {
     for (std::size_t axis = 0; axis < ndims; ++axis) {
       const bool is_blocked = axis < 2;
       const std::int64_t together = is_blocked ? in_block_.tiles[axis] : 1;
-      source += at[axis] * stride(from, static_cast<int>(axis));
-      place += at[axis] / together * stride(to_, static_cast<int>(axis));
+      source += at[axis] * from.strides[axis];
+      place += at[axis] / together * to_.strides[axis];
       if (is_blocked) place += at[axis] % together * in_block_.apart[axis];
     }
     places_.at(static_cast<std::size_t>(source / tile_floats())) = place;

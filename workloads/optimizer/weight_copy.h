@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <dnnl.hpp>
 #include <optional>
 #include <vector>
 
 #include "workloads/kernels/kernels.h"
+#include "workloads/optimizer/blocked_layout.h"
 
 namespace nn {
 
@@ -18,10 +18,10 @@ namespace nn {
 class WeightCopy {
  public:
   /// Nothing for layouts that are not known; they have to be converted by the library.
-  static std::optional<WeightCopy> between(const dnnl::memory::desc& from,
-                                           const dnnl::memory::desc& to, const Kernels& kernels);
-  const dnnl::memory::desc& layout() const { return to_; }
-  std::int64_t bytes() const { return static_cast<std::int64_t>(to_.get_size()); }
+  static std::optional<WeightCopy> between(const BlockedLayout& from, const BlockedLayout& to,
+                                           const Kernels& kernels);
+  const BlockedLayout& layout() const { return to_; }
+  std::int64_t bytes() const { return to_.bytes(); }
   /// Brings elements [begin, begin + count) of the weights, as they stand in memory, into the copy.
   /// Parts may be brought at the same time. What pads the copy is left as it is: zero.
   void update(const float* weights, std::int64_t begin, std::int64_t count, void* copy) const;
@@ -42,16 +42,15 @@ class WeightCopy {
     std::int64_t tiles[2] = {1, 1}, apart[2] = {0, 0};  ///< along output and input channels
   };
   WeightCopy() = default;
-  static std::optional<Places> places_of(const dnnl::memory::desc& from,
-                                         const dnnl::memory::desc& to);
-  void find_places(const dnnl::memory::desc& from);
+  static std::optional<Places> places_of(const BlockedLayout& from, const BlockedLayout& to);
+  void find_places(const BlockedLayout& from);
   std::int64_t tile_floats() const { return rows_ * columns_; }
   void copy_tile(const float* tile, std::int64_t place, void* copy) const;
   /// Elements [first, first + count) of a tile.
   void copy_part(const float* values, std::int64_t first, std::int64_t count, std::int64_t place,
                  void* copy) const;
 
-  dnnl::memory::desc to_;
+  BlockedLayout to_;
   Places in_block_;
   std::int64_t rows_ = 16, columns_ = 16;  ///< of a tile
   std::vector<std::int64_t> places_;       ///< of each tile in the copy, in elements

@@ -92,7 +92,7 @@ TEST_P(Copies, AreWhatTheLibraryMakes) {
   std::vector<char> expected(to.get_size());
   nn::reorder(device, from, weights.data(), to, expected.data());
   for (const nn::Kernels* kernels : usable_kernels()) {
-    const auto copy = nn::WeightCopy::between(from, to, *kernels);
+    const auto copy = nn::WeightCopy::between(*nn::layout_of(from), *nn::layout_of(to), *kernels);
     ASSERT_TRUE(copy.has_value());
     EXPECT_EQ(copy->bytes(), static_cast<std::int64_t>(to.get_size()));
     for (const std::int64_t piece : {count, std::int64_t{4096}, std::int64_t{1000}}) {
@@ -129,7 +129,9 @@ TEST(Copies, AreRefusedForLayoutsThatAreNotKnown) {
   const memory::dims dims = {32, 32, 3, 3};
   const memory::desc blocked(dims, Type::f32, Tag::OIhw16i16o);
   const auto exists = [&](const memory::desc& from, const memory::desc& to) {
-    return nn::WeightCopy::between(from, to, *usable_kernels().front()).has_value();
+    return nn::WeightCopy::between(*nn::layout_of(from), *nn::layout_of(to),
+                                   *usable_kernels().front())
+        .has_value();
   };
   EXPECT_FALSE(exists(nn::plain_desc(dims), blocked));
   EXPECT_FALSE(exists(blocked, nn::plain_desc(dims)));

@@ -115,9 +115,7 @@ memory::desc ConvolutionProblem::any_values(std::int64_t samples, const SampleSh
 memory::desc ConvolutionProblem::wanted_from(std::int64_t samples) const {
   const bool is_given = options_.first && !options_.transposed && phases_.apart == 1;
   if (!is_given) return any_values(samples, from_);
-  memory::desc src = retyped(src_, options_.compute);
-  src.data.dims[0] = src.data.padded_dims[0] = samples;
-  return src;
+  return with_samples(retyped(src_, options_.compute), samples);
 }
 
 dnnl::convolution_forward::primitive_desc ConvolutionProblem::convolution(

@@ -13,16 +13,12 @@ constexpr std::int64_t kBlock = Volume::kBlock, kTaps = Volume::kTaps;
 
 dnnl::memory::desc volume_weights_desc(const Volume& volume) {
   constexpr std::int64_t kAxis = 3;  // taps of one axis
-  const dnnl::memory::dims dims = {kAxis, kAxis, kAxis, volume.in, volume.out};
   const std::int64_t tap = volume.in * kBlock;
-  // The library's own names of layouts have none that blocks the last axis of five.
-  dnnl::memory::desc desc(dims, dnnl::memory::data_type::f32,
-                          {kAxis * kAxis * tap, kAxis * tap, tap, kBlock, kTaps * tap});
-  auto& blocking = desc.data.format_desc.blocking;
-  blocking.inner_nblks = 1;
-  blocking.inner_blks[0] = kBlock;
-  blocking.inner_idxs[0] = 4;
-  return desc;
+  BlockedLayout layout;
+  layout.dims = layout.padded = {kAxis, kAxis, kAxis, volume.in, volume.out};
+  layout.strides = {kAxis * kAxis * tap, kAxis * tap, tap, kBlock, kTaps * tap};
+  layout.blocks = {{4, kBlock}};
+  return desc_of(layout);
 }
 
 void pack_pairs(const Volume& volume, const float* weights, const WeightTiles& tiles,

@@ -3,6 +3,7 @@
 #include "workloads/nn/products/weights_gradient.h"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
 namespace nn {
@@ -22,10 +23,10 @@ bool is_blocked_bf16(const memory::desc& desc) {
 
 /// Whether weights of single points have plain strides.
 bool is_plain_matrix(const memory::desc& desc) {
-  const auto& data = desc.data;
-  if (data.format_kind != dnnl_blocked || data.format_desc.blocking.inner_nblks != 0) return false;
-  return std::all_of(data.dims + 2, data.dims + data.ndims,
-                     [](dnnl_dim_t extent) { return extent == 1; });
+  const std::optional<BlockedLayout> layout = layout_of(desc);
+  return layout && layout->blocks.empty() &&
+         std::all_of(layout->dims.begin() + 2, layout->dims.end(),
+                     [](std::int64_t extent) { return extent == 1; });
 }
 
 /// Of an image or a line.
@@ -128,8 +129,8 @@ void OwnWeights::plan(Planner& planner, const ConvolutionProblem& problem, const
   to_ = is_transposed ? src : dst;
   scratch_buffer_ = planner.temporary(scratch_bytes, planner.backward_moment(), "scratchpads");
   if (!is_plain) return;
-  const auto& strides = operands.weights.data.format_desc.blocking.strides;
-  plain_ = {to.channels, from.channels, strides[0], strides[1]};
+  const BlockedLayout weights = *layout_of(operands.weights);
+  plain_ = {to.channels, from.channels, weights.strides[0], weights.strides[1]};
   plain_->tiles_buffer = planner.temporary(static_cast<std::int64_t>(tiled.get_size()),
                                            planner.backward_moment(), "scratchpads");
 }
