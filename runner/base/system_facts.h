@@ -9,11 +9,11 @@
 namespace base {
 
 /// Instruction sets that own kernels are compiled for, weakest first.
-enum class InstructionSet { kBaseline, kAvx2, kAvx512, kAvx512Bf16 };
+enum class InstructionSet { kBaseline, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 std::string to_string(InstructionSet set);
 /// The strongest that this CPU has; the environment variable TRAINMARK_MAX_ISA (baseline, avx2,
-/// avx512, avx512_bf16) lowers it. Throws ConfigError when that names none of them.
+/// avx512, avx512_bf16, amx) lowers it. Throws ConfigError when that names none of them.
 InstructionSet usable_instruction_set();
 
 /// CPUs that this process may use: the affinity mask, cut by the cgroup's quota (rounded up).

@@ -9,15 +9,17 @@
 namespace nn {
 namespace detail {
 
-Bf16Tiles amx_tiles() {
-  return {pack_tiles, turn_tiles, pack_row, multiply_tiles, multiply_windows};
-}
-
-FloatTiles amx_float_tiles() { return {split_rows, turn_rows, multiply_parts}; }
-
-NarrowKernels<Bf16, Bf16> amx_narrow() {
-  return {narrow_forward_tiles, part_products, join_gradients<Bf16>, narrow_source_gradient_tiles,
-          narrow_weights_gradient_tiles};
+const Kernels& amx_kernels() {
+  static const Kernels table = [] {
+    Kernels all = avx512_bf16_kernels();
+    all.set = base::InstructionSet::kAmx;
+    all.bf16_tiles = {pack_tiles, turn_tiles, pack_row, multiply_tiles, multiply_windows};
+    all.float_tiles = {split_rows, turn_rows, multiply_parts};
+    all.bf16_narrow_tiles = {narrow_forward_tiles, part_products, join_gradients<Bf16>,
+                             narrow_source_gradient_tiles, narrow_weights_gradient_tiles};
+    return all;
+  }();
+  return table;
 }
 
 }  // namespace detail

@@ -4,6 +4,9 @@
 
 namespace nn::detail {
 
-const Kernels& avx2_kernels() { return kTable; }
+const Kernels& avx2_kernels() {
+  static constexpr Kernels table = table_of(base::InstructionSet::kAvx2);
+  return table;
+}
 
 }  // namespace nn::detail

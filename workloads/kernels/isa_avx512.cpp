@@ -4,6 +4,9 @@
 
 namespace nn::detail {
 
-const Kernels& avx512_kernels() { return kTable; }
+const Kernels& avx512_kernels() {
+  static constexpr Kernels table = table_of(base::InstructionSet::kAvx512);
+  return table;
+}
 
 }  // namespace nn::detail

@@ -172,6 +172,15 @@ void multiply(const Bf16Products::Operands& operands, const Bf16Products::Sums& 
   }
 }
 
+/// Nobody knows what the value is afterwards, so that nothing of how it is made is left out.
+inline void keep(__m512& value) {
+#if defined(__AVX512F__)
+  asm volatile("" : "+v"(value));
+#else
+  asm volatile("" : "+m"(value));
+#endif
+}
+
 /// Enough sums for as many instructions to be under way as the CPU can have.
 template <class Multiply>
 void spend(std::int64_t instructions, const Multiply& multiply) {
@@ -180,12 +189,12 @@ void spend(std::int64_t instructions, const Multiply& multiply) {
   for (__m512& sum : sums) sum = _mm512_setzero_ps();
   __m512 operand = _mm512_setzero_ps();
   for (std::int64_t i = 0; i < instructions; i += kSums) {
-    asm volatile("" : "+v"(operand));  // nobody knows what it is, so that nothing is left out
+    keep(operand);
 #pragma GCC unroll 12
     for (int j = 0; j < kSums; ++j) sums[j] = multiply(sums[j], operand);
   }
 #pragma GCC unroll 12
-  for (int j = 0; j < kSums; ++j) asm volatile("" : : "v"(sums[j]));
+  for (int j = 0; j < kSums; ++j) keep(sums[j]);
 }
 
 void spend_pairs(std::int64_t instructions) {
@@ -335,13 +344,10 @@ namespace detail {
 
 const Kernels& avx512_bf16_kernels() {
   static const Kernels table = [] {
-    Kernels all = kTable;
+    Kernels all = table_of(base::InstructionSet::kAvx512Bf16);
     all.bf16_products = {pack_rows, pack_points, pack_lines, multiply, spend_pairs, spend_floats};
     all.bf16_narrow_pairs = {narrow_forward_pairs, part_products, join_gradients<Bf16>,
                              narrow_source_gradient_pairs, narrow_weights_gradient_pairs};
-    all.bf16_tiles = amx_tiles();
-    all.float_tiles = amx_float_tiles();
-    all.bf16_narrow_tiles = amx_narrow();
     all.volumes.forward_bf16 = forward_rows<PairPoints>;
     all.bf16_features.interact = interact_words;
     all.bf16_features.interact_backward = interact_backward_words;

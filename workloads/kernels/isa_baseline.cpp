@@ -4,6 +4,9 @@
 
 namespace nn::detail {
 
-const Kernels& baseline_kernels() { return kTable; }
+const Kernels& baseline_kernels() {
+  static constexpr Kernels table = table_of(base::InstructionSet::kBaseline);
+  return table;
+}
 
 }  // namespace nn::detail

@@ -16,6 +16,8 @@ const Kernels& kernels(base::InstructionSet set) {
       return detail::avx512_kernels();
     case base::InstructionSet::kAvx512Bf16:
       return detail::avx512_bf16_kernels();
+    case base::InstructionSet::kAmx:
+      return detail::amx_kernels();
   }
   throw base::Error(base::ExitCode::kInternal, "kernels: unknown instruction set");
 }

@@ -146,8 +146,7 @@ struct WeightTiles {
   void (*pair_columns)(const float* tile, Bf16* to, std::int64_t stride);
 };
 
-/// Sums of products of bfloat16 numbers, two of which stand side by side. Null on CPUs without
-/// avx512_bf16.
+/// Sums of products of bfloat16 numbers, two of which stand side by side. Null without has_pairs().
 struct Bf16Products {
   static constexpr int kPanels = 4;
   /// `columns` neighbouring numbers of each of `count` rows, the first of which stands at `first`.
@@ -194,8 +193,8 @@ struct Bf16Products {
   void (*spend_floats)(std::int64_t instructions) = nullptr;
 };
 
-/// Sums of products of bfloat16 numbers in the CPU's matrix tiles, of 16 rows of 16 words each. To
-/// be called where multiplies_in_tiles() alone; null in tables of CPUs without avx512_bf16.
+/// Sums of products of bfloat16 numbers in the CPU's matrix tiles, of 16 rows of 16 words each.
+/// Null without has_tiles().
 struct Bf16Tiles {
   static constexpr int kPanels = 4;
   static constexpr int kRows = 32;  ///< of activations, whose pairs are a tile's rows
@@ -261,9 +260,8 @@ struct Bf16Tiles {
 };
 
 /// Sums of products of floats in matrix tiles: a float is the sum of kParts numbers in bfloat16,
-/// each of which is what those before it leave, rounded; parts below 2^-126 are zero. What is not
-/// finite, or rounds to what is not, gives what is no number. As Bf16Tiles, where to be called and
-/// where null.
+/// each of which is what those before it leave, rounded; parts below 2^-126 are zero.
+/// Infinities, and values that round to one, give NaN. Null without has_tiles().
 struct FloatTiles {
   static constexpr std::int64_t kParts = 3;
   /// Rows of 16 floats `step` apart, with those that each is paired with: null, they are zeros.
@@ -299,6 +297,7 @@ struct FloatTiles {
 };
 
 struct Kernels {
+  base::InstructionSet set = base::InstructionSet::kBaseline;
   ColumnKernels<float> f32;
   ColumnKernels<Bf16> bf16;
   /// dst [count] = src, rounded to the nearest, ties to even; what is no number stays none. With
@@ -320,11 +319,16 @@ struct Kernels {
   NarrowKernels<float, float> f32_narrow;
   NarrowKernels<Bf16, float> bf16_narrow;
   Bf16Products bf16_products = {};
-  NarrowKernels<Bf16, Bf16> bf16_narrow_pairs = {};  ///< null on CPUs without avx512_bf16
-  /// The same in matrix tiles, as Bf16Tiles.
+  NarrowKernels<Bf16, Bf16> bf16_narrow_pairs = {};  ///< null without has_pairs()
+  /// The same in matrix tiles. Null without has_tiles().
   NarrowKernels<Bf16, Bf16> bf16_narrow_tiles = {};
   Bf16Tiles bf16_tiles = {};
   FloatTiles float_tiles = {};
+
+  /// Whether pairs of bfloat16 numbers are multiplied at once: bf16_products, bf16_narrow_pairs.
+  bool has_pairs() const { return set >= base::InstructionSet::kAvx512Bf16; }
+  /// Whether there are matrix tiles: bf16_tiles, bf16_narrow_tiles, float_tiles.
+  bool has_tiles() const { return set >= base::InstructionSet::kAmx; }
 
   template <class T>
   const DepthwiseKernels<T>& depthwise() const {
@@ -370,9 +374,7 @@ const Kernels& baseline_kernels();
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 const Kernels& avx512_bf16_kernels();
-Bf16Tiles amx_tiles();
-FloatTiles amx_float_tiles();
-NarrowKernels<Bf16, Bf16> amx_narrow();
+const Kernels& amx_kernels();
 }  // namespace detail
 
 }  // namespace nn

@@ -28,25 +28,26 @@ template <class T>
 constexpr FeatureKernels<T> kFeatures = {interact<T>, interact_backward<T>, mask_rows<T>,
                                          project_rows<T>, project_rows_backward<T>};
 
-constexpr Kernels kTable = {kColumns<float>,
-                            kColumns<Bf16>,
-                            convert<float, Bf16>,
-                            convert<Bf16, float>,
-                            copy_past_caches,
-                            {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
-                            kFeatures<float>,
-                            kFeatures<Bf16>,
-                            kMatrices,
-                            kPointProducts,
-                            kSparse,
-                            kVolumes,
-                            kDepthwise<float>,
-                            kDepthwise<Bf16>,
-                            kNarrow<float>,
-                            kNarrow<Bf16>,
-                            {},
-                            {},
-                            {}};
+/// Of what needs no more than the compiler's own instructions.
+constexpr Kernels table_of(base::InstructionSet set) {
+  return {.set = set,
+          .f32 = kColumns<float>,
+          .bf16 = kColumns<Bf16>,
+          .round_to_bf16 = convert<float, Bf16>,
+          .widen = convert<Bf16, float>,
+          .copy_past_caches = copy_past_caches,
+          .weight_tiles = {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
+          .f32_features = kFeatures<float>,
+          .bf16_features = kFeatures<Bf16>,
+          .matrices = kMatrices,
+          .points = kPointProducts,
+          .sparse = kSparse,
+          .volumes = kVolumes,
+          .f32_depthwise = kDepthwise<float>,
+          .bf16_depthwise = kDepthwise<Bf16>,
+          .f32_narrow = kNarrow<float>,
+          .bf16_narrow = kNarrow<Bf16>};
+}
 
 }  // namespace
 }  // namespace nn

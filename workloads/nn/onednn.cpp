@@ -2,38 +2,18 @@
 // Hides dnnl_memory_desc_t.
 #include "workloads/nn/onednn.h"
 
-#include <cpuid.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "runner/base/error.h"
+#include "runner/base/system_facts.h"
 
 namespace nn {
 namespace {
 
 constexpr int kLanes = 16;
-
-/// Whether the CPU's matrix tiles (AMX) can be used. Linux gives them to processes that ask and
-/// kills others at their first use; the library uses them unasked. Some hypervisors hide the
-/// palettes, which the library reads: its tiles would stay without a shape, and the first use is an
-/// illegal instruction again.
-bool may_use_tiles() {
-#if defined(__linux__) && defined(__x86_64__)
-  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
-  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
-  constexpr unsigned kPaletteLeaf = 0x1D;
-  unsigned palettes = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid_count(kPaletteLeaf, 0, &palettes, &b, &c, &d) == 0 || palettes == 0) return false;
-  static const bool is_permitted = ::syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-  return is_permitted;
-#else
-  return false;
-#endif
-}
 
 [[noreturn]] void refuse(const dnnl::memory::desc& desc) {
   throw base::ShapeError(fmt::format("oneDNN chose a layout that no kernel knows for [{}]",
@@ -44,15 +24,10 @@ bool may_use_tiles() {
 
 Device::Device() {
   // Later it would be refused: then primitives exist, and this was done before them.
-  if (!may_use_tiles()) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
-}
-
-bool multiplies_in_tiles() {
-  return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
-}
-
-bool has_tiles(const Kernels& kernels) {
-  return kernels.bf16_tiles.multiply != nullptr && multiplies_in_tiles();
+  if (base::usable_instruction_set() < base::InstructionSet::kAmx) {
+    dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
+  }
+  multiplies_in_tiles = dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
 }
 
 ChannelLayout ChannelLayout::in_wide_columns() const {
@@ -203,8 +178,9 @@ dnnl::memory::desc desc_of(const BlockedLayout& layout) {
   const auto type = layout.type == ElementType::kBf16 ? dnnl::memory::data_type::bf16
                                                       : dnnl::memory::data_type::f32;
   // The library's names of layouts have none for some orders of blocks.
-  dnnl::memory::desc desc(layout.dims, type, layout.strides);
+  dnnl::memory::desc desc = plain_desc(layout.dims, type);
   auto& blocking = desc.data.format_desc.blocking;
+  std::copy(layout.strides.begin(), layout.strides.end(), blocking.strides);
   blocking.inner_nblks = static_cast<int>(layout.blocks.size());
   for (std::size_t i = 0; i < layout.blocks.size(); ++i) {
     blocking.inner_idxs[i] = layout.blocks[i].axis;

@@ -17,18 +17,15 @@ namespace nn {
 /// The library's CPU engine and its one stream. oneDNN uses the calling thread's OpenMP team: one
 /// Device per process, used from one thread.
 struct Device {
-  /// The first one asks the system for the CPU's matrix tiles, or keeps the library from using
-  /// them.
+  /// The first one keeps the library from matrix tiles where this process may not use them.
   Device();
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
+  /// Whether the library multiplies bfloat16 numbers in matrix tiles: then it wants channels last.
+  bool multiplies_in_tiles = false;
+  /// The products of bfloat16 operands that are faster here, once they have been measured.
+  std::optional<Products> faster;
 };
-
-/// Whether the library multiplies bfloat16 numbers in the CPU's matrix tiles: then it wants
-/// channels last. After the first Device.
-bool multiplies_in_tiles();
-/// Whether own products in tiles can be had.
-bool has_tiles(const Kernels& kernels);
 
 /// An activation's memory seen as columns of channels, up to 16 of them or wide ones: element
 /// (sample, block, row, channel) stands at sample * sample_stride + block * block_stride + row *

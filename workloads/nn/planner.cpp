@@ -41,7 +41,7 @@ bool goes_by_channels(const Operation& operation, const Planner::Options& option
 }
 
 PassOptions pass_options(const Network& network, const Planner::Options& options,
-                         const Kernels& kernels, int threads) {
+                         const CpuProducts& products, int threads) {
   const Precision precision = options.arithmetic.precision;
   const CacheSizes caches = options.caches.value_or(
       CacheSizes{base::cache_bytes("/", 2, threads), base::cache_bytes("/", 3, threads)});
@@ -60,7 +60,7 @@ PassOptions pass_options(const Network& network, const Planner::Options& options
            operation.kind == OperationKind::kActivation;
   };
   // Where channels are last, a few of them are parts of lines from all over the memory.
-  if (options.slice_samples > 0 || wants_channels_last(options.arithmetic, kernels)) return pass;
+  if (options.slice_samples > 0 || products.wants_channels_last()) return pass;
   const std::int64_t second = caches.second / threads;
   pass.goes_by_channels = [&options, second, threads](const Operation& operation, Pass which) {
     return goes_by_channels(operation, options, which, threads, second);
@@ -77,7 +77,8 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
       threads_(omp_get_max_threads()),
       device_(device),
       kernels_(kernels),
-      pass_(network, pass_options(network, options, kernels, threads_)) {
+      products_(options.arithmetic, kernels, device),
+      pass_(network, pass_options(network, options, products_, threads_)) {
   const std::size_t count = network.operations().size();
   value_descs_.resize(count);
   value_places_.resize(count);
@@ -90,14 +91,13 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
 
 ChannelLayout Planner::row_layout(const dnnl::memory::desc& desc) const {
   const ChannelLayout layout = channel_layout(desc);
-  return wants_channels_last() ? layout.in_wide_columns() : layout;
+  return products_.wants_channels_last() ? layout.in_wide_columns() : layout;
 }
 
 dnnl::memory::data_type Planner::compute_type(const std::string& layer) const {
   const Arithmetic& arithmetic = options_.arithmetic;
   if (arithmetic.f32_layers.contains(layer)) return dnnl::memory::data_type::f32;
-  if (arithmetic.precision == Precision::kBf16 &&
-      library_products(arithmetic, kernels_) == Products::kFloats) {
+  if (arithmetic.precision == Precision::kBf16 && products_.library() == Products::kFloats) {
     return dnnl::memory::data_type::f32;
   }
   return value_type();
@@ -187,7 +187,7 @@ BufferId Planner::kept(std::int64_t bytes, const std::string& purpose) {
 void Planner::writes_past_caches(const ValuePlace& place, const Slices& slices) {
   const std::int64_t all = memory_.bytes(place.buffer);
   const std::int64_t bytes = place.is_slice ? all : all / options_.batch * slices.sizes().back();
-  if (stores_of<char>(bytes, multiplies_in_tiles()) == Stores::kStreamed) {
+  if (stores_of<char>(bytes, kernels_.has_tiles()) == Stores::kStreamed) {
     memory_.pass_caches(place.buffer);
   }
 }

@@ -72,14 +72,8 @@ class Planner {
   dnnl::memory::data_type value_type() const { return data_type_of(precision()); }
   /// What the layer's operands are multiplied in by the library.
   dnnl::memory::data_type compute_type(const std::string& layer) const;
-  /// What own kernels multiply where operands are in bfloat16.
-  Products own_products() const { return nn::own_products(options_.arithmetic, kernels_); }
-  /// Whether the library does, of what it multiplies.
-  bool wants_channels_last() const {
-    return nn::wants_channels_last(options_.arithmetic, kernels_);
-  }
-  /// Whether floats are multiplied in three parts each, in the CPU's matrix tiles.
-  bool multiplies_parts() const { return nn::multiplies_parts(options_.arithmetic, kernels_); }
+  /// What is multiplied on this CPU.
+  const CpuProducts& products() const { return products_; }
   bool winograd() const { return options_.arithmetic.winograd_gradients; }
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }
@@ -189,6 +183,7 @@ class Planner {
   const int threads_;
   Device& device_;
   const Kernels& kernels_;
+  const CpuProducts products_;
   const PassPlan pass_;
   std::size_t operation_ = 0;
   MemoryPlan memory_;

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "runner/base/error.h"
-#include "workloads/nn/onednn.h"
 
 namespace nn {
 namespace {
@@ -31,7 +30,7 @@ double seconds_of(void (*multiply)(std::int64_t instructions)) {
 
 ProductRates measure_product_rates(const Kernels& kernels) {
   const Bf16Products& products = kernels.bf16_products;
-  if (products.spend_pairs == nullptr || products.spend_floats == nullptr) {
+  if (!kernels.has_pairs()) {
     throw base::Error(base::ExitCode::kInternal, "kernels without products of pairs");
   }
   constexpr double kLanes = 16.0;
@@ -42,31 +41,31 @@ ProductRates measure_product_rates(const Kernels& kernels) {
 Products faster_products(const Kernels& kernels) {
   // Widening costs something, too.
   constexpr double kLeastGain = 1.25;
-  if (kernels.bf16_products.multiply == nullptr) return Products::kFloats;
-  static const ProductRates rates = measure_product_rates(kernels);
+  if (!kernels.has_pairs()) return Products::kFloats;
+  const ProductRates rates = measure_product_rates(kernels);
   return rates.floats > kLeastGain * rates.pairs ? Products::kFloats : Products::kPairs;
 }
 
-Products own_products(const Arithmetic& arithmetic, const Kernels& kernels) {
-  if (arithmetic.products != Products::kFaster) return arithmetic.products;
-  return arithmetic.faster != Products::kFaster ? arithmetic.faster : faster_products(kernels);
+Products CpuProducts::own() const {
+  if (arithmetic_.products != Products::kFaster) return arithmetic_.products;
+  if (arithmetic_.faster != Products::kFaster) return arithmetic_.faster;
+  if (!device_->faster) device_->faster = faster_products(*kernels_);
+  return *device_->faster;
 }
 
-Products library_products(const Arithmetic& arithmetic, const Kernels& kernels) {
-  const bool has_tiles = multiplies_in_tiles();
-  if (arithmetic.products == Products::kFaster && has_tiles) return Products::kPairs;
-  return own_products(arithmetic, kernels);
+Products CpuProducts::library() const {
+  const bool is_in_tiles = device_->multiplies_in_tiles;
+  return arithmetic_.products == Products::kFaster && is_in_tiles ? Products::kPairs : own();
 }
 
-bool wants_channels_last(const Arithmetic& arithmetic, const Kernels& kernels) {
-  return arithmetic.precision == Precision::kBf16 && multiplies_in_tiles() &&
-         library_products(arithmetic, kernels) == Products::kPairs;
+bool CpuProducts::wants_channels_last() const {
+  return arithmetic_.precision == Precision::kBf16 && device_->multiplies_in_tiles &&
+         library() == Products::kPairs;
 }
 
-bool multiplies_parts(const Arithmetic& arithmetic, const Kernels& kernels) {
-  return arithmetic.precision == Precision::kF32 && multiplies_in_tiles() &&
-         kernels.float_tiles.multiply != nullptr &&
-         library_products(arithmetic, kernels) == Products::kPairs;
+bool CpuProducts::multiplies_parts() const {
+  return arithmetic_.precision == Precision::kF32 && kernels_->has_tiles() &&
+         arithmetic_.products != Products::kFloats;
 }
 
 }  // namespace nn

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "workloads/kernels/kernels.h"
+#include "workloads/nn/onednn.h"
 #include "workloads/nn/precision.h"
 
 namespace nn {
@@ -15,19 +16,32 @@ struct ProductRates {
 /// Throws Error(kInternal) for kernels without products of pairs.
 ProductRates measure_product_rates(const Kernels& kernels);
 
-/// kPairs or kFloats. Measured at the first call, once for a process: a Xeon of the fifth
-/// generation took four times as long for an instruction that multiplies pairs as for one that
-/// multiplies floats.
+/// kPairs or kFloats, measured now: a Xeon of the fifth generation took four times as long for an
+/// instruction that multiplies pairs as for one that multiplies floats.
 Products faster_products(const Kernels& kernels);
-/// What own kernels multiply in bf16, kPairs or kFloats.
-Products own_products(const Arithmetic& arithmetic, const Kernels& kernels);
-/// The same of the library's products, where kFaster means pairs if it uses the CPU's matrix tiles.
-Products library_products(const Arithmetic& arithmetic, const Kernels& kernels);
-/// Whether the library multiplies activations in the CPU's matrix tiles, for which it wants their
-/// channels last.
-bool wants_channels_last(const Arithmetic& arithmetic, const Kernels& kernels);
-/// Whether own products of floats are made of three parts in bfloat16 each, in the CPU's matrix
-/// tiles (FloatTiles): in f32, unless floats themselves are to be multiplied.
-bool multiplies_parts(const Arithmetic& arithmetic, const Kernels& kernels);
+
+/// What own kernels and the library multiply on this CPU. The device outlives it, and keeps what
+/// has been measured.
+class CpuProducts {
+ public:
+  CpuProducts(const Arithmetic& arithmetic, const Kernels& kernels, Device& device)
+      : arithmetic_(arithmetic), kernels_(&kernels), device_(&device) {}
+
+  /// What own kernels multiply in bf16, kPairs or kFloats.
+  Products own() const;
+  /// The same of the library's products, where kFaster means pairs if it uses matrix tiles.
+  Products library() const;
+  /// Whether the library multiplies activations in matrix tiles, for which it wants their channels
+  /// last.
+  bool wants_channels_last() const;
+  /// Whether own products of floats are made of three parts in bfloat16 each, in matrix tiles
+  /// (FloatTiles): in f32, unless floats themselves are to be multiplied.
+  bool multiplies_parts() const;
+
+ private:
+  Arithmetic arithmetic_;
+  const Kernels* kernels_;
+  Device* device_;
+};
 
 }  // namespace nn

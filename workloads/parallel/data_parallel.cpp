@@ -72,7 +72,7 @@ nn::ExecutorOptions executor_options(const DataParallelConfig& config, const Bat
   options.groups = nn::plan_batch_groups(shares, rank / static_cast<int>(split.sample_ranks),
                                          config.bn_group_size);
   options.volumes = config.volumes;
-  options.instruction_set = config.instruction_set;
+  options.kernels = nn::kernels(config.instruction_set);
   options.arithmetic = config.arithmetic;
   options.recompute = config.recompute;
   return options;

@@ -157,8 +157,8 @@ TEST_F(MaxIsa, LowersTheInstructionSetAndNeverRaisesIt) {
   const InstructionSet own = usable_instruction_set();
   setenv("TRAINMARK_MAX_ISA", "baseline", 1);
   EXPECT_EQ(usable_instruction_set(), InstructionSet::kBaseline);
-  for (const InstructionSet limit :
-       {InstructionSet::kAvx2, InstructionSet::kAvx512, InstructionSet::kAvx512Bf16}) {
+  for (const InstructionSet limit : {InstructionSet::kAvx2, InstructionSet::kAvx512,
+                                     InstructionSet::kAvx512Bf16, InstructionSet::kAmx}) {
     setenv("TRAINMARK_MAX_ISA", to_string(limit).c_str(), 1);
     EXPECT_EQ(usable_instruction_set(), std::min(limit, own));
   }
@@ -169,7 +169,7 @@ TEST_F(MaxIsa, LowersTheInstructionSetAndNeverRaisesIt) {
 TEST_F(MaxIsa, RefusesANameItDoesNotKnow) {
   setenv("TRAINMARK_MAX_ISA", "avx1024", 1);
   EXPECT_EQ(thrown_message<ConfigError>([] { usable_instruction_set(); }),
-            "TRAINMARK_MAX_ISA: must be one of baseline, avx2, avx512, avx512_bf16, got "
+            "TRAINMARK_MAX_ISA: must be one of baseline, avx2, avx512, avx512_bf16, amx, got "
             "\"avx1024\"");
 }
 

@@ -280,7 +280,7 @@ class KnownCosmoFlow : public testing::Test {
   }
   static nn::ExecutorOptions options(base::InstructionSet set) {
     nn::ExecutorOptions options;
-    options.instruction_set = set;
+    options.kernels = nn::kernels(set);
     return options;
   }
   /// Calls check(instruction set) for all that this CPU has.

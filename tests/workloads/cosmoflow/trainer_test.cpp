@@ -50,7 +50,7 @@ UniverseSample sample_of(std::int64_t index, const Split& split) {
 
 std::vector<const char*> precisions() {
   std::vector<const char*> all = {"f32"};
-  if (base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16) all.push_back("bf16");
+  if (base::usable_instruction_set() >= base::InstructionSet::kAvx512Bf16) all.push_back("bf16");
   return all;
 }
 

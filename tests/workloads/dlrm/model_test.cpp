@@ -132,7 +132,7 @@ TEST(Dlrm, DrawsLayersWithTheReferencesSpread) {
   nn::Device device;
   nn::ExecutorOptions options;
   options.training = false;
-  options.instruction_set = base::usable_instruction_set();
+  options.kernels = nn::kernels(base::usable_instruction_set());
   nn::Executor executor(network, options, device, nullptr);
   executor.parameters().initialize(3);
   const auto drawn = [&](std::size_t i) {

@@ -164,8 +164,9 @@ void with_threads(int threads, const Work& work) {
 
 inline std::vector<base::InstructionSet> usable_sets() {
   std::vector<base::InstructionSet> sets;
-  for (const auto set : {base::InstructionSet::kBaseline, base::InstructionSet::kAvx2,
-                         base::InstructionSet::kAvx512, base::InstructionSet::kAvx512Bf16}) {
+  for (const auto set :
+       {base::InstructionSet::kBaseline, base::InstructionSet::kAvx2, base::InstructionSet::kAvx512,
+        base::InstructionSet::kAvx512Bf16, base::InstructionSet::kAmx}) {
     if (set <= base::usable_instruction_set()) sets.push_back(set);
   }
   return sets;

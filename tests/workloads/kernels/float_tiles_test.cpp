@@ -18,7 +18,7 @@ using nn::FloatTiles;
 
 constexpr std::int64_t kLanes = 16, kTile = kLanes * kLanes, kParts = FloatTiles::kParts;
 
-const FloatTiles& tiles() { return best_kernels().float_tiles; }
+const FloatTiles& tiles() { return tile_kernels().float_tiles; }
 
 /// Of all magnitudes within `range` powers of two, and of both signs.
 std::vector<float> floats(std::int64_t count, double seed, int range = 8) {
@@ -33,14 +33,7 @@ std::vector<float> floats(std::int64_t count, double seed, int range = 8) {
 float lower_of(std::uint32_t word) { return std::bit_cast<float>(word << 16); }
 float upper_of(std::uint32_t word) { return std::bit_cast<float>(word & 0xFFFF0000U); }
 
-class FloatParts : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles";
-  }
-};
-
-TEST_F(FloatParts, AddUpToTheFloats) {
+TEST(FloatParts, AddUpToTheFloats) {
   constexpr std::int64_t kCount = 5, kStep = 24, kStride = 7 * kLanes;
   std::vector<float> lower = floats(kCount * kStep, 0.2, 60);
   lower[0] = 0.0F;
@@ -70,7 +63,7 @@ TEST_F(FloatParts, AddUpToTheFloats) {
   }
 }
 
-TEST_F(FloatParts, AreTheSameTurned) {
+TEST(FloatParts, AreTheSameTurned) {
   const std::vector<float> lower = floats(kTile, 0.2), upper = floats(kTile, 0.7);
   const FloatTiles::Rows rows = {lower.data(), upper.data(), kLanes, kLanes, 0};
   std::vector<std::uint32_t> straight(kParts * kTile), turned(kParts * kTile);
@@ -91,7 +84,7 @@ struct Product {
   std::int64_t columns() const { return panels * kLanes; }
 };
 
-class PartProducts : public FloatParts {
+class PartProducts : public testing::Test {
  protected:
   /// What stands at (row, number) of [rows][numbers], and of columns.
   static std::vector<float> sums(const Product& of, const std::vector<float>& rows,

@@ -198,9 +198,8 @@ TEST(NarrowKernels, AddUpAllProductsOfPairs) {
 }
 
 TEST(NarrowKernels, AddUpAllProductsInTiles) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles";
   // More than a tile, and, of gradients, than are multiplied together.
-  check_shapes(best_kernels().bf16_narrow_tiles, Order::kLast,
+  check_shapes(tile_kernels().bf16_narrow_tiles, Order::kLast,
                {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 100, 290, 321});
 }
 
@@ -282,9 +281,8 @@ TEST(NarrowKernels, StreamTheSameBits) {
   check_streams<float, float>();
   check_streams<Bf16, float>();
   check_streams<Bf16, Bf16>();
-  if (!has_tiles()) return;
   for (const std::int64_t blocks : {2, 3}) {
-    check_streams(best_kernels().bf16_narrow_tiles, Order::kLast, blocks);
+    check_streams(tile_kernels().bf16_narrow_tiles, Order::kLast, blocks);
   }
 }
 

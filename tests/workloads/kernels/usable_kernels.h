@@ -1,17 +1,15 @@
-// The kernels of all instruction sets that this machine has, and whether it has matrix tiles.
-// Hides nothing.
+// The kernels of all instruction sets that this machine has, and those that it may lack.
 #pragma once
 
 #include <vector>
 
 #include "workloads/kernels/kernels.h"
-#include "workloads/nn/onednn.h"
 
 inline std::vector<const nn::Kernels*> usable_kernels() {
   using base::InstructionSet;
   std::vector<const nn::Kernels*> all;
   for (const auto set : {InstructionSet::kBaseline, InstructionSet::kAvx2, InstructionSet::kAvx512,
-                         InstructionSet::kAvx512Bf16}) {
+                         InstructionSet::kAvx512Bf16, InstructionSet::kAmx}) {
     if (set <= base::usable_instruction_set()) all.push_back(&nn::kernels(set));
   }
   return all;
@@ -19,8 +17,18 @@ inline std::vector<const nn::Kernels*> usable_kernels() {
 
 inline const nn::Kernels& best_kernels() { return nn::kernels(base::usable_instruction_set()); }
 
-/// Once there is a device, which asks the system for tiles.
-inline bool has_tiles() {
-  static const nn::Device device;
-  return nn::has_tiles(best_kernels());
+namespace nn::detail {
+// emulated_pairs.cpp and emulated_tiles.cpp.
+const Kernels& emulated_avx512_bf16_kernels();
+const Kernels& emulated_amx_kernels();
+}  // namespace nn::detail
+
+/// With products of pairs of bfloat16 numbers: this CPU's, or in plain loops.
+inline const nn::Kernels& pair_kernels() {
+  return best_kernels().has_pairs() ? best_kernels() : nn::detail::emulated_avx512_bf16_kernels();
+}
+
+/// With matrix tiles: this CPU's, or in plain loops.
+inline const nn::Kernels& tile_kernels() {
+  return best_kernels().has_tiles() ? best_kernels() : nn::detail::emulated_amx_kernels();
 }

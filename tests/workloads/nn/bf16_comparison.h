@@ -33,7 +33,7 @@ inline nn::ExecutorOptions options_for(std::int64_t batch, std::int64_t group) {
 }
 
 inline bool has_bf16() {
-  return base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16;
+  return base::usable_instruction_set() >= base::InstructionSet::kAvx512Bf16;
 }
 
 /// One network in one mode, on the engine and on its twin.

@@ -85,7 +85,8 @@ TEST_F(Bf16Layers, AgreeInFirstConvolutions) {
     SCOPED_TRACE(net.shape(0).channels);
     for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs)) {
       if (layer.name != "conv1") continue;
-      EXPECT_EQ(layer.implementation == "own", nn::multiplies_in_tiles()) << layer.implementation;
+      EXPECT_EQ(layer.implementation == "own", nn::Device().multiplies_in_tiles)
+          << layer.implementation;
     }
   }
 }
@@ -100,7 +101,8 @@ TEST_F(Bf16Layers, AgreeInFirstConvolutionsOfImagesWhoseChannelsAreLast) {
     finish(net, net.batch_norm(x, {"bn1"}));
     for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs)) {
       if (layer.name != "conv1") continue;
-      EXPECT_EQ(layer.implementation == "own", nn::multiplies_in_tiles()) << layer.implementation;
+      EXPECT_EQ(layer.implementation == "own", nn::Device().multiplies_in_tiles)
+          << layer.implementation;
     }
   }
 }
@@ -141,9 +143,10 @@ TEST_F(Bf16Layers, AgreeInProductsOfPoints) {
       SCOPED_TRACE(testing::Message()
                    << c.in << " to " << c.out << " channels, " << width << " columns");
       const Network net = points_network(c.in, c.out, c.stride, c.height, width);
-      EXPECT_EQ(has_gapped_gradients(net), nn::multiplies_in_tiles() && c.stride > 1 && !c.is_own);
+      EXPECT_EQ(has_gapped_gradients(net),
+                nn::Device().multiplies_in_tiles && c.stride > 1 && !c.is_own);
       for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs)) {
-        if (layer.name != "conv2" || !nn::multiplies_in_tiles()) continue;
+        if (layer.name != "conv2" || !nn::Device().multiplies_in_tiles) continue;
         // The library's forward product of points in tiles.
         EXPECT_EQ(layer.implementation.find("brgconv_1x1") == std::string::npos, c.is_own)
             << layer.implementation;
@@ -183,7 +186,7 @@ TEST_F(Bf16Layers, AgreeInAtrousWindowsOfOddChannels) {
 
 TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
   static const nn::Device device;
-  if (!nn::multiplies_in_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  if (!nn::Device().multiplies_in_tiles) GTEST_SKIP() << "needs matrix tiles (AMX)";
   // More channels than a stem's windows have, whose values others are added to, and more than are
   // gone over together.
   Network net;
@@ -202,7 +205,7 @@ TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
 
 TEST_F(Bf16Layers, AgreeOnImagesThatPassByTheCaches) {
   static const nn::Device device;
-  if (!nn::multiplies_in_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
+  if (!nn::Device().multiplies_in_tiles) GTEST_SKIP() << "needs matrix tiles (AMX)";
   // The gradient of the last convolution's source is an own product, or the library's between
   // zeros.
   for (const std::int64_t outputs : {32, 272}) {

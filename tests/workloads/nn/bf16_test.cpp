@@ -166,27 +166,30 @@ TEST(Bf16, MultipliesFloatsWhereAskedTo) {
 TEST(Bf16, MultipliesWhatTheCpuIsFasterAt) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   nn::Device device;
-  const nn::Kernels& kernels = nn::kernels(base::InstructionSet::kAvx512Bf16);
+  const nn::Kernels& kernels = nn::kernels(base::usable_instruction_set());
   const nn::ProductRates rates = nn::measure_product_rates(kernels);
   // Of any CPU from 1 to 6 GHz: one or two instructions a clock, or one in two.
   for (const double rate : {rates.floats, rates.pairs}) {
     EXPECT_GT(rate, 16e9 / 2);
     EXPECT_LT(rate, 32e9 * 2 * 6);
   }
+  const auto products = [&](const nn::Arithmetic& arithmetic) {
+    return nn::CpuProducts(arithmetic, kernels, device);
+  };
   for (const nn::Arithmetic& arithmetic : arithmetics()) {
-    EXPECT_EQ(nn::own_products(arithmetic, kernels), arithmetic.products);
-    EXPECT_EQ(nn::library_products(arithmetic, kernels), arithmetic.products);
+    EXPECT_EQ(products(arithmetic).own(), arithmetic.products);
+    EXPECT_EQ(products(arithmetic).library(), arithmetic.products);
   }
-  const nn::Products faster = nn::faster_products(kernels);
-  ASSERT_NE(faster, nn::Products::kFaster);
-  const bool has_tiles = nn::multiplies_in_tiles();
   nn::Arithmetic arithmetic = arithmetics().front();
   arithmetic.products = nn::Products::kFaster;
-  EXPECT_EQ(nn::own_products(arithmetic, kernels), faster);
-  EXPECT_EQ(nn::library_products(arithmetic, kernels), has_tiles ? nn::Products::kPairs : faster);
+  const nn::Products faster = products(arithmetic).own();
+  ASSERT_NE(faster, nn::Products::kFaster);
+  EXPECT_EQ(products(arithmetic).own(), faster) << "not measured twice";
+  EXPECT_EQ(products(arithmetic).library(),
+            device.multiplies_in_tiles ? nn::Products::kPairs : faster);
   for (const nn::Products agreed : {nn::Products::kPairs, nn::Products::kFloats}) {
     arithmetic.faster = agreed;
-    EXPECT_EQ(nn::own_products(arithmetic, kernels), agreed);
+    EXPECT_EQ(products(arithmetic).own(), agreed);
   }
 }
 
@@ -247,7 +250,7 @@ TEST(Bf16, RefusesWhatIsNotThere) {
   const Network net = residual::test_network({8, 8}, 16, 2);
   nn::Device device;
   nn::ExecutorOptions options = options_for(4, 4);
-  options.instruction_set = base::InstructionSet::kAvx2;
+  options.kernels = nn::kernels(base::InstructionSet::kAvx2);
   EXPECT_EQ(
       base::thrown_message<base::ConfigError>([&] { nn::Executor(net, options, device, nullptr); }),
       "precision bf16: expected a CPU with avx512_bf16, this one offers avx2; f32 runs "

@@ -60,7 +60,7 @@ nn::ExecutorOptions options_for(const Shape& shape, nn::Precision precision,
                                 nn::Products products = nn::Products::kPairs) {
   nn::ExecutorOptions options;
   options.batch = shape.batch;
-  options.instruction_set = base::usable_instruction_set();
+  options.kernels = nn::kernels(base::usable_instruction_set());
   options.arithmetic.precision = precision;
   options.arithmetic.products = products;
   return options;
@@ -163,7 +163,7 @@ TEST_P(Perceptrons, AgreeWithTheirPlainTwin) {
 }
 
 TEST_P(Perceptrons, AgreeWithTheirPlainTwinInBf16) {
-  if (base::usable_instruction_set() != base::InstructionSet::kAvx512Bf16) {
+  if (base::usable_instruction_set() < base::InstructionSet::kAvx512Bf16) {
     GTEST_SKIP() << "needs avx512_bf16";
   }
   for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
@@ -276,7 +276,7 @@ TEST_F(ToyModel, GivesThePublishedFigures) {
   nn::Device device;
   nn::ExecutorOptions options;
   options.batch = 2;
-  options.instruction_set = base::usable_instruction_set();
+  options.kernels = nn::kernels(base::usable_instruction_set());
   nn::Executor executor(net_, options, device, nullptr);
   load(executor, net_, parameters_);
   std::copy(dense_.begin(), dense_.end(), executor.input().begin());
@@ -333,7 +333,7 @@ TEST_F(ToyModel, AsksForFeaturesLateAndTellsTheirGradientEarly) {
   nn::Device device;
   nn::ExecutorOptions options;
   options.batch = 2;
-  options.instruction_set = base::usable_instruction_set();
+  options.kernels = nn::kernels(base::usable_instruction_set());
   nn::Executor executor(net_, options, device, nullptr);
   load(executor, net_, parameters_);
   std::copy(dense_.begin(), dense_.end(), executor.input().begin());

@@ -77,7 +77,7 @@ inline nn::ExecutorOptions options_for(std::int64_t batch, std::int64_t group) {
   nn::ExecutorOptions options;
   options.batch = batch;
   options.groups = nn::plan_batch_groups({{batch, 0, batch}}, 0, group);
-  options.instruction_set = base::usable_instruction_set();
+  options.kernels = nn::kernels(base::usable_instruction_set());
   return options;
 }
 

@@ -69,7 +69,7 @@ TEST_F(Bench, TrainsAnyNumberOfImagesOfAnySize) {
     std::int64_t batch, image, classes;
   };
   std::vector<std::string> precisions = {"f32"};
-  if (base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16) {
+  if (base::usable_instruction_set() >= base::InstructionSet::kAvx512Bf16) {
     precisions.emplace_back("bf16");
   }
   options_.limit_repetitions = 0;

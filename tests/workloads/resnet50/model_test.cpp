@@ -80,7 +80,7 @@ TEST(ResNet50, DrawsWeightsWithTheReferencesSpread) {
   nn::Device device;
   nn::ExecutorOptions options;
   options.training = false;
-  options.instruction_set = base::usable_instruction_set();
+  options.kernels = nn::kernels(base::usable_instruction_set());
   nn::Executor executor(net, options, device, nullptr);
   executor.parameters().initialize(3);
   for (std::size_t i = 0; i < net.parameters().size(); ++i) {
@@ -103,7 +103,7 @@ nn::Executor training_plan(nn::Device& device, nn::Precision precision, nn::Reco
   nn::ExecutorOptions options;
   options.batch = 64;
   options.groups = nn::plan_batch_groups({{64, 0, 64}}, 0, 32);
-  options.instruction_set = base::usable_instruction_set();
+  options.kernels = nn::kernels(base::usable_instruction_set());
   options.arithmetic.precision = precision;
   options.recompute = recompute;
   options.plan_only = true;
@@ -116,7 +116,7 @@ std::int64_t training_bytes(nn::Precision precision, nn::Recompute recompute) {
 }
 
 std::vector<nn::Precision> usable_precisions() {
-  if (base::usable_instruction_set() != base::InstructionSet::kAvx512Bf16) {
+  if (base::usable_instruction_set() < base::InstructionSet::kAvx512Bf16) {
     return {nn::Precision::kF32};
   }
   return {nn::Precision::kF32, nn::Precision::kBf16};
@@ -175,7 +175,7 @@ TEST(Block, GivesTheKnownAnswers) {
   nn::ExecutorOptions options;
   options.batch = 2;
   options.groups = nn::plan_batch_groups({{2, 0, 2}}, 0, 2);
-  options.instruction_set = base::InstructionSet::kBaseline;
+  options.kernels = nn::kernels(base::InstructionSet::kBaseline);
   nn::Executor executor(net, options, device, nullptr);
   executor.parameters().initialize(1);
   const auto parameter = [&](const std::string& name) {

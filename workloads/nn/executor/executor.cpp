@@ -23,12 +23,11 @@ double seconds_now() {
 
 void require_arithmetic(const Network& network, const ExecutorOptions& options) {
   const Arithmetic& arithmetic = options.arithmetic;
-  if (arithmetic.precision == Precision::kBf16 &&
-      options.instruction_set != base::InstructionSet::kAvx512Bf16) {
+  if (arithmetic.precision == Precision::kBf16 && !options.kernels.get().has_pairs()) {
     throw base::ConfigError(
         fmt::format("precision bf16: expected a CPU with avx512_bf16, this one offers {}; f32 runs "
                     "everywhere",
-                    base::to_string(options.instruction_set)));
+                    base::to_string(options.kernels.get().set)));
   }
   for (const std::string& name : arithmetic.f32_layers) {
     const auto& all = network.operations();
@@ -57,7 +56,7 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
                    StatisticsExchange* exchange)
     : network_(network),
       options_(options),
-      kernels_(nn::kernels(options.instruction_set)),
+      kernels_(options.kernels),
       device_(device),
       statistics_(network_) {
   if (options.batch < 1) throw base::ShapeError("executor: a pass needs at least one sample");
@@ -305,7 +304,7 @@ Products Executor::products() const {
     });
     return is_in_parts ? Products::kPairs : Products::kFloats;
   }
-  return library_products(options_.arithmetic, kernels_);
+  return planner_->products().library();
 }
 
 std::int64_t Executor::forward_flops() const {

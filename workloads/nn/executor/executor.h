@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,8 +51,8 @@ struct ExecutorOptions {
   bool training = true;
   bool accumulates = false;  ///< several passes make one step
   BatchGroups groups;        ///< training: how the pass's samples fall into batch-norm groups
-  base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
-  Arithmetic arithmetic;             ///< kBf16 needs kAvx512Bf16
+  std::reference_wrapper<const Kernels> kernels = nn::kernels(base::InstructionSet::kBaseline);
+  Arithmetic arithmetic;             ///< kBf16 needs kernels with pairs
   std::int64_t slice_samples = 0;    ///< most samples of a slice; 0: as caches allow
   std::optional<CacheSizes> caches;  ///< none: as the system tells
   Recompute recompute = Recompute::kNormalizations;

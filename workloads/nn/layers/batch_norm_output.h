@@ -50,7 +50,7 @@ class BatchNormOutput {
   }
 
   ChannelLayout layout_;
-  bool relu_ = false, adds_ = false, is_deferred_ = false;
+  bool relu_ = false, adds_ = false, is_deferred_ = false, has_tiles_ = false;
   const BatchNormFactors* factors_ = nullptr;
   const ChannelMap* residual_map_ = nullptr;  ///< of a residual that is deferred
   const ColumnKernels<T>* kernels_ = nullptr;
@@ -63,6 +63,7 @@ void BatchNormOutput<T>::plan(const Operation& operation, Planner& planner,
   const dnnl::memory::desc& desc = planner.value_desc(operation.src);
   layout_ = planner.row_layout(desc);
   relu_ = operation.relu;
+  has_tiles_ = planner.kernels().has_tiles();
   factors_ = &factors;
   auto& [forward, again] = streams_;
   planner.use_value(operation.src, true);
@@ -117,7 +118,7 @@ void BatchNormOutput<T>::write(Pass pass, const Samples& slice, const NormColumn
   kernels_->normalize(column_of(streams.src, where, slice), factors_->norm(where.at), residual,
                       column_of(streams.dst, where, slice), passed,
                       layout_.column(where.block, where.piece), relu_,
-                      stores_of<T>(slice.count * layout_.sample_numbers(), multiplies_in_tiles()));
+                      stores_of<T>(slice.count * layout_.sample_numbers(), has_tiles_));
 }
 
 }  // namespace nn

@@ -149,7 +149,7 @@ class ConcatenationLayer final : public Layer {
   bool passes_caches(const Samples& samples) const {
     const std::int64_t numbers = samples.count * layout_.sample_numbers();
     return are_last_ && layout_.is_last() &&
-           stores_of<T>(numbers, multiplies_in_tiles()) == Stores::kStreamed;
+           stores_of<T>(numbers, kernels_.has_tiles()) == Stores::kStreamed;
   }
   /// Rows of all channels that are put together in the caches, from where whole lines leave.
   static constexpr std::int64_t kRowsAside = 32;

@@ -89,7 +89,8 @@ class SpreadLayer final : public Layer {
   static dnnl::memory::desc described(const Operation& operation, const Planner& planner) {
     constexpr std::int64_t kWidth = 16;
     const auto dims = batch_dims(planner.batch(), operation.dst);
-    const bool is_blocked = operation.dst.channels % kWidth == 0 && !planner.wants_channels_last();
+    const bool is_blocked =
+        operation.dst.channels % kWidth == 0 && !planner.products().wants_channels_last();
     return is_blocked
                ? dnnl::memory::desc(dims, planner.value_type(), dnnl::memory::format_tag::nChw16c)
                : channels_last_desc(dims, planner.value_type());

@@ -130,7 +130,7 @@ memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) cons
 /// the library's max pooling rounds every addition of its gradient.
 memory::desc ConvolutionLayer::made_desc(const Planner& planner, std::int64_t samples) const {
   const bool is_pooled = problem_.is_first() && feeds_max_pool(planner.network(), planner.made());
-  if (planner.wants_channels_last() && !is_pooled) {
+  if (planner.products().wants_channels_last() && !is_pooled) {
     return channels_last_desc(batch_dims(samples, operation_.dst), planner.value_type());
   }
   const memory::desc dst =

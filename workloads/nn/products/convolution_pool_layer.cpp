@@ -109,7 +109,7 @@ ConvolutionPoolLayer<T>::ConvolutionPoolLayer(const Operation& operation, Planne
       has_source_gradient_(planner.network().has_gradient(operation.src)),
       volume_(volume_of(operation, planner.network().shape(operation.src))),
       widens_(planner.precision() == Precision::kBf16 &&
-              planner.own_products() == Products::kFloats),
+              planner.products().own() == Products::kFloats),
       dst_margin_(operation.dst.margin) {
   if (volume_.is_narrow() && has_source_gradient_) {
     throw base::ShapeError(operation.name + ": the gradient of a narrow source is not known");

@@ -141,7 +141,7 @@ DepthwisePlane DepthwiseLayer<T>::plane_of(std::int64_t block, std::int64_t writ
   plane.dst_step = dst_layout_.row_stride;
   plane.channels = src_layout_.column(block).width;
   plane.weights_step = src_layout_.width;
-  plane.stores = stores_of<T>(written, multiplies_in_tiles());
+  plane.stores = stores_of<T>(written, all_kernels_.has_tiles());
   return plane;
 }
 

@@ -35,7 +35,7 @@ struct FloatStripGradient::Piece {
 
 bool FloatStripGradient::fits(const WindowShape& shape, std::int64_t samples, int threads,
                               const Kernels& kernels) {
-  if (kernels.bf16_products.multiply == nullptr) return false;
+  if (!kernels.has_pairs()) return false;
   if (!is_of_points(shape.rows) || !is_of_points(shape.columns)) return false;
   if (shape.rows.stride == 1 && shape.columns.stride == 1) return false;
   const std::int64_t rows = rows_of_strip(shape), all = samples * shape.rows.to;

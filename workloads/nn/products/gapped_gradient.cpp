@@ -19,7 +19,7 @@ constexpr auto kBf16Bytes = static_cast<std::int64_t>(sizeof(Bf16));
 
 bool GappedGradient::suits(const ConvolutionProblem& problem, const memory::desc& src,
                            const memory::desc& dst, const Planner& planner) {
-  if (!has_tiles(planner.kernels()) || problem.compute() != memory::data_type::bf16) return false;
+  if (!planner.kernels().has_tiles() || problem.compute() != memory::data_type::bf16) return false;
   if (problem.is_transposed() || problem.operation().bias >= 0) return false;
   return is_channels_last_bf16(src) && is_channels_last_bf16(dst) &&
          problem.of_phases().phases().is_first_alone;

@@ -282,7 +282,7 @@ void OwnNarrowLayer<T, Factor>::backward(bool accumulate, const Samples& samples
   lay_out_for_gradients();
   NarrowShape of_gradients = shape();
   of_gradients.stores =
-      stores_of<T>(samples.count * src_layout_.sample_numbers(), multiplies_in_tiles());
+      stores_of<T>(samples.count * src_layout_.sample_numbers(), all_kernels_.has_tiles());
   const std::int64_t parts = samples.count * pieces();
 #pragma omp parallel for schedule(static)
   for (std::int64_t part = 0; part < parts; ++part) {
@@ -322,9 +322,9 @@ bool suits_own_narrow(const Operation& operation, const Planner& planner) {
   }
   const bool has_floats = planner.compute_type(operation.name) == memory::data_type::f32;
   if (layout.row_stride == kBlock) {
-    return has_floats || planner.kernels().bf16_narrow_pairs.forward != nullptr;
+    return has_floats || planner.kernels().has_pairs();
   }
-  return !has_floats && is_channels_last_bf16(src) && has_tiles(planner.kernels());
+  return !has_floats && is_channels_last_bf16(src) && planner.kernels().has_tiles();
 }
 
 std::unique_ptr<Layer> make_own_narrow(const Operation& operation, Planner& planner) {

@@ -9,7 +9,7 @@ using dnnl::memory;
 bool has_parts(const ConvolutionProblem& problem, const memory::desc& src, const memory::desc& dst,
                const Planner& planner) {
   const Operation& operation = problem.operation();
-  return planner.multiplies_parts() && problem.compute() == memory::data_type::f32 &&
+  return planner.products().multiplies_parts() && problem.compute() == memory::data_type::f32 &&
          operation.kernel.size() == 2 && !problem.is_first() && operation.bias < 0 &&
          !is_atrous(operation) && problem.phases().count() == 1 && is_blocked_floats(src) &&
          is_blocked_floats(dst);

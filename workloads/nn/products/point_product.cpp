@@ -29,7 +29,7 @@ bool PointProduct::suits(const ConvolutionProblem& problem, const ConvolutionLay
                          const Planner& planner) {
   constexpr std::int64_t kFewChannels = 256;
   const Operation& operation = problem.operation();
-  if (!has_tiles(planner.kernels()) || problem.compute() != memory::data_type::bf16) return false;
+  if (!planner.kernels().has_tiles() || problem.compute() != memory::data_type::bf16) return false;
   if (problem.is_transposed() || !has_single_points(operation) || operation.bias >= 0) return false;
   if (!is_channels_last_bf16(layouts.src) || !is_channels_last_bf16(layouts.dst)) return false;
   const std::int64_t in = problem.image_of(Side::kSource).channels;

@@ -27,7 +27,7 @@ struct PointwiseGradient::Piece {
 };
 
 bool PointwiseGradient::fits(const Shape& shape, int threads, const Kernels& kernels) {
-  if (kernels.bf16_products.multiply == nullptr) return false;
+  if (!kernels.has_pairs()) return false;
   const bool is_rows = shape.layout == Layout::kRows;
   if (!is_rows && shape.in % kLanes != 0) return false;
   if (shape.out % (kPanels * kLanes) != 0) return false;

@@ -43,7 +43,7 @@ bool RowGradient::fits(const WindowShape& shape, std::int64_t samples, int threa
                        const Kernels& kernels) {
   constexpr std::int64_t kWide = 256;       // points of which tiles of sums are read once
   constexpr std::int64_t kFewSums = 36864;  // 64 channels, to as many, of 3x3 points
-  if (!has_tiles(kernels) || shape.taps() == 1) return false;
+  if (!kernels.has_tiles() || shape.taps() == 1) return false;
   return shape.in % kLanes == 0 && shape.out % kLanes == 0 && shape.columns.to >= kWide &&
          shape.in * shape.out * shape.taps() <= kFewSums &&
          WeightsSplit::is_even(strips_of(samples * shape.rows.to), threads);

@@ -359,7 +359,7 @@ void StemLayer::add_sums(std::int64_t parts, bool accumulate) {
 
 bool suits_stem(const Operation& operation, const Planner& planner) {
   constexpr std::int64_t kMostNumbers = 128;
-  if (!has_tiles(planner.kernels())) return false;
+  if (!planner.kernels().has_tiles()) return false;
   const Network& network = planner.network();
   const bool is_first =
       network.operations()[static_cast<std::size_t>(operation.src)].kind == OperationKind::kInput;

@@ -24,7 +24,7 @@ std::int64_t blocks_of(const SampleShape& image) { return (image.channels + kBlo
 /// Within DeepCAM forward passes of the latter take as long as the library's.
 bool StridedPoints::suits(const ConvolutionProblem& problem, const memory::desc& src,
                           const memory::desc& dst, const Planner& planner) {
-  if (planner.kernels().bf16_products.multiply == nullptr) return false;
+  if (!planner.kernels().has_pairs()) return false;
   if (problem.compute() != memory::data_type::f32 || !is_blocked_floats(src) ||
       !is_blocked_floats(dst) || problem.is_first() || problem.is_transposed() ||
       problem.operation().bias >= 0) {
@@ -83,7 +83,7 @@ void StridedPoints::turn_weights() const {
 void StridedPoints::run(const Samples& samples) const {
   if (turns_weights_ && samples.first == 0) turn_weights();
   const Stores stores =
-      stores_of<float>(samples.count * to_.blocks * to_.block_floats(), has_tiles(*kernels_));
+      stores_of<float>(samples.count * to_.blocks * to_.block_floats(), kernels_->has_tiles());
   const std::int64_t all = samples.count * rows_;
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (std::int64_t i = 0; i < all; ++i) {

@@ -22,7 +22,7 @@ std::int64_t strips_of(std::int64_t points) { return (points + kStripPoints - 1)
 bool StripGradient::fits(const WindowShape& shape, std::int64_t samples, int threads,
                          const Kernels& kernels) {
   constexpr std::int64_t kFewSums = 16;  // for so much that is read, one that is written
-  if (!has_tiles(kernels)) return false;
+  if (!kernels.has_tiles()) return false;
   const std::int64_t sums = shape.in * shape.out * shape.taps() * std::int64_t{sizeof(float)};
   const std::int64_t read = kStripPoints * (shape.in + shape.out) * std::int64_t{sizeof(Bf16)};
   const std::int64_t strips = strips_of(samples * shape.rows.to * shape.columns.to);

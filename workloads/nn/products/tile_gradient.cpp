@@ -34,7 +34,7 @@ struct TileGradient::Piece {
 };
 
 bool TileGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
-  if (!has_tiles(kernels)) return false;
+  if (!kernels.has_tiles()) return false;
   return WeightsSplit::fits(tiled(shape.out, kPanels * kLanes), tiled(shape.in, kLanes), threads);
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "workloads/nn/onednn.h"
+
 namespace nn {
 namespace {
 

@@ -25,7 +25,7 @@ struct WindowGradient::Plane {
 };
 
 bool WindowGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
-  if (kernels.bf16_products.multiply == nullptr) return false;
+  if (!kernels.has_pairs()) return false;
   if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
   return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/kernels/usable_kernels.h"
 #include "workloads/nn/executor/executor.h"
 #include "workloads/nn/plain_network.h"
 #include "workloads/nn/residual_network.h"
@@ -74,7 +75,7 @@ class Trial : public testing::TestWithParam<Case> {
   Made made(nn::Products products, std::int64_t slice_samples = 0, int passes = 1,
             nn::Recompute recompute = nn::Recompute::kNone) const {
     nn::ExecutorOptions options = residual::options_for(GetParam().batch, GetParam().batch);
-    options.instruction_set = base::usable_instruction_set();
+    options.kernels = tile_kernels();
     options.arithmetic.products = products;
     options.slice_samples = slice_samples;
     options.recompute = recompute;

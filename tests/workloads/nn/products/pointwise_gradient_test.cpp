@@ -11,6 +11,7 @@
 
 #include "runner/base/random.h"
 #include "runner/base/system_facts.h"
+#include "workloads/kernels/usable_kernels.h"
 
 namespace {
 
@@ -18,8 +19,7 @@ using nn::Bf16;
 using nn::PointwiseGradient;
 constexpr auto kRows = PointwiseGradient::Layout::kRows;
 
-bool has_bf16() { return base::usable_instruction_set() >= base::InstructionSet::kAvx512Bf16; }
-const nn::Kernels& kernels() { return nn::kernels(base::usable_instruction_set()); }
+const nn::Kernels& kernels() { return pair_kernels(); }
 
 double number(Bf16 value) {
   return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16));
@@ -106,7 +106,6 @@ void expect_gradient(const Case& c) {
 }
 
 TEST(PointwiseGradient, IsThePlainSum) {
-  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   for (const Case& c : {Case{{9, 16, 64}, 1, 1}, Case{{1, 32, 64}, 5, 2}, Case{{49, 48, 128}, 3, 2},
                         Case{{300, 16, 64}, 2, 1}, Case{{14, 64, 64}, 40, 4}}) {
     expect_gradient(c);
@@ -114,7 +113,6 @@ TEST(PointwiseGradient, IsThePlainSum) {
 }
 
 TEST(PointwiseGradient, IsThePlainSumOfRows) {
-  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   for (const Case& c : {Case{{2, 16, 64, kRows}, 1, 1}, Case{{33, 13, 128, kRows}, 1, 2},
                         Case{{1, 79, 64, kRows}, 1, 1}, Case{{515, 96, 192, kRows}, 1, 3},
                         Case{{300, 130, 64, kRows}, 1, 3}, Case{{257, 100, 256, kRows}, 1, 4},
@@ -124,12 +122,10 @@ TEST(PointwiseGradient, IsThePlainSumOfRows) {
 }
 
 TEST(PointwiseGradient, CutsManyChannelsIntoPiecesThatFitTheCache) {
-  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   EXPECT_LE(PointwiseGradient({49, 4096, 64}, 1, kernels()).scratch_bytes(), 600 << 10);
 }
 
 TEST(PointwiseGradient, RefusesWhatItCannotShareOut) {
-  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   EXPECT_TRUE(PointwiseGradient::fits({9, 64, 64}, 4, kernels()));
   EXPECT_FALSE(PointwiseGradient::fits({9, 64, 64}, 3, kernels()));
   EXPECT_FALSE(PointwiseGradient::fits({9, 64, 80}, 1, kernels()));

@@ -104,7 +104,7 @@ nn::Network perceptron() {
 TEST(LimitOfPerceptrons, RunsLayersOfBothInputsInBothPrecisions) {
   const nn::Network network = perceptron();
   std::vector<nn::Precision> precisions = {nn::Precision::kF32};
-  if (base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16) {
+  if (base::usable_instruction_set() >= base::InstructionSet::kAvx512Bf16) {
     precisions.push_back(nn::Precision::kBf16);
   }
   for (const nn::Precision precision : precisions) {

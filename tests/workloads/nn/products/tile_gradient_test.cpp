@@ -20,10 +20,9 @@ using window_trial::axis;
 using window_trial::Case;
 using window_trial::Order;
 
-const nn::Kernels& kernels() { return best_kernels(); }
+const nn::Kernels& kernels() { return tile_kernels(); }
 
 TEST(TileGradient, IsThePlainSum) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const Case cases[] = {
       {{axis(7, 1, 1, 0, 0), axis(7, 1, 1, 0, 0), 16, 64}, 11, 1},    // single points
       {{axis(20, 1, 1, 0, 0), axis(16, 1, 1, 0, 0), 48, 128}, 2, 2},  // several pieces; by panels
@@ -52,7 +51,6 @@ TEST(TileGradient, IsThePlainSum) {
 }
 
 TEST(TileGradient, HasTheSameBitsOnAnyNumberOfThreads) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const Case once = {{axis(19, 3, 2, 0, 1), axis(33, 3, 2, 0, 1), 64, 64}, 3, 1};
   expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
     return TileGradient(once.shape, threads, kernels());
@@ -60,7 +58,6 @@ TEST(TileGradient, HasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(TileGradient, RefusesWhatItCannotShareOut) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
     const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
     return TileGradient::fits({rows, rows, in, out}, threads, kernels());
@@ -75,7 +72,6 @@ TEST(TileGradient, RefusesWhatItCannotShareOut) {
 }
 
 TEST(StripGradient, IsThePlainSum) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const Case cases[] = {
       {{axis(70, 1, 1, 0, 0), axis(71, 1, 1, 0, 0), 16, 24}, 2, 2},    // strips across samples
       {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 40, 24}, 2, 3},      // less than one
@@ -90,7 +86,6 @@ TEST(StripGradient, IsThePlainSum) {
 }
 
 TEST(StripGradient, HasTheSameBitsOnAnyNumberOfThreads) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const Case once = {{axis(90, 1, 1, 0, 0), axis(100, 1, 1, 0, 0), 16, 32}, 2, 1};
   expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
     return StripGradient(once.shape, once.samples, threads, kernels());
@@ -98,7 +93,6 @@ TEST(StripGradient, HasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(StripGradient, ServesManyPointsOfFewChannels) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const auto fits = [](std::int64_t channels, std::int64_t points, int threads) {
     const nn::WindowAxis line = axis(points, 1, 1, 0, 0);
     return StripGradient::fits({{}, line, channels, channels}, 2, threads, kernels());
@@ -134,7 +128,6 @@ void expect_pairs_of_taps(const nn::Bf16Tiles::Row& row) {
 }
 
 TEST(RowGradient, PacksPairsOfTaps) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   constexpr std::int64_t kStep = 24;
   const std::vector<nn::Bf16> numbers = window_trial::noise(80 * kStep, 3);
   const auto expect_points = [&](std::int64_t taps, std::int64_t stride, std::int64_t padding) {
@@ -154,7 +147,6 @@ TEST(RowGradient, PacksPairsOfTaps) {
 }
 
 TEST(RowGradient, IsThePlainSum) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const Case cases[] = {
       {{axis(70, 3, 2, 1, 0), axis(40, 3, 2, 1, 0), 16, 32}, 2, 2},   // strips across samples
       {{axis(37, 3, 1, 1, 1), axis(45, 3, 1, 1, 1), 32, 48}, 1, 1},   // several blocks
@@ -170,7 +162,6 @@ TEST(RowGradient, IsThePlainSum) {
 }
 
 TEST(RowGradient, HasTheSameBitsOnAnyNumberOfThreads) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const Case once = {{axis(65, 3, 1, 1, 1), axis(40, 3, 1, 1, 1), 16, 32}, 2, 1};
   expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
     return RowGradient(once.shape, once.samples, threads, kernels());
@@ -178,7 +169,6 @@ TEST(RowGradient, HasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(RowGradient, ServesWideImagesOfFewChannels) {
-  if (!has_tiles()) GTEST_SKIP() << "needs matrix tiles (AMX)";
   const auto fits = [](std::int64_t in, std::int64_t out, std::int64_t columns, int threads) {
     return RowGradient::fits({axis(128, 3, 1, 1, 1), axis(columns, 3, 1, 1, 1), in, out}, 1,
                              threads, kernels());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runner/base/system_facts.h"
+#include "workloads/kernels/usable_kernels.h"
 #include "workloads/nn/products/window_trial.h"
 
 namespace {
@@ -17,11 +18,9 @@ using window_trial::axis;
 using window_trial::Case;
 using window_trial::Order;
 
-bool has_bf16() { return base::usable_instruction_set() >= base::InstructionSet::kAvx512Bf16; }
-const nn::Kernels& kernels() { return nn::kernels(base::usable_instruction_set()); }
+const nn::Kernels& kernels() { return pair_kernels(); }
 
 TEST(WindowGradient, IsThePlainSum) {
-  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   const Case cases[] = {
       {{axis(7, 3, 1, 1, 1), axis(7, 3, 1, 1, 1), 16, 64}, 11, 1},    // several samples a piece
       {{axis(6, 3, 1, 1, 1), axis(8, 3, 1, 1, 1), 32, 64}, 2, 2},     // even lines; by blocks
@@ -47,7 +46,6 @@ TEST(WindowGradient, IsThePlainSum) {
 }
 
 TEST(WindowGradient, HasTheSameBitsOnAnyNumberOfThreads) {
-  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   const Case once = {{axis(9, 3, 2, 0, 1), axis(9, 3, 2, 0, 1), 64, 64}, 3, 1};
   expect_same_bits_on_threads(once, Order::kBlocked, [&](int threads) {
     return WindowGradient(once.shape, false, threads, kernels());
@@ -55,7 +53,6 @@ TEST(WindowGradient, HasTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(WindowGradient, RefusesWhatItCannotShareOut) {
-  if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
   const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
     const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
     return WindowGradient::fits({rows, rows, in, out}, threads, kernels());

@@ -83,7 +83,7 @@ std::vector<HybridCase> cases() {
 
 bool can_run(const HybridCase& one) {
   return one.precision == nn::Precision::kF32 ||
-         base::usable_instruction_set() == base::InstructionSet::kAvx512Bf16;
+         base::usable_instruction_set() >= base::InstructionSet::kAvx512Bf16;
 }
 
 class Hybrid : public testing::TestWithParam<HybridCase> {

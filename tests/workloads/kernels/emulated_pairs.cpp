@@ -1,0 +1,5 @@
+// The kernels for CPUs with avx512_bf16, compiled for any CPU.
+#include "workloads/kernels/emulated_isa.h"
+
+#define avx512_bf16_kernels emulated_avx512_bf16_kernels
+#include "workloads/kernels/isa_avx512_bf16.cpp"
