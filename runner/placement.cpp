@@ -41,17 +41,27 @@ int objects_touched(hwloc_topology_t topology, hwloc_const_bitmap_t cpus, hwloc_
   return touched;
 }
 
-/// OMP_NUM_THREADS (the first of a list), 0 if it is not set.
-std::int64_t threads_from_environment() {
-  const char* text = std::getenv("OMP_NUM_THREADS");
+/// The number that an environment variable begins with, which may be a list; 0 if it is not set.
+std::int64_t number_of(const std::string& variable) {
+  const char* text = std::getenv(variable.c_str());
   if (text == nullptr || *text == '\0') return 0;
   const std::string value(text);
   std::int64_t threads = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), threads);
   if (error != std::errc() || threads < 1 || (*end != '\0' && *end != ',')) {
-    throw base::ConfigError("OMP_NUM_THREADS: must be a positive number, got '" + value + "'");
+    throw base::ConfigError(variable + ": must be a positive number, got '" + value + "'");
   }
   return threads;
+}
+
+std::int64_t asked_threads(std::int64_t wanted) {
+  return wanted > 0 ? wanted : number_of("OMP_NUM_THREADS");
+}
+
+/// Where nobody asked for a number of threads, no more than OpenMP may have.
+int within_limit(int threads) {
+  const std::int64_t limit = number_of("OMP_THREAD_LIMIT");
+  return limit > 0 ? base::narrow<int>(std::min<std::int64_t>(threads, limit)) : threads;
 }
 
 }  // namespace
@@ -104,9 +114,9 @@ ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Commu
   plan.node_cpus = std::max<std::int64_t>(1, std::min(plan.node_cpus, node.allreduce_min(quota)));
   std::array<std::int64_t, 1> sum = {bound};
   node.allreduce_sum(std::span<std::int64_t>(sum));
-  const std::int64_t asked = wanted > 0 ? wanted : threads_from_environment();
-  plan.threads =
-      asked > 0 ? base::narrow<int>(asked) : share_of_cpus(bound, sum[0], plan.node_cpus);
+  const std::int64_t asked = asked_threads(wanted);
+  plan.threads = asked > 0 ? base::narrow<int>(asked)
+                           : within_limit(share_of_cpus(bound, sum[0], plan.node_cpus));
   sum[0] = plan.threads;
   node.allreduce_sum(std::span<std::int64_t>(sum));
   plan.node_threads = sum[0];
@@ -114,12 +124,12 @@ ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Commu
 }
 
 int plan_threads(std::int64_t wanted, const Binding& binding, int ranks) {
-  const std::int64_t asked = wanted > 0 ? wanted : threads_from_environment();
+  const std::int64_t asked = asked_threads(wanted);
   if (asked > 0) return base::narrow<int>(asked);
   const auto bound = static_cast<std::int64_t>(binding.cpu_ids.size());
   const std::int64_t cpus =
       std::max<std::int64_t>(1, std::min<std::int64_t>(bound, base::usable_cpus()));
-  return share_of_cpus(bound, bound * ranks, cpus);
+  return within_limit(share_of_cpus(bound, bound * ranks, cpus));
 }
 
 std::string oversubscription(const ThreadPlan& plan, const Communicator& world) {

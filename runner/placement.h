@@ -36,7 +36,8 @@ struct ThreadPlan {
 int share_of_cpus(std::int64_t mine, std::int64_t claimed, std::int64_t node_cpus);
 
 /// Collective on `node`. `wanted` > 0 is taken as it is; 0 means OMP_NUM_THREADS if that is set,
-/// else this rank's share of the CPUs. Throws ConfigError for an OMP_NUM_THREADS that is no number.
+/// else this rank's share of the CPUs, within OMP_THREAD_LIMIT. Throws ConfigError for a variable
+/// of these that is no number.
 ThreadPlan plan_threads(std::int64_t wanted, const Binding& binding, const Communicator& node);
 
 /// The same for each of `ranks` ranks on this machine that are bound as this process is, without

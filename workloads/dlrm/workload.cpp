@@ -27,6 +27,7 @@
 #include "workloads/parallel/hybrid/hybrid_parallel.h"
 #include "workloads/parallel/replica.h"
 #include "workloads/parallel/roc_auc.h"
+#include "workloads/parallel/thread_team.h"
 
 namespace dlrm {
 namespace {

@@ -67,11 +67,6 @@ void refuse_unknown(const runner::StateReader& reader, const std::set<std::strin
   }
 }
 
-void use_threads(int threads) {
-  omp_set_dynamic(0);
-  omp_set_num_threads(threads);
-}
-
 runner::StepCost step_cost(const nn::Network& network, std::int64_t samples) {
   std::int64_t macs = 0;
   for (const nn::Operation& operation : network.operations()) {

@@ -28,9 +28,6 @@ void read_statistics(const runner::StateReader& reader, nn::Executor& executor,
 /// Throws DataError when the file has arrays that are neither known nor a resume's alone.
 void refuse_unknown(const runner::StateReader& reader, const std::set<std::string>& known);
 
-/// OpenMP has as many threads from now on, whatever is asked of it.
-void use_threads(int threads);
-
 /// Of a step on `samples` samples of a rank.
 runner::StepCost step_cost(const nn::Network& network, std::int64_t samples);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "workloads/parallel/replica.h"
+#include "workloads/parallel/thread_team.h"
 
 namespace parallel {
 

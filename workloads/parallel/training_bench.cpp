@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/parallel/replica.h"
+#include "workloads/parallel/thread_team.h"
 #include "workloads/parallel/training_keys.h"
 
 namespace parallel {

@@ -1,0 +1,52 @@
+// Runs of the program where the environment keeps threads away.
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "runner/from_outside.h"
+
+namespace {
+
+using testing::HasSubstr;
+
+class ThreadTeam : public outside::ProgramTest {
+ protected:
+  outside::Ended bench(const std::string& workload, const std::string& environment,
+                       const std::string& options = "--threads 2") const {
+    return shell(
+        "env -u OMP_NUM_THREADS OMPI_ALLOW_RUN_AS_ROOT=1 "
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " +
+        environment + " timeout 60 " TRAINMARK " bench " + workload +
+        " --batch 2 --steps 1 --warmup 0 --limit 0 " + options);
+  }
+};
+
+TEST_F(ThreadTeam, OfFewerThreadsThanAskedForIsRefusedByName) {
+  for (const char* const workload : {"resnet50", "cosmoflow", "deepcam", "dlrm"}) {
+    const outside::Ended ended = bench(workload, "OMP_THREAD_LIMIT=1");
+    EXPECT_EQ(ended.status, 2) << workload << ended.out;
+    EXPECT_THAT(ended.err, HasSubstr("OMP_THREAD_LIMIT=1: gives a rank 1 of its 2 threads"));
+  }
+}
+
+TEST_F(ThreadTeam, OnFewerCpusThanThreadsIsRefusedByName) {
+  const outside::Ended ended = bench("resnet50", "GOMP_CPU_AFFINITY=0");
+  EXPECT_EQ(ended.status, 2) << ended.out;
+  EXPECT_THAT(ended.err, HasSubstr("GOMP_CPU_AFFINITY=0: binds the 2 threads of a rank to 1 CPU:"));
+}
+
+TEST_F(ThreadTeam, IsUsedAsItIsWhereNobodyAskedForMore) {
+  for (const char* const limit : {"OMP_THREAD_LIMIT=1", "GOMP_CPU_AFFINITY=0"}) {
+    const outside::Ended ended = bench("resnet50", limit, "--image-size 32 --classes 10");
+    EXPECT_EQ(ended.status, 0) << limit << ended.err;
+    EXPECT_THAT(ended.out, testing::ContainsRegex("threads_per_rank +1\n"));
+  }
+}
+
+TEST_F(ThreadTeam, MayBeBoundToAsManyCpus) {
+  const outside::Ended ended =
+      bench("resnet50", "OMP_PROC_BIND=true", "--threads 1 --image-size 32 --classes 10");
+  EXPECT_EQ(ended.status, 0) << ended.err;
+}
+
+}  // namespace

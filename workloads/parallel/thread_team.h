@@ -1,0 +1,11 @@
+// The threads of a rank's passes.
+#pragma once
+
+namespace parallel {
+
+/// OpenMP's teams have this many threads from now on, whatever is asked of it. Throws ConfigError
+/// where a variable of the environment keeps threads away, or binds them to fewer CPUs: products
+/// that wait for a thread that is not there, or does not run, never end.
+void use_threads(int threads);
+
+}  // namespace parallel
