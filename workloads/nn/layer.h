@@ -58,7 +58,8 @@ class Layer {
   virtual bool adds_gradients() const { return false; }
   /// Conversions between layouts in one training step: a cost that good plans avoid.
   virtual std::int64_t reorders_per_step() const { return 0; }
-  /// The library's names for what runs, or "own".
+  /// The library's names for what runs, and the methods that are not its own; "own": there is one
+  /// way alone.
   virtual std::string implementation() const { return "own"; }
   /// Whether one of its products is of floats in three parts each.
   virtual bool multiplies_parts() const { return false; }

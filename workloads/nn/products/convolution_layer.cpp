@@ -1,14 +1,12 @@
-// Convolutions and transposed ones by oneDNN, which chooses the layouts.
-// Hides who chooses which layout.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
+// Convolutions and transposed ones, each product by the method that was chosen for it.
 #include <algorithm>
+#include <memory>
 
 #include "workloads/nn/products/bias_gradient.h"
+#include "workloads/nn/products/convolution_products.h"
 #include "workloads/nn/products/make_layers.h"
-#include "workloads/nn/products/products.h"
 #include "workloads/nn/products/stem_layer.h"
+#include "workloads/nn/products/widened_convolution.h"
 
 namespace nn {
 namespace {
@@ -61,8 +59,7 @@ class ConvolutionLayer final : public Layer {
         device_(planner.device()),
         kernels_(planner.kernels()),
         problem_(problem_of(operation, planner)),
-        src_desc_(planner.value_desc(operation.src)),
-        training_(planner.training()) {
+        src_desc_(planner.value_desc(operation.src)) {
     translated(described_convolution(operation, planner), [&] { plan_forward(planner); });
   }
 
@@ -70,22 +67,21 @@ class ConvolutionLayer final : public Layer {
     translated(described_convolution(operation_, planner), [&] { plan_gradients(planner); });
   }
   void bind(const Arena& arena) override;
-  void forward(Mode /*mode*/, const Samples& samples) override { forward_.run(samples); }
-  void remake(const Samples& samples) override { remake_.run(samples); }
+  void forward(Mode /*mode*/, const Samples& samples) override { forward_->run(samples, false); }
+  void remake(const Samples& samples) override { remake_->run(samples, false); }
   void backward(bool accumulate, const Samples& samples) override;
   std::int64_t reorders_per_step() const override;
-  std::string implementation() const override;
+  std::string implementation() const override { return names_of(products(), methods()); }
   bool multiplies_parts() const override {
-    return forward_.is_in_parts() || gradients_.is_in_parts();
+    return std::ranges::count(methods(), Method::kBf16x3) > 0;
   }
 
  private:
-  bool is_bf16() const { return problem_.compute() == memory::data_type::bf16; }
   ConvolutionLayouts layouts() const { return {src_desc_, dst_desc_, weights_desc_}; }
-  /// Of the library's products, those that are planned.
-  std::vector<const SlicedPrimitive*> products() const;
+  /// Forward, gradients, forward again: those that are made.
+  std::vector<const Product*> products() const;
+  std::vector<Method> methods() const;
   memory::desc made_desc(const Planner& planner, std::int64_t samples) const;
-  memory::desc updated_weights_desc(const Planner& planner) const;
   void plan_forward(Planner& planner);
   void plan_gradients(Planner& planner);
 
@@ -95,33 +91,12 @@ class ConvolutionLayer final : public Layer {
   ConvolutionProblem problem_;
   memory::desc src_desc_, dst_desc_;
   memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
-  const bool training_;
-  ForwardProduct forward_, remake_;
+  MethodChoice choice_;
+  std::unique_ptr<Product> forward_, remake_;
   BackwardProducts gradients_;
   BiasGradient bias_gradient_;
   BufferId diff_dst_buffer_ = -1;
 };
-
-/// As the forward pass reads them, or, where that reads no floats, as their gradient is written.
-memory::desc ConvolutionLayer::updated_weights_desc(const Planner& planner) const {
-  using dnnl::query;
-  const auto suits_parts = [&](ConvolutionProduct product) {
-    return PartsProduct::suits(problem_, product, src_desc_, dst_desc_, planner);
-  };
-  if (PaddedProduct::suits(problem_, src_desc_, dst_desc_) ||
-      StridedPoints::suits(problem_, src_desc_, dst_desc_, planner) ||
-      suits_parts(ConvolutionProduct::kForward) ||
-      suits_parts(ConvolutionProduct::kSourceGradient)) {
-    return tiled_weights_desc(problem_.weights_dims());
-  }
-  if (!is_bf16()) {
-    return problem_.forward(planner.forward_slices().sizes().front())
-        .query_md(query::exec_arg_md, DNNL_ARG_WEIGHTS);
-  }
-  if (!training_) return plain_desc(problem_.weights_dims());
-  return problem_.weights_gradient(planner.backward_slices().sizes().front())
-      .query_md(query::exec_arg_md, DNNL_ARG_DIFF_WEIGHTS);
-}
 
 /// As the library has it, but where channels come side by side (in blocks, or last) and would leave
 /// as plain planes: its slow way makes these, and what follows is slow on them, while a conversion
@@ -144,8 +119,15 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   const Slices& slices = planner.forward_slices();
   dst_desc_ = with_samples(
       retyped(made_desc(planner, slices.sizes().front()), planner.value_type()), planner.batch());
-  if (is_widened(problem_, src_desc_, dst_desc_)) problem_ = problem_.of_phases();
-  weights_desc_ = updated_weights_desc(planner);
+  if (WidenedForward::supports(problem_, layouts(), planner)) problem_ = problem_.of_phases();
+  // Winograd where a batch has tiles enough is for gradients alone: the bits of a forward pass are
+  // the same in a batch of any size.
+  if (planner.training() && planner.winograd()) {
+    problem_.allow_winograd_gradients(planner.backward_slices().sizes().front());
+  }
+  ConvolutionLayouts chosen = layouts();
+  choice_ = choose_methods(problem_, chosen, planner);
+  weights_desc_ = chosen.weights;
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);
   planner.set_parameter_desc(operation_.weights, weights_desc_);
@@ -153,51 +135,50 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
     planner.set_parameter_desc(operation_.bias, plain_desc({operation_.dst.channels}));
   }
   const ValueId src = operation_.src, dst = planner.made();
-  forward_.plan(planner, problem_, layouts(), slices, planner.forward_moment(),
-                planner.value_place(src), planner.value_place(dst));
+  forward_ = make_forward_product(planner, choice_.forward, problem_, layouts(), slices,
+                                  planner.forward_moment(), planner.value_place(src),
+                                  planner.value_place(dst));
   if (!planner.remakes()) return;
-  remake_.plan(planner, problem_, layouts(), planner.remake_slices(), planner.remake_moment(),
-               planner.value_again(src), planner.value_again(dst));
+  remake_ = make_forward_product(planner, choice_.forward, problem_, layouts(),
+                                 planner.remake_slices(), planner.remake_moment(),
+                                 planner.value_again(src), planner.value_again(dst));
 }
 
-/// Winograd where a batch has tiles enough is for gradients alone: the bits of a forward pass are
-/// the same in a batch of any size.
 void ConvolutionLayer::plan_gradients(Planner& planner) {
-  const Slices& slices = planner.backward_slices();
-  if (planner.winograd()) problem_.allow_winograd_gradients(slices.sizes().front());
   diff_dst_buffer_ = planner.incoming().front();
   if (operation_.bias >= 0) bias_gradient_.plan(planner, operation_, dst_desc_);
   const BufferId diff_src = problem_.is_first() ? -1 : planner.contribute(operation_.src);
-  gradients_.plan(planner, problem_, layouts(),
-                  {planner.value_again(operation_.src), {diff_dst_buffer_, false}, diff_src});
+  gradients_ = {planner,
+                choice_,
+                problem_,
+                layouts(),
+                {planner.value_again(operation_.src), {diff_dst_buffer_, false}, diff_src}};
 }
 
-/// Forward, data gradient, weights gradient.
-std::vector<const SlicedPrimitive*> ConvolutionLayer::products() const {
-  std::vector<const SlicedPrimitive*> all = gradients_.products();
-  if (forward_.product().planned()) all.insert(all.begin(), &forward_.product());
-  if (remake_.product().planned()) all.push_back(&remake_.product());
+std::vector<const Product*> ConvolutionLayer::products() const {
+  std::vector<const Product*> all = gradients_.products();
+  all.insert(all.begin(), forward_.get());
+  if (remake_) all.push_back(remake_.get());
+  return all;
+}
+
+std::vector<Method> ConvolutionLayer::methods() const {
+  std::vector<Method> all = {choice_.forward};
+  if (diff_dst_buffer_ < 0) return all;
+  if (!problem_.is_first()) all.push_back(choice_.source_gradient);
+  all.push_back(choice_.weights_gradient);
   return all;
 }
 
 std::int64_t ConvolutionLayer::reorders_per_step() const {
-  return forward_.reorders() + remake_.reorders() + gradients_.reorders();
-}
-
-/// Each name once.
-std::string ConvolutionLayer::implementation() const {
-  std::vector<std::string> names;
-  for (const SlicedPrimitive* product : products()) {
-    const std::string name = product->implementation();
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  if (forward_.is_own() || gradients_.has_own()) names.emplace_back("own");
-  return fmt::format("{}", fmt::join(names, ", "));
+  std::int64_t sum = 0;
+  for (const Product* product : products()) sum += product->reorders();
+  return sum;
 }
 
 void ConvolutionLayer::bind(const Arena& arena) {
-  forward_.bind(arena, device_, kernels_);
-  if (remake_.planned()) remake_.bind(arena, device_, kernels_);
+  forward_->bind(arena, device_, kernels_);
+  if (remake_) remake_->bind(arena, device_, kernels_);
   if (diff_dst_buffer_ < 0) return;
   if (operation_.bias >= 0) bias_gradient_.bind(arena, kernels_, diff_dst_buffer_);
   gradients_.bind(arena, device_, kernels_);

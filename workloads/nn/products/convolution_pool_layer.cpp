@@ -41,6 +41,7 @@ class ConvolutionPoolLayer final : public Layer {
   ConvolutionPoolLayer(const Operation& operation, Planner& planner);
   void plan_backward(Planner& planner) override;
   void bind(const Arena& arena) override;
+  std::string implementation() const override { return "volume"; }
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
 

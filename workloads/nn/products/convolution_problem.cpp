@@ -302,4 +302,17 @@ ConvolutionProblem ConvolutionProblem::of_phases() const {
   return dense;
 }
 
+bool has_tiled_weights(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts) {
+  return layouts.weights == tiled_weights_desc(problem.weights_dims());
+}
+
+bool has_gaps(const Operation& operation) {
+  for (std::size_t axis = 0; axis < operation.kernel.size(); ++axis) {
+    if (operation.kernel[axis] < operation.stride[axis]) return true;
+  }
+  return false;
+}
+
+bool has_taps(const Operation& operation) { return !all_are(operation.kernel, 1); }
+
 }  // namespace nn

@@ -23,6 +23,11 @@ struct Phases {
   std::int64_t columns() const { return (width + apart - 1) / apart; }
 };
 
+/// The layouts of what a convolution reads and writes.
+struct ConvolutionLayouts {
+  dnnl::memory::desc src, dst, weights;
+};
+
 enum class ConvolutionProduct { kForward, kSourceGradient, kWeightsGradient };
 /// Of a convolution: its source or the gradient of that, its destination or the gradient of that.
 enum class Side { kSource, kDestination };
@@ -145,5 +150,12 @@ class ConvolutionProblem {
   dnnl::algorithm source_algorithm_ = dnnl::algorithm::convolution_direct;
   dnnl::algorithm weights_algorithm_ = dnnl::algorithm::convolution_direct;
 };
+
+/// Whether weights stand as own products of floats read and write them: tiled_weights_desc().
+bool has_tiled_weights(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts);
+/// Whether a stride passes over pixels that no tap meets.
+bool has_gaps(const Operation& operation);
+/// Whether a window has several taps along some axis.
+bool has_taps(const Operation& operation);
 
 }  // namespace nn

@@ -104,7 +104,7 @@ class DenseLayer final : public Layer {
   void bind(const Arena& arena) override;
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
-  std::string implementation() const override { return "own"; }
+  std::string implementation() const override { return "dense"; }
 
  private:
   /// Whether each source point is a matrix [samples, in] where it stands.

@@ -21,6 +21,7 @@ class DepthwiseLayer final : public Layer {
   DepthwiseLayer(const Operation& operation, Planner& planner);
   void plan_backward(Planner& planner) override;
   void bind(const Arena& arena) override;
+  std::string implementation() const override { return "depthwise"; }
   void forward(Mode /*mode*/, const Samples& samples) override {
     convolve(samples, src_forward_, src_place_, dst_forward_, dst_place_);
   }

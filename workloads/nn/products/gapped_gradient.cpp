@@ -17,17 +17,16 @@ constexpr auto kBf16Bytes = static_cast<std::int64_t>(sizeof(Bf16));
 
 }  // namespace
 
-bool GappedGradient::suits(const ConvolutionProblem& problem, const memory::desc& src,
-                           const memory::desc& dst, const Planner& planner) {
-  if (!planner.kernels().has_tiles() || problem.compute() != memory::data_type::bf16) return false;
-  if (problem.is_transposed() || problem.operation().bias >= 0) return false;
-  return is_channels_last_bf16(src) && is_channels_last_bf16(dst) &&
-         problem.of_phases().phases().is_first_alone;
+bool GappedGradient::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                              const Planner& /*planner*/) {
+  return problem.compute() == memory::data_type::bf16 && !problem.is_transposed() &&
+         problem.operation().bias < 0 && is_channels_last_bf16(layouts.src) &&
+         is_channels_last_bf16(layouts.dst) && problem.of_phases().phases().is_first_alone;
 }
 
-void GappedGradient::plan(Planner& planner, const ConvolutionProblem& problem,
-                          const memory::desc& dst, const memory::desc& weights,
-                          const ValuePlace& diff_dst, BufferId diff_src) {
+GappedGradient::GappedGradient(Planner& planner, const ConvolutionProblem& problem,
+                               const ConvolutionLayouts& layouts, const ValuePlace& diff_dst,
+                               BufferId diff_src) {
   const ConvolutionProblem dense = problem.of_phases();
   image_ = problem.image_of(Side::kSource);
   const SampleShape seen = dense.image_of(Side::kSource);
@@ -50,8 +49,8 @@ void GappedGradient::plan(Planner& planner, const ConvolutionProblem& problem,
       channels_last_desc(batch_dims(planner.batch(), seen), memory::data_type::bf16);
   product_.plan(planner, slices, moment,
                 [&](std::int64_t samples) { return dense.source_gradient(samples); },
-                {{problem.reads_gradient(), dst, extent_of(diff_dst)},
-                 {DNNL_ARG_WEIGHTS, weights, Extent::kWhole, false, parameter_},
+                {{problem.reads_gradient(), layouts.dst, extent_of(diff_dst)},
+                 {DNNL_ARG_WEIGHTS, layouts.weights, Extent::kWhole, false, parameter_},
                  {problem.returns(), compact, Extent::kSlice, true}});
 }
 
@@ -86,7 +85,7 @@ void GappedGradient::write_row(std::int64_t sample, std::int64_t row, const Bf16
   }
 }
 
-void GappedGradient::run(const Samples& samples) {
+void GappedGradient::run(const Samples& samples, bool /*adds*/) {
   product_.run(samples);
   const std::int64_t numbers = std::ssize(zeros_), row_seen = points_ * image_.channels;
 #pragma omp parallel num_threads(threads_)

@@ -10,24 +10,21 @@
 
 #include "workloads/nn/layer.h"
 #include "workloads/nn/products/convolution_problem.h"
-#include "workloads/nn/sliced_primitive.h"
+#include "workloads/nn/products/product.h"
 
 namespace nn {
 
-class GappedGradient {
+class GappedGradient final : public Product {
  public:
-  /// Whether it serves, and is faster than the library's product with a stride, which writes zeros
-  /// through the caches: beside matrix tiles.
-  static bool suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
-                    const dnnl::memory::desc& dst, const Planner& planner);
-  /// In the backward pass of the operation at hand, of a problem that suits. `diff_dst` is read as
-  /// `dst` has it, `weights` stand as given, and `diff_src` is written.
-  void plan(Planner& planner, const ConvolutionProblem& problem, const dnnl::memory::desc& dst,
-            const dnnl::memory::desc& weights, const ValuePlace& diff_dst, BufferId diff_src);
-  bool planned() const { return product_.planned(); }
-  void bind(const Arena& arena, Device& device, const Kernels& kernels);
-  void run(const Samples& samples);
-  const SlicedPrimitive& product() const { return product_; }
+  static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                       const Planner& planner);
+  /// In the backward pass of the operation at hand: `diff_dst` is read, and `diff_src` written.
+  GappedGradient(Planner& planner, const ConvolutionProblem& problem,
+                 const ConvolutionLayouts& layouts, const ValuePlace& diff_dst, BufferId diff_src);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
+  void run(const Samples& samples, bool adds) override;
+  std::int64_t reorders() const override { return product_.reorders(); }
+  std::vector<const SlicedPrimitive*> primitives() const override { return {&product_}; }
 
  private:
   void write_row(std::int64_t sample, std::int64_t row, const Bf16* seen, Bf16* spaced) const;

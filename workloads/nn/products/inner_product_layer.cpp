@@ -199,7 +199,7 @@ void InnerProductLayer::plan_weights_gradient(Planner& planner) {
 }
 
 std::string InnerProductLayer::implementation() const {
-  return forward_.implementation() + (product_ ? ", own" : "");
+  return forward_.implementation() + (product_ ? ", pairs" : "");
 }
 
 void InnerProductLayer::bind(const Arena& arena) {

@@ -6,10 +6,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "workloads/nn/products/convolution_products.h"
 #include "workloads/nn/products/make_layers.h"
 #include "workloads/nn/products/narrow_taps.h"
 #include "workloads/nn/products/own_narrow_layer.h"
-#include "workloads/nn/products/products.h"
+#include "workloads/nn/products/widened_convolution.h"
 
 namespace nn {
 namespace {
@@ -47,10 +48,12 @@ class NarrowDeconvolutionLayer final : public Layer {
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
   std::int64_t reorders_per_step() const override {
-    return forward_.reorders() + gradients_.reorders();
+    std::int64_t sum = forward_->reorders();
+    for (const Product* product : gradients_.products()) sum += product->reorders();
+    return sum;
   }
   std::string implementation() const override {
-    return forward_.product().implementation() + ", own";
+    return names_of({forward_.get()}, {Method::kLibrary}) + ", narrow";
   }
 
  private:
@@ -71,7 +74,7 @@ class NarrowDeconvolutionLayer final : public Layer {
   const ConvolutionProblem product_;
   memory::desc src_desc_, dst_desc_, products_desc_, diff_products_desc_, weights_view_;
   ChannelLayout products_layout_, diff_products_layout_;
-  ForwardProduct forward_;
+  std::unique_ptr<Product> forward_;
   BackwardProducts gradients_;
   ValuePlace dst_place_;
   BufferId products_buffer_ = -1, diff_products_buffer_ = -1;
@@ -115,9 +118,11 @@ void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
   products_buffer_ = planner.temporary(static_cast<std::int64_t>(products_desc_.get_size()),
                                        planner.forward_moment(), "products to add");
   dst_place_ = planner.value_place(planner.made());
-  forward_.plan(planner, product_, {src_desc_, products_desc_, weights_view_}, slices,
-                planner.forward_moment(), planner.value_place(operation_.src),
-                {products_buffer_, true});
+  const ConvolutionLayouts layouts = {src_desc_, products_desc_, weights_view_};
+  forward_ = make_forward_product(
+      planner, choose_method(ConvolutionProduct::kForward, product_, layouts, planner), product_,
+      layouts, slices, planner.forward_moment(), planner.value_place(operation_.src),
+      {products_buffer_, true});
 }
 
 template <class T>
@@ -129,7 +134,7 @@ template <class T>
 void NarrowDeconvolutionLayer<T>::plan_gradients(Planner& planner) {
   const Slices& slices = planner.backward_slices();
   diff_products_desc_ =
-      is_widened(product_, src_desc_, products_desc_)
+      WidenedForward::supports(product_, {src_desc_, products_desc_, weights_view_}, planner)
           ? products_desc_
           : memory::desc(product_.source_gradient(slices.sizes().front())
                              .query_md(dnnl::query::exec_arg_md, DNNL_ARG_DIFF_DST));
@@ -139,17 +144,26 @@ void NarrowDeconvolutionLayer<T>::plan_gradients(Planner& planner) {
   diff_products_buffer_ =
       planner.temporary(static_cast<std::int64_t>(diff_products_desc_.get_size()),
                         planner.backward_moment(), "products to add");
-  gradients_.plan(planner, product_, {src_desc_, diff_products_desc_, weights_view_},
-                  {planner.value_again(operation_.src),
-                   {diff_products_buffer_, true},
-                   planner.contribute(operation_.src)});
+  const ConvolutionLayouts layouts = {src_desc_, diff_products_desc_, weights_view_};
+  MethodChoice choice;
+  choice.source_gradient =
+      choose_method(ConvolutionProduct::kSourceGradient, product_, layouts, planner);
+  choice.weights_gradient =
+      choose_method(ConvolutionProduct::kWeightsGradient, product_, layouts, planner);
+  gradients_ = {planner,
+                choice,
+                product_,
+                layouts,
+                {planner.value_again(operation_.src),
+                 {diff_products_buffer_, true},
+                 planner.contribute(operation_.src)}};
 }
 
 template <class T>
 void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
   products_ = arena.at(products_buffer_);
   dst_ = arena.at(dst_place_.buffer);
-  forward_.bind(arena, device_, kernels_);
+  forward_->bind(arena, device_, kernels_);
   if (diff_dst_buffer_ < 0) return;
   diff_dst_ = arena.at(diff_dst_buffer_);
   diff_products_ = arena.at<T>(diff_products_buffer_);
@@ -158,7 +172,7 @@ void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
 
 template <class T>
 void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
-  forward_.run(samples);
+  forward_->run(samples, false);
   const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
   const std::int64_t channels = operation_.dst.channels;
   // All channels of a row in turns, as each reads the same lines of products.

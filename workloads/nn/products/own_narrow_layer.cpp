@@ -23,6 +23,7 @@ class OwnNarrowLayer final : public Layer {
   OwnNarrowLayer(const Operation& operation, Planner& planner);
   void plan_backward(Planner& planner) override;
   void bind(const Arena& arena) override;
+  std::string implementation() const override { return "narrow"; }
   void forward(Mode mode, const Samples& samples) override;
   void backward(bool accumulate, const Samples& samples) override;
 

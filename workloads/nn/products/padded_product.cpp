@@ -67,16 +67,17 @@ bool has_in_name(const dnnl::primitive_desc& product, const char* part) {
 
 }  // namespace
 
-bool PaddedProduct::suits(const ConvolutionProblem& problem, const memory::desc& src,
-                          const memory::desc& dst) {
+bool PaddedProduct::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                             const Planner& /*planner*/) {
   const Operation& operation = problem.operation();
   if (problem.compute() != memory::data_type::f32 || problem.is_transposed() ||
       problem.is_first() || operation.bias >= 0 || operation.kernel.size() != 2 ||
-      !is_atrous(operation) || problem.phases().count() != 1) {
+      !is_atrous(operation) || problem.phases().count() != 1 ||
+      !has_tiled_weights(problem, layouts)) {
     return false;
   }
   const auto is_one = [](std::int64_t number) { return number == 1; };
-  if (!is_whole_blocks(src) || !is_whole_blocks(dst) ||
+  if (!is_whole_blocks(layouts.src) || !is_whole_blocks(layouts.dst) ||
       !std::all_of(operation.stride.begin(), operation.stride.end(), is_one) ||
       problem.image_of(Side::kSource).spatial != operation.dst.spatial) {
     return false;
@@ -95,10 +96,10 @@ bool PaddedProduct::suits(const ConvolutionProblem& problem, const memory::desc&
   return true;
 }
 
-void PaddedProduct::plan(Planner& planner, const ConvolutionProblem& problem,
-                         ConvolutionProduct product, const Slices& slices, int moment,
-                         const memory::desc& from_desc, const ValuePlace& from,
-                         const memory::desc& to_desc, const ValuePlace& to) {
+PaddedProduct::PaddedProduct(Planner& planner, const ConvolutionProblem& problem,
+                             ConvolutionProduct product, const Slices& slices, int moment,
+                             const memory::desc& from_desc, const ValuePlace& from,
+                             const memory::desc& to_desc, const ValuePlace& to) {
   const Padded padded = padded_of(problem, product);
   from_layout_ = channel_layout(from_desc);
   rows_ = from_desc.dims()[2];
@@ -175,7 +176,7 @@ void PaddedProduct::turn_weights() const {
   }
 }
 
-void PaddedProduct::run(const Samples& samples) {
+void PaddedProduct::run(const Samples& samples, bool /*adds*/) {
   if (turned_ != nullptr && samples.first == 0) turn_weights();
   pad(samples);
   product_.run(samples);

@@ -9,25 +9,25 @@
 
 #include "workloads/nn/layer.h"
 #include "workloads/nn/products/convolution_problem.h"
-#include "workloads/nn/sliced_primitive.h"
+#include "workloads/nn/products/product.h"
 
 namespace nn {
 
-class PaddedProduct {
+class PaddedProduct final : public Product {
  public:
   /// Whether the library would make such a product by lowering (im2col), and this one directly: of
   /// images as large as they become, in blocks of 16 channels. Weights are read as
   /// tiled_weights_desc() has them.
-  static bool suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
-                    const dnnl::memory::desc& dst);
+  static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                       const Planner& planner);
   /// `from` is read and `to` written, in the layouts of `from_desc` and `to_desc`.
-  void plan(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
-            const Slices& slices, int moment, const dnnl::memory::desc& from_desc,
-            const ValuePlace& from, const dnnl::memory::desc& to_desc, const ValuePlace& to);
-  bool planned() const { return product_.planned(); }
-  void bind(const Arena& arena, Device& device, const Kernels& kernels);
-  void run(const Samples& samples);
-  const SlicedPrimitive& product() const { return product_; }
+  PaddedProduct(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
+                const Slices& slices, int moment, const dnnl::memory::desc& from_desc,
+                const ValuePlace& from, const dnnl::memory::desc& to_desc, const ValuePlace& to);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
+  void run(const Samples& samples, bool adds) override;
+  std::int64_t reorders() const override { return product_.reorders(); }
+  std::vector<const SlicedPrimitive*> primitives() const override { return {&product_}; }
 
  private:
   void pad(const Samples& samples) const;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/nn/products/parts_support.h"
+
 namespace nn {
 namespace {
 
@@ -39,16 +41,16 @@ std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
 
 }  // namespace
 
-bool PartsGradient::suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
-                          const dnnl::memory::desc& dst, const Planner& planner) {
-  return has_parts(problem, src, dst, planner) && problem.is_by_points() &&
-         are_channels_worthwhile(problem) &&
+bool PartsGradient::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                             const Planner& planner) {
+  return has_parts(problem, layouts, planner) && problem.is_by_points() &&
          WeightsSplit::fits(blocks_of(problem, Side::kDestination),
                             blocks_of(problem, Side::kSource), planner.threads());
 }
 
-void PartsGradient::plan(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
-                         const ValuePlace& diff_dst) {
+PartsGradient::PartsGradient(Planner& planner, const ConvolutionProblem& problem,
+                             const ValuePlace& src, const ValuePlace& diff_dst) {
+  weights_ = problem.operation().weights;
   points_ = problem.image_of(Side::kSource).points();
   in_ = blocks_of(problem, Side::kSource);
   out_ = blocks_of(problem, Side::kDestination);
@@ -60,7 +62,8 @@ void PartsGradient::plan(Planner& planner, const ConvolutionProblem& problem, co
       planner.backward_moment(), "scratchpads");
 }
 
-void PartsGradient::bind(const Arena& arena, const Kernels& kernels) {
+void PartsGradient::bind(const Arena& arena, Device& /*device*/, const Kernels& kernels) {
+  diff_weights_ = arena.parameters.gradient(weights_);
   kernels_ = &kernels;
   src_ = arena.at(src_place_.buffer);
   diff_dst_ = arena.at(diff_dst_place_.buffer);
@@ -111,9 +114,9 @@ void PartsGradient::run_part(const WeightsSplit::Part& part, const Samples& samp
   }
 }
 
-void PartsGradient::run(const Samples& samples, float* diff_weights, bool add) const {
+void PartsGradient::run(const Samples& samples, bool adds) {
   split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
-    run_part(part, samples, diff_weights, add, scratch_ + thread * scratch_words());
+    run_part(part, samples, diff_weights_, adds, scratch_ + thread * scratch_words());
   });
 }
 

@@ -6,25 +6,23 @@
 #include <cstdint>
 
 #include "workloads/nn/layer.h"
-#include "workloads/nn/products/parts_suits.h"
+#include "workloads/nn/products/convolution_problem.h"
+#include "workloads/nn/products/product.h"
 #include "workloads/nn/products/weights_split.h"
 
 namespace nn {
 
 /// diff_weights [out / 16][in / 16][16 of in][16 of out], of sources and gradients of destinations
 /// [samples][channels / 16][points][16].
-class PartsGradient {
+class PartsGradient final : public Product {
  public:
-  /// Whether it is faster so than the library's.
-  static bool suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
-                    const dnnl::memory::desc& dst, const Planner& planner);
-  /// Of a problem that suits, in the backward pass of the operation at hand.
-  void plan(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
-            const ValuePlace& diff_dst);
-  bool planned() const { return points_ > 0; }
-  void bind(const Arena& arena, const Kernels& kernels);
-  /// diff_weights = the gradient over these samples, or += with `add`.
-  void run(const Samples& samples, float* diff_weights, bool add) const;
+  static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                       const Planner& planner);
+  /// In the backward pass of the operation at hand.
+  PartsGradient(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
+                const ValuePlace& diff_dst);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
+  void run(const Samples& samples, bool adds) override;
 
  private:
   std::int64_t scratch_words() const;
@@ -39,6 +37,8 @@ class PartsGradient {
   const Kernels* kernels_ = nullptr;
   const float* src_ = nullptr;
   const float* diff_dst_ = nullptr;
+  ParameterId weights_ = -1;
+  float* diff_weights_ = nullptr;
   std::uint32_t* scratch_ = nullptr;
 };
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/nn/products/parts_support.h"
+
 namespace nn {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
 /// points. Together with weights of 32 channels, those of 3x3 points stay in the second cache, of
 /// up to 320 channels without a stride; of more, what comes from the next one is still read in
 /// order.
-constexpr std::int64_t kMostSteps = 24, kWindowColumns = 96, kPointColumns = 128;
+constexpr std::int64_t kWindowColumns = 96, kPointColumns = 128;
 constexpr std::int64_t kCachedBytes = 1100 << 10;
 
 /// Grains that hold so many.
@@ -28,31 +30,14 @@ constexpr std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
 
 }  // namespace
 
-bool PartsProduct::suits(const ConvolutionProblem& problem, ConvolutionProduct product,
-                         const memory::desc& src, const memory::desc& dst, const Planner& planner) {
-  if (!has_parts(problem, src, dst, planner)) return false;
+bool PartsProduct::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                            const Planner& planner) {
+  if (!has_parts(problem, layouts, planner)) return false;
   const Operation& operation = problem.operation();
-  const bool is_forward = product == ConvolutionProduct::kForward;
-  bool has_gaps = false;  // with a stride, points that no tap meets
-  bool has_taps = false, is_padded = false;
-  for (std::size_t axis = 0; axis < operation.kernel.size(); ++axis) {
-    has_gaps |= operation.kernel[axis] < operation.stride[axis];
-    has_taps |= operation.kernel[axis] > 1;
-    is_padded |= operation.padding.begin[axis] > 0;
-  }
-  if (has_gaps && (has_taps || is_padded || problem.is_transposed())) return false;
-  if (!problem.is_by_points()) {
-    // Rows that nearly fill their tiles: of 7 points the library takes less.
-    const std::int64_t columns =
-        std::min(problem.image_of(Side::kSource).spatial[1], operation.dst.spatial[1]);
-    const std::int64_t grain = has_taps ? kBlock : 2 * kBlock;
-    if (4 * columns < 3 * grains_of(columns, grain) * grain) return false;
-  }
-  if (has_gaps && !is_forward) {
-    // The library goes over what is written twice.
-    return grains_of(operation.dst.channels, 2 * kBlock) <= kMostSteps;
-  }
-  return are_channels_worthwhile(problem) && (is_forward || !problem.uses_winograd_gradients());
+  return !has_gaps(operation) ||
+         (!has_taps(operation) && !problem.is_transposed() &&
+          std::all_of(operation.padding.begin.begin(), operation.padding.begin.end(),
+                      [](std::int64_t of) { return of == 0; }));
 }
 
 /// Rows of an image that a group reads, at most.
@@ -96,9 +81,9 @@ void PartsProduct::plan_phases() {
   }
 }
 
-void PartsProduct::plan(Planner& planner, const ConvolutionProblem& problem,
-                        ConvolutionProduct product, std::int64_t samples, int moment,
-                        const ValuePlace& from, const ValuePlace& to) {
+PartsProduct::PartsProduct(Planner& planner, const ConvolutionProblem& problem,
+                           ConvolutionProduct product, std::int64_t samples, int moment,
+                           const ValuePlace& from, const ValuePlace& to) {
   const bool is_forward = product == ConvolutionProduct::kForward;
   const bool is_reverse = is_forward == problem.is_transposed();
   const std::int64_t src = grains_of(problem.image_of(Side::kSource).channels, kBlock);
@@ -140,7 +125,7 @@ std::int64_t PartsProduct::scratch_words() const {
   return needed_rows() * slot_words() + sums_floats();
 }
 
-void PartsProduct::bind(const Arena& arena, const Kernels& kernels) {
+void PartsProduct::bind(const Arena& arena, Device& /*device*/, const Kernels& kernels) {
   kernels_ = &kernels;
   source_ = arena.at(from_.buffer);
   destination_ = arena.at(to_.buffer);
@@ -360,7 +345,7 @@ void PartsProduct::run_group(const float* from, const Group& group, float* to, R
 }
 
 /// Groups one below the other share rows that they read.
-void PartsProduct::run(const Samples& samples) {
+void PartsProduct::run(const Samples& samples, bool /*adds*/) {
   if (samples.first == 0) split_weights();
   const std::int64_t columns = columns_.count(0), rows = rows_.count(0);
   const std::int64_t strips = grains_of(columns, strip_), groups = grains_of(rows, group_);

@@ -10,26 +10,24 @@
 #include "workloads/nn/layer.h"
 #include "workloads/nn/products/parts_axis.h"
 #include "workloads/nn/products/parts_rows.h"
-#include "workloads/nn/products/parts_suits.h"
+#include "workloads/nn/products/product.h"
 
 namespace nn {
 
 /// dst, or the gradient of src, [samples][channels / 16][rows][columns][16], of all samples of a
 /// pass or those of a slice. What is not finite gives what is no number.
-class PartsProduct {
+class PartsProduct final : public Product {
  public:
-  /// Whether the product is faster so than the library's.
-  static bool suits(const ConvolutionProblem& problem, ConvolutionProduct product,
-                    const dnnl::memory::desc& src, const dnnl::memory::desc& dst,
-                    const Planner& planner);
-  /// Of a problem that suits: `from` is read and `to` written. `samples`: of a slice, at most;
-  /// `moment`: of all slices.
-  void plan(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
-            std::int64_t samples, int moment, const ValuePlace& from, const ValuePlace& to);
-  bool planned() const { return steps_ > 0; }
-  void bind(const Arena& arena, const Kernels& kernels);
+  /// Pairs of blocks of channels that are in parts at a time.
+  static constexpr std::int64_t kMostSteps = 24;
+  static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                       const Planner& planner);
+  /// `from` is read and `to` written. `samples`: of a slice, at most; `moment`: of all slices.
+  PartsProduct(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
+               std::int64_t samples, int moment, const ValuePlace& from, const ValuePlace& to);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
   /// Weights are brought into parts for the first slice.
-  void run(const Samples& samples);
+  void run(const Samples& samples, bool adds) override;
 
  private:
   /// Of both axes: where its weights begin, and its taps.

@@ -25,22 +25,20 @@ bool has_single_points(const Operation& operation) {
 
 }  // namespace
 
-bool PointProduct::suits(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
-                         const Planner& planner) {
-  constexpr std::int64_t kFewChannels = 256;
+bool PointProduct::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                            const Planner& /*planner*/) {
   const Operation& operation = problem.operation();
-  if (!planner.kernels().has_tiles() || problem.compute() != memory::data_type::bf16) return false;
+  if (problem.compute() != memory::data_type::bf16) return false;
   if (problem.is_transposed() || !has_single_points(operation) || operation.bias >= 0) return false;
   if (!is_channels_last_bf16(layouts.src) || !is_channels_last_bf16(layouts.dst)) return false;
   const std::int64_t in = problem.image_of(Side::kSource).channels;
   const std::int64_t out = problem.image_of(Side::kDestination).channels;
-  return std::max(in, out) <= kFewChannels && in % kLanes == 0 && out % kLanes == 0 &&
-         operation.dst.spatial[1] >= kLanes;
+  return in % kLanes == 0 && out % kLanes == 0 && operation.dst.spatial[1] >= kLanes;
 }
 
-void PointProduct::plan(Planner& planner, const ConvolutionProblem& problem,
-                        const ConvolutionLayouts& layouts, ConvolutionProduct product, int moment,
-                        const ValuePlace& from, const ValuePlace& to) {
+PointProduct::PointProduct(Planner& planner, const ConvolutionProblem& problem,
+                           const ConvolutionLayouts& layouts, ConvolutionProduct product,
+                           int moment, const ValuePlace& from, const ValuePlace& to) {
   const SampleShape& src = problem.image_of(Side::kSource);
   const SampleShape& dst = problem.image_of(Side::kDestination);
   const auto& stride = problem.operation().stride;
@@ -56,21 +54,20 @@ void PointProduct::plan(Planner& planner, const ConvolutionProblem& problem,
   threads_ = planner.threads();
   const std::int64_t read = is_forward ? src.channels : dst.channels;
   const std::int64_t written = is_forward ? dst.channels : src.channels;
-  windows_.emplace();
-  windows_->parts = read / kRows;
-  windows_->has_half = read % kRows != 0;
-  windows_->channels = written;
-  windows_->point_step = read * (is_forward ? stride[1] : 1);
-  windows_->dst_point_step = written * (is_forward ? 1 : stride[1]);
-  windows_->fills_gaps = windows_->dst_point_step > written;
-  if (windows_->fills_gaps) zeros_.assign(static_cast<std::size_t>(to_.numbers), Bf16{0});
+  windows_.parts = read / kRows;
+  windows_.has_half = read % kRows != 0;
+  windows_.channels = written;
+  windows_.point_step = read * (is_forward ? stride[1] : 1);
+  windows_.dst_point_step = written * (is_forward ? 1 : stride[1]);
+  windows_.fills_gaps = windows_.dst_point_step > written;
+  if (windows_.fills_gaps) zeros_.assign(static_cast<std::size_t>(to_.numbers), Bf16{0});
   // Forward [out / 16][in / 32][16 pairs][16][2], else [out / 32][in / 16][16 pairs][16][2].
   using Tag = memory::format_tag;
   given_ = layouts.weights;
   wanted_ = {given_.dims(), memory::data_type::bf16,
              is_forward ? Tag::OIhw16i16o2i : Tag::OIhw16o16i2o};
-  windows_->part_words = is_forward ? kTileWords : written / kLanes * kTileWords;
-  windows_->panel_words = is_forward ? (read + kRows - 1) / kRows * kTileWords : kTileWords;
+  windows_.part_words = is_forward ? kTileWords : written / kLanes * kTileWords;
+  windows_.panel_words = is_forward ? (read + kRows - 1) / kRows * kTileWords : kTileWords;
   parameter_ = problem.operation().weights;
   copy_ = planner.copy_weights(parameter_, wanted_);
   if (copy_) return;
@@ -97,7 +94,7 @@ void PointProduct::bind(const Arena& arena, Device& device, const Kernels& kerne
 void PointProduct::clear_behind(const Samples& samples, std::int64_t sample, std::int64_t row,
                                 Stores stores) const {
   Bf16* const first = to_.row(sample, samples, row);
-  const std::int64_t begin = (points_ - 1) * windows_->dst_point_step + windows_->channels;
+  const std::int64_t begin = (points_ - 1) * windows_.dst_point_step + windows_.channels;
   const std::int64_t rows = std::min(to_.row_step, to_.rows - row * to_.row_step);
   if (stores == Stores::kCached) {
     std::fill(first + begin, first + rows * to_.numbers, Bf16{0});
@@ -110,11 +107,11 @@ void PointProduct::clear_behind(const Samples& samples, std::int64_t sample, std
   }
 }
 
-void PointProduct::run(const Samples& samples) {
+void PointProduct::run(const Samples& samples, bool /*adds*/) {
   if (!copy_ && samples.first == 0) {
     conversion_.execute(device_->stream, {{DNNL_ARG_FROM, weights_}, {DNNL_ARG_TO, tiles_}});
   }
-  Bf16Tiles::Windows windows = *windows_;
+  Bf16Tiles::Windows windows = windows_;
   windows.stores = stores_of<Bf16>(samples.count * to_.rows * to_.numbers, true);
   const auto* const weights = static_cast<const std::uint32_t*>(tiles_.get_data_handle());
   const std::int64_t end = samples.first + samples.count;

@@ -10,25 +10,22 @@
 
 #include "workloads/nn/layer.h"
 #include "workloads/nn/products/convolution_problem.h"
-#include "workloads/nn/products/widened_convolution.h"
+#include "workloads/nn/products/product.h"
 
 namespace nn {
 
-class PointProduct {
+class PointProduct final : public Product {
  public:
-  /// Whether it serves, and is faster than the library's: of few channels, where memory counts and
-  /// not the products. The library's stores go through the caches, which read every line first.
-  static bool suits(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
-                    const Planner& planner);
-  /// Of a problem that suits: `from` is read and `to` written. `moment`: of all slices.
-  void plan(Planner& planner, const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
-            ConvolutionProduct product, int moment, const ValuePlace& from, const ValuePlace& to);
-  bool planned() const { return windows_.has_value(); }
-  void bind(const Arena& arena, Device& device, const Kernels& kernels);
+  static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                       const Planner& planner);
+  /// `from` is read and `to` written. `moment`: of all slices.
+  PointProduct(Planner& planner, const ConvolutionProblem& problem,
+               const ConvolutionLayouts& layouts, ConvolutionProduct product, int moment,
+               const ValuePlace& from, const ValuePlace& to);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
   /// Weights are converted for the first slice, unless there is a copy.
-  void run(const Samples& samples);
-  /// Conversions in a pass.
-  std::int64_t reorders() const { return planned() && !copy_ ? 1 : 0; }
+  void run(const Samples& samples, bool adds) override;
+  std::int64_t reorders() const override { return copy_ ? 0 : 1; }
 
  private:
   struct Image {
@@ -43,7 +40,7 @@ class PointProduct {
   void clear_behind(const Samples& samples, std::int64_t sample, std::int64_t row,
                     Stores stores) const;
 
-  std::optional<Bf16Tiles::Windows> windows_;
+  Bf16Tiles::Windows windows_;
   const Kernels* kernels_ = nullptr;
   int threads_ = 1;
   Image from_, to_;

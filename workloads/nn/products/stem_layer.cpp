@@ -34,6 +34,7 @@ class StemLayer final : public Layer {
   StemLayer(const Operation& operation, Planner& planner);
   void plan_backward(Planner& planner) override;
   void bind(const Arena& arena) override;
+  std::string implementation() const override { return "stem"; }
   void forward(Mode /*mode*/, const Samples& samples) override { make(samples, src_, dst_); }
   void remake(const Samples& samples) override { make(samples, src_again_, dst_again_); }
   void backward(bool accumulate, const Samples& samples) override;

@@ -18,27 +18,17 @@ std::int64_t blocks_of(const SampleShape& image) { return (image.channels + kBlo
 
 }  // namespace
 
-/// Measured on two cores of a Xeon: of 64 channels of 384x576 points that become 128, two samples
-/// take 5.2 ms forward and 6.5 back, the library 7.0 and 11.5, and parts 8.8 and 10; of 128
-/// channels of a quarter of the points that become 256, 5.0 and 5.7, the library 6.0 and 8.2.
-/// Within DeepCAM forward passes of the latter take as long as the library's.
-bool StridedPoints::suits(const ConvolutionProblem& problem, const memory::desc& src,
-                          const memory::desc& dst, const Planner& planner) {
-  if (!planner.kernels().has_pairs()) return false;
-  if (problem.compute() != memory::data_type::f32 || !is_blocked_floats(src) ||
-      !is_blocked_floats(dst) || problem.is_first() || problem.is_transposed() ||
-      problem.operation().bias >= 0) {
-    return false;
-  }
-  const SampleShape& made = problem.image_of(Side::kDestination);
-  return problem.of_phases().phases().is_first_alone &&
-         problem.image_of(Side::kSource).channels * made.channels <= PointKernels::kMostWeights &&
-         WeightsSplit::is_even(made.spatial[0], planner.threads());
+bool StridedPoints::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                             const Planner& /*planner*/) {
+  return problem.compute() == memory::data_type::f32 && is_blocked_floats(layouts.src) &&
+         is_blocked_floats(layouts.dst) && has_tiled_weights(problem, layouts) &&
+         !problem.is_first() && !problem.is_transposed() && problem.operation().bias < 0 &&
+         problem.of_phases().phases().is_first_alone;
 }
 
-void StridedPoints::plan(Planner& planner, const ConvolutionProblem& problem,
-                         ConvolutionProduct product, int moment, const ValuePlace& from,
-                         const ValuePlace& to) {
+StridedPoints::StridedPoints(Planner& planner, const ConvolutionProblem& problem,
+                             ConvolutionProduct product, int moment, const ValuePlace& from,
+                             const ValuePlace& to) {
   const auto side = [&problem](Side of, const ValuePlace& place) -> Image {
     const SampleShape& shape = problem.image_of(of);
     Image image = {place, blocks_of(shape), shape.spatial[0], shape.spatial[1]};
@@ -61,7 +51,7 @@ void StridedPoints::plan(Planner& planner, const ConvolutionProblem& problem,
       planner.temporary(from_.blocks * to_.blocks * kTile * kFloatBytes, moment, "scratchpads");
 }
 
-void StridedPoints::bind(const Arena& arena, const Kernels& kernels) {
+void StridedPoints::bind(const Arena& arena, Device& /*device*/, const Kernels& kernels) {
   kernels_ = &kernels;
   weights_ = arena.parameters.weights(parameter_);
   source_ = arena.at(from_.place.buffer);
@@ -80,7 +70,7 @@ void StridedPoints::turn_weights() const {
 }
 
 /// A row that is written goes as far as the next one.
-void StridedPoints::run(const Samples& samples) const {
+void StridedPoints::run(const Samples& samples, bool /*adds*/) {
   if (turns_weights_ && samples.first == 0) turn_weights();
   const Stores stores =
       stores_of<float>(samples.count * to_.blocks * to_.block_floats(), kernels_->has_tiles());

@@ -5,25 +5,23 @@
 
 #include <cstdint>
 
-#include "workloads/nn/layer.h"
 #include "workloads/nn/products/convolution_problem.h"
+#include "workloads/nn/products/product.h"
 
 namespace nn {
 
 /// The library first copies the points that are seen to where they are neighbours, and goes over a
 /// gradient twice: with zeros, and with the points that are seen.
-class StridedPoints {
+class StridedPoints final : public Product {
  public:
-  /// Whether the product serves, and is faster than the library's and than PartsProduct. It reads
-  /// weights as tiled_weights_desc() has them.
-  static bool suits(const ConvolutionProblem& problem, const dnnl::memory::desc& src,
-                    const dnnl::memory::desc& dst, const Planner& planner);
-  /// Of a problem that suits: `from` is read and `to` written. `moment`: of all slices.
-  void plan(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
-            int moment, const ValuePlace& from, const ValuePlace& to);
-  bool planned() const { return threads_ > 0; }
-  void bind(const Arena& arena, const Kernels& kernels);
-  void run(const Samples& samples) const;
+  /// Weights stand as tiled_weights_desc() has them.
+  static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                       const Planner& planner);
+  /// `from` is read and `to` written. `moment`: of all slices.
+  StridedPoints(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
+                int moment, const ValuePlace& from, const ValuePlace& to);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
+  void run(const Samples& samples, bool adds) override;
 
  private:
   /// Of blocks of channels; points that are met are so many apart, in floats.

@@ -1,6 +1,4 @@
-// Own products of a convolution's gradient of weights within a pass: which one, and where operands
-// stand.
-// Hides which convolutions the library is slow at.
+// Own products of a convolution's gradient of weights within a pass, and where operands stand.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +6,11 @@
 #include <optional>
 #include <variant>
 
-#include "workloads/nn/layer.h"
 #include "workloads/nn/products/convolution_problem.h"
 #include "workloads/nn/products/float_strip_gradient.h"
+#include "workloads/nn/products/method.h"
 #include "workloads/nn/products/pointwise_gradient.h"
+#include "workloads/nn/products/product.h"
 #include "workloads/nn/products/row_gradient.h"
 #include "workloads/nn/products/strip_gradient.h"
 #include "workloads/nn/products/tile_gradient.h"
@@ -19,25 +18,21 @@
 
 namespace nn {
 
-class OwnWeights {
+/// In the order of a convolution's own gradient; weights of single pixels in bfloat16 may have
+/// plain strides, too.
+class WeightsGradient final : public Product {
  public:
-  /// What a convolution gives and takes, in its layouts.
-  struct Operands {
-    dnnl::memory::desc src, dst, weights;
-  };
   /// Where the backward pass finds the source, and the gradient of what the operation made.
   struct Places {
     ValuePlace src, diff_dst;
   };
-  /// Chooses the product for the operation at hand, if there is one that is faster than the
-  /// library's: of operands in the order of the product, of which weights of single points in
-  /// bfloat16 may have plain strides, too.
-  void plan(Planner& planner, const ConvolutionProblem& problem, const Operands& operands,
-            const Places& places);
-  bool planned() const { return !std::holds_alternative<std::monostate>(product_); }
-  void bind(const Arena& arena);
-  /// diff_weights = the gradient over these samples, or += with `add`.
-  void run(const Samples& samples, float* diff_weights, bool add);
+  static bool supports(Method method, const ConvolutionProblem& problem,
+                       const ConvolutionLayouts& layouts, const Planner& planner);
+  /// In the backward pass of the operation at hand, by a method that supports it.
+  WeightsGradient(Planner& planner, Method method, const ConvolutionProblem& problem,
+                  const ConvolutionLayouts& layouts, const Places& places);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
+  void run(const Samples& samples, bool adds) override;
 
  private:
   /// What the product reads.
@@ -52,13 +47,8 @@ class OwnWeights {
     }
   };
 
-  /// What each gives back: bytes of scratch, 0 if it does not serve.
-  std::int64_t plan_blocked(Planner& planner, const ConvolutionProblem& problem,
-                            const SampleShape& from, const SampleShape& to);
-  std::int64_t plan_floats(Planner& planner, const ConvolutionProblem& problem,
-                           const SampleShape& from, const SampleShape& to);
-  std::int64_t plan_tiles(Planner& planner, const ConvolutionProblem& problem,
-                          const SampleShape& from, const SampleShape& to);
+  /// Makes product_; gives bytes of scratch.
+  std::int64_t make_product(Planner& planner, Method method, const WindowShape& windows);
   void run_product(const Samples& samples, float* diff_weights, bool add) const;
   void take_out_of_tiles(float* diff_weights, bool add) const;
 
@@ -75,6 +65,12 @@ class OwnWeights {
   Activations from_, to_;
   BufferId scratch_buffer_ = -1;
   std::uint32_t* scratch_ = nullptr;
+  ParameterId weights_ = -1;
+  float* diff_weights_ = nullptr;
 };
+
+/// The windows whose pixels meet in the problem's gradient of weights: of the library's
+/// convolution, which of a transposed one goes the other way. Of lines and images alone.
+WindowShape windows_of(const ConvolutionProblem& problem);
 
 }  // namespace nn

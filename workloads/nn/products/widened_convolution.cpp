@@ -176,8 +176,17 @@ void plan_pieces(Planner& planner, SlicedPrimitive& product, const PieceCut& cut
 
 }  // namespace
 
-void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
-                          const ConvolutionLayouts& layouts, const Slices& slices, int moment) {
+bool WidenedForward::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                              const Planner& /*planner*/) {
+  return problem.compute() == memory::data_type::f32 &&
+         layouts.src.data_type() == memory::data_type::bf16 && WidenedValue::fits(layouts.src) &&
+         WidenedValue::fits(layouts.dst);
+}
+
+WidenedForward::WidenedForward(Planner& planner, const ConvolutionProblem& of,
+                               const ConvolutionLayouts& layouts, const Slices& slices, int moment,
+                               const ValuePlace& src, const ValuePlace& dst)
+    : src_place_(src), dst_place_(dst) {
   ConvolutionProblem problem = of;
   // What comes out is rounded to bfloat16, beside which its rounding errors are none.
   if (planner.winograd()) problem.allow_winograd_forward();
@@ -201,16 +210,15 @@ void WidenedForward::plan(Planner& planner, const ConvolutionProblem& of,
   plan_pieces(planner, product_, cut_, kForward, moment, operands);
 }
 
-void WidenedForward::bind(const Arena& arena, Device& device, const Kernels& kernels,
-                          const ValuePlace& src, const ValuePlace& dst) {
-  src_.bind(arena, kernels, src);
-  dst_.bind(arena, kernels, dst);
+void WidenedForward::bind(const Arena& arena, Device& device, const Kernels& kernels) {
+  src_.bind(arena, kernels, src_place_);
+  dst_.bind(arena, kernels, dst_place_);
   std::vector<void*> places = {src_.floats(), arena.parameters.weights(weights_), dst_.floats()};
   if (bias_ >= 0) places.push_back(arena.parameters.weights(bias_));
   product_.bind(arena, device, places);
 }
 
-void WidenedForward::run(const Samples& slice) {
+void WidenedForward::run(const Samples& slice, bool /*adds*/) {
   for (const Piece& piece : cut_.pieces_of(slice)) {
     src_.widen(cut_.value_of(piece, kForward, Side::kSource), slice);
     product_.run(cut_.key_of(piece));
@@ -218,8 +226,10 @@ void WidenedForward::run(const Samples& slice) {
   }
 }
 
-void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
-                           const ConvolutionLayouts& layouts, bool has_source_gradient) {
+WidenedBackward::WidenedBackward(Planner& planner, const ConvolutionProblem& problem,
+                                 const ConvolutionLayouts& layouts, const ValuePlace& src,
+                                 const ValuePlace& diff_dst, BufferId diff_src)
+    : src_place_(src), diff_dst_place_(diff_dst), diff_src_buffer_(diff_src) {
   weights_ = problem.operation().weights;
   const Slices& slices = planner.backward_slices();
   const int moment = planner.backward_moment();
@@ -244,7 +254,7 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
   } else {
     target_.plan(planner, weights_bytes);
   }
-  if (!has_source_gradient) return;
+  if (diff_src < 0) return;
   diff_src_ = src_.in_its_place();
   data_product_.share_scratch(weights_product_);
   plan_pieces(planner, data_product_, cut_, kSourceGradient, moment,
@@ -253,20 +263,27 @@ void WidenedBackward::plan(Planner& planner, const ConvolutionProblem& problem,
                {problem.returns(), layouts.src, Extent::kSlice, true}});
 }
 
-void WidenedBackward::bind(const Arena& arena, Device& device, const Kernels& kernels,
-                           const ValuePlace& src, const ValuePlace& diff_dst, BufferId diff_src) {
-  src_.bind(arena, kernels, src);
-  diff_dst_.bind(arena, kernels, diff_dst);
+void WidenedBackward::bind(const Arena& arena, Device& device, const Kernels& kernels) {
+  src_.bind(arena, kernels, src_place_);
+  diff_dst_.bind(arena, kernels, diff_dst_place_);
   target_.bind(arena, weights_, kernels);
   weights_product_.bind(arena, device, {src_.floats(), diff_dst_.floats(), target_.begin(false)});
   if (!data_product_.planned()) return;
-  diff_src_.bind(arena, kernels, {diff_src, false});
+  diff_src_.bind(arena, kernels, {diff_src_buffer_, false});
   data_product_.bind(arena, device,
                      {diff_dst_.floats(), arena.parameters.weights(weights_), diff_src_.floats()});
 }
 
-void WidenedBackward::run(bool accumulate, const Samples& slice) {
-  bool adds = accumulate || slice.first > 0;
+std::int64_t WidenedBackward::reorders() const {
+  return weights_product_.reorders() + data_product_.reorders();
+}
+
+std::vector<const SlicedPrimitive*> WidenedBackward::primitives() const {
+  if (!data_product_.planned()) return {&weights_product_};
+  return {&data_product_, &weights_product_};
+}
+
+void WidenedBackward::run(const Samples& slice, bool adds) {
   for (const Piece& piece : cut_.pieces_of(slice)) {
     const Samples key = cut_.key_of(piece);
     const ValuePiece weighed = cut_.value_of(piece, kWeightsGradient, Side::kDestination);

@@ -9,7 +9,7 @@
 
 #include "workloads/nn/layer.h"
 #include "workloads/nn/products/piece_cut.h"
-#include "workloads/nn/sliced_primitive.h"
+#include "workloads/nn/products/product.h"
 
 namespace nn {
 
@@ -64,45 +64,46 @@ class WidenedValue {
   const Kernels* kernels_ = nullptr;
 };
 
-/// The layouts of what a convolution reads and writes.
-struct ConvolutionLayouts {
-  dnnl::memory::desc src, dst, weights;
-};
-
 /// dst = the convolution of src, and the bias if there is one.
-class WidenedForward {
+class WidenedForward final : public Product {
  public:
-  void plan(Planner& planner, const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
-            const Slices& slices, int moment);
-  bool planned() const { return product_.planned(); }
-  void bind(const Arena& arena, Device& device, const Kernels& kernels, const ValuePlace& src,
-            const ValuePlace& dst);
-  void run(const Samples& slice);
-  const SlicedPrimitive& product() const { return product_; }
+  /// Whether these values go through the problem's products of floats piece by piece: a source in
+  /// bfloat16, and a destination in either.
+  static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                       const Planner& planner);
+  WidenedForward(Planner& planner, const ConvolutionProblem& problem,
+                 const ConvolutionLayouts& layouts, const Slices& slices, int moment,
+                 const ValuePlace& src, const ValuePlace& dst);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
+  void run(const Samples& slice, bool adds) override;
+  std::int64_t reorders() const override { return product_.reorders(); }
+  std::vector<const SlicedPrimitive*> primitives() const override { return {&product_}; }
 
  private:
   ParameterId weights_ = -1, bias_ = -1;
+  ValuePlace src_place_, dst_place_;
   PieceCut cut_;
   WidenedValue src_, dst_;
   SlicedPrimitive product_;
 };
 
 /// The gradients of weights, and of the source unless it wants none.
-class WidenedBackward {
+class WidenedBackward final : public Product {
  public:
-  /// In the backward pass of the operation at hand.
-  void plan(Planner& planner, const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
-            bool has_source_gradient);
-  bool planned() const { return weights_product_.planned(); }
-  /// `diff_src`: -1 where it wants none.
-  void bind(const Arena& arena, Device& device, const Kernels& kernels, const ValuePlace& src,
-            const ValuePlace& diff_dst, BufferId diff_src);
-  void run(bool accumulate, const Samples& slice);
-  const SlicedPrimitive& weights_product() const { return weights_product_; }
-  const SlicedPrimitive& data_product() const { return data_product_; }
+  /// In the backward pass of the operation at hand. `diff_src`: -1 where it wants none.
+  WidenedBackward(Planner& planner, const ConvolutionProblem& problem,
+                  const ConvolutionLayouts& layouts, const ValuePlace& src,
+                  const ValuePlace& diff_dst, BufferId diff_src);
+  void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
+  void run(const Samples& slice, bool adds) override;
+  std::int64_t reorders() const override;
+  /// Of the source first.
+  std::vector<const SlicedPrimitive*> primitives() const override;
 
  private:
   ParameterId weights_ = -1;
+  ValuePlace src_place_, diff_dst_place_;
+  BufferId diff_src_buffer_ = -1;
   PieceCut cut_;
   WidenedValue src_, diff_dst_;
   WidenedValue diff_src_;  ///< its floats have been rounded when those of src_ come

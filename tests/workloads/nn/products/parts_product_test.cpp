@@ -26,15 +26,15 @@ TEST_P(Parts, AreAsPlainLoopsHaveThem) {
   const Made parts = expect_twin_however_made(nn::Products::kFaster);
   EXPECT_EQ(made(nn::Products::kFaster, 1).outputs, parts.outputs);
   EXPECT_EQ(parts.products, nn::Products::kPairs);
-  EXPECT_NE(parts.implementation.find("own"), std::string::npos) << parts.implementation;
+  EXPECT_NE(parts.implementation.find("bf16x3"), std::string::npos) << parts.implementation;
   const bool is_all_own = GetParam().kernel == 1 && GetParam().stride == 1;
-  EXPECT_EQ(parts.implementation == "own", is_all_own) << parts.implementation;
+  EXPECT_EQ(parts.implementation == "bf16x3", is_all_own) << parts.implementation;
 }
 
 TEST_P(Parts, AreNotMadeOfFloatsThatAreWanted) {
   const Made floats = made(nn::Products::kFloats);
   EXPECT_EQ(floats.products, nn::Products::kFloats);
-  EXPECT_EQ(floats.implementation.find("own"), std::string::npos) << floats.implementation;
+  EXPECT_EQ(floats.implementation.find("bf16x3"), std::string::npos) << floats.implementation;
 }
 
 TEST(PartsOfFew, AreNotMade) {

@@ -97,7 +97,7 @@ class StridedPoints : public convolution_trial::Trial {
 TEST_P(StridedPoints, AreAsPlainLoopsHaveThem) {
   const Made made = expect_twin_however_made(nn::Products::kFloats);
   EXPECT_EQ(made.products, nn::Products::kFloats);
-  EXPECT_NE(made.implementation.find("own"), std::string::npos) << made.implementation;
+  EXPECT_NE(made.implementation.find("direct_strided"), std::string::npos) << made.implementation;
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, StridedPoints,
@@ -123,7 +123,7 @@ TEST(StridedPointsOfMany, AreNotMade) {
     const nn::Executor executor(convolution_trial::network_of(of), options, device, nullptr);
     for (const nn::LayerFacts& layer : executor.layers()) {
       if (layer.name != "tested") continue;
-      EXPECT_EQ(layer.implementation.find("own"), std::string::npos)
+      EXPECT_EQ(layer.implementation.find("direct_strided"), std::string::npos)
           << of.name << ": " << layer.implementation;
     }
   }

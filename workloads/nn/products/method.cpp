@@ -1,0 +1,238 @@
+// The table of methods.
+#include "workloads/nn/products/method.h"
+
+#include <algorithm>
+
+#include "runner/base/error.h"
+#include "workloads/nn/products/gapped_gradient.h"
+#include "workloads/nn/products/padded_product.h"
+#include "workloads/nn/products/parts_gradient.h"
+#include "workloads/nn/products/parts_product.h"
+#include "workloads/nn/products/point_product.h"
+#include "workloads/nn/products/strided_points.h"
+#include "workloads/nn/products/weights_gradient.h"
+#include "workloads/nn/products/weights_split.h"
+#include "workloads/nn/products/widened_convolution.h"
+
+namespace nn {
+namespace {
+
+using base::InstructionSet;
+
+constexpr auto kForward = ConvolutionProduct::kForward;
+constexpr auto kSource = ConvolutionProduct::kSourceGradient;
+constexpr auto kWeights = ConvolutionProduct::kWeightsGradient;
+
+std::int64_t channels_of(const ConvolutionProblem& problem, Side side) {
+  return problem.image_of(side).channels;
+}
+
+bool are_channels_few(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
+                      const Planner& /*planner*/) {
+  constexpr std::int64_t kFew = 256;
+  return std::max(channels_of(problem, Side::kSource), channels_of(problem, Side::kDestination)) <=
+         kFew;
+}
+
+bool are_weights_few(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
+                     const Planner& planner) {
+  return channels_of(problem, Side::kSource) * channels_of(problem, Side::kDestination) <=
+             PointKernels::kMostWeights &&
+         WeightsSplit::is_even(problem.image_of(Side::kDestination).spatial[0], planner.threads());
+}
+
+bool are_channels_many(const ConvolutionProblem& problem) {
+  constexpr std::int64_t kLeast = 80;  // the harmonic mean of both, halved
+  const std::int64_t in = channels_of(problem, Side::kSource);
+  const std::int64_t out = channels_of(problem, Side::kDestination);
+  return in * out >= kLeast * (in + out);
+}
+
+constexpr std::int64_t kLanes = 16;
+
+constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
+  return (count + size - 1) / size;
+}
+
+/// Rows that nearly fill their tiles: of 7 pixels the library takes less.
+bool do_rows_fill_tiles(const ConvolutionProblem& problem) {
+  if (problem.is_by_points()) return true;
+  const Operation& operation = problem.operation();
+  const std::int64_t columns =
+      std::min(problem.image_of(Side::kSource).spatial[1], operation.dst.spatial[1]);
+  const std::int64_t tile = has_taps(operation) ? kLanes : 2 * kLanes;
+  return 4 * columns >= 3 * pieces(columns, tile) * tile;
+}
+
+bool pays_bf16x3(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
+                 const Planner& /*planner*/) {
+  return do_rows_fill_tiles(problem) && are_channels_many(problem);
+}
+
+/// Where a stride leaves gaps, the library goes over what is written twice.
+bool pays_bf16x3_source(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
+                        const Planner& /*planner*/) {
+  if (!do_rows_fill_tiles(problem)) return false;
+  if (has_gaps(problem.operation())) {
+    return pieces(problem.operation().dst.channels, 2 * kLanes) <= PartsProduct::kMostSteps;
+  }
+  return are_channels_many(problem) && !problem.uses_winograd_gradients();
+}
+
+bool pays_bf16x3_weights(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
+                         const Planner& /*planner*/) {
+  return are_channels_many(problem);
+}
+
+bool is_strided_or_small(const WindowShape& windows) {
+  constexpr std::int64_t kFewPixels = 128;
+  return windows.rows.stride > 1 || windows.columns.stride > 1 ||
+         windows.rows.to * windows.columns.to <= kFewPixels;
+}
+
+bool pays_pair_windows(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
+                       const Planner& /*planner*/) {
+  return is_strided_or_small(windows_of(problem));
+}
+
+/// Always where the library's gradient may be wrong.
+bool pays_tiles(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
+                const Planner& /*planner*/) {
+  const WindowShape windows = windows_of(problem);
+  const SampleShape& from =
+      problem.image_of(problem.is_transposed() ? Side::kDestination : Side::kSource);
+  return windows.taps() == 1 || may_be_wrong_in_tiles(from, problem.operation().kernel, {}) ||
+         is_strided_or_small(windows);
+}
+
+template <Method kMethod>
+bool supports_weights(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                      const Planner& planner) {
+  return WeightsGradient::supports(kMethod, problem, layouts, planner);
+}
+
+/// On machines of two cores: "Xeon" are some with avx512_bf16 and matrix tiles. Of DeepCAM and
+/// ResNet-50, and of single layers with 64 to 1024 channels and 7 to 56 pixels a side.
+const MethodRow kRows[] = {
+    {kForward, Method::kWidened, InstructionSet::kBaseline, WidenedForward::supports, nullptr,
+     "the only way of such values"},
+    {kSource, Method::kWidened, InstructionSet::kBaseline, WidenedForward::supports, nullptr,
+     "the only way of such values"},
+    {kWeights, Method::kWidened, InstructionSet::kBaseline, WidenedForward::supports, nullptr,
+     "the only way of such values"},
+    {kForward, Method::kDirectTiles, InstructionSet::kAmx, PointProduct::supports, are_channels_few,
+     "Xeon: of few channels memory counts, and the library's stores read every line first"},
+    {kSource, Method::kDirectTiles, InstructionSet::kAmx, PointProduct::supports, are_channels_few,
+     "as forward"},
+    {kForward, Method::kDirectStrided, InstructionSet::kAvx512Bf16, StridedPoints::supports,
+     are_weights_few,
+     "Xeon, 64 to 128 channels of 384x576 pixels, 2 samples: 5.2 ms, library 7.0, bf16x3 8.8; "
+     "128 to 256 of a quarter: 5.0, library 6.0"},
+    {kSource, Method::kDirectStrided, InstructionSet::kAvx512Bf16, StridedPoints::supports,
+     are_weights_few, "the same: 6.5 ms, library 11.5, bf16x3 10; 5.7, library 8.2"},
+    {kSource, Method::kGapped, InstructionSet::kAmx, GappedGradient::supports, nullptr,
+     "Xeon: the library writes zeros through the caches"},
+    {kForward, Method::kBf16x3, InstructionSet::kAmx, PartsProduct::supports, pays_bf16x3,
+     "Xeon, 1x1: the library takes as long for 128 to 256 channels, and less for fewer"},
+    {kSource, Method::kBf16x3, InstructionSet::kAmx, PartsProduct::supports, pays_bf16x3_source,
+     "as forward"},
+    {kForward, Method::kPadded, InstructionSet::kBaseline, PaddedProduct::supports, nullptr,
+     "AMD EPYC and Xeon: the library lowers such windows (im2col)"},
+    {kSource, Method::kPadded, InstructionSet::kBaseline, PaddedProduct::supports, nullptr,
+     "as forward"},
+    {kWeights, Method::kBf16x3, InstructionSet::kAmx, PartsGradient::supports, pays_bf16x3_weights,
+     "as forward"},
+    {kWeights, Method::kFloatStrips, InstructionSet::kAvx512Bf16,
+     supports_weights<Method::kFloatStrips>, nullptr, "Xeon: strided 1x1 of DeepCAM"},
+    {kWeights, Method::kPairs, InstructionSet::kAvx512Bf16, supports_weights<Method::kPairs>,
+     nullptr, "Xeon"},
+    {kWeights, Method::kPairWindows, InstructionSet::kAvx512Bf16,
+     supports_weights<Method::kPairWindows>, pays_pair_windows,
+     "Xeon: the library takes as long for windows without a stride, but those of small images"},
+    {kWeights, Method::kTileRows, InstructionSet::kAmx, supports_weights<Method::kTileRows>,
+     nullptr, "Xeon: wide images of few channels"},
+    {kWeights, Method::kTileStrips, InstructionSet::kAmx, supports_weights<Method::kTileStrips>,
+     pays_tiles, "Xeon: many pixels of few channels"},
+    {kWeights, Method::kTiles, InstructionSet::kAmx, supports_weights<Method::kTiles>, pays_tiles,
+     "Xeon, backward passes of ResNet-50's 3x3 windows, batch 32: with a stride 18, 15, 18 ms, "
+     "library 18, 20, 33; of 7x7 pixels 12, library 17"},
+};
+
+bool needs_tiled_weights(Method method) {
+  return method == Method::kDirectStrided || method == Method::kBf16x3 || method == Method::kPadded;
+}
+
+/// As the library's forward product reads them; where that reads no floats, as their gradient is
+/// written.
+dnnl::memory::desc library_weights_desc(const ConvolutionProblem& problem, const Planner& planner) {
+  using dnnl::query;
+  if (problem.compute() != dnnl::memory::data_type::bf16) {
+    return problem.forward(planner.forward_slices().sizes().front())
+        .query_md(query::exec_arg_md, DNNL_ARG_WEIGHTS);
+  }
+  if (!planner.training()) return plain_desc(problem.weights_dims());
+  return problem.weights_gradient(planner.backward_slices().sizes().front())
+      .query_md(query::exec_arg_md, DNNL_ARG_DIFF_WEIGHTS);
+}
+
+}  // namespace
+
+std::string_view to_string(Method method) {
+  switch (method) {
+    case Method::kLibrary:
+      return "library";
+    case Method::kWidened:
+      return "widened";
+    case Method::kPadded:
+      return "padded";
+    case Method::kGapped:
+      return "gapped";
+    case Method::kDirectTiles:
+      return "direct_tiles";
+    case Method::kDirectStrided:
+      return "direct_strided";
+    case Method::kBf16x3:
+      return "bf16x3";
+    case Method::kPairs:
+      return "pairs";
+    case Method::kPairWindows:
+      return "pair_windows";
+    case Method::kTiles:
+      return "tiles";
+    case Method::kTileStrips:
+      return "tile_strips";
+    case Method::kTileRows:
+      return "tile_rows";
+    case Method::kFloatStrips:
+      return "float_strips";
+  }
+  throw base::Error(base::ExitCode::kInternal, "no such method");
+}
+
+std::span<const MethodRow> method_rows() { return kRows; }
+
+Method choose_method(ConvolutionProduct product, const ConvolutionProblem& problem,
+                     const ConvolutionLayouts& layouts, const Planner& planner) {
+  for (const MethodRow& row : kRows) {
+    if (row.product != product || planner.kernels().set < row.needs) continue;
+    if (!row.supports(problem, layouts, planner)) continue;
+    if (row.pays == nullptr || row.pays(problem, layouts, planner)) return row.method;
+  }
+  return Method::kLibrary;
+}
+
+MethodChoice choose_methods(const ConvolutionProblem& problem, ConvolutionLayouts& layouts,
+                            const Planner& planner) {
+  layouts.weights = tiled_weights_desc(problem.weights_dims());
+  MethodChoice choice;
+  choice.forward = choose_method(kForward, problem, layouts, planner);
+  choice.source_gradient = choose_method(kSource, problem, layouts, planner);
+  if (!needs_tiled_weights(choice.forward) && !needs_tiled_weights(choice.source_gradient)) {
+    layouts.weights = library_weights_desc(problem, planner);
+  }
+  if (planner.training())
+    choice.weights_gradient = choose_method(kWeights, problem, layouts, planner);
+  return choice;
+}
+
+}  // namespace nn

@@ -1,0 +1,16 @@
+// Which convolutions of floats can be made of three bfloat16 numbers each.
+#include "workloads/nn/products/parts_support.h"
+
+namespace nn {
+
+bool has_parts(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+               const Planner& planner) {
+  const Operation& operation = problem.operation();
+  return planner.products().multiplies_parts() &&
+         problem.compute() == dnnl::memory::data_type::f32 && operation.kernel.size() == 2 &&
+         !problem.is_first() && operation.bias < 0 && !is_atrous(operation) &&
+         problem.phases().count() == 1 && is_blocked_floats(layouts.src) &&
+         is_blocked_floats(layouts.dst) && has_tiled_weights(problem, layouts);
+}
+
+}  // namespace nn
