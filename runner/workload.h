@@ -237,6 +237,9 @@ struct BenchOptions {
   std::uint64_t seed = 1;
   std::int64_t limit_repetitions = 5;  ///< at least so many of each product alone; 0: none
   bool layers = false;                 ///< a table of all layers
+  std::string methods_to;              ///< a file for methods that are faster; empty: none is timed
+  std::string use_methods;             ///< such a file, which is heeded; empty: none
+  std::map<std::string, std::string> asked_methods;  ///< before those of the file
   std::string recompute = "normalizations";
   std::string config;  ///< which of the workload's models; empty: its usual one
   // Of embedding tables.

@@ -103,6 +103,10 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
          "time of each counts. 0: not at all");
   app.add_flag("--layers", options.layers,
                "a table of all layers: times, GFLOP/s, bytes, implementation, what bounds each");
+  choice("--methods", options.methods_to,
+         "time every method that a convolution's shape permits, and write those that are faster "
+         "than what is used to this file, for --use-methods and the key training.methods");
+  choice("--use-methods", options.use_methods, "make convolutions as such a file says");
   number("--threads", call.threads, 0, 4096,
          "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs");
   app.add_option("--json", call.json,

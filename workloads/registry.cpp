@@ -26,7 +26,7 @@ std::vector<runner::WorkloadEntry> registry() {
            resnet50::memory_needs,
            resnet50::run_bench,
            resnet50::declare_generate,
-           {"--image-size", "--classes", "--recompute"}},
+           {"--image-size", "--classes", "--recompute", "--methods", "--use-methods"}},
           {"dlrm",
            "DLRM, click-through prediction from dense features and embedding tables",
            dlrm::make_workload,
@@ -43,7 +43,7 @@ std::vector<runner::WorkloadEntry> registry() {
            cosmoflow::memory_needs,
            cosmoflow::run_bench,
            cosmoflow::declare_generate,
-           {"--size"}},
+           {"--size", "--methods", "--use-methods"}},
           {"deepcam",
            "DeepCAM, segmentation of storms in climate simulations",
            deepcam::make_workload,
@@ -51,7 +51,7 @@ std::vector<runner::WorkloadEntry> registry() {
            deepcam::memory_needs,
            deepcam::run_bench,
            deepcam::declare_generate,
-           {"--height", "--width", "--recompute"},
+           {"--height", "--width", "--recompute", "--methods", "--use-methods"},
            1,
            deepcam::draw_masks}};
 }

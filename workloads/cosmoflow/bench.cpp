@@ -10,6 +10,7 @@
 #include "workloads/cosmoflow/model.h"
 #include "workloads/cosmoflow/trainer.h"
 #include "workloads/cosmoflow/workload.h"
+#include "workloads/parallel/method_bench.h"
 #include "workloads/parallel/training_bench.h"
 
 namespace cosmoflow {
@@ -114,7 +115,9 @@ class Bench {
 }  // namespace
 
 nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  return Bench(parallel::prepare_bench(given, kUsualBatch, around), around).run();
+  return parallel::run_benches(
+      parallel::prepare_bench(given, kUsualBatch, around), around,
+      [&](const runner::BenchOptions& options) { return Bench(options, around).run(); });
 }
 
 }  // namespace cosmoflow

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "workloads/nn/planner.h"
 #include "workloads/nn/running_statistics.h"
@@ -34,6 +35,14 @@ struct Arena {
   }
 };
 
+/// How one of a layer's products is made, and how it could be: names of methods.
+struct ProductMethod {
+  std::string product;  ///< "forward", ...
+  std::string key;      ///< what its speed depends on
+  std::string method;
+  std::vector<std::string> permitted;
+};
+
 /// One operation made runnable. Life: constructor (chooses layouts, forward order), plan_backward
 /// (reverse order, training only), bind (once memory exists), then passes: forward and backward for
 /// each slice of samples, in order. Layers that observe are told of their source before forward(),
@@ -61,6 +70,8 @@ class Layer {
   /// The library's names for what runs, and the methods that are not its own; "own": there is one
   /// way alone.
   virtual std::string implementation() const { return "own"; }
+  /// Of products whose method is a choice.
+  virtual std::vector<ProductMethod> methods() const { return {}; }
   /// Whether one of its products is of floats in three parts each.
   virtual bool multiplies_parts() const { return false; }
 };

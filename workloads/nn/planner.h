@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <dnnl.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,6 +75,7 @@ class Planner {
   dnnl::memory::data_type compute_type(const std::string& layer) const;
   /// What is multiplied on this CPU.
   const CpuProducts& products() const { return products_; }
+  const std::map<std::string, std::string>& methods() const { return options_.arithmetic.methods; }
   bool winograd() const { return options_.arithmetic.winograd_gradients; }
   Device& device() const { return device_; }
   const Kernels& kernels() const { return kernels_; }

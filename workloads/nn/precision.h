@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 
@@ -35,6 +36,10 @@ struct Arithmetic {
   Products products = Products::kPairs;
   /// What kFaster means where ranks have agreed on it; kFaster: as this process measures it.
   Products faster = Products::kFaster;
+  /// Methods of convolutions' products in place of the table's, by key: as method_key() in
+  /// products/method.h has them, or "forward *" for all forward products. A method that cannot make
+  /// a product leaves it to the table.
+  std::map<std::string, std::string> methods;
 };
 
 constexpr const char* to_string(Precision precision) {

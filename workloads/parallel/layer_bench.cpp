@@ -170,6 +170,24 @@ json LayerBench::layers(const nn::Executor& executor) const {
   return rows;
 }
 
+json LayerBench::methods(const nn::Executor& executor) const {
+  json rows = json::array();
+  const std::vector<nn::LayerFacts> all = executor.layers();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto [forward, backward] = usual_seconds(i);
+    for (const nn::ProductMethod& one : all[i].methods) {
+      rows.push_back({{"layer", all[i].name},
+                      {"product", one.product},
+                      {"key", one.key},
+                      {"method", one.method},
+                      {"permitted", one.permitted},
+                      {"forward_ms", 1e3 * forward},
+                      {"backward_ms", 1e3 * backward}});
+    }
+  }
+  return rows;
+}
+
 void add_training_facts(const nn::Executor& executor, double samples_per_s, double loss,
                         json& result) {
   const std::int64_t flops = executor.training_flops() / executor.batch();

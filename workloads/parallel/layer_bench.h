@@ -36,6 +36,10 @@ class LayerBench {
   /// `result`, with their definitions.
   void finish(const nn::Executor& executor, double samples_per_s, nlohmann::json& result);
 
+  /// Of each product of a convolution its layer, key and method, those that are permitted, and the
+  /// times of the layer's passes.
+  nlohmann::json methods(const nn::Executor& executor) const;
+
  private:
   nlohmann::json layers(const nn::Executor& executor) const;
   /// Medians over the steps.

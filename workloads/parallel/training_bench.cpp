@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "workloads/parallel/method_file.h"
 #include "workloads/parallel/replica.h"
 #include "workloads/parallel/thread_team.h"
 #include "workloads/parallel/training_keys.h"
@@ -22,6 +23,8 @@ nn::Arithmetic arithmetic_of(const std::string& bench, const runner::BenchOption
   nn::Arithmetic arithmetic;
   arithmetic.precision = named(bench + ": --precision", options.precision, precisions());
   arithmetic.products = named(bench + ": --products", options.products, products());
+  if (!options.use_methods.empty()) arithmetic.methods = read_methods(options.use_methods);
+  for (const auto& [key, method] : options.asked_methods) arithmetic.methods[key] = method;
   return arithmetic;
 }
 
@@ -62,6 +65,7 @@ nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json&
       "three bfloat16 parts each; all others, and the library's, are of floats";
   result.merge_patch(facts);
   layers_.finish(executor_, samples_per_s, result);
+  if (!options_.methods_to.empty()) result["layer_methods"] = layers_.methods(executor_);
   return result;
 }
 

@@ -1,8 +1,9 @@
 // Reading of shared keys.
-// Hides ObjectReader's calls.
 #include "workloads/parallel/training_keys.h"
 
 #include <fmt/format.h>
+
+#include "workloads/parallel/method_file.h"
 
 namespace parallel {
 
@@ -69,6 +70,11 @@ nn::Arithmetic parse_arithmetic(const base::ObjectReader& training) {
       "floats, to which those are widened; auto is what rank 0's CPU is faster at, as measured at "
       "start. In f32: floats, which auto and pairs take in three bfloat16 parts each where the "
       "CPU has matrix tiles and that is faster");
+  const auto methods = training.optional<std::string>(
+      "methods", "",
+      "a file that `bench --methods` wrote on such a machine: convolutions are made as it says. "
+      "Empty: as the program's own table has them");
+  if (!methods.empty()) arithmetic.methods = read_methods(methods);
   return arithmetic;
 }
 

@@ -10,6 +10,7 @@
 #include "runner/base/system_facts.h"
 #include "workloads/nn/layers/loss.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/method_bench.h"
 #include "workloads/parallel/training_bench.h"
 #include "workloads/parallel/training_keys.h"
 #include "workloads/resnet50/model.h"
@@ -115,7 +116,9 @@ class Bench {
 }  // namespace
 
 nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  return Bench(parallel::prepare_bench(given, kUsualBatch, around), around).run();
+  return parallel::run_benches(
+      parallel::prepare_bench(given, kUsualBatch, around), around,
+      [&](const runner::BenchOptions& options) { return Bench(options, around).run(); });
 }
 
 }  // namespace resnet50

@@ -256,7 +256,8 @@ TEST(Bf16, RefusesWhatIsNotThere) {
       base::thrown_message<base::ConfigError>([&] { nn::Executor(net, options, device, nullptr); }),
       "precision bf16: expected a CPU with avx512_bf16, this one offers avx2; f32 runs "
       "everywhere");
-  options.arithmetic = {nn::Precision::kF32, {"conv9"}};
+  options.arithmetic = {};
+  options.arithmetic.f32_layers = {"conv9"};
   EXPECT_EQ(
       base::thrown_message<base::ConfigError>([&] { nn::Executor(net, options, device, nullptr); }),
       "f32_layers: expected convolutions, got conv9");

@@ -10,8 +10,10 @@
 
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
+#include "runner/base/temporary_directory.h"
 #include "runner/communicator.h"
 #include "runner/telemetry/telemetry.h"
+#include "workloads/parallel/method_file.h"
 #include "workloads/resnet50/workload.h"
 
 namespace {
@@ -40,8 +42,7 @@ class Bench : public testing::Test {
       EXPECT_EQ(result["definitions"].contains(name), settings.count(name) == 0) << name;
     }
     for (const auto& [name, definition] : result["definitions"].items()) {
-      const bool is_of_layers = name.starts_with("layers.");
-      EXPECT_TRUE(result.contains(is_of_layers ? "layers" : name)) << name;
+      EXPECT_TRUE(result.contains(name.substr(0, name.find('.')))) << name;
     }
   }
 
@@ -136,6 +137,25 @@ TEST_F(Bench, ListsLayersWhoseTimesMakeTheStep) {
   const double passes_s = breakdown["forward"].get<double>() + breakdown["backward"].get<double>();
   EXPECT_LE(layers_s, passes_s * 1.01);
   EXPECT_GE(layers_s, passes_s * 0.5) << "layers are what a pass is made of";
+}
+
+TEST_F(Bench, TimesTheMethodsThatShapesPermit) {
+  const base::TemporaryDirectory folder;
+  options_.methods_to = (folder.path() / "methods.json").string();
+  const json result = run();
+  expect_definitions(result);
+  std::set<std::string> used;
+  for (const json& row : result["methods"]) {
+    EXPECT_GT(row["pass_ms"], 0.0);
+    if (row["used"] == "*") {
+      EXPECT_EQ(row["over_used"], 1.0);
+      used.insert(row["name"].get<std::string>() + " " + row["product"].get<std::string>());
+    }
+  }
+  EXPECT_EQ(used.count("layer1.0.conv2 forward"), 1u) << result["methods"];
+  EXPECT_EQ(used.count("layer1.0.conv2 weights_gradient"), 1u);
+  if (world_.rank() != 0) return;
+  EXPECT_EQ(json(parallel::read_methods(options_.methods_to)), result["faster_methods"]);
 }
 
 }  // namespace

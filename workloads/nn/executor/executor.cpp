@@ -334,7 +334,8 @@ std::vector<LayerFacts> Executor::layers() const {
     facts.push_back({operation.name, layers_[i]->implementation(),
                      2 * options_.batch * network_.training_macs(operation),
                      operand_bytes(*planner_, made),
-                     moved_bytes(*planner_, made, layers_[i]->adds_gradients())});
+                     moved_bytes(*planner_, made, layers_[i]->adds_gradients()),
+                     layers_[i]->methods()});
   }
   return facts;
 }

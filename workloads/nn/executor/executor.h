@@ -66,6 +66,7 @@ struct LayerFacts {
   std::string name, implementation;
   std::int64_t training_flops = 0;  ///< 2 x multiply-accumulates, whole batch, all passes
   std::int64_t operand_bytes = 0, moved_bytes = 0;  ///< as layer_traffic.h has them
+  std::vector<ProductMethod> methods;               ///< of products whose method is a choice
 };
 
 /// What an operation's passes took.

@@ -71,19 +71,21 @@ class ConvolutionLayer final : public Layer {
   void remake(const Samples& samples) override { remake_->run(samples, false); }
   void backward(bool accumulate, const Samples& samples) override;
   std::int64_t reorders_per_step() const override;
-  std::string implementation() const override { return names_of(products(), methods()); }
+  std::string implementation() const override { return names_of(products(), chosen()); }
+  std::vector<ProductMethod> methods() const override { return methods_; }
   bool multiplies_parts() const override {
-    return std::ranges::count(methods(), Method::kBf16x3) > 0;
+    return std::ranges::count(chosen(), Method::kBf16x3) > 0;
   }
 
  private:
   ConvolutionLayouts layouts() const { return {src_desc_, dst_desc_, weights_desc_}; }
   /// Forward, gradients, forward again: those that are made.
   std::vector<const Product*> products() const;
-  std::vector<Method> methods() const;
+  std::vector<Method> chosen() const;
   memory::desc made_desc(const Planner& planner, std::int64_t samples) const;
   void plan_forward(Planner& planner);
   void plan_gradients(Planner& planner);
+  void list_methods(const Planner& planner);
 
   const Operation operation_;
   Device& device_;
@@ -92,6 +94,7 @@ class ConvolutionLayer final : public Layer {
   memory::desc src_desc_, dst_desc_;
   memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
   MethodChoice choice_;
+  std::vector<ProductMethod> methods_;
   std::unique_ptr<Product> forward_, remake_;
   BackwardProducts gradients_;
   BiasGradient bias_gradient_;
@@ -125,9 +128,10 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   if (planner.training() && planner.winograd()) {
     problem_.allow_winograd_gradients(planner.backward_slices().sizes().front());
   }
-  ConvolutionLayouts chosen = layouts();
-  choice_ = choose_methods(problem_, chosen, planner);
-  weights_desc_ = chosen.weights;
+  ConvolutionLayouts wanted = layouts();
+  choice_ = choose_methods(problem_, wanted, planner);
+  weights_desc_ = wanted.weights;
+  list_methods(planner);
   planner.use_value(operation_.src, true);
   planner.define_value(dst_desc_);
   planner.set_parameter_desc(operation_.weights, weights_desc_);
@@ -142,6 +146,28 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   remake_ = make_forward_product(planner, choice_.forward, problem_, layouts(),
                                  planner.remake_slices(), planner.remake_moment(),
                                  planner.value_again(src), planner.value_again(dst));
+}
+
+void ConvolutionLayer::list_methods(const Planner& planner) {
+  const auto add = [&](ConvolutionProduct product, Method method) {
+    ProductMethod of = {std::string(to_string(product)),
+                        method_key(product, problem_),
+                        std::string(to_string(method)),
+                        {}};
+    // Own products of floats have weights in tiles, whatever the others have them in.
+    ConvolutionLayouts tiled = layouts();
+    tiled.weights = tiled_weights_desc(problem_.weights_dims());
+    const bool is_weights = product == ConvolutionProduct::kWeightsGradient;
+    for (const Method one :
+         permitted_methods(product, problem_, is_weights ? layouts() : tiled, planner)) {
+      of.permitted.emplace_back(to_string(one));
+    }
+    methods_.push_back(std::move(of));
+  };
+  add(ConvolutionProduct::kForward, choice_.forward);
+  if (!planner.training()) return;
+  if (!problem_.is_first()) add(ConvolutionProduct::kSourceGradient, choice_.source_gradient);
+  add(ConvolutionProduct::kWeightsGradient, choice_.weights_gradient);
 }
 
 void ConvolutionLayer::plan_gradients(Planner& planner) {
@@ -162,7 +188,7 @@ std::vector<const Product*> ConvolutionLayer::products() const {
   return all;
 }
 
-std::vector<Method> ConvolutionLayer::methods() const {
+std::vector<Method> ConvolutionLayer::chosen() const {
   std::vector<Method> all = {choice_.forward};
   if (diff_dst_buffer_ < 0) return all;
   if (!problem_.is_first()) all.push_back(choice_.source_gradient);

@@ -1,7 +1,11 @@
 // The table of methods.
 #include "workloads/nn/products/method.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "runner/base/error.h"
 #include "workloads/nn/products/gapped_gradient.h"
@@ -158,6 +162,21 @@ const MethodRow kRows[] = {
      "library 18, 20, 33; of 7x7 pixels 12, library 17"},
 };
 
+constexpr std::pair<Method, std::string_view> kNames[] = {
+    {Method::kLibrary, "library"},
+    {Method::kWidened, "widened"},
+    {Method::kPadded, "padded"},
+    {Method::kGapped, "gapped"},
+    {Method::kDirectTiles, "direct_tiles"},
+    {Method::kDirectStrided, "direct_strided"},
+    {Method::kBf16x3, "bf16x3"},
+    {Method::kPairs, "pairs"},
+    {Method::kPairWindows, "pair_windows"},
+    {Method::kTiles, "tiles"},
+    {Method::kTileStrips, "tile_strips"},
+    {Method::kTileRows, "tile_rows"},
+    {Method::kFloatStrips, "float_strips"}};
+
 bool needs_tiled_weights(Method method) {
   return method == Method::kDirectStrided || method == Method::kBf16x3 || method == Method::kPadded;
 }
@@ -175,47 +194,83 @@ dnnl::memory::desc library_weights_desc(const ConvolutionProblem& problem, const
       .query_md(query::exec_arg_md, DNNL_ARG_DIFF_WEIGHTS);
 }
 
+bool can_make(const MethodRow& row, const ConvolutionProblem& problem,
+              const ConvolutionLayouts& layouts, const Planner& planner) {
+  return planner.kernels().set >= row.needs && row.supports(problem, layouts, planner);
+}
+
+/// Of all products of a kind first: that is how they are timed.
+std::optional<Method> wished(ConvolutionProduct product, const ConvolutionProblem& problem,
+                             const Planner& planner) {
+  if (planner.methods().empty()) return std::nullopt;
+  auto found = planner.methods().find(std::string(to_string(product)) + " *");
+  if (found == planner.methods().end())
+    found = planner.methods().find(method_key(product, problem));
+  return found == planner.methods().end() ? std::nullopt : method_named(found->second);
+}
+
 }  // namespace
 
 std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::kLibrary:
-      return "library";
-    case Method::kWidened:
-      return "widened";
-    case Method::kPadded:
-      return "padded";
-    case Method::kGapped:
-      return "gapped";
-    case Method::kDirectTiles:
-      return "direct_tiles";
-    case Method::kDirectStrided:
-      return "direct_strided";
-    case Method::kBf16x3:
-      return "bf16x3";
-    case Method::kPairs:
-      return "pairs";
-    case Method::kPairWindows:
-      return "pair_windows";
-    case Method::kTiles:
-      return "tiles";
-    case Method::kTileStrips:
-      return "tile_strips";
-    case Method::kTileRows:
-      return "tile_rows";
-    case Method::kFloatStrips:
-      return "float_strips";
+  for (const auto& [known, name] : kNames) {
+    if (known == method) return name;
   }
   throw base::Error(base::ExitCode::kInternal, "no such method");
 }
 
+std::optional<Method> method_named(std::string_view name) {
+  for (const auto& [method, known] : kNames) {
+    if (known == name) return method;
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(ConvolutionProduct product) {
+  switch (product) {
+    case kForward:
+      return "forward";
+    case kSource:
+      return "source_gradient";
+    case kWeights:
+      return "weights_gradient";
+  }
+  throw base::Error(base::ExitCode::kInternal, "no such product");
+}
+
+std::string method_key(ConvolutionProduct product, const ConvolutionProblem& problem) {
+  const Operation& operation = problem.operation();
+  std::string key =
+      fmt::format("{}{} {}->{} k{} s{} p{}", to_string(product),
+                  problem.is_transposed() ? " transposed" : "", channels_of(problem, Side::kSource),
+                  channels_of(problem, Side::kDestination), fmt::join(operation.kernel, "x"),
+                  fmt::join(operation.stride, "x"), fmt::join(operation.padding.begin, "x"));
+  if (is_atrous(operation)) key += fmt::format(" d{}", fmt::join(operation.dilation, "x"));
+  return key + fmt::format(" of {} {}", fmt::join(problem.image_of(Side::kSource).spatial, "x"),
+                           problem.compute() == dnnl::memory::data_type::bf16 ? "bf16" : "f32");
+}
+
 std::span<const MethodRow> method_rows() { return kRows; }
+
+std::vector<Method> permitted_methods(ConvolutionProduct product, const ConvolutionProblem& problem,
+                                      const ConvolutionLayouts& layouts, const Planner& planner) {
+  std::vector<Method> all;
+  for (const MethodRow& row : kRows) {
+    if (row.product != product || !can_make(row, problem, layouts, planner)) continue;
+    if (row.method == Method::kWidened) return {row.method};
+    all.push_back(row.method);
+  }
+  all.push_back(Method::kLibrary);
+  return all;
+}
 
 Method choose_method(ConvolutionProduct product, const ConvolutionProblem& problem,
                      const ConvolutionLayouts& layouts, const Planner& planner) {
+  if (const std::optional<Method> wish = wished(product, problem, planner)) {
+    const std::vector<Method> all = permitted_methods(product, problem, layouts, planner);
+    if (std::ranges::count(all, *wish) > 0) return *wish;
+  }
   for (const MethodRow& row : kRows) {
-    if (row.product != product || planner.kernels().set < row.needs) continue;
-    if (!row.supports(problem, layouts, planner)) continue;
+    if (row.product != product || !can_make(row, problem, layouts, planner)) continue;
     if (row.pays == nullptr || row.pays(problem, layouts, planner)) return row.method;
   }
   return Method::kLibrary;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "workloads/nn/planner.h"
 #include "workloads/nn/products/convolution_problem.h"
@@ -27,6 +28,15 @@ enum class Method {
   kFloatStrips,    ///< gradient of strided 1x1 weights on floats, of strips of rows
 };
 std::string_view to_string(Method method);
+/// Nothing for a name that no method has.
+std::optional<Method> method_named(std::string_view name);
+/// "forward", "source_gradient" or "weights_gradient".
+std::string_view to_string(ConvolutionProduct product);
+
+/// What a product's speed depends on, apart from the machine and the number of samples:
+/// "forward 64->128 k3x3 s1x1 p1x1 of 56x56 f32"; a transposed one has "transposed" behind the
+/// product, an atrous one its distances: "d2x2".
+std::string method_key(ConvolutionProduct product, const ConvolutionProblem& problem);
 
 /// A row of the table: where a method serves, and where it is faster than what comes after it.
 struct MethodRow {
@@ -50,7 +60,13 @@ struct MethodChoice {
   Method weights_gradient = Method::kLibrary;
 };
 
-/// Of values and weights in these layouts.
+/// Methods that can make the product in these layouts, whether or not they pay; the library, too,
+/// unless there is one way alone.
+std::vector<Method> permitted_methods(ConvolutionProduct product, const ConvolutionProblem& problem,
+                                      const ConvolutionLayouts& layouts, const Planner& planner);
+
+/// Of values and weights in these layouts: as the planner's methods() ask for it, or else by the
+/// table.
 Method choose_method(ConvolutionProduct product, const ConvolutionProblem& problem,
                      const ConvolutionLayouts& layouts, const Planner& planner);
 /// Of all products, where the weights' layout is free: it is set to what they want.
