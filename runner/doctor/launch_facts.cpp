@@ -190,7 +190,7 @@ Findings judge_variables(const Environment& environment, std::int64_t threads, s
   Findings findings;
   judge_thread_count(environment, cpus, findings);
   if (const auto limit = number(environment, "OMP_THREAD_LIMIT"); limit && *limit < threads) {
-    findings.push_back(openmp("OMP_THREAD_LIMIT", std::to_string(*limit), Verdict::kWarning,
+    findings.push_back(openmp("OMP_THREAD_LIMIT", std::to_string(*limit), Verdict::kError,
                               fmt::format("at least {} threads", threads),
                               "unset OMP_THREAD_LIMIT"));
   }
@@ -202,7 +202,7 @@ Findings judge_variables(const Environment& environment, std::int64_t threads, s
   }
   const std::string bind = variable(environment, "OMP_PROC_BIND");
   if (!bind.empty() && bind != "false" && bind != "FALSE" && cpus < threads) {
-    findings.push_back(openmp("OMP_PROC_BIND", bind, Verdict::kWarning,
+    findings.push_back(openmp("OMP_PROC_BIND", bind, Verdict::kError,
                               fmt::format("{} threads would be bound to {} CPUs", threads, cpus),
                               "unset OMP_PROC_BIND, or give each rank more CPUs"));
   }

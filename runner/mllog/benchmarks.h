@@ -68,8 +68,8 @@ class Benchmark {
   std::optional<double> batch_limit(std::string_view round) const;
   /// That one result takes.
   std::int64_t runs(std::string_view round = {}) const;
-  /// So many of them, the first to start among those that converge, make the result; nothing where
-  /// all count.
+  /// How many runs make the result, where only the first to start among those that converge do;
+  /// nothing where all count.
   std::optional<std::int64_t> first_converging(std::string_view round = {}) const;
   /// When it is evaluated; null where the policy leaves it open.
   const Schedule* schedule(std::string_view round = {}) const;

@@ -64,7 +64,7 @@ Config parse_config(const base::ObjectReader& root) {
   config.staging = staging::parse_staging(root.object("staging", "node-local copies"));
   const base::ObjectReader training = root.object("training", "how an update is made");
   parallel::parse_update_keys(training, config);
-  config.arithmetic = parallel::parse_arithmetic(training);
+  config.arithmetic = parallel::parse_convolution_arithmetic(training);
   if (config.arithmetic.precision == nn::Precision::kBf16 && config.model.redshifts % 2 != 0) {
     throw base::ConfigError(fmt::format("{}: bf16 takes an even number of /model/redshifts, got {}",
                                         training.where("precision"), config.model.redshifts));

@@ -20,7 +20,7 @@ void parse_training(const base::ObjectReader& in, Config& config) {
   config.batchnorm_group_size = in.optional<std::int64_t>(
       "batchnorm_group_size", 1, "neighbouring ranks whose samples share batch norm's statistics",
       base::within(1, 1 << 20));
-  config.arithmetic = parallel::parse_arithmetic(in);
+  config.arithmetic = parallel::parse_convolution_arithmetic(in);
   config.recompute = parallel::parse_recompute(in, config.recompute);
 }
 

@@ -1,5 +1,5 @@
 // Kernels on rows of numbers, and the rules of all kernels' source: compiled once per instruction
-// set, included by kernels_table.h and nothing else. Hides nothing. Everything has internal linkage
+// set, included by table.h and nothing else. Hides nothing. Everything has internal linkage
 // and calls nothing from the standard library: a shared inline function compiled here for AVX-512
 // could otherwise be the copy that the linker keeps for everyone.
 #pragma once

@@ -1,6 +1,5 @@
-// All kernels of an instruction set: included by kernels_*.cpp and nothing else. As kernels_body.h,
+// All kernels of an instruction set: included by isa_*.cpp and nothing else. As kernels_body.h,
 // whose part it is.
-// Hides nothing.
 #pragma once
 
 #include "workloads/kernels/columns.h"

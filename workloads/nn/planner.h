@@ -19,7 +19,7 @@
 
 namespace nn {
 
-/// Convolutions that give at most so many points per channel are matrix products.
+/// A convolution with at most this many output pixels per channel is a matrix product.
 inline constexpr std::int64_t kFewPoints = 4;
 
 /// Where a value stands.
@@ -139,7 +139,7 @@ class Planner {
   // added.
   /// A buffer for the operation at hand to write its part of d loss / d value into, backward.
   BufferId contribute(ValueId value);
-  /// The same for a gradient that takes so many bytes, of a value that one operation reads.
+  /// The same for a gradient of `bytes` bytes, of a value that one operation reads.
   BufferId contribute(ValueId value, std::int64_t bytes);
   /// The same in place of `buffer`, which the operation at hand reads for the last time and which
   /// has the value's layout.
@@ -157,8 +157,8 @@ class Planner {
   /// Memory from the operation's forward to its backward moment.
   BufferId kept(std::int64_t bytes, const std::string& purpose);
 
-  /// What the operation at hand writes there, slice by slice, passes by the caches, if slices are
-  /// as large as stores_of() wants.
+  /// The operation at hand writes there by streaming stores, if its slices are as large as
+  /// stores_of() asks for.
   void writes_past_caches(const ValuePlace& place, const Slices& slices);
 
   // Parameters.

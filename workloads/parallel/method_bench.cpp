@@ -50,9 +50,6 @@ std::set<std::pair<std::string, std::string>> others(const json& result) {
   return all;
 }
 
-/// Times of all layers of a key and a method together, in the order of keys.
-using Sums = std::map<std::string, std::map<std::string, double>>;
-
 class MethodTable {
  public:
   explicit MethodTable(const json& result) : chosen_(times_of(result)) {}
@@ -82,7 +79,7 @@ class MethodTable {
   /// By key, the fastest of the methods that save enough.
   std::map<std::string, std::string> faster() const {
     std::map<std::string, std::string> methods;
-    Sums sums;
+    std::map<std::string, std::map<std::string, double>> sums;  // of a key's layers, by method
     for (const Timed& one : others_) sums[one.key][one.method] += one.ms;
     for (const auto& [key, by_method] : sums) {
       double best = (1.0 - kLeastGain) * chosen_ms(key);
@@ -116,6 +113,11 @@ class MethodTable {
 json run_benches(const runner::BenchOptions& options, const runner::Surroundings& around,
                  const RunBench& bench) {
   if (options.methods_to.empty()) return bench(options);
+  const auto write = [&](const std::map<std::string, std::string>& methods) {
+    if (around.world.rank() != 0) return;
+    base::write_file(options.methods_to, methods_document(methods, around.threads).dump(2) + "\n");
+  };
+  write({});  // a place where nothing can be written is told at once
   runner::BenchOptions timed = options;
   timed.layers = true;
   timed.limit_repetitions = 0;
@@ -134,8 +136,10 @@ json run_benches(const runner::BenchOptions& options, const runner::Surroundings
   timed.asked_methods.clear();
   table.add_again(bench(timed));
   result.erase("layer_methods");
+  const std::map<std::string, std::string> faster = table.faster();
+  write(faster);
   result["methods"] = table.rows();
-  result["faster_methods"] = table.faster();
+  result["faster_methods"] = faster;
   result["definitions"].update(json{
       {"methods", "each way in which a product of a convolution can be made"},
       {"methods.used", "* where the product is made so without being asked"},
@@ -147,10 +151,6 @@ json run_benches(const runner::BenchOptions& options, const runner::Surroundings
       {"faster_methods",
        "written to the file: methods that take at least 2 % less than what is used, in all layers "
        "of a shape together"}});
-  if (around.world.rank() == 0) {
-    base::write_file(options.methods_to,
-                     methods_document(table.faster(), around.threads).dump(2) + "\n");
-  }
   return result;
 }
 

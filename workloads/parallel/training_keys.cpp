@@ -70,6 +70,11 @@ nn::Arithmetic parse_arithmetic(const base::ObjectReader& training) {
       "floats, to which those are widened; auto is what rank 0's CPU is faster at, as measured at "
       "start. In f32: floats, which auto and pairs take in three bfloat16 parts each where the "
       "CPU has matrix tiles and that is faster");
+  return arithmetic;
+}
+
+nn::Arithmetic parse_convolution_arithmetic(const base::ObjectReader& training) {
+  nn::Arithmetic arithmetic = parse_arithmetic(training);
   const auto methods = training.optional<std::string>(
       "methods", "",
       "a file that `bench --methods` wrote on such a machine: convolutions are made as it says. "

@@ -48,6 +48,8 @@ Choices<nn::Products> products();
 Choices<nn::Recompute> recomputes();
 /// By the keys "precision", which is f32 by default, and "products".
 nn::Arithmetic parse_arithmetic(const base::ObjectReader& training);
+/// The same, and by the key "methods", of networks with convolutions.
+nn::Arithmetic parse_convolution_arithmetic(const base::ObjectReader& training);
 /// By the key "recompute".
 nn::Recompute parse_recompute(const base::ObjectReader& training, nn::Recompute fallback);
 
