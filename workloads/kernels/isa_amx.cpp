@@ -4,7 +4,7 @@
 #include <immintrin.h>
 
 #include "workloads/kernels/bf16x3.h"
-#include "workloads/kernels/narrow_tiles.h"
+#include "workloads/kernels/tile_windows.h"
 
 namespace nn {
 namespace detail {
@@ -13,10 +13,8 @@ const Kernels& amx_kernels() {
   static const Kernels table = [] {
     Kernels all = avx512_bf16_kernels();
     all.set = base::InstructionSet::kAmx;
-    all.bf16_tiles = {pack_tiles, turn_tiles, pack_row, multiply_tiles, multiply_windows};
+    all.bf16_tiles = {pack_tiles, turn_tiles, multiply_tiles, multiply_windows};
     all.float_tiles = {split_rows, turn_rows, multiply_parts};
-    all.bf16_narrow_tiles = {narrow_forward_tiles, part_products, join_gradients<Bf16>,
-                             narrow_source_gradient_tiles, narrow_weights_gradient_tiles};
     return all;
   }();
   return table;

@@ -5,7 +5,6 @@
 
 #include "workloads/kernels/bf16_pairs.h"
 #include "workloads/kernels/kernels.h"
-#include "workloads/kernels/narrow_pairs.h"
 #include "workloads/kernels/prefetch.h"
 #include "workloads/kernels/table.h"
 #include "workloads/kernels/volume_forward.h"
@@ -108,15 +107,6 @@ void pack_points(const Bf16Products::Points& points, std::uint32_t* pairs) {
   }
   for (; x < points.count; x += 2, pairs += kLanes) {
     _mm512_storeu_si512(pairs, pair_of_points(points, x));
-  }
-}
-
-void pack_lines(const Bf16Products::Points& points, const Bf16* other, std::uint32_t* pairs) {
-  for (std::int64_t x = 0; x < points.count; ++x, pairs += kLanes) {
-    Bf16Products::Points beside = points;
-    beside.line = other;
-    if (other == nullptr) beside.width = 0;
-    _mm512_storeu_si512(pairs, interleaved(point_or_zero(points, x), point_or_zero(beside, x)));
   }
 }
 
@@ -345,9 +335,7 @@ namespace detail {
 const Kernels& avx512_bf16_kernels() {
   static const Kernels table = [] {
     Kernels all = table_of(base::InstructionSet::kAvx512Bf16);
-    all.bf16_products = {pack_rows, pack_points, pack_lines, multiply, spend_pairs, spend_floats};
-    all.bf16_narrow_pairs = {narrow_forward_pairs, part_products, join_gradients<Bf16>,
-                             narrow_source_gradient_pairs, narrow_weights_gradient_pairs};
+    all.bf16_products = {pack_rows, pack_points, multiply, spend_pairs, spend_floats};
     all.volumes.forward_bf16 = forward_rows<PairPoints>;
     all.bf16_features.interact = interact_words;
     all.bf16_features.interact_backward = interact_backward_words;

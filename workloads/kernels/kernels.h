@@ -9,8 +9,6 @@
 #include "runner/base/system_facts.h"
 #include "workloads/kernels/depthwise_kernels.h"
 #include "workloads/kernels/matrix_kernels.h"
-#include "workloads/kernels/narrow_kernels.h"
-#include "workloads/kernels/point_kernels.h"
 #include "workloads/kernels/sparse_kernels.h"
 #include "workloads/kernels/stores.h"
 #include "workloads/kernels/volume_kernels.h"
@@ -166,8 +164,6 @@ struct Bf16Products {
   };
   /// The same of points, as one panel.
   void (*pack_points)(const Points& points, std::uint32_t* pairs) = nullptr;
-  /// Each point becomes a pair with that of another line, which is zeros if it is null.
-  void (*pack_lines)(const Points& points, const Bf16* other, std::uint32_t* pairs) = nullptr;
   /// Panels [kPanels][16 of b][16 of a]: panel i starts at i * panel_stride, its rows stand
   /// row_stride apart.
   struct Sums {
@@ -206,18 +202,6 @@ struct Bf16Tiles {
   /// The same as [16 columns][16 pairs of rows][2].
   void (*turn)(const Bf16* const* rows, std::int64_t columns, std::uint32_t* tiles,
                std::int64_t stride) = nullptr;
-  /// 16 channels of a line of `columns` columns, `column_step` numbers apart, as taps of windows
-  /// meet them: tap t of point i meets column i * stride + t - padding; beside the line, and behind
-  /// so many points, are zeros.
-  struct Row {
-    const Bf16* line;
-    std::int64_t columns, column_step;
-    std::int64_t points, stride, padding, taps;
-    std::int64_t tiles;      ///< that are made of each tap, of 32 points
-    std::int64_t tap_words;  ///< from a tap's tiles to the next one's
-  };
-  /// tiles [taps][tiles][16 pairs of points][16 channels][2]
-  void (*pack_row)(const Row& row, std::uint32_t* tiles) = nullptr;
   /// `tiles` tiles one behind the other: of up to kPanels panels as packed, and of blocks as
   /// turned.
   struct Operands {
@@ -226,9 +210,6 @@ struct Bf16Tiles {
     const std::uint32_t* turned;
     std::int64_t turned_stride;  ///< from block to block
     std::int64_t panels, blocks, tiles;
-    /// Lines of memory that are fetched meanwhile, so many for each tile of two blocks.
-    const Bf16* ahead = nullptr;
-    std::int64_t ahead_lines = 0;
   };
   /// [blocks][panels][16 of a block's columns][16 of a panel's], rows row_stride apart.
   struct Sums {
@@ -244,13 +225,11 @@ struct Bf16Tiles {
     std::int64_t line_step = 0, row_step = 0, point_step = 0;
     std::int64_t lines = 1, parts = 1;
     bool has_half = false;
-    bool is_half_first = false;  ///< that half part in front of the others, and not behind them
-    std::int64_t channels = 0;   ///< that they are multiplied to, a multiple of 16
+    std::int64_t channels = 0;  ///< that they are multiplied to, a multiple of 16
     /// Of weights, tiles [16 pairs of numbers][16 channels][2]: words from part to part, the half
     /// one too, through all lines, and from 16 channels to the next.
     std::int64_t part_words = 0, panel_words = 0;
     std::int64_t dst_row_step = 0, dst_point_step = 0;
-    bool fills_gaps = false;  ///< zeros between neighbouring points
     Stores stores = Stores::kCached;
   };
   /// dst [rows][points][channels] = products of windows, the first of which stands at `met`, and of
@@ -311,23 +290,17 @@ struct Kernels {
   FeatureKernels<float> f32_features;
   FeatureKernels<Bf16> bf16_features;
   MatrixKernels matrices;
-  PointKernels points;
   SparseKernels sparse;
   VolumeKernels volumes;
   DepthwiseKernels<float> f32_depthwise;
   DepthwiseKernels<Bf16> bf16_depthwise;
-  NarrowKernels<float, float> f32_narrow;
-  NarrowKernels<Bf16, float> bf16_narrow;
   Bf16Products bf16_products = {};
-  NarrowKernels<Bf16, Bf16> bf16_narrow_pairs = {};  ///< null without has_pairs()
-  /// The same in matrix tiles. Null without has_tiles().
-  NarrowKernels<Bf16, Bf16> bf16_narrow_tiles = {};
   Bf16Tiles bf16_tiles = {};
   FloatTiles float_tiles = {};
 
-  /// Whether pairs of bfloat16 numbers are multiplied at once: bf16_products, bf16_narrow_pairs.
+  /// Whether pairs of bfloat16 numbers are multiplied at once: bf16_products.
   bool has_pairs() const { return set >= base::InstructionSet::kAvx512Bf16; }
-  /// Whether there are matrix tiles: bf16_tiles, bf16_narrow_tiles, float_tiles.
+  /// Whether there are matrix tiles: bf16_tiles, float_tiles.
   bool has_tiles() const { return set >= base::InstructionSet::kAmx; }
 
   template <class T>
@@ -336,16 +309,6 @@ struct Kernels {
       return f32_depthwise;
     } else {
       return bf16_depthwise;
-    }
-  }
-  template <class T, class Factor>
-  const NarrowKernels<T, Factor>& narrow() const {
-    if constexpr (std::is_same_v<Factor, Bf16>) {
-      return bf16_narrow_pairs;
-    } else if constexpr (std::is_same_v<T, float>) {
-      return f32_narrow;
-    } else {
-      return bf16_narrow;
     }
   }
   template <class T>

@@ -7,9 +7,7 @@
 #include "workloads/kernels/interaction.h"
 #include "workloads/kernels/kernels_body.h"
 #include "workloads/kernels/matrix_body.h"
-#include "workloads/kernels/narrow_body.h"
 #include "workloads/kernels/norms.h"
-#include "workloads/kernels/point_body.h"
 #include "workloads/kernels/rows.h"
 #include "workloads/kernels/sparse_body.h"
 #include "workloads/kernels/transpose.h"
@@ -39,13 +37,10 @@ constexpr Kernels table_of(base::InstructionSet set) {
           .f32_features = kFeatures<float>,
           .bf16_features = kFeatures<Bf16>,
           .matrices = kMatrices,
-          .points = kPointProducts,
           .sparse = kSparse,
           .volumes = kVolumes,
           .f32_depthwise = kDepthwise<float>,
-          .bf16_depthwise = kDepthwise<Bf16>,
-          .f32_narrow = kNarrow<float>,
-          .bf16_narrow = kNarrow<Bf16>};
+          .bf16_depthwise = kDepthwise<Bf16>};
 }
 
 }  // namespace

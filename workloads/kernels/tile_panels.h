@@ -99,79 +99,10 @@ void turn_tiles(const Bf16* const* rows, std::int64_t columns, std::uint32_t* ti
   });
 }
 
-/// A tap's points `point` and the one behind it.
-inline __m512i edge_pair(const Bf16Tiles::Row& row, std::int64_t tap, std::int64_t point) {
-  const auto points_at = [&](std::int64_t i) {
-    const std::int64_t column = i * row.stride + tap - row.padding;
-    const bool is_there = i < row.points && column >= 0 && column < row.columns;
-    return _mm256_maskz_loadu_epi16(is_there ? __mmask16{0xFFFF} : __mmask16{0},
-                                    row.line + column * row.column_step);
-  };
-  return interleaved(points_at(point), points_at(point + 1));
-}
-
-/// All taps of a pair of points, one after the other, so that their columns are read once. From the
-/// columns of the pair's first tap on; points are `step` numbers apart.
-template <int kTaps>
-inline void pack_taps(const Bf16* from, std::int64_t step, std::int64_t column_step, int taps,
-                      std::uint32_t* to, std::int64_t tap_words) {
-  const auto points_at = [](const Bf16* at) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-  };
-  const int count = kTaps > 0 ? kTaps : taps;
-  for (int tap = 0; tap < count; ++tap) {
-    _mm512_storeu_si512(to + tap * tap_words, interleaved(points_at(from), points_at(from + step)));
-    from += column_step;
-  }
-}
-
-/// kTaps: 0, where they are counted as the program runs.
-template <int kTaps>
-void pack_row_taps(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
-  const std::int64_t step = row.stride * row.column_step, column_step = row.column_step;
-  const std::int64_t tap_words = row.tap_words, end = row.tiles * kTileRows;
-  const auto taps = static_cast<int>(row.taps);
-  const auto pack_edge = [&](std::int64_t point) {
-    for (int tap = 0; tap < taps; ++tap) {
-      _mm512_storeu_si512(tiles + tap * tap_words + point / 2 * kLanes, edge_pair(row, tap, point));
-    }
-  };
-  // Pairs whose columns are all there.
-  const auto ceiling = [](std::int64_t number, std::int64_t by) {
-    return number <= 0 ? 0 : (number + by - 1) / by;
-  };
-  const std::int64_t first = ceiling(row.padding, 2 * row.stride) * 2;
-  const std::int64_t met = row.columns + row.padding - row.taps - row.stride;  // of a pair's first
-  std::int64_t whole = met < 0 ? 0 : met / row.stride + 1;
-  if (whole > row.points - 1) whole = row.points - 1;
-  std::int64_t point = 0;
-  for (; point < end && point < first; point += 2) pack_edge(point);
-  const Bf16* from = row.line + (point * row.stride - row.padding) * column_step;
-  std::uint32_t* to = tiles + point / 2 * kLanes;
-  for (; point < end && point < whole; point += 2, from += 2 * step, to += kLanes) {
-    pack_taps<kTaps>(from, step, column_step, taps, to, tap_words);
-  }
-  for (; point < end; point += 2) pack_edge(point);
-}
-
-void pack_row(const Bf16Tiles::Row& row, std::uint32_t* tiles) {
-  if (row.taps == 3) return pack_row_taps<3>(row, tiles);
-  pack_row_taps<0>(row, tiles);
-}
-
-/// What is read after the products, which by themselves leave memory idle.
-inline const Bf16* fetch_ahead(const Bf16Tiles::Operands& of, const Bf16* ahead) {
-  for (std::int64_t line = 0; line < of.ahead_lines; ++line, ahead += kLineNumbers<Bf16>) {
-    __builtin_prefetch(ahead, 0, 2);
-  }
-  return ahead;
-}
-
 /// Tiles 0 to 3 are sums; 4 is of the block, 5 to 7 are of panels, in turn.
 template <int kPanels>
 void multiply_panels(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bool add) {
   const std::int64_t sum_bytes = c.row_stride * static_cast<std::int64_t>(sizeof(float));
-  const Bf16* ahead = of.ahead;
   for (std::int64_t block = 0; block < of.blocks; ++block) {
     float* const to = c.first + block * c.block_stride;
     if (add) {
@@ -188,7 +119,6 @@ void multiply_panels(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bo
     const std::uint32_t* turned = of.turned + block * of.turned_stride;
     const std::uint32_t* packed = of.packed;
     for (std::int64_t tile = 0; tile < of.tiles; ++tile) {
-      if (block % 2 == 0) ahead = fetch_ahead(of, ahead);
       _tile_loadd(4, turned, kTileRowBytes);
       _tile_loadd(5, packed, kTileRowBytes);
       _tile_dpbf16ps(0, 4, 5);
@@ -214,72 +144,11 @@ void multiply_panels(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bo
   }
 }
 
-/// Three panels and two blocks at a time, so that panels, which come from the second cache where
-/// they are long, are read once for both: tiles 0 to 5 are sums, 6 is of a block, 7 of a panel.
-void multiply_three_panels(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bool add) {
-  const std::int64_t sum_bytes = c.row_stride * static_cast<std::int64_t>(sizeof(float));
-  const Bf16* ahead = of.ahead;
-  std::int64_t block = 0;
-  for (; block + 2 <= of.blocks; block += 2) {
-    float* const to = c.first + block * c.block_stride;
-    float* const next = to + c.block_stride;
-    if (add) {
-      _tile_loadd(0, to, sum_bytes);
-      _tile_loadd(1, to + c.panel_stride, sum_bytes);
-      _tile_loadd(2, to + 2 * c.panel_stride, sum_bytes);
-      _tile_loadd(3, next, sum_bytes);
-      _tile_loadd(4, next + c.panel_stride, sum_bytes);
-      _tile_loadd(5, next + 2 * c.panel_stride, sum_bytes);
-    } else {
-      _tile_zero(0);
-      _tile_zero(1);
-      _tile_zero(2);
-      _tile_zero(3);
-      _tile_zero(4);
-      _tile_zero(5);
-    }
-    const std::uint32_t* turned = of.turned + block * of.turned_stride;
-    const std::uint32_t* packed = of.packed;
-    for (std::int64_t tile = 0; tile < of.tiles; ++tile) {
-      ahead = fetch_ahead(of, ahead);
-      _tile_loadd(6, turned, kTileRowBytes);
-      _tile_loadd(7, packed, kTileRowBytes);
-      _tile_dpbf16ps(0, 6, 7);
-      _tile_loadd(6, turned + of.turned_stride, kTileRowBytes);
-      _tile_dpbf16ps(3, 6, 7);
-      _tile_loadd(7, packed + of.packed_stride, kTileRowBytes);
-      _tile_dpbf16ps(4, 6, 7);
-      _tile_loadd(6, turned, kTileRowBytes);
-      _tile_dpbf16ps(1, 6, 7);
-      _tile_loadd(7, packed + 2 * of.packed_stride, kTileRowBytes);
-      _tile_dpbf16ps(2, 6, 7);
-      _tile_loadd(6, turned + of.turned_stride, kTileRowBytes);
-      _tile_dpbf16ps(5, 6, 7);
-      turned += kTileWords;
-      packed += kTileWords;
-    }
-    _tile_stored(0, to, sum_bytes);
-    _tile_stored(1, to + c.panel_stride, sum_bytes);
-    _tile_stored(2, to + 2 * c.panel_stride, sum_bytes);
-    _tile_stored(3, next, sum_bytes);
-    _tile_stored(4, next + c.panel_stride, sum_bytes);
-    _tile_stored(5, next + 2 * c.panel_stride, sum_bytes);
-  }
-  if (block == of.blocks) return;
-  Bf16Tiles::Operands last = of;
-  last.turned += block * of.turned_stride;
-  last.blocks -= block;
-  last.ahead = ahead;
-  Bf16Tiles::Sums sums = c;
-  sums.first += block * c.block_stride;
-  multiply_panels<3>(last, sums, add);
-}
-
 /// While tiles are in use.
 void multiply_all_panels(const Bf16Tiles::Operands& of, const Bf16Tiles::Sums& c, bool add) {
   if (of.panels == 1) return multiply_panels<1>(of, c, add);
   if (of.panels == 2) return multiply_panels<2>(of, c, add);
-  if (of.panels == 3) return multiply_three_panels(of, c, add);
+  if (of.panels == 3) return multiply_panels<3>(of, c, add);
   multiply_panels<Bf16Tiles::kPanels>(of, c, add);
 }
 

@@ -64,14 +64,10 @@ void sum_windows(const Bf16* met, const std::uint32_t* weights, const Bf16Tiles:
   };
   for (std::int64_t line = 0; line < of.lines; ++line, met += of.line_step) {
     const Bf16* part = met;
-    if (of.is_half_first) {
-      add_half_at(part);
-      part += kTileRows / 2;
-    }
     for (std::int64_t i = 0; i < of.parts; ++i, part += kTileRows, weights += of.part_words) {
       add_part<kPanels, kWeightBytes>(part, step_bytes, weights, of.panel_words);
     }
-    if (of.has_half && !of.is_half_first) add_half_at(part);
+    if (of.has_half) add_half_at(part);
   }
 }
 
@@ -142,21 +138,6 @@ void multiply_some_windows(const Bf16* met, const std::uint32_t* weights,
   }
 }
 
-/// Behind each point but the last.
-template <bool kPasses>
-void fill_gaps(const Bf16Tiles::Windows& of, std::int64_t points, Bf16* row) {
-  const std::int64_t numbers = of.dst_point_step - of.channels;
-  for (std::int64_t point = 0; point + 1 < points; ++point) {
-    Bf16* const gap = row + point * of.dst_point_step + of.channels;
-    if constexpr (kPasses) {
-      const Lanes line[2] = {zero(), zero()};
-      for (std::int64_t i = 0; i < numbers; i += kLineNumbers<Bf16>) stream_line(gap + i, line);
-    } else {
-      __builtin_memset(gap, 0, static_cast<std::size_t>(numbers) * sizeof(Bf16));
-    }
-  }
-}
-
 /// Whether every point's channels are whole lines.
 bool is_in_lines(const Bf16Tiles::Windows& of, const Bf16* dst) {
   constexpr std::int64_t kLine = kLineNumbers<Bf16>;
@@ -197,8 +178,6 @@ void multiply_windows(const Bf16* met, const std::uint32_t* weights, const Bf16T
         multiply_some_windows<false>(first, weights, of, count, to);
       }
     }
-    if (!of.fills_gaps) continue;
-    passes ? fill_gaps<true>(of, points, dst) : fill_gaps<false>(of, points, dst);
   }
   finish_streams();
 }

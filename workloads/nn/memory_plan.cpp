@@ -4,23 +4,18 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 namespace nn {
 
 BufferId MemoryPlan::request(std::int64_t bytes, int first, int last, const std::string& purpose) {
   const std::int64_t aligned = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  buffers_.push_back({aligned, 0, first, last, false, purpose});
+  buffers_.push_back({aligned, 0, first, last, purpose});
   return static_cast<BufferId>(buffers_.size()) - 1;
 }
 
 void MemoryPlan::extend(BufferId buffer, int last) {
   Buffer& target = buffers_.at(static_cast<std::size_t>(buffer));
   target.last = std::max(target.last, last);
-}
-
-void MemoryPlan::pass_caches(BufferId buffer) {
-  buffers_.at(static_cast<std::size_t>(buffer)).passes_caches = true;
 }
 
 void MemoryPlan::place() {
@@ -46,38 +41,6 @@ void MemoryPlan::place() {
         placed.begin(), placed.end(), offset,
         [this](std::int64_t value, std::size_t i) { return value < buffers_[i].offset; });
     placed.insert(behind, index);
-  }
-}
-
-/// From a buffer at `offset` to the next one in time, before or behind it, that has bytes there: up
-/// to `most` moments, and 0 where one lives with it.
-int MemoryPlan::moments_apart(std::size_t index, std::int64_t offset, int most) const {
-  const Buffer& buffer = buffers_[index];
-  int apart = most;
-  for (std::size_t i = 0; i < buffers_.size() && apart > 0; ++i) {
-    const Buffer& other = buffers_[i];
-    const bool is_here =
-        other.offset < offset + buffer.bytes && offset < other.offset + other.bytes;
-    if (i == index || !is_here) continue;
-    const int moments = std::max(buffer.first - other.last, other.first - buffer.last);
-    apart = std::clamp(moments, 0, apart);
-  }
-  return apart;
-}
-
-void MemoryPlan::move_apart() {
-  constexpr int kApart = 2;
-  std::set<std::int64_t> places = {0};
-  for (const Buffer& buffer : buffers_) places.insert(buffer.offset + buffer.bytes);
-  for (std::size_t index = 0; index < buffers_.size(); ++index) {
-    Buffer& buffer = buffers_[index];
-    if (!buffer.passes_caches || moments_apart(index, buffer.offset, kApart) == kApart) continue;
-    const auto found = std::find_if(places.begin(), places.end(), [&](std::int64_t offset) {
-      return offset + buffer.bytes <= total_ && moments_apart(index, offset, kApart) == kApart;
-    });
-    if (found == places.end()) continue;
-    buffer.offset = *found;
-    places.insert(buffer.offset + buffer.bytes);
   }
 }
 

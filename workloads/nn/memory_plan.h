@@ -19,17 +19,10 @@ class MemoryPlan {
 
   /// A buffer of `bytes` alive during the moments [first, last]; `purpose` groups the account.
   BufferId request(std::int64_t bytes, int first, int last, const std::string& purpose);
-  /// What is written to the buffer passes by the caches.
-  void pass_caches(BufferId buffer);
   /// Makes a buffer live longer.
   void extend(BufferId buffer, int last);
   /// Largest buffers first, each at the lowest free offset.
   void place();
-  /// Moves buffers that pass by the caches out of places that others have in the moment right
-  /// before or behind, to the block's beginning or the end of another buffer, where one is free.
-  /// After place(). What was written a moment ago is in the caches still, and has to leave them
-  /// first; what is written a moment later through the caches has to be read from memory first.
-  void move_apart();
 
   std::int64_t offset(BufferId buffer) const { return at(buffer).offset; }
   std::int64_t bytes(BufferId buffer) const { return at(buffer).bytes; }
@@ -53,10 +46,8 @@ class MemoryPlan {
   struct Buffer {
     std::int64_t bytes = 0, offset = 0;
     int first = 0, last = 0;
-    bool passes_caches = false;
     std::string purpose;
   };
-  int moments_apart(std::size_t index, std::int64_t offset, int most) const;
   const Buffer& at(BufferId buffer) const { return buffers_.at(static_cast<std::size_t>(buffer)); }
   std::vector<Buffer> buffers_;
   std::int64_t total_ = 0;

@@ -11,7 +11,6 @@
 #include "runner/base/error.h"
 #include "runner/base/machine_files.h"
 #include "runner/base/random.h"
-#include "workloads/kernels/stores.h"
 #include "workloads/nn/accumulation.h"
 
 namespace nn {
@@ -182,14 +181,6 @@ BufferId Planner::temporary(std::int64_t bytes, int first, int last, const std::
 BufferId Planner::kept(std::int64_t bytes, const std::string& purpose) {
   return memory_.request(bytes, forward_moment(),
                          options_.training ? backward_moment() : forward_moment(), purpose);
-}
-
-void Planner::writes_past_caches(const ValuePlace& place, const Slices& slices) {
-  const std::int64_t all = memory_.bytes(place.buffer);
-  const std::int64_t bytes = place.is_slice ? all : all / options_.batch * slices.sizes().back();
-  if (stores_of<char>(bytes, kernels_.has_tiles()) == Stores::kStreamed) {
-    memory_.pass_caches(place.buffer);
-  }
 }
 
 void Planner::set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc) {

@@ -157,10 +157,6 @@ class Planner {
   /// Memory from the operation's forward to its backward moment.
   BufferId kept(std::int64_t bytes, const std::string& purpose);
 
-  /// The operation at hand writes there by streaming stores, if its slices are as large as
-  /// stores_of() asks for.
-  void writes_past_caches(const ValuePlace& place, const Slices& slices);
-
   // Parameters.
   void set_parameter_desc(ParameterId id, const dnnl::memory::desc& desc);
   const std::vector<dnnl::memory::desc>& parameter_descs() const { return parameter_descs_; }

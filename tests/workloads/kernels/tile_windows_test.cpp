@@ -22,10 +22,9 @@ constexpr float kUntouched = -77.0F;
 
 const Bf16Tiles& tiles() { return tile_kernels().bf16_tiles; }
 
-/// Windows of `lines` lines of `numbers` numbers, `step` apart, to `channels` channels, each behind
-/// a gap of so many numbers.
+/// Windows of `lines` lines of `numbers` numbers, `step` apart, to `channels` channels.
 struct Case {
-  std::int64_t lines, numbers, step, channels, points, gap;
+  std::int64_t lines, numbers, step, channels, points;
 };
 
 class Windows {
@@ -37,7 +36,7 @@ class Windows {
         weights_(wave<Bf16>(of.lines * of.numbers * of.channels, 0.7)) {}
 
   void expect_products(nn::Stores stores, std::int64_t apart) const {
-    const std::int64_t step = of_.channels + of_.gap;
+    const std::int64_t step = of_.channels;
     const std::int64_t row = (of_.points - 1) * step + of_.channels;
     // Rows that are whole lines apart, with something between them that is not written.
     const std::int64_t row_step = (row + 31) / 32 * 32 + 32;
@@ -55,7 +54,6 @@ class Windows {
     windows.panel_words = kTileWords;
     windows.dst_row_step = row_step;
     windows.dst_point_step = step;
-    windows.fills_gaps = of_.gap > 0;
     windows.stores = stores;
     const std::vector<std::uint32_t> packed = packed_weights();
     Bf16* const dst = begin + apart;
@@ -65,7 +63,7 @@ class Windows {
       const bool is_written = i >= 0 && y < kImageRows && place < row;
       double expected = kUntouched;
       if (is_written) {
-        expected = place % step < of_.channels ? product(y, place / step, place % step) : 0.0;
+        expected = product(y, place / step, place % step);
       }
       ASSERT_NEAR(number(dst[i]), expected, kRounding<Bf16> * std::abs(expected) + 1e-5) << i;
     }
@@ -113,18 +111,17 @@ class Windows {
 };
 
 TEST(TileWindows, AreThePlainSums) {
-  const Case cases[] = {{1, 32, 32, 64, 16, 0},   // single points
-                        {1, 64, 64, 32, 37, 0},   // tiles that are not full; half a group of panels
-                        {1, 96, 192, 16, 5, 0},   // with a stride, of few points
-                        {1, 48, 48, 48, 20, 0},   // half a part; three panels
-                        {1, 32, 32, 48, 22, 0},   // the last points of which begin with a line
-                        {1, 32, 32, 16, 34, 0},   // the same, of one panel
-                        {1, 32, 32, 16, 33, 0},   // they begin within one
-                        {1, 16, 16, 160, 33, 0},  // half of one alone; several groups
-                        {7, 32, 6, 64, 18, 0},    // windows that share numbers
-                        {3, 48, 32, 32, 40, 0},   // the same, of one part and a half
-                        {1, 32, 32, 64, 19, 64},  // gaps
-                        {1, 48, 48, 32, 7, 32},  {1, 32, 32, 48, 19, 16}};
+  const Case cases[] = {{1, 32, 32, 64, 16},   // single points
+                        {1, 64, 64, 32, 37},   // tiles that are not full; half a group of panels
+                        {1, 96, 192, 16, 5},   // with a stride, of few points
+                        {1, 48, 48, 48, 20},   // half a part; three panels
+                        {1, 32, 32, 48, 22},   // the last points of which begin with a line
+                        {1, 32, 32, 16, 34},   // the same, of one panel
+                        {1, 32, 32, 16, 33},   // they begin within one
+                        {1, 16, 16, 160, 33},  // half of one alone; several groups
+                        {7, 32, 6, 64, 18},    // windows that share numbers
+                        {3, 48, 32, 32, 40},   // the same, of one part and a half
+                        {1, 48, 48, 32, 7}};
   for (const Case& c : cases) {
     SCOPED_TRACE(testing::Message() << c.lines << " lines of " << c.numbers << " numbers, "
                                     << c.channels << " channels, " << c.points << " points");

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <utility>
 #include <vector>
 
 #include "runner/base/random.h"
@@ -19,12 +18,8 @@ TEST(MemoryPlan, NeverOverlapsBuffersThatLiveTogether) {
       const int first = static_cast<int>(random.below(40));
       plan.request(static_cast<std::int64_t>(random.below(5000)), first,
                    first + static_cast<int>(random.below(12)), "x");
-      if (i % 2 == 1) plan.pass_caches(i);
     }
     plan.place();
-    const std::int64_t total = plan.total_bytes();
-    if (seed % 2 == 1) plan.move_apart();
-    EXPECT_EQ(plan.total_bytes(), total);
     for (int a = 0; a < kBuffers; ++a) {
       EXPECT_EQ(plan.offset(a) % nn::MemoryPlan::kAlignment, 0);
       EXPECT_LE(plan.offset(a) + plan.bytes(a), plan.total_bytes());
@@ -46,52 +41,6 @@ TEST(MemoryPlan, GivesTheSamePlaceToBuffersThatNeverMeet) {
   plan.place();
   EXPECT_EQ(plan.total_bytes(), 640);
   EXPECT_EQ(plan.unshared_bytes().at("x"), 6400);
-}
-
-/// Two buffers, one behind the other in the same place, and a third one that leaves room for both.
-class Followers {
- public:
-  explicit Followers(int second_moment)
-      : first(plan_.request(640, 1, 3, "scratch")),
-        second(plan_.request(640, second_moment, 9, "value")) {
-    plan_.request(1280, 20, 21, "large");
-  }
-  /// What stands where once some have moved.
-  std::pair<std::int64_t, std::int64_t> places(const std::vector<nn::BufferId>& passing) {
-    for (const nn::BufferId buffer : passing) plan_.pass_caches(buffer);
-    plan_.place();
-    EXPECT_EQ(plan_.offset(first), plan_.offset(second));
-    plan_.move_apart();
-    EXPECT_EQ(plan_.total_bytes(), 1280);
-    return {plan_.offset(first), plan_.offset(second)};
-  }
-
- private:
-  nn::MemoryPlan plan_;
-
- public:
-  const nn::BufferId first, second;
-};
-
-TEST(MemoryPlan, MovesWhatPassesByTheCachesFromWhatIsInThem) {
-  using Places = std::pair<std::int64_t, std::int64_t>;
-  Followers none(4), behind(4), before(4), both(4), later(5);
-  EXPECT_EQ(none.places({}), Places(0, 0));
-  EXPECT_EQ(behind.places({behind.second}), Places(0, 640));
-  EXPECT_EQ(before.places({before.first}), Places(640, 0));
-  EXPECT_EQ(both.places({both.first, both.second}), Places(640, 0));
-  EXPECT_EQ(later.places({later.second}), Places(0, 0)) << "a moment lies between them";
-}
-
-TEST(MemoryPlan, MovesNothingWhereThereIsNoOtherPlace) {
-  nn::MemoryPlan plan;
-  plan.request(640, 1, 3, "scratch");
-  const nn::BufferId value = plan.request(640, 4, 9, "value");
-  plan.pass_caches(value);
-  plan.place();
-  plan.move_apart();
-  EXPECT_EQ(plan.offset(value), 0);
-  EXPECT_EQ(plan.total_bytes(), 640);
 }
 
 TEST(MemoryPlan, KeepsAnExtendedBufferFromOthers) {

@@ -90,7 +90,6 @@ void Executor::plan(bool copies_weights) {
   plan_forward(*planner_);
   if (options_.training) plan_backward(*planner_);
   planner_->memory().place();
-  planner_->memory().move_apart();
 }
 
 void Executor::plan_forward(Planner& planner) {
@@ -331,11 +330,10 @@ std::vector<LayerFacts> Executor::layers() const {
   for (std::size_t i = inputs(); i < layers_.size(); ++i) {
     const Operation& operation = network_.operations()[i];
     const auto made = static_cast<ValueId>(i);
-    facts.push_back({operation.name, layers_[i]->implementation(),
-                     2 * options_.batch * network_.training_macs(operation),
-                     operand_bytes(*planner_, made),
-                     moved_bytes(*planner_, made, layers_[i]->adds_gradients()),
-                     layers_[i]->methods()});
+    facts.push_back(
+        {operation.name, layers_[i]->implementation(),
+         2 * options_.batch * network_.training_macs(operation), operand_bytes(*planner_, made),
+         moved_bytes(*planner_, made, layers_[i]->adds_gradients()), layers_[i]->methods()});
   }
   return facts;
 }

@@ -89,9 +89,6 @@ void BatchNormOutput<T>::plan(const Operation& operation, Planner& planner,
   forward.dst.place = planner.value_place(planner.made());
   again.src.place = planner.value_again(operation.src);
   again.dst.place = planner.value_again(planner.made());
-  if (is_deferred_) return;
-  planner.writes_past_caches(forward.dst.place, planner.forward_slices());
-  if (planner.remakes()) planner.writes_past_caches(again.dst.place, planner.remake_slices());
 }
 
 template <class T>

@@ -13,7 +13,6 @@
 #include "workloads/nn/products/parts_gradient.h"
 #include "workloads/nn/products/parts_product.h"
 #include "workloads/nn/products/point_product.h"
-#include "workloads/nn/products/strided_points.h"
 #include "workloads/nn/products/weights_gradient.h"
 #include "workloads/nn/products/widened_convolution.h"
 
@@ -40,9 +39,6 @@ std::unique_ptr<Product> make_source_gradient(Planner& planner, Method method,
     case Method::kDirectTiles:
       return std::make_unique<PointProduct>(planner, problem, layouts, kSource, moment,
                                             places.diff_dst, diff_src);
-    case Method::kDirectStrided:
-      return std::make_unique<StridedPoints>(planner, problem, kSource, moment, places.diff_dst,
-                                             diff_src);
     case Method::kGapped:
       return std::make_unique<GappedGradient>(planner, problem, layouts, places.diff_dst,
                                               places.diff_src);
@@ -102,8 +98,6 @@ std::unique_ptr<Product> make_forward_product(Planner& planner, Method method,
       return std::make_unique<WidenedForward>(planner, problem, layouts, slices, moment, src, dst);
     case Method::kDirectTiles:
       return std::make_unique<PointProduct>(planner, problem, layouts, kForward, moment, src, dst);
-    case Method::kDirectStrided:
-      return std::make_unique<StridedPoints>(planner, problem, kForward, moment, src, dst);
     case Method::kBf16x3:
       return std::make_unique<PartsProduct>(planner, problem, kForward, slices.sizes().back(),
                                             moment, src, dst);

@@ -100,8 +100,6 @@ DepthwiseLayer<T>::DepthwiseLayer(const Operation& operation, Planner& planner)
   dst_place_ = planner.value_place(planner.made());
   src_place_again_ = planner.value_again(operation.src);
   dst_place_again_ = planner.value_again(planner.made());
-  planner.writes_past_caches(dst_place_, planner.forward_slices());
-  if (planner.remakes()) planner.writes_past_caches(dst_place_again_, planner.remake_slices());
 }
 
 template <class T>
@@ -113,8 +111,6 @@ void DepthwiseLayer<T>::plan_backward(Planner& planner) {
       planner.backward_moment(), "sums of gradients");
   target_.plan(planner,
                src_layout_.blocks * weights_floats() * static_cast<std::int64_t>(sizeof(float)));
-  // The source's gradient passes by the caches, too; but where it moved away, what the library
-  // writes through them would stand, and take longer than was won.
   if (!first_) diff_src_buffer_ = planner.contribute(operation_.src);
 }
 

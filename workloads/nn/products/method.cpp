@@ -13,9 +13,7 @@
 #include "workloads/nn/products/parts_gradient.h"
 #include "workloads/nn/products/parts_product.h"
 #include "workloads/nn/products/point_product.h"
-#include "workloads/nn/products/strided_points.h"
 #include "workloads/nn/products/weights_gradient.h"
-#include "workloads/nn/products/weights_split.h"
 #include "workloads/nn/products/widened_convolution.h"
 
 namespace nn {
@@ -38,11 +36,10 @@ bool are_channels_few(const ConvolutionProblem& problem, const ConvolutionLayout
          kFew;
 }
 
-bool are_weights_few(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
-                     const Planner& planner) {
-  return channels_of(problem, Side::kSource) * channels_of(problem, Side::kDestination) <=
-             PointKernels::kMostWeights &&
-         WeightsSplit::is_even(problem.image_of(Side::kDestination).spatial[0], planner.threads());
+/// With a stride the gradient has gaps.
+bool supports_direct_source(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                            const Planner& planner) {
+  return !has_gaps(problem.operation()) && PointProduct::supports(problem, layouts, planner);
 }
 
 bool are_channels_many(const ConvolutionProblem& problem) {
@@ -126,14 +123,8 @@ const MethodRow kRows[] = {
      "the only way of such values"},
     {kForward, Method::kDirectTiles, InstructionSet::kAmx, PointProduct::supports, are_channels_few,
      "Xeon: of few channels memory counts, and the library's stores read every line first"},
-    {kSource, Method::kDirectTiles, InstructionSet::kAmx, PointProduct::supports, are_channels_few,
+    {kSource, Method::kDirectTiles, InstructionSet::kAmx, supports_direct_source, are_channels_few,
      "as forward"},
-    {kForward, Method::kDirectStrided, InstructionSet::kAvx512Bf16, StridedPoints::supports,
-     are_weights_few,
-     "Xeon, 64 to 128 channels of 384x576 pixels, 2 samples: 5.2 ms, library 7.0, bf16x3 8.8; "
-     "128 to 256 of a quarter: 5.0, library 6.0"},
-    {kSource, Method::kDirectStrided, InstructionSet::kAvx512Bf16, StridedPoints::supports,
-     are_weights_few, "the same: 6.5 ms, library 11.5, bf16x3 10; 5.7, library 8.2"},
     {kSource, Method::kGapped, InstructionSet::kAmx, GappedGradient::supports, nullptr,
      "Xeon: the library writes zeros through the caches"},
     {kForward, Method::kBf16x3, InstructionSet::kAmx, PartsProduct::supports, pays_bf16x3,
@@ -146,15 +137,11 @@ const MethodRow kRows[] = {
      "as forward"},
     {kWeights, Method::kBf16x3, InstructionSet::kAmx, PartsGradient::supports, pays_bf16x3_weights,
      "as forward"},
-    {kWeights, Method::kFloatStrips, InstructionSet::kAvx512Bf16,
-     supports_weights<Method::kFloatStrips>, nullptr, "Xeon: strided 1x1 of DeepCAM"},
     {kWeights, Method::kPairs, InstructionSet::kAvx512Bf16, supports_weights<Method::kPairs>,
      nullptr, "Xeon"},
     {kWeights, Method::kPairWindows, InstructionSet::kAvx512Bf16,
      supports_weights<Method::kPairWindows>, pays_pair_windows,
      "Xeon: the library takes as long for windows without a stride, but those of small images"},
-    {kWeights, Method::kTileRows, InstructionSet::kAmx, supports_weights<Method::kTileRows>,
-     nullptr, "Xeon: wide images of few channels"},
     {kWeights, Method::kTileStrips, InstructionSet::kAmx, supports_weights<Method::kTileStrips>,
      pays_tiles, "Xeon: many pixels of few channels"},
     {kWeights, Method::kTiles, InstructionSet::kAmx, supports_weights<Method::kTiles>, pays_tiles,
@@ -162,23 +149,19 @@ const MethodRow kRows[] = {
      "library 18, 20, 33; of 7x7 pixels 12, library 17"},
 };
 
-constexpr std::pair<Method, std::string_view> kNames[] = {
-    {Method::kLibrary, "library"},
-    {Method::kWidened, "widened"},
-    {Method::kPadded, "padded"},
-    {Method::kGapped, "gapped"},
-    {Method::kDirectTiles, "direct_tiles"},
-    {Method::kDirectStrided, "direct_strided"},
-    {Method::kBf16x3, "bf16x3"},
-    {Method::kPairs, "pairs"},
-    {Method::kPairWindows, "pair_windows"},
-    {Method::kTiles, "tiles"},
-    {Method::kTileStrips, "tile_strips"},
-    {Method::kTileRows, "tile_rows"},
-    {Method::kFloatStrips, "float_strips"}};
+constexpr std::pair<Method, std::string_view> kNames[] = {{Method::kLibrary, "library"},
+                                                          {Method::kWidened, "widened"},
+                                                          {Method::kPadded, "padded"},
+                                                          {Method::kGapped, "gapped"},
+                                                          {Method::kDirectTiles, "direct_tiles"},
+                                                          {Method::kBf16x3, "bf16x3"},
+                                                          {Method::kPairs, "pairs"},
+                                                          {Method::kPairWindows, "pair_windows"},
+                                                          {Method::kTiles, "tiles"},
+                                                          {Method::kTileStrips, "tile_strips"}};
 
 bool needs_tiled_weights(Method method) {
-  return method == Method::kDirectStrided || method == Method::kBf16x3 || method == Method::kPadded;
+  return method == Method::kBf16x3 || method == Method::kPadded;
 }
 
 /// As the library's forward product reads them; where that reads no floats, as their gradient is

@@ -13,19 +13,16 @@
 namespace nn {
 
 enum class Method {
-  kLibrary,        ///< oneDNN, on values as they stand
-  kWidened,        ///< oneDNN on floats, of bf16 values that are widened piece by piece
-  kPadded,         ///< oneDNN on padded rows, in place of its lowering (im2col) of atrous windows
-  kGapped,         ///< oneDNN on strided pixels alone, whose gradients are written between zeros
-  kDirectTiles,    ///< 1x1 in bf16, in matrix tiles
-  kDirectStrided,  ///< strided 1x1 on floats
-  kBf16x3,         ///< floats as three bf16 numbers each, in matrix tiles
-  kPairs,          ///< gradient of 1x1 weights, of pairs of bf16 pixels
-  kPairWindows,    ///< the same of windows
-  kTiles,          ///< gradient of weights in matrix tiles
-  kTileStrips,     ///< the same, of strips of pixels that threads share
-  kTileRows,       ///< the same of windows of wide images, row by row
-  kFloatStrips,    ///< gradient of strided 1x1 weights on floats, of strips of rows
+  kLibrary,      ///< oneDNN, on values as they stand
+  kWidened,      ///< oneDNN on floats, of bf16 values that are widened piece by piece
+  kPadded,       ///< oneDNN on padded rows, in place of its lowering (im2col) of atrous windows
+  kGapped,       ///< oneDNN on strided pixels alone, whose gradients are written between zeros
+  kDirectTiles,  ///< 1x1 in bf16, in matrix tiles
+  kBf16x3,       ///< floats as three bf16 numbers each, in matrix tiles
+  kPairs,        ///< gradient of 1x1 weights, of pairs of bf16 pixels
+  kPairWindows,  ///< the same of windows
+  kTiles,        ///< gradient of weights in matrix tiles
+  kTileStrips,   ///< the same, of strips of pixels that threads share
 };
 std::string_view to_string(Method method);
 /// Nothing for a name that no method has.

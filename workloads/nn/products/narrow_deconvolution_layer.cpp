@@ -9,7 +9,6 @@
 #include "workloads/nn/products/convolution_products.h"
 #include "workloads/nn/products/make_layers.h"
 #include "workloads/nn/products/narrow_taps.h"
-#include "workloads/nn/products/own_narrow_layer.h"
 #include "workloads/nn/products/widened_convolution.h"
 
 namespace nn {
@@ -247,7 +246,6 @@ void NarrowDeconvolutionLayer<T>::backward(bool accumulate, const Samples& sampl
 }  // namespace
 
 std::unique_ptr<Layer> make_narrow_deconvolution(const Operation& operation, Planner& planner) {
-  if (suits_own_narrow(operation, planner)) return make_own_narrow(operation, planner);
   if (planner.compute_type(operation.name) == memory::data_type::bf16) {
     return std::make_unique<NarrowDeconvolutionLayer<Bf16>>(operation, planner);
   }

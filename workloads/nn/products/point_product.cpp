@@ -58,9 +58,7 @@ PointProduct::PointProduct(Planner& planner, const ConvolutionProblem& problem,
   windows_.has_half = read % kRows != 0;
   windows_.channels = written;
   windows_.point_step = read * (is_forward ? stride[1] : 1);
-  windows_.dst_point_step = written * (is_forward ? 1 : stride[1]);
-  windows_.fills_gaps = windows_.dst_point_step > written;
-  if (windows_.fills_gaps) zeros_.assign(static_cast<std::size_t>(to_.numbers), Bf16{0});
+  windows_.dst_point_step = written;
   // Forward [out / 16][in / 32][16 pairs][16][2], else [out / 32][in / 16][16 pairs][16][2].
   using Tag = memory::format_tag;
   given_ = layouts.weights;
@@ -90,23 +88,6 @@ void PointProduct::bind(const Arena& arena, Device& device, const Kernels& kerne
   conversion_ = dnnl::reorder(dnnl::reorder::primitive_desc(engine, given_, engine, wanted_));
 }
 
-/// What no point of the row that is read gives to: the end of a row, and rows behind it.
-void PointProduct::clear_behind(const Samples& samples, std::int64_t sample, std::int64_t row,
-                                Stores stores) const {
-  Bf16* const first = to_.row(sample, samples, row);
-  const std::int64_t begin = (points_ - 1) * windows_.dst_point_step + windows_.channels;
-  const std::int64_t rows = std::min(to_.row_step, to_.rows - row * to_.row_step);
-  if (stores == Stores::kCached) {
-    std::fill(first + begin, first + rows * to_.numbers, Bf16{0});
-    return;
-  }
-  for (std::int64_t at = begin; at < rows * to_.numbers;) {
-    const std::int64_t count = std::min(rows * to_.numbers - at, to_.numbers);
-    kernels_->copy_past_caches(zeros_.data(), count * std::int64_t{sizeof(Bf16)}, first + at);
-    at += count;
-  }
-}
-
 void PointProduct::run(const Samples& samples, bool /*adds*/) {
   if (!copy_ && samples.first == 0) {
     conversion_.execute(device_->stream, {{DNNL_ARG_FROM, weights_}, {DNNL_ARG_TO, tiles_}});
@@ -120,7 +101,6 @@ void PointProduct::run(const Samples& samples, bool /*adds*/) {
     for (std::int64_t row = 0; row < rows_; ++row) {
       kernels_->bf16_tiles.multiply_windows(from_.row(sample, samples, row), weights, windows, 1,
                                             points_, to_.row(sample, samples, row));
-      if (windows.fills_gaps) clear_behind(samples, sample, row, windows.stores);
     }
   }
 }

@@ -1,12 +1,11 @@
 // Products of convolutions of single points in bfloat16, of images whose channels are last, in the
 // CPU's matrix tiles: forward, and the gradient of the source.
-// Hides weights in tiles, and points that a stride passes over.
+// Hides weights in tiles.
 #pragma once
 
 #include <cstdint>
 #include <dnnl.hpp>
 #include <optional>
-#include <vector>
 
 #include "workloads/nn/layer.h"
 #include "workloads/nn/products/convolution_problem.h"
@@ -14,6 +13,7 @@
 
 namespace nn {
 
+/// A stride of the forward product passes over pixels of `from`; the gradient has none.
 class PointProduct final : public Product {
  public:
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
@@ -37,15 +37,11 @@ class PointProduct final : public Product {
       return data + (place.row_of(sample, slice) * rows + row * row_step) * numbers;
     }
   };
-  void clear_behind(const Samples& samples, std::int64_t sample, std::int64_t row,
-                    Stores stores) const;
-
   Bf16Tiles::Windows windows_;
   const Kernels* kernels_ = nullptr;
   int threads_ = 1;
   Image from_, to_;
   std::int64_t rows_ = 0, points_ = 0;  ///< that count, of a row
-  std::vector<Bf16> zeros_;             ///< a row that is written, where some do not count
   ParameterId parameter_ = -1;
   dnnl::memory::desc given_, wanted_;  ///< of weights
   std::optional<CopyId> copy_;

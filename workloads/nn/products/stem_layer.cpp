@@ -3,14 +3,11 @@
 #include "workloads/nn/products/stem_layer.h"
 
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "workloads/kernels/stores.h"
 #include "workloads/nn/onednn.h"
-#include "workloads/nn/products/image_windows.h"
 #include "workloads/nn/products/line_vector.h"
-#include "workloads/nn/products/row_gradient.h"
 #include "workloads/nn/products/tile_gradient.h"
 
 namespace nn {
@@ -70,8 +67,6 @@ class StemLayer final : public Layer {
   /// Those of them that are met: a tile's row, or more.
   std::int64_t read_numbers() const { return std::max(row_numbers(), kRows); }
   std::int64_t blocks() const { return read_numbers() / kLanes; }
-  /// Of windows, where images whose channels are last can be gone over where they are.
-  WindowShape window_shape() const;
   /// Tiles of them, the last of which may be a half.
   std::int64_t parts() const { return (read_numbers() + kRows - 1) / kRows; }
   /// Of what a strip's windows meet: numbers of a line, and of all.
@@ -82,8 +77,6 @@ class StemLayer final : public Layer {
   void lay_out(const Bf16* image, const Strip& strip, Bf16* to) const;
   void pack_weights();
   void make(const Samples& samples, const Stream& src, const Stream& dst);
-  void make_in_place(const Samples& samples, const Stream& src, const Stream& dst) const;
-  void backward_in_place(bool accumulate, const Samples& samples);
   std::int64_t sums() const { return lines() * blocks() * out_panels() * kTileWords; }
   std::int64_t out_panels() const { return operation_.dst.channels / kLanes; }
   TileGradient gradient_of(const Strip& strip) const;
@@ -104,8 +97,6 @@ class StemLayer final : public Layer {
   const float* weights_ = nullptr;    ///< [out][in][lines][columns]
   LineVector<std::uint32_t> packed_;  ///< [lines][parts][out / 16][16 pairs][16]
   float* sums_ = nullptr;  ///< [samples of a slice][strips][weights as TileGradient has them]
-  std::optional<ImageWindows> in_place_;
-  std::optional<RowGradient> gradient_in_place_;  ///< whose scratch is behind `sums_`
 };
 
 StemLayer::StemLayer(const Operation& operation, Planner& planner)
@@ -125,27 +116,14 @@ StemLayer::StemLayer(const Operation& operation, Planner& planner)
   src_again_.place = planner.value_again(operation.src);
   dst_.place = planner.value_place(planner.made());
   dst_again_.place = planner.value_again(planner.made());
-  if (is_last_ && ImageWindows::fits(window_shape())) in_place_.emplace(window_shape(), kernels_);
-}
-
-WindowShape StemLayer::window_shape() const {
-  const auto axis = [&](std::size_t i) -> WindowAxis {
-    return {from_.spatial[i], operation_.dst.spatial[i], operation_.kernel[i], operation_.stride[i],
-            operation_.padding.begin[i]};
-  };
-  return {axis(0), axis(1), from_.channels, operation_.dst.channels};
 }
 
 void StemLayer::plan_backward(Planner& planner) {
   diff_dst_.place = {planner.incoming().front(), false};
   const std::int64_t slice = planner.backward_slices().sizes().back();
   constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
-  std::int64_t bytes = slice * strips() * sums() * kFloatBytes;
-  if (is_last_ && RowGradient::fits(window_shape(), slice, threads_, kernels_)) {
-    gradient_in_place_.emplace(window_shape(), slice, threads_, kernels_);
-    bytes = gradient_in_place_->sums() * kFloatBytes + gradient_in_place_->scratch_bytes();
-  }
-  sums_buffer_ = planner.temporary(bytes, planner.backward_moment(), "sums of gradients");
+  sums_buffer_ = planner.temporary(slice * strips() * sums() * kFloatBytes,
+                                   planner.backward_moment(), "sums of gradients");
   target_.plan(planner, operation_.dst.channels * lines() * row_numbers() * kFloatBytes);
 }
 
@@ -205,13 +183,8 @@ void StemLayer::lay_out(const Bf16* image, const Strip& strip, Bf16* to) const {
 void StemLayer::pack_weights() {
   const std::int64_t columns = operation_.kernel[1], channels = from_.channels;
   packed_.assign(static_cast<std::size_t>(lines() * parts() * out_panels() * kTileWords), 0);
-  const auto numbers_of = [&](std::int64_t part) -> ImageWindows::Numbers {
-    if (in_place_) return in_place_->numbers_of(part);
-    return {part * kRows, std::min((part + 1) * kRows, row_numbers())};
-  };
-  const auto bits_of = [&](std::int64_t out, std::int64_t line, std::int64_t number,
-                           std::int64_t end) {
-    if (number >= end) return std::uint32_t{0};
+  const auto bits_of = [&](std::int64_t out, std::int64_t line, std::int64_t number) {
+    if (number >= row_numbers()) return std::uint32_t{0};
     const std::int64_t channel = number % channels, column = number / channels;
     Bf16 rounded;
     kernels_.round_to_bf16(
@@ -221,12 +194,11 @@ void StemLayer::pack_weights() {
   std::size_t at = 0;
   for (std::int64_t i = 0; i < lines() * parts() * out_panels(); ++i) {
     const std::int64_t panel = i % out_panels(), line = i / out_panels() / parts();
-    const ImageWindows::Numbers numbers = numbers_of(i / out_panels() % parts());
-    for (std::int64_t number = numbers.first; number < numbers.first + kRows; number += 2) {
+    const std::int64_t first = i / out_panels() % parts() * kRows;
+    for (std::int64_t number = first; number < first + kRows; number += 2) {
       for (std::int64_t lane = 0; lane < kLanes; ++lane) {
         const std::int64_t out = panel * kLanes + lane;
-        packed_[at++] = bits_of(out, line, number, numbers.end) |
-                        bits_of(out, line, number + 1, numbers.end) << 16;
+        packed_[at++] = bits_of(out, line, number) | bits_of(out, line, number + 1) << 16;
       }
     }
   }
@@ -234,7 +206,6 @@ void StemLayer::pack_weights() {
 
 void StemLayer::make(const Samples& samples, const Stream& src, const Stream& dst) {
   if (samples.first == 0) pack_weights();
-  if (in_place_) return make_in_place(samples, src, dst);
   const std::int64_t channels = operation_.dst.channels;
   Bf16Tiles::Windows windows;
   windows.line_step = met_numbers();
@@ -266,20 +237,6 @@ void StemLayer::make(const Samples& samples, const Stream& src, const Stream& ds
   }
 }
 
-void StemLayer::make_in_place(const Samples& samples, const Stream& src, const Stream& dst) const {
-  const Stores stores = stores_of<Bf16>(samples.count * operation_.dst.size(), true);
-  const std::int64_t row_size = width_ * operation_.dst.channels;
-  const std::int64_t end = samples.first + samples.count;
-#pragma omp parallel for collapse(2) schedule(static) num_threads(threads_)
-  for (std::int64_t sample = samples.first; sample < end; ++sample) {
-    for (std::int64_t row = 0; row < height_; row += kLanes) {
-      in_place_->multiply(src.at(sample, samples, from_.size()),
-                          {row, std::min(row + kLanes, height_)}, packed_.data(), stores,
-                          dst.at(sample, samples, operation_.dst.size()) + row * row_size);
-    }
-  }
-}
-
 /// Of a strip: a window's row is a point, whose numbers it shares with the next ones.
 TileGradient StemLayer::gradient_of(const Strip& strip) const {
   WindowShape shape;
@@ -292,30 +249,7 @@ TileGradient StemLayer::gradient_of(const Strip& strip) const {
   return {shape, pitch, 1, kernels_};
 }
 
-/// From [out / 16][in / 16][taps] of tiles.
-void StemLayer::backward_in_place(bool accumulate, const Samples& samples) {
-  gradient_in_place_->run(src_again_.at(samples.first, samples, from_.size()),
-                          diff_dst_.at(samples.first, samples, operation_.dst.size()),
-                          samples.count, sums_, false,
-                          reinterpret_cast<std::uint32_t*>(sums_ + gradient_in_place_->sums()));
-  const std::int64_t taps = lines() * operation_.kernel[1], channels = from_.channels;
-  const bool adds = accumulate || samples.first > 0;
-  float* const gradient = target_.begin(adds);
-#pragma omp parallel for schedule(static) num_threads(threads_)
-  for (std::int64_t out = 0; out < operation_.dst.channels; ++out) {
-    for (std::int64_t channel = 0; channel < channels; ++channel) {
-      const std::int64_t block = out / kLanes * (channels / kLanes) + channel / kLanes;
-      for (std::int64_t tap = 0; tap < taps; ++tap) {
-        const std::int64_t row = (block * taps + tap) * kLanes + channel % kLanes;
-        gradient[(out * channels + channel) * taps + tap] = sums_[row * kLanes + out % kLanes];
-      }
-    }
-  }
-  target_.finish(adds);
-}
-
 void StemLayer::backward(bool accumulate, const Samples& samples) {
-  if (gradient_in_place_) return backward_in_place(accumulate, samples);
   const std::int64_t parts = samples.count * strips(), channels = operation_.dst.channels;
 #pragma omp parallel num_threads(threads_)
   {

@@ -43,10 +43,6 @@ bool has_layouts_of(Method method, const ConvolutionProblem& problem,
                     const ConvolutionLayouts& layouts) {
   const bool is_plain = !has_tiled_weights(problem, layouts);
   if (is_plain && (problem.is_transposed() || !is_plain_matrix(layouts.weights))) return false;
-  if (method == Method::kFloatStrips) {
-    return problem.compute() != memory::data_type::bf16 && !is_plain &&
-           is_blocked_floats(layouts.src) && is_blocked_floats(layouts.dst);
-  }
   if (problem.compute() != memory::data_type::bf16) return false;
   const bool is_blocked = !is_plain && is_blocked_bf16(layouts.src) && is_blocked_bf16(layouts.dst);
   if (method == Method::kPairs || method == Method::kPairWindows) return is_blocked;
@@ -86,10 +82,6 @@ bool WeightsGradient::supports(Method method, const ConvolutionProblem& problem,
       return TileGradient::fits(windows, threads, kernels);
     case Method::kTileStrips:
       return StripGradient::fits(windows, samples, threads, kernels);
-    case Method::kTileRows:
-      return RowGradient::fits(windows, samples, threads, kernels);
-    case Method::kFloatStrips:
-      return FloatStripGradient::fits(windows, samples, threads, kernels);
     default:
       return false;
   }
@@ -100,22 +92,13 @@ std::int64_t WeightsGradient::make_product(Planner& planner, Method method,
   const int threads = planner.threads();
   const Kernels& kernels = planner.kernels();
   const std::int64_t samples = planner.backward_slices().sizes().back();
-  // An odd number of samples leaves one of them alone.
-  constexpr std::int64_t kManySamples = 4;
-  const bool pairs_samples = windows.columns.to % 2 == 1 && samples >= kManySamples;
   switch (method) {
     case Method::kPairWindows:
-      return product_.emplace<WindowGradient>(windows, pairs_samples, threads, kernels)
-          .scratch_bytes();
+      return product_.emplace<WindowGradient>(windows, threads, kernels).scratch_bytes();
     case Method::kTiles:
       return product_.emplace<TileGradient>(windows, threads, kernels).scratch_bytes();
     case Method::kTileStrips:
       return product_.emplace<StripGradient>(windows, samples, threads, kernels).scratch_bytes();
-    case Method::kTileRows:
-      return product_.emplace<RowGradient>(windows, samples, threads, kernels).scratch_bytes();
-    case Method::kFloatStrips:
-      return product_.emplace<FloatStripGradient>(windows, samples, threads, kernels)
-          .scratch_bytes();
     default:
       throw base::Error(base::ExitCode::kInternal, "no own gradient of weights by this method");
   }
@@ -153,8 +136,8 @@ WeightsGradient::WeightsGradient(Planner& planner, Method method, const Convolut
 void WeightsGradient::bind(const Arena& arena, Device& /*device*/, const Kernels& /*kernels*/) {
   diff_weights_ = arena.parameters.gradient(weights_);
   scratch_ = arena.at<std::uint32_t>(scratch_buffer_);
-  from_.data = arena.at<void>(from_.place.buffer);
-  to_.data = arena.at<void>(to_.place.buffer);
+  from_.data = arena.at<Bf16>(from_.place.buffer);
+  to_.data = arena.at<Bf16>(to_.place.buffer);
   if (plain_) plain_->tiles = arena.at(plain_->tiles_buffer);
 }
 
@@ -173,11 +156,8 @@ void WeightsGradient::take_out_of_tiles(float* diff_weights, bool add) const {
 
 void WeightsGradient::run_product(const Samples& samples, float* diff_weights, bool add) const {
   const auto run = [&](const auto& product) {
-    using Made = std::decay_t<decltype(product)>;
-    using Number = std::conditional_t<std::is_same_v<Made, FloatStripGradient>, float, Bf16>;
-    if constexpr (!std::is_same_v<Made, std::monostate>) {
-      product.run(from_.at<Number>(samples), to_.at<Number>(samples), samples.count, diff_weights,
-                  add, scratch_);
+    if constexpr (!std::is_same_v<std::decay_t<decltype(product)>, std::monostate>) {
+      product.run(from_.at(samples), to_.at(samples), samples.count, diff_weights, add, scratch_);
     }
   };
   std::visit(run, product_);

@@ -7,11 +7,9 @@
 #include <variant>
 
 #include "workloads/nn/products/convolution_problem.h"
-#include "workloads/nn/products/float_strip_gradient.h"
 #include "workloads/nn/products/method.h"
 #include "workloads/nn/products/pointwise_gradient.h"
 #include "workloads/nn/products/product.h"
-#include "workloads/nn/products/row_gradient.h"
 #include "workloads/nn/products/strip_gradient.h"
 #include "workloads/nn/products/tile_gradient.h"
 #include "workloads/nn/products/window_gradient.h"
@@ -39,11 +37,9 @@ class WeightsGradient final : public Product {
   struct Activations {
     ValuePlace place;
     std::int64_t sample_numbers = 0;
-    const void* data = nullptr;
-    template <class Number>
-    const Number* at(const Samples& samples) const {
-      return static_cast<const Number*>(data) +
-             place.row_of(samples.first, samples) * sample_numbers;
+    const Bf16* data = nullptr;
+    const Bf16* at(const Samples& samples) const {
+      return data + place.row_of(samples.first, samples) * sample_numbers;
     }
   };
 
@@ -52,8 +48,7 @@ class WeightsGradient final : public Product {
   void run_product(const Samples& samples, float* diff_weights, bool add) const;
   void take_out_of_tiles(float* diff_weights, bool add) const;
 
-  std::variant<std::monostate, PointwiseGradient, WindowGradient, TileGradient, StripGradient,
-               RowGradient, FloatStripGradient>
+  std::variant<std::monostate, PointwiseGradient, WindowGradient, TileGradient, StripGradient>
       product_;
   /// Weights [out][in] of plain strides: their gradient is made in tiles elsewhere first.
   struct PlainWeights {

@@ -12,16 +12,9 @@ constexpr std::int64_t kPanels = Bf16Products::kPanels;
 
 }  // namespace
 
-/// Lines of one image, or all lines of several. Where pairs are of two samples, an image is two.
+/// Lines of one image, or all lines of several.
 struct WindowGradient::Piece {
-  std::int64_t samples = 0;  ///< of all images
   std::int64_t image = 0, images = 0, line = 0, lines = 0;
-};
-
-/// A block of channels of an image: of both samples where it is two, null beyond the last one.
-struct WindowGradient::Plane {
-  const Bf16* first = nullptr;
-  const Bf16* second = nullptr;
 };
 
 bool WindowGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
@@ -32,10 +25,8 @@ bool WindowGradient::fits(const WindowShape& shape, int threads, const Kernels& 
 
 /// A panel's pairs stay in the first cache while they meet all blocks and taps. Blocks are packed
 /// for each column of a window.
-WindowGradient::WindowGradient(const WindowShape& shape, bool pairs_samples, int threads,
-                               const Kernels& kernels)
+WindowGradient::WindowGradient(const WindowShape& shape, int threads, const Kernels& kernels)
     : shape_(shape),
-      pairs_samples_(pairs_samples),
       split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads, true),
       kernels_(&kernels) {
   constexpr std::int64_t kPairs = 128;
@@ -48,10 +39,7 @@ WindowGradient::WindowGradient(const WindowShape& shape, bool pairs_samples, int
 
 std::int64_t WindowGradient::panels() const { return shape_.out / (kPanels * kLanes); }
 std::int64_t WindowGradient::blocks() const { return shape_.in / kLanes; }
-std::int64_t WindowGradient::line_words() const {
-  const std::int64_t points = shape_.columns.to;
-  return (pairs_samples_ ? points : (points + 1) / 2) * kLanes;
-}
+std::int64_t WindowGradient::line_words() const { return (shape_.columns.to + 1) / 2 * kLanes; }
 std::int64_t WindowGradient::met_lines(std::int64_t lines) const {
   return (lines - 1) * shape_.rows.stride + shape_.rows.kernel;
 }
@@ -66,36 +54,17 @@ std::int64_t WindowGradient::scratch_bytes() const {
   return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
-WindowGradient::Plane WindowGradient::plane_of(const Bf16* activations, std::int64_t blocks,
-                                               std::int64_t points, std::int64_t block,
-                                               std::int64_t image, std::int64_t samples) const {
-  const auto at = [&](std::int64_t sample) {
-    return activations + (sample * blocks + block) * points * kLanes;
-  };
-  if (!pairs_samples_) return {at(image), nullptr};
-  return {at(2 * image), 2 * image + 1 < samples ? at(2 * image + 1) : nullptr};
-}
-
-/// `points.line` is the one of the plane's first sample.
-void WindowGradient::pack_line(const Plane& plane, const Bf16Products::Points& points,
-                               std::uint32_t* pairs) const {
-  const Bf16Products& products = kernels_->bf16_products;
-  if (!pairs_samples_) return products.pack_points(points, pairs);
-  const Bf16* const other =
-      plane.second == nullptr ? nullptr : plane.second + (points.line - plane.first);
-  products.pack_lines(points, other, pairs);
-}
-
 void WindowGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piece,
                              std::uint32_t* pairs) const {
   const std::int64_t width = shape_.columns.to, all_blocks = panels() * kPanels;
   for (std::int64_t i = 0; i < kPanels; ++i) {
     std::uint32_t* next = pairs + i * to_words();
     for (std::int64_t image = piece.image; image < piece.image + piece.images; ++image) {
-      const Plane plane = plane_of(to, all_blocks, shape_.rows.to * width, panel * kPanels + i,
-                                   image, piece.samples);
+      const Bf16* const plane =
+          to + (image * all_blocks + panel * kPanels + i) * shape_.rows.to * width * kLanes;
       for (std::int64_t line = piece.line; line < piece.line + piece.lines; ++line) {
-        pack_line(plane, {plane.first + line * width * kLanes, width, 0, 1, width}, next);
+        kernels_->bf16_products.pack_points({plane + line * width * kLanes, width, 0, 1, width},
+                                            next);
         next += line_words();
       }
     }
@@ -111,15 +80,15 @@ void WindowGradient::pack_from(const Bf16* from, std::int64_t block, const Piece
   for (std::int64_t tap = 0; tap < columns.kernel; ++tap) {
     std::uint32_t* next = pairs + tap * (from_words() / columns.kernel);
     for (std::int64_t image = piece.image; image < piece.image + piece.images; ++image) {
-      const Plane plane =
-          plane_of(from, blocks(), rows.from * columns.from, block, image, piece.samples);
+      const Bf16* const plane =
+          from + (image * blocks() + block) * rows.from * columns.from * kLanes;
       for (std::int64_t i = 0; i < met_lines(piece.lines); ++i, next += line_words()) {
         const std::int64_t line = first_line + i;
         const bool is_there = line >= 0 && line < rows.from;
-        pack_line(plane,
-                  {plane.first + (is_there ? line * columns.from * kLanes : 0),
-                   is_there ? columns.from : 0, tap - columns.padding, columns.stride, columns.to},
-                  next);
+        kernels_->bf16_products.pack_points(
+            {plane + (is_there ? line * columns.from * kLanes : 0), is_there ? columns.from : 0,
+             tap - columns.padding, columns.stride, columns.to},
+            next);
       }
     }
   }
@@ -158,12 +127,10 @@ void WindowGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, 
   const auto from_pairs = [&](std::int64_t block) {
     return scratch + (block - part.first_block) * from_words();
   };
-  const std::int64_t all_images = pairs_samples_ ? (samples + 1) / 2 : samples;
-  for (std::int64_t image = 0; image < all_images; image += most_images_) {
-    const std::int64_t images = std::min(most_images_, all_images - image);
+  for (std::int64_t image = 0; image < samples; image += most_images_) {
+    const std::int64_t images = std::min(most_images_, samples - image);
     for (std::int64_t line = 0; line < shape_.rows.to; line += most_lines_) {
-      const Piece piece = {samples, image, images, line,
-                           std::min(most_lines_, shape_.rows.to - line)};
+      const Piece piece = {image, images, line, std::min(most_lines_, shape_.rows.to - line)};
       for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
         pack_from(from, block, piece, from_pairs(block));
       }

@@ -20,10 +20,7 @@ class WindowGradient {
  public:
   /// Whether `threads` threads can share it about evenly, and the CPU has the products.
   static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
-  /// pairs_samples: a product of two numbers takes a point of two samples, not two neighbouring
-  /// points. Lines of an odd number of points leave none over then, where there are several
-  /// samples.
-  WindowGradient(const WindowShape& shape, bool pairs_samples, int threads, const Kernels& kernels);
+  WindowGradient(const WindowShape& shape, int threads, const Kernels& kernels);
 
   /// Of the memory that run() works in.
   std::int64_t scratch_bytes() const;
@@ -35,11 +32,6 @@ class WindowGradient {
   struct Piece;
   void run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
                 std::int64_t samples, float* diff_weights, bool add, std::uint32_t* scratch) const;
-  struct Plane;
-  Plane plane_of(const Bf16* activations, std::int64_t blocks, std::int64_t points,
-                 std::int64_t block, std::int64_t image, std::int64_t samples) const;
-  void pack_line(const Plane& plane, const Bf16Products::Points& points,
-                 std::uint32_t* pairs) const;
   void pack_to(const Bf16* to, std::int64_t panel, const Piece& piece, std::uint32_t* pairs) const;
   void pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
                  std::uint32_t* pairs) const;
@@ -57,10 +49,9 @@ class WindowGradient {
   std::int64_t scratch_words() const;
 
   WindowShape shape_;
-  bool pairs_samples_ = false;
   WeightsSplit split_;
   const Kernels* kernels_ = nullptr;
-  std::int64_t most_images_ = 1, most_lines_ = 1;  ///< of a piece; two samples count as an image
+  std::int64_t most_images_ = 1, most_lines_ = 1;  ///< of a piece
 };
 
 }  // namespace nn

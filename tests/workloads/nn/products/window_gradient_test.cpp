@@ -34,21 +34,18 @@ TEST(WindowGradient, IsThePlainSum) {
       {{{}, axis(21, 3, 2, 1, 1), 16, 64}, 3, 1},                     // lines
       {{axis(5, 2, 2, 0, 0), axis(5, 2, 2, 0, 0), 16, 64}, 1, 1},     // points that none meets
       {{axis(1, 3, 1, 1, 1), axis(1, 3, 1, 1, 1), 32, 64}, 70, 2}};   // one point
-  for (const bool pairs_samples : {false, true}) {
-    for (const Case& c : cases) {
-      SCOPED_TRACE(testing::Message() << "lines of " << c.shape.columns.to << " points, "
-                                      << c.samples << " samples, in pairs: " << pairs_samples);
-      expect_gradient(WindowGradient(c.shape, pairs_samples, c.threads, kernels()), c,
-                      Order::kBlocked);
-      if (HasFatalFailure()) return;
-    }
+  for (const Case& c : cases) {
+    SCOPED_TRACE(testing::Message()
+                 << "lines of " << c.shape.columns.to << " points, " << c.samples << " samples");
+    expect_gradient(WindowGradient(c.shape, c.threads, kernels()), c, Order::kBlocked);
+    if (HasFatalFailure()) return;
   }
 }
 
 TEST(WindowGradient, HasTheSameBitsOnAnyNumberOfThreads) {
   const Case once = {{axis(9, 3, 2, 0, 1), axis(9, 3, 2, 0, 1), 64, 64}, 3, 1};
   expect_same_bits_on_threads(once, Order::kBlocked, [&](int threads) {
-    return WindowGradient(once.shape, false, threads, kernels());
+    return WindowGradient(once.shape, threads, kernels());
   });
 }
 
