@@ -1,15 +1,14 @@
 // Products of floats in the CPU's matrix tiles (AMX): each float is the sum of three bfloat16
-// numbers (Henry, Tang & Heinecke, arXiv:1904.06376). As tile_panels.h.
+// numbers (Henry, Tang & Heinecke, arXiv:1904.06376). As gemm_tiles.h.
 // Hides the order of a tile's pairs, and the order in which parts meet.
 #pragma once
 
-#include "workloads/kernels/tile_panels.h"
-#include "workloads/kernels/transpose.h"
+#include "workloads/kernels/gemm_tiles.h"
 
 namespace nn {
 namespace {
 
-constexpr std::int64_t kParts = FloatTiles::kParts;
+constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
 
 /// 16 pairs, of each part.
 struct PartWords {
@@ -31,7 +30,7 @@ inline PartWords parts_of(__m512 lower, __m512 upper) {
   return parts;
 }
 
-inline PartWords parts_at(const FloatTiles::Rows& rows, std::int64_t row) {
+inline PartWords parts_at(const Bf16x3Gemm::Rows& rows, std::int64_t row) {
   const auto floats_at = [&](const float* first) {
     if (first == nullptr) return _mm512_setzero_ps();
     __builtin_prefetch(first + row * rows.step + rows.ahead, 0, 2);
@@ -40,7 +39,7 @@ inline PartWords parts_at(const FloatTiles::Rows& rows, std::int64_t row) {
   return parts_of(floats_at(rows.lower), floats_at(rows.upper));
 }
 
-void split_rows(const FloatTiles::Rows& rows, std::uint32_t* to, std::int64_t part_stride) {
+void split_rows(const Bf16x3Gemm::Rows& rows, std::uint32_t* to, std::int64_t part_stride) {
   for (std::int64_t row = 0; row < rows.count; ++row) {
     const PartWords parts = parts_at(rows, row);
     for (std::int64_t part = 0; part < kParts; ++part) {
@@ -49,7 +48,8 @@ void split_rows(const FloatTiles::Rows& rows, std::uint32_t* to, std::int64_t pa
   }
 }
 
-void turn_rows(const FloatTiles::Rows& rows, std::uint32_t* to, std::int64_t part_stride) {
+void split_transposed_rows(const Bf16x3Gemm::Rows& rows, std::uint32_t* to,
+                           std::int64_t part_stride) {
   Words words[kParts][kLanes];
   for (std::int64_t row = 0; row < kLanes; ++row) {
     const PartWords parts = parts_at(rows, row);
@@ -104,66 +104,64 @@ inline void fetch_panels(const std::uint32_t* at, std::int64_t panel_stride) {
 /// next step reads is fetched meanwhile: it comes from the second cache, which gives less than half
 /// of what products can take by loads of tiles alone.
 template <int kBlocks, int kPanels>
-const std::uint32_t* multiply_steps(const FloatTiles::Operands& of, const std::uint32_t* rows,
-                                    const std::uint32_t* columns) {
-  const std::int64_t part = of.part_stride;
+void add_steps_of_parts(const GemmOperands& of, const std::uint32_t* rows,
+                        const std::uint32_t* columns) {
+  const std::int64_t part = of.a_part, panel = of.b_panel;
   for (std::int64_t step = 0; step < of.steps; ++step) {
-    const std::uint32_t* const next_rows = rows + of.step_stride;
+    const std::uint32_t* const next_rows = rows + of.a_step;
     const std::uint32_t* const next_columns = columns + kParts * kTileWords;
     load_blocks<kBlocks>(rows + 2 * part);
-    load_panels<kPanels>(columns, of.panel_stride);
+    load_panels<kPanels>(columns, panel);
     fetch_blocks<kBlocks>(next_rows + 2 * part);
     add_products<kBlocks, kPanels>();
     load_blocks<kBlocks>(rows + part);
     fetch_blocks<kBlocks>(next_rows + part);
     add_products<kBlocks, kPanels>();
-    load_panels<kPanels>(columns + kTileWords, of.panel_stride);
-    fetch_panels<kPanels>(next_columns, of.panel_stride);
+    load_panels<kPanels>(columns + kTileWords, panel);
+    fetch_panels<kPanels>(next_columns, panel);
     add_products<kBlocks, kPanels>();
     load_blocks<kBlocks>(rows);
-    fetch_panels<kPanels>(next_columns + kTileWords, of.panel_stride);
+    fetch_panels<kPanels>(next_columns + kTileWords, panel);
     add_products<kBlocks, kPanels>();
-    load_panels<kPanels>(columns + 2 * kTileWords, of.panel_stride);
+    load_panels<kPanels>(columns + 2 * kTileWords, panel);
     fetch_blocks<kBlocks>(next_rows);
     add_products<kBlocks, kPanels>();
-    load_panels<kPanels>(columns, of.panel_stride);
-    fetch_panels<kPanels>(next_columns + 2 * kTileWords, of.panel_stride);
+    load_panels<kPanels>(columns, panel);
+    fetch_panels<kPanels>(next_columns + 2 * kTileWords, panel);
     add_products<kBlocks, kPanels>();
     rows = next_rows;
     columns = next_columns;
   }
-  return columns;
 }
 
 /// The sums of up to two blocks and panels.
 template <int kBlocks, int kPanels>
-void multiply_square(const FloatTiles::Operands& of, const FloatTiles::Sums& c, std::int64_t block,
+void multiply_square(const GemmOperands& of, const GemmSums& sums, std::int64_t block,
                      std::int64_t panel, bool add) {
-  const std::int64_t bytes = c.row_stride * static_cast<std::int64_t>(sizeof(float));
-  const std::int64_t block_stride = kLanes * c.row_stride;
-  float* const to = c.first + block * block_stride + panel * c.panel_stride;
+  const std::int64_t bytes = sums.row * static_cast<std::int64_t>(sizeof(float));
+  float* const to = sums.first + block * sums.block + panel * sums.panel;
   if (add) {
     _tile_loadd(0, to, bytes);
-    if (kPanels > 1) _tile_loadd(1, to + c.panel_stride, bytes);
-    if (kBlocks > 1) _tile_loadd(2, to + block_stride, bytes);
-    if (kBlocks > 1 && kPanels > 1) _tile_loadd(3, to + block_stride + c.panel_stride, bytes);
+    if (kPanels > 1) _tile_loadd(1, to + sums.panel, bytes);
+    if (kBlocks > 1) _tile_loadd(2, to + sums.block, bytes);
+    if (kBlocks > 1 && kPanels > 1) _tile_loadd(3, to + sums.block + sums.panel, bytes);
   } else {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
   }
-  const std::uint32_t* columns = of.columns + panel * of.panel_stride;
-  for (std::int64_t place = 0; place < of.places; ++place) {
-    columns = multiply_steps<kBlocks, kPanels>(of, of.rows[place] + block * kTileWords, columns);
+  for (std::int64_t i = 0; i < of.batch; ++i) {
+    add_steps_of_parts<kBlocks, kPanels>(of, of.a + of.offsets[i].a + block * kTileWords,
+                                         of.b + of.offsets[i].b + panel * of.b_panel);
   }
   _tile_stored(0, to, bytes);
-  if (kPanels > 1) _tile_stored(1, to + c.panel_stride, bytes);
-  if (kBlocks > 1) _tile_stored(2, to + block_stride, bytes);
-  if (kBlocks > 1 && kPanels > 1) _tile_stored(3, to + block_stride + c.panel_stride, bytes);
+  if (kPanels > 1) _tile_stored(1, to + sums.panel, bytes);
+  if (kBlocks > 1) _tile_stored(2, to + sums.block, bytes);
+  if (kBlocks > 1 && kPanels > 1) _tile_stored(3, to + sums.block + sums.panel, bytes);
 }
 
-void multiply_parts(const FloatTiles::Operands& of, const FloatTiles::Sums& c, bool add) {
+void multiply_parts(const GemmOperands& of, const GemmSums& sums, bool add) {
   const TileUse use;
   for (std::int64_t panel = 0; panel < of.panels; panel += 2) {
     const bool has_two = panel + 1 < of.panels;
@@ -171,10 +169,12 @@ void multiply_parts(const FloatTiles::Operands& of, const FloatTiles::Sums& c, b
       const auto multiply = block + 1 < of.blocks
                                 ? (has_two ? multiply_square<2, 2> : multiply_square<2, 1>)
                                 : (has_two ? multiply_square<1, 2> : multiply_square<1, 1>);
-      multiply(of, c, block, panel, add);
+      multiply(of, sums, block, panel, add);
     }
   }
 }
+
+constexpr Bf16x3Gemm kBf16x3Gemm = {split_rows, split_transposed_rows, multiply_parts};
 
 }  // namespace
 }  // namespace nn

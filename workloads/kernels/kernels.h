@@ -8,7 +8,7 @@
 
 #include "runner/base/system_facts.h"
 #include "workloads/kernels/depthwise_kernels.h"
-#include "workloads/kernels/matrix_kernels.h"
+#include "workloads/kernels/gemm.h"
 #include "workloads/kernels/sparse_kernels.h"
 #include "workloads/kernels/stores.h"
 #include "workloads/kernels/volume_kernels.h"
@@ -144,137 +144,6 @@ struct WeightTiles {
   void (*pair_columns)(const float* tile, Bf16* to, std::int64_t stride);
 };
 
-/// Sums of products of bfloat16 numbers, two of which stand side by side. Null without has_pairs().
-struct Bf16Products {
-  static constexpr int kPanels = 4;
-  /// `columns` neighbouring numbers of each of `count` rows, the first of which stands at `first`.
-  struct Rows {
-    const Bf16* first;
-    std::int64_t stride, count, columns;
-  };
-  /// Rows become panels of pairs [(count + 1) / 2, 16], one for every 16 columns, panel i at
-  /// i * stride: of rows 2 k and 2 k + 1, the lower and upper half of a word; zeros beyond the last
-  /// row and column.
-  void (*pack)(const Rows& rows, std::uint32_t* pairs, std::int64_t stride) = nullptr;
-  /// `count` points of a line of `width` points of 16 numbers, of which the first is point `first`
-  /// and the others `step` apart; beyond the line, points are zeros.
-  struct Points {
-    const Bf16* line;
-    std::int64_t width, first, step, count;
-  };
-  /// The same of points, as one panel.
-  void (*pack_points)(const Points& points, std::uint32_t* pairs) = nullptr;
-  /// Panels [kPanels][16 of b][16 of a]: panel i starts at i * panel_stride, its rows stand
-  /// row_stride apart.
-  struct Sums {
-    float* first;
-    std::int64_t panel_stride, row_stride;
-  };
-  /// Where pairs of a panel stand: words from one image, and from one line, to the next.
-  struct Pitch {
-    std::int64_t image = 0, line = 0;
-  };
-  /// Lines of neighbouring pairs; panel i of `a` starts at i * a_stride.
-  struct Operands {
-    const std::uint32_t* a;
-    std::int64_t a_stride;
-    const std::uint32_t* b;
-    std::int64_t images, lines, pairs;
-    Pitch a_pitch, b_pitch;
-  };
-  /// c = sum over all pairs of a b, or += with `add`.
-  void (*multiply)(const Operands& operands, const Sums& c, bool add) = nullptr;
-  /// So many instructions that multiply what is in registers, and nothing else: pairs, or floats.
-  void (*spend_pairs)(std::int64_t instructions) = nullptr;
-  void (*spend_floats)(std::int64_t instructions) = nullptr;
-};
-
-/// Sums of products of bfloat16 numbers in the CPU's matrix tiles, of 16 rows of 16 words each.
-/// Null without has_tiles().
-struct Bf16Tiles {
-  static constexpr int kPanels = 4;
-  static constexpr int kRows = 32;  ///< of activations, whose pairs are a tile's rows
-  /// `columns` numbers of each of kRows rows, null being zeros, become tiles, one for every 16
-  /// columns, tile i at i * stride: [16 pairs of rows][16 columns][2], zeros beyond the last
-  /// column. The kRows rows behind them, which have to be there, too, are fetched.
-  void (*pack)(const Bf16* const* rows, std::int64_t columns, std::uint32_t* tiles,
-               std::int64_t stride) = nullptr;
-  /// The same as [16 columns][16 pairs of rows][2].
-  void (*turn)(const Bf16* const* rows, std::int64_t columns, std::uint32_t* tiles,
-               std::int64_t stride) = nullptr;
-  /// `tiles` tiles one behind the other: of up to kPanels panels as packed, and of blocks as
-  /// turned.
-  struct Operands {
-    const std::uint32_t* packed;
-    std::int64_t packed_stride;  ///< from panel to panel
-    const std::uint32_t* turned;
-    std::int64_t turned_stride;  ///< from block to block
-    std::int64_t panels, blocks, tiles;
-  };
-  /// [blocks][panels][16 of a block's columns][16 of a panel's], rows row_stride apart.
-  struct Sums {
-    float* first;
-    std::int64_t block_stride, panel_stride, row_stride;
-  };
-  /// c = sums over all rows of products of a block's and a panel's columns, or += with `add`.
-  void (*multiply)(const Operands& operands, const Sums& c, bool add) = nullptr;
-  /// Where windows stand, whose rows are `parts` times kRows neighbouring numbers, and half as many
-  /// more with `has_half`, and where what they are multiplied to goes. Steps are numbers: from line
-  /// to line of a window, and from a window to those below and beside it.
-  struct Windows {
-    std::int64_t line_step = 0, row_step = 0, point_step = 0;
-    std::int64_t lines = 1, parts = 1;
-    bool has_half = false;
-    std::int64_t channels = 0;  ///< that they are multiplied to, a multiple of 16
-    /// Of weights, tiles [16 pairs of numbers][16 channels][2]: words from part to part, the half
-    /// one too, through all lines, and from 16 channels to the next.
-    std::int64_t part_words = 0, panel_words = 0;
-    std::int64_t dst_row_step = 0, dst_point_step = 0;
-    Stores stores = Stores::kCached;
-  };
-  /// dst [rows][points][channels] = products of windows, the first of which stands at `met`, and of
-  /// weights.
-  void (*multiply_windows)(const Bf16* met, const std::uint32_t* weights, const Windows& windows,
-                           std::int64_t rows, std::int64_t points, Bf16* dst) = nullptr;
-};
-
-/// Sums of products of floats in matrix tiles: a float is the sum of kParts numbers in bfloat16,
-/// each of which is what those before it leave, rounded; parts below 2^-126 are zero.
-/// Infinities, and values that round to one, give NaN. Null without has_tiles().
-struct FloatTiles {
-  static constexpr std::int64_t kParts = 3;
-  /// Rows of 16 floats `step` apart, with those that each is paired with: null, they are zeros.
-  /// Those so many floats behind each are fetched.
-  struct Rows {
-    const float* lower;
-    const float* upper;
-    std::int64_t step, count, ahead;
-  };
-  /// Words [parts][count][16]: in the lower half a part of a float of `lower`, in the upper half of
-  /// that of `upper`; parts begin part_stride words apart.
-  void (*split)(const Rows& rows, std::uint32_t* to, std::int64_t part_stride) = nullptr;
-  /// The same of 16 rows, as words [parts][16 columns][16 rows].
-  void (*turn)(const Rows& rows, std::uint32_t* to, std::int64_t part_stride) = nullptr;
-  /// `steps` times 32 numbers of a row at each of so many places, and of a column, in pairs: from
-  /// each place on blocks of 16 rows as words [16 rows][16 pairs], one behind the other, their
-  /// parts and their steps so many words apart; panels of 16 columns as words
-  /// [places][steps][parts][16 pairs][16 columns].
-  struct Operands {
-    const std::uint32_t* const* rows;
-    std::int64_t places, part_stride, step_stride;
-    const std::uint32_t* columns;
-    std::int64_t panel_stride;
-    std::int64_t blocks, panels, steps;
-  };
-  /// [panels][16 blocks of rows][16 columns], rows row_stride apart.
-  struct Sums {
-    float* first;
-    std::int64_t panel_stride, row_stride;
-  };
-  /// c = sums of products of rows and columns, or += with `add`.
-  void (*multiply)(const Operands& operands, const Sums& c, bool add) = nullptr;
-};
-
 struct Kernels {
   base::InstructionSet set = base::InstructionSet::kBaseline;
   ColumnKernels<float> f32;
@@ -289,18 +158,18 @@ struct Kernels {
   WeightTiles weight_tiles;
   FeatureKernels<float> f32_features;
   FeatureKernels<Bf16> bf16_features;
-  MatrixKernels matrices;
+  VectorGemm vector_gemm;
   SparseKernels sparse;
   VolumeKernels volumes;
   DepthwiseKernels<float> f32_depthwise;
   DepthwiseKernels<Bf16> bf16_depthwise;
-  Bf16Products bf16_products = {};
-  Bf16Tiles bf16_tiles = {};
-  FloatTiles float_tiles = {};
+  PairGemm pair_gemm = {};
+  TileGemm tile_gemm = {};
+  Bf16x3Gemm bf16x3_gemm = {};
 
-  /// Whether pairs of bfloat16 numbers are multiplied at once: bf16_products.
+  /// Whether there is pair_gemm.
   bool has_pairs() const { return set >= base::InstructionSet::kAvx512Bf16; }
-  /// Whether there are matrix tiles: bf16_tiles, float_tiles.
+  /// Whether there are matrix tiles: tile_gemm, bf16x3_gemm.
   bool has_tiles() const { return set >= base::InstructionSet::kAmx; }
 
   template <class T>

@@ -4,9 +4,9 @@
 
 #include "workloads/kernels/columns.h"
 #include "workloads/kernels/depthwise_body.h"
+#include "workloads/kernels/gemm_vector.h"
 #include "workloads/kernels/interaction.h"
 #include "workloads/kernels/kernels_body.h"
-#include "workloads/kernels/matrix_body.h"
 #include "workloads/kernels/norms.h"
 #include "workloads/kernels/rows.h"
 #include "workloads/kernels/sparse_body.h"
@@ -36,7 +36,7 @@ constexpr Kernels table_of(base::InstructionSet set) {
           .weight_tiles = {transpose_tile, pair_rows_of_tile, pair_columns_of_tile},
           .f32_features = kFeatures<float>,
           .bf16_features = kFeatures<Bf16>,
-          .matrices = kMatrices,
+          .vector_gemm = kVectorGemm,
           .sparse = kSparse,
           .volumes = kVolumes,
           .f32_depthwise = kDepthwise<float>,

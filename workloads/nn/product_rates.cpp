@@ -29,13 +29,12 @@ double seconds_of(void (*multiply)(std::int64_t instructions)) {
 }  // namespace
 
 ProductRates measure_product_rates(const Kernels& kernels) {
-  const Bf16Products& products = kernels.bf16_products;
   if (!kernels.has_pairs()) {
     throw base::Error(base::ExitCode::kInternal, "kernels without products of pairs");
   }
   constexpr double kLanes = 16.0;
-  return {kLanes * kInstructions / seconds_of(products.spend_floats),
-          2.0 * kLanes * kInstructions / seconds_of(products.spend_pairs)};
+  return {kLanes * kInstructions / seconds_of(kernels.pair_gemm.spend_floats),
+          2.0 * kLanes * kInstructions / seconds_of(kernels.pair_gemm.spend_pairs)};
 }
 
 Products faster_products(const Kernels& kernels) {

@@ -35,7 +35,7 @@ class CpuProducts {
   /// last.
   bool wants_channels_last() const;
   /// Whether own products of floats are made of three parts in bfloat16 each, in matrix tiles
-  /// (FloatTiles): in f32, unless floats themselves are to be multiplied.
+  /// (Bf16x3Gemm): in f32, unless floats themselves are to be multiplied.
   bool multiplies_parts() const;
 
  private:

@@ -13,7 +13,7 @@
 namespace nn {
 namespace {
 
-using Matrix = MatrixKernels::Matrix<const float>;
+using Matrix = VectorGemm::Matrix<const float>;
 
 /// Calls work(first, count) for parts of [0, count), multiples of `grain` but for the last, one per
 /// thread; on one thread where all products together are not worth the others.
@@ -286,8 +286,8 @@ void DenseLayer::forward(Mode /*mode*/, const Samples& /*samples*/) {
     const Matrix src = source(meeting.src_point);
     float* const dst = dst_ + meeting.dst_point * out_;
     share(out_, kGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
-      kernels_.matrices.dots({rows_, count, in_}, src, {tap(meeting) + first * in_, in_},
-                             {dst + first, dst_stride_}, add);
+      kernels_.vector_gemm.dots({rows_, count, in_}, src, {tap(meeting) + first * in_, in_},
+                                {dst + first, dst_stride_}, add);
     });
   }
   if (bias_ == nullptr) return;
@@ -321,8 +321,8 @@ void DenseLayer::backward_weights(bool accumulate) {
     const Matrix src = source(meeting.src_point), diff_dst = incoming(meeting);
     float* const to = gradient + meeting.tap * out_ * in_;
     share(out_, kGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
-      kernels_.matrices.combine({count, in_, rows_}, {diff_dst.data + first, 1}, diff_dst.stride,
-                                src, {to + first * in_, in_}, add);
+      kernels_.vector_gemm.combine({count, in_, rows_}, {diff_dst.data + first, 1}, diff_dst.stride,
+                                   src, {to + first * in_, in_}, add);
     });
   }
   weights_target_.finish(accumulate);
@@ -341,8 +341,8 @@ void DenseLayer::backward_data() {
     const Matrix diff_dst = incoming(by_src_[i]);
     const float* const weights = tap(by_src_[i]);
     share(in_, kColumnGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
-      kernels_.matrices.combine({rows_, count, out_}, diff_dst, 1, {weights + first, in_},
-                                {rows + first, src_stride_}, add);
+      kernels_.vector_gemm.combine({rows_, count, out_}, diff_dst, 1, {weights + first, in_},
+                                   {rows + first, src_stride_}, add);
     });
     const bool is_last = i + 1 == by_src_.size() || by_src_[i + 1].src_point != point;
     if (!direct() && is_last) scatter(point, rows);

@@ -11,7 +11,7 @@ namespace nn {
 namespace {
 
 constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
-constexpr std::int64_t kParts = FloatTiles::kParts;
+constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
 /// Points of a step, which are its pairs, and steps that are in parts at a time.
 constexpr std::int64_t kStepPoints = 2 * kBlock, kSteps = 4;
 
@@ -28,10 +28,10 @@ class StepRows {
   }
   StepRows(const StepRows&) = delete;
   StepRows& operator=(const StepRows&) = delete;
-  const FloatTiles::Rows& rows() const { return rows_; }
+  const Bf16x3Gemm::Rows& rows() const { return rows_; }
 
  private:
-  FloatTiles::Rows rows_;
+  Bf16x3Gemm::Rows rows_;
   std::array<float, 2 * kTile> filled_;
 };
 
@@ -77,11 +77,10 @@ std::int64_t PartsGradient::scratch_words() const {
 
 void PartsGradient::run_part(const WeightsSplit::Part& part, const Samples& samples,
                              float* diff_weights, bool add, std::uint32_t* scratch) const {
-  const FloatTiles& tiles = kernels_->float_tiles;
+  const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
   const std::int64_t block_stride = points_ * kBlock;
   const std::int64_t panels = part.end_panel - part.first_panel;
   const std::int64_t part_words = part.blocks() * kTile, panel_words = kSteps * kParts * kTile;
-  const std::uint32_t* const rows = scratch;
   std::uint32_t* const columns = scratch + kSteps * kParts * part_words;
   float* const sums = diff_weights + (part.first_panel * in_ + part.first_block) * kTile;
   for (std::int64_t i = 0; i < samples.count; ++i) {
@@ -98,8 +97,8 @@ void PartsGradient::run_part(const WeightsSplit::Part& part, const Samples& samp
         const std::int64_t point = first + step * kStepPoints, left = points_ - point;
         for (std::int64_t block = 0; block < part.blocks(); ++block) {
           const StepRows rows_of_step(src + block * block_stride + point * kBlock, left);
-          tiles.turn(rows_of_step.rows(), scratch + step * kParts * part_words + block * kTile,
-                     part_words);
+          tiles.split_transposed(rows_of_step.rows(),
+                                 scratch + step * kParts * part_words + block * kTile, part_words);
         }
         for (std::int64_t panel = 0; panel < panels; ++panel) {
           const StepRows rows_of_step(diff_dst + panel * block_stride + point * kBlock, left);
@@ -107,9 +106,15 @@ void PartsGradient::run_part(const WeightsSplit::Part& part, const Samples& samp
                       kTile);
         }
       }
-      tiles.multiply({&rows, 1, part_words, kParts * part_words, columns, panel_words,
-                      part.blocks(), panels, steps},
-                     {sums, in_ * kTile, kBlock}, add || i > 0 || first > 0);
+      tiles.multiply({.a = scratch,
+                      .b = columns,
+                      .b_panel = panel_words,
+                      .blocks = part.blocks(),
+                      .panels = panels,
+                      .steps = steps,
+                      .a_step = kParts * part_words,
+                      .a_part = part_words},
+                     {sums, kTile, in_ * kTile, kBlock}, add || i > 0 || first > 0);
     }
   }
 }

@@ -13,7 +13,7 @@ namespace {
 using dnnl::memory;
 
 constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
-constexpr std::int64_t kParts = FloatTiles::kParts;
+constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
 constexpr std::int64_t kBeyond = PartsRows::kBeyond, kNone = -2;  ///< in place of a row
 constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
 /// Of what is in parts at a time: pairs of blocks of channels, and columns of windows or single
@@ -156,7 +156,7 @@ void PartsProduct::split_tile(std::int64_t written, std::int64_t step, std::int6
     kernels_->weight_tiles.transpose(tile, turned.data() + i * kTile);
     tile = turned.data() + i * kTile;
   }
-  kernels_->float_tiles.split({tiles[0], tiles[1], kBlock, kBlock, 0}, to, kTile);
+  kernels_->bf16x3_gemm.split({tiles[0], tiles[1], kBlock, kBlock, 0}, to, kTile);
 }
 
 void PartsProduct::split_weights() const {
@@ -181,11 +181,11 @@ void PartsProduct::split_weights() const {
   }
 }
 
-const std::uint32_t* PartsProduct::row_in_parts(const float* from, std::int64_t row,
-                                                const Group& group, std::int64_t first_step,
-                                                Rows& rows) const {
+/// Where the row begins, in words.
+std::int64_t PartsProduct::row_in_parts(const float* from, std::int64_t row, const Group& group,
+                                        std::int64_t first_step, Rows& rows) const {
   const auto place_of = [&](std::size_t slot) {
-    return rows.words + static_cast<std::int64_t>(slot) * slot_words();
+    return static_cast<std::int64_t>(slot) * slot_words();
   };
   std::size_t free = 0;
   for (std::size_t slot = 0; slot < rows.rows.size(); ++slot) {
@@ -195,20 +195,20 @@ const std::uint32_t* PartsProduct::row_in_parts(const float* from, std::int64_t 
   }
   rows.rows[free] = row;
   read_rows_.bring(from, row, {group.first_column, group.columns},
-                   {first_step, std::min(piece_, steps_ - first_step)}, kernels_->float_tiles,
-                   place_of(free));
+                   {first_step, std::min(piece_, steps_ - first_step)}, kernels_->bf16x3_gemm,
+                   rows.words + place_of(free));
   return place_of(free);
 }
 
 /// `count` neighbouring points of a phase: of up to two panels beside the image, and from there
 /// past the caches; or else whole tiles of them in place.
-void PartsProduct::multiply(FloatTiles::Operands operands, std::int64_t count,
-                            std::int64_t first_step, float* to, Rows& rows) const {
-  const FloatTiles& tiles = kernels_->float_tiles;
+void PartsProduct::multiply(GemmOperands operands, std::int64_t count, std::int64_t first_step,
+                            float* to, Rows& rows) const {
+  const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
   const std::int64_t block_stride = rows_.to * columns_.to * kBlock;
   if (streams_) {
     operands.blocks = grains_of(count, kBlock);
-    tiles.multiply(operands, {rows.sums, strip_ * kBlock, kBlock}, false);
+    tiles.multiply(operands, {rows.sums, kTile, strip_ * kBlock, kBlock}, false);
     for (std::int64_t panel = 0; panel < operands.panels; ++panel) {
       kernels_->copy_past_caches(rows.sums + panel * strip_ * kBlock,
                                  count * kBlock * std::int64_t{sizeof(float)},
@@ -219,11 +219,11 @@ void PartsProduct::multiply(FloatTiles::Operands operands, std::int64_t count,
   const std::int64_t row_stride = columns_.phase_count() * kBlock;
   const std::int64_t whole = count / kBlock, rest = count % kBlock;
   operands.blocks = whole;
-  if (whole > 0) tiles.multiply(operands, {to, block_stride, row_stride}, first_step > 0);
+  if (whole > 0) {
+    tiles.multiply(operands, {to, kBlock * row_stride, block_stride, row_stride}, first_step > 0);
+  }
   if (rest == 0) return;
-  rows.behind.assign(operands.rows, operands.rows + operands.places);
-  for (const std::uint32_t*& row : rows.behind) row += whole * kTile;
-  operands.rows = rows.behind.data();
+  operands.a += whole * kTile;
   operands.blocks = 1;
   const auto for_each_rest = [&](const auto& move) {
     for (std::int64_t panel = 0; panel < operands.panels; ++panel) {
@@ -236,7 +236,7 @@ void PartsProduct::multiply(FloatTiles::Operands operands, std::int64_t count,
   if (first_step > 0) {
     for_each_rest([](float* place, float* sum) { std::copy_n(place, kBlock, sum); });
   }
-  tiles.multiply(operands, {rows.sums, kTile, kBlock}, first_step > 0);
+  tiles.multiply(operands, {rows.sums, 0, kTile, kBlock}, first_step > 0);
   for_each_rest([](float* place, float* sum) { std::copy_n(sum, kBlock, place); });
 }
 
@@ -258,15 +258,15 @@ void PartsProduct::run_gapped(const float* from, const Group& group, float* to, 
       std::min(group.columns, columns_.count(phase.column) - group.first_column);
   const std::int64_t read = group.first_row < rows_.from ? group.first_row : kBeyond;
   rows.needed = {read};
-  const std::uint32_t* const met = row_in_parts(from, read, group, 0, rows);
-  FloatTiles::Operands operands = operands_of(phase, 0);
-  operands.rows = &met;
+  const GemmOffsets offset = {row_in_parts(from, read, group, 0, rows), 0};
+  GemmOperands operands = operands_of(phase, 0, rows);
+  operands.offsets = &offset;
   operands.blocks = grains_of(count, kBlock);
   for (std::int64_t panel = 0; panel < written_; panel += 2) {
     operands.panels = std::min<std::int64_t>(2, written_ - panel);
-    operands.columns = tiles_ + (phase.first_tile + panel * steps_) * kParts * kTile;
+    operands.b = tiles_ + (phase.first_tile + panel * steps_) * kParts * kTile;
     float* const sums = rows.sums + phase.column * kBlock;
-    kernels_->float_tiles.multiply(operands, {sums, strip, step * kBlock}, false);
+    kernels_->bf16x3_gemm.multiply(operands, {sums, kTile * step, strip, step * kBlock}, false);
     for (std::int64_t i = 0; i < operands.panels; ++i) {
       for (std::int64_t row_phase = 0; row_phase < rows_.phase_count(); ++row_phase) {
         const std::int64_t row = group.first_row * rows_.phase_count() + row_phase;
@@ -277,15 +277,15 @@ void PartsProduct::run_gapped(const float* from, const Group& group, float* to, 
   }
 }
 
-/// But for which rows, and which panels.
-FloatTiles::Operands PartsProduct::operands_of(const Phase& phase, std::int64_t first_step) const {
-  FloatTiles::Operands operands = {};
-  operands.places = phase.taps;
-  operands.part_stride = read_rows_.part_words();
-  operands.step_stride = read_rows_.step_words();
-  operands.panel_stride = phase.taps * steps_ * kParts * kTile;
-  operands.steps = std::min(piece_, steps_ - first_step);
-  return operands;
+/// But for the offsets of taps, and which panels.
+GemmOperands PartsProduct::operands_of(const Phase& phase, std::int64_t first_step,
+                                       const Rows& rows) const {
+  return {.a = rows.words,
+          .b_panel = phase.taps * steps_ * kParts * kTile,
+          .steps = std::min(piece_, steps_ - first_step),
+          .batch = phase.taps,
+          .a_step = read_rows_.step_words(),
+          .a_part = read_rows_.part_words()};
 }
 
 void PartsProduct::run_phase(const Phase& phase, const Group& group, std::int64_t first_step,
@@ -295,21 +295,21 @@ void PartsProduct::run_phase(const Phase& phase, const Group& group, std::int64_
       group.first_column;
   const std::int64_t end_row = std::min(group.first_row + group.rows, rows_.count(phase.row));
   if (count <= 0) return;
-  FloatTiles::Operands operands = operands_of(phase, first_step);
+  GemmOperands operands = operands_of(phase, first_step, rows);
   // While rows of weights are at hand, all rows of the group meet them.
   const std::int64_t together = group.rows == 1 && !streams_ ? written_ : 2;
   for (std::int64_t panel = 0; panel < written_; panel += together) {
     operands.panels = std::min(together, written_ - panel);
-    operands.columns =
+    operands.b =
         tiles_ +
         (phase.first_tile + panel * phase.taps * steps_ + first_step * phase.taps) * kParts * kTile;
-    operands.rows = rows.met.data();
+    operands.offsets = rows.taps.data();
     for (std::int64_t row = group.first_row; row < end_row; ++row) {
       const std::int64_t at =
           (panel * rows_.to + row * rows_.phase_count() + phase.row) * columns_.to +
           group.first_column * columns_.phase_count() + phase.column;
       multiply(operands, count, first_step, to + at * kBlock, rows);
-      operands.rows += phase.taps;
+      operands.offsets += phase.taps;
     }
   }
 }
@@ -328,14 +328,17 @@ void PartsProduct::run_group(const float* from, const Group& group, float* to, R
   for (std::int64_t first = 0; first < steps_; first += piece_) {
     if (piece_ < steps_) std::fill(rows.rows.begin(), rows.rows.end(), kNone);
     for (const Phase& phase : phases_) {
-      rows.met.clear();
+      const std::int64_t tap_words = std::min(piece_, steps_ - first) * kParts * kTile;
+      rows.taps.clear();
       for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
+        std::int64_t weights = 0;
         for (const PartsAxis::Tap& row_tap : rows_.phases[static_cast<std::size_t>(phase.row)]) {
-          const std::uint32_t* const words =
+          const std::int64_t place =
               row_in_parts(from, image_row(row, row_tap), group, first, rows);
           for (const PartsAxis::Tap& tap :
                columns_.phases[static_cast<std::size_t>(phase.column)]) {
-            rows.met.push_back(words + read_rows_.place_of(tap));
+            rows.taps.push_back({place + read_rows_.place_of(tap), weights});
+            weights += tap_words;
           }
         }
       }

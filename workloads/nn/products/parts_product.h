@@ -1,5 +1,5 @@
 // Products of convolutions of images on floats, in blocks of 16 channels, each float in three parts
-// in the CPU's matrix tiles (FloatTiles): forward, and the gradient of the source.
+// in the CPU's matrix tiles (Bf16x3Gemm): forward, and the gradient of the source.
 // Hides weights in parts, and how images are cut into pieces that fit the caches.
 #pragma once
 
@@ -44,7 +44,7 @@ class PartsProduct final : public Product {
   struct Rows {
     std::vector<std::int64_t> rows;    ///< of the image, or kNone
     std::vector<std::int64_t> needed;  ///< by the group at hand
-    std::vector<const std::uint32_t*> met, behind;
+    std::vector<GemmOffsets> taps;     ///< of each row of the group, all taps of a phase
     std::uint32_t* words = nullptr;
     /// Sums of the points of a strip that are no whole tile; or of a whole strip of two panels,
     /// where these are written past the caches; or of such a strip with gaps, and a row of zeros.
@@ -61,14 +61,14 @@ class PartsProduct final : public Product {
   void split_weights() const;
   void split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
                   std::uint32_t* to) const;
-  const std::uint32_t* row_in_parts(const float* from, std::int64_t row, const Group& group,
-                                    std::int64_t first_step, Rows& rows) const;
+  std::int64_t row_in_parts(const float* from, std::int64_t row, const Group& group,
+                            std::int64_t first_step, Rows& rows) const;
   void run_group(const float* from, const Group& group, float* to, Rows& rows) const;
-  FloatTiles::Operands operands_of(const Phase& phase, std::int64_t first_step) const;
+  GemmOperands operands_of(const Phase& phase, std::int64_t first_step, const Rows& rows) const;
   void run_phase(const Phase& phase, const Group& group, std::int64_t first_step, float* to,
                  Rows& rows) const;
-  void multiply(FloatTiles::Operands operands, std::int64_t count, std::int64_t first_step,
-                float* to, Rows& rows) const;
+  void multiply(GemmOperands operands, std::int64_t count, std::int64_t first_step, float* to,
+                Rows& rows) const;
   void run_gapped(const float* from, const Group& group, float* to, Rows& rows) const;
 
   PartsAxis rows_, columns_;

@@ -33,7 +33,7 @@ std::int64_t PartsRows::place_of(const PartsAxis::Tap& tap) const {
 }
 
 void PartsRows::bring(const float* image, std::int64_t row, const Columns& columns,
-                      const Steps& steps, const FloatTiles& tiles, std::uint32_t* to) const {
+                      const Steps& steps, const Bf16x3Gemm& tiles, std::uint32_t* to) const {
   const std::int64_t begin = columns.first + first_reach_;
   const std::int64_t end = columns.first + columns.count + last_reach_;
   const std::int64_t block_stride = rows_ * columns_ * kBlock;
@@ -45,7 +45,7 @@ void PartsRows::bring(const float* image, std::int64_t row, const Columns& colum
       // Quotients that meet the image.
       const std::int64_t last = std::clamp((columns_ - rest + step_ - 1) / step_, begin, end);
       const std::int64_t first = row < 0 ? last : std::clamp<std::int64_t>(0, begin, last);
-      for (std::int64_t part = 0; part < FloatTiles::kParts; ++part) {
+      for (std::int64_t part = 0; part < Bf16x3Gemm::kParts; ++part) {
         std::uint32_t* const line = words + part * part_words();
         std::fill(line, line + (first - begin) * kBlock, 0U);
         std::fill(line + (last - begin) * kBlock, line + (end - begin) * kBlock, 0U);

@@ -33,7 +33,7 @@ class PartsRows {
 
   /// Of a row in so many steps.
   std::int64_t words(std::int64_t steps) const { return steps * step_words(); }
-  std::int64_t step_words() const { return FloatTiles::kParts * part_words(); }
+  std::int64_t step_words() const { return Bf16x3Gemm::kParts * part_words(); }
   /// From a part to the next one.
   std::int64_t part_words() const {
     return static_cast<std::int64_t>(rests_.size()) * width() * kBlock;
@@ -42,7 +42,7 @@ class PartsRows {
   std::int64_t place_of(const PartsAxis::Tap& tap) const;
   /// Brings what windows of these columns reach of a row, or of one beyond the image.
   void bring(const float* image, std::int64_t row, const Columns& columns, const Steps& steps,
-             const FloatTiles& tiles, std::uint32_t* to) const;
+             const Bf16x3Gemm& tiles, std::uint32_t* to) const;
 
  private:
   std::int64_t width() const { return strip_ + last_reach_ - first_reach_; }

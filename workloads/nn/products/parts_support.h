@@ -1,4 +1,4 @@
-// Which convolutions of floats can be made of three bfloat16 numbers each (FloatTiles).
+// Which convolutions of floats can be made of three bfloat16 numbers each (Bf16x3Gemm).
 #pragma once
 
 #include "workloads/nn/planner.h"

@@ -12,7 +12,7 @@ namespace {
 using dnnl::memory;
 
 constexpr std::int64_t kLanes = 16;
-constexpr std::int64_t kRows = Bf16Tiles::kRows;
+constexpr std::int64_t kRows = TileGemm::kRows;
 constexpr std::int64_t kTileWords = kLanes * kLanes;
 
 bool has_single_points(const Operation& operation) {
@@ -58,7 +58,6 @@ PointProduct::PointProduct(Planner& planner, const ConvolutionProblem& problem,
   windows_.has_half = read % kRows != 0;
   windows_.channels = written;
   windows_.point_step = read * (is_forward ? stride[1] : 1);
-  windows_.dst_point_step = written;
   // Forward [out / 16][in / 32][16 pairs][16][2], else [out / 32][in / 16][16 pairs][16][2].
   using Tag = memory::format_tag;
   given_ = layouts.weights;
@@ -92,15 +91,15 @@ void PointProduct::run(const Samples& samples, bool /*adds*/) {
   if (!copy_ && samples.first == 0) {
     conversion_.execute(device_->stream, {{DNNL_ARG_FROM, weights_}, {DNNL_ARG_TO, tiles_}});
   }
-  Bf16Tiles::Windows windows = windows_;
+  TileGemm::Windows windows = windows_;
   windows.stores = stores_of<Bf16>(samples.count * to_.rows * to_.numbers, true);
   const auto* const weights = static_cast<const std::uint32_t*>(tiles_.get_data_handle());
   const std::int64_t end = samples.first + samples.count;
 #pragma omp parallel for collapse(2) schedule(static) num_threads(threads_)
   for (std::int64_t sample = samples.first; sample < end; ++sample) {
     for (std::int64_t row = 0; row < rows_; ++row) {
-      kernels_->bf16_tiles.multiply_windows(from_.row(sample, samples, row), weights, windows, 1,
-                                            points_, to_.row(sample, samples, row));
+      kernels_->tile_gemm.multiply_windows(from_.row(sample, samples, row), weights, windows, 1,
+                                           points_, to_.row(sample, samples, row));
     }
   }
 }

@@ -37,7 +37,7 @@ class PointProduct final : public Product {
       return data + (place.row_of(sample, slice) * rows + row * row_step) * numbers;
     }
   };
-  Bf16Tiles::Windows windows_;
+  TileGemm::Windows windows_;
   const Kernels* kernels_ = nullptr;
   int threads_ = 1;
   Image from_, to_;

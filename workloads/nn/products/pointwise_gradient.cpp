@@ -10,7 +10,7 @@ namespace nn {
 namespace {
 
 constexpr std::int64_t kLanes = 16;
-constexpr std::int64_t kPanels = Bf16Products::kPanels;
+constexpr std::int64_t kPanels = PairGemm::kPanels;
 
 std::int64_t panels_in(const PointwiseGradient::Shape& shape) {
   return shape.out / (kPanels * kLanes);
@@ -74,7 +74,7 @@ void PointwiseGradient::pack(const Bf16* activations, std::int64_t channels, con
       const std::int64_t count = std::min(left, pairs_of_sample() - pair);
       const Bf16* const begin = activations + sample * shape_.points * channels +
                                 block * block_stride + 2 * pair * row_stride;
-      kernels_->bf16_products.pack(
+      kernels_->pair_gemm.pack(
           {begin, row_stride, std::min(2 * count, shape_.points - 2 * pair), columns}, next,
           stride);
       next += count * kLanes;
@@ -84,14 +84,14 @@ void PointwiseGradient::pack(const Bf16* activations, std::int64_t channels, con
   }
 }
 
-Bf16Products::Sums PointwiseGradient::target(float* diff_weights, std::int64_t panel,
-                                             std::int64_t block) const {
+GemmSums PointwiseGradient::target(float* diff_weights, std::int64_t panel,
+                                   std::int64_t block) const {
   if (is_rows()) {
     constexpr std::int64_t kTile = kLanes * kPanels * kLanes;
-    return {diff_weights + (panel * blocks() + block) * kTile, kLanes, kPanels * kLanes};
+    return {diff_weights + (panel * blocks() + block) * kTile, 0, kLanes, kPanels * kLanes};
   }
   constexpr std::int64_t kTile = kLanes * kLanes;
-  return {diff_weights + (panel * kPanels * blocks() + block) * kTile, blocks() * kTile, kLanes};
+  return {diff_weights + (panel * kPanels * blocks() + block) * kTile, 0, blocks() * kTile, kLanes};
 }
 
 void PointwiseGradient::run_part(const WeightsSplit::Part& part, const Bf16* src,
@@ -112,9 +112,12 @@ void PointwiseGradient::run_part(const WeightsSplit::Part& part, const Bf16* src
     for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
       pack(diff_dst, shape_.out, {panel * kPanels, kPanels, first, count}, panel_pairs);
       for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
-        kernels_->bf16_products.multiply(
-            {panel_pairs, stride, pairs_of(block), 1, 1, count, {}, {}},
-            target(diff_weights, panel, block), add || first > 0);
+        kernels_->pair_gemm.multiply({.a = pairs_of(block),
+                                      .b = panel_pairs,
+                                      .b_panel = stride,
+                                      .panels = kPanels,
+                                      .steps = count},
+                                     target(diff_weights, panel, block), add || first > 0);
       }
     }
   }

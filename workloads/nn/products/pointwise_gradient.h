@@ -44,7 +44,7 @@ class PointwiseGradient {
   struct Piece;
   void pack(const Bf16* activations, std::int64_t channels, const Piece& piece,
             std::uint32_t* to) const;
-  Bf16Products::Sums target(float* diff_weights, std::int64_t panel, std::int64_t block) const;
+  GemmSums target(float* diff_weights, std::int64_t panel, std::int64_t block) const;
   bool is_rows() const { return shape_.layout == Layout::kRows; }
   std::int64_t blocks() const;
   std::int64_t pairs_of_sample() const { return (shape_.points + 1) / 2; }

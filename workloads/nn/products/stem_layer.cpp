@@ -16,7 +16,7 @@ namespace {
 using dnnl::memory;
 
 constexpr std::int64_t kLanes = 16;
-constexpr std::int64_t kRows = Bf16Tiles::kRows;  ///< also the numbers of a tile's row
+constexpr std::int64_t kRows = TileGemm::kRows;  ///< also the numbers of a tile's row
 constexpr std::int64_t kTileWords = kLanes * kLanes;
 
 /// In blocks of all channels, too.
@@ -207,7 +207,7 @@ void StemLayer::pack_weights() {
 void StemLayer::make(const Samples& samples, const Stream& src, const Stream& dst) {
   if (samples.first == 0) pack_weights();
   const std::int64_t channels = operation_.dst.channels;
-  Bf16Tiles::Windows windows;
+  TileGemm::Windows windows;
   windows.line_step = met_numbers();
   windows.row_step = operation_.stride[0] * met_numbers();
   windows.point_step = operation_.stride[1] * from_.channels;
@@ -217,8 +217,6 @@ void StemLayer::make(const Samples& samples, const Stream& src, const Stream& ds
   windows.channels = channels;
   windows.part_words = out_panels() * kTileWords;
   windows.panel_words = kTileWords;
-  windows.dst_row_step = width_ * channels;
-  windows.dst_point_step = channels;
   windows.stores = stores_of<Bf16>(samples.count * operation_.dst.size(), true);
 #pragma omp parallel num_threads(threads_)
   {
@@ -229,7 +227,7 @@ void StemLayer::make(const Samples& samples, const Stream& src, const Stream& ds
         const std::int64_t sample = samples.first + i;
         const Strip here = strip(part);
         lay_out(src.at(sample, samples, from_.size()), here, met.data());
-        kernels_.bf16_tiles.multiply_windows(
+        kernels_.tile_gemm.multiply_windows(
             met.data(), packed_.data(), windows, here.rows, width_,
             dst.at(sample, samples, operation_.dst.size()) + here.first * width_ * channels);
       }

@@ -11,8 +11,8 @@ namespace nn {
 namespace {
 
 constexpr std::int64_t kLanes = 16;
-constexpr std::int64_t kPanels = Bf16Tiles::kPanels;
-constexpr std::int64_t kRows = Bf16Tiles::kRows;
+constexpr std::int64_t kPanels = TileGemm::kPanels;
+constexpr std::int64_t kRows = TileGemm::kRows;
 constexpr std::int64_t kTileWords = kLanes * kLanes;
 
 /// Tiles of a piece, one behind the other: four panels stay in the first cache while they meet all
@@ -101,7 +101,7 @@ void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& p
 void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
                             const Points& points, float* diff_weights, bool add,
                             std::uint32_t* scratch) const {
-  const Bf16Tiles& tiles = kernels_->bf16_tiles;
+  const TileGemm& tiles = kernels_->tile_gemm;
   constexpr std::int64_t kStride = kPieceTiles * kTileWords;
   const std::int64_t first_panel = part.first_panel * kPanels;
   const std::int64_t end_panel = std::min(part.end_panel * kPanels, panels());
@@ -126,16 +126,21 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
     for (std::int64_t tap = 0; tap < shape_.taps(); ++tap) {
       place_rows(from + part.first_block * kLanes, tap, piece, rows.data());
       for (std::int64_t tile = 0; tile < piece.tiles(); ++tile) {
-        tiles.turn(&rows[static_cast<std::size_t>(tile * kRows)], from_channels,
-                   turned + tile * kTileWords, kStride);
+        tiles.pack_transposed(&rows[static_cast<std::size_t>(tile * kRows)], from_channels,
+                              turned + tile * kTileWords, kStride);
       }
       const std::int64_t block_stride = shape_.taps() * kTileWords;
       const std::int64_t panel_stride = blocks() * block_stride;
       for (std::int64_t panel = first_panel; panel < end_panel; panel += kPanels) {
         float* const sums = diff_weights + panel * panel_stride + part.first_block * block_stride +
                             tap * kTileWords;
-        tiles.multiply({scratch + (panel - first_panel) * kStride, kStride, turned, kStride,
-                        std::min(kPanels, end_panel - panel), part.blocks(), piece.tiles()},
+        tiles.multiply({.a = turned,
+                        .a_block = kStride,
+                        .b = scratch + (panel - first_panel) * kStride,
+                        .b_panel = kStride,
+                        .blocks = part.blocks(),
+                        .panels = std::min(kPanels, end_panel - panel),
+                        .steps = piece.tiles()},
                        {sums, block_stride, panel_stride, kLanes}, add || first > points.first);
       }
     }

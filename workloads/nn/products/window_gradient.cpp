@@ -3,18 +3,20 @@
 #include "workloads/nn/products/window_gradient.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace nn {
 namespace {
 
 constexpr std::int64_t kLanes = 16;
-constexpr std::int64_t kPanels = Bf16Products::kPanels;
+constexpr std::int64_t kPanels = PairGemm::kPanels;
 
 }  // namespace
 
 /// Lines of one image, or all lines of several.
 struct WindowGradient::Piece {
   std::int64_t image = 0, images = 0, line = 0, lines = 0;
+  std::vector<GemmOffsets> offsets;  ///< of lines of `from`, and of those of `to`
 };
 
 bool WindowGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
@@ -54,6 +56,18 @@ std::int64_t WindowGradient::scratch_bytes() const {
   return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
+WindowGradient::Piece WindowGradient::piece_of(std::int64_t image, std::int64_t images,
+                                               std::int64_t line) const {
+  Piece piece = {image, images, line, std::min(most_lines_, shape_.rows.to - line), {}};
+  for (std::int64_t i = 0; i < images; ++i) {
+    for (std::int64_t k = 0; k < piece.lines; ++k) {
+      piece.offsets.push_back({(i * met_lines(piece.lines) + k * shape_.rows.stride) * line_words(),
+                               (i * piece.lines + k) * line_words()});
+    }
+  }
+  return piece;
+}
+
 void WindowGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piece,
                              std::uint32_t* pairs) const {
   const std::int64_t width = shape_.columns.to, all_blocks = panels() * kPanels;
@@ -63,8 +77,7 @@ void WindowGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& pi
       const Bf16* const plane =
           to + (image * all_blocks + panel * kPanels + i) * shape_.rows.to * width * kLanes;
       for (std::int64_t line = piece.line; line < piece.line + piece.lines; ++line) {
-        kernels_->bf16_products.pack_points({plane + line * width * kLanes, width, 0, 1, width},
-                                            next);
+        kernels_->pair_gemm.pack_points({plane + line * width * kLanes, width, 0, 1, width}, next);
         next += line_words();
       }
     }
@@ -85,7 +98,7 @@ void WindowGradient::pack_from(const Bf16* from, std::int64_t block, const Piece
       for (std::int64_t i = 0; i < met_lines(piece.lines); ++i, next += line_words()) {
         const std::int64_t line = first_line + i;
         const bool is_there = line >= 0 && line < rows.from;
-        kernels_->bf16_products.pack_points(
+        kernels_->pair_gemm.pack_points(
             {plane + (is_there ? line * columns.from * kLanes : 0), is_there ? columns.from : 0,
              tap - columns.padding, columns.stride, columns.to},
             next);
@@ -99,21 +112,19 @@ void WindowGradient::multiply(const std::uint32_t* to, const std::uint32_t* from
                               const Piece& piece, float* diff_weights, bool add) const {
   constexpr std::int64_t kTile = kLanes * kLanes;
   const std::int64_t taps = shape_.taps();
-  Bf16Products::Operands operands = {};
-  operands.a = to;
-  operands.a_stride = to_words();
-  operands.images = piece.images;
-  operands.lines = piece.lines;
-  operands.pairs = line_words() / kLanes;
-  operands.a_pitch = {piece.lines * line_words(), line_words()};
-  operands.b_pitch = {met_lines(piece.lines) * line_words(), shape_.rows.stride * line_words()};
+  GemmOperands operands = {.b = to,
+                           .b_panel = to_words(),
+                           .panels = kPanels,
+                           .steps = line_words() / kLanes,
+                           .offsets = piece.offsets.data(),
+                           .batch = std::ssize(piece.offsets)};
   // The rows of a column share what stands in the first cache.
   for (std::int64_t column = 0; column < shape_.columns.kernel; ++column) {
     for (std::int64_t row = 0; row < shape_.rows.kernel; ++row) {
       const std::int64_t tap = row * shape_.columns.kernel + column;
-      operands.b = from + column * (from_words() / shape_.columns.kernel) + row * line_words();
-      kernels_->bf16_products.multiply(
-          operands, {diff_weights + tap * kTile, blocks() * taps * kTile, kLanes}, add);
+      operands.a = from + column * (from_words() / shape_.columns.kernel) + row * line_words();
+      kernels_->pair_gemm.multiply(
+          operands, {diff_weights + tap * kTile, 0, blocks() * taps * kTile, kLanes}, add);
     }
   }
 }
@@ -130,7 +141,7 @@ void WindowGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, 
   for (std::int64_t image = 0; image < samples; image += most_images_) {
     const std::int64_t images = std::min(most_images_, samples - image);
     for (std::int64_t line = 0; line < shape_.rows.to; line += most_lines_) {
-      const Piece piece = {image, images, line, std::min(most_lines_, shape_.rows.to - line)};
+      const Piece piece = piece_of(image, images, line);
       for (std::int64_t block = part.first_block; block < part.end_block; ++block) {
         pack_from(from, block, piece, from_pairs(block));
       }

@@ -30,6 +30,7 @@ class WindowGradient {
 
  private:
   struct Piece;
+  Piece piece_of(std::int64_t image, std::int64_t images, std::int64_t line) const;
   void run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
                 std::int64_t samples, float* diff_weights, bool add, std::uint32_t* scratch) const;
   void pack_to(const Bf16* to, std::int64_t panel, const Piece& piece, std::uint32_t* pairs) const;

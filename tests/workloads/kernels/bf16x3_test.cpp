@@ -14,11 +14,11 @@
 
 namespace {
 
-using nn::FloatTiles;
+using nn::Bf16x3Gemm;
 
-constexpr std::int64_t kLanes = 16, kTile = kLanes * kLanes, kParts = FloatTiles::kParts;
+constexpr std::int64_t kLanes = 16, kTile = kLanes * kLanes, kParts = Bf16x3Gemm::kParts;
 
-const FloatTiles& tiles() { return tile_kernels().float_tiles; }
+const Bf16x3Gemm& tiles() { return tile_kernels().bf16x3_gemm; }
 
 /// Of all magnitudes within `range` powers of two, and of both signs.
 std::vector<float> floats(std::int64_t count, double seed, int range = 8) {
@@ -65,10 +65,10 @@ TEST(FloatParts, AddUpToTheFloats) {
 
 TEST(FloatParts, AreTheSameTurned) {
   const std::vector<float> lower = floats(kTile, 0.2), upper = floats(kTile, 0.7);
-  const FloatTiles::Rows rows = {lower.data(), upper.data(), kLanes, kLanes, 0};
+  const Bf16x3Gemm::Rows rows = {lower.data(), upper.data(), kLanes, kLanes, 0};
   std::vector<std::uint32_t> straight(kParts * kTile), turned(kParts * kTile);
   tiles().split(rows, straight.data(), kTile);
-  tiles().turn(rows, turned.data(), kTile);
+  tiles().split_transposed(rows, turned.data(), kTile);
   for (std::int64_t i = 0; i < kParts * kTile; ++i) {
     const std::int64_t part = i / kTile, row = i % kTile / kLanes, lane = i % kLanes;
     EXPECT_EQ(turned[static_cast<std::size_t>(part * kTile + lane * kLanes + row)],
@@ -116,16 +116,24 @@ class PartProducts : public testing::Test {
                       column_tiles + (panel * of.places * of.steps + step) * kParts * kTile, kTile);
       }
     }
-    std::vector<const std::uint32_t*> places;
+    std::vector<nn::GemmOffsets> places;
     for (std::int64_t place = 0; place < of.places; ++place) {
-      places.push_back(row_tiles + place * of.steps * step_words);
+      places.push_back({place * of.steps * step_words, place * of.steps * kParts * kTile});
     }
     const std::int64_t panel_stride = of.rows() * row_stride;
     const nn::AlignedFloats made(of.panels * panel_stride);
     std::fill_n(made.data(), made.count(), before);
-    tiles().multiply({places.data(), of.places, of.rows() * kLanes, step_words, column_tiles,
-                      of.places * of.steps * kParts * kTile, of.blocks, of.panels, of.steps},
-                     {made.data(), panel_stride, row_stride}, before != 0.0F);
+    tiles().multiply({.a = row_tiles,
+                      .b = column_tiles,
+                      .b_panel = of.places * of.steps * kParts * kTile,
+                      .blocks = of.blocks,
+                      .panels = of.panels,
+                      .steps = of.steps,
+                      .offsets = places.data(),
+                      .batch = of.places,
+                      .a_step = step_words,
+                      .a_part = of.rows() * kLanes},
+                     {made.data(), kLanes * row_stride, panel_stride, row_stride}, before != 0.0F);
     return {made.data(), made.data() + made.count()};
   }
 

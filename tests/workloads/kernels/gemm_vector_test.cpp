@@ -1,6 +1,6 @@
 // Every instruction set's products of matrices against plain sums in double precision: whole tiles
 // and broken ones, rows with room between them. Hides nothing.
-#include "workloads/kernels/matrix_kernels.h"
+#include "workloads/kernels/gemm.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 namespace {
 
-using nn::MatrixKernels;
+using nn::VectorGemm;
 
 constexpr std::int64_t kRoom = 3;  // behind each row
 constexpr float kUntouched = 77.0F;
@@ -66,7 +66,7 @@ TEST_P(MatrixProducts, DotsAreSumsOfProductsOfRows) {
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const bool add : {false, true}) {
       std::vector<float> c = results();
-      kernels->matrices.dots({rows_, columns_, depth_}, {a.data(), stride}, {b.data(), stride},
+      kernels->vector_gemm.dots({rows_, columns_, depth_}, {a.data(), stride}, {b.data(), stride},
                              {c.data(), columns_ + kRoom}, add);
       expect_sums(c, add, product);
     }
@@ -85,7 +85,7 @@ TEST_P(MatrixProducts, CombinationsAreOfRowsByEitherOrderOfFactors) {
       };
       for (const bool add : {false, true}) {
         std::vector<float> c = results();
-        kernels->matrices.combine({rows_, columns_, depth_}, {a.data(), a_stride}, a_step,
+        kernels->vector_gemm.combine({rows_, columns_, depth_}, {a.data(), a_stride}, a_step,
                                   {b.data(), stride}, {c.data(), columns_ + kRoom}, add);
         expect_sums(c, add, product);
       }
@@ -100,11 +100,11 @@ TEST_P(MatrixProducts, DotsOfARowAreTheSameBitsWithoutTheOthers) {
   for (const nn::Kernels* kernels : usable_kernels()) {
     ++set;
     std::vector<float> c = results(), alone(static_cast<std::size_t>(columns_));
-    kernels->matrices.dots({rows_, columns_, depth_}, {a.data(), depth_}, {b.data(), depth_},
+    kernels->vector_gemm.dots({rows_, columns_, depth_}, {a.data(), depth_}, {b.data(), depth_},
                            {c.data(), columns_ + kRoom}, false);
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t column = 0; column < columns_; ++column) {
-        kernels->matrices.dots({1, 1, depth_}, {a.data() + row * depth_, depth_},
+        kernels->vector_gemm.dots({1, 1, depth_}, {a.data() + row * depth_, depth_},
                                {b.data() + column * depth_, depth_},
                                {&alone.at(static_cast<std::size_t>(column)), 1}, false);
         ASSERT_EQ(number(c, row, column), alone.at(static_cast<std::size_t>(column)))

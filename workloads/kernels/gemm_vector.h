@@ -14,9 +14,9 @@ constexpr int kMatrixTile = 4;
 constexpr int kMatrixTile = 2;  // for half as many registers of half the width
 #endif
 
-using MatrixSize = MatrixKernels::Size;
-using Factors = MatrixKernels::Matrix<const float>;
-using Results = MatrixKernels::Matrix<float>;
+using MatrixSize = VectorGemm::Size;
+using Factors = VectorGemm::Matrix<const float>;
+using Results = VectorGemm::Matrix<float>;
 
 /// Calls use(first, Count<n>()) for all of [0, count), n of them at a time: a
 /// tile's, or fewer at the end.
@@ -165,7 +165,7 @@ inline void matrix_combine(const MatrixSize& size, Factors a, std::int64_t a_ste
   }
 }
 
-constexpr MatrixKernels kMatrices = {matrix_dots, matrix_combine};
+constexpr VectorGemm kVectorGemm = {matrix_dots, matrix_combine};
 
 }  // namespace
 }  // namespace nn

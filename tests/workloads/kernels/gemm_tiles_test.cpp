@@ -14,13 +14,13 @@
 namespace {
 
 using nn::Bf16;
-using nn::Bf16Tiles;
+using nn::TileGemm;
 using namespace activations;
 
-constexpr std::int64_t kLanes = 16, kRows = Bf16Tiles::kRows, kTileWords = kLanes * kLanes;
+constexpr std::int64_t kLanes = 16, kRows = TileGemm::kRows, kTileWords = kLanes * kLanes;
 constexpr float kUntouched = -77.0F;
 
-const Bf16Tiles& tiles() { return tile_kernels().bf16_tiles; }
+const TileGemm& tiles() { return tile_kernels().tile_gemm; }
 
 /// Windows of `lines` lines of `numbers` numbers, `step` apart, to `channels` channels.
 struct Case {
@@ -36,14 +36,12 @@ class Windows {
         weights_(wave<Bf16>(of.lines * of.numbers * of.channels, 0.7)) {}
 
   void expect_products(nn::Stores stores, std::int64_t apart) const {
-    const std::int64_t step = of_.channels;
-    const std::int64_t row = (of_.points - 1) * step + of_.channels;
-    // Rows that are whole lines apart, with something between them that is not written.
-    const std::int64_t row_step = (row + 31) / 32 * 32 + 32;
-    const nn::AlignedFloats memory(kImageRows * row_step);
+    const std::int64_t step = of_.channels, row = of_.points * step;
+    // With something behind the rows that is not written.
+    const nn::AlignedFloats memory(kImageRows * row);
     auto* const begin = reinterpret_cast<Bf16*>(memory.data());
     std::fill_n(begin, 2 * memory.count(), ::of<Bf16>(kUntouched));
-    Bf16Tiles::Windows windows;
+    TileGemm::Windows windows;
     windows.line_step = windows.row_step = line_;
     windows.point_step = of_.step;
     windows.lines = of_.lines;
@@ -52,19 +50,14 @@ class Windows {
     windows.channels = of_.channels;
     windows.part_words = of_.channels / kLanes * kTileWords;
     windows.panel_words = kTileWords;
-    windows.dst_row_step = row_step;
-    windows.dst_point_step = step;
     windows.stores = stores;
     const std::vector<std::uint32_t> packed = packed_weights();
     Bf16* const dst = begin + apart;
     tiles().multiply_windows(met_.data(), packed.data(), windows, kImageRows, of_.points, dst);
     for (std::int64_t i = -apart; i < 2 * memory.count() - apart; ++i) {
-      const std::int64_t y = i / row_step, place = i % row_step;
-      const bool is_written = i >= 0 && y < kImageRows && place < row;
-      double expected = kUntouched;
-      if (is_written) {
-        expected = product(y, place / step, place % step);
-      }
+      const std::int64_t y = i / row, place = i % row;
+      const bool is_written = i >= 0 && y < kImageRows;
+      const double expected = is_written ? product(y, place / step, place % step) : kUntouched;
       ASSERT_NEAR(number(dst[i]), expected, kRounding<Bf16> * std::abs(expected) + 1e-5) << i;
     }
   }
