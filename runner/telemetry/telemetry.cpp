@@ -109,10 +109,10 @@ void Telemetry::end_exchange(const TracedTransfer& transfer) {
   if (transfer.is_traced()) trace_->end_transfer(transfer, now);  // maybe behind its step
 }
 
-void Telemetry::enter_layer(const char* name) {
+void Telemetry::enter_layer(const char* name, const char* method) {
   if (!is_in_traced_step()) return;
   ++scopes_;
-  trace_->enter_layer(name, now_ns());
+  trace_->enter_layer(name, method, now_ns());
 }
 
 void Telemetry::leave_layer() {

@@ -106,7 +106,7 @@ class Telemetry {
   bool is_traced() const { return trace_ != nullptr; }
   /// A part of the scope that lives, for the trace alone; `name` outlives that. Outside of traced
   /// steps these look at no clock.
-  void enter_layer(const char* name);
+  void enter_layer(const char* name, const char* method);
   void leave_layer();
   std::int64_t now_ns() const { return clock_.steady_ns(); }
   const base::Clock& clock() const { return clock_; }

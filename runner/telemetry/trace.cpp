@@ -105,16 +105,16 @@ void Trace::enter(const char* name, bool is_exchange, std::int64_t now_ns) {
   if (!is_in_step_) return;
   advance(now_ns);
   open_.push_back({&events_,
-                   record(events_, dropped_, {name, TraceEvent::Kind::kScope, now_ns, kOpen, 0}),
+                   record(events_, dropped_, {name, TraceEvent::Kind::kScope, now_ns, kOpen}),
                    is_exchange});
 }
 
-void Trace::enter_layer(const char* name, std::int64_t now_ns) {
+void Trace::enter_layer(const char* name, const char* method, std::int64_t now_ns) {
   if (!is_in_step_) return;
   advance(now_ns);
   open_.push_back(
       {&layers_,
-       record(layers_, dropped_layers_, {name, TraceEvent::Kind::kLayer, now_ns, kOpen, 0}),
+       record(layers_, dropped_layers_, {name, TraceEvent::Kind::kLayer, now_ns, kOpen, 0, method}),
        is_exposed()});
 }
 

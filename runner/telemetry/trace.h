@@ -23,6 +23,7 @@ struct TraceEvent {
   Kind kind = Kind::kScope;
   std::int64_t begin_ns = 0, end_ns = 0;
   std::int64_t amount = 0;  ///< of a step its number, of a transfer the bytes that this rank gave
+  const char* method = nullptr;  ///< of a layer
 };
 
 /// Of all transfers of one name within the steps, or of all.
@@ -45,7 +46,7 @@ struct TracedTransfer {
 class Trace {
  public:
   /// Events that are kept of layers, and of all the rest; more are counted and dropped. Both
-  /// together take 20 MiB, events() as much again, and half of that more while it sorts them.
+  /// together take 24 MiB, events() as much again, and half of that more while it sorts them.
   static constexpr std::int64_t kMostEvents = std::int64_t{1} << 18;
   explicit Trace(const StepRange& steps, std::int64_t most_events = kMostEvents);
 
@@ -58,7 +59,8 @@ class Trace {
   void end_step(std::int64_t now_ns);
   /// A scope, within that which was entered before.
   void enter(const char* name, bool is_exchange, std::int64_t now_ns);
-  void enter_layer(const char* name, std::int64_t now_ns);
+  /// `method`: by which the layer's products are made; null: not told.
+  void enter_layer(const char* name, const char* method, std::int64_t now_ns);
   void leave(std::int64_t now_ns);
   TracedTransfer begin_transfer(const char* name, std::int64_t bytes, std::int64_t now_ns);
   void end_transfer(const TracedTransfer& transfer, std::int64_t now_ns);

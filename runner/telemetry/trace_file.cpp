@@ -87,12 +87,15 @@ std::string event_text(const TraceEvent& event, int rank, int line, const RankTr
     return {"scope", nullptr};
   }();
   const std::int64_t begin = of.clock.to_own(event.begin_ns), end = of.clock.to_own(event.end_ns);
-  const std::string amount = kind.amount == nullptr
-                                 ? ""
-                                 : fmt::format(R"(,"args":{{"{}":{}}})", kind.amount, event.amount);
+  std::string detail;
+  if (kind.amount != nullptr) {
+    detail = fmt::format(R"(,"args":{{"{}":{}}})", kind.amount, event.amount);
+  } else if (event.method != nullptr) {
+    detail = fmt::format(R"(,"args":{{"method":{}}})", dumped(event.method));
+  }
   return fmt::format(R"({{"name":{},"cat":"{}","ph":"X","ts":{},"dur":{},"pid":{},"tid":{}{}}})",
                      dumped(event.name), kind.category, microseconds(begin - origin_ns),
-                     microseconds(end - begin), rank, line, amount);
+                     microseconds(end - begin), rank, line, detail);
 }
 
 Json times_json(const TransferTimes& times) {

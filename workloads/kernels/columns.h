@@ -1,6 +1,5 @@
 // Columns of channels gone over in tiles of few rows, and their sums: moments, means. Hides the
-// order of memory, and in what pieces sums are made. As kernels_body.h, whose part it is: compiled
-// once per instruction set, internal linkage, nothing of the standard library.
+// order of memory, and in what pieces sums are made. By the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

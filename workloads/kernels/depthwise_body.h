@@ -1,6 +1,4 @@
-// The depthwise kernels' source. As kernels_body.h, whose part it is: compiled once per instruction
-// set, internal linkage, nothing of the standard library.
-// Hides what rows are written with.
+// The depthwise kernels' source. By the rules of lanes.h. Hides what rows are written with.
 #pragma once
 
 #include "workloads/kernels/depthwise_strided.h"

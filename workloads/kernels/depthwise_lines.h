@@ -1,7 +1,5 @@
-// Lines of a plane that depthwise kernels read, and what a column of them gives. As kernels_body.h,
-// whose part it is: compiled once per instruction set, internal linkage, nothing of the standard
-// library.
-// Hides edges, and how numbers of lines become known to the compiler.
+// Lines of a plane that depthwise kernels read, and what a column of them gives. By the rules of
+// lanes.h. Hides edges, and how numbers of lines become known to the compiler.
 #pragma once
 
 #include "workloads/kernels/depthwise_kernels.h"

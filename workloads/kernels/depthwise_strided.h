@@ -1,6 +1,4 @@
-// Depthwise kernels with a stride. As kernels_body.h, whose part it is: compiled once per
-// instruction set, internal linkage, nothing of the standard library. Hides which columns two
-// points share.
+// Depthwise kernels with a stride. By the rules of lanes.h. Hides which columns two points share.
 #pragma once
 
 #include "workloads/kernels/depthwise_lines.h"

@@ -1,6 +1,5 @@
-// Depthwise kernels without a stride. As kernels_body.h, whose part it is: compiled once per
-// instruction set, internal linkage, nothing of the standard library.
-// Hides which rows are found together, and how columns are read once for all that they reach.
+// Depthwise kernels without a stride. By the rules of lanes.h. Hides which rows are found together,
+// and how columns are read once for all that they reach.
 #pragma once
 
 #include "workloads/kernels/depthwise_lines.h"

@@ -1,6 +1,5 @@
-// Depthwise kernels with a stride of two on rows of points of all channels. As kernels_body.h,
-// whose part it is: compiled once per instruction set, internal linkage, nothing of the standard
-// library. Hides edges, and how rows are gone over line of memory by line, point by point: a line
+// Depthwise kernels with a stride of two on rows of points of all channels. By the rules of
+// lanes.h. Hides edges, and how rows are gone over line of memory by line, point by point: a line
 // that has channels of two is met with each.
 #pragma once
 

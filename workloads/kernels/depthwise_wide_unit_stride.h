@@ -1,5 +1,4 @@
-// Depthwise kernels without a stride on rows of points of all channels. As kernels_body.h, whose
-// part it is: compiled once per instruction set, internal linkage, nothing of the standard library.
+// Depthwise kernels without a stride on rows of points of all channels. By the rules of lanes.h.
 // Hides edges, and how rows are gone over line of memory by line, as a copy of them would be.
 #pragma once
 

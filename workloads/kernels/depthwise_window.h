@@ -1,7 +1,6 @@
 // Taps of some channels of a plane of all, as rows of points that are gone over line of memory by
-// line meet them. As kernels_body.h, whose part it is: compiled once per instruction set, internal
-// linkage, nothing of the standard library.
-// Hides which channels a line has that reaches into the next point.
+// line meet them. By the rules of lanes.h. Hides which channels a line has that reaches into the
+// next point.
 #pragma once
 
 #include "workloads/kernels/depthwise_kernels.h"

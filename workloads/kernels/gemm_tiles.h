@@ -1,6 +1,5 @@
-// TileGemm in the CPU's matrix tiles (AMX). As kernels_body.h, whose part it is: internal linkage,
-// nothing of the standard library.
-// Hides the tiles' shapes and their numbers.
+// TileGemm in the CPU's matrix tiles (AMX). By the rules of lanes.h. Hides the tiles' shapes and
+// their numbers.
 #pragma once
 
 #include "workloads/kernels/bf16_pairs.h"

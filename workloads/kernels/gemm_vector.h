@@ -1,6 +1,5 @@
 // Products of matrices of which one has few rows, in tiles whose sums stay in registers. Hides the
-// tiles. As kernels_body.h, whose part it is: compiled once per instruction set, internal linkage,
-// nothing of the standard library.
+// tiles. By the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

@@ -1,6 +1,5 @@
 // The dot interaction of one sample's features. Hides blocks of registers, and copies in other
-// orders. As kernels_body.h, whose part it is: compiled once per instruction set, internal linkage,
-// nothing of the standard library.
+// orders. By the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/transpose.h"

@@ -1,6 +1,5 @@
-// Products of bfloat16 numbers in the CPU's matrix tiles (AMX).
-// Hides the compiler flags (CMakeLists.txt). As in kernels_body.h, everything has internal linkage
-// and calls nothing from the standard library.
+// Products of bfloat16 numbers in the CPU's matrix tiles (AMX). Hides the compiler flags
+// (CMakeLists.txt). By the rules of lanes.h.
 #include "workloads/kernels/bf16x3.h"
 
 namespace nn {

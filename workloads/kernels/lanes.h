@@ -1,7 +1,10 @@
 // 16 neighbouring channels as one value, from floats and from bfloat16: what the kernels are
-// written in. Hides vector types, rounding, and the bits of a ReLU's signs. As kernels_body.h,
-// whose part it is: compiled once per instruction set, internal linkage, nothing of the standard
-// library.
+// written in. Hides vector types, rounding, and the bits of a ReLU's signs.
+//
+// The rules of all kernels' source: it is compiled once per instruction set and included by table.h
+// and isa_*.cpp alone; everything has internal linkage and calls nothing from the standard library.
+// A shared inline function compiled here for AVX-512 could otherwise be the copy that the linker
+// keeps for everyone.
 #pragma once
 
 #include <immintrin.h>
@@ -234,6 +237,22 @@ inline Lanes as_stored(const Bf16* /*where*/, const Lanes& value) {
 
 // What is not a number must stay so, or a diverged network would look like one that learns nothing.
 inline Lanes relu_of(const Lanes& value) { return value < 0.0F ? zero() : value; }
+
+template <class T>
+void accumulate(T* dst, const T* src, std::int64_t count) {
+  for_each_piece(count, [&](auto access, std::int64_t at, int width) {
+    using Access = decltype(access);
+    const Lanes before = load_on_way<Access>(dst + at, width);
+    Access::store(dst + at, before + load_on_way<Access>(src + at, width), width);
+  });
+}
+
+template <class From, class To>
+void convert(const From* src, To* dst, std::int64_t count) {
+  for_each_piece(count, [&](auto access, std::int64_t at, int width) {
+    access.store(dst + at, load_on_way<decltype(access)>(src + at, width), width);
+  });
+}
 
 }  // namespace
 }  // namespace nn

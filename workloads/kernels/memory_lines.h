@@ -1,8 +1,7 @@
 // Lines of memory as the lanes in which their numbers are gone over: floats as they lie, and of
 // bfloat16 the numbers in even places and those in odd ones, as which an instruction each reads
-// them. As kernels_body.h, whose part it is: compiled once per instruction set, internal linkage,
-// nothing of the standard library.
-// Hides where a line's numbers are, and lines of which some are not there.
+// them. By the rules of lanes.h. Hides where a line's numbers are, and lines of which some are not
+// there.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

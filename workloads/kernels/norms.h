@@ -1,6 +1,5 @@
 // Batch norms' kernels on columns, forward and backward. Hides which of their operands are there.
-// As kernels_body.h, whose part it is: compiled once per instruction set, internal linkage, nothing
-// of the standard library.
+// By the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/columns.h"

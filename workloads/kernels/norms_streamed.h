@@ -1,7 +1,6 @@
 // Batch norms' forward pass over rows of all channels that follow each other, line of memory by
 // line, so that whole lines pass by the caches; and copies that do. Hides which channels a line
-// has, and where their signs go. As kernels_body.h, whose part it is: compiled once per instruction
-// set, internal linkage, nothing of the standard library.
+// has, and where their signs go. By the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

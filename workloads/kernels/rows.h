@@ -1,6 +1,5 @@
-// Rows of a perceptron's activations: gradients behind ReLUs, and layers of one output. Hides
-// nothing. As kernels_body.h, whose part it is: compiled once per instruction set, internal
-// linkage, nothing of the standard library.
+// Rows of a perceptron's activations: gradients behind ReLUs, and layers of one output. By the
+// rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

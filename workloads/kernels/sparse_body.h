@@ -1,6 +1,5 @@
 // The source of the kernels on embedding tables. Hides how rows are summed in registers, and how
-// far ahead rows are fetched. As kernels_body.h, whose part it is: compiled once per instruction
-// set, internal linkage, nothing of the standard library.
+// far ahead rows are fetched. By the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

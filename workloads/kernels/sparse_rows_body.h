@@ -1,6 +1,5 @@
 // Rows of embedding tables, whole or in halves, and steps of them. Hides how halves are joined and
-// split. As kernels_body.h, whose part it is: compiled once per instruction set, internal linkage,
-// nothing of the standard library.
+// split. By the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

@@ -1,6 +1,5 @@
 // Scans of ids, and random rows. Hides the compression of selected ids and Philox on 16 counters.
-// As kernels_body.h, whose part it is: compiled once per instruction set, internal linkage, nothing
-// of the standard library.
+// By the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

@@ -1,12 +1,11 @@
-// All kernels of an instruction set: included by isa_*.cpp and nothing else. As kernels_body.h,
-// whose part it is.
+// All kernels of an instruction set: included by isa_*.cpp and nothing else. By the rules of
+// lanes.h.
 #pragma once
 
 #include "workloads/kernels/columns.h"
 #include "workloads/kernels/depthwise_body.h"
 #include "workloads/kernels/gemm_vector.h"
 #include "workloads/kernels/interaction.h"
-#include "workloads/kernels/kernels_body.h"
 #include "workloads/kernels/norms.h"
 #include "workloads/kernels/rows.h"
 #include "workloads/kernels/sparse_body.h"

@@ -1,6 +1,5 @@
-// Tiles of weights in other orders: transpositions of 16 lanes. Hides the rounds of swaps. As
-// kernels_body.h, whose part it is: compiled once per instruction set, internal linkage, nothing of
-// the standard library.
+// Tiles of weights in other orders: transpositions of 16 lanes. Hides the rounds of swaps. By the
+// rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

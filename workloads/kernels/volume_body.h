@@ -1,6 +1,5 @@
-// The volume kernels' source. As kernels_body.h, whose part it is: compiled once per instruction
-// set, internal linkage, nothing of the standard library.
-// Hides the order in which windows of the source meet the chosen places.
+// The volume kernels' source. By the rules of lanes.h. Hides the order in which windows of the
+// source meet the chosen places.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

@@ -1,7 +1,5 @@
-// A row of pooled points: eight sums of products each, of which the largest stays. As
-// kernels_body.h, whose part it is: compiled once per instruction set, internal linkage, nothing of
-// the standard library.
-// Hides how sums are kept in registers, and the arithmetic of pairs.
+// A row of pooled points: eight sums of products each, of which the largest stays. By the rules of
+// lanes.h. Hides how sums are kept in registers, and the arithmetic of pairs.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

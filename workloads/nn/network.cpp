@@ -96,6 +96,18 @@ std::int64_t Network::inputs() const {
   return std::find_if_not(operations_.begin(), operations_.end(), is_input) - operations_.begin();
 }
 
+bool Network::feeds_max_pool(ValueId value) const {
+  const auto source = [this](ValueId of) { return operations_[static_cast<std::size_t>(of)].src; };
+  return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& operation) {
+    if (operation.kind != OperationKind::kMaxPool) return false;
+    ValueId pooled = operation.src;
+    while (operations_[static_cast<std::size_t>(pooled)].kind == OperationKind::kBatchNorm) {
+      pooled = source(pooled);
+    }
+    return pooled == value;
+  });
+}
+
 bool Network::is_of_perceptron(const Operation& operation) const {
   if (operation.kind != OperationKind::kFullyConnected) return false;
   const Operation& maker = operations_.at(static_cast<std::size_t>(operation.src));

@@ -235,6 +235,8 @@ class Network {
   /// Whether it is a fully connected layer behind vectors that are given, or that a layer of
   /// vectors makes: not the head of a network of points.
   bool is_of_perceptron(const Operation& operation) const;
+  /// Whether maxima are taken of `value`, or of it normalised.
+  bool feeds_max_pool(ValueId value) const;
   /// Whether the backward pass tells d loss / d value.
   bool has_gradient(ValueId value) const;
   /// The operations that read `value`, in order; one that reads it twice is there twice.

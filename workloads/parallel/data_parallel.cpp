@@ -120,7 +120,9 @@ nn::Products agreed_products(const DataParallelConfig& config, const runner::Com
 class TracedLayers final : public nn::LayerListener {
  public:
   explicit TracedLayers(telemetry::Telemetry& telemetry) : telemetry_(telemetry) {}
-  void layer_begins(const char* name) override { telemetry_.enter_layer(name); }
+  void layer_begins(const char* name, const char* method) override {
+    telemetry_.enter_layer(name, method);
+  }
   void layer_ends() override { telemetry_.leave_layer(); }
 
  private:

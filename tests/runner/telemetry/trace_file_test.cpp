@@ -27,7 +27,7 @@ Trace made_trace(std::int64_t began) {
   trace.enter("forward", false, began + 1'000);
   const TracedTransfer a = trace.begin_transfer("ids", 10, began + 1'500);
   const TracedTransfer b = trace.begin_transfer("ids", 20, began + 1'600);
-  trace.enter_layer("conv\"1\"", began + 2'000);
+  trace.enter_layer("conv\"1\"", "bf16x3, jit:avx512", began + 2'000);
   trace.end_transfer(a, began + 2'500);
   trace.leave(began + 3'001);
   trace.end_transfer(b, began + 3'500);
@@ -90,7 +90,8 @@ TEST_F(TraceFileOfTwo, HasEventsInMicrosecondsOfRankZerosClock) {
       found,
       ElementsAre("step step 1.0 10.0 0 {\"step\":1}", "forward scope 2.0 3.0 0 null",
                   "ids transfer 2.5 1.0 1 {\"bytes\":10}", "ids transfer 2.6 1.9 2 {\"bytes\":20}",
-                  "conv\"1\" layer 3.0 1.001 0 null", "ids transfer 4.6 0.1 1 {\"bytes\":30}"));
+                  R"(conv"1" layer 3.0 1.001 0 {"method":"bf16x3, jit:avx512"})",
+                  "ids transfer 4.6 0.1 1 {\"bytes\":30}"));
   EXPECT_EQ(events(0, "X").size(), found.size());
 }
 

@@ -126,7 +126,7 @@ TEST_F(Traced, PutsLayersIntoTheirScope) {
   {
     const Scope forward(telemetry_, Subsystem::kForward);
     for (const char* name : {"conv1", "bn1"}) {
-      telemetry_.enter_layer(name);
+      telemetry_.enter_layer(name, "direct_tiles");
       pass(3);
       telemetry_.leave_layer();
     }
@@ -245,7 +245,7 @@ TEST(TraceCost, IsThatOfAScopeForALayerOrTransferAndNothingOutsideOfTheSteps) {
     telemetry.begin_step();
     const double before_s = cost_s();
     const std::int64_t before = clock.readings;
-    telemetry.enter_layer("conv");
+    telemetry.enter_layer("conv", nullptr);
     telemetry.leave_layer();
     telemetry.end_exchange(telemetry.begin_exchange("ids", 1));
     EXPECT_EQ(clock.readings - before, step == kTraced ? 4 : 0) << step;
@@ -262,7 +262,7 @@ TEST(TraceCost, IsThatOfScopesThatAreRecorded) {
   telemetry.trace_to(trace);
   telemetry.begin_step();
   for (int i = 0; i < kLayers; ++i) {
-    telemetry.enter_layer("conv");
+    telemetry.enter_layer("conv", nullptr);
     telemetry.leave_layer();
   }
   telemetry.end_step();
@@ -284,7 +284,7 @@ TEST(BoundedTrace, DropsAndCountsWhatIsTooMuchAndStillSumsUp) {
     const TracedTransfer ids = trace.begin_transfer("ids", 2, now);
     trace.enter("exchange", true, now);
     for (int layer = 0; layer < kLayers; ++layer) {
-      trace.enter_layer("conv", now);
+      trace.enter_layer("conv", nullptr, now);
       trace.leave(++now);
     }
     trace.leave(++now);

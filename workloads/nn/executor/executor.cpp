@@ -90,6 +90,10 @@ void Executor::plan(bool copies_weights) {
   plan_forward(*planner_);
   if (options_.training) plan_backward(*planner_);
   planner_->memory().place();
+  methods_.resize(layers_.size());
+  for (std::size_t i = inputs(); i < layers_.size(); ++i) {
+    methods_[i] = layers_[i]->implementation();
+  }
 }
 
 void Executor::plan_forward(Planner& planner) {
@@ -282,7 +286,8 @@ void Executor::for_each_step(const PassSegment& segment, double LayerSeconds::*d
     const Samples samples = segment.slices.at(slice);
     for (const PassStep& step : segment.steps) {
       if (layer_listener_ != nullptr) {
-        layer_listener_->layer_begins(network_.operations()[step.operation].name.c_str());
+        layer_listener_->layer_begins(network_.operations()[step.operation].name.c_str(),
+                                      methods_[step.operation].c_str());
       }
       if (layer_seconds_.empty()) {
         body(step, samples);
@@ -331,9 +336,9 @@ std::vector<LayerFacts> Executor::layers() const {
     const Operation& operation = network_.operations()[i];
     const auto made = static_cast<ValueId>(i);
     facts.push_back(
-        {operation.name, layers_[i]->implementation(),
-         2 * options_.batch * network_.training_macs(operation), operand_bytes(*planner_, made),
-         moved_bytes(*planner_, made, layers_[i]->adds_gradients()), layers_[i]->methods()});
+        {operation.name, methods_[i], 2 * options_.batch * network_.training_macs(operation),
+         operand_bytes(*planner_, made), moved_bytes(*planner_, made, layers_[i]->adds_gradients()),
+         layers_[i]->methods()});
   }
   return facts;
 }

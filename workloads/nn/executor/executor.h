@@ -41,8 +41,8 @@ class PassListener {
 class LayerListener {
  public:
   virtual ~LayerListener() = default;
-  /// `name` lives as long as the executor.
-  virtual void layer_begins(const char* name) = 0;
+  /// `name`, and `method`, by which its products are made, live as long as the executor.
+  virtual void layer_begins(const char* name, const char* method) = 0;
   virtual void layer_ends() = 0;
 };
 
@@ -185,6 +185,7 @@ class Executor {
   std::unique_ptr<Parameters> parameters_;
   RunningStatistics statistics_;
   SampleStreams streams_;
+  std::vector<std::string> methods_;  ///< implementation() of each of layers_
   AlignedFloats block_;
   std::vector<std::vector<Addition>> additions_;  ///< parts of each value's gradient to add
   std::vector<std::int64_t> ready_;  ///< gradient floats final after a segment's backward

@@ -21,9 +21,9 @@ std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) 
     case OperationKind::kInput:
       break;  // the executor's own
     case OperationKind::kConvolution:
-      return is_dense(planner.network(), operation, planner.precision())
-                 ? make_dense(operation, planner)
-                 : make_convolution(operation, planner);
+    case OperationKind::kDeconvolution:
+    case OperationKind::kDepthwise:
+      return make_convolution(operation, planner);
     case OperationKind::kFullyConnected:
       if (!planner.network().is_of_perceptron(operation)) return make_dense(operation, planner);
       return is_projection(planner.network(), operation) ? make_projection(operation, planner)
@@ -36,10 +36,6 @@ std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) 
       return make_gather_volume(operation, planner);
     case OperationKind::kActivation:
       return make_activation(operation, planner);
-    case OperationKind::kDepthwise:
-      return make_depthwise(operation, planner);
-    case OperationKind::kDeconvolution:
-      return make_deconvolution(operation, planner);
     case OperationKind::kConcatenation:
       return make_concatenation(operation, planner);
     case OperationKind::kSpread:

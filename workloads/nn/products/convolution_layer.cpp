@@ -36,22 +36,6 @@ ConvolutionProblem problem_of(const Operation& operation, const Planner& planner
           planner.device()};
 }
 
-/// Whether maxima are taken of `value`, or of it normalised.
-bool feeds_max_pool(const Network& network, ValueId value) {
-  const auto& operations = network.operations();
-  const auto source = [&operations](ValueId of) {
-    return operations[static_cast<std::size_t>(of)].src;
-  };
-  return std::any_of(operations.begin(), operations.end(), [&](const Operation& operation) {
-    if (operation.kind != OperationKind::kMaxPool) return false;
-    ValueId pooled = operation.src;
-    while (operations[static_cast<std::size_t>(pooled)].kind == OperationKind::kBatchNorm) {
-      pooled = source(pooled);
-    }
-    return pooled == value;
-  });
-}
-
 class ConvolutionLayer final : public Layer {
  public:
   ConvolutionLayer(const Operation& operation, Planner& planner)
@@ -107,12 +91,17 @@ class ConvolutionLayer final : public Layer {
 /// some are added up; but the first layer's where its maxima are taken: of channels that are last,
 /// the library's max pooling rounds every addition of its gradient.
 memory::desc ConvolutionLayer::made_desc(const Planner& planner, std::int64_t samples) const {
-  const bool is_pooled = problem_.is_first() && feeds_max_pool(planner.network(), planner.made());
+  const bool is_pooled = problem_.is_first() && planner.network().feeds_max_pool(planner.made());
   if (planner.products().wants_channels_last() && !is_pooled) {
     return channels_last_desc(batch_dims(samples, operation_.dst), planner.value_type());
   }
   const memory::desc dst =
       problem_.forward(samples).query_md(dnnl::query::exec_arg_md, problem_.makes());
+  // The kernels at hand may have wider blocks than the library's CPU, where tests emulate them.
+  const bool widens_blocks = problem_.compute() == memory::data_type::f32 &&
+                             planner.kernels().set >= base::InstructionSet::kAvx512 &&
+                             operation_.stride.size() == 2 && channel_layout(dst).width == 8;
+  if (widens_blocks) return {dst.dims(), dst.data_type(), memory::format_tag::nChw16c};
   const bool leaves_blocks = !problem_.is_first() && operation_.stride.size() == 2 &&
                              channel_layout(src_desc_).width > 1 && channel_layout(dst).width == 1;
   return leaves_blocks ? like(src_desc_, operation_.dst) : dst;
@@ -217,19 +206,19 @@ void ConvolutionLayer::backward(bool accumulate, const Samples& samples) {
 
 }  // namespace
 
-std::unique_ptr<Layer> make_deconvolution(const Operation& operation, Planner& planner) {
-  const bool is_last = &operation == &planner.network().operations().back();
-  if (is_last) return make_narrow_deconvolution(operation, planner);
-  return std::make_unique<ConvolutionLayer>(operation, planner);
-}
-
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner) {
-  // A stem's channels are last; what that costs where maxima are taken of it, many of them repay.
-  constexpr std::int64_t kManyChannels = 64;
-  const bool is_worthwhile =
-      operation.dst.channels >= kManyChannels || !feeds_max_pool(planner.network(), planner.made());
-  if (is_worthwhile && suits_stem(operation, planner)) return make_stem(operation, planner);
-  return std::make_unique<ConvolutionLayer>(operation, planner);
+  switch (layer_method(operation, planner)) {
+    case Method::kDense:
+      return make_dense(operation, planner);
+    case Method::kStem:
+      return make_stem(operation, planner);
+    case Method::kNarrow:
+      return make_narrow(operation, planner);
+    case Method::kDepthwise:
+      return make_depthwise(operation, planner);
+    default:
+      return std::make_unique<ConvolutionLayer>(operation, planner);
+  }
 }
 
 }  // namespace nn

@@ -7,12 +7,12 @@
 #include <algorithm>
 
 #include "runner/base/error.h"
+#include "workloads/nn/products/bf16x3_gradient.h"
+#include "workloads/nn/products/bf16x3_product.h"
+#include "workloads/nn/products/direct_product.h"
 #include "workloads/nn/products/gapped_gradient.h"
 #include "workloads/nn/products/library_product.h"
 #include "workloads/nn/products/padded_product.h"
-#include "workloads/nn/products/parts_gradient.h"
-#include "workloads/nn/products/parts_product.h"
-#include "workloads/nn/products/point_product.h"
 #include "workloads/nn/products/weights_gradient.h"
 #include "workloads/nn/products/widened_convolution.h"
 
@@ -37,14 +37,14 @@ std::unique_ptr<Product> make_source_gradient(Planner& planner, Method method,
   const ValuePlace diff_src = {places.diff_src, false};
   switch (method) {
     case Method::kDirectTiles:
-      return std::make_unique<PointProduct>(planner, problem, layouts, kSource, moment,
-                                            places.diff_dst, diff_src);
+      return std::make_unique<DirectProduct>(planner, problem, layouts, kSource, moment,
+                                             places.diff_dst, diff_src);
     case Method::kGapped:
       return std::make_unique<GappedGradient>(planner, problem, layouts, places.diff_dst,
                                               places.diff_src);
     case Method::kBf16x3:
-      return std::make_unique<PartsProduct>(planner, problem, kSource, slices.sizes().back(),
-                                            moment, places.diff_dst, diff_src);
+      return std::make_unique<Bf16x3Product>(planner, problem, kSource, slices.sizes().back(),
+                                             moment, places.diff_dst, diff_src);
     case Method::kPadded:
       return std::make_unique<PaddedProduct>(planner, problem, kSource, slices, moment, layouts.dst,
                                              places.diff_dst, layouts.src, diff_src);
@@ -68,7 +68,7 @@ std::unique_ptr<Product> make_weights_gradient(Planner& planner, Method method,
       return std::make_unique<WidenedBackward>(planner, problem, layouts, places.src,
                                                places.diff_dst, places.diff_src);
     case Method::kBf16x3:
-      return std::make_unique<PartsGradient>(planner, problem, places.src, places.diff_dst);
+      return std::make_unique<Bf16x3Gradient>(planner, problem, places.src, places.diff_dst);
     case Method::kLibrary:
       return std::make_unique<LibraryWeights>(planner, problem, layouts, places.src,
                                               places.diff_dst);
@@ -97,10 +97,10 @@ std::unique_ptr<Product> make_forward_product(Planner& planner, Method method,
     case Method::kWidened:
       return std::make_unique<WidenedForward>(planner, problem, layouts, slices, moment, src, dst);
     case Method::kDirectTiles:
-      return std::make_unique<PointProduct>(planner, problem, layouts, kForward, moment, src, dst);
+      return std::make_unique<DirectProduct>(planner, problem, layouts, kForward, moment, src, dst);
     case Method::kBf16x3:
-      return std::make_unique<PartsProduct>(planner, problem, kForward, slices.sizes().back(),
-                                            moment, src, dst);
+      return std::make_unique<Bf16x3Product>(planner, problem, kForward, slices.sizes().back(),
+                                             moment, src, dst);
     case Method::kPadded:
       return std::make_unique<PaddedProduct>(planner, problem, kForward, slices, moment,
                                              layouts.src, src, layouts.dst, dst);

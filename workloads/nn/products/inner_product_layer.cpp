@@ -7,8 +7,8 @@
 #include "runner/base/error.h"
 #include "workloads/nn/accumulation.h"
 #include "workloads/nn/layers/row_sums.h"
+#include "workloads/nn/products/inner_product_gradient.h"
 #include "workloads/nn/products/make_layers.h"
-#include "workloads/nn/products/pointwise_gradient.h"
 #include "workloads/nn/sliced_primitive.h"
 
 namespace nn {
@@ -57,7 +57,7 @@ class InnerProductLayer final : public Layer {
   const bool training_, has_data_gradient_;
   memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
   SlicedPrimitive forward_, data_gradient_, weights_gradient_;
-  std::optional<PointwiseGradient> product_;  ///< in place of weights_gradient_, where it fits
+  std::optional<InnerProductGradient> product_;  ///< in place of weights_gradient_, where it fits
   GradientTarget weights_target_, bias_target_;
   BufferId src_buffer_ = -1, dst_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1,
            rounded_buffer_ = -1, sums_buffer_ = -1, scratch_buffer_ = -1;
@@ -69,7 +69,7 @@ class InnerProductLayer final : public Layer {
   std::uint32_t* scratch_ = nullptr;  ///< of product_
 };
 
-/// Weights as PointwiseGradient writes the gradient of rows.
+/// Weights as InnerProductGradient writes the gradient of rows.
 memory::desc rows_gradient_desc(std::int64_t out, std::int64_t in) {
   return {{out, in}, memory::data_type::f32, memory::format_tag::AB16b64a};
 }
@@ -183,9 +183,9 @@ void InnerProductLayer::plan_gradients(Planner& planner) {
 }
 
 void InnerProductLayer::plan_weights_gradient(Planner& planner) {
-  const PointwiseGradient::Shape shape = {batch_, in_, out_, PointwiseGradient::Layout::kRows};
+  const InnerProductGradient::Shape shape = {batch_, in_, out_};
   if (compute_ == memory::data_type::bf16 && weights_desc_ == rows_gradient_desc(out_, in_) &&
-      PointwiseGradient::fits(shape, planner.threads(), kernels_)) {
+      InnerProductGradient::fits(shape, planner.threads(), kernels_)) {
     product_.emplace(shape, planner.threads(), kernels_);
     scratch_buffer_ =
         planner.temporary(product_->scratch_bytes(), planner.backward_moment(), "scratchpads");
@@ -251,7 +251,7 @@ void InnerProductLayer::backward(bool accumulate, const Samples& samples) {
   if (data_gradient_.planned()) data_gradient_.run(samples);
   if (product_) {
     const Bf16* const gradient = rounded_ != nullptr ? rounded_ : static_cast<Bf16*>(diff_dst_);
-    product_->run(src_, gradient, 1, weights_target_.begin(false), accumulate, scratch_);
+    product_->run(src_, gradient, weights_target_.begin(false), accumulate, scratch_);
     return;
   }
   weights_gradient_.run(samples, weights_target_.begin(accumulate));

@@ -7,6 +7,7 @@
 
 namespace nn {
 
+/// Also depthwise and transposed ones: by the table of methods.
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner);
 /// Convolutions that give few points per channel, and fully connected layers behind layers of
 /// points: matrix products, which give a sample the same bits in a batch of any size.
@@ -15,8 +16,7 @@ std::unique_ptr<Layer> make_dense(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_inner_product(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_convolution_pool(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_depthwise(const Operation& operation, Planner& planner);
-std::unique_ptr<Layer> make_deconvolution(const Operation& operation, Planner& planner);
 /// The network's last, to few channels as a rule: gives floats, for a loss to read.
-std::unique_ptr<Layer> make_narrow_deconvolution(const Operation& operation, Planner& planner);
+std::unique_ptr<Layer> make_narrow(const Operation& operation, Planner& planner);
 
 }  // namespace nn

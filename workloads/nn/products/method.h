@@ -1,4 +1,5 @@
-// How each product of a convolution is made: chosen once, before any buffer is planned.
+// How convolutions are made, as whole layers or product by product: chosen once, before any buffer
+// is planned.
 #pragma once
 
 #include <optional>
@@ -19,10 +20,14 @@ enum class Method {
   kGapped,       ///< oneDNN on strided pixels alone, whose gradients are written between zeros
   kDirectTiles,  ///< 1x1 in bf16, in matrix tiles
   kBf16x3,       ///< floats as three bf16 numbers each, in matrix tiles
-  kPairs,        ///< gradient of 1x1 weights, of pairs of bf16 pixels
-  kPairWindows,  ///< the same of windows
+  kPairs,        ///< gradient of weights, of pairs of bf16 pixels
   kTiles,        ///< gradient of weights in matrix tiles
   kTileStrips,   ///< the same, of strips of pixels that threads share
+  // Of whole layers:
+  kStem,       ///< first windows of few channels, in matrix tiles
+  kDense,      ///< matrix products of all samples, a kernel tap at a time
+  kNarrow,     ///< one product for all taps, whose results are then added up
+  kDepthwise,  ///< row by row, each channel alone
 };
 std::string_view to_string(Method method);
 /// Nothing for a name that no method has.
@@ -34,6 +39,18 @@ std::string_view to_string(ConvolutionProduct product);
 /// "forward 64->128 k3x3 s1x1 p1x1 of 56x56 f32"; a transposed one has "transposed" behind the
 /// product, an atrous one its distances: "d2x2".
 std::string method_key(ConvolutionProduct product, const ConvolutionProblem& problem);
+
+/// A layer that is made as a whole, and not product by product.
+struct LayerRow {
+  OperationKind kind;
+  Method method;
+  base::InstructionSet needs;
+  bool (*suits)(const Operation& operation, const Planner& planner);
+  const char* measured;
+};
+std::span<const LayerRow> layer_rows();
+/// That of the first row that suits; kLibrary: each product has a method of its own.
+Method layer_method(const Operation& operation, const Planner& planner);
 
 /// A row of the table: where a method serves, and where it is faster than what comes after it.
 struct MethodRow {

@@ -8,7 +8,7 @@
 #include "workloads/kernels/stores.h"
 #include "workloads/nn/onednn.h"
 #include "workloads/nn/products/line_vector.h"
-#include "workloads/nn/products/tile_gradient.h"
+#include "workloads/nn/products/weights_gradient_tiles.h"
 
 namespace nn {
 namespace {
@@ -244,7 +244,7 @@ TileGradient StemLayer::gradient_of(const Strip& strip) const {
   shape.in = read_numbers();
   shape.out = operation_.dst.channels;
   const TileGradient::Pitch pitch = {operation_.stride[1] * from_.channels, met_numbers()};
-  return {shape, pitch, 1, kernels_};
+  return {shape, pitch, kernels_};
 }
 
 void StemLayer::backward(bool accumulate, const Samples& samples) {

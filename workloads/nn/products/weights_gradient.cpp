@@ -45,8 +45,30 @@ bool has_layouts_of(Method method, const ConvolutionProblem& problem,
   if (is_plain && (problem.is_transposed() || !is_plain_matrix(layouts.weights))) return false;
   if (problem.compute() != memory::data_type::bf16) return false;
   const bool is_blocked = !is_plain && is_blocked_bf16(layouts.src) && is_blocked_bf16(layouts.dst);
-  if (method == Method::kPairs || method == Method::kPairWindows) return is_blocked;
+  if (method == Method::kPairs) return is_blocked;
   return !is_blocked && is_channels_last_bf16(layouts.src) && is_channels_last_bf16(layouts.dst);
+}
+
+/// Single pixels, of volumes too, in lines that nearly fill the product's pieces.
+WindowShape lines_of_pixels(std::int64_t pixels, std::int64_t in, std::int64_t out) {
+  constexpr std::int64_t kMost = 256, kLeast = 16;
+  std::int64_t length = std::min(pixels, kMost);
+  while (length >= kLeast && pixels % length != 0) --length;
+  if (length < kLeast) length = pixels;
+  const std::int64_t lines = pixels / length;
+  return {{lines, lines, 1, 1, 0}, {length, length, 1, 1, 0}, in, out};
+}
+
+WindowShape shape_for_pairs(const ConvolutionProblem& problem) {
+  if (!problem.is_by_points()) return windows_of(problem);
+  return lines_of_pixels(to_of(problem).points(), from_of(problem).channels,
+                         to_of(problem).channels);
+}
+
+TileGradient::Sharing sharing_of(Method method) {
+  if (method == Method::kTiles) return TileGradient::Sharing::kChannels;
+  if (method == Method::kTileStrips) return TileGradient::Sharing::kPixels;
+  throw base::Error(base::ExitCode::kInternal, "no own gradient of weights by this method");
 }
 
 }  // namespace
@@ -67,57 +89,31 @@ bool WeightsGradient::supports(Method method, const ConvolutionProblem& problem,
   if (is_atrous(problem.operation()) || !has_layouts_of(method, problem, layouts)) return false;
   const int threads = planner.threads();
   const Kernels& kernels = planner.kernels();
+  const bool is_of_volumes = problem.operation().kernel.size() > 2;
   if (method == Method::kPairs) {
-    const PointwiseGradient::Shape points = {to_of(problem).points(), from_of(problem).channels,
-                                             to_of(problem).channels};
-    return problem.is_by_points() && PointwiseGradient::fits(points, threads, kernels);
+    return (problem.is_by_points() || !is_of_volumes) &&
+           PairGradient::fits(shape_for_pairs(problem), threads, kernels);
   }
-  if (problem.operation().kernel.size() > 2) return false;
-  const WindowShape windows = windows_of(problem);
-  const std::int64_t samples = planner.backward_slices().sizes().back();
-  switch (method) {
-    case Method::kPairWindows:
-      return !problem.is_by_points() && WindowGradient::fits(windows, threads, kernels);
-    case Method::kTiles:
-      return TileGradient::fits(windows, threads, kernels);
-    case Method::kTileStrips:
-      return StripGradient::fits(windows, samples, threads, kernels);
-    default:
-      return false;
-  }
-}
-
-std::int64_t WeightsGradient::make_product(Planner& planner, Method method,
-                                           const WindowShape& windows) {
-  const int threads = planner.threads();
-  const Kernels& kernels = planner.kernels();
-  const std::int64_t samples = planner.backward_slices().sizes().back();
-  switch (method) {
-    case Method::kPairWindows:
-      return product_.emplace<WindowGradient>(windows, threads, kernels).scratch_bytes();
-    case Method::kTiles:
-      return product_.emplace<TileGradient>(windows, threads, kernels).scratch_bytes();
-    case Method::kTileStrips:
-      return product_.emplace<StripGradient>(windows, samples, threads, kernels).scratch_bytes();
-    default:
-      throw base::Error(base::ExitCode::kInternal, "no own gradient of weights by this method");
-  }
+  return !is_of_volumes &&
+         TileGradient::fits(windows_of(problem), sharing_of(method),
+                            planner.backward_slices().sizes().back(), threads, kernels);
 }
 
 WeightsGradient::WeightsGradient(Planner& planner, Method method, const ConvolutionProblem& problem,
                                  const ConvolutionLayouts& layouts, const Places& places)
     : weights_(problem.operation().weights) {
+  const int threads = planner.threads();
+  const Kernels& kernels = planner.kernels();
   std::int64_t scratch_bytes = 0;
-  if (method == Method::kPairs) {  // of volumes, too
-    const SampleShape& to = to_of(problem);
+  if (method == Method::kPairs) {
+    scratch_bytes =
+        product_.emplace<PairGradient>(shape_for_pairs(problem), threads, kernels).scratch_bytes();
+  } else {
     scratch_bytes =
         product_
-            .emplace<PointwiseGradient>(
-                PointwiseGradient::Shape{to.points(), from_of(problem).channels, to.channels},
-                planner.threads(), planner.kernels())
+            .emplace<TileGradient>(windows_of(problem), sharing_of(method),
+                                   planner.backward_slices().sizes().back(), threads, kernels)
             .scratch_bytes();
-  } else {
-    scratch_bytes = make_product(planner, method, windows_of(problem));
   }
   const Activations src = {places.src, channel_layout(layouts.src).sample_numbers()};
   const Activations dst = {places.diff_dst, channel_layout(layouts.dst).sample_numbers()};

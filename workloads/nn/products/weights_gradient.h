@@ -8,11 +8,9 @@
 
 #include "workloads/nn/products/convolution_problem.h"
 #include "workloads/nn/products/method.h"
-#include "workloads/nn/products/pointwise_gradient.h"
 #include "workloads/nn/products/product.h"
-#include "workloads/nn/products/strip_gradient.h"
-#include "workloads/nn/products/tile_gradient.h"
-#include "workloads/nn/products/window_gradient.h"
+#include "workloads/nn/products/weights_gradient_pairs.h"
+#include "workloads/nn/products/weights_gradient_tiles.h"
 
 namespace nn {
 
@@ -43,13 +41,10 @@ class WeightsGradient final : public Product {
     }
   };
 
-  /// Makes product_; gives bytes of scratch.
-  std::int64_t make_product(Planner& planner, Method method, const WindowShape& windows);
   void run_product(const Samples& samples, float* diff_weights, bool add) const;
   void take_out_of_tiles(float* diff_weights, bool add) const;
 
-  std::variant<std::monostate, PointwiseGradient, WindowGradient, TileGradient, StripGradient>
-      product_;
+  std::variant<std::monostate, PairGradient, TileGradient> product_;
   /// Weights [out][in] of plain strides: their gradient is made in tiles elsewhere first.
   struct PlainWeights {
     std::int64_t out = 0, in = 0, out_stride = 0, in_stride = 0;

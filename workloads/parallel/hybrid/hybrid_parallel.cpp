@@ -251,7 +251,7 @@ void HybridParallel::look_up() {
   T* const owned = exchange_.is_local() ? value : reinterpret_cast<T*>(owned_.data());
   {
     const Scope scope(telemetry_, Subsystem::kForward);
-    telemetry_.enter_layer(kTables);
+    telemetry_.enter_layer(kTables, nullptr);
     tables_.forward(owned_bags_, owned, exchange_.owned_columns());
     telemetry_.leave_layer();
   }
@@ -312,7 +312,7 @@ void HybridParallel::update_tables(double learning_rate) {
   }
   if (replicated_.size() > 0) update_replicated<T>(learning_rate);
   const Scope scope(telemetry_, Subsystem::kOptimizer);
-  telemetry_.enter_layer(kTables);
+  telemetry_.enter_layer(kTables, nullptr);
   tables_.update(owned_bags_, gradient, exchange_.owned_columns(), learning_rate);
   telemetry_.leave_layer();
 }

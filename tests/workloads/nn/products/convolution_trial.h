@@ -63,6 +63,7 @@ class Trial : public testing::TestWithParam<Case> {
         parameters_(residual::test_parameters(net_)),
         input_(noise(GetParam().batch * net_.shape(0).size(), 1.0, 3)),
         upstream_(noise(GetParam().batch * net_.shape(last()).size(), 1.0, 5)) {}
+  const nn::Operation& tested() const { return net_.operations().end()[-2]; }
   nn::ValueId last() const { return static_cast<nn::ValueId>(net_.operations().size()) - 1; }
 
   plain::Pass twin() const {

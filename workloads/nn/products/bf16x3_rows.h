@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "workloads/kernels/kernels.h"
-#include "workloads/nn/products/parts_axis.h"
+#include "workloads/nn/products/bf16x3_axis.h"
 
 namespace nn {
 
 /// A row is words [steps][parts][rests][columns][16]: a step is a pair of blocks of 16 channels,
 /// and columns are put apart by the rest that the axis's step leaves of them.
-class PartsRows {
+class Bf16x3Rows {
  public:
   static constexpr std::int64_t kBlock = 16;
   /// In place of a row beyond the image: zeros.
@@ -25,9 +25,9 @@ class PartsRows {
   struct Steps {
     std::int64_t first = 0, count = 0;
   };
-  PartsRows() = default;
+  Bf16x3Rows() = default;
   /// Of an image [blocks][rows.from][columns.from][16].
-  PartsRows(const PartsAxis& rows, const PartsAxis& columns, std::int64_t blocks);
+  Bf16x3Rows(const Bf16x3Axis& rows, const Bf16x3Axis& columns, std::int64_t blocks);
   /// Strips are so many columns wide, at most.
   void set_strip(std::int64_t columns) { strip_ = columns; }
 
@@ -39,7 +39,7 @@ class PartsRows {
     return static_cast<std::int64_t>(rests_.size()) * width() * kBlock;
   }
   /// Where a tap meets a row, behind its beginning.
-  std::int64_t place_of(const PartsAxis::Tap& tap) const;
+  std::int64_t place_of(const Bf16x3Axis::Tap& tap) const;
   /// Brings what windows of these columns reach of a row, or of one beyond the image.
   void bring(const float* image, std::int64_t row, const Columns& columns, const Steps& steps,
              const Bf16x3Gemm& tiles, std::uint32_t* to) const;

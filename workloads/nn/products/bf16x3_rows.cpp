@@ -1,13 +1,13 @@
 // Columns by rests.
 // Hides nothing else.
-#include "workloads/nn/products/parts_rows.h"
+#include "workloads/nn/products/bf16x3_rows.h"
 
 #include <algorithm>
 #include <limits>
 
 namespace nn {
 
-PartsRows::PartsRows(const PartsAxis& rows, const PartsAxis& columns, std::int64_t blocks)
+Bf16x3Rows::Bf16x3Rows(const Bf16x3Axis& rows, const Bf16x3Axis& columns, std::int64_t blocks)
     : rows_(rows.from),
       columns_(columns.from),
       blocks_(blocks),
@@ -16,7 +16,7 @@ PartsRows::PartsRows(const PartsAxis& rows, const PartsAxis& columns, std::int64
       first_reach_(std::numeric_limits<std::int64_t>::max()),
       last_reach_(std::numeric_limits<std::int64_t>::min()) {
   for (const auto& phase : columns.phases) {
-    for (const PartsAxis::Tap& tap : phase) {
+    for (const Bf16x3Axis::Tap& tap : phase) {
       const std::int64_t reach = floored(tap.offset, step_), rest = tap.offset - reach * step_;
       if (std::find(rests_.begin(), rests_.end(), rest) == rests_.end()) rests_.push_back(rest);
       first_reach_ = std::min(first_reach_, reach);
@@ -25,14 +25,14 @@ PartsRows::PartsRows(const PartsAxis& rows, const PartsAxis& columns, std::int64
   }
 }
 
-std::int64_t PartsRows::place_of(const PartsAxis::Tap& tap) const {
+std::int64_t Bf16x3Rows::place_of(const Bf16x3Axis::Tap& tap) const {
   const std::int64_t reach = floored(tap.offset, step_);
   const std::int64_t rest =
       std::find(rests_.begin(), rests_.end(), tap.offset - reach * step_) - rests_.begin();
   return (rest * width() + reach - first_reach_) * kBlock;
 }
 
-void PartsRows::bring(const float* image, std::int64_t row, const Columns& columns,
+void Bf16x3Rows::bring(const float* image, std::int64_t row, const Columns& columns,
                       const Steps& steps, const Bf16x3Gemm& tiles, std::uint32_t* to) const {
   const std::int64_t begin = columns.first + first_reach_;
   const std::int64_t end = columns.first + columns.count + last_reach_;

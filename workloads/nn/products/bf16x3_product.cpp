@@ -1,11 +1,11 @@
 // Pieces of products in parts.
 // Hides nothing else.
-#include "workloads/nn/products/parts_product.h"
+#include "workloads/nn/products/bf16x3_product.h"
 
 #include <algorithm>
 #include <array>
 
-#include "workloads/nn/products/parts_support.h"
+#include "workloads/nn/products/bf16x3_support.h"
 
 namespace nn {
 namespace {
@@ -14,7 +14,7 @@ using dnnl::memory;
 
 constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
 constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
-constexpr std::int64_t kBeyond = PartsRows::kBeyond, kNone = -2;  ///< in place of a row
+constexpr std::int64_t kBeyond = Bf16x3Rows::kBeyond, kNone = -2;  ///< in place of a row
 constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
 /// Of what is in parts at a time: pairs of blocks of channels, and columns of windows or single
 /// points. Together with weights of 32 channels, those of 3x3 points stay in the second cache, of
@@ -30,7 +30,7 @@ constexpr std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
 
 }  // namespace
 
-bool PartsProduct::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+bool Bf16x3Product::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                             const Planner& planner) {
   if (!has_parts(problem, layouts, planner)) return false;
   const Operation& operation = problem.operation();
@@ -41,18 +41,18 @@ bool PartsProduct::supports(const ConvolutionProblem& problem, const Convolution
 }
 
 /// Rows of an image that a group reads, at most.
-std::int64_t PartsProduct::needed_rows() const {
+std::int64_t Bf16x3Product::needed_rows() const {
   std::vector<std::int64_t> needed;
   for (std::int64_t row = 0; row < group_; ++row) {
     for (const auto& phase : rows_.phases) {
-      for (const PartsAxis::Tap& tap : phase) needed.push_back(row * rows_.step + tap.offset);
+      for (const Bf16x3Axis::Tap& tap : phase) needed.push_back(row * rows_.step + tap.offset);
     }
   }
   std::sort(needed.begin(), needed.end());
   return std::unique(needed.begin(), needed.end()) - needed.begin();
 }
 
-void PartsProduct::plan_strips(std::int64_t samples) {
+void Bf16x3Product::plan_strips(std::int64_t samples) {
   read_rows_ = {rows_, columns_, read_};
   const std::int64_t columns = columns_.count(0);
   const std::int64_t grain = taps_ > 1 ? kBlock : 2 * kBlock;
@@ -68,7 +68,7 @@ void PartsProduct::plan_strips(std::int64_t samples) {
   if (rows * grains_of(columns, strip_) < threads_) cut(grains_of(threads_, rows));
 }
 
-void PartsProduct::plan_phases() {
+void Bf16x3Product::plan_phases() {
   std::int64_t tile = 0;
   for (std::int64_t row = 0; row < rows_.phase_count(); ++row) {
     for (std::int64_t column = 0; column < columns_.phase_count(); ++column) {
@@ -81,7 +81,7 @@ void PartsProduct::plan_phases() {
   }
 }
 
-PartsProduct::PartsProduct(Planner& planner, const ConvolutionProblem& problem,
+Bf16x3Product::Bf16x3Product(Planner& planner, const ConvolutionProblem& problem,
                            ConvolutionProduct product, std::int64_t samples, int moment,
                            const ValuePlace& from, const ValuePlace& to) {
   const bool is_forward = product == ConvolutionProduct::kForward;
@@ -93,11 +93,11 @@ PartsProduct::PartsProduct(Planner& planner, const ConvolutionProblem& problem,
   reads_in_ = !is_reverse;
   if (problem.is_by_points()) {  // the whole image is one row
     const std::int64_t points = problem.image_of(Side::kSource).points();
-    rows_ = PartsAxis::of_points(1);
-    columns_ = PartsAxis::of_points(points);
+    rows_ = Bf16x3Axis::of_points(1);
+    columns_ = Bf16x3Axis::of_points(points);
   } else {
-    rows_ = PartsAxis::of(problem, 0, product);
-    columns_ = PartsAxis::of(problem, 1, product);
+    rows_ = Bf16x3Axis::of(problem, 0, product);
+    columns_ = Bf16x3Axis::of(problem, 1, product);
   }
   row_taps_ = problem.operation().kernel[1];
   taps_ = problem.operation().kernel[0] * row_taps_;
@@ -114,18 +114,18 @@ PartsProduct::PartsProduct(Planner& planner, const ConvolutionProblem& problem,
   scratch_buffer_ = planner.temporary(threads_ * scratch_words() * kWord, moment, "scratchpads");
 }
 
-std::int64_t PartsProduct::slot_words() const { return read_rows_.words(piece_); }
+std::int64_t Bf16x3Product::slot_words() const { return read_rows_.words(piece_); }
 
-std::int64_t PartsProduct::sums_floats() const {
+std::int64_t Bf16x3Product::sums_floats() const {
   if (is_gapped()) return 3 * strip_ * columns_.phase_count() * kBlock;
   return std::max(written_ * kTile, 2 * strip_ * kBlock);
 }
 
-std::int64_t PartsProduct::scratch_words() const {
+std::int64_t Bf16x3Product::scratch_words() const {
   return needed_rows() * slot_words() + sums_floats();
 }
 
-void PartsProduct::bind(const Arena& arena, Device& /*device*/, const Kernels& kernels) {
+void Bf16x3Product::bind(const Arena& arena, Device& /*device*/, const Kernels& kernels) {
   kernels_ = &kernels;
   source_ = arena.at(from_.buffer);
   destination_ = arena.at(to_.buffer);
@@ -143,7 +143,7 @@ void PartsProduct::bind(const Arena& arena, Device& /*device*/, const Kernels& k
 
 /// Weights' tiles are [16 of in][16 of out]: where products read output channels, the other way
 /// round.
-void PartsProduct::split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
+void Bf16x3Product::split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
                               std::uint32_t* to) const {
   alignas(64) std::array<float, 2 * kTile> turned;
   std::array<const float*, 2> tiles = {};
@@ -159,7 +159,7 @@ void PartsProduct::split_tile(std::int64_t written, std::int64_t step, std::int6
   kernels_->bf16x3_gemm.split({tiles[0], tiles[1], kBlock, kBlock, 0}, to, kTile);
 }
 
-void PartsProduct::split_weights() const {
+void Bf16x3Product::split_weights() const {
 #pragma omp parallel for schedule(static) num_threads(threads_)
   for (std::int64_t written = 0; written < written_; ++written) {
     for (const Phase& phase : phases_) {
@@ -168,8 +168,8 @@ void PartsProduct::split_weights() const {
       std::uint32_t* to =
           tiles_ + (phase.first_tile + written * phase.taps * steps_) * kParts * kTile;
       for (std::int64_t first = 0; first < steps_; first += piece_) {
-        for (const PartsAxis::Tap& row : row_taps) {
-          for (const PartsAxis::Tap& column : column_taps) {
+        for (const Bf16x3Axis::Tap& row : row_taps) {
+          for (const Bf16x3Axis::Tap& column : column_taps) {
             const std::int64_t end = std::min(first + piece_, steps_);
             for (std::int64_t step = first; step < end; ++step, to += kParts * kTile) {
               split_tile(written, step, row.tap * row_taps_ + column.tap, to);
@@ -182,7 +182,7 @@ void PartsProduct::split_weights() const {
 }
 
 /// Where the row begins, in words.
-std::int64_t PartsProduct::row_in_parts(const float* from, std::int64_t row, const Group& group,
+std::int64_t Bf16x3Product::row_in_parts(const float* from, std::int64_t row, const Group& group,
                                         std::int64_t first_step, Rows& rows) const {
   const auto place_of = [&](std::size_t slot) {
     return static_cast<std::int64_t>(slot) * slot_words();
@@ -202,7 +202,7 @@ std::int64_t PartsProduct::row_in_parts(const float* from, std::int64_t row, con
 
 /// `count` neighbouring points of a phase: of up to two panels beside the image, and from there
 /// past the caches; or else whole tiles of them in place.
-void PartsProduct::multiply(GemmOperands operands, std::int64_t count, std::int64_t first_step,
+void Bf16x3Product::multiply(GemmOperands operands, std::int64_t count, std::int64_t first_step,
                             float* to, Rows& rows) const {
   const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
   const std::int64_t block_stride = rows_.to * columns_.to * kBlock;
@@ -242,7 +242,7 @@ void PartsProduct::multiply(GemmOperands operands, std::int64_t count, std::int6
 
 /// A row of the image that has points, and those up to the next such row; past the caches, which
 /// would read every line first.
-void PartsProduct::run_gapped(const float* from, const Group& group, float* to, Rows& rows) const {
+void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to, Rows& rows) const {
   const Phase& phase =
       *std::find_if(phases_.begin(), phases_.end(), [](const Phase& one) { return one.taps > 0; });
   const std::int64_t step = columns_.phase_count(), strip = strip_ * step * kBlock;
@@ -278,7 +278,7 @@ void PartsProduct::run_gapped(const float* from, const Group& group, float* to, 
 }
 
 /// But for the offsets of taps, and which panels.
-GemmOperands PartsProduct::operands_of(const Phase& phase, std::int64_t first_step,
+GemmOperands Bf16x3Product::operands_of(const Phase& phase, std::int64_t first_step,
                                        const Rows& rows) const {
   return {.a = rows.words,
           .b_panel = phase.taps * steps_ * kParts * kTile,
@@ -288,7 +288,7 @@ GemmOperands PartsProduct::operands_of(const Phase& phase, std::int64_t first_st
           .a_part = read_rows_.part_words()};
 }
 
-void PartsProduct::run_phase(const Phase& phase, const Group& group, std::int64_t first_step,
+void Bf16x3Product::run_phase(const Phase& phase, const Group& group, std::int64_t first_step,
                              float* to, Rows& rows) const {
   const std::int64_t count =
       std::min(group.first_column + group.columns, columns_.count(phase.column)) -
@@ -314,15 +314,15 @@ void PartsProduct::run_phase(const Phase& phase, const Group& group, std::int64_
   }
 }
 
-void PartsProduct::run_group(const float* from, const Group& group, float* to, Rows& rows) const {
-  const auto image_row = [&](std::int64_t row, const PartsAxis::Tap& tap) {
+void Bf16x3Product::run_group(const float* from, const Group& group, float* to, Rows& rows) const {
+  const auto image_row = [&](std::int64_t row, const Bf16x3Axis::Tap& tap) {
     const std::int64_t at = row * rows_.step + tap.offset;
     return at >= 0 && at < rows_.from ? at : kBeyond;
   };
   rows.needed.clear();
   for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
     for (const auto& phase : rows_.phases) {
-      for (const PartsAxis::Tap& tap : phase) rows.needed.push_back(image_row(row, tap));
+      for (const Bf16x3Axis::Tap& tap : phase) rows.needed.push_back(image_row(row, tap));
     }
   }
   for (std::int64_t first = 0; first < steps_; first += piece_) {
@@ -332,10 +332,10 @@ void PartsProduct::run_group(const float* from, const Group& group, float* to, R
       rows.taps.clear();
       for (std::int64_t row = group.first_row; row < group.first_row + group.rows; ++row) {
         std::int64_t weights = 0;
-        for (const PartsAxis::Tap& row_tap : rows_.phases[static_cast<std::size_t>(phase.row)]) {
+        for (const Bf16x3Axis::Tap& row_tap : rows_.phases[static_cast<std::size_t>(phase.row)]) {
           const std::int64_t place =
               row_in_parts(from, image_row(row, row_tap), group, first, rows);
-          for (const PartsAxis::Tap& tap :
+          for (const Bf16x3Axis::Tap& tap :
                columns_.phases[static_cast<std::size_t>(phase.column)]) {
             rows.taps.push_back({place + read_rows_.place_of(tap), weights});
             weights += tap_words;
@@ -348,7 +348,7 @@ void PartsProduct::run_group(const float* from, const Group& group, float* to, R
 }
 
 /// Groups one below the other share rows that they read.
-void PartsProduct::run(const Samples& samples, bool /*adds*/) {
+void Bf16x3Product::run(const Samples& samples, bool /*adds*/) {
   if (samples.first == 0) split_weights();
   const std::int64_t columns = columns_.count(0), rows = rows_.count(0);
   const std::int64_t strips = grains_of(columns, strip_), groups = grains_of(rows, group_);

@@ -1,5 +1,5 @@
 // Which convolutions of floats can be made of three bfloat16 numbers each.
-#include "workloads/nn/products/parts_support.h"
+#include "workloads/nn/products/bf16x3_support.h"
 
 namespace nn {
 

@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "workloads/nn/layer.h"
-#include "workloads/nn/products/parts_axis.h"
-#include "workloads/nn/products/parts_rows.h"
+#include "workloads/nn/products/bf16x3_axis.h"
+#include "workloads/nn/products/bf16x3_rows.h"
 #include "workloads/nn/products/product.h"
 
 namespace nn {
 
 /// dst, or the gradient of src, [samples][channels / 16][rows][columns][16], of all samples of a
 /// pass or those of a slice. What is not finite gives what is no number.
-class PartsProduct final : public Product {
+class Bf16x3Product final : public Product {
  public:
   /// Pairs of blocks of channels that are in parts at a time.
   static constexpr std::int64_t kMostSteps = 24;
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                        const Planner& planner);
   /// `from` is read and `to` written. `samples`: of a slice, at most; `moment`: of all slices.
-  PartsProduct(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
+  Bf16x3Product(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
                std::int64_t samples, int moment, const ValuePlace& from, const ValuePlace& to);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
   /// Weights are brought into parts for the first slice.
@@ -71,13 +71,13 @@ class PartsProduct final : public Product {
                 Rows& rows) const;
   void run_gapped(const float* from, const Group& group, float* to, Rows& rows) const;
 
-  PartsAxis rows_, columns_;
+  Bf16x3Axis rows_, columns_;
   std::int64_t taps_ = 1, row_taps_ = 1;  ///< of the kernel, and of one of its rows
   std::int64_t read_ = 0, written_ = 0;   ///< blocks of channels
   bool reads_in_ = true;                  ///< weights' input channels, and not their output ones
   std::int64_t steps_ = 0, piece_ = 0;    ///< of pairs of blocks that are read, and those at a time
   std::int64_t strip_ = 0, group_ = 1;    ///< columns and rows of a group
-  PartsRows read_rows_;                   ///< in parts
+  Bf16x3Rows read_rows_;                   ///< in parts
   std::vector<Phase> phases_;
   bool streams_ = false;  ///< what the slice at hand writes passes by the caches
   int threads_ = 1;

@@ -1,7 +1,7 @@
 // The gradient of the weights of windows of images in bfloat16 against plain sums in double
 // precision.
 // Hides nothing.
-#include "workloads/nn/products/window_gradient.h"
+#include "workloads/nn/products/weights_gradient_pairs.h"
 
 #include <gtest/gtest.h>
 
@@ -13,14 +13,14 @@
 
 namespace {
 
-using nn::WindowGradient;
+using nn::PairGradient;
 using window_trial::axis;
 using window_trial::Case;
 using window_trial::Order;
 
 const nn::Kernels& kernels() { return pair_kernels(); }
 
-TEST(WindowGradient, IsThePlainSum) {
+TEST(PairGradient, IsThePlainSum) {
   const Case cases[] = {
       {{axis(7, 3, 1, 1, 1), axis(7, 3, 1, 1, 1), 16, 64}, 11, 1},    // several samples a piece
       {{axis(6, 3, 1, 1, 1), axis(8, 3, 1, 1, 1), 32, 64}, 2, 2},     // even lines; by blocks
@@ -32,27 +32,29 @@ TEST(WindowGradient, IsThePlainSum) {
       {{axis(11, 5, 3, 2, 2), axis(13, 4, 3, 0, 0), 16, 64}, 2, 1},   // taps beyond steps
       {{axis(4, 7, 1, 3, 3), axis(3, 7, 1, 3, 3), 16, 64}, 2, 1},     // windows beyond the image
       {{{}, axis(21, 3, 2, 1, 1), 16, 64}, 3, 1},                     // lines
+      {{axis(3, 1, 1, 0, 0), axis(98, 1, 1, 0, 0), 16, 64}, 2, 1},    // single pixels in lines
+      {{axis(1, 1, 1, 0, 0), axis(49, 1, 1, 0, 0), 96, 64}, 9, 2},    // an odd number of them
       {{axis(5, 2, 2, 0, 0), axis(5, 2, 2, 0, 0), 16, 64}, 1, 1},     // points that none meets
       {{axis(1, 3, 1, 1, 1), axis(1, 3, 1, 1, 1), 32, 64}, 70, 2}};   // one point
   for (const Case& c : cases) {
     SCOPED_TRACE(testing::Message()
                  << "lines of " << c.shape.columns.to << " points, " << c.samples << " samples");
-    expect_gradient(WindowGradient(c.shape, c.threads, kernels()), c, Order::kBlocked);
+    expect_gradient(PairGradient(c.shape, c.threads, kernels()), c, Order::kBlocked);
     if (HasFatalFailure()) return;
   }
 }
 
-TEST(WindowGradient, HasTheSameBitsOnAnyNumberOfThreads) {
+TEST(PairGradient, HasTheSameBitsOnAnyNumberOfThreads) {
   const Case once = {{axis(9, 3, 2, 0, 1), axis(9, 3, 2, 0, 1), 64, 64}, 3, 1};
   expect_same_bits_on_threads(once, Order::kBlocked, [&](int threads) {
-    return WindowGradient(once.shape, threads, kernels());
+    return PairGradient(once.shape, threads, kernels());
   });
 }
 
-TEST(WindowGradient, RefusesWhatItCannotShareOut) {
+TEST(PairGradient, RefusesWhatItCannotShareOut) {
   const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
     const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
-    return WindowGradient::fits({rows, rows, in, out}, threads, kernels());
+    return PairGradient::fits({rows, rows, in, out}, threads, kernels());
   };
   EXPECT_TRUE(fits(64, 64, 4));
   EXPECT_FALSE(fits(64, 64, 3));
@@ -60,7 +62,7 @@ TEST(WindowGradient, RefusesWhatItCannotShareOut) {
   EXPECT_FALSE(fits(64, 80, 1));
   EXPECT_FALSE(fits(24, 64, 1));
   EXPECT_FALSE(
-      WindowGradient::fits({{}, {}, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
+      PairGradient::fits({{}, {}, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
 }
 
 }  // namespace

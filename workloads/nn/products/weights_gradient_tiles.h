@@ -1,5 +1,5 @@
-// The gradient of a convolution's weights in bfloat16, of images whose channels are last, in the
-// CPU's matrix tiles.
+// The gradient of a convolution's weights in bf16, of images whose channels are last, in matrix
+// tiles.
 // Hides how the product is cut into pieces that fit the caches, and shared out among threads.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace nn {
 
-/// d loss / d weights as WindowGradient has it, in the same order, windows of single points
+/// d loss / d weights as PairGradient has it, in the same order, windows of single points
 /// included, with zeros where tiles have more channels than there are. Activations
 /// [samples][rows][columns][channels].
 /// The library's own takes up to four times as long as the forward pass, which multiplies as much:
@@ -22,30 +22,36 @@ class TileGradient {
   struct Pitch {
     std::int64_t point = 0, row = 0;
   };
-  /// Whether `threads` threads can share it about evenly, and the CPU has tiles.
-  static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
-  TileGradient(const WindowShape& shape, int threads, const Kernels& kernels);
-  /// Points may share numbers of `from`.
-  TileGradient(const WindowShape& shape, const Pitch& pitch, int threads, const Kernels& kernels);
+  enum class Sharing {
+    kChannels,  ///< each thread goes over all pixels of one operand
+    kPixels,    ///< threads go over strips of pixels, whose sums are added up
+  };
+  /// Whether `threads` threads can share so many samples about evenly; of strips of pixels, whether
+  /// their sums are few beside what is read for them; and whether the CPU has tiles.
+  static bool fits(const WindowShape& shape, Sharing sharing, std::int64_t samples, int threads,
+                   const Kernels& kernels);
+  /// Of up to `samples` samples at a time.
+  TileGradient(const WindowShape& shape, Sharing sharing, std::int64_t samples, int threads,
+               const Kernels& kernels);
+  /// On one thread; pixels may share elements of `from`.
+  TileGradient(const WindowShape& shape, const Pitch& pitch, const Kernels& kernels);
 
   /// Of the memory that run() works in.
   std::int64_t scratch_bytes() const;
   /// Numbers of the gradient, zeros among them included.
   std::int64_t sums() const;
-  /// diff_weights = the gradient over `samples` samples, or += with `add`.
+  /// diff_weights = the gradient over `samples` samples, or += with `add`. The same bits with any
+  /// number of threads.
   void run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights, bool add,
            std::uint32_t* scratch) const;
-  /// Points of `to`, counted through all samples.
+
+ private:
+  /// Pixels of `to`, counted through all samples.
   struct Points {
     std::int64_t first = 0, end = 0;
   };
-  /// As run(), of what these give, on one thread that has all channels.
-  void run_points(const Bf16* from, const Bf16* to, const Points& points, float* diff_weights,
-                  std::uint32_t* scratch) const {
-    run_part(split_.of(0), from, to, points, diff_weights, false, scratch);
-  }
-
- private:
+  void run_strips(const Bf16* from, const Bf16* to, std::int64_t points, float* diff_weights,
+                  bool add, std::uint32_t* scratch) const;
   struct Piece;
   void run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
                 const Points& points, float* diff_weights, bool add, std::uint32_t* scratch) const;
@@ -53,10 +59,13 @@ class TileGradient {
   std::int64_t panels() const;  ///< of 16 channels
   std::int64_t groups() const;  ///< of panels that are multiplied together
   std::int64_t blocks() const;
-  std::int64_t scratch_words() const;
+  std::int64_t scratch_words() const;  ///< of a thread
 
   WindowShape shape_;
   Pitch pitch_;
+  Sharing sharing_ = Sharing::kChannels;
+  std::int64_t most_samples_ = 1;  ///< at a time
+  int threads_ = 1;
   WeightsSplit split_;
   const Kernels* kernels_ = nullptr;
 };

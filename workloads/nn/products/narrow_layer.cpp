@@ -39,9 +39,9 @@ ConvolutionProblem product_of(const Operation& operation, const Planner& planner
 /// To few channels, given as floats, plain: all taps of all channels are the outputs of one
 /// pointwise product, of which each destination point adds up those that meet there.
 template <class T>
-class NarrowDeconvolutionLayer final : public Layer {
+class NarrowLayer final : public Layer {
  public:
-  NarrowDeconvolutionLayer(const Operation& operation, Planner& planner);
+  NarrowLayer(const Operation& operation, Planner& planner);
   void plan_backward(Planner& planner) override;
   void bind(const Arena& arena) override;
   void forward(Mode mode, const Samples& samples) override;
@@ -85,7 +85,7 @@ class NarrowDeconvolutionLayer final : public Layer {
 };
 
 template <class T>
-NarrowDeconvolutionLayer<T>::NarrowDeconvolutionLayer(const Operation& operation, Planner& planner)
+NarrowLayer<T>::NarrowLayer(const Operation& operation, Planner& planner)
     : operation_(operation),
       device_(planner.device()),
       kernels_(planner.kernels()),
@@ -100,7 +100,7 @@ NarrowDeconvolutionLayer<T>::NarrowDeconvolutionLayer(const Operation& operation
 }
 
 template <class T>
-void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
+void NarrowLayer<T>::plan_forward(Planner& planner) {
   const Slices& slices = planner.forward_slices();
   const std::int64_t most = slices.sizes().back();
   products_desc_ = with_samples(
@@ -125,12 +125,12 @@ void NarrowDeconvolutionLayer<T>::plan_forward(Planner& planner) {
 }
 
 template <class T>
-void NarrowDeconvolutionLayer<T>::plan_backward(Planner& planner) {
+void NarrowLayer<T>::plan_backward(Planner& planner) {
   translated(described_convolution(operation_, planner), [&] { plan_gradients(planner); });
 }
 
 template <class T>
-void NarrowDeconvolutionLayer<T>::plan_gradients(Planner& planner) {
+void NarrowLayer<T>::plan_gradients(Planner& planner) {
   const Slices& slices = planner.backward_slices();
   diff_products_desc_ =
       WidenedForward::supports(product_, {src_desc_, products_desc_, weights_view_}, planner)
@@ -159,7 +159,7 @@ void NarrowDeconvolutionLayer<T>::plan_gradients(Planner& planner) {
 }
 
 template <class T>
-void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
+void NarrowLayer<T>::bind(const Arena& arena) {
   products_ = arena.at(products_buffer_);
   dst_ = arena.at(dst_place_.buffer);
   forward_->bind(arena, device_, kernels_);
@@ -170,7 +170,7 @@ void NarrowDeconvolutionLayer<T>::bind(const Arena& arena) {
 }
 
 template <class T>
-void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
+void NarrowLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
   forward_->run(samples, false);
   const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
   const std::int64_t channels = operation_.dst.channels;
@@ -189,7 +189,7 @@ void NarrowDeconvolutionLayer<T>::forward(Mode /*mode*/, const Samples& samples)
 
 /// A row of the source's points: what each product's gradient is.
 template <class T>
-void NarrowDeconvolutionLayer<T>::spread_gradient(std::int64_t row, const float* diff_dst,
+void NarrowLayer<T>::spread_gradient(std::int64_t row, const float* diff_dst,
                                                   T* products) const {
   const ChannelLayout& layout = diff_products_layout_;
   const std::int64_t columns = src_shape_.spatial[1];
@@ -231,7 +231,7 @@ void NarrowDeconvolutionLayer<T>::spread_gradient(std::int64_t row, const float*
 }
 
 template <class T>
-void NarrowDeconvolutionLayer<T>::backward(bool accumulate, const Samples& samples) {
+void NarrowLayer<T>::backward(bool accumulate, const Samples& samples) {
   const std::int64_t rows = src_shape_.spatial[0];
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t i = 0; i < samples.count; ++i) {
@@ -245,11 +245,11 @@ void NarrowDeconvolutionLayer<T>::backward(bool accumulate, const Samples& sampl
 
 }  // namespace
 
-std::unique_ptr<Layer> make_narrow_deconvolution(const Operation& operation, Planner& planner) {
+std::unique_ptr<Layer> make_narrow(const Operation& operation, Planner& planner) {
   if (planner.compute_type(operation.name) == memory::data_type::bf16) {
-    return std::make_unique<NarrowDeconvolutionLayer<Bf16>>(operation, planner);
+    return std::make_unique<NarrowLayer<Bf16>>(operation, planner);
   }
-  return std::make_unique<NarrowDeconvolutionLayer<float>>(operation, planner);
+  return std::make_unique<NarrowLayer<float>>(operation, planner);
 }
 
 }  // namespace nn

@@ -1,22 +1,21 @@
 // The gradient of the weights of windows of images whose channels are last, in matrix tiles,
 // against plain sums in double precision. Hides nothing.
-#include "workloads/nn/products/tile_gradient.h"
+#include "workloads/nn/products/weights_gradient_tiles.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "workloads/kernels/usable_kernels.h"
-#include "workloads/nn/products/strip_gradient.h"
 #include "workloads/nn/products/window_trial.h"
 
 namespace {
 
-using nn::StripGradient;
 using nn::TileGradient;
 using window_trial::axis;
 using window_trial::Case;
 using window_trial::Order;
+using Sharing = nn::TileGradient::Sharing;
 
 const nn::Kernels& kernels() { return tile_kernels(); }
 
@@ -43,7 +42,7 @@ TEST(TileGradient, IsThePlainSum) {
   for (const Case& c : cases) {
     SCOPED_TRACE(testing::Message()
                  << "lines of " << c.shape.columns.to << " points, " << c.samples << " samples");
-    expect_gradient(TileGradient(c.shape, c.threads, kernels()), c, Order::kChannelsLast);
+    expect_gradient(TileGradient(c.shape, Sharing::kChannels, c.samples, c.threads, kernels()), c, Order::kChannelsLast);
     if (HasFatalFailure()) return;
   }
 }
@@ -51,14 +50,14 @@ TEST(TileGradient, IsThePlainSum) {
 TEST(TileGradient, HasTheSameBitsOnAnyNumberOfThreads) {
   const Case once = {{axis(19, 3, 2, 0, 1), axis(33, 3, 2, 0, 1), 64, 64}, 3, 1};
   expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
-    return TileGradient(once.shape, threads, kernels());
+    return TileGradient(once.shape, Sharing::kChannels, once.samples, threads, kernels());
   });
 }
 
 TEST(TileGradient, RefusesWhatItCannotShareOut) {
   const auto fits = [](std::int64_t in, std::int64_t out, int threads) {
     const nn::WindowAxis rows = axis(9, 3, 2, 0, 1);
-    return TileGradient::fits({rows, rows, in, out}, threads, kernels());
+    return TileGradient::fits({rows, rows, in, out}, Sharing::kChannels, 1, threads, kernels());
   };
   EXPECT_TRUE(fits(64, 64, 4));
   EXPECT_FALSE(fits(64, 64, 3));
@@ -66,10 +65,11 @@ TEST(TileGradient, RefusesWhatItCannotShareOut) {
   EXPECT_TRUE(fits(40, 80, 1));
   EXPECT_FALSE(fits(40, 80, 4)) << "3 blocks, 2 groups of panels";
   EXPECT_FALSE(
-      TileGradient::fits({{}, {}, 64, 64}, 1, nn::kernels(base::InstructionSet::kBaseline)));
+      TileGradient::fits({{}, {}, 64, 64}, Sharing::kChannels, 1, 1,
+                                  nn::kernels(base::InstructionSet::kBaseline)));
 }
 
-TEST(StripGradient, IsThePlainSum) {
+TEST(TileGradient, OfStripsIsThePlainSum) {
   const Case cases[] = {
       {{axis(70, 1, 1, 0, 0), axis(71, 1, 1, 0, 0), 16, 24}, 2, 2},    // strips across samples
       {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 40, 24}, 2, 3},      // less than one
@@ -77,23 +77,23 @@ TEST(StripGradient, IsThePlainSum) {
       {{axis(64, 3, 1, 1, 1), axis(129, 3, 1, 1, 1), 5, 16}, 1, 2}};   // windows
   for (const Case& c : cases) {
     SCOPED_TRACE(testing::Message() << c.shape.columns.to << " points a line");
-    expect_gradient(StripGradient(c.shape, c.samples, c.threads, kernels()), c,
+    expect_gradient(TileGradient(c.shape, Sharing::kPixels, c.samples, c.threads, kernels()), c,
                     Order::kChannelsLast);
     if (HasFatalFailure()) return;
   }
 }
 
-TEST(StripGradient, HasTheSameBitsOnAnyNumberOfThreads) {
+TEST(TileGradient, OfStripsHasTheSameBitsOnAnyNumberOfThreads) {
   const Case once = {{axis(90, 1, 1, 0, 0), axis(100, 1, 1, 0, 0), 16, 32}, 2, 1};
   expect_same_bits_on_threads(once, Order::kChannelsLast, [&](int threads) {
-    return StripGradient(once.shape, once.samples, threads, kernels());
+    return TileGradient(once.shape, Sharing::kPixels, once.samples, threads, kernels());
   });
 }
 
-TEST(StripGradient, ServesManyPointsOfFewChannels) {
+TEST(TileGradient, OfStripsServesManyPixelsOfFewChannels) {
   const auto fits = [](std::int64_t channels, std::int64_t points, int threads) {
     const nn::WindowAxis line = axis(points, 1, 1, 0, 0);
-    return StripGradient::fits({{}, line, channels, channels}, 2, threads, kernels());
+    return TileGradient::fits({{}, line, channels, channels}, Sharing::kPixels, 2, threads, kernels());
   };
   EXPECT_TRUE(fits(128, 4 * 4096, 2));
   EXPECT_TRUE(fits(128, 4 * 4096, 8));

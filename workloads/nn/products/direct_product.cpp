@@ -1,6 +1,6 @@
 // Rows of points, one of an image after the other.
 // Hides nothing else.
-#include "workloads/nn/products/point_product.h"
+#include "workloads/nn/products/direct_product.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ bool has_single_points(const Operation& operation) {
 
 }  // namespace
 
-bool PointProduct::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+bool DirectProduct::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                             const Planner& /*planner*/) {
   const Operation& operation = problem.operation();
   if (problem.compute() != memory::data_type::bf16) return false;
@@ -36,7 +36,7 @@ bool PointProduct::supports(const ConvolutionProblem& problem, const Convolution
   return in % kLanes == 0 && out % kLanes == 0 && operation.dst.spatial[1] >= kLanes;
 }
 
-PointProduct::PointProduct(Planner& planner, const ConvolutionProblem& problem,
+DirectProduct::DirectProduct(Planner& planner, const ConvolutionProblem& problem,
                            const ConvolutionLayouts& layouts, ConvolutionProduct product,
                            int moment, const ValuePlace& from, const ValuePlace& to) {
   const SampleShape& src = problem.image_of(Side::kSource);
@@ -72,7 +72,7 @@ PointProduct::PointProduct(Planner& planner, const ConvolutionProblem& problem,
       planner.temporary(static_cast<std::int64_t>(wanted_.get_size()), moment, "converted layouts");
 }
 
-void PointProduct::bind(const Arena& arena, Device& device, const Kernels& kernels) {
+void DirectProduct::bind(const Arena& arena, Device& device, const Kernels& kernels) {
   device_ = &device;
   kernels_ = &kernels;
   from_.data = arena.at<Bf16>(from_.place.buffer);
@@ -87,7 +87,7 @@ void PointProduct::bind(const Arena& arena, Device& device, const Kernels& kerne
   conversion_ = dnnl::reorder(dnnl::reorder::primitive_desc(engine, given_, engine, wanted_));
 }
 
-void PointProduct::run(const Samples& samples, bool /*adds*/) {
+void DirectProduct::run(const Samples& samples, bool /*adds*/) {
   if (!copy_ && samples.first == 0) {
     conversion_.execute(device_->stream, {{DNNL_ARG_FROM, weights_}, {DNNL_ARG_TO, tiles_}});
   }

@@ -1,4 +1,4 @@
-// The gradient of a convolution's weights in bfloat16, for windows of images.
+// The gradient of a convolution's weights by products of bf16 pairs.
 // Hides how the product is cut into pieces that fit the caches, and shared out among threads.
 #pragma once
 
@@ -16,11 +16,11 @@ namespace nn {
 /// 64.
 /// The library's own takes up to twice the time of the forward pass, the more the smaller images
 /// are, and where windows have a stride.
-class WindowGradient {
+class PairGradient {
  public:
   /// Whether `threads` threads can share it about evenly, and the CPU has the products.
   static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
-  WindowGradient(const WindowShape& shape, int threads, const Kernels& kernels);
+  PairGradient(const WindowShape& shape, int threads, const Kernels& kernels);
 
   /// Of the memory that run() works in.
   std::int64_t scratch_bytes() const;

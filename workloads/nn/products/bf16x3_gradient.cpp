@@ -1,11 +1,11 @@
 // Pieces of the product, and their parts.
 // Hides nothing else.
-#include "workloads/nn/products/parts_gradient.h"
+#include "workloads/nn/products/bf16x3_gradient.h"
 
 #include <algorithm>
 #include <array>
 
-#include "workloads/nn/products/parts_support.h"
+#include "workloads/nn/products/bf16x3_support.h"
 
 namespace nn {
 namespace {
@@ -41,14 +41,14 @@ std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
 
 }  // namespace
 
-bool PartsGradient::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+bool Bf16x3Gradient::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                              const Planner& planner) {
   return has_parts(problem, layouts, planner) && problem.is_by_points() &&
          WeightsSplit::fits(blocks_of(problem, Side::kDestination),
                             blocks_of(problem, Side::kSource), planner.threads());
 }
 
-PartsGradient::PartsGradient(Planner& planner, const ConvolutionProblem& problem,
+Bf16x3Gradient::Bf16x3Gradient(Planner& planner, const ConvolutionProblem& problem,
                              const ValuePlace& src, const ValuePlace& diff_dst) {
   weights_ = problem.operation().weights;
   points_ = problem.image_of(Side::kSource).points();
@@ -62,7 +62,7 @@ PartsGradient::PartsGradient(Planner& planner, const ConvolutionProblem& problem
       planner.backward_moment(), "scratchpads");
 }
 
-void PartsGradient::bind(const Arena& arena, Device& /*device*/, const Kernels& kernels) {
+void Bf16x3Gradient::bind(const Arena& arena, Device& /*device*/, const Kernels& kernels) {
   diff_weights_ = arena.parameters.gradient(weights_);
   kernels_ = &kernels;
   src_ = arena.at(src_place_.buffer);
@@ -71,11 +71,11 @@ void PartsGradient::bind(const Arena& arena, Device& /*device*/, const Kernels& 
 }
 
 /// A thread's blocks of both operands.
-std::int64_t PartsGradient::scratch_words() const {
+std::int64_t Bf16x3Gradient::scratch_words() const {
   return (out_ + split_.blocks_of_part()) * kSteps * kParts * kTile;
 }
 
-void PartsGradient::run_part(const WeightsSplit::Part& part, const Samples& samples,
+void Bf16x3Gradient::run_part(const WeightsSplit::Part& part, const Samples& samples,
                              float* diff_weights, bool add, std::uint32_t* scratch) const {
   const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
   const std::int64_t block_stride = points_ * kBlock;
@@ -119,7 +119,7 @@ void PartsGradient::run_part(const WeightsSplit::Part& part, const Samples& samp
   }
 }
 
-void PartsGradient::run(const Samples& samples, bool adds) {
+void Bf16x3Gradient::run(const Samples& samples, bool adds) {
   split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
     run_part(part, samples, diff_weights_, adds, scratch_ + thread * scratch_words());
   });

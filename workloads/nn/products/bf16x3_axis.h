@@ -12,7 +12,7 @@ namespace nn {
 
 /// Points p, p + phases ... that are written have the taps of phase p: of several phases where a
 /// stride is gone back, and then `step` is 1.
-struct PartsAxis {
+struct Bf16x3Axis {
   /// A tap, and the point that the one written at i meets: i * step + offset.
   struct Tap {
     std::int64_t tap = 0, offset = 0;
@@ -22,10 +22,10 @@ struct PartsAxis {
   std::vector<std::vector<Tap>> phases = {{{0, 0}}};
 
   /// Of the forward product, or of the gradient of the source.
-  static PartsAxis of(const ConvolutionProblem& problem, std::size_t axis,
+  static Bf16x3Axis of(const ConvolutionProblem& problem, std::size_t axis,
                       ConvolutionProduct product);
   /// As many points, each made of the one at its place.
-  static PartsAxis of_points(std::int64_t points) { return {points, points, 1, {{{0, 0}}}}; }
+  static Bf16x3Axis of_points(std::int64_t points) { return {points, points, 1, {{{0, 0}}}}; }
   std::int64_t phase_count() const { return static_cast<std::int64_t>(phases.size()); }
   /// Points of a phase that are written.
   std::int64_t count(std::int64_t phase) const {

@@ -14,12 +14,12 @@
 namespace nn {
 
 /// A stride of the forward product passes over pixels of `from`; the gradient has none.
-class PointProduct final : public Product {
+class DirectProduct final : public Product {
  public:
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                        const Planner& planner);
   /// `from` is read and `to` written. `moment`: of all slices.
-  PointProduct(Planner& planner, const ConvolutionProblem& problem,
+  DirectProduct(Planner& planner, const ConvolutionProblem& problem,
                const ConvolutionLayouts& layouts, ConvolutionProduct product, int moment,
                const ValuePlace& from, const ValuePlace& to);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;

@@ -1,11 +1,10 @@
-// Pieces of the product, and which points meet.
-// Hides nothing else.
-#include "workloads/nn/products/tile_gradient.h"
+// Pieces of the product, and which pixels meet.
+#include "workloads/nn/products/weights_gradient_tiles.h"
+
+#include <omp.h>
 
 #include <algorithm>
 #include <array>
-
-#include "workloads/nn/onednn.h"
 
 namespace nn {
 namespace {
@@ -20,10 +19,11 @@ constexpr std::int64_t kTileWords = kLanes * kLanes;
 constexpr std::int64_t kPieceTiles = 8;
 constexpr std::int64_t kPiecePoints = kPieceTiles * kRows;
 
-/// Parts of so many channels, the last of which may have fewer.
-std::int64_t tiled(std::int64_t channels, std::int64_t part) {
-  return (channels + part - 1) / part;
-}
+/// Pixels of a strip: as many whatever the threads are.
+constexpr std::int64_t kStripPoints = 4096;
+
+/// Parts of so many, the last of which may have fewer.
+std::int64_t tiled(std::int64_t count, std::int64_t part) { return (count + part - 1) / part; }
 
 }  // namespace
 
@@ -33,20 +33,33 @@ struct TileGradient::Piece {
   std::int64_t tiles() const { return (count + kRows - 1) / kRows; }
 };
 
-bool TileGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
+bool TileGradient::fits(const WindowShape& shape, Sharing sharing, std::int64_t samples,
+                        int threads, const Kernels& kernels) {
   if (!kernels.has_tiles()) return false;
-  return WeightsSplit::fits(tiled(shape.out, kPanels * kLanes), tiled(shape.in, kLanes), threads);
+  if (sharing == Sharing::kChannels) {
+    return WeightsSplit::fits(tiled(shape.out, kPanels * kLanes), tiled(shape.in, kLanes), threads);
+  }
+  constexpr std::int64_t kFewSums = 16;  // for so much that is read, one that is written
+  const std::int64_t sums = shape.in * shape.out * shape.taps() * std::int64_t{sizeof(float)};
+  const std::int64_t read = kStripPoints * (shape.in + shape.out) * std::int64_t{sizeof(Bf16)};
+  const std::int64_t points = samples * shape.rows.to * shape.columns.to;
+  return sums * kFewSums <= read && WeightsSplit::is_even(tiled(points, kStripPoints), threads);
 }
 
-TileGradient::TileGradient(const WindowShape& shape, int threads, const Kernels& kernels)
-    : TileGradient(shape, {shape.in, shape.columns.from * shape.in}, threads, kernels) {}
-
-TileGradient::TileGradient(const WindowShape& shape, const Pitch& pitch, int threads,
-                           const Kernels& kernels)
+TileGradient::TileGradient(const WindowShape& shape, Sharing sharing, std::int64_t samples,
+                           int threads, const Kernels& kernels)
     : shape_(shape),
-      pitch_(pitch),
-      split_(groups(), blocks(), threads, shape.in > shape.out),
+      pitch_{shape.in, shape.columns.from * shape.in},
+      sharing_(sharing),
+      most_samples_(samples),
+      threads_(threads),
+      split_(groups(), blocks(), sharing == Sharing::kChannels ? threads : 1, shape.in > shape.out),
       kernels_(&kernels) {}
+
+TileGradient::TileGradient(const WindowShape& shape, const Pitch& pitch, const Kernels& kernels)
+    : TileGradient(shape, Sharing::kChannels, 1, 1, kernels) {
+  pitch_ = pitch;
+}
 
 std::int64_t TileGradient::panels() const { return tiled(shape_.out, kLanes); }
 std::int64_t TileGradient::groups() const { return tiled(shape_.out, kPanels * kLanes); }
@@ -57,7 +70,10 @@ std::int64_t TileGradient::scratch_words() const {
   return (panels() + split_.blocks_of_part()) * kPieceTiles * kTileWords;
 }
 std::int64_t TileGradient::scratch_bytes() const {
-  return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
+  const std::int64_t words = threads_ * scratch_words() * std::int64_t{sizeof(std::uint32_t)};
+  if (sharing_ == Sharing::kChannels) return words;
+  const std::int64_t points = most_samples_ * shape_.rows.to * shape_.columns.to;
+  return words + tiled(points, kStripPoints) * sums() * std::int64_t{sizeof(float)};
 }
 
 std::int64_t TileGradient::sums() const { return panels() * blocks() * shape_.taps() * kTileWords; }
@@ -147,11 +163,31 @@ void TileGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
   }
 }
 
+void TileGradient::run_strips(const Bf16* from, const Bf16* to, std::int64_t points,
+                              float* diff_weights, bool add, std::uint32_t* scratch) const {
+  const std::int64_t strips = tiled(points, kStripPoints);
+  auto* const strip_sums = reinterpret_cast<float*>(scratch + threads_ * scratch_words());
+#pragma omp parallel num_threads(threads_)
+  {
+    std::uint32_t* const own = scratch + omp_get_thread_num() * scratch_words();
+#pragma omp for schedule(static)
+    for (std::int64_t strip = 0; strip < strips; ++strip) {
+      const std::int64_t first = strip * kStripPoints;
+      run_part(split_.of(0), from, to, {first, std::min(first + kStripPoints, points)},
+               strip_sums + strip * sums(), false, own);
+    }
+    add_strips(strip_sums, strips, sums(), diff_weights, add);
+  }
+}
+
 void TileGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights,
                        bool add, std::uint32_t* scratch) const {
-  const Points points = {0, samples * shape_.rows.to * shape_.columns.to};
+  const std::int64_t points = samples * shape_.rows.to * shape_.columns.to;
+  if (sharing_ == Sharing::kPixels) {
+    return run_strips(from, to, points, diff_weights, add, scratch);
+  }
   split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
-    run_part(part, from, to, points, diff_weights, add, scratch + thread * scratch_words());
+    run_part(part, from, to, {0, points}, diff_weights, add, scratch + thread * scratch_words());
   });
 }
 

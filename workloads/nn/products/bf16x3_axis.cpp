@@ -1,10 +1,10 @@
 // Taps by phases.
 // Hides nothing else.
-#include "workloads/nn/products/parts_axis.h"
+#include "workloads/nn/products/bf16x3_axis.h"
 
 namespace nn {
 
-PartsAxis PartsAxis::of(const ConvolutionProblem& problem, std::size_t axis,
+Bf16x3Axis Bf16x3Axis::of(const ConvolutionProblem& problem, std::size_t axis,
                         ConvolutionProduct product) {
   const bool is_reverse = (product == ConvolutionProduct::kForward) == problem.is_transposed();
   const Operation& operation = problem.operation();
@@ -12,7 +12,7 @@ PartsAxis PartsAxis::of(const ConvolutionProblem& problem, std::size_t axis,
   const std::int64_t dst = operation.dst.spatial[axis];
   const bool is_large_read = is_reverse == problem.is_transposed();
   const std::int64_t stride = operation.stride[axis], padding = operation.padding.begin[axis];
-  PartsAxis made;
+  Bf16x3Axis made;
   made.from = is_large_read ? src : dst;
   made.to = is_large_read ? dst : src;
   made.step = is_reverse ? 1 : stride;

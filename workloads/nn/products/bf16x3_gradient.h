@@ -1,5 +1,5 @@
 // The gradient of weights of single points on floats, each float in three parts in the CPU's matrix
-// tiles, as PartsProduct.
+// tiles, as Bf16x3Product.
 // Hides how points are cut into pieces that fit the caches, and shared out among threads.
 #pragma once
 
@@ -14,12 +14,12 @@ namespace nn {
 
 /// diff_weights [out / 16][in / 16][16 of in][16 of out], of sources and gradients of destinations
 /// [samples][channels / 16][points][16].
-class PartsGradient final : public Product {
+class Bf16x3Gradient final : public Product {
  public:
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                        const Planner& planner);
   /// In the backward pass of the operation at hand.
-  PartsGradient(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
+  Bf16x3Gradient(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
                 const ValuePlace& diff_dst);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
   void run(const Samples& samples, bool adds) override;

@@ -1,6 +1,5 @@
 // Pieces of the product, and their packing.
-// Hides nothing else.
-#include "workloads/nn/products/window_gradient.h"
+#include "workloads/nn/products/weights_gradient_pairs.h"
 
 #include <algorithm>
 #include <vector>
@@ -14,12 +13,12 @@ constexpr std::int64_t kPanels = PairGemm::kPanels;
 }  // namespace
 
 /// Lines of one image, or all lines of several.
-struct WindowGradient::Piece {
+struct PairGradient::Piece {
   std::int64_t image = 0, images = 0, line = 0, lines = 0;
   std::vector<GemmOffsets> offsets;  ///< of lines of `from`, and of those of `to`
 };
 
-bool WindowGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
+bool PairGradient::fits(const WindowShape& shape, int threads, const Kernels& kernels) {
   if (!kernels.has_pairs()) return false;
   if (shape.in % kLanes != 0 || shape.out % (kPanels * kLanes) != 0) return false;
   return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
@@ -27,9 +26,10 @@ bool WindowGradient::fits(const WindowShape& shape, int threads, const Kernels& 
 
 /// A panel's pairs stay in the first cache while they meet all blocks and taps. Blocks are packed
 /// for each column of a window.
-WindowGradient::WindowGradient(const WindowShape& shape, int threads, const Kernels& kernels)
+PairGradient::PairGradient(const WindowShape& shape, int threads, const Kernels& kernels)
     : shape_(shape),
-      split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads, true),
+      split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads,
+             shape.taps() > 1 || shape.in > shape.out),
       kernels_(&kernels) {
   constexpr std::int64_t kPairs = 128;
   const std::int64_t line_pairs = line_words() / kLanes, lines = shape.rows.to;
@@ -39,24 +39,24 @@ WindowGradient::WindowGradient(const WindowShape& shape, int threads, const Kern
   most_lines_ = (lines + strips - 1) / strips;
 }
 
-std::int64_t WindowGradient::panels() const { return shape_.out / (kPanels * kLanes); }
-std::int64_t WindowGradient::blocks() const { return shape_.in / kLanes; }
-std::int64_t WindowGradient::line_words() const { return (shape_.columns.to + 1) / 2 * kLanes; }
-std::int64_t WindowGradient::met_lines(std::int64_t lines) const {
+std::int64_t PairGradient::panels() const { return shape_.out / (kPanels * kLanes); }
+std::int64_t PairGradient::blocks() const { return shape_.in / kLanes; }
+std::int64_t PairGradient::line_words() const { return (shape_.columns.to + 1) / 2 * kLanes; }
+std::int64_t PairGradient::met_lines(std::int64_t lines) const {
   return (lines - 1) * shape_.rows.stride + shape_.rows.kernel;
 }
-std::int64_t WindowGradient::to_words() const { return most_images_ * most_lines_ * line_words(); }
-std::int64_t WindowGradient::from_words() const {
+std::int64_t PairGradient::to_words() const { return most_images_ * most_lines_ * line_words(); }
+std::int64_t PairGradient::from_words() const {
   return shape_.columns.kernel * most_images_ * met_lines(most_lines_) * line_words();
 }
-std::int64_t WindowGradient::scratch_words() const {
+std::int64_t PairGradient::scratch_words() const {
   return kPanels * to_words() + split_.blocks_of_part() * from_words();
 }
-std::int64_t WindowGradient::scratch_bytes() const {
+std::int64_t PairGradient::scratch_bytes() const {
   return split_.threads() * scratch_words() * static_cast<std::int64_t>(sizeof(std::uint32_t));
 }
 
-WindowGradient::Piece WindowGradient::piece_of(std::int64_t image, std::int64_t images,
+PairGradient::Piece PairGradient::piece_of(std::int64_t image, std::int64_t images,
                                                std::int64_t line) const {
   Piece piece = {image, images, line, std::min(most_lines_, shape_.rows.to - line), {}};
   for (std::int64_t i = 0; i < images; ++i) {
@@ -68,7 +68,7 @@ WindowGradient::Piece WindowGradient::piece_of(std::int64_t image, std::int64_t 
   return piece;
 }
 
-void WindowGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piece,
+void PairGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piece,
                              std::uint32_t* pairs) const {
   const std::int64_t width = shape_.columns.to, all_blocks = panels() * kPanels;
   for (std::int64_t i = 0; i < kPanels; ++i) {
@@ -85,7 +85,7 @@ void WindowGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& pi
 }
 
 /// What each column of windows meets, in lines as long as those of `to`.
-void WindowGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
+void PairGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
                                std::uint32_t* pairs) const {
   const WindowAxis& rows = shape_.rows;
   const WindowAxis& columns = shape_.columns;
@@ -108,7 +108,7 @@ void WindowGradient::pack_from(const Bf16* from, std::int64_t block, const Piece
 }
 
 /// All taps of a panel and a block, whose weights begin at `diff_weights`.
-void WindowGradient::multiply(const std::uint32_t* to, const std::uint32_t* from,
+void PairGradient::multiply(const std::uint32_t* to, const std::uint32_t* from,
                               const Piece& piece, float* diff_weights, bool add) const {
   constexpr std::int64_t kTile = kLanes * kLanes;
   const std::int64_t taps = shape_.taps();
@@ -129,7 +129,7 @@ void WindowGradient::multiply(const std::uint32_t* to, const std::uint32_t* from
   }
 }
 
-void WindowGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
+void PairGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
                               std::int64_t samples, float* diff_weights, bool add,
                               std::uint32_t* scratch) const {
   constexpr std::int64_t kTile = kLanes * kLanes;
@@ -157,7 +157,7 @@ void WindowGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, 
   }
 }
 
-void WindowGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples,
+void PairGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples,
                          float* diff_weights, bool add, std::uint32_t* scratch) const {
   split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
     run_part(part, from, to, samples, diff_weights, add, scratch + thread * scratch_words());
