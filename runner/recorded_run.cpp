@@ -17,6 +17,7 @@
 #include "runner/judged_log.h"
 #include "runner/result_files.h"
 #include "runner/run_lines.h"
+#include "runner/run_loop.h"
 #include "runner/run_trace.h"
 #include "runner/stale_files.h"
 #include "runner/telemetry/report_file.h"

@@ -11,8 +11,8 @@
 #include "runner/folder_lock.h"
 #include "runner/resume.h"
 #include "runner/run_config.h"
-#include "runner/run_loop.h"
-#include "runner/run_set.h"
+#include "runner/run_outcome.h"
+#include "runner/run_set_plan.h"
 #include "runner/set_run.h"
 #include "runner/workload.h"
 

@@ -15,7 +15,7 @@
 #include "runner/documents.h"
 #include "runner/dry_run.h"
 #include "runner/launch/advice.h"
-#include "runner/launch/script.h"
+#include "runner/launch/shell_word.h"
 #include "runner/placement.h"
 #include "runner/plan_check.h"
 #include "runner/rules_options.h"

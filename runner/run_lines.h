@@ -8,7 +8,7 @@
 #include "runner/result_files.h"
 #include "runner/resume.h"
 #include "runner/run_config.h"
-#include "runner/run_loop.h"
+#include "runner/run_outcome.h"
 #include "runner/run_trace.h"
 
 namespace runner {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runner/console.h"
-#include "runner/run_loop.h"
+#include "runner/run_doors.h"
 #include "runner/telemetry/live_status.h"
 
 namespace runner {

@@ -10,7 +10,8 @@
 #include "runner/base/error.h"
 #include "runner/result_files.h"
 #include "runner/run_config.h"
-#include "runner/run_loop.h"
+#include "runner/run_outcome.h"
+#include "runner/workload.h"
 
 namespace runner {
 

@@ -6,8 +6,9 @@
 
 #include "runner/checkpoint_record.h"
 #include "runner/run_config.h"
+#include "runner/run_doors.h"
 #include "runner/run_log.h"
-#include "runner/run_loop.h"
+#include "runner/run_outcome.h"
 #include "runner/run_progress.h"
 #include "runner/workload.h"
 

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <ctime>
@@ -13,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "runner/base/cgroup.h"
 #include "runner/base/environment_facts.h"
@@ -37,6 +39,12 @@ Json kernel() {
 }
 
 }  // namespace
+
+int usable_cpus() {
+  int cpus = static_cast<int>(affinity_cpus().size());
+  if (cpus == 0) cpus = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return cut_by_quota(cpus, cgroup_limits("/"));
+}
 
 std::string host_name() {
   std::array<char, 256> name{};

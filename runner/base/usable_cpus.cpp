@@ -1,4 +1,4 @@
-// How many CPUs this process may use, and which.
+// The CPUs that this process is bound to.
 // Hides the affinity mask and its size.
 #include "runner/base/usable_cpus.h"
 
@@ -8,10 +8,6 @@
 #include <cerrno>
 #include <cmath>
 #include <memory>
-#include <thread>
-
-#include "runner/base/cgroup.h"
-#include "runner/base/system_facts.h"
 
 namespace base {
 
@@ -58,12 +54,6 @@ std::string cpu_ranges(const std::vector<int>& cpus) {
 int cut_by_quota(int cpus, const CgroupLimits& limits) {
   if (!limits.cpus) return cpus;
   return std::clamp(static_cast<int>(std::min(std::ceil(*limits.cpus), 1e6)), 1, cpus);
-}
-
-int usable_cpus() {
-  int cpus = static_cast<int>(affinity_cpus().size());
-  if (cpus == 0) cpus = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return cut_by_quota(cpus, cgroup_limits("/"));
 }
 
 }  // namespace base

@@ -8,6 +8,7 @@
 #include "runner/base/error.h"
 #include "runner/launch/script_body.h"
 #include "runner/launch/script_parts.h"
+#include "runner/launch/shell_word.h"
 
 namespace launch {
 namespace {
@@ -150,26 +151,6 @@ std::string directive_lines(const JobRequest& request, const SchedulerParts& par
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& text) {
-  const auto has = [&text](const char* characters) {
-    return text.find_first_of(characters) != std::string::npos;
-  };
-  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view("_./:=+@%-").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return text;
-  // In single quotes, a dollar looks like a mistake to those who check scripts.
-  const bool doubled = has("'$`");
-  const std::string_view special = "$`\"\\";
-  std::string word;
-  for (const char c : text) {
-    if (doubled && special.find(c) != std::string_view::npos) word += '\\';
-    word += c;
-  }
-  return doubled ? '"' + word + '"' : "'" + word + "'";
-}
 
 std::string clock_text(std::int64_t seconds) {
   return fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);

@@ -2,81 +2,12 @@
 // Hides directives, signals, requeueing, scratch and placement.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "runner/launch/job_request.h"
+
 namespace launch {
-
-enum class Scheduler { kSlurm, kPbs, kLsf, kFlux };
-
-/// What starts the ranks inside the allocation.
-enum class Starter { kMpirun, kSrun, kFlux };
-
-/// How the members of a run set come to run.
-enum class SetMode {
-  kArray,    ///< each is a task of a job array
-  kTogether  ///< all at the same time, in one allocation
-};
-
-/// Whether other jobs may run on the nodes.
-enum class Sharing { kExclusive, kShared };
-
-/// What is looked at before the run starts.
-enum class Preflight {
-  kNone,
-  kPlan,   ///< `run --dry-run` on all ranks
-  kDoctor  ///< that, and `doctor --quick` on every node
-};
-
-/// Whether the job gives the run a node-local folder for its samples, and removes it.
-enum class Staging {
-  kAsConfigured,  ///< nothing is staged, or the configuration says where to
-  kToScratch
-};
-
-/// What a job ends with where its run misses the target.
-enum class Missed { kFailure, kSuccess };
-
-struct JobRequest {
-  Scheduler scheduler = Scheduler::kSlurm;
-  Starter starter = Starter::kMpirun;
-  std::string program = "trainmark";
-  std::string config;                  ///< path, as the job's working folder sees it
-  std::vector<std::string> overrides;  ///< KEY=VALUE of --set
-  std::string workload;                ///< for the header
-  std::string name;                    ///< of the job: letters, digits, '.', '_', '-'
-  std::int64_t nodes = 1;              ///< of a run
-  std::int64_t ranks_per_node = 1;
-  std::int64_t cpus_per_rank = 1;
-  std::int64_t time_s = 3600;  ///< limit, whole minutes
-  std::int64_t runs = 1;       ///< above 1: a run set
-  SetMode set_mode = SetMode::kArray;
-  std::int64_t at_once = 0;  ///< members of an array that may run at the same time; 0: all
-  Sharing sharing = Sharing::kExclusive;
-  std::string queue;  ///< partition or queue
-  std::string account;
-  std::string qos;
-  std::string constraint;
-  std::vector<std::string> modules;
-  Staging staging = Staging::kToScratch;
-  std::string scratch;                 ///< node-local; empty: found when the job runs
-  std::string results;                 ///< folder of results, as the configuration has it
-  std::int64_t signal_margin_s = 120;  ///< from the warning to the limit
-  std::int64_t restarts = 10;          ///< most
-  double checkpoint_minutes = 10;      ///< 0: as the configuration says
-  Preflight preflight = Preflight::kDoctor;
-  Missed missed = Missed::kFailure;
-  std::vector<std::string> directives;       ///< options of the scheduler's, one line each
-  std::vector<std::string> starter_options;  ///< for mpirun, srun or flux run
-
-  bool is_set() const { return runs > 1; }
-  bool is_array() const { return is_set() && set_mode == SetMode::kArray; }
-  bool is_together() const { return is_set() && set_mode == SetMode::kTogether; }
-  /// Of the allocation.
-  std::int64_t all_nodes() const { return is_together() ? nodes * runs : nodes; }
-};
 
 /// A bash script without what was not asked for. Throws ConfigError for what the scheduler cannot
 /// do, or what would break the script.
@@ -85,8 +16,5 @@ std::string job_script(const JobRequest& request);
 /// The commands that hand the script to the scheduler, which read it from their standard input and
 /// print the job's number: one, or one a member where the scheduler has no arrays.
 std::vector<std::vector<std::string>> submit_commands(const JobRequest& request);
-
-/// `text` as one word of bash.
-std::string shell_word(const std::string& text);
 
 }  // namespace launch

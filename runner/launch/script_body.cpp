@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "runner/launch/shell_word.h"
+
 namespace launch {
 namespace {
 

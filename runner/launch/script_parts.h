@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runner/launch/script.h"
+#include "runner/launch/job_request.h"
 
 namespace launch {
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "runner/launch/script_parts.h"
+#include "runner/launch/shell_word.h"
 
 namespace launch {
 namespace {

@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "runner/base/error.h"
 #include "runner/base/temporary_directory.h"
+#include "runner/launch/shell_word.h"
 
 namespace launch {
 namespace {

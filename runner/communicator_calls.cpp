@@ -1,7 +1,5 @@
 // The MPI behind Communicator: error codes to exceptions, counts cut to what MPI's int can say.
 // Hides handles, datatypes, and which calls may run while an exception unwinds (none).
-#include "runner/communicator.h"
-
 #include <fmt/format.h>
 #include <mpi.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include <utility>
 
 #include "runner/base/narrow.h"
+#include "runner/communicator.h"
 #include "runner/communicator_state.h"
 #include "runner/mpi_calls.h"
 

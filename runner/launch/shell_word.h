@@ -1,0 +1,11 @@
+// Quotes text for bash.
+#pragma once
+
+#include <string>
+
+namespace launch {
+
+/// `text` as one word of bash.
+std::string shell_word(const std::string& text);
+
+}  // namespace launch
