@@ -8,6 +8,7 @@
 
 #include "runner/agreed_error.h"
 #include "staging/dataset/climate_folder.h"
+#include "staging/dataset/list_samples.h"
 #include "staging/dataset/universe_folder.h"
 
 namespace staging {

@@ -1,163 +1,95 @@
-// Where every sample of a dataset lies: what one rank learns by listing and the others are told.
-// Hides the walk over folders and archives.
+// A listing as bytes, so that one rank lists and the others are told.
+// Hides the encoding, which only lives as long as a run.
 #include "staging/dataset/listing.h"
 
-#include <fmt/core.h>
-
-#include <array>
+#include <algorithm>
 #include <cstring>
-#include <filesystem>
+#include <type_traits>
 
 #include "runner/base/error.h"
-#include "runner/base/narrow.h"
-#include "staging/dataset/arrange.h"
-#include "staging/dataset/file.h"
-#include "staging/dataset/tar.h"
 
 namespace dataset {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string stem(std::string_view archive) {
-  return std::string(archive.substr(0, archive.rfind('.')));
-}
-
-Listing::Sample sample_of(const TarMember& member) {
-  Listing::Sample sample;
-  sample.position = member.data_offset;
-  sample.size = member.size;
-  sample.header_size = base::narrow<std::uint32_t>(member.data_offset - member.header_offset);
-  return sample;
-}
-
-/// The walk over an archive and the class archives in it.
-class TarLister {
+/// Values and texts one after the other.
+class Packer {
  public:
-  TarLister(const File& file, Findings& findings) : file_(file), findings_(findings) {}
+  template <class T>
+  void value(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof(T));
+  }
+  void text(std::string_view text) {
+    value(text.size());
+    bytes.append(text);
+  }
+  void texts(const std::vector<std::string>& all) {
+    value(all.size());
+    for (const auto& one : all) text(one);
+  }
+  std::string bytes;
+};
 
-  /// `prefix`: "" for the outer archive, "n01440764/" for a class archive.
-  void walk(const std::string& label, const std::string& prefix, std::int64_t begin,
-            std::int64_t end) {
-    TarWalker walker(file_, label, begin, end);
-    for (TarMember member; walker.next(member);) {
-      if (member.name.empty()) continue;
-      if (member.kind == TarMember::Kind::kFolder) {
-        if (prefix.empty() && !is_hidden(member.name)) findings_.folders.push_back(member.name);
-        continue;
-      }
-      take(label, prefix, member);
-    }
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view bytes) : rest_(bytes) {}
+  template <class T>
+  T value() {
+    T value;
+    const std::string_view taken = take(sizeof(T));
+    std::copy(taken.begin(), taken.end(), reinterpret_cast<char*>(&value));
+    return value;
+  }
+  std::string_view text() { return take(value<std::size_t>()); }
+  std::vector<std::string> texts() {
+    std::vector<std::string> all;
+    for (auto count = value<std::size_t>(); count > 0; --count) all.emplace_back(text());
+    return all;
   }
 
  private:
-  void take(const std::string& label, const std::string& prefix, const TarMember& member) {
-    const FileUse use = use_of(member.name);
-    if (use == FileUse::kIgnored || (use == FileUse::kArchive && !prefix.empty())) {
-      ++findings_.ignored_files;
-      return;
-    }
-    if (member.kind == TarMember::Kind::kOther) {
-      throw base::DataError(
-          fmt::format("{}: offset {}: '{}' is a link or special file; expected the image itself",
-                      label, member.header_offset, member.name));
-    }
-    if (use == FileUse::kImage) {
-      findings_.add(prefix + member.name, sample_of(member));
-      return;
-    }
-    const std::string class_name = stem(member.name);
-    findings_.folders.push_back(class_name);
-    walk(label + ": " + member.name, class_name + "/", member.data_offset,
-         member.data_offset + member.size);
+  std::string_view take(std::size_t size) {
+    if (size > rest_.size()) throw base::Error(base::ExitCode::kInternal, "a listing that is cut");
+    const std::string_view taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
   }
-
-  const File& file_;
-  Findings& findings_;
+  std::string_view rest_;
 };
-
-void refuse_compressed(const File& file) {
-  std::vector<std::byte> head(6);
-  head.resize(static_cast<std::size_t>(file.read_some(0, head)));
-  const auto starts_with = [&](std::string_view magic) {
-    return head.size() >= magic.size() && std::memcmp(head.data(), magic.data(), magic.size()) == 0;
-  };
-  constexpr std::array<std::string_view, 4> kGzipBzipXzZstd = {"\x1f\x8b", "BZh", "\xfd\x37zXZ",
-                                                               "\x28\xb5\x2f\xfd"};
-  for (const std::string_view magic : kGzipBzipXzZstd) {
-    if (starts_with(magic)) {
-      throw base::DataError(
-          fmt::format("{}: a compressed file; expected a plain tar archive", file.path()));
-    }
-  }
-}
-
-void list_tar(const std::string& path, Findings& findings, Listing& listing) {
-  const File file(path);
-  refuse_compressed(file);
-  listing.kind = Listing::Kind::kTar;
-  listing.file_size = file.size();
-  listing.mtime_ns = file.mtime_ns();
-  TarLister(file, findings).walk(path, "", 0, file.size());
-}
-
-/// One level below a class folder must be files.
-void list_class_folder(const fs::path& folder, const std::string& name, Findings& findings,
-                       bool is_flat) {
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string file = entry.path().filename().string();
-    if (is_hidden(file)) {
-      ++findings.ignored_files;
-      continue;
-    }
-    if (entry.is_directory()) {
-      if (!is_flat) {
-        throw base::DataError(fmt::format("{}: a folder inside a class folder; expected images",
-                                          entry.path().string()));
-      }
-      continue;
-    }
-    if (use_of(file) == FileUse::kImage) {
-      findings.add(name.empty() ? file : name + "/" + file, {});
-    } else {
-      ++findings.ignored_files;
-    }
-  }
-}
-
-void list_folder(const std::string& path, const OpenOptions& options, Findings& findings) {
-  list_class_folder(path, "", findings, true);
-  if (!options.labels_file.empty()) return;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    const std::string name = entry.path().filename().string();
-    if (is_hidden(name) || !entry.is_directory()) continue;
-    findings.folders.push_back(name);
-    list_class_folder(entry.path(), name, findings, false);
-  }
-}
 
 }  // namespace
 
-Listing list_samples(const std::string& path, const OpenOptions& options) {
+std::string to_bytes(const Listing& listing) {
+  Packer packer;
+  packer.value(listing.kind);
+  packer.value(listing.is_flat);
+  packer.text(listing.root);
+  packer.texts(listing.class_names);
+  packer.texts(listing.folder_names);
+  packer.text({reinterpret_cast<const char*>(listing.samples.data()),
+               listing.samples.size() * sizeof(Listing::Sample)});
+  packer.text(listing.names);
+  packer.value(listing.ignored_files);
+  packer.value(listing.file_size);
+  packer.value(listing.mtime_ns);
+  return std::move(packer.bytes);
+}
+
+Listing listing_from_bytes(std::string_view bytes) {
+  Unpacker unpacker(bytes);
   Listing listing;
-  listing.root = path;
-  Findings findings;
-  findings.activity = options.activity;
-  try {
-    if (!fs::exists(path)) {
-      throw base::DataError(
-          fmt::format("{}: expected a folder or tar archive, found nothing", path));
-    }
-    if (fs::is_directory(path)) {
-      list_folder(path, options, findings);
-    } else {
-      list_tar(path, findings, listing);
-    }
-  } catch (const fs::filesystem_error& e) {
-    throw base::DataError(
-        fmt::format("{}: cannot be listed: {}", e.path1().string(), e.code().message()));
-  }
-  arrange(std::move(findings), options, listing);
+  listing.kind = unpacker.value<Listing::Kind>();
+  listing.is_flat = unpacker.value<bool>();
+  listing.root = unpacker.text();
+  listing.class_names = unpacker.texts();
+  listing.folder_names = unpacker.texts();
+  const std::string_view samples = unpacker.text();
+  listing.samples.resize(samples.size() / sizeof(Listing::Sample));
+  std::memcpy(listing.samples.data(), samples.data(), samples.size());
+  listing.names = unpacker.text();
+  listing.ignored_files = unpacker.value<std::int64_t>();
+  listing.file_size = unpacker.value<std::int64_t>();
+  listing.mtime_ns = unpacker.value<std::int64_t>();
   return listing;
 }
 

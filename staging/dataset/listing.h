@@ -1,5 +1,5 @@
 // Where every sample of a dataset lies: what one rank learns by listing and the others are told.
-// Hides the walk over folders and archives, and how paths become classes.
+// Hides how it is told.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +43,6 @@ struct Listing {
   std::int64_t file_size = 0;      ///< kTar
   std::int64_t mtime_ns = 0;       ///< of root
 };
-
-/// Lists `path`: a folder of class folders, a tar of class folders, a tar of class tars, or with
-/// `labels_file` a flat folder or tar of images. Images are files named .jpg, .jpeg, .png (any
-/// case). Throws DataError naming path and offset, folder or line for anything else: no images,
-/// an empty class, images at another depth, equal names, labels that do not fit.
-Listing list_samples(const std::string& path, const OpenOptions& options = {});
 
 /// All of a listing as bytes, for other ranks of the same machine type.
 std::string to_bytes(const Listing& listing);

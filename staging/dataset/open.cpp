@@ -10,6 +10,7 @@
 
 #include "runner/base/error.h"
 #include "staging/dataset/file.h"
+#include "staging/dataset/list_samples.h"
 #include "staging/dataset/tar.h"
 
 namespace dataset {

@@ -2,23 +2,15 @@
 // parameters of its cosmology. Hides HDF5, TFRecord, protocol buffers and gzip.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace dataset {
+#include "staging/dataset/universe_data.h"
 
-/// One sample: particle counts in voxels at four redshifts, and the cosmology's parameters.
-struct Universe {
-  std::array<std::int64_t, 3> extents{};  ///< D, H, W
-  std::int64_t channels = 0;
-  std::vector<std::int16_t> counts;  ///< [D, H, W, channels]
-  std::array<float, 4> targets{};    ///< Omega_m, sigma_8, n_s, H_0, each in units from -1 to 1
-};
+namespace dataset {
 
 /// kHdf5: datasets `x` and `y`. kTfrecord: one record, an Example with features `x` and `y`;
 /// kTfrecordGzip: the same compressed, as the benchmark's files are since v1.0.
@@ -29,17 +21,6 @@ std::string_view universe_extension(UniverseFormat format);
 /// The same universe gives the same bytes. Throws ShapeError when the counts are not as many as
 /// the extents and channels say.
 std::vector<std::byte> encode_universe(const Universe& universe, UniverseFormat format);
-
-/// What a sample must look like.
-struct UniverseShape {
-  std::array<std::int64_t, 3> extents{};  ///< D, H, W
-  std::int64_t channels = 4;
-};
-
-/// A box of a sample: planes [first, first + count) of each axis, all channels.
-struct UniverseRegion {
-  std::array<std::int64_t, 3> first{}, count{};
-};
 
 /// Format told by content: gzip and HDF5 by their first bytes, else TFRecord. In HDF5 the raw
 /// universes' names `full` and `unitPar` are taken too. Threads may decode at once. Throws
@@ -52,5 +33,9 @@ Universe decode_universe(std::span<const std::byte> bytes, const UniverseShape& 
 /// for a region that is empty or not inside `shape`, else as decode_universe().
 Universe decode_universe_region(std::span<const std::byte> bytes, const UniverseShape& shape,
                                 const UniverseRegion& region, const std::string& name);
+
+/// As decode_universe_region(), into `out`, whose memory is used again.
+void decode_into(std::span<const std::byte> bytes, const UniverseShape& shape,
+                 const UniverseRegion& region, const std::string& name, Universe& out);
 
 }  // namespace dataset

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "staging/dataset/h5_storage.h"
-#include "staging/dataset/universe.h"
+#include "staging/dataset/universe_data.h"
 
 namespace dataset {
 

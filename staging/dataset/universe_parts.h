@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/dataset/universe.h"
+#include "staging/dataset/universe_data.h"
 
 namespace dataset {
 
@@ -36,9 +36,5 @@ void check_counts(std::span<const std::int16_t> counts, const UniverseRegion& re
                   const UniverseShape& shape, const std::string& name);
 /// Throws DataError when one is not finite or too far from the range of -1 to 1.
 void check_targets(std::span<const float> targets, const std::string& name);
-
-/// As decode_universe_region(), into `out`, whose memory is used again.
-void decode_into(std::span<const std::byte> bytes, const UniverseShape& shape,
-                 const UniverseRegion& region, const std::string& name, Universe& out);
 
 }  // namespace dataset

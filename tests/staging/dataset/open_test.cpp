@@ -14,6 +14,7 @@
 #include "runner/base/temporary_directory.h"
 #include "runner/base/thrown_message.h"
 #include "staging/dataset/encode.h"
+#include "staging/dataset/list_samples.h"
 
 namespace dataset {
 namespace {

@@ -1,0 +1,164 @@
+// Where every sample of a dataset lies: what one rank learns by listing and the others are told.
+// Hides the walk over folders and archives.
+#include "staging/dataset/list_samples.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+
+#include "runner/base/error.h"
+#include "runner/base/narrow.h"
+#include "staging/dataset/arrange.h"
+#include "staging/dataset/file.h"
+#include "staging/dataset/tar.h"
+
+namespace dataset {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string stem(std::string_view archive) {
+  return std::string(archive.substr(0, archive.rfind('.')));
+}
+
+Listing::Sample sample_of(const TarMember& member) {
+  Listing::Sample sample;
+  sample.position = member.data_offset;
+  sample.size = member.size;
+  sample.header_size = base::narrow<std::uint32_t>(member.data_offset - member.header_offset);
+  return sample;
+}
+
+/// The walk over an archive and the class archives in it.
+class TarLister {
+ public:
+  TarLister(const File& file, Findings& findings) : file_(file), findings_(findings) {}
+
+  /// `prefix`: "" for the outer archive, "n01440764/" for a class archive.
+  void walk(const std::string& label, const std::string& prefix, std::int64_t begin,
+            std::int64_t end) {
+    TarWalker walker(file_, label, begin, end);
+    for (TarMember member; walker.next(member);) {
+      if (member.name.empty()) continue;
+      if (member.kind == TarMember::Kind::kFolder) {
+        if (prefix.empty() && !is_hidden(member.name)) findings_.folders.push_back(member.name);
+        continue;
+      }
+      take(label, prefix, member);
+    }
+  }
+
+ private:
+  void take(const std::string& label, const std::string& prefix, const TarMember& member) {
+    const FileUse use = use_of(member.name);
+    if (use == FileUse::kIgnored || (use == FileUse::kArchive && !prefix.empty())) {
+      ++findings_.ignored_files;
+      return;
+    }
+    if (member.kind == TarMember::Kind::kOther) {
+      throw base::DataError(
+          fmt::format("{}: offset {}: '{}' is a link or special file; expected the image itself",
+                      label, member.header_offset, member.name));
+    }
+    if (use == FileUse::kImage) {
+      findings_.add(prefix + member.name, sample_of(member));
+      return;
+    }
+    const std::string class_name = stem(member.name);
+    findings_.folders.push_back(class_name);
+    walk(label + ": " + member.name, class_name + "/", member.data_offset,
+         member.data_offset + member.size);
+  }
+
+  const File& file_;
+  Findings& findings_;
+};
+
+void refuse_compressed(const File& file) {
+  std::vector<std::byte> head(6);
+  head.resize(static_cast<std::size_t>(file.read_some(0, head)));
+  const auto starts_with = [&](std::string_view magic) {
+    return head.size() >= magic.size() && std::memcmp(head.data(), magic.data(), magic.size()) == 0;
+  };
+  constexpr std::array<std::string_view, 4> kGzipBzipXzZstd = {"\x1f\x8b", "BZh", "\xfd\x37zXZ",
+                                                               "\x28\xb5\x2f\xfd"};
+  for (const std::string_view magic : kGzipBzipXzZstd) {
+    if (starts_with(magic)) {
+      throw base::DataError(
+          fmt::format("{}: a compressed file; expected a plain tar archive", file.path()));
+    }
+  }
+}
+
+void list_tar(const std::string& path, Findings& findings, Listing& listing) {
+  const File file(path);
+  refuse_compressed(file);
+  listing.kind = Listing::Kind::kTar;
+  listing.file_size = file.size();
+  listing.mtime_ns = file.mtime_ns();
+  TarLister(file, findings).walk(path, "", 0, file.size());
+}
+
+/// One level below a class folder must be files.
+void list_class_folder(const fs::path& folder, const std::string& name, Findings& findings,
+                       bool is_flat) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string file = entry.path().filename().string();
+    if (is_hidden(file)) {
+      ++findings.ignored_files;
+      continue;
+    }
+    if (entry.is_directory()) {
+      if (!is_flat) {
+        throw base::DataError(fmt::format("{}: a folder inside a class folder; expected images",
+                                          entry.path().string()));
+      }
+      continue;
+    }
+    if (use_of(file) == FileUse::kImage) {
+      findings.add(name.empty() ? file : name + "/" + file, {});
+    } else {
+      ++findings.ignored_files;
+    }
+  }
+}
+
+void list_folder(const std::string& path, const OpenOptions& options, Findings& findings) {
+  list_class_folder(path, "", findings, true);
+  if (!options.labels_file.empty()) return;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    const std::string name = entry.path().filename().string();
+    if (is_hidden(name) || !entry.is_directory()) continue;
+    findings.folders.push_back(name);
+    list_class_folder(entry.path(), name, findings, false);
+  }
+}
+
+}  // namespace
+
+Listing list_samples(const std::string& path, const OpenOptions& options) {
+  Listing listing;
+  listing.root = path;
+  Findings findings;
+  findings.activity = options.activity;
+  try {
+    if (!fs::exists(path)) {
+      throw base::DataError(
+          fmt::format("{}: expected a folder or tar archive, found nothing", path));
+    }
+    if (fs::is_directory(path)) {
+      list_folder(path, options, findings);
+    } else {
+      list_tar(path, findings, listing);
+    }
+  } catch (const fs::filesystem_error& e) {
+    throw base::DataError(
+        fmt::format("{}: cannot be listed: {}", e.path1().string(), e.code().message()));
+  }
+  arrange(std::move(findings), options, listing);
+  return listing;
+}
+
+}  // namespace dataset
