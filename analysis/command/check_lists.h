@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/command/check.h"
+#include "analysis/command/check_options.h"
 #include "analysis/submission/reference_curve.h"
 #include "runner/mllog/rules/rule_book.h"
 

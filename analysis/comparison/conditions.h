@@ -2,11 +2,17 @@
 // Hides where conditions are told: logs, descriptions, configurations, telemetry.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "analysis/comparison/run_comparison.h"
+#include "analysis/comparison/side.h"
 
 namespace analysis::comparison {
+
+/// One condition that both sides should share, or that explains a difference.
+struct Unequal {
+  std::string what, first, second;
+};
 
 /// What makes it unfair to hold one against the other: round, division, batch size, target, data,
 /// optimizer, and how staging, evaluation and scores are accounted for.

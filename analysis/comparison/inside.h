@@ -3,10 +3,29 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "analysis/comparison/run_comparison.h"
+#include "analysis/comparison/layers.h"
+#include "analysis/comparison/side.h"
 
 namespace analysis::comparison {
+
+/// Seconds of a subsystem on both sides: means over runs and ranks.
+struct SubsystemDifference {
+  std::string name, definition;
+  double first_s = 0.0, second_s = 0.0;
+  double first_spread_s = 0.0, second_spread_s = 0.0;  ///< largest less smallest rank, mean of runs
+  double difference_s() const { return second_s - first_s; }
+};
+
+/// What only runs of this program tell.
+struct Inside {
+  double first_wall_s = 0.0, second_wall_s = 0.0;
+  std::vector<SubsystemDifference> subsystems;             ///< in the order of telemetry
+  std::vector<std::string> first_waiting, second_waiting;  ///< sentences, with the log's name
+  std::vector<LayerDifference> layers;                     ///< where both sides were traced
+};
 
 /// Over the successful runs, or over all where a side has none. Nothing unless runs of both sides
 /// have telemetry.

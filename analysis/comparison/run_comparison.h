@@ -2,48 +2,18 @@
 // and whether that is more than chance. Hides which runs count and how they are drawn.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "analysis/breakdown.h"
-#include "analysis/comparison/layers.h"
+#include "analysis/comparison/conditions.h"
+#include "analysis/comparison/inside.h"
+#include "analysis/comparison/side.h"
 #include "analysis/comparison/significance.h"
-#include "analysis/comparison/time_account.h"
-#include "analysis/facts.h"
-#include "analysis/systems.h"
 
 namespace analysis::comparison {
-
-/// A run and what lies beside its log. What is pointed to outlives this.
-struct RunInSide {
-  std::string file_name;
-  const RunFacts* facts = nullptr;
-  const RunTelemetry* telemetry = nullptr;  ///< null where there is none
-  const LayerTimes* layers = nullptr;       ///< of its trace; null where there is none
-  /// Its resolved configuration, flat; none of others' runs.
-  std::map<std::string, std::string> settings;
-};
-
-/// What times are multiplied by before they are compared.
-enum class Per { kSystem, kNode, kUnit };
-const char* to_string(Per per);
-
-/// The runs of one benchmark on one system.
-struct Side {
-  std::string name;
-  const SystemFacts* system = nullptr;  ///< outlives this
-  std::string round;                    ///< "hpc-1.0"; "" where nothing tells
-  std::vector<RunInSide> runs;
-
-  /// Those that reached the target and were not resumed, the fastest first.
-  std::vector<const RunInSide*> successful() const;
-  std::optional<double> nodes() const;
-  /// How many it has, 1 for kSystem; nothing where it does not tell.
-  std::optional<double> count(Per per) const;
-};
 
 /// One figure of both sides.
 struct FigureComparison {
@@ -55,27 +25,6 @@ struct FigureComparison {
   /// factor whose ratio is 1 to three digits.
   std::optional<double> p_value;
   bool distinguishable = false;  ///< p_value < kLevel
-};
-
-/// One condition that both sides should share, or that explains a difference.
-struct Unequal {
-  std::string what, first, second;
-};
-
-/// Seconds of a subsystem on both sides: means over runs and ranks.
-struct SubsystemDifference {
-  std::string name, definition;
-  double first_s = 0.0, second_s = 0.0;
-  double first_spread_s = 0.0, second_spread_s = 0.0;  ///< largest less smallest rank, mean of runs
-  double difference_s() const { return second_s - first_s; }
-};
-
-/// What only runs of this program tell.
-struct Inside {
-  double first_wall_s = 0.0, second_wall_s = 0.0;
-  std::vector<SubsystemDifference> subsystems;             ///< in the order of telemetry
-  std::vector<std::string> first_waiting, second_waiting;  ///< sentences, with the log's name
-  std::vector<LayerDifference> layers;                     ///< where both sides were traced
 };
 
 struct RunComparison {

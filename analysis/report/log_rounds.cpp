@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "analysis/log_file.h"
-#include "analysis/report/report.h"
 #include "runner/base/error.h"
 #include "runner/base/for_each_index.h"
 #include "runner/mllog/benchmarks.h"

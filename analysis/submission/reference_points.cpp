@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "analysis/submission/package_facts.h"
 #include "analysis/submission/submission_rules.h"
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"

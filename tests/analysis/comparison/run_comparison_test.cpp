@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "analysis/comparison/sides.h"
+#include "analysis/comparison/time_account.h"
 #include "runner/base/error.h"
 #include "runner/base/random.h"
 #include "runner/base/thrown_message.h"
