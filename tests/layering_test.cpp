@@ -1,11 +1,13 @@
 // The arrows between the rooms, read from each #include of the sources.
-// Hides the table of who may see whom; it also runs on a made-up tree, to show that it can fail.
+// Hides the table of who may see whom and how circles are found; it also runs on a made-up tree, to
+// show that it can fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <regex>
 #include <set>
@@ -121,9 +123,24 @@ bool is_generated(const fs::path& root, const std::string& includer, const std::
   return !fs::exists(root / target) && !fs::exists((root / includer).parent_path() / target);
 }
 
-/// "staging/plan.cpp:3: includes workloads/nn/network.h" for every arrow that is not allowed.
-void check_file(const fs::path& root, const std::string& name, std::vector<std::string>& broken) {
+/// Each component and those that its files include. A component is a header and its source, by
+/// their common path: "staging/plan".
+using Components = std::map<std::string, std::set<std::string>>;
+
+std::string component_of(const std::string& file) {
+  return fs::path(file).replace_extension().generic_string();
+}
+
+struct Findings {
+  int files = 0;
+  std::vector<std::string> broken;  ///< "staging/plan.cpp:3: includes workloads/nn/network.h"
+  Components components;
+};
+
+/// Adds the arrows of a file, and those of them that are not allowed.
+void check_file(const fs::path& root, const std::string& name, Findings& findings) {
   static const std::regex include(R"re(^\s*#\s*include\s*(["<])([^">]+)[">])re");
+  const std::string component = component_of(name);
   std::ifstream file(root / name);
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
@@ -133,13 +150,63 @@ void check_file(const fs::path& root, const std::string& name, std::vector<std::
     const bool allowed = match[1] == "<"           ? may_use_library(room_of(name), target)
                          : room_of(target).empty() ? is_generated(root, name, target)
                                                    : may_include(room_of(name), room_of(target));
-    if (!allowed) broken.push_back(name + ":" + std::to_string(number) + ": includes " + target);
+    if (!allowed) {
+      findings.broken.push_back(name + ":" + std::to_string(number) + ": includes " + target);
+    }
+    if (match[1] == "\"" && component_of(target) != component) {
+      findings.components[component].insert(component_of(target));
+    }
   }
 }
 
-struct Findings {
-  int files = 0;
-  std::vector<std::string> broken;
+/// Finds the circles of components by Tarjan's algorithm: components of which each leads to all
+/// others.
+class Circles {
+ public:
+  explicit Circles(const Components& components) : components_(components) {
+    for (const auto& [name, targets] : components_) {
+      if (!number_.contains(name)) visit(name);
+    }
+    std::sort(found_.begin(), found_.end());
+  }
+
+  /// "runner/a <-> runner/b", the names of each circle in order.
+  const std::vector<std::string>& found() const { return found_; }
+
+ private:
+  /// The least number that `name` leads back to.
+  int visit(const std::string& name) {
+    const int number = static_cast<int>(number_.size());
+    number_[name] = number;
+    open_.push_back(name);
+    int lowest = number;
+    const auto targets = components_.find(name);
+    if (targets != components_.end()) {
+      for (const std::string& target : targets->second) {
+        if (!number_.contains(target)) {
+          lowest = std::min(lowest, visit(target));
+        } else if (std::find(open_.begin(), open_.end(), target) != open_.end()) {
+          lowest = std::min(lowest, number_[target]);
+        }
+      }
+    }
+    if (lowest == number) close(name);
+    return lowest;
+  }
+
+  void close(const std::string& name) {
+    const auto first = std::find(open_.begin(), open_.end(), name);
+    std::sort(first, open_.end());
+    std::string circle = *first;
+    for (auto one = first + 1; one != open_.end(); ++one) circle += " <-> " + *one;
+    if (open_.end() - first > 1) found_.push_back(circle);
+    open_.erase(first, open_.end());
+  }
+
+  const Components& components_;
+  std::map<std::string, int> number_;
+  std::vector<std::string> open_;
+  std::vector<std::string> found_;
 };
 
 Findings check_tree(const fs::path& root) {
@@ -150,7 +217,7 @@ Findings check_tree(const fs::path& root) {
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (!entry.is_regular_file() || !endings.contains(entry.path().extension())) continue;
       ++findings.files;
-      check_file(root, fs::relative(entry.path(), root).generic_string(), findings.broken);
+      check_file(root, fs::relative(entry.path(), root).generic_string(), findings);
     }
   }
   std::sort(findings.broken.begin(), findings.broken.end());
@@ -183,6 +250,10 @@ TEST(Layering, NoIncludePointsUpOrSideways) {
   const Findings findings = check_tree(".");
   EXPECT_GT(findings.files, 20) << "not run from the project's root";
   EXPECT_THAT(findings.broken, testing::IsEmpty());
+}
+
+TEST(Layering, NoComponentsIncludeEachOther) {
+  EXPECT_THAT(Circles(check_tree(".").components).found(), testing::IsEmpty());
 }
 
 /// Its fields differ between major versions of the library.
@@ -251,6 +322,21 @@ TEST(Layering, FindsEachArrowThatPointsUpOrSideways) {
                   "analysis/report.cpp:1: includes runner/run_config.h",
                   "analysis/score.cpp:1: includes score.h",
                   "analysis/score.cpp:2: includes ../staging/plan.h"));
+}
+
+TEST(Layering, FindsComponentsThatIncludeEachOther) {
+  const Tree tree;
+  tree.add("runner/run.h", "");
+  tree.add("runner/run.cpp", "#include \"runner/run.h\"\n#include \"runner/state.h\"\n");
+  tree.add("runner/state.h", "#include \"runner/run.h\"\n");
+  tree.add("runner/control.cpp", "#include \"runner/run.h\"\n#include \"runner/state.h\"\n");
+  tree.add("staging/plan.h", "#include \"staging/copy.h\"\n");
+  tree.add("staging/copy.cpp", "#include \"staging/verify.h\"\n");
+  tree.add("staging/verify.cpp", "#include \"staging/plan.h\"\n#include \"runner/run.h\"\n");
+  tree.add("staging/shard.cpp", "#include \"staging/plan.h\"\n#include \"staging/shard.h\"\n");
+  EXPECT_THAT(Circles(tree.check().components).found(),
+              testing::ElementsAre("runner/run <-> runner/state",
+                                   "staging/copy <-> staging/plan <-> staging/verify"));
 }
 
 TEST(Layering, FindsLibrariesWhereTheyAreNotWanted) {
