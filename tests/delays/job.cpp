@@ -3,10 +3,12 @@
 #include "job.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -146,6 +148,25 @@ Ended Job::collect(outside::Ended job) const {
   ended.text = text.str();
   if (!report.runs.empty()) ended.run = std::move(report.runs.front());
   return ended;
+}
+
+void expect_in_one_of_three(const std::function<void()>& measure) {
+  for (int spoilt = 0; spoilt < 2; ++spoilt) {
+    testing::TestPartResultArray results;
+    {
+      using Reporter = testing::ScopedFakeTestPartResultReporter;
+      const Reporter reporter(Reporter::INTERCEPT_ALL_THREADS, &results);
+      measure();
+    }
+    bool has_failed = false;
+    for (int i = 0; i < results.size(); ++i) {
+      if (!results.GetTestPartResult(i).failed()) continue;
+      has_failed = true;
+      std::cout << "measured anew because of " << results.GetTestPartResult(i) << std::endl;
+    }
+    if (!has_failed) return;
+  }
+  measure();
 }
 
 std::map<std::string, double> Job::injected() const {

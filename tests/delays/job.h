@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -60,5 +61,9 @@ class Job {
   std::map<std::string, std::string> environment_;
   std::string before_, options_;
 };
+
+/// Measures anew, three times at most, until nothing fails; only the last one's failures count.
+/// Others that use the CPUs may spoil one measurement, a fault of the program spoils each.
+void expect_in_one_of_three(const std::function<void()>& measure);
 
 }  // namespace delays
