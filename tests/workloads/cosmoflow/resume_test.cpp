@@ -34,9 +34,11 @@ class CosmoFlowResume : public Base {
 };
 
 TEST_F(CosmoFlowResume, EndsInTheSameBits) {
+  expect_same_bits(configs().front());
   for (const json& config : configs()) {
+    if (config == configs().front()) continue;
     SCOPED_TRACE(config["training"].dump());
-    expect_same_bits(config);
+    expect_resumed_bits(config);
   }
 }
 

@@ -16,12 +16,14 @@ class DeepCamResume : public Base {
 };
 
 TEST_F(DeepCamResume, EndsInTheSameBits) {
-  for (const char* const rule : {"lamb", "adam", "adamw"}) {
+  json config = config_of(data_, world_);
+  config["dataset"]["cache_bytes"] = 500'000;
+  config["optimizer"] = {{"name", "lamb"}, {"weight_decay", 0.01}};
+  expect_same_bits(config);
+  for (const char* const rule : {"adam", "adamw"}) {
     SCOPED_TRACE(rule);
-    json config = config_of(data_, world_);
-    config["optimizer"] = {{"name", rule}, {"weight_decay", 0.01}};
-    config["dataset"]["cache_bytes"] = 500'000;
-    expect_same_bits(config);
+    config["optimizer"]["name"] = rule;
+    expect_resumed_bits(config);
   }
 }
 
