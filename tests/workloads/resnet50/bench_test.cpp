@@ -76,8 +76,11 @@ TEST_F(Bench, TrainsAnyNumberOfImagesOfAnySize) {
   options_.limit_repetitions = 0;
   options_.steps = 1;
   options_.warmup_steps = 0;
-  for (const auto& [batch, image, classes] : std::vector<Size>{
-           {1, 32, 2}, {2, 33, 3}, {5, 75, 10}, {1, 512, 1000}, {512, 32, 10}, {17, 64, 1000}}) {
+  std::vector<Size> sizes = {{2, 33, 3}, {5, 75, 10}};
+  if (world_.size() == 1) {  // each rank has the same plan
+    sizes.insert(sizes.end(), {{1, 32, 2}, {1, 320, 1000}, {96, 32, 10}, {17, 64, 1000}});
+  }
+  for (const auto& [batch, image, classes] : sizes) {
     for (const std::string& precision : precisions) {
       options_.batch = batch;
       options_.image_size = image;
