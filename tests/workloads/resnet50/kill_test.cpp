@@ -19,7 +19,7 @@ using nlohmann::json;
 using outside::Ended;
 
 constexpr int kTargetMissed = 6;  // the exit code of a run that came to its end
-constexpr int kCheckpoints = 6;   // of such a run
+constexpr int kCheckpoints = 4;   // of such a run
 
 /// The bits at the end of a training: every array of its last checkpoint, and its evaluations.
 struct Final {
@@ -62,7 +62,7 @@ class Kill : public testing::TestWithParam<int> {
     ASSERT_EQ(made.status, 0) << made.err;
     const json config = {{"workload", "resnet50"},
                          {"seed", 11},
-                         {"epochs", 3},
+                         {"epochs", 2},
                          {"threads", 1},
                          {"clear_caches", "never"},
                          {"target", {{"quality", 2.0}}},
@@ -99,8 +99,8 @@ class Kill : public testing::TestWithParam<int> {
     const Ended run = train("undisturbed", "");
     ASSERT_EQ(run.status, kTargetMissed) << run.err;
     expected_ = read_final(saved("undisturbed"));
-    ASSERT_EQ(expected_.steps, 30);
-    ASSERT_EQ(expected_.evaluations.size(), 3U);
+    ASSERT_EQ(expected_.steps, 20);
+    ASSERT_EQ(expected_.evaluations.size(), 2U);
     for (int rank = 0; rank < GetParam(); ++rank) {
       std::istringstream counts(
           outside::content(counts_path().string() + "." + std::to_string(rank)));
