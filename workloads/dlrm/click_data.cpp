@@ -46,7 +46,7 @@ void ClickData::open() {
   }
 }
 
-void ClickData::open_test() {
+void ClickData::open_validation() {
   if (test_) return;
   File test;
   runner::together(world_,
@@ -58,7 +58,7 @@ std::int64_t ClickData::train_samples() const {
   return train_ ? train_->samples() : options_.train_samples;
 }
 
-std::int64_t ClickData::test_samples() const {
+std::int64_t ClickData::validation_samples() const {
   return test_ ? test_->samples() : options_.test_samples;
 }
 
@@ -67,11 +67,11 @@ std::int64_t ClickData::steps_per_epoch() const { return order_ ? order_->steps_
 std::int64_t ClickData::batch_samples(std::int64_t step) const { return order_->block(step).count; }
 
 RecordRange ClickData::evaluation_part(int rank) const {
-  return dlrm::evaluation_part(test_samples(), world_.size(), rank);
+  return dlrm::evaluation_part(validation_samples(), world_.size(), rank);
 }
 
 std::int64_t ClickData::evaluation_steps(std::int64_t batch) const {
-  return dlrm::evaluation_steps(test_samples(), world_.size(), batch);
+  return dlrm::evaluation_steps(validation_samples(), world_.size(), batch);
 }
 
 std::vector<staging::Wanted> ClickData::wanted() const {
@@ -81,7 +81,7 @@ std::vector<staging::Wanted> ClickData::wanted() const {
           {test_->pieces(), {test_->pieces_of(part.first, part.first + part.count)}}};
 }
 
-nlohmann::json ClickData::staging_plan() {
+nlohmann::json ClickData::staging_plan(const parallel::BatchSplit& /*split*/) {
   if (options_.staging == staging::StagingMode::kNone) return nullptr;
   try {
     open();
@@ -99,7 +99,7 @@ nlohmann::json ClickData::staging_plan() {
           {"fits", staging::fit_together(plans)}};
 }
 
-nlohmann::json ClickData::stage() {
+nlohmann::json ClickData::stage(const parallel::BatchSplit& /*split*/) {
   open();
   const std::vector<staging::Staged> sets =
       staging::stage(wanted(), options_.staging, options_.staging_directory, options_.afterwards,
@@ -137,8 +137,8 @@ std::unique_ptr<ClickBatches> ClickData::evaluation_batches(std::int64_t batch) 
                                   evaluation_steps(batch));
 }
 
-ReadCounts ClickData::take_counts() {
-  return {bytes_read_.exchange(0), std::exchange(bytes_staged_, 0)};
+parallel::ReadCounts ClickData::take_counts() {
+  return {.bytes = bytes_read_.exchange(0), .staged = std::exchange(bytes_staged_, 0)};
 }
 
 }  // namespace dlrm

@@ -14,6 +14,7 @@
 #include "runner/communicator.h"
 #include "staging/stage.h"
 #include "workloads/dlrm/click_batches.h"
+#include "workloads/parallel/samples.h"
 
 namespace dlrm {
 
@@ -32,40 +33,33 @@ struct ClickDataOptions {
   staging::Afterwards afterwards = staging::Afterwards::kRemove;
 };
 
-/// What reading and staging have done on this rank since the last take_counts().
-struct ReadCounts {
-  std::int64_t bytes = 0, staged = 0;
-};
-
-/// Batches must not outlive it.
-class ClickData {
+/// The test file is the validation set. Batches must not outlive it.
+class ClickData final : public parallel::Samples {
  public:
   /// Touches no file. world, topology and clock must outlive this. Throws ConfigError for options
   /// that contradict each other.
   ClickData(ClickDataOptions options, const runner::Communicator& world,
             const runner::Topology& topology, const base::Clock& clock);
 
-  /// Collective, both. Opens both files, or the test file alone, unless done already. Throws
-  /// AgreedError when one cannot be used or has not as many samples as configured; then none of
-  /// them counts as opened.
-  void open();
-  void open_test();
-  /// 0 while they are neither configured nor counted.
-  std::int64_t train_samples() const;
-  std::int64_t test_samples() const;
-  /// ceil(samples / global_batch): the last, maybe shorter block of records is a step, too. 0 while
-  /// the samples are not known.
-  std::int64_t steps_per_epoch() const;
+  /// Throw AgreedError when a file cannot be used or has not as many samples as configured; then
+  /// none of them counts as opened.
+  void open() override;
+  void open_validation() override;
+  bool counts_known() const override {
+    return options_.train_samples > 0 && options_.test_samples > 0;
+  }
+  std::int64_t train_samples() const override;
+  std::int64_t validation_samples() const override;
+  /// ceil(samples / global_batch): the last, maybe shorter block of records is a step, too.
+  std::int64_t steps_per_epoch() const override;
   /// Samples of the global batch of `step`, counted from the start of the run.
   std::int64_t batch_samples(std::int64_t step) const;
 
-  /// Collective. With StagingMode::kNode every node gets a copy of the whole training file, as any
-  /// block of it may become any step's, and of the part of the test file that its ranks evaluate.
-  nlohmann::json stage();
-  /// Collective. What stage() would copy to this node, by file; null when it would read in place.
-  nlohmann::json staging_plan();
-  /// Collective. Removes what stage() left, unless it shall be kept. There must be no batches.
-  void clean_up();
+  /// With StagingMode::kNode every node gets a copy of the whole training file, as any block of it
+  /// may become any step's, and of the part of the test file that its ranks evaluate.
+  nlohmann::json stage(const parallel::BatchSplit& split) override;
+  nlohmann::json staging_plan(const parallel::BatchSplit& split) override;
+  void clean_up() override;
 
   /// This rank's places of the global batches of steps [first_step, last_step).
   std::unique_ptr<ClickBatches> training_batches(const nn::PassSlice& slice,
@@ -76,7 +70,7 @@ class ClickData {
   /// the last ones lack with the label -1.
   std::unique_ptr<ClickBatches> evaluation_batches(std::int64_t batch);
   std::int64_t evaluation_steps(std::int64_t batch) const;
-  ReadCounts take_counts();
+  parallel::ReadCounts take_counts() override;
 
  private:
   using File = std::shared_ptr<const dataset::ClickFile>;

@@ -25,8 +25,6 @@ struct Config {
   std::int64_t global_batch_size = 0;
   nn::Arithmetic arithmetic;
   std::int64_t epochs = 0;
-  /// Both sample counts are given, so that files can stay untouched until run_start.
-  bool counts_known() const { return data.train_samples > 0 && data.test_samples > 0; }
 };
 
 /// Reads model, dataset, staging, embeddings and training. The sections optimizer and schedule are

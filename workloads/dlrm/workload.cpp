@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <set>
 #include <utility>
 
@@ -27,7 +25,7 @@
 #include "workloads/parallel/hybrid/hybrid_parallel.h"
 #include "workloads/parallel/replica.h"
 #include "workloads/parallel/roc_auc.h"
-#include "workloads/parallel/thread_team.h"
+#include "workloads/parallel/training_workload.h"
 
 namespace dlrm {
 namespace {
@@ -66,186 +64,126 @@ runner::Disclosure disclosure_of(const Config& config, const parallel::TablePlac
   return facts;
 }
 
-class Dlrm final : public runner::Workload {
+class Dlrm final : public parallel::TrainingWorkload {
  public:
-  Dlrm(const runner::RunConfig& run, const runner::Surroundings& around);
+  Dlrm(const Config& config, const std::shared_ptr<ClickData>& data, const runner::RunConfig& run,
+       const runner::Surroundings& around);
 
-  const runner::WorkloadInfo& info() const override { return info_; }
   std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
-    return optimizer_log_fields(optimizer_->hyperparameters(), config_.embeddings.rule,
+    return optimizer_log_fields(optimizer().hyperparameters(), config_.embeddings.rule,
                                 schedule_->config());
   }
   std::vector<std::string> log_tensor_names() const override {
     return mlperf_tensor_names(config_.model);
   }
   void open_data() override;
-  void open_evaluation_data() override { data_.open_test(); }
-  void initialize() override;
-  nlohmann::json stage() override;
-  runner::TrainResult train(std::int64_t steps) override;
   double evaluate(runner::OutputSink* outputs) override;
   void save_weights(runner::StateWriter* writer) override;
   void load_weights(const runner::StateReader& reader) override;
-  std::vector<base::StateArray> state() override { return model_->state(*optimizer_); }
-  void restore(const base::StateSource& source, std::int64_t steps_done) override;
   std::int64_t state_bytes() const override {
-    return nn::training_state_bytes(network_, *optimizer_, around_.world.size()) +
+    return TrainingWorkload::state_bytes() +
            parallel::HybridParallel::state_bytes(config_.embeddings);
   }
   std::vector<std::string> keys_without_effect() const override;
-  std::uint64_t replica_hash() const override { return model_->replica_hash(); }
   runner::StepCost step_cost() const override;
   std::map<std::string, std::string> log_settings() const override { return dlrm::log_settings(); }
   std::vector<std::string> closed_rule_breaks() const override {
-    return dlrm::closed_rule_breaks(config_, optimizer_->hyperparameters());
+    return dlrm::closed_rule_breaks(config_, optimizer().hyperparameters());
   }
-  nlohmann::json staging_plan() override { return data_.staging_plan(); }
   nlohmann::json placement_plan() override {
-    return parallel::to_json(parallel::place(config_.embeddings, around_.world.size()),
+    return parallel::to_json(parallel::place(config_.embeddings, around().world.size()),
                              config_.embeddings.tables);
   }
-  void clean_up() override;
 
  private:
-  void learn_counts();
-  void train_step(double learning_rate);
+  void make_model() override;
+  parallel::Model& model() const override { return *model_; }
+  Load training_batches(std::int64_t first_step) override;
+  double learning_rate(std::int64_t step) const override { return schedule_->learning_rate(step); }
+  void update(double learning_rate, parallel::BatchSums& sums) override;
+  parallel::BatchSums learn();
+  void make_schedule();
   /// The next batch, or, past the last of this rank, places without samples.
   const dataset::ClickBatch& next_evaluated(ClickBatches& batches, bool has_more);
   void send_outputs(runner::OutputSink* sink, std::int64_t round, const dataset::ClickBatch& batch);
   const nn::PassSlice& slice() const {
-    return split_.slices[static_cast<std::size_t>(around_.world.rank())];
+    return split().slices[static_cast<std::size_t>(around().world.rank())];
   }
   /// An area needs pairs; all ranks know the same.
   void require_both_classes(const parallel::RocAuc& auc) const;
-  void count_reads();
 
   const Config config_;
-  const runner::Surroundings around_;
-  const std::uint64_t seed_;
-  const nn::Network network_;
-  const parallel::BatchSplit split_;
-  runner::WorkloadInfo info_;
-  ClickData data_;
-  base::ObjectReader schedule_section_;
-  std::unique_ptr<nn::Optimizer> optimizer_;
-  std::unique_ptr<nn::Schedule> schedule_;
+  const std::shared_ptr<ClickData> data_;
+  const base::ObjectReader schedule_section_;
+  std::unique_ptr<nn::Schedule> schedule_;  ///< null before the samples are counted
   std::unique_ptr<parallel::HybridParallel> model_;
-  std::unique_ptr<ClickBatches> batches_;
+  const dataset::ClickBatch* batch_ = nullptr;  ///< the one that was loaded, while its batches last
   dataset::ClickBatch no_samples_;  ///< what a rank without evaluation samples left passes on
-  nn::LossSums sums_;
-  std::int64_t steps_done_ = 0;
 };
 
-Dlrm::Dlrm(const runner::RunConfig& run, const runner::Surroundings& around)
-    : config_(parse_config(run.reader)),
-      around_(around),
-      seed_(run.seed),
-      network_(build_network(config_.model)),
-      split_(parallel::split_batch(dense_config(config_), around.world.size())),
-      data_(data_options(config_, run.seed), around.world, around.topology,
-            around.telemetry.clock()),
-      schedule_section_(run.reader.object("schedule", "learning rate by update")),
-      optimizer_(make_dense_optimizer(run.reader)) {
+Dlrm::Dlrm(const Config& config, const std::shared_ptr<ClickData>& data,
+           const runner::RunConfig& run, const runner::Surroundings& around)
+    : TrainingWorkload(
+          {.name = "dlrm",
+           .benchmark = "dlrm",
+           .target = mllog::find_benchmark("dlrm")->evaluation().target,
+           .epoch_num_offset = 1.0},  // the rules count DLRM's epochs from 1.0 on
+          {build_network(config.model), dense_config(config), make_dense_optimizer(run.reader)},
+          data, run.seed, around),
+      config_(config),
+      data_(data),
+      schedule_section_(run.reader.object("schedule", "learning rate by update")) {
   // Refuses, on all ranks alike.
   const parallel::TablePlacement placement =
       parallel::place(config_.embeddings, around.world.size());
-  parallel::use_threads(around.threads);
-  info_.name = "dlrm";
-  info_.benchmark = "dlrm";
-  info_.global_batch_size = config_.global_batch_size;
-  info_.parameters = config_.model.parameter_count();
-  info_.disclosure = disclosure_of(config_, placement, split_);
-  info_.target = mllog::find_benchmark(info_.benchmark)->evaluation().target;
-  info_.epoch_num_offset = 1.0;  // the rules count DLRM's epochs from 1.0 on
-  if (config_.counts_known()) learn_counts();
+  own_info().parameters = config_.model.parameter_count();
+  own_info().disclosure = disclosure_of(config_, placement, split());
+  if (data_->counts_known()) make_schedule();
 }
 
-void Dlrm::learn_counts() {
-  info_.train_samples = data_.train_samples();
-  info_.eval_samples = data_.test_samples();
-  info_.steps_per_epoch = data_.steps_per_epoch();
+void Dlrm::make_schedule() {
   schedule_ = std::make_unique<nn::Schedule>(nn::parse_schedule(
-      schedule_section_, info_.global_batch_size, info_.steps_per_epoch, config_.epochs));
+      schedule_section_, info().global_batch_size, info().steps_per_epoch, config_.epochs));
 }
 
 void Dlrm::open_data() {
-  // With the counts in the configuration, no file is touched before run_start.
-  if (config_.counts_known()) return;
-  data_.open();
-  learn_counts();
+  TrainingWorkload::open_data();
+  if (!schedule_) make_schedule();
 }
 
-void Dlrm::initialize() {
-  model_ = std::make_unique<parallel::HybridParallel>(network_, dense_config(config_),
-                                                      config_.embeddings, around_.world,
-                                                      around_.topology.node, around_.telemetry);
-  model_->initialize(seed_, *optimizer_);
+void Dlrm::make_model() {
+  model_ = std::make_unique<parallel::HybridParallel>(network(), training(), config_.embeddings,
+                                                      around().world, around().topology.node,
+                                                      around().telemetry);
 }
 
-nlohmann::json Dlrm::stage() {
-  nlohmann::json facts = data_.stage();
-  count_reads();
-  return facts;
+Dlrm::Load Dlrm::training_batches(std::int64_t first_step) {
+  data_->open();
+  const std::shared_ptr<ClickBatches> batches =
+      data_->training_batches(slice(), first_step, config_.epochs * info().steps_per_epoch);
+  return [this, batches] { batch_ = &batches->next(); };
 }
 
-void Dlrm::clean_up() {
-  batches_.reset();  // its thread reads what is about to go
-  data_.clean_up();
-}
-
-void Dlrm::count_reads() {
-  const ReadCounts counts = data_.take_counts();
-  around_.telemetry.add(Counter::kBytesRead, counts.bytes);
-  around_.telemetry.add(Counter::kBytesStaged, counts.staged);
-}
-
-void Dlrm::train_step(double learning_rate) {
-  const dataset::ClickBatch* batch = nullptr;
-  {
-    const Scope scope(around_.telemetry, Subsystem::kInput);
-    batch = &batches_->next();
-  }
-  const double scale = 1.0 / static_cast<double>(data_.batch_samples(steps_done_));
-  const auto load = [&](std::int64_t) {
-    std::copy(batch->dense.begin(), batch->dense.end(), model_->executor().input().begin());
+void Dlrm::update(double learning_rate, parallel::BatchSums& sums) {
+  load();
+  const auto load_dense = [&](std::int64_t) {
+    std::copy(batch_->dense.begin(), batch_->dense.end(), model_->executor().input().begin());
   };
-  const auto loss = [&](std::int64_t) {
-    nn::Executor& executor = model_->executor();
-    const nn::LossSums sums = nn::binary_cross_entropy(executor.outputs(), batch->labels, scale,
-                                                       executor.output_gradient());
-    sums_.loss += sums.loss;
-    sums_.samples += sums.samples;
-  };
-  model_->step(batch->ids, load, loss, *optimizer_, learning_rate);
+  model_->step(
+      batch_->ids, load_dense, [&](std::int64_t) { sums += learn(); }, optimizer(), learning_rate);
 }
 
-runner::TrainResult Dlrm::train(std::int64_t steps) {
-  if (!batches_) {
-    const Scope scope(around_.telemetry, Subsystem::kInput);
-    data_.open();
-    batches_ = data_.training_batches(slice(), steps_done_, config_.epochs * info_.steps_per_epoch);
-  }
-  sums_ = {};
-  runner::TrainResult result;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    around_.telemetry.begin_step();
-    result.learning_rate = schedule_->learning_rate(steps_done_);
-    train_step(result.learning_rate);
-    ++steps_done_;
-    around_.telemetry.end_step();
-  }
-  around_.telemetry.add(Counter::kSteps, steps);
-  around_.telemetry.add(Counter::kTrainSamples, sums_.samples);
-  count_reads();
-  std::array<double, 2> sums = {sums_.loss, static_cast<double>(sums_.samples)};
-  around_.world.allreduce_sum(std::span<double>(sums));
-  result.samples = std::llround(sums[1]);
-  result.mean_loss = sums[0] / sums[1];
-  return result;
+parallel::BatchSums Dlrm::learn() {
+  // The last batch of an epoch may be smaller.
+  const double scale = 1.0 / static_cast<double>(data_->batch_samples(steps_done()));
+  nn::Executor& executor = model_->executor();
+  const nn::LossSums sums = nn::binary_cross_entropy(executor.outputs(), batch_->labels, scale,
+                                                     executor.output_gradient());
+  return {.loss = sums.loss, .samples = sums.samples};
 }
 
 const dataset::ClickBatch& Dlrm::next_evaluated(ClickBatches& batches, bool has_more) {
-  const Scope scope(around_.telemetry, Subsystem::kInput);
+  const Scope scope(around().telemetry, Subsystem::kInput);
   if (has_more) return batches.next();
   const auto places = static_cast<std::size_t>(model_->local_batch());
   no_samples_.dense.assign(places * static_cast<std::size_t>(config_.model.dense_features), 0.0F);
@@ -255,16 +193,16 @@ const dataset::ClickBatch& Dlrm::next_evaluated(ClickBatches& batches, bool has_
 }
 
 double Dlrm::evaluate(runner::OutputSink* outputs) {
-  data_.open_test();
-  info_.eval_samples = data_.test_samples();
+  open_evaluation_data();
   const std::int64_t size = model_->local_batch();
-  const auto batches = data_.evaluation_batches(size);
-  const std::int64_t mine = data_.evaluation_steps(size);
+  const auto batches = data_->evaluation_batches(size);
+  const std::int64_t mine = data_->evaluation_steps(size);
   // Every round is collective, so that a rank with larger batches goes on without samples.
-  const std::int64_t rounds = around_.world.allreduce_max(mine);
-  const bool sends = around_.world.allreduce_max(std::int64_t{outputs != nullptr ? 1 : 0}) > 0;
+  const std::int64_t rounds = around().world.allreduce_max(mine);
+  const bool sends = around().world.allreduce_max(std::int64_t{outputs != nullptr ? 1 : 0}) > 0;
   std::vector<float> scores, labels;
-  const auto samples = static_cast<std::size_t>(data_.evaluation_part(around_.world.rank()).count);
+  const auto samples =
+      static_cast<std::size_t>(data_->evaluation_part(around().world.rank()).count);
   for (std::vector<float>* const all : {&scores, &labels}) all->reserve(samples);
   for (std::int64_t round = 0; round < rounds; ++round) {
     const dataset::ClickBatch& batch = next_evaluated(*batches, round < mine);
@@ -279,9 +217,9 @@ double Dlrm::evaluate(runner::OutputSink* outputs) {
     }
     if (sends) send_outputs(outputs, round, batch);
   }
-  around_.telemetry.add(Counter::kEvalSamples, static_cast<std::int64_t>(scores.size()));
+  around().telemetry.add(Counter::kEvalSamples, static_cast<std::int64_t>(scores.size()));
   count_reads();
-  const parallel::RocAuc auc = parallel::roc_auc(scores, labels, around_.world);
+  const parallel::RocAuc auc = parallel::roc_auc(scores, labels, around().world);
   if (auc.not_numbers == 0) require_both_classes(auc);
   return auc.area;
 }
@@ -296,12 +234,12 @@ void Dlrm::require_both_classes(const parallel::RocAuc& auc) const {
 
 void Dlrm::send_outputs(runner::OutputSink* sink, std::int64_t round,
                         const dataset::ClickBatch& batch) {
-  const RecordRange part = data_.evaluation_part(around_.world.rank());
+  const RecordRange part = data_->evaluation_part(around().world.rank());
   const std::int64_t done = std::min(round * model_->local_batch(), part.count);
   const std::int64_t count = std::min(model_->local_batch(), part.count - done);
   std::vector<std::int32_t> labels;
   for (const float label : batch.labels) labels.push_back(static_cast<std::int32_t>(label));
-  parallel::gather_outputs(around_.world, sink, part.first + done, count, 1,
+  parallel::gather_outputs(around().world, sink, part.first + done, count, 1,
                            model_->executor().outputs(), labels);
 }
 
@@ -325,18 +263,11 @@ void Dlrm::load_weights(const runner::StateReader& reader) {
 }
 
 runner::StepCost Dlrm::step_cost() const {
-  runner::StepCost cost = parallel::step_cost(network_, slice().count);
+  runner::StepCost cost = TrainingWorkload::step_cost();
   cost.exchange_bytes += parallel::table_exchange_bytes(
-      config_.embeddings, dense_config(config_),
-      parallel::place(config_.embeddings, around_.world.size()), around_.world.rank());
+      config_.embeddings, training(), parallel::place(config_.embeddings, around().world.size()),
+      around().world.rank());
   return cost;
-}
-
-void Dlrm::restore(const base::StateSource& source, std::int64_t steps_done) {
-  model_->restore(source, *optimizer_);
-  // The order of batches is a function of (seed, epoch): the step is all it needs.
-  steps_done_ = steps_done;
-  batches_.reset();
 }
 
 std::vector<std::string> Dlrm::keys_without_effect() const {
@@ -346,9 +277,12 @@ std::vector<std::string> Dlrm::keys_without_effect() const {
 
 }  // namespace
 
-std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
+std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
                                                 const runner::Surroundings& around) {
-  return std::make_unique<Dlrm>(config, around);
+  const Config config = parse_config(run.reader);
+  const auto data = std::make_shared<ClickData>(data_options(config, run.seed), around.world,
+                                                around.topology, around.telemetry.clock());
+  return std::make_unique<Dlrm>(config, data, run, around);
 }
 
 namespace {

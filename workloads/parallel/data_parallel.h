@@ -15,6 +15,7 @@
 #include "workloads/nn/executor/training_state.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/gradient_exchange.h"
+#include "workloads/parallel/model.h"
 #include "workloads/parallel/node_memory.h"
 #include "workloads/parallel/statistics_exchange.h"
 
@@ -59,7 +60,7 @@ nn::ExecutorOptions executor_options(const DataParallelConfig& config, const Bat
 
 /// A replica of the model on this rank. The replicas of a node have one copy of the weights and of
 /// the optimizer's state between them, and share out the sums of gradients and the update.
-class DataParallel {
+class DataParallel final : public Model {
  public:
   /// Fills the executor's input with this rank's samples of pass `pass`.
   using Load = std::function<void(std::int64_t pass)>;
@@ -73,9 +74,7 @@ class DataParallel {
                const runner::Communicator& world, const runner::Communicator& node,
                telemetry::Telemetry& telemetry);
 
-  /// Collective. Draws the weights from (seed, name) and gives the optimizer its part of the update
-  /// and its memory.
-  void initialize(std::uint64_t seed, nn::Optimizer& optimizer);
+  void initialize(std::uint64_t seed, nn::Optimizer& optimizer) override;
   /// Collective. One update with `learning_rate`; times itself by scopes. `listener`, unless null,
   /// is told of the passes: backward of the last one alone.
   void step(const Load& load, const Loss& loss, nn::Optimizer& optimizer, double learning_rate,
@@ -86,10 +85,10 @@ class DataParallel {
   /// Collective. Makes the running statistics those of all ranks' batches.
   void synchronize_statistics();
 
-  /// Collective. The arrays of a checkpoint, for a bit-exact resume; changes nothing.
-  std::vector<base::StateArray> state(nn::Optimizer& optimizer);
-  /// Collective. Goes on from them, with the same bits on as many ranks.
-  void restore(const base::StateSource& source, nn::Optimizer& optimizer);
+  std::vector<base::StateArray> state(nn::Optimizer& optimizer) override;
+  /// With the same bits on as many ranks.
+  void restore(const base::StateSource& source, nn::Optimizer& optimizer) override;
+  std::uint64_t replica_hash() const override { return executor().parameters().weights_hash(); }
 
   nn::Executor& executor() { return *executor_; }
   const nn::Executor& executor() const { return *executor_; }

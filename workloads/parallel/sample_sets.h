@@ -18,15 +18,10 @@
 #include "staging/stage.h"
 #include "staging/staging_config.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/samples.h"
 #include "workloads/parallel/training_keys.h"
 
 namespace parallel {
-
-/// What reading and staging have done on this rank since the last take_counts().
-struct ReadCounts {
-  std::int64_t bytes = 0, staged = 0;
-  std::int64_t skipped = 0;  ///< samples that do not decode
-};
 
 struct SampleSetsConfig {
   ReadKeys read;
@@ -44,7 +39,7 @@ struct SamplePlace {
 };
 
 /// Workloads derive from it what makes batches of their samples.
-class SampleSets {
+class SampleSets : public Samples {
  public:
   using Source = std::shared_ptr<const dataset::Dataset>;
   /// Null: not opened.
@@ -61,30 +56,20 @@ class SampleSets {
   /// Touches no file. world, topology and clock outlive this.
   SampleSets(const SampleSetsConfig& config, Open open, const runner::Communicator& world,
              const runner::Topology& topology, const base::Clock& clock);
-  virtual ~SampleSets() = default;
-  SampleSets(const SampleSets&) = delete;
-  SampleSets& operator=(const SampleSets&) = delete;
 
-  /// Collective, both. Opens both sets, or the validation set alone, unless done already. Throws
-  /// DataError when counts are not those configured.
-  virtual void open();
-  virtual void open_validation();
-  /// The configuration has both counts, so that nothing need be opened to know them.
-  bool counts_known() const { return config_.read.counts_known(); }
-  std::int64_t train_samples() const;
-  std::int64_t validation_samples() const;
-  /// 0 while the samples are not known.
-  std::int64_t steps_per_epoch() const;
+  void open() override;
+  void open_validation() override;
+  bool counts_known() const override { return config_.read.counts_known(); }
+  std::int64_t train_samples() const override;
+  std::int64_t validation_samples() const override;
+  std::int64_t steps_per_epoch() const override;
   /// What to read samples from: in place, or near since stage().
   const Source& train() const { return sources_.train; }
   const Source& validation() const { return sources_.validation; }
 
-  /// Collective. Brings near what this node's ranks need.
-  nlohmann::json stage(const BatchSplit& split);
-  /// Collective. What stage() would copy to this node, by set; null when it would read in place.
-  nlohmann::json staging_plan(const BatchSplit& split);
-  /// Collective. Removes what stage() left, unless it shall be kept.
-  void clean_up();
+  nlohmann::json stage(const BatchSplit& split) override;
+  nlohmann::json staging_plan(const BatchSplit& split) override;
+  void clean_up() override;
 
   /// Batches of this rank are passes, counted from the start of the run: that which update `step`
   /// begins with, and the number of all.
@@ -104,7 +89,7 @@ class SampleSets {
   /// Threads may tell at once.
   void count_read(std::int64_t bytes) { bytes_read_.fetch_add(bytes, std::memory_order_relaxed); }
   void count_skipped() { skipped_.fetch_add(1, std::memory_order_relaxed); }
-  ReadCounts take_counts();
+  ReadCounts take_counts() override;
 
  private:
   staging::Ranges needed_for_training(const BatchSplit& split) const;

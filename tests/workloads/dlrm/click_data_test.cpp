@@ -14,6 +14,7 @@
 #include "runner/pretend_nodes.h"
 #include "staging/dataset/clicks.h"
 #include "staging/sample_order.h"
+#include "workloads/parallel/data_parallel.h"
 
 namespace dlrm {
 namespace {
@@ -81,13 +82,13 @@ TEST_F(ClickDataOnRanks, KnowsItsStepsOnceCounted) {
   EXPECT_EQ(data.steps_per_epoch(), 0);
   data.open();
   EXPECT_EQ(data.train_samples(), kTrain);
-  EXPECT_EQ(data.test_samples(), kTest);
+  EXPECT_EQ(data.validation_samples(), kTest);
   EXPECT_EQ(data.steps_per_epoch(), 3);
   EXPECT_EQ(data.batch_samples(0) + data.batch_samples(1) + data.batch_samples(2), kTrain);
   std::vector<std::int64_t> parts = {data.evaluation_part(world_.rank()).count};
   world_.allreduce_sum(std::span(parts));
   EXPECT_EQ(parts[0], kTest);
-  EXPECT_EQ(data.staging_plan(), nullptr);
+  EXPECT_EQ(data.staging_plan({}), nullptr);
 }
 
 TEST_F(ClickDataOnRanks, KnowsItsStepsWithoutFilesWhenTheyAreConfigured) {
@@ -97,7 +98,7 @@ TEST_F(ClickDataOnRanks, KnowsItsStepsWithoutFilesWhenTheyAreConfigured) {
   absent.train_samples = kTrain;
   ClickData data(absent, world_, topology, clock_);
   EXPECT_EQ(data.steps_per_epoch(), 3);
-  EXPECT_THAT(data.staging_plan()["unknown"].get<std::string>(), HasSubstr("absent.bin"));
+  EXPECT_THAT(data.staging_plan({})["unknown"].get<std::string>(), HasSubstr("absent.bin"));
 }
 
 TEST_F(ClickDataOnRanks, FailsTogetherOverAFileThatDoesNotFit) {
@@ -116,9 +117,10 @@ TEST_F(ClickDataOnRanks, EvaluatesWithoutTheTrainingFile) {
   absent.train = root_ + "/absent.bin";
   ClickData data(absent, world_, topology, clock_);
   EXPECT_THROW(data.open(), runner::AgreedError);
-  EXPECT_EQ(data.test_samples(), 0) << "what was opened before the failure counts for nothing";
-  data.open_test();
-  EXPECT_EQ(data.test_samples(), kTest);
+  EXPECT_EQ(data.validation_samples(), 0)
+      << "what was opened before the failure counts for nothing";
+  data.open_validation();
+  EXPECT_EQ(data.validation_samples(), kTest);
   const auto batches = data.evaluation_batches(1000);
   EXPECT_EQ(batches->next().samples, 1000);
 }
@@ -126,19 +128,19 @@ TEST_F(ClickDataOnRanks, EvaluatesWithoutTheTrainingFile) {
 TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
   const runner::Topology alone = nodes(1);
   ClickData plain(options(alone, staging::StagingMode::kNone), world_, alone, clock_);
-  EXPECT_EQ(plain.stage()["train"]["mode"], "none");
+  EXPECT_EQ(plain.stage({})["train"]["mode"], "none");
   const auto expected = everything(plain);
-  const ReadCounts in_place = plain.take_counts();
+  const parallel::ReadCounts in_place = plain.take_counts();
   EXPECT_GT(in_place.bytes, 0);
   EXPECT_EQ(in_place.staged, 0);
   EXPECT_EQ(plain.take_counts().bytes, 0);
   for (const int node_count : {1, 2}) {
     const runner::Topology topology = nodes(node_count);
     ClickData data(options(topology, staging::StagingMode::kNode), world_, topology, clock_);
-    const nlohmann::json plan = data.staging_plan();
+    const nlohmann::json plan = data.staging_plan({});
     EXPECT_EQ(plan["train"]["bytes"], kTrain * 24);
     EXPECT_EQ(plan["fits"], true);
-    const nlohmann::json facts = data.stage();
+    const nlohmann::json facts = data.stage({});
     EXPECT_EQ(facts["train"]["bytes"], kTrain * 24 * topology.node_count);
     // The files are not needed any more: damage to them does not show.
     const fs::path source = root_ + "/train.bin";
@@ -146,7 +148,7 @@ TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
     if (world_.rank() == 0) fs::rename(source, source.string() + ".away");
     world_.barrier();
     EXPECT_EQ(everything(data), expected);
-    const ReadCounts counts = data.take_counts();
+    const parallel::ReadCounts counts = data.take_counts();
     EXPECT_GT(counts.bytes, in_place.bytes) << "whole pieces, whose ends are not those of parts";
     std::vector<std::int64_t> staged = {counts.staged};
     world_.allreduce_sum(std::span(staged));
@@ -163,7 +165,7 @@ TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
 TEST_F(ClickDataOnRanks, NoticesACopyThatWasDamaged) {
   const runner::Topology topology = nodes(1);
   ClickData data(options(topology, staging::StagingMode::kNode), world_, topology, clock_);
-  data.stage();
+  data.stage({});
   if (topology.is_node_leader()) {
     for (const auto& entry : fs::recursive_directory_iterator(root_ + "/node0")) {
       if (entry.path().extension() != ".bin") continue;

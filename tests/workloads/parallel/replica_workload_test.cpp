@@ -36,7 +36,7 @@ class Counted final : public dataset::Dataset {
   const std::vector<std::string> names_ = {""};
 };
 
-ReplicaModel one_layer() {
+TrainingSetup one_layer() {
   nn::Network network;
   nn::FullyConnectedSpec spec;
   spec.name = "fc";

@@ -55,7 +55,7 @@ std::int64_t table_exchange_bytes(const EmbeddingConfig& embeddings,
 /// gradients are those of the mean loss over the global batch, for tables, too, so that these take
 /// the learning rate as it is.
 /// Source: Kalamkar et al., arXiv:2005.04680, hybrid parallelism and the order of its exchanges.
-class HybridParallel final : private nn::PassListener {
+class HybridParallel final : public Model, private nn::PassListener {
  public:
   using Ids = std::span<const std::int32_t>;  ///< [table][sample][id], as many as its bag_size says
 
@@ -71,8 +71,7 @@ class HybridParallel final : private nn::PassListener {
                                                  const DataParallelConfig& dense,
                                                  const TablePlacement& placement, int rank);
 
-  /// Collective. Weights are functions of (seed, name) alone.
-  void initialize(std::uint64_t seed, nn::Optimizer& optimizer);
+  void initialize(std::uint64_t seed, nn::Optimizer& optimizer) override;
   /// Collective. One update from `ids` of this rank's samples; the others as for
   /// DataParallel::step. Ids are below the rows of their tables: who reads them has checked that.
   void step(Ids ids, const DataParallel::Load& load, const DataParallel::Loss& loss,
@@ -87,14 +86,12 @@ class HybridParallel final : private nn::PassListener {
   const TablePlacement& placement() const { return placement_; }
   const nn::EmbeddingTables& tables() const { return tables_; }
   const EmbeddingExchange& exchange() const { return exchange_; }
-  /// Of the weights that every rank has alike.
-  std::uint64_t replica_hash() const;
+  std::uint64_t replica_hash() const override;
 
-  /// Collective. All that a resume needs, each table on the ranks that have it.
-  std::vector<base::StateArray> state(nn::Optimizer& optimizer);
-  /// Collective. Goes on from there, on any number of ranks. Throws DataError on every rank when
-  /// tables are of another shape.
-  void restore(const base::StateSource& source, nn::Optimizer& optimizer);
+  /// Each table is on the ranks that have it.
+  std::vector<base::StateArray> state(nn::Optimizer& optimizer) override;
+  /// On any number of ranks. Throws DataError on every rank when tables are of another shape.
+  void restore(const base::StateSource& source, nn::Optimizer& optimizer) override;
   /// Bytes of state() on all ranks together, the dense layers' apart.
   static std::int64_t state_bytes(const EmbeddingConfig& config);
   /// Collective. A whole table [rows, width] on rank 0, elsewhere nothing.

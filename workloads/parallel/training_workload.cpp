@@ -1,0 +1,140 @@
+// The loop of training.
+#include "workloads/parallel/training_workload.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "workloads/parallel/replica.h"
+#include "workloads/parallel/thread_team.h"
+
+namespace parallel {
+
+using telemetry::Counter;
+using telemetry::Scope;
+using telemetry::Subsystem;
+
+BatchSums& BatchSums::operator+=(const BatchSums& other) {
+  loss += other.loss;
+  quality += other.quality;
+  counts += other.counts;
+  samples += other.samples;
+  return *this;
+}
+
+TrainingWorkload::TrainingWorkload(runner::WorkloadInfo info, TrainingSetup setup,
+                                   std::shared_ptr<Samples> samples, std::uint64_t seed,
+                                   const runner::Surroundings& around)
+    : around_(around),
+      seed_(seed),
+      network_(std::move(setup.network)),
+      training_(std::move(setup.training)),
+      split_(split_batch(training_, around.world.size())),
+      info_(std::move(info)),
+      optimizer_(std::move(setup.optimizer)),
+      samples_(std::move(samples)) {
+  use_threads(around.threads);
+  info_.global_batch_size = training_.global_batch;
+  info_.gradient_accumulation_steps = training_.accumulation;
+  info_.parameters = network_.parameter_count();
+  info_.disclosure = disclosure_of(training_, split_);
+  if (samples_->counts_known()) learn_counts();
+}
+
+std::vector<std::string> TrainingWorkload::log_tensor_names() const {
+  std::vector<std::string> names;
+  for (const nn::ParameterSpec& parameter : network_.parameters()) names.push_back(parameter.name);
+  return names;
+}
+
+void TrainingWorkload::learn_counts() {
+  info_.train_samples = samples_->train_samples();
+  info_.eval_samples = samples_->validation_samples();
+  info_.steps_per_epoch = samples_->steps_per_epoch();
+}
+
+void TrainingWorkload::open_data() {
+  // With the counts in the configuration, no file is touched before run_start.
+  if (samples_->counts_known()) return;
+  samples_->open();
+  learn_counts();
+}
+
+void TrainingWorkload::open_evaluation_data() {
+  samples_->open_validation();
+  info_.eval_samples = samples_->validation_samples();
+}
+
+void TrainingWorkload::initialize() {
+  make_model();
+  model().initialize(seed_, *optimizer_);
+}
+
+nlohmann::json TrainingWorkload::stage() {
+  nlohmann::json facts = samples_->stage(split_);
+  count_reads();
+  return facts;
+}
+
+void TrainingWorkload::clean_up() {
+  batches_ = nullptr;  // its threads read what is about to go
+  samples_->clean_up();
+}
+
+void TrainingWorkload::load(const Load& batches) const {
+  const Scope scope(around_.telemetry, Subsystem::kInput);
+  batches();
+}
+
+void TrainingWorkload::count_reads() {
+  const ReadCounts counts = samples_->take_counts();
+  around_.telemetry.add(Counter::kBytesRead, counts.bytes);
+  around_.telemetry.add(Counter::kSkippedSamples, counts.skipped);
+  around_.telemetry.add(Counter::kBytesStaged, counts.staged);
+}
+
+std::int64_t TrainingWorkload::counted(std::int64_t samples) const {
+  return around_.world.rank() % split_.sample_ranks == 0 ? samples : 0;
+}
+
+runner::TrainResult TrainingWorkload::train(std::int64_t steps) {
+  if (!batches_) {
+    const Scope scope(around_.telemetry, Subsystem::kInput);
+    batches_ = training_batches(steps_done_);
+  }
+  BatchSums mine;
+  runner::TrainResult result;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    around_.telemetry.begin_step();
+    result.learning_rate = learning_rate(steps_done_);
+    update(result.learning_rate, mine);
+    ++steps_done_;
+    around_.telemetry.end_step();
+  }
+  around_.telemetry.add(Counter::kSteps, steps);
+  around_.telemetry.add(Counter::kTrainSamples, counted(mine.samples));
+  count_reads();
+  std::array<double, 2> sums = {mine.loss, static_cast<double>(mine.samples)};
+  around_.world.allreduce_sum(std::span<double>(sums));
+  result.samples = std::llround(sums[1]) / split_.sample_ranks;
+  result.mean_loss = sums[0] / sums[1];
+  return result;
+}
+
+void TrainingWorkload::restore(const base::StateSource& source, std::int64_t steps_done) {
+  model().restore(source, *optimizer_);
+  // Order and augmentation are functions of (seed, epoch, sample): the step is all they need.
+  steps_done_ = steps_done;
+  batches_ = nullptr;
+}
+
+std::int64_t TrainingWorkload::state_bytes() const {
+  return nn::training_state_bytes(network_, *optimizer_, around_.world.size());
+}
+
+runner::StepCost TrainingWorkload::step_cost() const {
+  const auto rank = static_cast<std::size_t>(around_.world.rank());
+  return parallel::step_cost(network_, split_.slices[rank].count * split_.accumulation);
+}
+
+}  // namespace parallel
