@@ -55,7 +55,93 @@ void parse_split(const base::ObjectReader& training, Config& config) {
   }
 }
 
+const std::vector<std::pair<std::string, nn::DecayShape>>& all_decays() {
+  static const std::vector<std::pair<std::string, nn::DecayShape>> decays = {
+      {"step", nn::DecayShape::kStep},
+      {"polynomial", nn::DecayShape::kPolynomial},
+      {"cosine", nn::DecayShape::kCosine},
+      {"htd", nn::DecayShape::kHyperbolicTangent}};
+  return decays;
+}
+
+double peak_of(const base::ObjectReader& in, double base, std::int64_t global_batch) {
+  const auto scaling =
+      in.choice<nn::BatchScaling>("scaling", nn::BatchScaling::kLinear, nn::batch_scalings(),
+                                  "how the peak grows with global batch / reference_batch");
+  const auto reference = in.optional<std::int64_t>(
+      "reference_batch", 64, "global batch whose peak is learning_rate", base::at_least(1));
+  const auto peak = in.optional<double>("peak_learning_rate", 0.0,
+                                        "rate after warm-up, in place of scaling; 0: by scaling",
+                                        base::not_negative());
+  return peak > 0.0 ? peak : base * nn::batch_factor(scaling, global_batch, reference);
+}
+
+void parse_steps(const base::ObjectReader& in, nn::Decay& decay) {
+  decay.begin = 1;
+  decay.milestones = nn::parse_rising(in, "decay_boundary_epochs", kMostEpochs,
+                                      "epochs behind whose next one the rate changes");
+  decay.factors =
+      in.optional<std::vector<double>>("decay_factors", {}, "of the peak, one for each boundary");
+  if (decay.factors.size() != decay.milestones.size()) {
+    throw base::ConfigError(fmt::format("{}: expected {}, one for each boundary, got {}",
+                                        in.where("decay_factors"), decay.milestones.size(),
+                                        decay.factors.size()));
+  }
+  for (const double factor : decay.factors) {
+    if (factor > 0.0 && factor < 1.0) continue;
+    throw base::ConfigError(
+        fmt::format("{}: must be between 0 and 1, got {}", in.where("decay_factors"), factor));
+  }
+}
+
+void parse_falling(const base::ObjectReader& in, std::int64_t epochs,
+                   nn::ScheduleConfig& schedule) {
+  nn::Decay& decay = schedule.decay;
+  const auto end = in.optional<std::int64_t>("decay_epochs", epochs, "end of the decay",
+                                             base::within(1, kMostEpochs));
+  decay.begin = schedule.warmup.length;
+  decay.length = end - decay.begin;
+  if (decay.length <= 0) {
+    throw base::ConfigError(fmt::format("{}: must end after the {} epochs of warm-up, got {}",
+                                        in.where("decay_epochs"), decay.begin, end));
+  }
+  decay.end_factor =
+      in.optional<double>("end_factor", 0.0, "of the peak, at the end", base::between(0.0, 1.0));
+  if (decay.shape == nn::DecayShape::kPolynomial) {
+    decay.power = in.optional<double>("power", 1.0, "exponent of the decay", base::positive());
+  }
+}
+
 }  // namespace
+
+nn::ScheduleConfig parse_schedule(const base::ObjectReader& in, std::int64_t global_batch,
+                                  std::int64_t epochs) {
+  nn::ScheduleConfig schedule;
+  schedule.unit = nn::ScheduleUnit::kEpochs;
+  nn::Warmup& warmup = schedule.warmup;
+  warmup.rise = nn::Rise::kBefore;
+  warmup.from =
+      in.optional<double>("learning_rate", 0.001, "rate of the first epoch", base::positive());
+  schedule.peak = peak_of(in, warmup.from, global_batch);
+  warmup.length = in.optional<std::int64_t>("warmup_epochs", 0, "from learning_rate to the peak",
+                                            base::within(0, kMostEpochs));
+  schedule.decay.shape =
+      in.choice<nn::DecayShape>("decay", nn::DecayShape::kStep, all_decays(),
+                                "shape of the rate after warm-up; htd: hyperbolic tangent");
+  if (schedule.decay.shape == nn::DecayShape::kStep) {
+    parse_steps(in, schedule.decay);
+  } else {
+    parse_falling(in, epochs, schedule);
+  }
+  return schedule;
+}
+
+const char* decay_name(nn::DecayShape shape) {
+  for (const auto& [name, value] : all_decays()) {
+    if (value == shape) return name.c_str();
+  }
+  return "";
+}
 
 Config parse_config(const base::ObjectReader& root) {
   Config config;
@@ -71,7 +157,7 @@ Config parse_config(const base::ObjectReader& root) {
   }
   parse_split(training, config);
   config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
-                                              base::within(1, ScheduleConfig::kMostEpochs));
+                                              base::within(1, kMostEpochs));
   config.schedule = parse_schedule(root.object("schedule", "learning rate by epoch"),
                                    config.global_batch_size, config.epochs);
   return config;

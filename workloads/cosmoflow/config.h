@@ -9,12 +9,14 @@
 #include "runner/base/object_reader.h"
 #include "staging/staging_config.h"
 #include "workloads/cosmoflow/model.h"
-#include "workloads/cosmoflow/schedule.h"
 #include "workloads/nn/precision.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/training_keys.h"
 
 namespace cosmoflow {
+
+inline constexpr std::int64_t kMostEpochs = 1'000'000;  ///< of a run, and of its schedule
 
 struct DataConfig : parallel::ReadKeys {
   std::string train, validation;           ///< folders of samples
@@ -27,13 +29,22 @@ struct Config : parallel::UpdateKeys {
   ModelConfig model;
   DataConfig data;
   staging::StagingConfig staging;
-  ScheduleConfig schedule;
+  nn::ScheduleConfig schedule;
   nn::Arithmetic arithmetic;
   std::int64_t epochs = 0;
   Split split;                    ///< of each sample over ranks
   bool chooses_split = false;     ///< by choose_split()
   double memory_limit_gib = 0.0;  ///< of a rank's plan; 0: unlimited
 };
+
+/// The section "schedule", whose keys are those of the reference: epochs of warm-up from the base
+/// rate to the peak, then a decay. A boundary takes effect one epoch later than its number says.
+/// `epochs`: the run's limit, where decays end by default. Throws ConfigError.
+/// Source: mlcommons/hpc, cosmoflow/utils/optimizers.py.
+nn::ScheduleConfig parse_schedule(const base::ObjectReader& in, std::int64_t global_batch,
+                                  std::int64_t epochs);
+/// As the configuration has it: "htd".
+const char* decay_name(nn::DecayShape shape);
 
 /// Reads all sections but the optimizer.
 Config parse_config(const base::ObjectReader& root);

@@ -12,13 +12,13 @@ namespace cosmoflow {
 namespace keys = mllog::keys;
 
 LogFields log_fields(const Config& config, const nn::Hyperparameters& optimizer) {
-  const ScheduleConfig& schedule = config.schedule;
+  const nn::ScheduleConfig& schedule = config.schedule;
   LogFields fields = {{keys::kOptName, optimizer.name},
                       {keys::kBaseLearningRate, schedule.peak},
-                      {keys::kWarmupEpochs, schedule.warmup_epochs},
-                      {keys::kWarmupFactor, schedule.peak / schedule.base},
-                      {keys::kDecayBoundaryEpochs, schedule.boundaries},
-                      {keys::kDecayFactor, schedule.factors},
+                      {keys::kWarmupEpochs, schedule.warmup.length},
+                      {keys::kWarmupFactor, schedule.peak / schedule.warmup.from},
+                      {keys::kDecayBoundaryEpochs, schedule.decay.milestones},
+                      {keys::kDecayFactor, schedule.decay.factors},
                       {keys::kDropout, config.model.dropout},
                       {keys::kOptWeightDecay, optimizer.weight_decay}};
   if (config.split.parts() > 1) {
@@ -61,8 +61,8 @@ std::vector<std::string> closed_rule_breaks(const Config& config,
            "/optimizer/weight_decay_mode", "keras_l2",
            optimizer.decay_mode == nn::DecayMode::kL2 ? "l2" : "decoupled");
   }
-  expect(config.schedule.decay == Decay::kStep, "/schedule/decay", "step",
-         to_string(config.schedule.decay));
+  expect(config.schedule.decay.shape == nn::DecayShape::kStep, "/schedule/decay", "step",
+         decay_name(config.schedule.decay.shape));
   expect(model.size == reference.size, "/model/size", std::to_string(reference.size),
          std::to_string(model.size));
   expect(model.redshifts == reference.redshifts, "/model/redshifts",

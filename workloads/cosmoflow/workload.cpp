@@ -71,9 +71,6 @@ class CosmoFlow final : public parallel::ReplicaWorkload {
     targets_ = load_batch(batch, config_.data.apply_log, seed(), epoch, executor());
   }
   std::int64_t epoch_of(std::int64_t step) const { return step / info().steps_per_epoch; }
-  double learning_rate(std::int64_t step) const override {
-    return config_.schedule.learning_rate(epoch_of(step));
-  }
   parallel::BatchSums learn() override;
   parallel::BatchSums judge(std::int64_t samples) override;
   void send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) override;
@@ -91,7 +88,10 @@ CosmoFlow::CosmoFlow(const SplitChoice& choice, const Config& config,
                        .benchmark = "cosmoflow",
                        .target = mllog::find_benchmark("cosmoflow")->evaluation().target},
                       {build_network(config.model, config.split), data_parallel_config(config),
-                       make_optimizer(run.reader)},
+                       make_optimizer(run.reader),
+                       [schedule = nn::Schedule(config.schedule)](const runner::WorkloadInfo&) {
+                         return schedule;
+                       }},
                       data, run.seed, around),
       choice_(choice),
       config_(config),

@@ -13,7 +13,28 @@ namespace {
 
 constexpr std::int64_t kMostEpochs = 1'000'000;
 
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+
 enum class Rule { kLamb, kAdam, kAdamW };
+
+const std::vector<std::pair<std::string, nn::DecayShape>>& scheduler_types() {
+  static const std::vector<std::pair<std::string, nn::DecayShape>> types = {
+      {"multistep", nn::DecayShape::kStep}, {"cosine_annealing", nn::DecayShape::kPeriodicCosine}};
+  return types;
+}
+
+nn::Warmup parse_warmup(const base::ObjectReader& in) {
+  nn::Warmup warmup;
+  warmup.rise = nn::Rise::kFactor;
+  warmup.length =
+      in.optional<std::int64_t>("warmup_steps", 0, "updates", base::within(0, kMostSteps));
+  warmup.factor = in.optional<double>(
+      "warmup_factor", warmup.factor,
+      "1: warm-up from 0 to learning_rate; more: from it to so many times as much",
+      {"must be at least 1, at most 1e6",
+       [](const double& factor) { return factor >= 1.0 && factor <= 1e6; }});
+  return warmup;
+}
 
 void parse_training(const base::ObjectReader& in, Config& config) {
   parallel::parse_update_keys(in, config);
@@ -25,6 +46,35 @@ void parse_training(const base::ObjectReader& in, Config& config) {
 }
 
 }  // namespace
+
+nn::ScheduleConfig parse_schedule(const base::ObjectReader& in) {
+  nn::ScheduleConfig schedule;
+  nn::Decay& decay = schedule.decay;
+  decay.shape = in.choice<nn::DecayShape>("type", nn::DecayShape::kStep, scheduler_types(),
+                                          "shape of the rate");
+  schedule.peak =
+      in.optional<double>("learning_rate", 0.001, "rate that warm-up leads to", base::positive());
+  schedule.warmup = parse_warmup(in);
+  decay.begin = schedule.warmup.length;
+  if (decay.shape == nn::DecayShape::kStep) {
+    decay.milestones = nn::parse_rising(in, "milestones", kMostSteps,
+                                        "updates behind warm-up after which the rate falls");
+    decay.factor = in.optional<double>("decay_rate", decay.factor, "factor at each milestone",
+                                       base::between(0.0, 1.0));
+    return schedule;
+  }
+  decay.length = in.required<std::int64_t>("t_max", "updates behind warm-up until eta_min",
+                                           base::within(1, kMostSteps));
+  decay.end = in.optional<double>("eta_min", decay.end, "the least rate", base::not_negative());
+  return schedule;
+}
+
+const char* scheduler_type(nn::DecayShape shape) {
+  for (const auto& [name, value] : scheduler_types()) {
+    if (value == shape) return name.c_str();
+  }
+  return "";
+}
 
 Config parse_config(const base::ObjectReader& root) {
   Config config;

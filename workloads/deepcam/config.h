@@ -9,10 +9,10 @@
 #include "staging/staging_config.h"
 #include "workloads/deepcam/data_config.h"
 #include "workloads/deepcam/model.h"
-#include "workloads/deepcam/schedule.h"
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/data_parallel.h"
 
 namespace deepcam {
@@ -24,13 +24,20 @@ struct Config : parallel::UpdateKeys {
   ModelConfig model;
   DataConfig data;
   staging::StagingConfig staging;
-  ScheduleConfig schedule;
+  nn::ScheduleConfig schedule;
   std::int64_t batchnorm_group_size = 1;  ///< neighbouring ranks that share statistics
   nn::Arithmetic arithmetic;
   nn::Recompute recompute = nn::Recompute::kNormalizations;
   IouOver iou = IouOver::kSample;
   std::int64_t epochs = 0;
 };
+
+/// The section "schedule", whose keys are those of the reference's schedulers: warm-up of
+/// nn::Rise::kFactor, then steps or a periodic cosine from it on. Throws ConfigError.
+/// Source: mlcommons/hpc, deepcam/src/deepCam/utils/schedulers.py.
+nn::ScheduleConfig parse_schedule(const base::ObjectReader& in);
+/// As the configuration has it: "multistep".
+const char* scheduler_type(nn::DecayShape shape);
 
 /// Reads all sections but the optimizer.
 Config parse_config(const base::ObjectReader& root);

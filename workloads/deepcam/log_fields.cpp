@@ -41,28 +41,28 @@ constexpr Size kSizes[] = {{"height", &ModelConfig::height},
 }  // namespace
 
 LogFields log_fields(const Config& config, const nn::Hyperparameters& optimizer) {
-  const ScheduleConfig& schedule = config.schedule;
+  const nn::ScheduleConfig& schedule = config.schedule;
   LogFields fields = {{keys::kBatchNormGroupSize, config.batchnorm_group_size},
                       {keys::kGradientAccumulationFrequency, config.gradient_accumulation_steps},
                       {keys::kOptName, optimizer_name(optimizer.name)},
-                      {keys::kOptLearningRate, schedule.base},
+                      {keys::kOptLearningRate, schedule.peak},
                       {keys::kOptBetas, nlohmann::ordered_json{optimizer.beta1, optimizer.beta2}},
                       {keys::kOptEpsilon, optimizer.epsilon},
                       {keys::kOptWeightDecay, optimizer.weight_decay},
-                      {keys::kSchedulerType, to_string(schedule.type)},
-                      {keys::kSchedulerWarmupSteps, schedule.warmup_steps},
-                      {keys::kSchedulerWarmupFactor, schedule.warmup_factor}};
+                      {keys::kSchedulerType, scheduler_type(schedule.decay.shape)},
+                      {keys::kSchedulerWarmupSteps, schedule.warmup.length},
+                      {keys::kSchedulerWarmupFactor, schedule.warmup.factor}};
   if (optimizer.name == "lamb") {
     fields.emplace_back(keys::kOptBiasCorrection, true);
     fields.emplace_back(keys::kOptGradAveraging, true);
     fields.emplace_back(keys::kOptMaxGradNorm, optimizer.max_gradient_norm);
   }
-  if (schedule.type == SchedulerType::kMultistep) {
-    fields.emplace_back(keys::kSchedulerMilestones, schedule.milestones);
-    fields.emplace_back(keys::kSchedulerDecayRate, schedule.decay_rate);
+  if (schedule.decay.shape == nn::DecayShape::kStep) {
+    fields.emplace_back(keys::kSchedulerMilestones, schedule.decay.milestones);
+    fields.emplace_back(keys::kSchedulerDecayRate, schedule.decay.factor);
   } else {
-    fields.emplace_back(keys::kSchedulerTMax, schedule.t_max);
-    fields.emplace_back(keys::kSchedulerEtaMin, schedule.eta_min);
+    fields.emplace_back(keys::kSchedulerTMax, schedule.decay.length);
+    fields.emplace_back(keys::kSchedulerEtaMin, schedule.decay.end);
   }
   return fields;
 }

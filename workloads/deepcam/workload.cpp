@@ -41,9 +41,6 @@ class DeepCam final : public parallel::ReplicaWorkload {
     return loading(data_->validation_batches(executor().batch()));
   }
   Load loading(std::shared_ptr<ClimateBatches> batches);
-  double learning_rate(std::int64_t step) const override {
-    return config_.schedule.learning_rate(step);
-  }
   parallel::BatchSums learn() override;
   parallel::BatchSums judge(std::int64_t samples) override;
   void send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) override;
@@ -62,7 +59,10 @@ DeepCam::DeepCam(const Config& config, const std::shared_ptr<ClimateData>& data,
            .norm_group_samples = data_parallel_config(config, around.world.size()).bn_group_size,
            .target = mllog::find_benchmark("deepcam")->evaluation().target},
           {build_network(config.model), data_parallel_config(config, around.world.size()),
-           make_optimizer(run.reader)},
+           make_optimizer(run.reader),
+           [schedule = nn::Schedule(config.schedule)](const runner::WorkloadInfo&) {
+             return schedule;
+           }},
           data, run.seed, around),
       config_(config),
       data_(data) {}

@@ -15,17 +15,17 @@ LogFields optimizer_log_fields(const nn::Hyperparameters& layers, nn::SparseRule
   const bool is_sgd = is_one && tables == nn::SparseRule::kSgd;
   LogFields fields = {
       {keys::kOptName, is_one ? layers.name : "layers: " + layers.name + ", tables: " + of_tables},
-      {keys::kBaseLearningRate, schedule.base_learning_rate},
-      {keys::kWarmupSteps, schedule.warmup_steps}};
-  if (is_sgd) fields.emplace_back(keys::kSgdBaseLearningRate, schedule.base_learning_rate);
-  if (schedule.shape != nn::ScheduleShape::kDelayedPolynomial) return fields;
-  fields.emplace_back(keys::kDecayStartSteps, schedule.decay_start_step);
+      {keys::kBaseLearningRate, schedule.peak},
+      {keys::kWarmupSteps, schedule.warmup.length}};
+  if (is_sgd) fields.emplace_back(keys::kSgdBaseLearningRate, schedule.peak);
+  if (schedule.decay.shape != nn::DecayShape::kDelayedPolynomial) return fields;
+  fields.emplace_back(keys::kDecayStartSteps, schedule.decay.begin);
   if (!is_sgd) return fields;
-  const auto power = static_cast<std::int64_t>(schedule.power);
-  const bool is_whole = static_cast<double>(power) == schedule.power;
-  fields.emplace_back(keys::kSgdDecaySteps, schedule.decay_steps);
+  const auto power = static_cast<std::int64_t>(schedule.decay.power);
+  const bool is_whole = static_cast<double>(power) == schedule.decay.power;
+  fields.emplace_back(keys::kSgdDecaySteps, schedule.decay.length);
   fields.emplace_back(keys::kSgdPolyPower, is_whole ? nlohmann::ordered_json(power)
-                                                    : nlohmann::ordered_json(schedule.power));
+                                                    : nlohmann::ordered_json(schedule.decay.power));
   return fields;
 }
 

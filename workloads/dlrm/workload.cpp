@@ -20,7 +20,6 @@
 #include "workloads/dlrm/rule_breaks.h"
 #include "workloads/nn/layers/loss.h"
 #include "workloads/optimizer/optimizer.h"
-#include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/hybrid/hybrid_parallel.h"
 #include "workloads/parallel/replica.h"
@@ -70,13 +69,11 @@ class Dlrm final : public parallel::TrainingWorkload {
        const runner::Surroundings& around);
 
   std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
-    return optimizer_log_fields(optimizer().hyperparameters(), config_.embeddings.rule,
-                                schedule_->config());
+    return optimizer_log_fields(optimizer().hyperparameters(), config_.embeddings.rule, schedule());
   }
   std::vector<std::string> log_tensor_names() const override {
     return mlperf_tensor_names(config_.model);
   }
-  void open_data() override;
   double evaluate(runner::OutputSink* outputs) override;
   void save_weights(runner::StateWriter* writer) override;
   void load_weights(const runner::StateReader& reader) override;
@@ -99,10 +96,8 @@ class Dlrm final : public parallel::TrainingWorkload {
   void make_model() override;
   parallel::Model& model() const override { return *model_; }
   Load training_batches(std::int64_t first_step) override;
-  double learning_rate(std::int64_t step) const override { return schedule_->learning_rate(step); }
   void update(double learning_rate, parallel::BatchSums& sums) override;
   parallel::BatchSums learn();
-  void make_schedule();
   /// The next batch, or, past the last of this rank, places without samples.
   const dataset::ClickBatch& next_evaluated(ClickBatches& batches, bool has_more);
   void send_outputs(runner::OutputSink* sink, std::int64_t round, const dataset::ClickBatch& batch);
@@ -114,8 +109,6 @@ class Dlrm final : public parallel::TrainingWorkload {
 
   const Config config_;
   const std::shared_ptr<ClickData> data_;
-  const base::ObjectReader schedule_section_;
-  std::unique_ptr<nn::Schedule> schedule_;  ///< null before the samples are counted
   std::unique_ptr<parallel::HybridParallel> model_;
   const dataset::ClickBatch* batch_ = nullptr;  ///< the one that was loaded, while its batches last
   dataset::ClickBatch no_samples_;  ///< what a rank without evaluation samples left passes on
@@ -128,27 +121,16 @@ Dlrm::Dlrm(const Config& config, const std::shared_ptr<ClickData>& data,
            .benchmark = "dlrm",
            .target = mllog::find_benchmark("dlrm")->evaluation().target,
            .epoch_num_offset = 1.0},  // the rules count DLRM's epochs from 1.0 on
-          {build_network(config.model), dense_config(config), make_dense_optimizer(run.reader)},
+          {build_network(config.model), dense_config(config), make_dense_optimizer(run.reader),
+           parallel::schedule_of(run.reader, config.epochs)},
           data, run.seed, around),
       config_(config),
-      data_(data),
-      schedule_section_(run.reader.object("schedule", "learning rate by update")) {
+      data_(data) {
   // Refuses, on all ranks alike.
   const parallel::TablePlacement placement =
       parallel::place(config_.embeddings, around.world.size());
   own_info().parameters = config_.model.parameter_count();
   own_info().disclosure = disclosure_of(config_, placement, split());
-  if (data_->counts_known()) make_schedule();
-}
-
-void Dlrm::make_schedule() {
-  schedule_ = std::make_unique<nn::Schedule>(nn::parse_schedule(
-      schedule_section_, info().global_batch_size, info().steps_per_epoch, config_.epochs));
-}
-
-void Dlrm::open_data() {
-  TrainingWorkload::open_data();
-  if (!schedule_) make_schedule();
 }
 
 void Dlrm::make_model() {

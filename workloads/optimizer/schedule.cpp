@@ -9,66 +9,114 @@
 namespace nn {
 namespace {
 
-double cosine_down(double from, double to, double share) {
-  return to + (from - to) * (1.0 + std::cos(std::numbers::pi * share)) / 2.0;
+/// Whether the rates of warm-up are counted from the first position, not from those done.
+bool counts(Rise rise) { return rise == Rise::kCounted || rise == Rise::kFactor; }
+
+bool is_in_warmup(const Warmup& warmup, std::int64_t done) {
+  if (counts(warmup.rise)) return done + 1 < warmup.length;
+  return done < warmup.length ||
+         (warmup.rise == Rise::kThrough && warmup.length > 0 && done == warmup.length);
 }
 
-double one_cycle(const ScheduleConfig& c, double s) {
-  const double last = static_cast<double>(c.decay_steps) - 1.0;
-  const double peak = std::max(c.peak_at * static_cast<double>(c.decay_steps) - 1.0, 0.0);
-  if (s < peak) {
-    return c.start_learning_rate + (c.base_learning_rate - c.start_learning_rate) * s / peak;
-  }
-  if (s >= last) return c.end_learning_rate;
-  const double share = (s - peak) / (last - peak);
-  if (c.anneal == Anneal::kCosine) {
-    return cosine_down(c.base_learning_rate, c.end_learning_rate, share);
-  }
-  return c.base_learning_rate + (c.end_learning_rate - c.base_learning_rate) * share;
-}
-
-/// Between warm-up and decay the rate stays at that of the last update of the warm-up, and after
-/// the decay at that of its last update: neither is quite the one that the ramp aims at.
-double delayed_polynomial(const ScheduleConfig& c, std::int64_t count) {
-  const bool decays = c.decay_steps > 0;
-  if (!decays || count < c.decay_start_step) {
-    const bool rises = c.warmup_steps > 1 && (decays || count < c.warmup_steps);
-    if (!rises) return c.base_learning_rate;
-    const auto done = static_cast<double>(std::min(count, c.warmup_steps - 1));
-    return c.base_learning_rate * done / static_cast<double>(c.warmup_steps);
-  }
-  const std::int64_t decayed = std::min(count - c.decay_start_step, c.decay_steps - 1);
-  const double left =
-      static_cast<double>(c.decay_steps - decayed) / static_cast<double>(c.decay_steps);
-  return std::max(c.end_learning_rate, c.base_learning_rate * std::pow(left, c.power));
-}
+double half_cosine(double angle) { return (1.0 + std::cos(angle)) / 2.0; }
 
 }  // namespace
 
-double Schedule::learning_rate(std::int64_t updates_done) const {
-  const ScheduleConfig& c = config_;
-  const auto s = static_cast<double>(updates_done);
-  if (c.shape == ScheduleShape::kDelayedPolynomial) return delayed_polynomial(c, updates_done + 1);
-  if (c.shape == ScheduleShape::kOneCycle) return one_cycle(c, s);
-  if (c.warmup_steps > 0 && updates_done <= c.warmup_steps) {
-    return c.warmup_start_learning_rate + (c.base_learning_rate - c.warmup_start_learning_rate) *
-                                              s / static_cast<double>(c.warmup_steps);
+double Schedule::rising(std::int64_t position) const {
+  const Warmup& warmup = config_.warmup;
+  const auto at = static_cast<double>(position), length = static_cast<double>(warmup.length);
+  if (warmup.rise != Rise::kFactor) {
+    return warmup.from + (config_.peak - warmup.from) * at / length;
   }
-  const double share =
-      std::min((s - static_cast<double>(c.warmup_steps)) / static_cast<double>(c.decay_steps), 1.0);
-  switch (c.shape) {
-    case ScheduleShape::kPolynomial:
-      return (c.base_learning_rate - c.end_learning_rate) * std::pow(1.0 - share, c.power) +
-             c.end_learning_rate;
-    case ScheduleShape::kCosine:
-      return cosine_down(c.base_learning_rate, c.end_learning_rate, share);
-    case ScheduleShape::kStep: {
-      const auto passed = std::upper_bound(c.milestones.begin(), c.milestones.end(), updates_done) -
-                          c.milestones.begin();
-      return c.base_learning_rate * std::pow(c.factor, static_cast<double>(passed));
-    }
+  const double share = at / length;
+  return warmup.factor == 1.0 ? config_.peak * share
+                              : config_.peak * ((warmup.factor - 1.0) * share + 1.0);
+}
+
+double Schedule::plateau() const {
+  const Warmup& warmup = config_.warmup;
+  return counts(warmup.rise) && warmup.length > 1 ? rising(warmup.length - 1) : config_.peak;
+}
+
+/// What is left of the decay after that share of its length: from 1 to 0.
+double Schedule::remaining(double share) const {
+  switch (config_.decay.shape) {
+    case DecayShape::kPolynomial:
+      return std::pow(1.0 - share, config_.decay.power);
+    case DecayShape::kHyperbolicTangent:
+      return (1.0 - std::tanh(-6.0 + 9.0 * share)) / 2.0;
     default:
-      return c.base_learning_rate;
+      return half_cosine(std::numbers::pi * share);
+  }
+}
+
+double Schedule::decayed(double left) const {
+  const double peak = config_.peak, end = config_.decay.end;
+  if (!config_.decay.end_factor) return (peak - end) * left + end;
+  const double end_factor = *config_.decay.end_factor;
+  return peak * ((1.0 - end_factor) * left + end_factor);
+}
+
+double Schedule::stepped(std::int64_t done) const {
+  const Decay& decay = config_.decay;
+  const auto next =
+      std::upper_bound(decay.milestones.begin(), decay.milestones.end(), done - decay.begin);
+  const std::int64_t passed = next - decay.milestones.begin();
+  if (passed == 0 || decay.factors.empty()) {
+    return plateau() * std::pow(decay.factor, static_cast<double>(passed));
+  }
+  return plateau() * decay.factors[static_cast<std::size_t>(passed - 1)];
+}
+
+double Schedule::delayed_polynomial(std::int64_t count) const {
+  const Decay& decay = config_.decay;
+  if (decay.length == 0) return config_.peak;
+  if (count < decay.begin) return plateau();
+  const std::int64_t passed = std::min(count - decay.begin, decay.length - 1);
+  const double left =
+      static_cast<double>(decay.length - passed) / static_cast<double>(decay.length);
+  return std::max(decay.end, config_.peak * std::pow(left, decay.power));
+}
+
+double Schedule::periodic_cosine(std::int64_t position) const {
+  const Decay& decay = config_.decay;
+  const double high = position <= decay.length ? plateau() : config_.peak;
+  const double angle =
+      std::numbers::pi * static_cast<double>(position) / static_cast<double>(decay.length);
+  return decay.end + (high - decay.end) * half_cosine(angle);
+}
+
+double Schedule::one_cycle(double s) const {
+  const Decay& decay = config_.decay;
+  const double from = config_.warmup.from, top = config_.peak;
+  const double last = static_cast<double>(decay.length) - 1.0;
+  const double peak = std::max(decay.peak_at * static_cast<double>(decay.length) - 1.0, 0.0);
+  if (s < peak) return from + (top - from) * s / peak;
+  if (s >= last) return decay.end;
+  const double share = (s - peak) / (last - peak);
+  if (decay.anneal == Anneal::kCosine) return decayed(half_cosine(std::numbers::pi * share));
+  return top + (decay.end - top) * share;
+}
+
+double Schedule::learning_rate(std::int64_t done) const {
+  const Decay& decay = config_.decay;
+  if (decay.shape == DecayShape::kOneCycle) return one_cycle(static_cast<double>(done));
+  if (is_in_warmup(config_.warmup, done)) {
+    return rising(counts(config_.warmup.rise) ? done + 1 : done);
+  }
+  switch (decay.shape) {
+    case DecayShape::kConstant:
+      return plateau();
+    case DecayShape::kStep:
+      return stepped(done);
+    case DecayShape::kDelayedPolynomial:
+      return delayed_polynomial(done + 1);
+    case DecayShape::kPeriodicCosine:
+      return periodic_cosine(done + 1 - decay.begin);
+    default:
+      const double share =
+          static_cast<double>(done - decay.begin) / static_cast<double>(decay.length);
+      return decayed(remaining(std::min(share, 1.0)));
   }
 }
 

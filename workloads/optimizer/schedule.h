@@ -1,8 +1,9 @@
-// The learning rate of every update: warm-up, then one of six shapes.
+// The learning rate of every update: a warm-up, then a decay.
 // Hides the formulas and the conversion of epochs to steps.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,48 +12,98 @@
 
 namespace nn {
 
-enum class ScheduleShape { kConstant, kPolynomial, kDelayedPolynomial, kStep, kCosine, kOneCycle };
+/// What positions, lengths and milestones of a schedule are: updates done, or epochs done, so that
+/// rates change between epochs alone.
+enum class ScheduleUnit { kUpdates, kEpochs };
+
+/// With s positions done and W of warm-up. Of the last two the rate of the last position stays the
+/// plateau behind warm-up, which then does not quite reach the peak.
+enum class Rise {
+  kThrough,  ///< s <= W: from + (peak - from) s / W
+  kBefore,   ///< s < W: the same
+  kCounted,  ///< c = s + 1 < W: from + (peak - from) c / W
+  kFactor    ///< c = s + 1 < W: peak c / W where the factor F is 1, else peak ((F - 1) c / W + 1)
+};
+
+struct Warmup {
+  Rise rise = Rise::kThrough;
+  std::int64_t length = 0;  ///< W; 0: none
+  double from = 0.0;        ///< the first rate, also of one_cycle
+  double factor = 1.0;      ///< kFactor
+};
+
+enum class DecayShape {
+  kConstant,
+  kPolynomial,
+  kDelayedPolynomial,
+  kStep,
+  kCosine,
+  kPeriodicCosine,
+  kHyperbolicTangent,
+  kOneCycle
+};
 enum class Anneal { kLinear, kCosine };
 
-/// A learning rate as a function of s, the number of updates already done. All rates are final:
-/// batch scaling is already in them, and epochs are already steps.
-struct ScheduleConfig {
-  ScheduleShape shape = ScheduleShape::kConstant;
-  double base_learning_rate = 0.0;  ///< reached after warm-up; the peak of one_cycle
-  /// polynomial, cosine, one_cycle: held from the last step on; delayed_polynomial: the least
-  double end_learning_rate = 0.0;
-  std::int64_t warmup_steps = 0;  ///< linear from warmup_start_learning_rate; one_cycle has none
-  double warmup_start_learning_rate = 0.0;
-  std::int64_t decay_steps = 1;  ///< after warm-up or decay_start_step; one_cycle: of the whole
-  double power = 2.0;            ///< polynomial, delayed_polynomial
-  /// delayed_polynomial: where the decay begins, counting the first update as 1
-  std::int64_t decay_start_step = 0;
-  std::vector<std::int64_t> milestones;  ///< step: the first update that uses the next rate
-  double factor = 0.1;                   ///< step: multiplies at each milestone
-  double start_learning_rate = 0.0;      ///< one_cycle
-  double peak_at = 0.3;                  ///< one_cycle: share of decay_steps that rises
+/// With s positions done, behind the warm-up, B the beginning and D the length of the decay:
+///   constant:    plateau
+///   step:        plateau factor^(number of milestones with B + milestone <= s), or plateau times
+///                the last one's factor
+/// From the peak to the end E, which is a rate, or end_factor times the peak, for
+/// t = min((s - B) / D, 1) by E + (peak - E) f(t):
+///   polynomial:  f = (1 - t)^power
+///   cosine:      f = (1 + cos(pi t)) / 2
+///   htd:         f = (1 - tanh(-6 + 9 t)) / 2
+/// Others:
+///   one_cycle:   linear from `from` to the peak at peak_at D - 1, then down to E at D - 1
+///   delayed_polynomial counts c = s + 1 and holds the last rate where it gives none: the plateau
+///                before c = B, from there max(E, peak ((D - (c - B)) / D)^power) to c = B + D - 1.
+///                With D = 0 the peak
+///   periodic_cosine, with e = s + 1 - B: E + (plateau - E) (1 + cos(pi e / D)) / 2; behind D the
+///                rate rises again, with the peak in place of the plateau
+/// Source: mlcommons/training's TF2 ResNet (polynomial); facebookresearch/dlrm, branch mlperf,
+/// LRPolicyScheduler (delayed_polynomial); Loshchilov & Hutter, arXiv:1608.03983
+/// (cosine); Smith & Topin, arXiv:1708.07120, with PyTorch's positions (one_cycle);
+/// mlcommons/hpc, cosmoflow/utils/optimizers.py and Hsueh et al., arXiv:1806.01593 (htd);
+/// mlcommons/hpc, deepcam/src/deepCam/utils/schedulers.py (periodic_cosine).
+struct Decay {
+  DecayShape shape = DecayShape::kConstant;
+  std::int64_t begin = 0;   ///< B
+  std::int64_t length = 1;  ///< D
+  double end = 0.0;         ///< E
+  std::optional<double> end_factor;
+  double power = 2.0;
+  std::vector<std::int64_t> milestones;  ///< rising
+  double factor = 0.1;                   ///< multiplies at each milestone
+  std::vector<double> factors;           ///< in its place, one of the plateau for each milestone
+  double peak_at = 0.3;                  ///< one_cycle: share of the length that rises
   Anneal anneal = Anneal::kLinear;       ///< one_cycle: the way down
 };
 
-/// warm-up:    s <= W: start + (base - start) s / W
-/// polynomial: (base - end) (1 - min(s - W, D) / D)^power + end
-/// step:       base factor^(number of milestones <= s)
-/// cosine:     end + (base - end) (1 + cos(pi min(s - W, D) / D)) / 2
-/// one_cycle:  linear from start to base at peak_at D - 1, then down to end at D - 1
-/// delayed_polynomial counts c = s + 1 and holds the last rate where it gives none:
-///   c < W: base c / W;  S <= c < S + D: max(end, base ((D - (c - S)) / D)^power)
-///   With D = 0, base from c = W on.
-/// Source: mlcommons/training's TF2 ResNet (polynomial); facebookresearch/dlrm, branch mlperf,
-/// LRPolicyScheduler (delayed_polynomial); Loshchilov & Hutter, arXiv:1608.03983
-/// (cosine); Smith & Topin, arXiv:1708.07120, with PyTorch's positions (one_cycle).
+/// All rates are final: batch scaling is already in them, and epochs are already steps.
+struct ScheduleConfig {
+  ScheduleUnit unit = ScheduleUnit::kUpdates;
+  double peak = 0.0;  ///< that warm-up leads to
+  Warmup warmup;
+  Decay decay;
+};
+
 class Schedule {
  public:
   explicit Schedule(ScheduleConfig config) : config_(std::move(config)) {}
-  /// Of the update that follows `updates_done` updates.
-  double learning_rate(std::int64_t updates_done) const;
+  /// Of the update, or epoch, that follows `done` ones.
+  double learning_rate(std::int64_t done) const;
   const ScheduleConfig& config() const { return config_; }
 
  private:
+  double rising(std::int64_t position) const;
+  double plateau() const;
+  double remaining(double share) const;
+  double decayed(double left) const;
+  double stepped(std::int64_t done) const;
+  double delayed_polynomial(std::int64_t count) const;
+  double periodic_cosine(std::int64_t position) const;
+  double one_cycle(double s) const;
+
   ScheduleConfig config_;
 };
 
@@ -63,5 +114,15 @@ class Schedule {
 /// Throws ConfigError for values that contradict each other.
 Schedule parse_schedule(const base::ObjectReader& section, std::int64_t global_batch,
                         std::int64_t steps_per_epoch, std::int64_t epochs);
+
+/// How a rate grows with the global batch.
+enum class BatchScaling { kNone, kLinear, kSqrt };
+const std::vector<std::pair<std::string, BatchScaling>>& batch_scalings();
+/// What a rate meant for a batch of `reference` is multiplied by.
+double batch_factor(BatchScaling scaling, std::int64_t batch, std::int64_t reference);
+
+/// The integers under `key`, which rise from above 0 and do not exceed `most`; else ConfigError.
+std::vector<std::int64_t> parse_rising(const base::ObjectReader& in, const std::string& key,
+                                       std::int64_t most, const std::string& help);
 
 }  // namespace nn

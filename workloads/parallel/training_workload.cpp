@@ -22,6 +22,14 @@ BatchSums& BatchSums::operator+=(const BatchSums& other) {
   return *this;
 }
 
+std::function<nn::Schedule(const runner::WorkloadInfo& counted)> schedule_of(
+    const base::ObjectReader& root, std::int64_t epochs) {
+  return [section = root.object("schedule", "learning rate by update"),
+          epochs](const runner::WorkloadInfo& counted) {
+    return nn::parse_schedule(section, counted.global_batch_size, counted.steps_per_epoch, epochs);
+  };
+}
+
 TrainingWorkload::TrainingWorkload(runner::WorkloadInfo info, TrainingSetup setup,
                                    std::shared_ptr<Samples> samples, std::uint64_t seed,
                                    const runner::Surroundings& around)
@@ -32,7 +40,8 @@ TrainingWorkload::TrainingWorkload(runner::WorkloadInfo info, TrainingSetup setu
       split_(split_batch(training_, around.world.size())),
       info_(std::move(info)),
       optimizer_(std::move(setup.optimizer)),
-      samples_(std::move(samples)) {
+      samples_(std::move(samples)),
+      make_schedule_(std::move(setup.schedule)) {
   use_threads(around.threads);
   info_.global_batch_size = training_.global_batch;
   info_.gradient_accumulation_steps = training_.accumulation;
@@ -51,6 +60,12 @@ void TrainingWorkload::learn_counts() {
   info_.train_samples = samples_->train_samples();
   info_.eval_samples = samples_->validation_samples();
   info_.steps_per_epoch = samples_->steps_per_epoch();
+  schedule_.emplace(make_schedule_(info_));
+}
+
+double TrainingWorkload::learning_rate() const {
+  const bool is_by_epoch = schedule().unit == nn::ScheduleUnit::kEpochs;
+  return schedule_->learning_rate(is_by_epoch ? steps_done_ / info_.steps_per_epoch : steps_done_);
 }
 
 void TrainingWorkload::open_data() {
@@ -106,7 +121,7 @@ runner::TrainResult TrainingWorkload::train(std::int64_t steps) {
   runner::TrainResult result;
   for (std::int64_t step = 0; step < steps; ++step) {
     around_.telemetry.begin_step();
-    result.learning_rate = learning_rate(steps_done_);
+    result.learning_rate = learning_rate();
     update(result.learning_rate, mine);
     ++steps_done_;
     around_.telemetry.end_step();

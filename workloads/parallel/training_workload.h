@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runner/workload.h"
+#include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/model.h"
 #include "workloads/parallel/samples.h"
@@ -20,7 +22,13 @@ struct TrainingSetup {
   nn::Network network;  ///< what every rank has of the model
   DataParallelConfig training;
   std::unique_ptr<nn::Optimizer> optimizer;  ///< of the network
+  /// Its lengths may depend on how many samples `counted` has.
+  std::function<nn::Schedule(const runner::WorkloadInfo& counted)> schedule;
 };
+
+/// By the section "schedule" of nn::parse_schedule(); `epochs` is the run's limit.
+std::function<nn::Schedule(const runner::WorkloadInfo& counted)> schedule_of(
+    const base::ObjectReader& root, std::int64_t epochs);
 
 /// What a rank's outputs of a batch come to.
 struct BatchSums {
@@ -66,6 +74,8 @@ class TrainingWorkload : public runner::Workload {
   const BatchSplit& split() const { return split_; }
   nn::Optimizer& optimizer() { return *optimizer_; }
   const nn::Optimizer& optimizer() const { return *optimizer_; }
+  /// Since the samples are counted.
+  const nn::ScheduleConfig& schedule() const { return schedule_->config(); }
   std::int64_t steps_done() const { return steps_done_; }
   /// For what a workload discloses beyond its network.
   runner::WorkloadInfo& own_info() { return info_; }
@@ -84,11 +94,11 @@ class TrainingWorkload : public runner::Workload {
   virtual Model& model() const = 0;
   /// From update `first_step` to the end of the run.
   virtual Load training_batches(std::int64_t first_step) = 0;
-  virtual double learning_rate(std::int64_t step) const = 0;
   /// Collective. One update; adds up what each of its passes comes to.
   virtual void update(double learning_rate, BatchSums& sums) = 0;
 
   void learn_counts();
+  double learning_rate() const;
 
   const runner::Surroundings around_;
   const std::uint64_t seed_;
@@ -98,6 +108,8 @@ class TrainingWorkload : public runner::Workload {
   runner::WorkloadInfo info_;
   const std::unique_ptr<nn::Optimizer> optimizer_;
   const std::shared_ptr<Samples> samples_;
+  const std::function<nn::Schedule(const runner::WorkloadInfo&)> make_schedule_;
+  std::optional<nn::Schedule> schedule_;
   Load batches_;  ///< empty: training begins at steps_done_
   std::int64_t steps_done_ = 0;
 };

@@ -12,8 +12,9 @@ namespace keys = mllog::keys;
 /// Warm-up in epochs, as an integer where it is one: closed submissions must give one.
 nlohmann::ordered_json warmup_epochs(const nn::ScheduleConfig& schedule,
                                      std::int64_t steps_per_epoch) {
-  if (schedule.warmup_steps % steps_per_epoch == 0) return schedule.warmup_steps / steps_per_epoch;
-  return static_cast<double>(schedule.warmup_steps) / static_cast<double>(steps_per_epoch);
+  if (schedule.warmup.length % steps_per_epoch == 0)
+    return schedule.warmup.length / steps_per_epoch;
+  return static_cast<double>(schedule.warmup.length) / static_cast<double>(steps_per_epoch);
 }
 
 /// A key of the rules for each of the two optimizers that they know.
@@ -27,26 +28,26 @@ struct OptimizerKey {
 LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
                                const nn::ScheduleConfig& schedule, std::int64_t steps_per_epoch,
                                std::int64_t bn_group_size) {
-  using Shape = nn::ScheduleShape;
+  using Shape = nn::DecayShape;
   const bool lars = optimizer.name == "lars", sgd = optimizer.name == "sgd";
-  const bool delayed = schedule.shape == Shape::kDelayedPolynomial;
-  const bool polynomial = delayed || schedule.shape == Shape::kPolynomial;
+  const bool delayed = schedule.decay.shape == Shape::kDelayedPolynomial;
+  const bool polynomial = delayed || schedule.decay.shape == Shape::kPolynomial;
   LogFields fields = {{keys::kOptName, optimizer.name}};
   const auto add = [&](const OptimizerKey& key, const nlohmann::ordered_json& value) {
     if (lars || sgd) fields.emplace_back(lars ? key.lars : key.sgd, value);
   };
-  if (!lars && !sgd) fields.emplace_back(keys::kBaseLearningRate, schedule.base_learning_rate);
-  add({keys::kLarsBaseLearningRate, keys::kSgdBaseLearningRate}, schedule.base_learning_rate);
+  if (!lars && !sgd) fields.emplace_back(keys::kBaseLearningRate, schedule.peak);
+  add({keys::kLarsBaseLearningRate, keys::kSgdBaseLearningRate}, schedule.peak);
   fields.emplace_back(lars ? keys::kLarsWarmupEpochs : keys::kWarmupEpochs,
                       warmup_epochs(schedule, steps_per_epoch));
   add({keys::kLarsMomentum, keys::kSgdMomentum}, optimizer.momentum);
   add({keys::kLarsWeightDecay, keys::kSgdWeightDecay}, optimizer.weight_decay);
-  if (schedule.shape != Shape::kConstant && schedule.shape != Shape::kStep) {
-    add({keys::kLarsEndLearningRate, keys::kSgdEndLearningRate}, schedule.end_learning_rate);
-    add({keys::kLarsDecaySteps, keys::kSgdDecaySteps}, schedule.decay_steps);
+  if (schedule.decay.shape != Shape::kConstant && schedule.decay.shape != Shape::kStep) {
+    add({keys::kLarsEndLearningRate, keys::kSgdEndLearningRate}, schedule.decay.end);
+    add({keys::kLarsDecaySteps, keys::kSgdDecaySteps}, schedule.decay.length);
   }
-  if (delayed) fields.emplace_back(keys::kDecayStartSteps, schedule.decay_start_step);
-  if (polynomial) add({keys::kLarsPolyPower, keys::kSgdPolyPower}, schedule.power);
+  if (delayed) fields.emplace_back(keys::kDecayStartSteps, schedule.decay.begin);
+  if (polynomial) add({keys::kLarsPolyPower, keys::kSgdPolyPower}, schedule.decay.power);
   if (lars) fields.emplace_back(keys::kLarsEpsilon, optimizer.epsilon);
   fields.emplace_back(keys::kModelBnSpan, bn_group_size);
   return fields;

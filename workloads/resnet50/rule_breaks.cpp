@@ -72,7 +72,7 @@ void compare_optimizer(const Training& training, Breaks& breaks) {
                                to_string(lars.variant));
   }
   // Of other shapes, keys of the log are missing.
-  if (training.schedule.shape == nn::ScheduleShape::kDelayedPolynomial) {
+  if (training.schedule.decay.shape == nn::DecayShape::kDelayedPolynomial) {
     breaks.tell("/schedule/name: must be polynomial, got delayed_polynomial");
   }
 }

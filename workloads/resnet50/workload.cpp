@@ -13,7 +13,6 @@
 #include "runner/mllog/keys.h"
 #include "workloads/nn/layers/loss.h"
 #include "workloads/optimizer/optimizer.h"
-#include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/replica.h"
 #include "workloads/parallel/replica_workload.h"
@@ -45,8 +44,8 @@ class ResNet50 final : public parallel::ReplicaWorkload {
            const runner::RunConfig& run, const runner::Surroundings& around);
 
   std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
-    return optimizer_log_fields(optimizer().hyperparameters(), schedule_->config(),
-                                info().steps_per_epoch, config_.training.bn_group_size);
+    return optimizer_log_fields(optimizer().hyperparameters(), schedule(), info().steps_per_epoch,
+                                config_.training.bn_group_size);
   }
   std::vector<std::string> log_tensor_names() const override {
     return mlperf_tensor_names(config_.model);
@@ -55,7 +54,6 @@ class ResNet50 final : public parallel::ReplicaWorkload {
     return resnet50::log_settings();
   }
   std::vector<std::string> closed_rule_breaks() const override;
-  void open_data() override;
   /// Class ids may depend on the training set, and log fields on its size.
   void open_evaluation_data() override { open_data(); }
   runner::TrainResult train(std::int64_t steps) override;
@@ -68,48 +66,32 @@ class ResNet50 final : public parallel::ReplicaWorkload {
     return loading(data_->validation_batches(executor().batch()));
   }
   Load loading(std::shared_ptr<staging::Prefetcher> batches);
-  double learning_rate(std::int64_t step) const override { return schedule_->learning_rate(step); }
   parallel::BatchSums learn() override;
   parallel::BatchSums judge(std::int64_t samples) override;
   void send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) override;
-  void make_schedule();
 
   const Config config_;
   const std::shared_ptr<ImageData> data_;
-  const base::ObjectReader optimizer_section_, schedule_section_;
-  std::unique_ptr<nn::Schedule> schedule_;  ///< null before the samples are counted
+  const base::ObjectReader optimizer_section_;
   std::vector<std::int32_t> labels_;
 };
 
 ResNet50::ResNet50(const Config& config, const std::shared_ptr<ImageData>& data,
                    const runner::RunConfig& run, const runner::Surroundings& around)
-    : ReplicaWorkload(
-          {.name = "resnet50",
-           .benchmark = "resnet",
-           .target = mllog::find_benchmark("resnet")->evaluation().target},
-          {build_network(config.model), data_parallel_config(config), make_optimizer(run)}, data,
-          run.seed, around),
+    : ReplicaWorkload({.name = "resnet50",
+                       .benchmark = "resnet",
+                       .target = mllog::find_benchmark("resnet")->evaluation().target},
+                      {build_network(config.model), data_parallel_config(config),
+                       make_optimizer(run), parallel::schedule_of(run.reader, config.epochs)},
+                      data, run.seed, around),
       config_(config),
       data_(data),
-      optimizer_section_(run.reader.object("optimizer", "how gradients change weights")),
-      schedule_section_(run.reader.object("schedule", "learning rate by update")) {
-  if (data->counts_known()) make_schedule();
-}
+      optimizer_section_(run.reader.object("optimizer", "how gradients change weights")) {}
 
 std::vector<std::string> ResNet50::closed_rule_breaks() const {
-  Training training{optimizer().hyperparameters(), std::nullopt, schedule_->config()};
+  Training training{optimizer().hyperparameters(), std::nullopt, schedule()};
   if (training.optimizer.name == "lars") training.lars = nn::parse_lars(optimizer_section_);
   return resnet50::closed_rule_breaks(config_, training);
-}
-
-void ResNet50::make_schedule() {
-  schedule_ = std::make_unique<nn::Schedule>(nn::parse_schedule(
-      schedule_section_, info().global_batch_size, info().steps_per_epoch, config_.epochs));
-}
-
-void ResNet50::open_data() {
-  ReplicaWorkload::open_data();
-  if (!schedule_) make_schedule();
 }
 
 ResNet50::Load ResNet50::loading(std::shared_ptr<staging::Prefetcher> batches) {

@@ -1,7 +1,5 @@
 // The learning rate of each epoch against known answers and its formulas.
 // Hides nothing.
-#include "workloads/cosmoflow/schedule.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -10,6 +8,8 @@
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
+#include "workloads/cosmoflow/config.h"
+#include "workloads/optimizer/plain_schedules.h"
 
 namespace cosmoflow {
 namespace {
@@ -20,20 +20,20 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kEpochs = 100;
 
-ScheduleConfig parsed(const json& object, std::int64_t batch = 64) {
+nn::Schedule parsed(const json& object, std::int64_t batch = 64) {
   const base::ObjectReader reader(object, "small.json");
-  ScheduleConfig schedule = parse_schedule(reader, batch, kEpochs);
+  const nn::Schedule schedule(parse_schedule(reader, batch, kEpochs));
   reader.reject_unknown();
   return schedule;
 }
 
 /// A batch of 256 where 64 is the reference's: four times the rate.
 TEST(CosmoFlowSchedule, HasTheKnownRates) {
-  const ScheduleConfig schedule = parsed({{"learning_rate", 0.001},
-                                          {"warmup_epochs", 4},
-                                          {"decay_boundary_epochs", {32, 64}},
-                                          {"decay_factors", {0.25, 0.125}}},
-                                         256);
+  const nn::Schedule schedule = parsed({{"learning_rate", 0.001},
+                                        {"warmup_epochs", 4},
+                                        {"decay_boundary_epochs", {32, 64}},
+                                        {"decay_factors", {0.25, 0.125}}},
+                                       256);
   const std::pair<std::int64_t, double> known[] = {
       {0, 0.001},  {1, 0.00175}, {2, 0.0025}, {3, 0.00325}, {4, 0.004},    {5, 0.004},
       {32, 0.004}, {33, 0.001},  {64, 0.001}, {65, 0.0005}, {1000, 0.0005}};
@@ -43,9 +43,9 @@ TEST(CosmoFlowSchedule, HasTheKnownRates) {
 }
 
 TEST(CosmoFlowSchedule, IsConstantWhereNothingIsSaid) {
-  const ScheduleConfig schedule = parsed(json::object());
-  EXPECT_EQ(schedule.base, 0.001);
-  EXPECT_EQ(schedule.peak, 0.001);
+  const nn::Schedule schedule = parsed(json::object());
+  EXPECT_EQ(schedule.config().warmup.from, 0.001);
+  EXPECT_EQ(schedule.config().peak, 0.001);
   for (const std::int64_t epoch : {0, 1, 50, 10'000}) {
     EXPECT_EQ(schedule.learning_rate(epoch), 0.001);
   }
@@ -55,7 +55,7 @@ TEST(CosmoFlowSchedule, ScalesThePeakWithTheBatch) {
   const auto peak = [](const json& rest, std::int64_t batch) {
     json object = rest;
     object["learning_rate"] = 0.002;
-    return parsed(object, batch).peak;
+    return parsed(object, batch).config().peak;
   };
   EXPECT_DOUBLE_EQ(peak(json::object(), 256), 0.008);
   EXPECT_DOUBLE_EQ(peak({{"scaling", "linear"}, {"reference_batch", 128}}, 256), 0.004);
@@ -69,15 +69,15 @@ TEST(CosmoFlowSchedule, ScalesThePeakWithTheBatch) {
 
 /// Of the reference convergence point with a batch of 512.
 TEST(CosmoFlowSchedule, TakesEachBoundaryOneEpochLate) {
-  const ScheduleConfig schedule = parsed({{"learning_rate", 0.0015},
-                                          {"peak_learning_rate", 0.006},
-                                          {"warmup_epochs", 6},
-                                          {"decay_boundary_epochs", {19, 21, 22, 23}},
-                                          {"decay_factors", {0.5, 0.25, 0.125, 0.0625}}},
-                                         512);
+  const nn::Schedule schedule = parsed({{"learning_rate", 0.0015},
+                                        {"peak_learning_rate", 0.006},
+                                        {"warmup_epochs", 6},
+                                        {"decay_boundary_epochs", {19, 21, 22, 23}},
+                                        {"decay_factors", {0.5, 0.25, 0.125, 0.0625}}},
+                                       512);
   std::vector<double> factors;
   for (std::int64_t epoch = 18; epoch < 26; ++epoch) {
-    factors.push_back(schedule.learning_rate(epoch) / schedule.peak);
+    factors.push_back(schedule.learning_rate(epoch) / schedule.config().peak);
   }
   EXPECT_THAT(factors, ElementsAre(1.0, 1.0, 0.5, 0.5, 0.25, 0.125, 0.0625, 0.0625));
   EXPECT_DOUBLE_EQ(schedule.learning_rate(3), 0.0015 + 3 * 0.0045 / 6);
@@ -90,7 +90,7 @@ json decaying(const char* decay) {
 }
 
 /// From the peak behind the warm-up to a fifth of it.
-void expect_decay(const ScheduleConfig& schedule, double (*share)(double)) {
+void expect_decay(const nn::Schedule& schedule, double (*share)(double)) {
   EXPECT_DOUBLE_EQ(schedule.learning_rate(9), 0.01 + 9 * 0.09 / 10);
   double before = 1.0;
   for (std::int64_t epoch = 10; epoch < 60; ++epoch) {
@@ -119,15 +119,51 @@ TEST(CosmoFlowSchedule, DecaysAsACosine) {
 
 /// Its share goes from 0.999994 to 0.0025.
 TEST(CosmoFlowSchedule, DecaysAsAHyperbolicTangent) {
-  const ScheduleConfig schedule = parsed(decaying("htd"));
+  const nn::Schedule schedule = parsed(decaying("htd"));
   expect_decay(schedule, [](double t) { return (1.0 - std::tanh(-6.0 + 9.0 * t)) / 2.0; });
   EXPECT_NEAR(schedule.learning_rate(10), 0.1, 1e-6);
   EXPECT_NEAR(schedule.learning_rate(50), 0.02, 3e-4);
 }
 
 TEST(CosmoFlowSchedule, DecaysToTheLastEpochWhereNothingElseIsSaid) {
-  EXPECT_EQ(parsed({{"decay", "cosine"}}).decay_epochs, kEpochs);
+  EXPECT_EQ(parsed({{"decay", "cosine"}}).config().decay.length, kEpochs);
   EXPECT_NEAR(parsed({{"decay", "polynomial"}}).learning_rate(kEpochs), 0.0, 1e-18);
+}
+
+void expect_bits(const json& object, const plain_schedules::CosmoFlow& plain) {
+  SCOPED_TRACE(object.dump());
+  const nn::Schedule schedule = parsed(object);
+  for (std::int64_t epoch = 0; epoch < 150; ++epoch) {
+    ASSERT_EQ(schedule.learning_rate(epoch), plain_schedules::cosmoflow(plain, epoch)) << epoch;
+  }
+}
+
+TEST(CosmoFlowSchedule, HasTheBitsOfItsFormula) {
+  for (const std::int64_t warmup : {0, 1, 7}) {
+    plain_schedules::CosmoFlow plain;
+    plain.base = 0.0013;
+    plain.peak = 0.0071;
+    plain.warmup = warmup;
+    json object = {{"learning_rate", plain.base},
+                   {"peak_learning_rate", plain.peak},
+                   {"warmup_epochs", warmup}};
+    json falling = object;
+    object["decay_boundary_epochs"] = plain.boundaries = {3, 20, 64};
+    object["decay_factors"] = plain.factors = {0.3, 0.7, 0.11};
+    expect_bits(object, plain);
+    falling["decay_epochs"] = plain.decay_epochs = 97;
+    falling["end_factor"] = plain.end_factor = 0.03;
+    falling["decay"] = "cosine";
+    plain.share = [](double t) { return (1.0 + std::cos(std::numbers::pi * t)) / 2.0; };
+    expect_bits(falling, plain);
+    falling["decay"] = "htd";
+    plain.share = [](double t) { return (1.0 - std::tanh(-6.0 + 9.0 * t)) / 2.0; };
+    expect_bits(falling, plain);
+    falling["decay"] = "polynomial";
+    falling["power"] = 1.7;
+    plain.share = [](double t) { return std::pow(1.0 - t, 1.7); };
+    expect_bits(falling, plain);
+  }
 }
 
 TEST(CosmoFlowSchedule, RefusesWhatMeansNothing) {

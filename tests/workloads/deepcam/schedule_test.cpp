@@ -1,7 +1,5 @@
 // Learning rates against the rule written out update by update.
 // Hides nothing.
-#include "workloads/deepcam/schedule.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -11,6 +9,8 @@
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
+#include "workloads/deepcam/config.h"
+#include "workloads/optimizer/plain_schedules.h"
 
 namespace deepcam {
 namespace {
@@ -18,36 +18,36 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-ScheduleConfig parsed(const json& object) {
-  return parse_schedule(base::ObjectReader(object, "small.json"));
+nn::Schedule parsed(const json& object) {
+  return nn::Schedule(parse_schedule(base::ObjectReader(object, "small.json")));
 }
 
 /// The reference's schedulers change the rate of the update before, from update number 1 on.
-std::vector<double> chained(const ScheduleConfig& schedule, int updates) {
+std::vector<double> chained(const nn::ScheduleConfig& schedule, int updates) {
   std::vector<double> rates;
-  double rate = schedule.base;
-  const std::int64_t warmup = schedule.warmup_steps;
+  double rate = schedule.peak;
+  const std::int64_t warmup = schedule.warmup.length;
   for (std::int64_t k = 1; k <= updates; ++k) {
     const auto at = static_cast<double>(k);
     if (k < warmup) {
       const double share = at / static_cast<double>(warmup);
-      rate = schedule.warmup_factor == 1.0
-                 ? schedule.base * share
-                 : schedule.base * ((schedule.warmup_factor - 1.0) * share + 1.0);
-    } else if (schedule.type == SchedulerType::kMultistep) {
-      for (const std::int64_t milestone : schedule.milestones) {
-        if (k == milestone + warmup + 1) rate *= schedule.decay_rate;
+      rate = schedule.warmup.factor == 1.0
+                 ? schedule.peak * share
+                 : schedule.peak * ((schedule.warmup.factor - 1.0) * share + 1.0);
+    } else if (schedule.decay.shape == nn::DecayShape::kStep) {
+      for (const std::int64_t milestone : schedule.decay.milestones) {
+        if (k == milestone + warmup + 1) rate *= schedule.decay.factor;
       }
     } else if (k > warmup) {
       const double e = at - static_cast<double>(warmup);
-      const auto period = static_cast<double>(schedule.t_max);
+      const auto period = static_cast<double>(schedule.decay.length);
       const double step = std::numbers::pi / period;
       if (std::fmod(e - 1.0 - period, 2.0 * period) == 0.0) {
-        rate += (schedule.base - schedule.eta_min) * (1.0 - std::cos(step)) / 2.0;
+        rate += (schedule.peak - schedule.decay.end) * (1.0 - std::cos(step)) / 2.0;
       } else {
         rate = (1.0 + std::cos(step * e)) / (1.0 + std::cos(step * (e - 1.0))) *
-                   (rate - schedule.eta_min) +
-               schedule.eta_min;
+                   (rate - schedule.decay.end) +
+               schedule.decay.end;
       }
     }
     rates.push_back(rate);
@@ -57,8 +57,8 @@ std::vector<double> chained(const ScheduleConfig& schedule, int updates) {
 
 void expect_chained(const json& object, int updates) {
   SCOPED_TRACE(object.dump());
-  const ScheduleConfig schedule = parsed(object);
-  const std::vector<double> expected = chained(schedule, updates);
+  const nn::Schedule schedule = parsed(object);
+  const std::vector<double> expected = chained(schedule.config(), updates);
   for (int s = 0; s < updates; ++s) {
     EXPECT_NEAR(schedule.learning_rate(s), expected[static_cast<std::size_t>(s)], 1e-12) << s;
   }
@@ -87,11 +87,40 @@ TEST(DeepCamSchedule, AnnealsAsTheReference) {
 }
 
 TEST(DeepCamSchedule, KeepsTheRateOfWarmUpsLastUpdate) {
-  const ScheduleConfig schedule = parsed({{"learning_rate", 0.4}, {"warmup_steps", 4}});
+  const nn::Schedule schedule = parsed({{"learning_rate", 0.4}, {"warmup_steps", 4}});
   EXPECT_DOUBLE_EQ(schedule.learning_rate(0), 0.1);
   EXPECT_DOUBLE_EQ(schedule.learning_rate(2), 0.3);
   EXPECT_DOUBLE_EQ(schedule.learning_rate(3), 0.3);
   EXPECT_DOUBLE_EQ(schedule.learning_rate(100), 0.3);
+}
+
+void expect_bits(const json& object, const plain_schedules::DeepCam& plain) {
+  SCOPED_TRACE(object.dump());
+  const nn::Schedule schedule = parsed(object);
+  for (std::int64_t s = 0; s < 300; ++s) {
+    ASSERT_EQ(schedule.learning_rate(s), plain_schedules::deepcam(plain, s)) << s;
+  }
+}
+
+TEST(DeepCamSchedule, HasTheBitsOfItsFormula) {
+  for (const std::int64_t warmup : {0, 1, 2, 17}) {
+    for (const double factor : {1.0, 7.3}) {
+      plain_schedules::DeepCam plain;
+      plain.base = 0.0055;
+      plain.warmup = warmup;
+      plain.warmup_factor = factor;
+      json object = {
+          {"learning_rate", plain.base}, {"warmup_steps", warmup}, {"warmup_factor", factor}};
+      json annealed = object;
+      object["milestones"] = plain.milestones = {5, 31, 90};
+      object["decay_rate"] = plain.decay_rate = 0.3;
+      expect_bits(object, plain);
+      annealed["type"] = "cosine_annealing";
+      annealed["t_max"] = plain.t_max = 113;  // up again, too
+      annealed["eta_min"] = plain.eta_min = 0.0003;
+      expect_bits(annealed, plain);
+    }
+  }
 }
 
 TEST(DeepCamSchedule, RefusesWhatMakesNoRate) {

@@ -226,7 +226,7 @@ TEST(DlrmConfig, IsTheBenchmarksWhereNothingIsSaid) {
   EXPECT_EQ(config.embeddings.update, std::nullopt);
   EXPECT_EQ(config.embeddings.rule, nn::SparseRule::kSgd);
   EXPECT_EQ(config.embeddings.memory_limit_bytes, 0);
-  EXPECT_EQ(config.data.train_samples, 0);
+  EXPECT_EQ(config.data.test_samples, 0);
 }
 
 TEST(DlrmConfig, EvaluatesWhenItIsToldTo) {

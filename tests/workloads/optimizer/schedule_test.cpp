@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "runner/base/error.h"
+#include "workloads/optimizer/plain_schedules.h"
 
 namespace {
 
@@ -36,8 +37,8 @@ void expect_points(const nn::Schedule& schedule,
 TEST(Polynomial, FollowsTheReferenceAtBatch4096) {
   const auto schedule =
       parse(R"({"name": "polynomial", "learning_rate": 10, "warmup_epochs": 5})", {4096, 312, 42});
-  EXPECT_EQ(schedule.config().warmup_steps, 1560);
-  EXPECT_EQ(schedule.config().decay_steps, 11545);
+  EXPECT_EQ(schedule.config().warmup.length, 1560);
+  EXPECT_EQ(schedule.config().decay.length, 11545);
   EXPECT_EQ(schedule.learning_rate(0), 0.0);
   EXPECT_EQ(schedule.learning_rate(1560), 10.0);
   expect_points(schedule,
@@ -102,11 +103,11 @@ TEST(DelayedPolynomial, TellsALogItsSteps) {
   const nn::ScheduleConfig config = parse(R"({"name": "delayed_polynomial", "learning_rate": 24,
       "warmup_steps": 275, "decay_start_step": 493, "decay_steps": 278})")
                                         .config();
-  EXPECT_EQ(config.base_learning_rate, 24.0);
-  EXPECT_EQ(config.warmup_steps, 275);
-  EXPECT_EQ(config.decay_start_step, 493);
-  EXPECT_EQ(config.decay_steps, 278);
-  EXPECT_EQ(config.power, 2.0);
+  EXPECT_EQ(config.peak, 24.0);
+  EXPECT_EQ(config.warmup.length, 275);
+  EXPECT_EQ(config.decay.begin, 493);
+  EXPECT_EQ(config.decay.length, 278);
+  EXPECT_EQ(config.decay.power, 2.0);
 }
 
 TEST(DelayedPolynomial, HoldsTheLastRateAsItsTwin) {
@@ -117,12 +118,12 @@ TEST(DelayedPolynomial, HoldsTheLastRateAsItsTwin) {
                         Case{2, 3, 1}, Case{10, 1, 0}, Case{0, 1, 0}}) {
     SCOPED_TRACE(testing::Message() << c.warmup << ' ' << c.start << ' ' << c.steps);
     nn::ScheduleConfig config;
-    config.shape = nn::ScheduleShape::kDelayedPolynomial;
-    config.base_learning_rate = 3.0;
-    config.end_learning_rate = 1e-7;
-    config.warmup_steps = c.warmup;
-    config.decay_start_step = c.start;
-    config.decay_steps = c.steps;
+    config.peak = 3.0;
+    config.warmup = {.rise = nn::Rise::kCounted, .length = c.warmup};
+    config.decay.shape = nn::DecayShape::kDelayedPolynomial;
+    config.decay.end = 1e-7;
+    config.decay.begin = c.start;
+    config.decay.length = c.steps;
     const nn::Schedule schedule(config);
     const auto expected = twin_delayed_polynomial(3.0, c.warmup, c.start, c.steps, 70);
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -192,17 +193,80 @@ TEST(OneCycle, NeedsOnlyOneStep) {
   EXPECT_TRUE(std::isfinite(schedule.learning_rate(0)));
 }
 
+/// Every update of a run and some more, to the last bit.
+template <class Plain>
+void expect_bits(const nlohmann::json& section, const Plain& plain) {
+  SCOPED_TRACE(section.dump());
+  const Length run{256, 37, 11};
+  const auto schedule = parse(section.dump().c_str(), run);
+  for (std::int64_t s = 0; s < run.steps_per_epoch * run.epochs + 50; ++s) {
+    ASSERT_EQ(schedule.learning_rate(s), plain(s)) << "at step " << s;
+  }
+}
+
+/// Of base 0.3, and a warm-up of 23 updates from 0.007 in a run of 11 epochs of 37 updates.
+nlohmann::json warm(const char* name) {
+  return {{"name", name},
+          {"learning_rate", 0.3},
+          {"warmup_steps", 23},
+          {"warmup_start_learning_rate", 0.007}};
+}
+
+TEST(EveryUpdate, HasTheBitsOfItsReference) {
+  plain_schedules::ByUpdate c;
+  c.base = 0.3;
+  c.start = 0.007;
+  c.warmup = 23;
+  c.end = 1e-4;
+  c.length = 37 * 11 - 23 + 1;
+  expect_bits(warm("polynomial"), [&](std::int64_t s) { return polynomial(c, s); });
+  c.end = 0.0;
+  c.length = 37 * 11 - 23;
+  expect_bits(warm("cosine"), [&](std::int64_t s) { return cosine(c, s); });
+  nlohmann::json steps = warm("step");
+  steps["milestone_epochs"] = {2, 3.5, 7};
+  steps["factor"] = 0.3;
+  c.milestones = {74, 130, 259};
+  c.factor = 0.3;
+  expect_bits(steps, [&](std::int64_t s) { return step(c, s); });
+}
+
+TEST(EveryUpdate, HasTheBitsOfItsReferenceWithoutAWarmupOfThatKind) {
+  plain_schedules::ByUpdate c;
+  c.base = 0.3;
+  c.end = 1e-7;
+  for (const std::int64_t warmup : {0, 1, 2, 23}) {
+    c.warmup = warmup;
+    c.length = 97;
+    expect_bits({{"name", "delayed_polynomial"},
+                 {"learning_rate", 0.3},
+                 {"warmup_steps", warmup},
+                 {"decay_start_step", 31},
+                 {"decay_steps", 97}},
+                [&](std::int64_t s) { return delayed_polynomial(c, 31, s); });
+  }
+  c.length = 37 * 11;
+  c.start = 0.3 / 25.0;
+  c.end = c.start / 1e4;
+  for (const bool is_linear : {false, true}) {
+    expect_bits({{"name", "one_cycle"},
+                 {"learning_rate", 0.3},
+                 {"anneal", is_linear ? "linear" : "cosine"}},
+                [&](std::int64_t s) { return one_cycle(c, 0.3, is_linear, s); });
+  }
+}
+
 TEST(Scaling, MultipliesByTheBatchRatioOrItsRoot) {
   const Length run{1024, 100, 10};
   EXPECT_EQ(parse(R"({"learning_rate": 0.1, "scaling": "linear", "reference_batch": 256})", run)
                 .config()
-                .base_learning_rate,
+                .peak,
             0.4);
   EXPECT_EQ(parse(R"({"learning_rate": 0.1, "scaling": "sqrt", "reference_batch": 256})", run)
                 .config()
-                .base_learning_rate,
+                .peak,
             0.2);
-  EXPECT_EQ(parse(R"({"learning_rate": 0.1})", run).config().base_learning_rate, 0.1);
+  EXPECT_EQ(parse(R"({"learning_rate": 0.1})", run).config().peak, 0.1);
 }
 
 TEST(ScheduleConfig, RefusesWhatContradictsItself) {

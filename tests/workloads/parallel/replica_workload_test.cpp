@@ -46,10 +46,16 @@ TrainingSetup one_layer() {
   training.global_batch = kBatch;
   training.accumulation = 2;
   training.instruction_set = base::usable_instruction_set();
-  return {network, training, nn::make_sgd({})};
+  return {network, training, nn::make_sgd({}), [](const runner::WorkloadInfo& /*counted*/) {
+            nn::ScheduleConfig schedule;
+            schedule.peak = 100.0;
+            schedule.warmup.length = 100;
+            return nn::Schedule(schedule);
+          }};
 }
 
-/// Each sample has a loss of 2; of two counts of each one is good.
+/// Each sample has a loss of 2; of two counts of each one is good. The learning rate is the number
+/// of updates done.
 class Toy final : public ReplicaWorkload {
  public:
   Toy(const std::shared_ptr<SampleSets>& sets, const runner::Surroundings& around)
@@ -72,7 +78,6 @@ class Toy final : public ReplicaWorkload {
   Load evaluation_batches() override {
     return [this] { ++loads; };
   }
-  double learning_rate(std::int64_t step) const override { return static_cast<double>(step); }
   BatchSums learn() override {
     const std::span<float> gradient = executor().output_gradient();
     std::fill(gradient.begin(), gradient.end(), 0.0F);

@@ -27,7 +27,7 @@ std::vector<std::string> breaks_of(const char* pointer, const json& value) {
   const base::ObjectReader section = reader.object("optimizer", "");
   Training training{nn::make_optimizer(section)->hyperparameters(), std::nullopt, {}};
   if (training.optimizer.name == "lars") training.lars = nn::parse_lars(section);
-  training.schedule.shape = nn::ScheduleShape::kPolynomial;
+  training.schedule.decay.shape = nn::DecayShape::kPolynomial;
   return closed_rule_breaks(parse_config(reader), training);
 }
 
@@ -64,7 +64,7 @@ TEST(ResNet50RuleBreaks, TellOptimizersThatTheReferenceLacks) {
                   "/optimizer/eta: must be 0.001, got 0.01",
                   "/optimizer/variant: must be scaled, got unscaled"));
   Training training;
-  training.schedule.shape = nn::ScheduleShape::kDelayedPolynomial;
+  training.schedule.decay.shape = nn::DecayShape::kDelayedPolynomial;
   const base::ObjectReader reader(small_config(), "small.json");
   EXPECT_THAT(closed_rule_breaks(parse_config(reader), training),
               ElementsAre("/schedule/name: must be polynomial, got delayed_polynomial"));
