@@ -10,6 +10,7 @@
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
+#include "runner/renamed_keys.h"
 
 namespace runner {
 namespace {
@@ -118,6 +119,7 @@ CheckpointRecord parse_record(const std::string& text, const std::string& name) 
     throw base::DataError(e.what());  // no configuration: what a program wrote is damaged
   }
   record.config = object_in(all, kConfig, name);
+  rename_old_keys(record.config, name);  // so that it can be compared with one of today
   record.data = object_in(all, kData, name);
   record.environment = object_in(all, kEnvironment, name);
   return record;

@@ -3,22 +3,37 @@
 #include "runner/config_source.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
+#include "runner/console.h"
+#include "runner/launch/launcher.h"
+#include "runner/renamed_keys.h"
 
 namespace runner {
 namespace {
 
+/// Before MPI starts: every rank reads the same configuration, and rank 0 tells of it.
+void warn(const std::vector<std::string>& texts) {
+  if (texts.empty() || launch::launched_rank(launch::environment()) != 0) return;
+  const base::SystemClock clock;
+  Console console(std::cerr, Console::style_of_stderr(0), clock);
+  for (const std::string& text : texts) console.warn(text);
+}
+
 void load(ConfigSource& source, const std::vector<WorkloadEntry>& workloads) {
   std::vector<std::string> overrides = source.overrides;
   overrides.insert(overrides.end(), source.forced.begin(), source.forced.end());
-  const base::ObjectReader reader(base::load_config(source.path, overrides), source.path);
+  nlohmann::json config = base::load_config(source.path, overrides);
+  const std::vector<std::string> renamed = rename_old_keys(config, source.path);
+  const base::ObjectReader reader(config, source.path);
   source.entry = &find_workload(workloads, workload_name(reader), reader.where("workload"));
   source.config.emplace(parse_run_config(reader, source.path, source.entry->evaluations_per_epoch));
   source.entry->check(reader);
   reader.reject_unknown();
+  warn(renamed);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "runner/base/object_reader.h"
 #include "runner/base/strict_json.h"
 #include "runner/checkpoint_record.h"
+#include "runner/renamed_keys.h"
 #include "runner/run_config.h"
 
 namespace runner {
@@ -53,6 +54,7 @@ SetDefinition parse(const std::string& text, const std::string& path) {
     throw base::DataError(path + ": /config: expected an object, found none");
   }
   set.config = json[kConfig];
+  rename_old_keys(set.config, path);
   json.erase(kConfig);
   try {
     const base::ObjectReader in(json, path);

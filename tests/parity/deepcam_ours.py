@@ -107,7 +107,7 @@ def write_config(folder, scenes, recipe, seed=1, ranks=1, **sections):
         "dataset": {"train": data, "validation": data, "statistics": write_statistics(f"{folder}/stats.h5")},
         "staging": {"mode": "none"},
         "model": dict(recipe.model),
-        "training": {"global_batch_size": recipe.batch, "batchnorm_group_size": ranks_that_share(recipe, ranks)},
+        "training": {"global_batch_size": recipe.batch, "bn_group_ranks": ranks_that_share(recipe, ranks)},
         "optimizer": dict(recipe.optimizer),
         "schedule": dict(recipe.schedule),
     }

@@ -63,7 +63,7 @@ def compare(program, folder, images, classes, style):
         "dataset": {"train": images, "validation": images, "preprocess": style},
         "model": {"image_size": size, "classes": classes, "padding": "torchvision"},
         # A batch that does not divide the images: the last one is short.
-        "training": {"global_batch_size": 22, "bn_group_size": 22},
+        "training": {"global_batch_size": 22, "bn_group_samples": 22},
         "schedule": {"learning_rate": 0.1},
     })
     state = model.state_dict()

@@ -41,7 +41,7 @@ def configuration(images, recipe):
     optimizer = {key: recipe[key] for key in ("momentum", "nesterov", "weight_decay")}
     config = {
         "model": {"image_size": side, "classes": reference.CLASSES, "padding": "torchvision"},
-        "training": {"steps": steps, "global_batch_size": samples, "bn_group_size": recipe.get("group") or samples,
+        "training": {"steps": steps, "global_batch_size": samples, "bn_group_samples": recipe.get("group") or samples,
                      "label_smoothing": recipe["label_smoothing"],
                      "statistics": "frozen" if recipe["frozen"] else "batch"},
         "optimizer": {"name": "sgd", **optimizer},

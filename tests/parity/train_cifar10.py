@@ -39,7 +39,7 @@ REQUIRED = {
                 "preprocess": ["cifar"]},
     "model": {"image_size": [32], "classes": None, "padding": ["torchvision"], "initialization": ["torchvision"],
               "zero_init_last_gamma": [True, False]},
-    "training": {"global_batch_size": None, "bn_group_size": None, "label_smoothing": None},
+    "training": {"global_batch_size": None, "bn_group_samples": None, "label_smoothing": None},
     "optimizer": {"name": ["sgd"], "momentum": None, "nesterov": [True, False], "weight_decay": None},
     "schedule": {"name": ["one_cycle"], "learning_rate": None},
 }
@@ -74,7 +74,7 @@ def check_known(section, required, optional, where=""):
 
 
 def make_model(config):
-    return reference.make_model(config["model"]["classes"], config["training"]["bn_group_size"],
+    return reference.make_model(config["model"]["classes"], config["training"]["bn_group_samples"],
                                 zero_init_residual=config["model"]["zero_init_last_gamma"])
 
 
@@ -180,9 +180,9 @@ def main():
     config = json.loads(pathlib.Path(options.config).read_text())
     check_known(config, REQUIRED, OPTIONAL)
     sizes = config["training"]
-    if sizes["global_batch_size"] % sizes["bn_group_size"] != 0:
-        sys.exit(f"/training/bn_group_size: must divide the batch of {sizes['global_batch_size']}, got "
-                 f"{sizes['bn_group_size']}")
+    if sizes["global_batch_size"] % sizes["bn_group_samples"] != 0:
+        sys.exit(f"/training/bn_group_samples: must divide the batch of {sizes['global_batch_size']}, got "
+                 f"{sizes['bn_group_samples']}")
     recipe = config["dataset"]
     for key in ("train", "validation"):
         if not pathlib.Path(recipe[key]).exists():

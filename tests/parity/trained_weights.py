@@ -31,7 +31,7 @@ def train(program, folder):
         "dataset": {"train": f"{folder}/data/train", "validation": f"{folder}/data/validation", "preprocess": "cifar"},
         "staging": {"mode": "none"},
         "model": {"image_size": SIZE, "classes": CLASSES, "padding": "torchvision"},
-        "training": {"global_batch_size": 16, "bn_group_size": 16},
+        "training": {"global_batch_size": 16, "bn_group_samples": 16},
         "optimizer": {"name": "sgd", "momentum": 0.9, "weight_decay": 0.0005},
         "schedule": {"learning_rate": 0.02},
     })

@@ -102,7 +102,7 @@ def controls_fail(program, trial):
         "learning rate inside the momentum": (trial.of(program, optimizer={"form": "keras"}), exact),
         "no Nesterov": (trial.of(program, optimizer={"nesterov": False}), exact),
         "no label smoothing": (trial.of(program, training={"label_smoothing": 0.0}), exact),
-        "groups of half the batch": (trial.of(program, training={"bn_group_size": SAMPLES // 2}), exact),
+        "groups of half the batch": (trial.of(program, training={"bn_group_samples": SAMPLES // 2}), exact),
     }
     passed = True
     for what, (result, oracle) in cases.items():

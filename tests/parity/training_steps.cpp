@@ -48,7 +48,7 @@ Setup parse_setup(const base::ObjectReader& root) {
   setup.parallel.accumulation = training.optional<std::int64_t>(
       "gradient_accumulation_steps", 1, "passes that make one update", base::at_least(1));
   setup.parallel.bn_group_size = training.required<std::int64_t>(
-      "bn_group_size", "samples that share statistics", base::at_least(1));
+      "bn_group_samples", "samples that share statistics", base::at_least(1));
   setup.parallel.mode = training.choice<nn::Mode>(
       "statistics", nn::Mode::kTraining,
       {{"batch", nn::Mode::kTraining}, {"frozen", nn::Mode::kFrozenStatistics}},

@@ -79,7 +79,7 @@ def write_config(options, folder):
               "target": {"quality": 1.0}, "results": {"directory": str(folder / "results"), "system": "here"},
               "dataset": {"train": str(folder / "data/train"), "validation": str(folder / "data/validation")},
               "staging": {"mode": "none"}, "model": {"image_size": options.image_size, "classes": CLASSES},
-              "training": {"global_batch_size": options.batch, "bn_group_size": options.batch,
+              "training": {"global_batch_size": options.batch, "bn_group_samples": options.batch,
                            "precision": options.precision},
               "optimizer": {"name": "sgd", "momentum": 0.9}, "schedule": {"learning_rate": 0.001}}
     path = folder / "run.json"

@@ -70,7 +70,7 @@ TEST_F(BadInput, ConfigTypoAndWrongType) {
 
 TEST_F(BadInput, BatchThatDoesNotFitTheRanks) {
   const auto two = [](json& c) {
-    c["training"] = {{"global_batch_size", 2}, {"bn_group_size", 2}};
+    c["training"] = {{"global_batch_size", 2}, {"bn_group_samples", 2}};
   };
   const Ended ended = run(two, mpirun(3));
   expect(ended, kUsage,

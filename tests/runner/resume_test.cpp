@@ -332,6 +332,21 @@ TEST(Resume, EndsAtOnceWhenNoEpochIsLeft) {
   EXPECT_EQ(bench.run(&point).status, RunStatus::kSuccess);
 }
 
+/// As the version before saved it.
+TEST(Resume, TakesACheckpointThatHasAKeyUnderItsOldName) {
+  Bench bench;
+  const json before = {{"seed", 7}, {"training", {{"bn_group_size", 4}}}};
+  const CheckpointRecord record{{}, before, json::object(), json::object()};
+  const std::string path = bench.folder.path() + "/before.h5";
+  staging::write_checkpoint(bench.world, path, to_text(record), {});
+  const ResumePoint point = open_resume_point({path}, bench.format, bench.world, bench.console);
+  json now = {{"seed", 7}, {"training", {{"bn_group_samples", 4}}}};
+  EXPECT_NO_THROW(require_same_config(point, now, {}));
+  now["training"]["bn_group_samples"] = 2;
+  EXPECT_THAT(base::thrown_message<AgreedError>([&] { require_same_config(point, now, {}); }),
+              HasSubstr("another configuration: /training/bn_group_samples: expected 4, found 2"));
+}
+
 TEST(Resume, RefusesOtherData) {
   Bench bench(json{{"checkpoint", {{"every_steps", 35}}}});
   bench.run();

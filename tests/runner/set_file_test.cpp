@@ -55,6 +55,16 @@ TEST_F(SetFileTest, IsTheSameForAllThatWantIt) {
   }
 }
 
+TEST_F(SetFileTest, IsTheSameWhereAKeyHadItsOldName) {
+  SetDefinition before = wanted(), now = wanted();
+  before.config["training"] = {{"bn_group_size", 4}};
+  now.config["training"] = {{"bn_group_samples", 4}};
+  open_set(folder_, before);
+  EXPECT_EQ(open_set(folder_, now).config["training"], now.config["training"]);
+  now.config["training"]["bn_group_samples"] = 2;
+  EXPECT_THROW(open_set(folder_, now), base::ConfigError);
+}
+
 TEST_F(SetFileTest, HasOneDrawnSeedForAllProcessesThatWantAny) {
   std::vector<pid_t> children;
   for (int i = 0; i < 8; ++i) {

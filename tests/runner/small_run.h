@@ -26,7 +26,7 @@ class SmallRun : public GeneratedRun {
     config["epochs"] = 1;
     config["dataset"]["preprocess"] = "cifar";
     config["model"] = {{"depth", 26}, {"width", 8}, {"image_size", 32}, {"classes", 2}};
-    config["training"] = {{"global_batch_size", 4}, {"bn_group_size", 2}};
+    config["training"] = {{"global_batch_size", 4}, {"bn_group_samples", 2}};
     config["optimizer"] = {{"name", "sgd"}};
     config["schedule"] = {{"name", "constant"}, {"learning_rate", 0.01}};
     return config;

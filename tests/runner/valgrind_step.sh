@@ -22,7 +22,7 @@ cat >"$folder/step.json" <<JSON
   "workload": "resnet50", "epochs": 1, "seed": 1, "threads": 1, "clear_caches": "never", "hang_timeout_s": 0,
   "dataset": {"train": "$folder/data/train", "validation": "$folder/data/validation", "preprocess": "cifar"},
   "model": {"depth": 26, "width": 8, "image_size": 16, "classes": 2},
-  "training": {"global_batch_size": 4, "bn_group_size": 4},
+  "training": {"global_batch_size": 4, "bn_group_samples": 4},
   "optimizer": {"name": "sgd", "momentum": 0.9, "weight_decay": 0.0001},
   "schedule": {"name": "constant", "learning_rate": 0.1},
   "staging": {"directory": "$folder/near"},

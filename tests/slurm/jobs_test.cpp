@@ -120,11 +120,11 @@ TEST_F(ResNetJob, EndsBeforeTheRunWhereTheConfigurationCannotBeRun) {
   const std::string job = submit(file, "--nodes 2");
   // The script was written for what was there; the job finds something else.
   expect_end(job, "FAILED", 6);
-  broken["training"]["bn_group_size"] = 3;
+  broken["training"]["bn_group_samples"] = 3;
   saved(broken);
   const std::string second = cluster_->submit(folder_ / "run.sbatch");
   expect_end(second, "FAILED", 2);
-  EXPECT_THAT(output(second), HasSubstr("bn_group_size"));
+  EXPECT_THAT(output(second), HasSubstr("bn_group_samples"));
   EXPECT_FALSE(fs::exists(result("2.txt")));
 }
 

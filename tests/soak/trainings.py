@@ -27,7 +27,7 @@ def _resnet50(data):
         "target": {"quality": 1.0},
         "dataset": {"train": f"{data}/train", "validation": f"{data}/validation", "preprocess": "cifar"},
         "model": {"depth": 26, "width": 8, "image_size": 32, "classes": 2},
-        "training": {"global_batch_size": 12, "bn_group_size": 3},
+        "training": {"global_batch_size": 12, "bn_group_samples": 3},
         "optimizer": {"name": "sgd"},
         "schedule": {"name": "constant", "learning_rate": 1e-6},
     }

@@ -38,8 +38,8 @@ nn::Warmup parse_warmup(const base::ObjectReader& in) {
 
 void parse_training(const base::ObjectReader& in, Config& config) {
   parallel::parse_update_keys(in, config);
-  config.batchnorm_group_size = in.optional<std::int64_t>(
-      "batchnorm_group_size", 1, "neighbouring ranks whose samples share batch norm's statistics",
+  config.bn_group_ranks = in.optional<std::int64_t>(
+      "bn_group_ranks", 1, "neighbouring ranks whose samples share batch norm's statistics",
       base::within(1, 1 << 20));
   config.arithmetic = parallel::parse_convolution_arithmetic(in);
   config.recompute = parallel::parse_recompute(in, config.recompute);
@@ -113,14 +113,14 @@ void check_config(const base::ObjectReader& root) {
 
 parallel::DataParallelConfig data_parallel_config(const Config& config, int ranks) {
   const std::int64_t pass = config.pass_samples();
-  const std::int64_t group = config.batchnorm_group_size;
+  const std::int64_t group = config.bn_group_ranks;
   if (ranks % group != 0) {
-    throw base::ConfigError(fmt::format(
-        "/training/batchnorm_group_size: must divide the {} ranks, got {}", ranks, group));
+    throw base::ConfigError(
+        fmt::format("/training/bn_group_ranks: must divide the {} ranks, got {}", ranks, group));
   }
   if (pass % (ranks / group) != 0) {
     throw base::ConfigError(
-        fmt::format("/training/batchnorm_group_size: {} groups of {} ranks must have equal shares "
+        fmt::format("/training/bn_group_ranks: {} groups of {} ranks must have equal shares "
                     "of the {} samples of a pass: with another /training/global_batch_size, other "
                     "ranks, or one group of all {} they have",
                     ranks / group, group, pass, ranks));

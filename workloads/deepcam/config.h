@@ -25,7 +25,7 @@ struct Config : parallel::UpdateKeys {
   DataConfig data;
   staging::StagingConfig staging;
   nn::ScheduleConfig schedule;
-  std::int64_t batchnorm_group_size = 1;  ///< neighbouring ranks that share statistics
+  std::int64_t bn_group_ranks = 1;  ///< neighbouring ranks that share statistics
   nn::Arithmetic arithmetic;
   nn::Recompute recompute = nn::Recompute::kNormalizations;
   IouOver iou = IouOver::kSample;

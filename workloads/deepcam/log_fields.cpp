@@ -42,7 +42,7 @@ constexpr Size kSizes[] = {{"height", &ModelConfig::height},
 
 LogFields log_fields(const Config& config, const nn::Hyperparameters& optimizer) {
   const nn::ScheduleConfig& schedule = config.schedule;
-  LogFields fields = {{keys::kBatchNormGroupSize, config.batchnorm_group_size},
+  LogFields fields = {{keys::kBatchNormGroupSize, config.bn_group_ranks},
                       {keys::kGradientAccumulationFrequency, config.gradient_accumulation_steps},
                       {keys::kOptName, optimizer_name(optimizer.name)},
                       {keys::kOptLearningRate, schedule.peak},
@@ -81,7 +81,7 @@ std::map<std::string, std::string> log_settings() {
           {keys::kSchedulerDecayRate, "/schedule/decay_rate"},
           {keys::kSchedulerTMax, "/schedule/t_max"},
           {keys::kSchedulerEtaMin, "/schedule/eta_min"},
-          {keys::kBatchNormGroupSize, "/training/batchnorm_group_size"},
+          {keys::kBatchNormGroupSize, "/training/bn_group_ranks"},
           {keys::kGradientAccumulationFrequency, "/training/gradient_accumulation_steps"},
           {keys::kTrainSamples, "/dataset/train"},
           {keys::kEvalSamples, "/dataset/validation"}};

@@ -99,7 +99,7 @@ std::vector<std::string> DeepCam::keys_without_effect() const {
   std::vector<std::string> keys = ReplicaWorkload::keys_without_effect();
   keys.emplace_back("/dataset/cache_bytes");
   // In ranks: how many samples these are is a fact of its own.
-  keys.emplace_back("/training/batchnorm_group_size");
+  keys.emplace_back("/training/bn_group_ranks");
   return keys;
 }
 

@@ -113,7 +113,7 @@ BatchGroups plan_batch_groups(const std::vector<PassSlice>& slices, int rank,
   }
   if (group_size < 1 || next % group_size != 0) {
     throw base::ShapeError(
-        fmt::format("bn_group_size: must divide the {} samples of a pass on all ranks, got {}",
+        fmt::format("bn_group_samples: must divide the {} samples of a pass on all ranks, got {}",
                     next, group_size));
   }
   BatchGroups groups;

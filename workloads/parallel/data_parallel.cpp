@@ -26,7 +26,7 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
   const std::int64_t pass = config.global_batch / config.accumulation;
   if (pass % config.bn_group_size != 0) {
     throw base::ConfigError(fmt::format(
-        "/training/bn_group_size: must divide the {} samples of a pass over all ranks, got {}",
+        "/training/bn_group_samples: must divide the {} samples of a pass over all ranks, got {}",
         pass, config.bn_group_size));
   }
   if (ranks % config.sample_ranks != 0) {
@@ -36,7 +36,8 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
   }
   if (config.sample_ranks > 1 && config.bn_group_size > 1) {
     throw base::ConfigError(
-        "/training/bn_group_size: must be 1 where ranks share samples, as groups are of ranks that "
+        "/training/bn_group_samples: must be 1 where ranks share samples, as groups are of ranks "
+        "that "
         "have whole ones, got " +
         std::to_string(config.bn_group_size));
   }

@@ -47,8 +47,8 @@ DataConfig parse_data(const base::ObjectReader& in) {
 TrainingConfig parse_training(const base::ObjectReader& in) {
   TrainingConfig training;
   parallel::parse_update_keys(in, training);
-  training.bn_group_size = in.optional<std::int64_t>(
-      "bn_group_size", training.bn_group_size,
+  training.bn_group_samples = in.optional<std::int64_t>(
+      "bn_group_samples", training.bn_group_samples,
       "samples that share batch-norm statistics, on any number of ranks", base::at_least(1));
   training.label_smoothing =
       in.optional<double>("label_smoothing", 0.0, "share of the target spread over all classes",
@@ -84,10 +84,10 @@ Config parse_config(const base::ObjectReader& root) {
                    static_cast<int>(config.data.largest_shift));
   const TrainingConfig& training = config.training;
   const std::int64_t pass = training.pass_samples();
-  if (pass % training.bn_group_size != 0) {
-    throw base::ConfigError(root.object("training", "").where("bn_group_size") +
+  if (pass % training.bn_group_samples != 0) {
+    throw base::ConfigError(root.object("training", "").where("bn_group_samples") +
                             ": must divide the " + std::to_string(pass) +
-                            " samples of a pass, got " + std::to_string(training.bn_group_size));
+                            " samples of a pass, got " + std::to_string(training.bn_group_samples));
   }
   return config;
 }

@@ -33,7 +33,7 @@ struct DataConfig : parallel::ReadKeys {
 };
 
 struct TrainingConfig : parallel::UpdateKeys {
-  std::int64_t bn_group_size = 32;
+  std::int64_t bn_group_samples = 32;
   double label_smoothing = 0.0;
   nn::Arithmetic arithmetic;
   nn::Recompute recompute = nn::Recompute::kNormalizations;

@@ -27,7 +27,7 @@ struct OptimizerKey {
 
 LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
                                const nn::ScheduleConfig& schedule, std::int64_t steps_per_epoch,
-                               std::int64_t bn_group_size) {
+                               std::int64_t bn_group_samples) {
   using Shape = nn::DecayShape;
   const bool lars = optimizer.name == "lars", sgd = optimizer.name == "sgd";
   const bool delayed = schedule.decay.shape == Shape::kDelayedPolynomial;
@@ -49,7 +49,7 @@ LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
   if (delayed) fields.emplace_back(keys::kDecayStartSteps, schedule.decay.begin);
   if (polynomial) add({keys::kLarsPolyPower, keys::kSgdPolyPower}, schedule.decay.power);
   if (lars) fields.emplace_back(keys::kLarsEpsilon, optimizer.epsilon);
-  fields.emplace_back(keys::kModelBnSpan, bn_group_size);
+  fields.emplace_back(keys::kModelBnSpan, bn_group_samples);
   return fields;
 }
 
@@ -70,7 +70,7 @@ std::map<std::string, std::string> log_settings() {
           {keys::kLarsWeightDecay, "/optimizer/weight_decay"},
           {keys::kSgdWeightDecay, "/optimizer/weight_decay"},
           {keys::kLarsEpsilon, "/optimizer/epsilon"},
-          {keys::kModelBnSpan, "/training/bn_group_size"},
+          {keys::kModelBnSpan, "/training/bn_group_samples"},
           {keys::kTrainSamples, "/dataset/train"},
           {keys::kEvalSamples, "/dataset/validation"}};
 }

@@ -27,7 +27,7 @@ namespace {
 parallel::DataParallelConfig data_parallel_config(const Config& config) {
   return {config.training.global_batch_size,
           config.training.gradient_accumulation_steps,
-          config.training.bn_group_size,
+          config.training.bn_group_samples,
           base::usable_instruction_set(),
           nn::Mode::kTraining,
           config.training.arithmetic,
@@ -45,7 +45,7 @@ class ResNet50 final : public parallel::ReplicaWorkload {
 
   std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
     return optimizer_log_fields(optimizer().hyperparameters(), schedule(), info().steps_per_epoch,
-                                config_.training.bn_group_size);
+                                config_.training.bn_group_samples);
   }
   std::vector<std::string> log_tensor_names() const override {
     return mlperf_tensor_names(config_.model);

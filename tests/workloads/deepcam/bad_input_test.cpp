@@ -107,9 +107,9 @@ TEST_F(BadScenes, OtherCountsThanConfigured) {
 }
 
 TEST_F(BadScenes, GroupsOfBatchNormThatRanksCannotForm) {
-  const auto groups = [](json& c) { c["training"]["batchnorm_group_size"] = 3; };
+  const auto groups = [](json& c) { c["training"]["bn_group_ranks"] = 3; };
   expect_everywhere(groups, kUsage,
-                    AllOf(HasSubstr("/training/batchnorm_group_size: must divide the "),
+                    AllOf(HasSubstr("/training/bn_group_ranks: must divide the "),
                           HasSubstr(" ranks, got 3"), Not(HasSubstr("rank 1: "))));
 }
 

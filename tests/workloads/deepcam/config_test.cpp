@@ -97,17 +97,17 @@ TEST(DeepCamRules, HoldForThePublishedModel) {
 TEST(DeepCamConfig, SharesStatisticsBetweenRanks) {
   json object = small_config();
   EXPECT_EQ(data_parallel_config(parsed(object), 4).bn_group_size, 2);
-  object["training"]["batchnorm_group_size"] = 2;
+  object["training"]["bn_group_ranks"] = 2;
   EXPECT_EQ(data_parallel_config(parsed(object), 4).bn_group_size, 4);
   // Three ranks have 3, 3 and 2 samples, and share all of them or none.
-  object["training"]["batchnorm_group_size"] = 3;
+  object["training"]["bn_group_ranks"] = 3;
   EXPECT_EQ(data_parallel_config(parsed(object), 3).bn_group_size, 8);
   const auto refused = [&](int ranks) {
     return base::thrown_message<base::ConfigError>(
         [&] { data_parallel_config(parsed(object), ranks); });
   };
-  EXPECT_THAT(refused(4), HasSubstr("/training/batchnorm_group_size: must divide the 4 ranks"));
-  object["training"]["batchnorm_group_size"] = 1;
+  EXPECT_THAT(refused(4), HasSubstr("/training/bn_group_ranks: must divide the 4 ranks"));
+  object["training"]["bn_group_ranks"] = 1;
   EXPECT_THAT(refused(3), HasSubstr("3 groups of 1 ranks must have equal shares of the 8 samples"));
 }
 

@@ -52,6 +52,23 @@ TEST_F(DeepCam, ReachesATargetAndLogsTheKeysOfTheRulesInOrder) {
   }
 }
 
+/// For one release.
+TEST_F(DeepCam, TakesAKeyUnderItsOldNameAndSaysSoOnce) {
+  const auto groups = [](json& c) { c["training"]["batchnorm_group_size"] = 2; };
+  const Ended ended = run(groups, mpirun(2));
+  const std::string warning =
+      "/training/batchnorm_group_size: is called bn_group_ranks now; the next release will not "
+      "take the old name";
+  expect(ended, kTargetMissed, HasSubstr(warning));
+  EXPECT_EQ(ended.err.find(warning, ended.err.find(warning) + 1), std::string::npos) << ended.err;
+  EXPECT_THAT(logged("batchnorm_group_size"), ElementsAre(2));
+  const json resolved = json::parse(content(result("1.config.json")));
+  EXPECT_EQ(resolved["training"]["bn_group_ranks"], 2);
+  EXPECT_FALSE(resolved["training"].contains("batchnorm_group_size"));
+  expect(run(groups, "", "--set training.bn_group_ranks=2"), kUsage,
+         HasSubstr("/training/batchnorm_group_size: stands beside bn_group_ranks, its new name"));
+}
+
 TEST_F(DeepCam, TellsThatATargetWasMissed) {
   const Ended ended = run([](json&) {});
   expect(ended, kTargetMissed, HasSubstr("the target 0.999 was not reached"));
@@ -62,7 +79,7 @@ TEST_F(DeepCam, TellsThatATargetWasMissed) {
 TEST_F(DeepCam, GoesOnWithGroupsOfAsManySamplesAlone) {
   const auto groups_of = [](int ranks) {
     return [ranks](json& c) {
-      c["training"]["batchnorm_group_size"] = ranks;
+      c["training"]["bn_group_ranks"] = ranks;
       c["checkpoint"] = {{"every_steps", 2}};
     };
   };

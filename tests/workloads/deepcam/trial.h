@@ -70,7 +70,7 @@ inline nlohmann::json config_of(const SharedScenes& scenes, const runner::Commun
               {"aspp", 16},
               {"low_level", 16},
               {"decoder", 16}}}}},
-          {"training", {{"global_batch_size", kBatch}, {"batchnorm_group_size", world.size()}}},
+          {"training", {{"global_batch_size", kBatch}, {"bn_group_ranks", world.size()}}},
           {"optimizer", {{"name", "adamw"}, {"weight_decay", 0.01}, {"epsilon", 0.01}}},
           {"schedule", {{"learning_rate", 0.003}, {"warmup_steps", 3}, {"milestones", {4}}}}};
 }

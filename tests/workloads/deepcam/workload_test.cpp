@@ -37,7 +37,7 @@ class DeepCamWorkload : public testing::Test {
  protected:
   void expect_same_training(const json& many_config) const {
     json one_config = many_config;
-    one_config["training"]["batchnorm_group_size"] = 1;
+    one_config["training"]["bn_group_ranks"] = 1;
     Trial many(world_, many_config), one(alone_, one_config);
     const Arrays start = one.weights();
     EXPECT_EQ(many.weights(), start);

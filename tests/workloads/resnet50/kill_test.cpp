@@ -75,7 +75,7 @@ class Kill : public testing::TestWithParam<int> {
                            {"decode_threads", 1}}},
                          {"staging", {{"directory", (folder_.path() / "staged").string()}}},
                          {"model", {{"image_size", 32}, {"classes", 3}, {"width", 16}}},
-                         {"training", {{"global_batch_size", 12}, {"bn_group_size", 4}}},
+                         {"training", {{"global_batch_size", 12}, {"bn_group_samples", 4}}},
                          {"optimizer", {{"name", "sgd"}, {"momentum", 0.9}}},
                          {"schedule", {{"name", "cosine"}, {"learning_rate", 0.05}}}};
     folder_.write("config.json", config.dump());

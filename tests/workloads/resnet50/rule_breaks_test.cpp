@@ -34,7 +34,7 @@ std::vector<std::string> breaks_of(const char* pointer, const json& value) {
 TEST(ResNet50RuleBreaks, AreNoneWhereTheRulesLeaveAChoice) {
   EXPECT_THAT(breaks_of("/epochs", 8), IsEmpty());
   EXPECT_THAT(breaks_of("/training/label_smoothing", 0.1), IsEmpty());
-  EXPECT_THAT(breaks_of("/training/bn_group_size", 16), IsEmpty());
+  EXPECT_THAT(breaks_of("/training/bn_group_samples", 16), IsEmpty());
   EXPECT_THAT(breaks_of("/optimizer", {{"name", "lars"}, {"momentum", 0.94}}), IsEmpty());
   EXPECT_THAT(breaks_of("/optimizer", {{"name", "sgd"}, {"weight_decay_mode", "keras_l2"}}),
               IsEmpty());

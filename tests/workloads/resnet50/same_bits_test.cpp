@@ -27,7 +27,7 @@ class SameBits : public outside::GeneratedRun {
     config["model"] = {{"image_size", 32}, {"classes", 3}, {"depth", 26}, {"width", 16}};
     // Of three groups of statistics the one in the middle lies on both ranks.
     config["training"] = {
-        {"global_batch_size", 24}, {"bn_group_size", 8}, {"label_smoothing", 0.1}};
+        {"global_batch_size", 24}, {"bn_group_samples", 8}, {"label_smoothing", 0.1}};
     config["optimizer"] = {{"name", "sgd"}, {"momentum", 0.9}, {"weight_decay", 0.0005}};
     config["schedule"] = {{"learning_rate", 0.05}};
     return config;

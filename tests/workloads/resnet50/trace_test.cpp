@@ -25,7 +25,7 @@ class ResNet50Trace : public outside::GeneratedRun {
     config["model"] = {{"image_size", 32}, {"classes", 2}, {"depth", 26}, {"width", 16}};
     // Each step takes two passes; of the second one's gradients some are early.
     config["training"] = {
-        {"global_batch_size", 24}, {"bn_group_size", 4}, {"gradient_accumulation_steps", 2}};
+        {"global_batch_size", 24}, {"bn_group_samples", 4}, {"gradient_accumulation_steps", 2}};
     config["optimizer"] = {{"name", "sgd"}, {"momentum", 0.9}};
     config["schedule"] = {{"learning_rate", 0.05}};
     return config;

@@ -44,19 +44,20 @@ class SharedImages {
 };
 
 inline nlohmann::json config_of(const SharedImages& images, const std::string& staging) {
-  return {{"workload", "resnet50"},
-          {"seed", 11},
-          {"epochs", 2},
-          {"dataset",
-           {{"train", images.path() + "/data/train"},
-            {"validation", images.path() + "/data/validation"},
-            {"preprocess", "cifar"},
-            {"decode_threads", 1}}},
-          {"staging", {{"mode", staging}, {"directory", images.path() + "/staged"}}},
-          {"model", {{"image_size", 32}, {"classes", 3}, {"width", 16}}},
-          {"training", {{"global_batch_size", 48}, {"bn_group_size", 6}, {"label_smoothing", 0.1}}},
-          {"optimizer", {{"name", "sgd"}, {"momentum", 0.9}}},
-          {"schedule", {{"learning_rate", 0.05}}}};
+  return {
+      {"workload", "resnet50"},
+      {"seed", 11},
+      {"epochs", 2},
+      {"dataset",
+       {{"train", images.path() + "/data/train"},
+        {"validation", images.path() + "/data/validation"},
+        {"preprocess", "cifar"},
+        {"decode_threads", 1}}},
+      {"staging", {{"mode", staging}, {"directory", images.path() + "/staged"}}},
+      {"model", {{"image_size", 32}, {"classes", 3}, {"width", 16}}},
+      {"training", {{"global_batch_size", 48}, {"bn_group_samples", 6}, {"label_smoothing", 0.1}}},
+      {"optimizer", {{"name", "sgd"}, {"momentum", 0.9}}},
+      {"schedule", {{"learning_rate", 0.05}}}};
 }
 
 class Trial : public workload_trial::Trial {
