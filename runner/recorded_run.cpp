@@ -243,7 +243,8 @@ void RecordedRun::write_telemetry(const RunOutcome& outcome,
                              {"earlier_s", outcome.earlier_s}};
   }
   if (judged_) provenance["rules"] = to_json(*doors_.rules, judged_->judgement());
-  telemetry::write_report(files_->telemetry_path(), workload_->info().name, entries, provenance);
+  const WorkloadInfo& info = workload_->info();
+  telemetry::write_report(files_->telemetry_path(), info.name, entries, info.layers, provenance);
 }
 
 void RecordedRun::tell(const RunOutcome& outcome) {

@@ -52,6 +52,7 @@ struct WorkloadInfo {
   std::int64_t norm_group_samples = 0;
   mllog::QualityTarget target;  ///< of one part
   Disclosure disclosure = {};
+  std::vector<telemetry::LayerMethod> layers = {};  ///< on this rank, since initialize()
   /// An evaluation is logged with the epochs done plus this as epoch_num.
   double epoch_num_offset = 0.0;
 };

@@ -25,11 +25,12 @@ struct RankIdentity {
 std::string rank_entry(const RankIdentity& identity, const Telemetry& telemetry);
 
 /// Writes the file of a run in one step: it is whole or it is not there. `rank_entries`: one text
-/// of rank_entry() per rank, in rank order. `provenance`: a JSON object, such as {"machine":
-/// machine_facts(), "build": build_facts()}. Throws SystemError naming `path`, and
+/// of rank_entry() per rank, in rank order. `layers`: of rank 0. `provenance`: a JSON object, such
+/// as {"machine": machine_facts(), "build": build_facts()}. Throws SystemError naming `path`, and
 /// Error(kInternal) for entries that are none.
 void write_report(const std::string& path, const std::string& workload,
-                  const std::vector<std::string>& rank_entries, const nlohmann::json& provenance);
+                  const std::vector<std::string>& rank_entries,
+                  const std::vector<LayerMethod>& layers, const nlohmann::json& provenance);
 
 /// Steps that took from low_s up to, but not with, high_s.
 struct StepBucket {
@@ -65,9 +66,10 @@ struct Spread {
 
 struct Report {
   std::string workload;
-  bool has_within = false;        ///< whether the file tells within_s
-  std::vector<RankReport> ranks;  ///< by rank, at least one
-  std::string provenance;         ///< JSON text of the object
+  bool has_within = false;          ///< whether the file tells within_s
+  std::vector<RankReport> ranks;    ///< by rank, at least one
+  std::vector<LayerMethod> layers;  ///< of rank 0; none in a file that lacks them
+  std::string provenance;           ///< JSON text of the object
 
   Spread seconds(Subsystem subsystem) const;
   Spread wall_s() const;

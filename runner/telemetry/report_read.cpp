@@ -241,6 +241,12 @@ Report parse_report(const std::string& text, const std::string& name) {
   Report report;
   report.workload = in["workload"].text();
   report.provenance = in["provenance"].object_text();
+  if (in.has("layers")) {
+    const Value layers = in["layers"];
+    for (std::size_t i = 0; i < layers.array_size(); ++i) {
+      report.layers.push_back({layers[i]["layer"].text(), layers[i]["method"].text()});
+    }
+  }
   const Value ranks = in["ranks"];
   const std::size_t count = ranks.array_size();
   if (count == 0) ranks.refuse("must hold at least one rank");

@@ -34,6 +34,9 @@ Json definitions() {
            "wall time of training steps in seconds; quantiles are within a bucket, whose "
            "upper end is bucket_growth times its lower end; bucket_counts: [i, count] of "
            "durations from bucket_growth^i nanoseconds on"},
+          {"layers",
+           "by which method each layer's products are made on rank 0: the library's names, and the "
+           "program's own"},
           {"peak_rss_bytes",
            "largest resident set of the process (VmHWM); under mpirun it counts "
            "shared-memory segments"},
@@ -64,14 +67,16 @@ std::string rank_entry(const RankIdentity& identity, const Telemetry& telemetry)
 }
 
 void write_report(const std::string& path, const std::string& workload,
-                  const std::vector<std::string>& rank_entries, const Json& provenance) {
-  Json ranks = Json::array();
+                  const std::vector<std::string>& rank_entries,
+                  const std::vector<LayerMethod>& layers, const Json& provenance) {
+  Json ranks = Json::array(), methods = Json::array();
+  for (const LayerMethod& one : layers) {
+    methods.push_back({{"layer", one.layer}, {"method", one.method}});
+  }
   for (const std::string& text : rank_entries) ranks.push_back(parse_entry(text));
-  const Json report = {{"schema", kReportSchema},
-                       {"workload", workload},
-                       {"ranks", std::move(ranks)},
-                       {"provenance", provenance},
-                       {"definitions", definitions()}};
+  const Json report = {{"schema", kReportSchema},   {"workload", workload},
+                       {"ranks", std::move(ranks)}, {"layers", std::move(methods)},
+                       {"provenance", provenance},  {"definitions", definitions()}};
   base::write_file(path, report.dump(1, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 

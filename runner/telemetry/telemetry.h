@@ -15,6 +15,11 @@
 
 namespace telemetry {
 
+/// A layer, and the method by which its products are made.
+struct LayerMethod {
+  std::string layer, method;
+};
+
 /// Every moment of a run belongs to exactly one. Definitions (shown with every report) in
 /// subsystem_definition().
 enum class Subsystem {

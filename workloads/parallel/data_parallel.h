@@ -89,6 +89,7 @@ class DataParallel final : public Model {
   /// With the same bits on as many ranks.
   void restore(const base::StateSource& source, nn::Optimizer& optimizer) override;
   std::uint64_t replica_hash() const override { return executor().parameters().weights_hash(); }
+  std::vector<nn::LayerFacts> layers() const override { return executor().layers(); }
 
   nn::Executor& executor() { return *executor_; }
   const nn::Executor& executor() const { return *executor_; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runner/base/state.h"
+#include "workloads/nn/executor/executor.h"
 #include "workloads/optimizer/optimizer.h"
 
 namespace parallel {
@@ -21,6 +22,8 @@ class Model {
   virtual void restore(const base::StateSource& source, nn::Optimizer& optimizer) = 0;
   /// Of the weights that every rank has alike.
   virtual std::uint64_t replica_hash() const = 0;
+  /// The layers that every rank has, as this one makes them.
+  virtual std::vector<nn::LayerFacts> layers() const = 0;
 };
 
 }  // namespace parallel

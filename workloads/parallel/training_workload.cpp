@@ -82,6 +82,9 @@ void TrainingWorkload::open_evaluation_data() {
 
 void TrainingWorkload::initialize() {
   make_model();
+  for (const nn::LayerFacts& layer : model().layers()) {
+    info_.layers.push_back({layer.name, layer.implementation});
+  }
   model().initialize(seed_, *optimizer_);
 }
 

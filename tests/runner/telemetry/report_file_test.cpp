@@ -44,7 +44,7 @@ std::string entry_of(int rank, int forward_s) {
 std::string written(const base::TemporaryDirectory& directory) {
   const std::string path = (directory.path() / "result_0.telemetry.json").string();
   write_report(path, "resnet50", {entry_of(0, 3), entry_of(1, 5), entry_of(2, 7)},
-               {{"build", {{"revision", "unknown"}}}});
+               {{"conv1", "stem"}, {"fc", "dense"}}, {{"build", {{"revision", "unknown"}}}});
   return path;
 }
 
@@ -57,10 +57,21 @@ std::string refusal(const Json& report) {
   return base::thrown_message<base::DataError>([&] { parse_report(report.dump(), "t.json"); });
 }
 
+TEST(ReportFile, NeedsNoLayersButWholeOnes) {
+  Json report = valid();
+  report.erase("layers");
+  EXPECT_TRUE(parse_report(report.dump(), "t.json").layers.empty());
+  report["layers"] = {{{"layer", "conv1"}}};
+  EXPECT_THAT(refusal(report), HasSubstr("t.json: /layers/0"));
+}
+
 TEST(ReportFile, ReadsBackWhatWasWritten) {
   const base::TemporaryDirectory directory;
   const Report report = read_report(written(directory));
   EXPECT_EQ(report.workload, "resnet50");
+  ASSERT_EQ(report.layers.size(), 2u);
+  EXPECT_EQ(report.layers[1].layer, "fc");
+  EXPECT_EQ(report.layers[1].method, "dense");
   ASSERT_EQ(report.ranks.size(), 3u);
   const RankReport& last = report.ranks[2];
   EXPECT_EQ(last.identity.rank, 2);
@@ -125,13 +136,14 @@ TEST(ReportFile, LeavesNoPartialFileBehind) {
 }
 
 TEST(ReportFile, NamesThePathThatCannotBeWritten) {
-  EXPECT_THAT(base::thrown_message<base::SystemError>(
-                  [] { write_report("/nowhere/t.json", "w", {entry_of(0, 1)}, Json::object()); }),
+  EXPECT_THAT(base::thrown_message<base::SystemError>([] {
+                write_report("/nowhere/t.json", "w", {entry_of(0, 1)}, {}, Json::object());
+              }),
               HasSubstr("/nowhere/t.json: cannot be opened for writing: No such file"));
   const base::TemporaryDirectory directory;
   const std::string folder = directory.path().string();
   EXPECT_THAT(base::thrown_message<base::SystemError>(
-                  [&] { write_report(folder, "w", {entry_of(0, 1)}, Json::object()); }),
+                  [&] { write_report(folder, "w", {entry_of(0, 1)}, {}, Json::object()); }),
               HasSubstr(folder + ": cannot be opened for writing"));
   EXPECT_FALSE(std::filesystem::exists(folder + ".partial"));
 }
@@ -139,7 +151,7 @@ TEST(ReportFile, NamesThePathThatCannotBeWritten) {
 TEST(ReportFile, RefusesEntriesThatAreNone) {
   const base::TemporaryDirectory directory;
   const std::string path = (directory.path() / "t.json").string();
-  EXPECT_THROW(write_report(path, "w", {"broken"}, Json::object()), base::Error);
+  EXPECT_THROW(write_report(path, "w", {"broken"}, {}, Json::object()), base::Error);
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 

@@ -39,7 +39,11 @@ TEST_F(ResNet50Trace, HasLayersAndTransfersOfEveryRank) {
   ASSERT_EQ(read.size(), 2U);
   telemetry::expect_whole_trace(read, 1, 4);
   telemetry::expect_steps_of_scopes(read);
-  telemetry::expect_same_account(read, telemetry::read_report(result("1.telemetry.json").string()));
+  const auto report = telemetry::read_report(result("1.telemetry.json").string());
+  telemetry::expect_same_account(read, report);
+  ASSERT_FALSE(report.layers.empty());
+  EXPECT_EQ(report.layers.front().layer, "conv1");
+  EXPECT_NE(report.layers.front().method, "");
   for (const telemetry::ReadRank& rank : read) {
     EXPECT_GE(intervals_of(rank.training(), "layer", "conv1").size(), 4U * 2 * 2);
     EXPECT_EQ(intervals_of(rank.transfers(), "transfer", "gradients on the node").size(), 4U);

@@ -87,6 +87,7 @@ class HybridParallel final : public Model, private nn::PassListener {
   const nn::EmbeddingTables& tables() const { return tables_; }
   const EmbeddingExchange& exchange() const { return exchange_; }
   std::uint64_t replica_hash() const override;
+  std::vector<nn::LayerFacts> layers() const override { return executor().layers(); }
 
   /// Each table is on the ranks that have it.
   std::vector<base::StateArray> state(nn::Optimizer& optimizer) override;
