@@ -94,8 +94,7 @@ GenerateOptions completed(GenerateOptions options) {
   check_box(options.size, *options.box_cells);
   options.voxel = options.voxel.value_or(kSampleSide / static_cast<double>(options.size));
   check_within("voxel", *options.voxel, Simulator::kLeastVoxel, Simulator::kMostVoxel);
-  check_within<std::int64_t>("threads", options.threads, 0, 4096);
-  if (options.output.empty()) throw base::ConfigError("generate: --output: must not be empty");
+  synthetic::check_usual_options(options);
   return options;
 }
 

@@ -19,8 +19,7 @@ class App;
 
 namespace cosmoflow {
 
-struct GenerateOptions {
-  std::string output;
+struct GenerateOptions : synthetic::GenerateOptions {
   std::int64_t train_samples = 8000;
   std::int64_t validation_samples = 1000;
   std::int64_t size = 32;  ///< voxels along each axis of a sample
@@ -28,8 +27,6 @@ struct GenerateOptions {
   std::optional<std::int64_t> box_cells;
   std::optional<double> voxel;  ///< Mpc/h. Not given: a sample measures 128 Mpc/h
   dataset::UniverseFormat format = dataset::UniverseFormat::kHdf5;
-  std::uint64_t seed = 1;
-  std::int64_t threads = 0;  ///< 0: the CPUs that this process may use
 };
 
 using synthetic::GenerateResult;

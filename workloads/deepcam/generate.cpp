@@ -46,13 +46,12 @@ void check_extent(const char* option, std::int64_t extent) {
 }
 
 void check(const GenerateOptions& options) {
-  constexpr std::int64_t kMostSamples = 1'000'000, kMostThreads = 4096;  // 6 digits number files
+  constexpr std::int64_t kMostSamples = 1'000'000;  // 6 digits number files
   check_within<std::int64_t>("train-samples", options.train_samples, 1, kMostSamples);
   check_within<std::int64_t>("validation-samples", options.validation_samples, 0, kMostSamples);
   check_extent("height", options.height);
   check_extent("width", options.width);
-  check_within<std::int64_t>("threads", options.threads, 0, kMostThreads);
-  if (options.output.empty()) throw base::ConfigError("generate: --output: must not be empty");
+  synthetic::check_usual_options(options);
 }
 
 GenerateResult write_all(const GenerateOptions& options, const std::string& part) {

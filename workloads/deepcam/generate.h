@@ -16,13 +16,10 @@ class App;
 
 namespace deepcam {
 
-struct GenerateOptions {
-  std::string output;
+struct GenerateOptions : synthetic::GenerateOptions {
   std::int64_t train_samples = 160;
   std::int64_t validation_samples = 40;
   std::int64_t height = 96, width = 144;  ///< of a sample, in points
-  std::uint64_t seed = 1;
-  std::int64_t threads = 0;  ///< 0: the CPUs that this process may use
 };
 
 using synthetic::GenerateResult;

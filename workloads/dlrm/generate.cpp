@@ -62,12 +62,7 @@ json identity_of(const GenerateOptions& options) {
 /// With what stands for options not given. Throws ConfigError for what cannot be generated.
 GenerateOptions completed(GenerateOptions options) {
   constexpr std::int64_t kValidationSamples = 50'000;
-  const auto within = [](const char* name, std::int64_t value, std::int64_t low,
-                         std::int64_t high) {
-    if (value >= low && value <= high) return;
-    throw base::ConfigError(
-        fmt::format("generate: --{}: must be {} to {}, got {}", name, low, high, value));
-  };
+  const auto within = synthetic::check_within<std::int64_t>;
   within("samples", options.samples, 1, dataset::kMostClicks);
   within("test-samples", options.test_samples, 2, dataset::kMostClicks);  // an AUC needs a pair
   if (!options.validation_samples) {
@@ -81,8 +76,7 @@ GenerateOptions completed(GenerateOptions options) {
         options.test_samples, options.test_samples - 1, options.test_samples,
         *options.validation_samples));
   }
-  within("threads", options.threads, 0, 4096);
-  if (options.output.empty()) throw base::ConfigError("generate: --output: must not be empty");
+  synthetic::check_usual_options(options);
   if (options.tables.empty()) options.tables = parse_tables("small");
   check_planted_shape(shape_of(options));
   if (options.tsv) check_text_shape(shape_of(options));

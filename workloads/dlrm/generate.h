@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runner/base/error.h"
+#include "workloads/synthetic/generation.h"
 
 namespace CLI {
 class App;
@@ -17,8 +18,7 @@ class App;
 
 namespace dlrm {
 
-struct GenerateOptions {
-  std::string output;
+struct GenerateOptions : synthetic::GenerateOptions {
   std::int64_t samples = 400'000;       ///< of train.bin
   std::int64_t test_samples = 100'000;  ///< of test.bin
   /// Of val.bin; 0: there is none. Not given: 50,000, or with `tsv` as many as test_samples.
@@ -27,8 +27,6 @@ struct GenerateOptions {
   std::int64_t dense = 13;
   std::vector<std::int64_t> tables;  ///< rows of each; empty: parse_tables("small")
   double positive_rate = 0.25;       ///< that the labels are drawn for
-  std::uint64_t seed = 1;
-  std::int64_t threads = 0;  ///< 0: the CPUs that this process may use
 };
 
 struct GenerateResult {

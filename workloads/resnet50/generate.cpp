@@ -57,8 +57,7 @@ void check(const GenerateOptions& options) {
   within("train-per-class", options.train_per_class, 1, kMostPerClass);
   within("validation-per-class", options.validation_per_class, 1, kMostPerClass);
   within("image-size", options.image_size, kLeastSize, kMostSize);
-  within("threads", options.threads, 0, 4096);
-  if (options.output.empty()) throw base::ConfigError("generate: --output: must not be empty");
+  synthetic::check_usual_options(options);
 }
 
 std::string class_name(std::int64_t label) { return fmt::format("n{:08d}", label + 1); }

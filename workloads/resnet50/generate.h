@@ -16,15 +16,12 @@ class App;
 
 namespace resnet50 {
 
-struct GenerateOptions {
-  std::string output;
+struct GenerateOptions : synthetic::GenerateOptions {
   std::int64_t classes = 8;
   std::int64_t train_per_class = 250;
   std::int64_t validation_per_class = 50;
   std::int64_t image_size = 32;
-  std::uint64_t seed = 1;
-  bool tar = false;          ///< train.tar and validation.tar in place of folders
-  std::int64_t threads = 0;  ///< 0: the CPUs that this process may use
+  bool tar = false;  ///< train.tar and validation.tar in place of folders
 };
 
 /// Files are JPEG images.

@@ -1,9 +1,10 @@
-// The options that every `trainmark generate` has, and what it tells.
+// The command line of every `trainmark generate`: its options, and what it tells.
 // Hides the parser.
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "runner/base/error.h"
@@ -15,22 +16,24 @@ class App;
 
 namespace synthetic {
 
-struct GenerateCall {
-  bool dry_run = false;
-  std::string json;  ///< file for the result; "-": stdout
+/// What was generated, in words ("5 images, 99 bytes") and as facts.
+struct Told {
+  bool already_there = false;
+  std::string text;
+  nlohmann::json facts;
 };
+/// Of files that are `samples`: "images".
+Told told(const GenerateResult& result, const char* samples);
 
-/// Declares --dry-run, with its help, and --json.
-void declare_call(CLI::App& app, GenerateCall& call, const char* dry_run_help);
-
-/// What a generator does for a call.
+/// What a workload's generator does, with the options that were parsed.
 struct Generator {
-  std::string output;
-  const char* samples;  ///< what files are: "images"
   std::function<nlohmann::json()> plan;
-  std::function<GenerateResult()> generate;
+  std::function<Told()> generate;
 };
-/// Generates and tells, or tells what it would do.
-base::ExitCode run_call(const GenerateCall& call, const Generator& generator);
+/// Declares the options that every generator has, of which some are `options`; the action generates
+/// and tells, or with --dry-run tells what it would do.
+std::function<base::ExitCode()> declare_generator(CLI::App& app,
+                                                  const std::shared_ptr<GenerateOptions>& options,
+                                                  const Generator& generator);
 
 }  // namespace synthetic

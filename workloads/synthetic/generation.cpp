@@ -31,4 +31,10 @@ nlohmann::json plan_of(const staging::GeneratedFolder& folder, std::int64_t file
   return plan;
 }
 
+void check_usual_options(const GenerateOptions& options) {
+  constexpr std::int64_t kMostThreads = 4096;
+  check_within<std::int64_t>("threads", options.threads, 0, kMostThreads);
+  if (options.output.empty()) throw base::ConfigError("generate: --output: must not be empty");
+}
+
 }  // namespace synthetic

@@ -14,6 +14,13 @@
 
 namespace synthetic {
 
+/// Options that every generator has.
+struct GenerateOptions {
+  std::string output;
+  std::uint64_t seed = 1;
+  std::int64_t threads = 0;  ///< 0: the CPUs that this process may use
+};
+
 struct GenerateResult {
   bool already_there = false;
   std::int64_t files = 0, bytes = 0;  ///< samples, and their size
@@ -37,5 +44,7 @@ void check_within(const char* option, T value, T low, T high) {
   throw base::ConfigError(
       fmt::format("generate: --{}: must be {} to {}, got {}", option, low, high, value));
 }
+/// Throws ConfigError for what no generator takes.
+void check_usual_options(const GenerateOptions& options);
 
 }  // namespace synthetic
