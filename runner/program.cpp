@@ -74,6 +74,7 @@ class CommandLine {
 
  private:
   void add(const base::Command& command);
+  CLI::Option* add_mpi_timeout(CLI::App& app);
   void add_missing(const std::string& name, const std::string& why);
   void refuse_unknown_command(int argc, char** argv) const;
 
@@ -91,16 +92,22 @@ void CommandLine::add(const base::Command& command) {
   sub->footer("Example:\n  " + command.example);
   actions_[command.name] = command.declare(*sub);
   if (command.needs_mpi || command.joins_ranks) {
-    sub->add_option("--mpi-timeout", mpi_timeout_s_,
-                    "seconds that MPI may take until all ranks have started, and at the end until "
-                    "all have come: then the job ends and names those that are missing; 0: no "
-                    "limit")
-        ->envname("TRAINMARK_MPI_TIMEOUT_S")
-        ->check(CLI::Range(std::int64_t{0}, kLongestMpiTimeoutS))
-        ->capture_default_str();
+    add_mpi_timeout(*sub)->envname("TRAINMARK_MPI_TIMEOUT_S");
+    for (CLI::App* below : sub->get_subcommands([](CLI::App*) { return true; })) {
+      add_mpi_timeout(*below);
+    }
   }
   commands_[command.name] = &command;
   names_.push_back(command.name);
+}
+
+CLI::Option* CommandLine::add_mpi_timeout(CLI::App& app) {
+  return app
+      .add_option("--mpi-timeout", mpi_timeout_s_,
+                  "seconds that MPI may take until all ranks have started, and at the end until "
+                  "all have come: then the job ends and names those that are missing; 0: no limit")
+      ->check(CLI::Range(std::int64_t{0}, kLongestMpiTimeoutS))
+      ->capture_default_str();
 }
 
 void CommandLine::add_missing(const std::string& name, const std::string& why) {

@@ -201,52 +201,43 @@ struct MemoryNeeds {
   Parts peak;           ///< what they are then
 };
 
+/// Options of `trainmark bench` that every workload has.
+struct BenchOptions {
+  std::int64_t batch = 0;  ///< per rank; 0: the workload's usual one
+  std::string precision = "f32";
+  std::string products = "auto";
+  std::int64_t steps = 10;
+  std::int64_t warmup_steps = 2;
+  std::uint64_t seed = 1;
+  std::int64_t limit_repetitions = 5;  ///< at least so many of each product alone; 0: none
+  bool layers = false;                 ///< a table of all layers
+};
+
+/// An in-memory benchmark. Collective; throws ConfigError for options that it does not take.
+using Bench =
+    std::function<nlohmann::json(const BenchOptions& options, const Surroundings& around)>;
+
 /// An entry of the registry in workloads/registry.cpp.
 struct WorkloadEntry {
-  const char* name;
-  const char* summary;
-  MakeWorkload make;
+  const char* name = "";
+  const char* summary = "";
+  MakeWorkload make = nullptr;
   /// Reads (and so checks and records) the workload's keys of a configuration without building
   /// anything.
-  void (*check)(const base::ObjectReader& reader);
+  void (*check)(const base::ObjectReader& reader) = nullptr;
   /// Plans without taking the memory. Throws ConfigError for what cannot be trained there.
-  MemoryNeeds (*memory_needs)(const RunConfig& config, const PlannedRank& place);
-  /// In-memory benchmark: throws ConfigError for options it does not know. See runner/bench.h.
-  nlohmann::json (*bench)(const struct BenchOptions& options, const Surroundings& around);
-  /// Declares options and writes the synthetic dataset: the `generate WORKLOAD` command.
-  std::function<base::ExitCode()> (*generate)(CLI::App& app);
-  /// Options of `bench` that mean something here and not for every workload: "--image-size".
-  std::vector<std::string> bench_options = {};
+  MemoryNeeds (*memory_needs)(const RunConfig& config, const PlannedRank& place) = nullptr;
+  /// Declares the options of `bench WORKLOAD` that are the workload's own, and gives the bench;
+  /// null: it has none.
+  Bench (*declare_bench)(CLI::App& app) = nullptr;
+  /// Declares the options of `generate WORKLOAD` and gives what writes the synthetic dataset; null:
+  /// nothing does.
+  std::function<base::ExitCode()> (*declare_generate)(CLI::App& app) = nullptr;
   /// Evaluations of each epoch where a configuration says nothing of when.
   std::int64_t evaluations_per_epoch = 1;
   /// Makes a sink that draws what an evaluation found into `folder`; null where there is nothing to
   /// see.
   std::unique_ptr<OutputSink> (*draw)(const RunConfig& config, const std::string& folder) = nullptr;
-};
-
-/// Options of `trainmark bench WORKLOAD`.
-struct BenchOptions {
-  std::int64_t batch = 0;  ///< per rank; 0: the workload's usual one
-  std::string precision = "f32";
-  std::string products = "auto";  ///< of bf16
-  std::int64_t steps = 10;
-  std::int64_t warmup_steps = 2;
-  std::int64_t image_size = 224;
-  std::int64_t size = 128;                  ///< of volumes, along each axis
-  std::int64_t height = 768, width = 1152;  ///< of images that are not square
-  std::int64_t classes = 1000;
-  std::uint64_t seed = 1;
-  std::int64_t limit_repetitions = 5;  ///< at least so many of each product alone; 0: none
-  bool layers = false;                 ///< a table of all layers
-  std::string methods_to;              ///< a file for methods that are faster; empty: none is timed
-  std::string use_methods;             ///< such a file, which is heeded; empty: none
-  std::map<std::string, std::string> asked_methods;  ///< before those of the file
-  std::string recompute = "normalizations";
-  std::string config;  ///< which of the workload's models; empty: its usual one
-  // Of embedding tables.
-  std::string table_update;   ///< empty: the one that suits them best
-  std::string table_storage;  ///< empty: as the precision has it
-  std::string alltoall = "alltoall";
 };
 
 }  // namespace runner

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "runner/base/system_facts.h"
+#include "runner/base/object_reader.h"
 #include "runner/commands.h"
 #include "runner/config_source.h"
 #include "runner/documents.h"
@@ -20,55 +21,94 @@ namespace {
 using base::ExitCode;
 using Json = nlohmann::json;
 
+using Action = base::Command::Action;
+/// Declares what a command has for a workload; null where it has nothing.
+using DeclareOne = std::function<Action(CLI::App& app, const WorkloadEntry& entry)>;
+using Parts = std::shared_ptr<const CommandParts>;
+
+/// Names of the workloads that have the option.
+std::string owners_of(const std::string& option, const CLI::App& command) {
+  std::string owners;
+  for (const CLI::App* one : command.get_subcommands([](const CLI::App*) { return true; })) {
+    if (one->get_option_no_throw(option) == nullptr) continue;
+    owners += (owners.empty() ? "" : ", ") + one->get_name();
+  }
+  return owners;
+}
+
+std::string option_in(const std::string& argument) {
+  return argument.substr(0, argument.find('='));
+}
+
+/// Throws ConfigError for what the workload `one` of `command` does not take.
+void refuse(const std::string& argument, const CLI::App& command, const CLI::App& one) {
+  const std::string option = option_in(argument), owners = owners_of(option, command);
+  std::vector<std::string> names;
+  for (const CLI::Option* known : one.get_options()) names.push_back(known->get_name());
+  const std::string near = base::nearest_name(option, names);
+  std::string hint;
+  if (!owners.empty()) {
+    hint = ", only to " + owners;
+  } else if (!near.empty()) {
+    hint = "; did you mean '" + near + "'?";
+  }
+  throw base::ConfigError(fmt::format("{} {}: {} means nothing here{}", command.get_name(),
+                                      one.get_name(), option, hint));
+}
+
+/// Throws ConfigError for what stands where a workload's name is expected, or before it.
+void refuse(const std::string& argument, const CLI::App& command,
+            const std::vector<WorkloadEntry>& workloads) {
+  const std::string option = option_in(argument), owners = owners_of(option, command);
+  if (!owners.empty()) {
+    throw base::ConfigError(
+        fmt::format("{}: {}: must follow the workload: {}", command.get_name(), option, owners));
+  }
+  const WorkloadEntry& entry = find_workload(workloads, argument, "WORKLOAD");
+  throw base::ConfigError(fmt::format("WORKLOAD: {} has no {}", entry.name, command.get_name()));
+}
+
+/// Gives `app` a subcommand for each workload; the action is that of the one that is chosen.
+Action declare_workloads(CLI::App& app, const Parts& parts, const DeclareOne& declare) {
+  const auto chosen = std::make_shared<Action>();
+  app.require_subcommand(0, 1);
+  app.allow_extras();  // what is no workload is refused below, with the names that are
+  for (const WorkloadEntry& entry : parts->workloads) {
+    CLI::App* const one = app.add_subcommand(entry.name, entry.summary);
+    const Action action = declare(*one, entry);
+    if (!action) {
+      app.remove_subcommand(one);
+      continue;
+    }
+    one->final_callback([&app, one, chosen, action] {
+      if (!one->remaining().empty()) refuse(one->remaining().front(), app, *one);
+      *chosen = action;
+    });
+  }
+  app.final_callback([&app, chosen, parts] {
+    const std::vector<std::string> rest = app.remaining();
+    if (*chosen && rest.empty()) return;
+    refuse(rest.empty() ? "" : rest.front(), app, parts->workloads);
+  });
+  return [chosen](Communicator* world) { return (*chosen)(world); };
+}
+
 struct BenchCall {
-  std::string workload;
-  const WorkloadEntry* entry = nullptr;
   BenchOptions options;
   std::int64_t threads = 0;
   std::string json;
 };
 
-/// Before the help of an option that only some workloads have.
-std::string for_whom(const std::vector<WorkloadEntry>& workloads, const std::string& option) {
-  return runner::for_whom(names_of(workloads, [&](const WorkloadEntry& entry) {
-    return std::ranges::count(entry.bench_options, option) > 0;
-  }));
-}
-
-/// An option that means nothing to the workload is refused, whatever its value.
-void refuse_others(const CLI::App& app, const WorkloadEntry& chosen,
-                   const std::vector<WorkloadEntry>& workloads) {
-  for (const WorkloadEntry& entry : workloads) {
-    for (const std::string& option : entry.bench_options) {
-      if (std::ranges::count(chosen.bench_options, option) > 0) continue;
-      if (app.get_option(option)->count() == 0) continue;
-      throw base::ConfigError(fmt::format("bench {}: {} means nothing here, only to {}",
-                                          chosen.name, option, entry.name));
-    }
-  }
-}
-
-void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& workloads,
-                           BenchCall& call) {
+/// Those that every workload has.
+void declare_bench_options(CLI::App& app, BenchCall& call) {
   BenchOptions& options = call.options;
   const auto number = [&](const char* name, std::int64_t& value, int least, int most,
                           const char* help) {
-    app.add_option(name, value, for_whom(workloads, name) + help)
-        ->check(CLI::Range(least, most))
-        ->capture_default_str();
+    app.add_option(name, value, help)->check(CLI::Range(least, most))->capture_default_str();
   };
   number("--batch", options.batch, 0, 65536,
          "samples per rank and step; 0: the workload's usual number");
-  const auto choice = [&](const char* name, std::string& value, const char* help) {
-    return app.add_option(name, value, for_whom(workloads, name) + help);
-  };
-  choice("--config", options.config, "the model: small, or mlperf-mini, which is the usual one");
   number("--steps", options.steps, 1, 1000000, "timed steps");
-  number("--image-size", options.image_size, 8, 4096, "height and width of the input");
-  number("--size", options.size, 2, 1024, "voxels of the input along each axis");
-  number("--height", options.height, 16, 16384, "points of the input from north to south");
-  number("--width", options.width, 16, 16384, "points of the input from west to east");
-  number("--classes", options.classes, 2, 1000000, "classes of the output");
   number("--warmup", options.warmup_steps, 0, 1000000, "steps before the clock starts");
   app.add_option("--precision", options.precision, "arithmetic of the layers")
       ->check(CLI::IsMember({"f32", "bf16"}))
@@ -80,21 +120,6 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
          "CPU has matrix tiles and that is faster")
       ->check(CLI::IsMember({"auto", "pairs", "floats"}))
       ->capture_default_str();
-  choice("--recompute", options.recompute,
-         "what the backward pass makes again in place of keeping it")
-      ->check(CLI::IsMember({"none", "normalizations", "blocks"}))
-      ->capture_default_str();
-  choice(
-      "--table-update", options.table_update,
-      "how threads share the update of a table; without it as update rule, storage and ids per "
-      "bag have it. With locked and atomic and several threads two runs may end in different bits")
-      ->check(CLI::IsMember({"reference", "locked", "atomic", "race_free", "sorted"}));
-  choice("--table-storage", options.table_storage,
-         "f32 or split_bf16; without it as --precision has it")
-      ->check(CLI::IsMember({"f32", "split_bf16"}));
-  choice("--alltoall", options.alltoall, "how outputs go between ranks")
-      ->check(CLI::IsMember({"scatter_list", "scatter", "alltoall"}))
-      ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of weights and data")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -103,17 +128,14 @@ void declare_bench_options(CLI::App& app, const std::vector<WorkloadEntry>& work
          "time of each counts. 0: not at all");
   app.add_flag("--layers", options.layers,
                "a table of all layers: times, GFLOP/s, bytes, implementation, what bounds each");
-  choice("--methods", options.methods_to,
-         "time every method that a convolution's shape permits, and write those that are faster "
-         "than what is used to this file, for --use-methods and the key training.methods");
-  choice("--use-methods", options.use_methods, "make convolutions as such a file says");
   number("--threads", call.threads, 0, 4096,
          "compute threads of a rank; 0: OMP_NUM_THREADS, or its share of the CPUs");
   app.add_option("--json", call.json,
                  "write the result as JSON to this file; '-' for standard output");
 }
 
-ExitCode bench(const BenchCall& call, const CommandParts& parts, const Communicator& world) {
+ExitCode run_bench(const Bench& bench, const BenchCall& call, const CommandParts& parts,
+                   const Communicator& world) {
   const Watchdog watchdog(world, watch_options({}));
   const Topology topology = discover_topology(world);
   const Binding binding = current_binding();
@@ -124,7 +146,7 @@ ExitCode bench(const BenchCall& call, const CommandParts& parts, const Communica
   telemetry::Telemetry telemetry(clock, &world.activity());
   const Surroundings around{world, topology, telemetry, threads.threads};
   const Accounting accounting = world.account_to(telemetry);
-  Json result = call.entry->bench(call.options, around);
+  Json result = bench(call.options, around);
   const Json provenance = gather_provenance(world, topology, binding, threads, parts.libraries());
   if (world.rank() != 0) return ExitCode::kSuccess;
   if (call.json.empty()) {
@@ -136,50 +158,39 @@ ExitCode bench(const BenchCall& call, const CommandParts& parts, const Communica
   return ExitCode::kSuccess;
 }
 
-base::Command bench_command(const std::shared_ptr<const CommandParts>& parts) {
+base::Command bench_command(const Parts& parts) {
   base::Command command;
   command.name = "bench";
   command.summary = "a short timed training on data in memory: samples/s, FLOP/s, breakdown";
   command.example = "trainmark bench resnet50 --batch 32 --threads 2 --steps 10 --json -";
   command.needs_mpi = true;
-  command.declare = [parts](CLI::App& app) -> base::Command::Action {
-    auto call = std::make_shared<BenchCall>();
-    app.add_option("WORKLOAD", call->workload, "name of the workload")->required();
-    declare_bench_options(app, parts->workloads, *call);
-    app.callback([&app, call, parts] {
-      call->entry = &find_workload(parts->workloads, call->workload, "WORKLOAD");
-      if (call->entry->bench == nullptr) {
-        throw base::ConfigError("WORKLOAD: " + call->workload + " has no bench");
-      }
-      refuse_others(app, *call->entry, parts->workloads);
+  command.declare = [parts](CLI::App& app) {
+    const auto call = std::make_shared<BenchCall>();
+    declare_bench_options(app, *call);
+    return declare_workloads(app, parts, [&](CLI::App& one, const WorkloadEntry& entry) -> Action {
+      if (entry.declare_bench == nullptr) return nullptr;
+      one.footer(fmt::format("Example:\n  trainmark bench {} --threads 2 --layers", entry.name));
+      declare_bench_options(one, *call);
+      const Bench bench = entry.declare_bench(one);
+      return [bench, call, parts](Communicator* world) {
+        return run_bench(bench, *call, *parts, *world);
+      };
     });
-    return [call, parts](Communicator* world) { return bench(*call, *parts, *world); };
   };
   return command;
 }
 
-base::Command generate_command(const std::shared_ptr<const CommandParts>& parts) {
+base::Command generate_command(const Parts& parts) {
   base::Command command;
   command.name = "generate";
   command.summary = "write a learnable synthetic dataset in a workload's on-disk format";
   command.example = "trainmark generate resnet50 build/data";
-  command.declare = [parts](CLI::App& app) -> base::Command::Action {
-    auto chosen = std::make_shared<std::function<ExitCode()>>();
-    app.allow_extras();  // what is no workload is refused below, with the names that are
-    for (const WorkloadEntry& entry : parts->workloads) {
-      if (!entry.generate) continue;
-      CLI::App* one = app.add_subcommand(entry.name, entry.summary);
-      one->allow_extras(false);
-      one->footer(fmt::format("Example:\n  trainmark generate {0} build/{0}", entry.name));
-      const auto action = entry.generate(*one);
-      one->final_callback([chosen, action] { *chosen = action; });
-    }
-    app.final_callback([&app, chosen, parts] {
-      const std::vector<std::string> rest = app.remaining();
-      if (*chosen && !rest.empty()) throw CLI::ExtrasError(rest);
-      if (!*chosen) find_workload(parts->workloads, rest.empty() ? "" : rest.front(), "WORKLOAD");
+  command.declare = [parts](CLI::App& app) {
+    return declare_workloads(app, parts, [](CLI::App& one, const WorkloadEntry& entry) -> Action {
+      if (entry.declare_generate == nullptr) return nullptr;
+      one.footer(fmt::format("Example:\n  trainmark generate {0} build/{0}", entry.name));
+      return [generate = entry.declare_generate(one)](Communicator*) { return generate(); };
     });
-    return [chosen](Communicator*) { return (*chosen)(); };
   };
   return command;
 }

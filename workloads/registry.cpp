@@ -1,5 +1,4 @@
-// The table of workloads.
-// Hides nothing: to add a workload, add its entry.
+// The table of workloads: to add one, add its entry.
 #include "workloads/registry.h"
 
 #include "workloads/cosmoflow/config.h"
@@ -19,41 +18,36 @@
 namespace workloads {
 
 std::vector<runner::WorkloadEntry> registry() {
-  return {{"resnet50",
-           "ResNet-50 v1.5, image classification",
-           resnet50::make_workload,
-           resnet50::check_config,
-           resnet50::memory_needs,
-           resnet50::run_bench,
-           resnet50::declare_generate,
-           {"--image-size", "--classes", "--recompute", "--methods", "--use-methods"}},
-          {"dlrm",
-           "DLRM, click-through prediction from dense features and embedding tables",
-           dlrm::make_workload,
-           dlrm::check_config,
-           dlrm::memory_needs,
-           dlrm::run_bench,
-           dlrm::declare_generate,
-           {"--config", "--table-update", "--table-storage", "--alltoall"},
-           dlrm::kEvaluationsPerEpoch},
-          {"cosmoflow",
-           "CosmoFlow, parameters of a cosmology from volumes of dark matter",
-           cosmoflow::make_workload,
-           cosmoflow::check_config,
-           cosmoflow::memory_needs,
-           cosmoflow::run_bench,
-           cosmoflow::declare_generate,
-           {"--size", "--methods", "--use-methods"}},
-          {"deepcam",
-           "DeepCAM, segmentation of storms in climate simulations",
-           deepcam::make_workload,
-           deepcam::check_config,
-           deepcam::memory_needs,
-           deepcam::run_bench,
-           deepcam::declare_generate,
-           {"--height", "--width", "--recompute", "--methods", "--use-methods"},
-           1,
-           deepcam::draw_masks}};
+  return {{.name = "resnet50",
+           .summary = "ResNet-50 v1.5, image classification",
+           .make = resnet50::make_workload,
+           .check = resnet50::check_config,
+           .memory_needs = resnet50::memory_needs,
+           .declare_bench = resnet50::declare_bench,
+           .declare_generate = resnet50::declare_generate},
+          {.name = "dlrm",
+           .summary = "DLRM, click-through prediction from dense features and embedding tables",
+           .make = dlrm::make_workload,
+           .check = dlrm::check_config,
+           .memory_needs = dlrm::memory_needs,
+           .declare_bench = dlrm::declare_bench,
+           .declare_generate = dlrm::declare_generate,
+           .evaluations_per_epoch = dlrm::kEvaluationsPerEpoch},
+          {.name = "cosmoflow",
+           .summary = "CosmoFlow, parameters of a cosmology from volumes of dark matter",
+           .make = cosmoflow::make_workload,
+           .check = cosmoflow::check_config,
+           .memory_needs = cosmoflow::memory_needs,
+           .declare_bench = cosmoflow::declare_bench,
+           .declare_generate = cosmoflow::declare_generate},
+          {.name = "deepcam",
+           .summary = "DeepCAM, segmentation of storms in climate simulations",
+           .make = deepcam::make_workload,
+           .check = deepcam::check_config,
+           .memory_needs = deepcam::memory_needs,
+           .declare_bench = deepcam::declare_bench,
+           .declare_generate = deepcam::declare_generate,
+           .draw = deepcam::draw_masks}};
 }
 
 }  // namespace workloads

@@ -231,6 +231,8 @@ TEST_F(ProgramTest, BenchesGeneratesAndDescribes) {
   ASSERT_EQ(bench.status, 0) << bench.err;
   EXPECT_EQ(json::parse(bench.out)["batch"], 7);
   EXPECT_TRUE(json::parse(bench.out)["provenance"].contains("machine"));
+  EXPECT_EQ(json::parse(toy("bench --batch 7 toy --size 5 --json -").out)["size"], 5);
+  EXPECT_EQ(json::parse(toy("bench --batch 7 toy --size 5 --json -").out)["batch"], 7);
   EXPECT_EQ(toy("bench toi").status, 2);
   EXPECT_EQ(toy("bench toy --batch -1").status, 2);
   EXPECT_EQ(toy("bench toy --precision f64").status, 2);
@@ -247,6 +249,32 @@ TEST_F(ProgramTest, BenchesGeneratesAndDescribes) {
   EXPECT_EQ(system["submitter"], "Us");
   EXPECT_EQ(system["accelerators_per_node"], "0");
   for (const auto& [key, value] : system.items()) EXPECT_TRUE(value.is_string()) << key;
+}
+
+TEST_F(ProgramTest, NamesTheWorkloadThatLacksAnOption) {
+  const auto refusal = [this](const std::string& arguments) {
+    const Ended ended = toy(arguments);
+    EXPECT_EQ(ended.status, 2);
+    return ended.err;
+  };
+  EXPECT_EQ(refusal("bench toy --sice=5"),
+            "trainmark: bench toy: --sice means nothing here; did you mean '--size'?\n");
+  EXPECT_EQ(refusal("bench --size 5 toy"),
+            "trainmark: bench: --size: must follow the workload: toy\n");
+  EXPECT_EQ(refusal("bench toy still"), "trainmark: bench toy: still means nothing here\n");
+  EXPECT_EQ(refusal("bench still"), "trainmark: WORKLOAD: still has no bench\n");
+  EXPECT_EQ(refusal("bench"),
+            "trainmark: WORKLOAD: expected the name of a workload (there are: toy still)\n");
+}
+
+TEST_F(ProgramTest, ShowsTheOptionsOfEachBench) {
+  const std::string help = toy("bench toy --help").out;
+  for (const char* line : {"--batch INT", "--size INT=3", "--mpi-timeout INT", "--json TEXT",
+                           "Example:\n  trainmark bench toy --threads"}) {
+    EXPECT_THAT(help, HasSubstr(line));
+  }
+  const std::string all = toy("bench --help").out;
+  EXPECT_THAT(all, AllOf(HasSubstr("--batch INT"), HasSubstr("a toy"), Not(HasSubstr("--size"))));
 }
 
 TEST_F(ProgramTest, WarnsOfMoreThreadsThanCpus) {

@@ -104,6 +104,8 @@ TEST_F(ShellProgram, CompletesCommandsBelowCommandsInBash) {
   write_bash();
   EXPECT_THAT(completed("trainmark generate ''"), ElementsAre("toy"));
   EXPECT_THAT(completed("trainmark generate toy --o"), ElementsAre("--output"));
+  EXPECT_THAT(completed("trainmark bench toy --si"), ElementsAre("--size"));
+  EXPECT_THAT(completed("trainmark bench toy --mpi"), ElementsAre("--mpi-timeout"));
 }
 
 TEST_F(ShellProgram, WritesACompletionForBashThatShellcheckAccepts) {

@@ -148,14 +148,18 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig&, const runner::Planned
           {{"activations", 4000}}};
 }
 
-json bench(const runner::BenchOptions& options, const runner::Surroundings& around) {
-  if (options.precision != "f32") throw base::ConfigError("bench toy: --precision: expected f32");
-  return {{"batch", options.batch}, {"ranks", around.world.size()}};
+runner::Bench declare_bench(CLI::App& app) {
+  const auto size = std::make_shared<std::int64_t>(3);
+  app.add_option("--size", *size, "of nothing")->capture_default_str();
+  return [size](const runner::BenchOptions& options, const runner::Surroundings& around) -> json {
+    if (options.precision != "f32") throw base::ConfigError("bench toy: --precision: expected f32");
+    return {{"batch", options.batch}, {"size", *size}, {"ranks", around.world.size()}};
+  };
 }
 
-std::function<base::ExitCode()> generate(CLI::App& app) {
+std::function<base::ExitCode()> declare_generate(CLI::App& app) {
   auto output = std::make_shared<std::string>();
-  app.add_option("--output", *output, "file")->required();
+  app.add_option("output,--output", *output, "file")->required();
   return [output] {
     std::ofstream(*output) << "toy\n";
     return base::ExitCode::kSuccess;
@@ -217,7 +221,18 @@ class TextSink final : public runner::OutputSink {
 
 int main(int argc, char** argv) {
   runner::CommandParts parts;
-  parts.workloads = {{"toy", "a toy", make, check, memory_needs, bench, generate}};
+  parts.workloads = {{.name = "toy",
+                      .summary = "a toy",
+                      .make = make,
+                      .check = check,
+                      .memory_needs = memory_needs,
+                      .declare_bench = declare_bench,
+                      .declare_generate = declare_generate},
+                     {.name = "still",
+                      .summary = "a toy that has no bench",
+                      .make = make,
+                      .check = check,
+                      .memory_needs = memory_needs}};
   parts.make_state_writer = [](const std::string& path) {
     return std::make_unique<JsonWriter>(path);
   };

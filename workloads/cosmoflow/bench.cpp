@@ -1,5 +1,5 @@
 // Timed training steps on counts in memory.
-// Hides warm-up and the arithmetic of rates.
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,13 +10,16 @@
 #include "workloads/cosmoflow/model.h"
 #include "workloads/cosmoflow/trainer.h"
 #include "workloads/cosmoflow/workload.h"
-#include "workloads/parallel/method_bench.h"
-#include "workloads/parallel/training_bench.h"
+#include "workloads/parallel/replica_bench.h"
 
 namespace cosmoflow {
 namespace {
 
-constexpr std::int64_t kUsualBatch = 2;
+struct BenchOptions : parallel::TrainingOptions {
+  std::int64_t size = 128;  ///< of volumes, along each axis
+};
+
+constexpr const char* kBench = "bench cosmoflow";
 constexpr double kLearningRate = 0.001;
 constexpr const char* kFlopsPerSample =
     "2 x multiply-accumulates of convolutions and matrix products as the model defines them: "
@@ -24,17 +27,15 @@ constexpr const char* kFlopsPerSample =
     "that are no maximum are 0 and not multiplied, so that more than the CPU's highest rate "
     "may be reported";
 
-Config config_of(const runner::BenchOptions& options, int ranks) {
-  Config config;
-  config.model.size = options.size;
-  const std::int64_t divisor = std::int64_t{1} << config.model.channels.size();
+ModelConfig model_of(const BenchOptions& options) {
+  ModelConfig model;
+  model.size = options.size;
+  const std::int64_t divisor = std::int64_t{1} << model.channels.size();
   if (options.size % divisor != 0) {
-    throw base::ConfigError("bench cosmoflow: --size: must divide by " + std::to_string(divisor) +
-                            ", got " + std::to_string(options.size));
+    throw base::ConfigError(std::string(kBench) + ": --size: must divide by " +
+                            std::to_string(divisor) + ", got " + std::to_string(options.size));
   }
-  config.global_batch_size = options.batch * ranks;
-  config.arithmetic = parallel::arithmetic_of("bench cosmoflow", options);
-  return config;
+  return model;
 }
 
 /// Counts as matter that clumps has them: most voxels hold none or one, some many.
@@ -56,68 +57,49 @@ UniverseSample random_sample(std::int64_t size, std::int64_t index, std::uint64_
   return sample;
 }
 
-class Bench {
+class Bench final : public parallel::ReplicaBench {
  public:
-  Bench(const runner::BenchOptions& options, const runner::Surroundings& around)
-      : options_(options),
-        around_(around),
-        config_(config_of(options, around.world.size())),
-        network_(build_network(config_.model)),
-        trainer_(network_, data_parallel_config(config_), around.world, around.topology.node,
-                 around.telemetry),
-        optimizer_(
-            nn::make_sgd({0.9, 0.0, nn::DecayMode::kKerasL2, nn::MomentumForm::kKeras, false})),
-        bench_(trainer_.executor(), options_, around_) {
-    trainer_.initialize(options.seed, *optimizer_);
+  static constexpr std::int64_t kUsualBatch = 2;
+  Bench(const BenchOptions& options, const runner::Surroundings& around)
+      : ReplicaBench(
+            build_network(model_of(options)),
+            parallel::training_of(kBench, options, around.world.size()),
+            nn::make_sgd({0.9, 0.0, nn::DecayMode::kKerasL2, nn::MomentumForm::kKeras, false}),
+            kLearningRate, options.seed, around),
+        options_(options),
+        values_(static_cast<double>(options.batch * around.world.size() * kTargets)) {
     for (std::int64_t i = 0; i < options.batch; ++i) {
       batch_.push_back(
           random_sample(options.size, around.world.rank() * options.batch + i, options.seed));
     }
   }
-
-  nlohmann::json run() {
-    bench_.run([this] { return step(); });
-    return bench_.report("cosmoflow", {{"size", options_.size},
-                                       {"definitions", {{"flops_per_sample", kFlopsPerSample}}}});
+  nlohmann::json facts(parallel::TrainingBench&) override {
+    return {{"size", options_.size}, {"definitions", {{"flops_per_sample", kFlopsPerSample}}}};
   }
 
  private:
-  double step() {
-    const double values = static_cast<double>(config_.global_batch_size * kTargets);
-    std::vector<float> targets;
-    double loss = 0.0;
-    trainer_.step(
-        [&](std::int64_t) {
-          const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
-          targets = load_batch(batch_, true, options_.seed, 0, trainer_.executor());
-        },
-        [&](std::int64_t) {
-          nn::Executor& executor = trainer_.executor();
-          loss = nn::squared_error(executor.outputs(), targets, kTargets, 1.0 / values,
-                                   executor.output_gradient())
-                     .squared /
-                 static_cast<double>(kTargets);
-        },
-        *optimizer_, kLearningRate);
-    return loss;
+  void load() override { targets_ = load_batch(batch_, true, options_.seed, 0, executor()); }
+  double learn() override {
+    return nn::squared_error(executor().outputs(), targets_, kTargets, 1.0 / values_,
+                             executor().output_gradient())
+               .squared /
+           static_cast<double>(kTargets);
   }
 
-  const runner::BenchOptions options_;
-  const runner::Surroundings around_;
-  const Config config_;
-  const nn::Network network_;
-  parallel::DataParallel trainer_;
-  std::unique_ptr<nn::Optimizer> optimizer_;
-  parallel::TrainingBench bench_;
+  const BenchOptions& options_;
+  const double values_;  ///< of all ranks' targets
   UniverseBatch batch_;
+  std::vector<float> targets_;
 };
 
 }  // namespace
 
-nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  return parallel::run_benches(
-      parallel::prepare_bench(given, kUsualBatch, around), around,
-      [&](const runner::BenchOptions& options) { return Bench(options, around).run(); });
+runner::Bench declare_bench(CLI::App& app) {
+  const auto own = std::make_shared<BenchOptions>();
+  parallel::declare_number(app, "--size", own->size, 2, 1024,
+                           "voxels of the input along each axis");
+  parallel::declare_methods(app, *own);
+  return parallel::bench_of<Bench>("cosmoflow", own);
 }
 
 }  // namespace cosmoflow

@@ -1,40 +1,47 @@
 // Timed training steps on fields in memory.
-// Hides warm-up and the arithmetic of rates.
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "runner/base/error.h"
 #include "runner/base/random.h"
-#include "workloads/deepcam/config.h"
+#include "workloads/deepcam/model.h"
 #include "workloads/deepcam/trainer.h"
 #include "workloads/deepcam/workload.h"
 #include "workloads/optimizer/adaptive_optimizers.h"
-#include "workloads/parallel/method_bench.h"
-#include "workloads/parallel/training_bench.h"
+#include "workloads/parallel/replica_bench.h"
 
 namespace deepcam {
 namespace {
 
-constexpr std::int64_t kUsualBatch = 2;
+struct BenchOptions : parallel::TrainingOptions {
+  std::int64_t height = 768, width = 1152;  ///< of the fields
+};
+
+constexpr const char* kBench = "bench deepcam";
 constexpr std::int64_t kResolutions = 16;
 constexpr double kLearningRate = 0.001;
 
-Config config_of(const runner::BenchOptions& options, int ranks) {
-  Config config;
-  config.model.height = options.height;
-  config.model.width = options.width;
+ModelConfig model_of(const BenchOptions& options) {
   for (const auto& [name, points] :
        {std::pair("--height", options.height), std::pair("--width", options.width)}) {
     if (points % kResolutions == 0) continue;
-    throw base::ConfigError("bench deepcam: " + std::string(name) +
-                            ": must be a multiple of 16, got " + std::to_string(points));
+    throw base::ConfigError(std::string(kBench) + ": " + name + ": must be a multiple of 16, got " +
+                            std::to_string(points));
   }
-  config.global_batch_size = options.batch * ranks;
-  config.arithmetic = parallel::arithmetic_of("bench deepcam", options);
-  config.recompute =
-      parallel::named("bench deepcam: --recompute", options.recompute, parallel::recomputes());
-  return config;
+  ModelConfig model;
+  model.height = options.height;
+  model.width = options.width;
+  return model;
+}
+
+/// The samples of a rank share their statistics.
+parallel::DataParallelConfig training_of(const BenchOptions& options, int ranks) {
+  parallel::DataParallelConfig training = parallel::training_of(kBench, options, ranks);
+  training.bn_group_size = options.batch;
+  training.recompute = parallel::recompute_of(kBench, options);
+  return training;
 }
 
 /// Values over the range of the statistics, and storms on few points.
@@ -59,71 +66,55 @@ dataset::ClimateStatistics unit_statistics() {
   return statistics;
 }
 
-class Bench {
+class Bench final : public parallel::ReplicaBench {
  public:
-  Bench(const runner::BenchOptions& options, const runner::Surroundings& around)
-      : options_(options),
-        around_(around),
-        config_(config_of(options, around.world.size())),
-        network_(build_network(config_.model)),
-        trainer_(network_, data_parallel_config(config_, around.world.size()), around.world,
-                 around.topology.node, around.telemetry),
-        optimizer_(nn::make_lamb({})),
+  static constexpr std::int64_t kUsualBatch = 2;
+  Bench(const BenchOptions& options, const runner::Surroundings& around)
+      : ReplicaBench(build_network(model_of(options)), training_of(options, around.world.size()),
+                     nn::make_lamb({}), kLearningRate, options.seed, around),
+        options_(options),
+        values_(static_cast<double>(options.batch * around.world.size() * options.height *
+                                    options.width)),
         statistics_(unit_statistics()),
-        bench_(trainer_.executor(), options_, around_),
         batch_(static_cast<std::size_t>(options.batch)) {
-    trainer_.initialize(options.seed, *optimizer_);
+    const ModelConfig model = model_of(options);
     ClimateCache none(0);
     for (std::int64_t i = 0; i < options.batch; ++i) {
       const std::int64_t index = around.world.rank() * options.batch + i;
       batch_[static_cast<std::size_t>(i)].fill(index, none, [&](dataset::ClimateSample& sample) {
-        sample = random_sample(config_.model, index, options.seed);
+        sample = random_sample(model, index, options.seed);
       });
     }
   }
-
-  nlohmann::json run() {
-    bench_.run([this] { return step(); });
-    return bench_.report("deepcam", {{"recompute", options_.recompute},
-                                     {"height", options_.height},
-                                     {"width", options_.width}});
+  nlohmann::json facts(parallel::TrainingBench&) override {
+    return {
+        {"recompute", options_.recompute}, {"height", options_.height}, {"width", options_.width}};
   }
 
  private:
-  double step() {
-    const std::int64_t points = config_.model.height * config_.model.width;
-    const double scale = 1.0 / static_cast<double>(config_.global_batch_size * points);
-    double loss = 0.0;
-    trainer_.step(
-        [&](std::int64_t) {
-          const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
-          load_batch(batch_, statistics_, trainer_.executor());
-        },
-        [&](std::int64_t) {
-          const Scores scores = judge(batch_, scale, trainer_.executor());
-          loss = scores.loss / static_cast<double>(scores.samples);
-        },
-        *optimizer_, kLearningRate);
-    return loss;
+  void load() override { load_batch(batch_, statistics_, executor()); }
+  double learn() override {
+    const Scores scores = judge(batch_, 1.0 / values_, executor());
+    return scores.loss / static_cast<double>(scores.samples);
   }
 
-  const runner::BenchOptions options_;
-  const runner::Surroundings around_;
-  const Config config_;
-  const nn::Network network_;
-  parallel::DataParallel trainer_;
-  std::unique_ptr<nn::Optimizer> optimizer_;
+  const BenchOptions& options_;
+  const double values_;  ///< labels of all ranks' samples
   const dataset::ClimateStatistics statistics_;
-  parallel::TrainingBench bench_;
   ClimateBatch batch_;
 };
 
 }  // namespace
 
-nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  return parallel::run_benches(
-      parallel::prepare_bench(given, kUsualBatch, around), around,
-      [&](const runner::BenchOptions& options) { return Bench(options, around).run(); });
+runner::Bench declare_bench(CLI::App& app) {
+  const auto own = std::make_shared<BenchOptions>();
+  parallel::declare_number(app, "--height", own->height, 16, 16384,
+                           "points of the input from north to south");
+  parallel::declare_number(app, "--width", own->width, 16, 16384,
+                           "points of the input from west to east");
+  parallel::declare_recompute(app, *own);
+  parallel::declare_methods(app, *own);
+  return parallel::bench_of<Bench>("deepcam", own);
 }
 
 }  // namespace deepcam

@@ -1,5 +1,6 @@
 // Timed training steps on random samples in memory.
 // Hides the configurations by name, and what the tables' part of the limit is.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,14 @@
 namespace dlrm {
 namespace {
 
-constexpr std::int64_t kUsualBatch = 2048;
+struct BenchOptions : parallel::TrainingOptions {
+  std::string config = "mlperf-mini";  ///< which model
+  std::string table_update;            ///< empty: the one that suits the tables best
+  std::string table_storage;           ///< empty: as the precision has it
+  std::string alltoall = "alltoall";
+};
+
+constexpr const char* kBench = "bench dlrm";
 constexpr double kLearningRate = 0.01;
 constexpr int kTriads = 3;
 /// So many batches of ids take turns, so that none finds its rows in a cache.
@@ -48,7 +56,7 @@ std::vector<NamedModel> models() {
           {"mlperf-mini", "the benchmark's, tables cut to a million rows", mini}};
 }
 
-ModelConfig model_of(const runner::BenchOptions& options) {
+ModelConfig model_of(const BenchOptions& options) {
   std::string names;
   for (const NamedModel& one : models()) {
     if (one.name == options.config) return one.model;
@@ -58,20 +66,11 @@ ModelConfig model_of(const runner::BenchOptions& options) {
                           options.config + "\"");
 }
 
-nn::Precision precision_of(const runner::BenchOptions& options) {
-  return parallel::arithmetic_of("bench dlrm", options).precision;
+nn::Precision precision_of(const BenchOptions& options) {
+  return parallel::arithmetic_of(kBench, options).precision;
 }
 
-parallel::DataParallelConfig dense_config(const runner::BenchOptions& options, int ranks) {
-  parallel::DataParallelConfig config;
-  config.global_batch = options.batch * ranks;
-  config.instruction_set = base::usable_instruction_set();
-  config.arithmetic = parallel::arithmetic_of("bench dlrm", options);
-  return config;
-}
-
-parallel::EmbeddingConfig embedding_config(const runner::BenchOptions& options,
-                                           const ModelConfig& model) {
+parallel::EmbeddingConfig embedding_config(const BenchOptions& options, const ModelConfig& model) {
   parallel::EmbeddingConfig config;
   config.tables = table_specs(model);
   if (!options.table_update.empty()) {
@@ -99,18 +98,18 @@ std::int64_t table_bytes(const ModelConfig& model, std::int64_t batch, bool is_s
          2 * bags * model.embedding_width * nn::bytes_of(values);
 }
 
-class Bench {
+class Bench final : public parallel::BenchModel {
  public:
-  Bench(const runner::BenchOptions& options, const runner::Surroundings& around)
+  static constexpr std::int64_t kUsualBatch = 2048;
+  Bench(const BenchOptions& options, const runner::Surroundings& around)
       : options_(options),
         around_(around),
         model_(model_of(options)),
         network_(build_network(model_)),
         embeddings_(embedding_config(options, model_)),
-        trainer_(network_, dense_config(options, around.world.size()), embeddings_, around.world,
-                 around.topology.node, around.telemetry),
-        optimizer_(nn::make_sgd({.momentum = 0.0})),
-        bench_(trainer_.executor(), options_, around_) {
+        trainer_(network_, parallel::training_of(kBench, options, around.world.size()), embeddings_,
+                 around.world, around.topology.node, around.telemetry),
+        optimizer_(nn::make_sgd({.momentum = 0.0})) {
     trainer_.initialize(options.seed, *optimizer_);
     base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,
                               static_cast<std::uint64_t>(around.world.rank()));
@@ -127,8 +126,8 @@ class Bench {
     }
   }
 
-  nlohmann::json run() {
-    bench_.run([this] { return step(); });
+  nn::Executor& executor() override { return trainer_.executor(); }
+  nlohmann::json facts(parallel::TrainingBench& bench) override {
     nlohmann::json facts = {
         {"config", options_.config},
         {"parameters", model_.parameter_count()},
@@ -136,12 +135,10 @@ class Bench {
         {"table_storage", nn::to_string(embeddings_.storage)},
         {"memory_bytes", {{"embedding tables", trainer_.tables().memory_bytes()}}},
         {"definitions", definitions()}};
-    if (options_.limit_repetitions > 0) add_table_limit(facts);
-    return bench_.report("dlrm", facts);
+    if (options_.limit_repetitions > 0) add_table_limit(bench, facts);
+    return facts;
   }
-
- private:
-  double step() {
+  double step() override {
     const double scale = 1.0 / static_cast<double>(options_.batch * around_.world.size());
     const std::vector<std::int32_t>& ids = ids_[static_cast<std::size_t>(steps_++) % kIdBatches];
     double loss = 0.0;
@@ -161,13 +158,14 @@ class Bench {
     return loss;
   }
 
+ private:
   /// The same on every rank, also on one without tables.
   nn::TableUpdate table_update() const {
     return embeddings_.update.value_or(nn::best_update(embeddings_.rule, embeddings_.storage,
                                                        static_cast<double>(model_.lookups)));
   }
 
-  void add_table_limit(nlohmann::json& facts) {
+  void add_table_limit(parallel::TrainingBench& bench, nlohmann::json& facts) {
     const bool is_split = embeddings_.storage == nn::TableStorage::kSplitBf16;
     const auto bytes =
         static_cast<double>(table_bytes(model_, options_.batch, is_split, precision_of(options_)));
@@ -175,7 +173,7 @@ class Bench {
                                                  kTriads, base::SystemClock());
     facts["table_bytes"] = bytes;
     facts["triad_gb_per_s"] = bandwidth / 1e9;
-    bench_.add_seconds(bytes / bandwidth, "table_bytes at the bandwidth of a triad");
+    bench.add_seconds(bytes / bandwidth, "table_bytes at the bandwidth of a triad");
     facts["definitions"].update(nlohmann::json{
         {"table_bytes",
          "per rank and step: ids twice, rows of all lookups read once, and read and written again "
@@ -196,14 +194,13 @@ class Bench {
              "read, apart from the lower ones"}};
   }
 
-  const runner::BenchOptions options_;
-  const runner::Surroundings around_;
+  const BenchOptions& options_;
+  const runner::Surroundings& around_;
   const ModelConfig model_;
   const nn::Network network_;
   const parallel::EmbeddingConfig embeddings_;
   parallel::HybridParallel trainer_;
   std::unique_ptr<nn::Optimizer> optimizer_;
-  parallel::TrainingBench bench_;
   std::vector<float> dense_, labels_;
   std::array<std::vector<std::int32_t>, kIdBatches> ids_;
   std::int64_t steps_ = 0;
@@ -211,10 +208,22 @@ class Bench {
 
 }  // namespace
 
-nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  runner::BenchOptions options = parallel::prepare_bench(given, kUsualBatch, around);
-  if (options.config.empty()) options.config = "mlperf-mini";
-  return Bench(options, around).run();
+runner::Bench declare_bench(CLI::App& app) {
+  const auto own = std::make_shared<BenchOptions>();
+  app.add_option("--config", own->config, "the model: small, or mlperf-mini")
+      ->capture_default_str();
+  app.add_option("--table-update", own->table_update,
+                 "how threads share the update of a table; without it as update rule, storage and "
+                 "ids per bag have it. With locked and atomic and several threads two runs may end "
+                 "in different bits")
+      ->check(CLI::IsMember({"reference", "locked", "atomic", "race_free", "sorted"}));
+  app.add_option("--table-storage", own->table_storage,
+                 "f32 or split_bf16; without it as --precision has it")
+      ->check(CLI::IsMember({"f32", "split_bf16"}));
+  app.add_option("--alltoall", own->alltoall, "how outputs go between ranks")
+      ->check(CLI::IsMember({"scatter_list", "scatter", "alltoall"}))
+      ->capture_default_str();
+  return parallel::bench_of<Bench>("dlrm", own);
 }
 
 }  // namespace dlrm

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 
 #include "runner/workload.h"
 
@@ -15,7 +14,7 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
 /// What training it takes, without taking it.
 runner::MemoryNeeds memory_needs(const runner::RunConfig& config, const runner::PlannedRank& place);
 
-/// The in-memory benchmark.
-nlohmann::json run_bench(const runner::BenchOptions& options, const runner::Surroundings& around);
+/// Declares the options of `bench dlrm` and gives the bench.
+runner::Bench declare_bench(CLI::App& app);
 
 }  // namespace dlrm

@@ -110,7 +110,7 @@ class MethodTable {
 
 }  // namespace
 
-json run_benches(const runner::BenchOptions& options, const runner::Surroundings& around,
+json run_benches(const TrainingOptions& options, const runner::Surroundings& around,
                  const RunBench& bench) {
   if (options.methods_to.empty()) return bench(options);
   const auto write = [&](const std::map<std::string, std::string>& methods) {
@@ -118,7 +118,7 @@ json run_benches(const runner::BenchOptions& options, const runner::Surroundings
     base::write_file(options.methods_to, methods_document(methods, around.threads).dump(2) + "\n");
   };
   write({});  // a place where nothing can be written is told at once
-  runner::BenchOptions timed = options;
+  TrainingOptions timed = options;
   timed.layers = true;
   timed.limit_repetitions = 0;
   json result = bench(timed);

@@ -4,31 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "workloads/parallel/method_file.h"
-#include "workloads/parallel/replica.h"
+#include "workloads/parallel/method_bench.h"
 #include "workloads/parallel/thread_team.h"
-#include "workloads/parallel/training_keys.h"
 
 namespace parallel {
 
-runner::BenchOptions prepare_bench(const runner::BenchOptions& given, std::int64_t usual_batch,
-                                   const runner::Surroundings& around) {
-  use_threads(around.threads);
-  runner::BenchOptions options = given;
-  if (options.batch == 0) options.batch = usual_batch;
-  return options;
-}
-
-nn::Arithmetic arithmetic_of(const std::string& bench, const runner::BenchOptions& options) {
-  nn::Arithmetic arithmetic;
-  arithmetic.precision = named(bench + ": --precision", options.precision, precisions());
-  arithmetic.products = named(bench + ": --products", options.products, products());
-  if (!options.use_methods.empty()) arithmetic.methods = read_methods(options.use_methods);
-  for (const auto& [key, method] : options.asked_methods) arithmetic.methods[key] = method;
-  return arithmetic;
-}
-
-TrainingBench::TrainingBench(nn::Executor& executor, const runner::BenchOptions& options,
+TrainingBench::TrainingBench(nn::Executor& executor, const TrainingOptions& options,
                              const runner::Surroundings& around)
     : executor_(executor),
       options_(options),
@@ -67,6 +48,17 @@ nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json&
   layers_.finish(executor_, samples_per_s, result);
   if (!options_.methods_to.empty()) result["layer_methods"] = layers_.methods(executor_);
   return result;
+}
+
+nlohmann::json run_bench(const char* workload, const TrainingOptions& options,
+                         const runner::Surroundings& around, const MakeBench& make) {
+  use_threads(around.threads);
+  return run_benches(options, around, [&](const TrainingOptions& one) {
+    const std::unique_ptr<BenchModel> model = make(one);
+    TrainingBench bench(model->executor(), one, around);
+    bench.run([&] { return model->step(); });
+    return bench.report(workload, model->facts(bench));
+  });
 }
 
 }  // namespace parallel

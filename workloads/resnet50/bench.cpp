@@ -1,28 +1,28 @@
 // Timed training steps on images in memory.
-// Hides warm-up and the arithmetic of rates.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "runner/base/random.h"
-#include "runner/base/system_facts.h"
 #include "workloads/nn/layers/loss.h"
-#include "workloads/parallel/data_parallel.h"
-#include "workloads/parallel/method_bench.h"
-#include "workloads/parallel/training_bench.h"
-#include "workloads/parallel/training_keys.h"
+#include "workloads/parallel/replica_bench.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/workload.h"
 
 namespace resnet50 {
 namespace {
 
-constexpr std::int64_t kUsualBatch = 32;
+struct BenchOptions : parallel::TrainingOptions {
+  std::int64_t image_size = 224;
+  std::int64_t classes = 1000;
+};
+
+constexpr const char* kBench = "bench resnet50";
 constexpr double kLearningRate = 0.1;
 
-ModelConfig model_of(const runner::BenchOptions& options) {
+ModelConfig model_of(const BenchOptions& options) {
   ModelConfig model;
   model.image_size = options.image_size;
   model.classes = options.classes;
@@ -42,83 +42,63 @@ std::int64_t group_size(std::int64_t batch) {
   return size;
 }
 
-parallel::DataParallelConfig data_parallel_config(const runner::BenchOptions& options, int ranks) {
-  parallel::DataParallelConfig config;
-  config.global_batch = options.batch * ranks;
-  config.bn_group_size = group_size(options.batch);
-  config.instruction_set = base::usable_instruction_set();
-  config.arithmetic = parallel::arithmetic_of("bench resnet50", options);
-  config.recompute =
-      parallel::named("bench resnet50: --recompute", options.recompute, parallel::recomputes());
-  return config;
+parallel::DataParallelConfig training_of(const BenchOptions& options, int ranks) {
+  parallel::DataParallelConfig training = parallel::training_of(kBench, options, ranks);
+  training.bn_group_size = group_size(options.batch);
+  training.recompute = parallel::recompute_of(kBench, options);
+  return training;
 }
 
-class Bench {
+class Bench final : public parallel::ReplicaBench {
  public:
-  Bench(const runner::BenchOptions& options, const runner::Surroundings& around)
-      : options_(options),
-        around_(around),
-        network_(build_network(model_of(options))),
-        trainer_(network_, data_parallel_config(options, around.world.size()), around.world,
-                 around.topology.node, around.telemetry),
-        optimizer_(nn::make_sgd({})),
-        bench_(trainer_.executor(), options_, around_) {
-    nn::Executor& executor = trainer_.executor();
-    trainer_.initialize(options.seed, *optimizer_);
+  static constexpr std::int64_t kUsualBatch = 32;
+  Bench(const BenchOptions& options, const runner::Surroundings& around)
+      : ReplicaBench(build_network(model_of(options)), training_of(options, around.world.size()),
+                     nn::make_sgd({}), kLearningRate, options.seed, around),
+        options_(options),
+        global_batch_(static_cast<double>(options.batch * around.world.size())),
+        images_(executor().input().size()),
+        labels_(static_cast<std::size_t>(options.batch)) {
     base::RandomStream random(options.seed, base::Purpose::kGenerate, 0,
                               static_cast<std::uint64_t>(around.world.rank()));
-    images_.resize(executor.input().size());
     for (std::uint8_t& pixel : images_) pixel = static_cast<std::uint8_t>(random.below(256));
-    labels_.resize(static_cast<std::size_t>(options.batch));
-    for (auto& label : labels_) {
+    for (std::int32_t& label : labels_) {
       label = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(options.classes)));
     }
   }
-
-  nlohmann::json run() {
-    bench_.run([this] { return step(); });
-    return bench_.report("resnet50", {{"recompute", options_.recompute},
-                                      {"image_size", options_.image_size},
-                                      {"classes", options_.classes},
-                                      {"bn_group_size", group_size(options_.batch)}});
+  nlohmann::json facts(parallel::TrainingBench&) override {
+    return {{"recompute", options_.recompute},
+            {"image_size", options_.image_size},
+            {"classes", options_.classes},
+            {"bn_group_size", group_size(options_.batch)}};
   }
 
  private:
-  double step() {
-    const double scale = 1.0 / static_cast<double>(options_.batch * around_.world.size());
-    double loss = 0.0;
-    trainer_.step(
-        [this](std::int64_t) {
-          const telemetry::Scope scope(around_.telemetry, telemetry::Subsystem::kInput);
-          std::transform(images_.begin(), images_.end(), trainer_.executor().input().begin(),
-                         value_of);
-        },
-        [&](std::int64_t) {
-          nn::Executor& executor = trainer_.executor();
-          loss = nn::softmax_cross_entropy(executor.outputs(), labels_, 0.1, scale,
-                                           executor.output_gradient())
-                     .loss;
-        },
-        *optimizer_, kLearningRate);
-    return loss;
+  void load() override {
+    std::transform(images_.begin(), images_.end(), executor().input().begin(), value_of);
+  }
+  double learn() override {
+    return nn::softmax_cross_entropy(executor().outputs(), labels_, 0.1, 1.0 / global_batch_,
+                                     executor().output_gradient())
+        .loss;
   }
 
-  const runner::BenchOptions options_;
-  const runner::Surroundings around_;
-  const nn::Network network_;
-  parallel::DataParallel trainer_;
-  std::unique_ptr<nn::Optimizer> optimizer_;
-  parallel::TrainingBench bench_;
+  const BenchOptions& options_;
+  const double global_batch_;
   std::vector<std::uint8_t> images_;  ///< as decoders give them: a quarter of floats' memory
   std::vector<std::int32_t> labels_;
 };
 
 }  // namespace
 
-nlohmann::json run_bench(const runner::BenchOptions& given, const runner::Surroundings& around) {
-  return parallel::run_benches(
-      parallel::prepare_bench(given, kUsualBatch, around), around,
-      [&](const runner::BenchOptions& options) { return Bench(options, around).run(); });
+runner::Bench declare_bench(CLI::App& app) {
+  const auto own = std::make_shared<BenchOptions>();
+  parallel::declare_number(app, "--image-size", own->image_size, 8, 4096,
+                           "height and width of the input");
+  parallel::declare_number(app, "--classes", own->classes, 2, 1000000, "classes of the output");
+  parallel::declare_recompute(app, *own);
+  parallel::declare_methods(app, *own);
+  return parallel::bench_of<Bench>("resnet50", own);
 }
 
 }  // namespace resnet50

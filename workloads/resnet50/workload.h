@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 
 #include "runner/workload.h"
 
@@ -14,7 +13,7 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
 
 runner::MemoryNeeds memory_needs(const runner::RunConfig& config, const runner::PlannedRank& place);
 
-/// Training steps on random images in memory. Collective; the result is the same on every rank.
-nlohmann::json run_bench(const runner::BenchOptions& options, const runner::Surroundings& around);
+/// Declares the options of `bench resnet50` and gives the bench.
+runner::Bench declare_bench(CLI::App& app);
 
 }  // namespace resnet50

@@ -2,6 +2,7 @@
 // Hides nothing.
 #include <gmock/gmock.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -28,9 +29,12 @@ class DlrmBench : public testing::Test {
     options_.warmup_steps = 1;
     options_.limit_repetitions = 0;
   }
-  json run() { return dlrm::run_bench(options_, {world_, topology_, telemetry_, 1}); }
-  std::string refusal() {
-    return base::thrown_message<base::ConfigError>([this] { run(); });
+  /// With options of DLRM's own.
+  json run(const std::string& own = "") {
+    CLI::App app;
+    const runner::Bench bench = dlrm::declare_bench(app);
+    app.parse(own, false);
+    return bench(options_, {world_, topology_, telemetry_, 1});
   }
   /// Of weights that know nothing yet.
   static void expect_guess(const json& result) {
@@ -59,25 +63,19 @@ class DlrmBench : public testing::Test {
 };
 
 TEST_F(DlrmBench, RefusesWhatItDoesNotKnow) {
-  options_.config = "large";
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("--config: expected one of small, mlperf-mini"),
-                               HasSubstr("\"large\"")));
-  options_.config = "small";
-  options_.table_update = "unsorted";
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("--table-update: expected one of reference, "),
-                               HasSubstr("got unsorted")));
-  options_.table_update = "sorted";
-  options_.table_storage = "f16";
-  EXPECT_THAT(refusal(), HasSubstr("--table-storage: expected one of f32, split_bf16, got f16"));
-  options_.table_storage = "f32";
-  options_.alltoall = "ring";
-  EXPECT_THAT(refusal(), HasSubstr("--alltoall: expected one of scatter_list, scatter, alltoall"));
+  EXPECT_EQ(base::thrown_message<base::ConfigError>([this] { run("--config large"); }),
+            "bench dlrm: --config: expected one of small, mlperf-mini, got \"large\"");
+  const auto refusal = [this](const std::string& own) {
+    return base::thrown_message<CLI::ParseError>([&] { run(own); });
+  };
+  EXPECT_THAT(refusal("--table-update unsorted"), HasSubstr("unsorted not in {reference,"));
+  EXPECT_THAT(refusal("--table-storage f16"), HasSubstr("f16 not in {f32,split_bf16}"));
+  EXPECT_THAT(refusal("--alltoall ring"), HasSubstr("ring not in {scatter_list,"));
 }
 
 TEST_F(DlrmBench, TrainsTheSmallModelOfThePaper) {
-  options_.config = "small";
   options_.limit_repetitions = 1;
-  const json result = run();
+  const json result = run("--config small");
   EXPECT_EQ(result["batch_per_rank"], 2);
   EXPECT_EQ(result["table_storage"], "f32");
   // 512-512-64, and 36 products of 8 tables and the features beside 64 of these.
@@ -122,9 +120,8 @@ TEST_F(DlrmBench, KeepsWeightsInHalvesForBf16) {
   if (base::usable_instruction_set() < base::InstructionSet::kAvx512Bf16) {
     GTEST_SKIP() << "needs avx512_bf16";
   }
-  options_.config = "small";
   options_.precision = "bf16";
-  const json result = run();
+  const json result = run("--config small");
   EXPECT_EQ(result["table_storage"], "split_bf16");
   EXPECT_EQ(result["table_update"], "race_free");
   EXPECT_EQ(result["memory_bytes"]["embedding tables"], 8 * 1'000'000 * 64LL * 4);

@@ -9,8 +9,10 @@
 
 #include "runner/base/clock.h"
 #include "runner/base/system_facts.h"
+#include "runner/base/thrown_message.h"
 #include "workloads/nn/network.h"
 #include "workloads/parallel/data_parallel.h"
+#include "workloads/parallel/replica_bench.h"
 
 namespace parallel {
 namespace {
@@ -57,7 +59,7 @@ class TrainingBenchOnRanks : public testing::Test {
   const runner::Surroundings around_{world_, topology_, telemetry_, 1};
   const nn::Network network_ = one_layer();
   const std::unique_ptr<nn::Optimizer> optimizer_ = nn::make_sgd({});
-  runner::BenchOptions options_;
+  TrainingOptions options_;
   std::unique_ptr<DataParallel> trainer_;
   int steps_ = 0;
 };
@@ -102,14 +104,59 @@ TEST_F(TrainingBenchOnRanks, TellsLimitAndLayersWhereAsked) {
   EXPECT_EQ(result["layers"].size(), 1U);
 }
 
-TEST_F(TrainingBenchOnRanks, TakesTheUsualBatchWhereNoneIsAskedFor) {
-  runner::BenchOptions given;
-  given.steps = 9;
-  EXPECT_EQ(prepare_bench(given, 32, around_).batch, 32);
-  EXPECT_EQ(prepare_bench(given, 32, around_).steps, 9);
-  given.batch = 5;
-  EXPECT_EQ(prepare_bench(given, 32, around_).batch, 5);
+struct OwnOptions : TrainingOptions {
+  double loss = 1.0;
+};
+
+/// Its loss is an option of its own.
+class OneLayerBench final : public ReplicaBench {
+ public:
+  static constexpr std::int64_t kUsualBatch = 6;
+  OneLayerBench(const OwnOptions& options, const runner::Surroundings& around)
+      : ReplicaBench(one_layer(), training_of("bench toy", options, around.world.size()),
+                     nn::make_sgd({}), 0.0, options.seed, around),
+        options_(options) {}
+  json facts(TrainingBench&) override { return {{"loads", loads_}, {"seed", options_.seed}}; }
+
+ private:
+  void load() override { ++loads_; }
+  double learn() override { return options_.loss; }
+
+  const OwnOptions& options_;
+  int loads_ = 0;
+};
+
+class OneLayerBenchOnRanks : public TrainingBenchOnRanks {
+ protected:
+  json run() { return bench_of<OneLayerBench>("toy", own_)(usual_, around_); }
+  const std::shared_ptr<OwnOptions> own_ = std::make_shared<OwnOptions>();
+  runner::BenchOptions usual_{.limit_repetitions = 0};
+};
+
+TEST_F(OneLayerBenchOnRanks, TakesTheUsualBatchWhereNoneIsAskedFor) {
+  EXPECT_EQ(run()["batch_per_rank"], 6);
   EXPECT_EQ(omp_get_max_threads(), around_.threads);
+  usual_.batch = 5;
+  EXPECT_EQ(run()["batch_per_rank"], 5);
+}
+
+TEST_F(OneLayerBenchOnRanks, HasTheOptionsOfEveryWorkloadAndItsOwn) {
+  const runner::Bench bench = bench_of<OneLayerBench>("toy", own_);
+  own_->loss = 12.0;  // as parsing does
+  usual_.steps = 4;
+  usual_.seed = 9;
+  const json result = bench(usual_, around_);
+  EXPECT_EQ(result["workload"], "toy");
+  EXPECT_EQ(result["steps"], 4);
+  EXPECT_EQ(result["seed"], 9);
+  EXPECT_EQ(result["loads"], usual_.warmup_steps + usual_.steps);
+  EXPECT_DOUBLE_EQ(result["mean_loss"].get<double>(), 12.0 / 6.0);
+}
+
+TEST_F(OneLayerBenchOnRanks, NamesTheOptionThatItDoesNotTake) {
+  usual_.products = "integers";
+  EXPECT_EQ(base::thrown_message<base::ConfigError>([this] { run(); }),
+            "bench toy: --products: expected one of auto, pairs, floats, got integers");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Hides nothing.
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -26,11 +27,15 @@ class Bench : public testing::Test {
     options_.batch = 4;
     options_.steps = 2;
     options_.warmup_steps = 1;
-    options_.image_size = 32;
-    options_.classes = 10;
     options_.limit_repetitions = 3;
   }
-  json run() { return resnet50::run_bench(options_, {world_, topology_, telemetry_, 1}); }
+  /// With options of ResNet-50's own.
+  json run(const std::string& own = "--image-size 32 --classes 10") {
+    CLI::App app;
+    const runner::Bench bench = resnet50::declare_bench(app);
+    app.parse(own, false);
+    return bench(options_, {world_, topology_, telemetry_, 1});
+  }
 
   /// Of every figure, and of none that is not there; layers are told column by column.
   static void expect_definitions(const json& result) {
@@ -83,10 +88,9 @@ TEST_F(Bench, TrainsAnyNumberOfImagesOfAnySize) {
   for (const auto& [batch, image, classes] : sizes) {
     for (const std::string& precision : precisions) {
       options_.batch = batch;
-      options_.image_size = image;
-      options_.classes = classes;
       options_.precision = precision;
-      const json result = run();
+      const json result =
+          run("--image-size " + std::to_string(image) + " --classes " + std::to_string(classes));
       // Weights that know nothing yet guess, some of them boldly.
       const double guess = std::log(static_cast<double>(classes));
       const std::string what =
@@ -144,8 +148,8 @@ TEST_F(Bench, ListsLayersWhoseTimesMakeTheStep) {
 
 TEST_F(Bench, TimesTheMethodsThatShapesPermit) {
   const base::TemporaryDirectory folder;
-  options_.methods_to = (folder.path() / "methods.json").string();
-  const json result = run();
+  const std::string file = (folder.path() / "methods.json").string();
+  const json result = run("--image-size 32 --classes 10 --methods " + file);
   expect_definitions(result);
   std::set<std::string> used;
   for (const json& row : result["methods"]) {
@@ -158,7 +162,7 @@ TEST_F(Bench, TimesTheMethodsThatShapesPermit) {
   EXPECT_EQ(used.count("layer1.0.conv2 forward"), 1u) << result["methods"];
   EXPECT_EQ(used.count("layer1.0.conv2 weights_gradient"), 1u);
   if (world_.rank() != 0) return;
-  EXPECT_EQ(json(parallel::read_methods(options_.methods_to)), result["faster_methods"]);
+  EXPECT_EQ(json(parallel::read_methods(file)), result["faster_methods"]);
 }
 
 }  // namespace
