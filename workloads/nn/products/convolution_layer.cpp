@@ -5,6 +5,7 @@
 #include "workloads/nn/products/bias_gradient.h"
 #include "workloads/nn/products/convolution_products.h"
 #include "workloads/nn/products/make_layers.h"
+#include "workloads/nn/products/method_table.h"
 #include "workloads/nn/products/stem_layer.h"
 #include "workloads/nn/products/widened_convolution.h"
 

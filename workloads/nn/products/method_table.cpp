@@ -1,13 +1,9 @@
 // The table of methods.
-#include "workloads/nn/products/method.h"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include "workloads/nn/products/method_table.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "runner/base/error.h"
 #include "workloads/nn/products/bf16x3_gradient.h"
 #include "workloads/nn/products/bf16x3_product.h"
 #include "workloads/nn/products/direct_product.h"
@@ -181,20 +177,6 @@ const LayerRow kLayerRows[] = {
      "Xeon: 728 channels of DeepCAM 0.7 ms forward, where a copy of the value takes 0.5"},
 };
 
-constexpr std::pair<Method, std::string_view> kNames[] = {{Method::kLibrary, "library"},
-                                                          {Method::kWidened, "widened"},
-                                                          {Method::kPadded, "padded"},
-                                                          {Method::kGapped, "gapped"},
-                                                          {Method::kDirectTiles, "direct_tiles"},
-                                                          {Method::kBf16x3, "bf16x3"},
-                                                          {Method::kPairs, "pairs"},
-                                                          {Method::kTiles, "tiles"},
-                                                          {Method::kTileStrips, "tile_strips"},
-                                                          {Method::kStem, "stem"},
-                                                          {Method::kDense, "dense"},
-                                                          {Method::kNarrow, "narrow"},
-                                                          {Method::kDepthwise, "depthwise"}};
-
 bool needs_tiled_weights(Method method) {
   return method == Method::kBf16x3 || method == Method::kPadded;
 }
@@ -228,44 +210,6 @@ std::optional<Method> wished(ConvolutionProduct product, const ConvolutionProble
 }
 
 }  // namespace
-
-std::string_view to_string(Method method) {
-  for (const auto& [known, name] : kNames) {
-    if (known == method) return name;
-  }
-  throw base::Error(base::ExitCode::kInternal, "no such method");
-}
-
-std::optional<Method> method_named(std::string_view name) {
-  for (const auto& [method, known] : kNames) {
-    if (known == name) return method;
-  }
-  return std::nullopt;
-}
-
-std::string_view to_string(ConvolutionProduct product) {
-  switch (product) {
-    case kForward:
-      return "forward";
-    case kSource:
-      return "source_gradient";
-    case kWeights:
-      return "weights_gradient";
-  }
-  throw base::Error(base::ExitCode::kInternal, "no such product");
-}
-
-std::string method_key(ConvolutionProduct product, const ConvolutionProblem& problem) {
-  const Operation& operation = problem.operation();
-  std::string key =
-      fmt::format("{}{} {}->{} k{} s{} p{}", to_string(product),
-                  problem.is_transposed() ? " transposed" : "", channels_of(problem, Side::kSource),
-                  channels_of(problem, Side::kDestination), fmt::join(operation.kernel, "x"),
-                  fmt::join(operation.stride, "x"), fmt::join(operation.padding.begin, "x"));
-  if (is_atrous(operation)) key += fmt::format(" d{}", fmt::join(operation.dilation, "x"));
-  return key + fmt::format(" of {} {}", fmt::join(problem.image_of(Side::kSource).spatial, "x"),
-                           problem.compute() == dnnl::memory::data_type::bf16 ? "bf16" : "f32");
-}
 
 std::span<const LayerRow> layer_rows() { return kLayerRows; }
 

@@ -8,6 +8,7 @@
 
 #include "workloads/nn/products/convolution_products.h"
 #include "workloads/nn/products/make_layers.h"
+#include "workloads/nn/products/method_table.h"
 #include "workloads/nn/products/narrow_taps.h"
 #include "workloads/nn/products/widened_convolution.h"
 
@@ -189,8 +190,7 @@ void NarrowLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
 
 /// A row of the source's points: what each product's gradient is.
 template <class T>
-void NarrowLayer<T>::spread_gradient(std::int64_t row, const float* diff_dst,
-                                                  T* products) const {
+void NarrowLayer<T>::spread_gradient(std::int64_t row, const float* diff_dst, T* products) const {
   const ChannelLayout& layout = diff_products_layout_;
   const std::int64_t columns = src_shape_.spatial[1];
   const auto put = [&](const float* from, std::int64_t count, T* to) {

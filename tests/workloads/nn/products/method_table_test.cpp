@@ -1,5 +1,5 @@
 // The choice of a product's method: names, and wishes that a person has measured.
-#include "workloads/nn/products/method.h"
+#include "workloads/nn/products/method_table.h"
 
 #include <gmock/gmock.h>
 
