@@ -5,7 +5,7 @@
 namespace nn {
 
 Bf16x3Axis Bf16x3Axis::of(const ConvolutionProblem& problem, std::size_t axis,
-                        ConvolutionProduct product) {
+                          ConvolutionProduct product) {
   const bool is_reverse = (product == ConvolutionProduct::kForward) == problem.is_transposed();
   const Operation& operation = problem.operation();
   const std::int64_t src = problem.image_of(Side::kSource).spatial[axis];

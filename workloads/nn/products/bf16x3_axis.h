@@ -23,7 +23,7 @@ struct Bf16x3Axis {
 
   /// Of the forward product, or of the gradient of the source.
   static Bf16x3Axis of(const ConvolutionProblem& problem, std::size_t axis,
-                      ConvolutionProduct product);
+                       ConvolutionProduct product);
   /// As many points, each made of the one at its place.
   static Bf16x3Axis of_points(std::int64_t points) { return {points, points, 1, {{{0, 0}}}}; }
   std::int64_t phase_count() const { return static_cast<std::int64_t>(phases.size()); }

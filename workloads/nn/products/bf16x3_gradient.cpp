@@ -42,14 +42,14 @@ std::int64_t blocks_of(const ConvolutionProblem& problem, Side side) {
 }  // namespace
 
 bool Bf16x3Gradient::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
-                             const Planner& planner) {
+                              const Planner& planner) {
   return has_parts(problem, layouts, planner) && problem.is_by_points() &&
          WeightsSplit::fits(blocks_of(problem, Side::kDestination),
                             blocks_of(problem, Side::kSource), planner.threads());
 }
 
 Bf16x3Gradient::Bf16x3Gradient(Planner& planner, const ConvolutionProblem& problem,
-                             const ValuePlace& src, const ValuePlace& diff_dst) {
+                               const ValuePlace& src, const ValuePlace& diff_dst) {
   weights_ = problem.operation().weights;
   points_ = problem.image_of(Side::kSource).points();
   in_ = blocks_of(problem, Side::kSource);
@@ -76,7 +76,7 @@ std::int64_t Bf16x3Gradient::scratch_words() const {
 }
 
 void Bf16x3Gradient::run_part(const WeightsSplit::Part& part, const Samples& samples,
-                             float* diff_weights, bool add, std::uint32_t* scratch) const {
+                              float* diff_weights, bool add, std::uint32_t* scratch) const {
   const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
   const std::int64_t block_stride = points_ * kBlock;
   const std::int64_t panels = part.end_panel - part.first_panel;

@@ -20,7 +20,7 @@ class Bf16x3Gradient final : public Product {
                        const Planner& planner);
   /// In the backward pass of the operation at hand.
   Bf16x3Gradient(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
-                const ValuePlace& diff_dst);
+                 const ValuePlace& diff_dst);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
   void run(const Samples& samples, bool adds) override;
 

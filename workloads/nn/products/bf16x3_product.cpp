@@ -31,7 +31,7 @@ constexpr std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
 }  // namespace
 
 bool Bf16x3Product::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
-                            const Planner& planner) {
+                             const Planner& planner) {
   if (!has_parts(problem, layouts, planner)) return false;
   const Operation& operation = problem.operation();
   return !has_gaps(operation) ||
@@ -82,8 +82,8 @@ void Bf16x3Product::plan_phases() {
 }
 
 Bf16x3Product::Bf16x3Product(Planner& planner, const ConvolutionProblem& problem,
-                           ConvolutionProduct product, std::int64_t samples, int moment,
-                           const ValuePlace& from, const ValuePlace& to) {
+                             ConvolutionProduct product, std::int64_t samples, int moment,
+                             const ValuePlace& from, const ValuePlace& to) {
   const bool is_forward = product == ConvolutionProduct::kForward;
   const bool is_reverse = is_forward == problem.is_transposed();
   const std::int64_t src = grains_of(problem.image_of(Side::kSource).channels, kBlock);
@@ -144,7 +144,7 @@ void Bf16x3Product::bind(const Arena& arena, Device& /*device*/, const Kernels& 
 /// Weights' tiles are [16 of in][16 of out]: where products read output channels, the other way
 /// round.
 void Bf16x3Product::split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
-                              std::uint32_t* to) const {
+                               std::uint32_t* to) const {
   alignas(64) std::array<float, 2 * kTile> turned;
   std::array<const float*, 2> tiles = {};
   for (std::int64_t i = 0; i < 2 && 2 * step + i < read_; ++i) {
@@ -183,7 +183,7 @@ void Bf16x3Product::split_weights() const {
 
 /// Where the row begins, in words.
 std::int64_t Bf16x3Product::row_in_parts(const float* from, std::int64_t row, const Group& group,
-                                        std::int64_t first_step, Rows& rows) const {
+                                         std::int64_t first_step, Rows& rows) const {
   const auto place_of = [&](std::size_t slot) {
     return static_cast<std::int64_t>(slot) * slot_words();
   };
@@ -203,7 +203,7 @@ std::int64_t Bf16x3Product::row_in_parts(const float* from, std::int64_t row, co
 /// `count` neighbouring points of a phase: of up to two panels beside the image, and from there
 /// past the caches; or else whole tiles of them in place.
 void Bf16x3Product::multiply(GemmOperands operands, std::int64_t count, std::int64_t first_step,
-                            float* to, Rows& rows) const {
+                             float* to, Rows& rows) const {
   const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
   const std::int64_t block_stride = rows_.to * columns_.to * kBlock;
   if (streams_) {
@@ -279,7 +279,7 @@ void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to,
 
 /// But for the offsets of taps, and which panels.
 GemmOperands Bf16x3Product::operands_of(const Phase& phase, std::int64_t first_step,
-                                       const Rows& rows) const {
+                                        const Rows& rows) const {
   return {.a = rows.words,
           .b_panel = phase.taps * steps_ * kParts * kTile,
           .steps = std::min(piece_, steps_ - first_step),
@@ -289,7 +289,7 @@ GemmOperands Bf16x3Product::operands_of(const Phase& phase, std::int64_t first_s
 }
 
 void Bf16x3Product::run_phase(const Phase& phase, const Group& group, std::int64_t first_step,
-                             float* to, Rows& rows) const {
+                              float* to, Rows& rows) const {
   const std::int64_t count =
       std::min(group.first_column + group.columns, columns_.count(phase.column)) -
       group.first_column;

@@ -24,7 +24,7 @@ class Bf16x3Product final : public Product {
                        const Planner& planner);
   /// `from` is read and `to` written. `samples`: of a slice, at most; `moment`: of all slices.
   Bf16x3Product(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
-               std::int64_t samples, int moment, const ValuePlace& from, const ValuePlace& to);
+                std::int64_t samples, int moment, const ValuePlace& from, const ValuePlace& to);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
   /// Weights are brought into parts for the first slice.
   void run(const Samples& samples, bool adds) override;
@@ -77,7 +77,7 @@ class Bf16x3Product final : public Product {
   bool reads_in_ = true;                  ///< weights' input channels, and not their output ones
   std::int64_t steps_ = 0, piece_ = 0;    ///< of pairs of blocks that are read, and those at a time
   std::int64_t strip_ = 0, group_ = 1;    ///< columns and rows of a group
-  Bf16x3Rows read_rows_;                   ///< in parts
+  Bf16x3Rows read_rows_;                  ///< in parts
   std::vector<Phase> phases_;
   bool streams_ = false;  ///< what the slice at hand writes passes by the caches
   int threads_ = 1;

@@ -33,7 +33,7 @@ std::int64_t Bf16x3Rows::place_of(const Bf16x3Axis::Tap& tap) const {
 }
 
 void Bf16x3Rows::bring(const float* image, std::int64_t row, const Columns& columns,
-                      const Steps& steps, const Bf16x3Gemm& tiles, std::uint32_t* to) const {
+                       const Steps& steps, const Bf16x3Gemm& tiles, std::uint32_t* to) const {
   const std::int64_t begin = columns.first + first_reach_;
   const std::int64_t end = columns.first + columns.count + last_reach_;
   const std::int64_t block_stride = rows_ * columns_ * kBlock;

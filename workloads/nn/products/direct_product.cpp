@@ -26,7 +26,7 @@ bool has_single_points(const Operation& operation) {
 }  // namespace
 
 bool DirectProduct::supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
-                            const Planner& /*planner*/) {
+                             const Planner& /*planner*/) {
   const Operation& operation = problem.operation();
   if (problem.compute() != memory::data_type::bf16) return false;
   if (problem.is_transposed() || !has_single_points(operation) || operation.bias >= 0) return false;
@@ -37,8 +37,8 @@ bool DirectProduct::supports(const ConvolutionProblem& problem, const Convolutio
 }
 
 DirectProduct::DirectProduct(Planner& planner, const ConvolutionProblem& problem,
-                           const ConvolutionLayouts& layouts, ConvolutionProduct product,
-                           int moment, const ValuePlace& from, const ValuePlace& to) {
+                             const ConvolutionLayouts& layouts, ConvolutionProduct product,
+                             int moment, const ValuePlace& from, const ValuePlace& to) {
   const SampleShape& src = problem.image_of(Side::kSource);
   const SampleShape& dst = problem.image_of(Side::kDestination);
   const auto& stride = problem.operation().stride;

@@ -20,8 +20,8 @@ class DirectProduct final : public Product {
                        const Planner& planner);
   /// `from` is read and `to` written. `moment`: of all slices.
   DirectProduct(Planner& planner, const ConvolutionProblem& problem,
-               const ConvolutionLayouts& layouts, ConvolutionProduct product, int moment,
-               const ValuePlace& from, const ValuePlace& to);
+                const ConvolutionLayouts& layouts, ConvolutionProduct product, int moment,
+                const ValuePlace& from, const ValuePlace& to);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
   /// Weights are converted for the first slice, unless there is a copy.
   void run(const Samples& samples, bool adds) override;

@@ -103,6 +103,11 @@ bool pays_tiles(const ConvolutionProblem& problem, const ConvolutionLayouts& /*l
          is_strided_or_small(windows);
 }
 
+bool pays_tile_strips(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
+                      const Planner& planner) {
+  return pays_tiles(problem, layouts, planner) && TileGradient::are_sums_few(windows_of(problem));
+}
+
 template <Method kMethod>
 bool supports_weights(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                       const Planner& planner) {
@@ -142,7 +147,7 @@ const MethodRow kRows[] = {
      "EPYC: DeepCAM in bf16 0.94 of the library's convolutions, library 0.75, which takes as long "
      "for windows without a stride, but those of small images"},
     {kWeights, Method::kTileStrips, InstructionSet::kAmx, supports_weights<Method::kTileStrips>,
-     pays_tiles, "Xeon: many pixels of few channels, which threads cannot share evenly"},
+     pays_tile_strips, "Xeon: many pixels of few channels, which threads cannot share evenly"},
     {kWeights, Method::kTiles, InstructionSet::kAmx, supports_weights<Method::kTiles>, pays_tiles,
      "Xeon: of 1x1, 728 channels, the library takes three times as long; backward passes of "
      "ResNet-50's 3x3 windows, batch 32, with a stride 18, 15, 18 ms, library 18, 20, 33; of 7x7 "

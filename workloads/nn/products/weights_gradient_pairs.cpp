@@ -57,7 +57,7 @@ std::int64_t PairGradient::scratch_bytes() const {
 }
 
 PairGradient::Piece PairGradient::piece_of(std::int64_t image, std::int64_t images,
-                                               std::int64_t line) const {
+                                           std::int64_t line) const {
   Piece piece = {image, images, line, std::min(most_lines_, shape_.rows.to - line), {}};
   for (std::int64_t i = 0; i < images; ++i) {
     for (std::int64_t k = 0; k < piece.lines; ++k) {
@@ -69,7 +69,7 @@ PairGradient::Piece PairGradient::piece_of(std::int64_t image, std::int64_t imag
 }
 
 void PairGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piece,
-                             std::uint32_t* pairs) const {
+                           std::uint32_t* pairs) const {
   const std::int64_t width = shape_.columns.to, all_blocks = panels() * kPanels;
   for (std::int64_t i = 0; i < kPanels; ++i) {
     std::uint32_t* next = pairs + i * to_words();
@@ -86,7 +86,7 @@ void PairGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piec
 
 /// What each column of windows meets, in lines as long as those of `to`.
 void PairGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
-                               std::uint32_t* pairs) const {
+                             std::uint32_t* pairs) const {
   const WindowAxis& rows = shape_.rows;
   const WindowAxis& columns = shape_.columns;
   const std::int64_t first_line = piece.line * rows.stride - rows.padding;
@@ -108,8 +108,8 @@ void PairGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& 
 }
 
 /// All taps of a panel and a block, whose weights begin at `diff_weights`.
-void PairGradient::multiply(const std::uint32_t* to, const std::uint32_t* from,
-                              const Piece& piece, float* diff_weights, bool add) const {
+void PairGradient::multiply(const std::uint32_t* to, const std::uint32_t* from, const Piece& piece,
+                            float* diff_weights, bool add) const {
   constexpr std::int64_t kTile = kLanes * kLanes;
   const std::int64_t taps = shape_.taps();
   GemmOperands operands = {.b = to,
@@ -130,8 +130,8 @@ void PairGradient::multiply(const std::uint32_t* to, const std::uint32_t* from,
 }
 
 void PairGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, const Bf16* to,
-                              std::int64_t samples, float* diff_weights, bool add,
-                              std::uint32_t* scratch) const {
+                            std::int64_t samples, float* diff_weights, bool add,
+                            std::uint32_t* scratch) const {
   constexpr std::int64_t kTile = kLanes * kLanes;
   const std::int64_t taps = shape_.taps();
   std::uint32_t* const to_pairs = scratch + part.blocks() * from_words();
@@ -157,8 +157,8 @@ void PairGradient::run_part(const WeightsSplit::Part& part, const Bf16* from, co
   }
 }
 
-void PairGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples,
-                         float* diff_weights, bool add, std::uint32_t* scratch) const {
+void PairGradient::run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights,
+                       bool add, std::uint32_t* scratch) const {
   split_.for_each_part([&](const WeightsSplit::Part& part, int thread) {
     run_part(part, from, to, samples, diff_weights, add, scratch + thread * scratch_words());
   });

@@ -39,11 +39,15 @@ bool TileGradient::fits(const WindowShape& shape, Sharing sharing, std::int64_t 
   if (sharing == Sharing::kChannels) {
     return WeightsSplit::fits(tiled(shape.out, kPanels * kLanes), tiled(shape.in, kLanes), threads);
   }
-  constexpr std::int64_t kFewSums = 16;  // for so much that is read, one that is written
+  const std::int64_t points = samples * shape.rows.to * shape.columns.to;
+  return WeightsSplit::is_even(tiled(points, kStripPoints), threads);
+}
+
+bool TileGradient::are_sums_few(const WindowShape& shape) {
+  constexpr std::int64_t kFew = 16;  // for so much that is read, one that is written
   const std::int64_t sums = shape.in * shape.out * shape.taps() * std::int64_t{sizeof(float)};
   const std::int64_t read = kStripPoints * (shape.in + shape.out) * std::int64_t{sizeof(Bf16)};
-  const std::int64_t points = samples * shape.rows.to * shape.columns.to;
-  return sums * kFewSums <= read && WeightsSplit::is_even(tiled(points, kStripPoints), threads);
+  return sums * kFew <= read;
 }
 
 TileGradient::TileGradient(const WindowShape& shape, Sharing sharing, std::int64_t samples,

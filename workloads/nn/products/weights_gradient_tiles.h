@@ -26,10 +26,11 @@ class TileGradient {
     kChannels,  ///< each thread goes over all pixels of one operand
     kPixels,    ///< threads go over strips of pixels, whose sums are added up
   };
-  /// Whether `threads` threads can share so many samples about evenly; of strips of pixels, whether
-  /// their sums are few beside what is read for them; and whether the CPU has tiles.
+  /// Whether `threads` threads can share so many samples about evenly, and the CPU has tiles.
   static bool fits(const WindowShape& shape, Sharing sharing, std::int64_t samples, int threads,
                    const Kernels& kernels);
+  /// Whether the sums of a strip of pixels are few beside what is read for them.
+  static bool are_sums_few(const WindowShape& shape);
   /// Of up to `samples` samples at a time.
   TileGradient(const WindowShape& shape, Sharing sharing, std::int64_t samples, int threads,
                const Kernels& kernels);
