@@ -115,7 +115,8 @@ inline std::vector<ReadRank> read_trace(const std::filesystem::path& path) {
     ReadEvent read{event.at("name"),
                    event.at("cat"),
                    {begin, begin + std::llround(1e3 * event.at("dur").get<double>())}};
-    if (event.contains("args")) read.amount = event.at("args").begin().value();
+    const nlohmann::json args = event.value("args", nlohmann::json::object());
+    if (!args.empty() && args.begin()->is_number()) read.amount = *args.begin();
     ranks.at(event.at("pid")).lines[event.at("tid")].push_back(read);
   }
   for (ReadRank& rank : ranks) {

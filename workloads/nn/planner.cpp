@@ -39,8 +39,8 @@ bool goes_by_channels(const Operation& operation, const Planner::Options& option
   return units >= 2 * threads && unit_bytes <= cache_bytes;
 }
 
-PassOptions pass_options(const Network& network, const Planner::Options& options,
-                         const CpuProducts& products, int threads) {
+PassOptions pass_options(const Planner::Options& options, const CpuProducts& products,
+                         int threads) {
   const Precision precision = options.arithmetic.precision;
   const CacheSizes caches = options.caches.value_or(
       CacheSizes{base::cache_bytes("/", 2, threads), base::cache_bytes("/", 3, threads)});
@@ -52,8 +52,8 @@ PassOptions pass_options(const Network& network, const Planner::Options& options
   pass.slice_samples = options.slice_samples;
   pass.training = options.training;
   pass.recompute = options.recompute;
-  pass.takes_all = [&network, precision](const Operation& operation) {
-    return is_dense(network, operation, precision) ||
+  pass.takes_all = [](const Operation& operation) {
+    return operation.kind == OperationKind::kFullyConnected ||
            operation.kind == OperationKind::kConvolutionPool ||
            operation.kind == OperationKind::kGatherVolume ||
            operation.kind == OperationKind::kActivation;
@@ -77,7 +77,7 @@ Planner::Planner(const Network& network, const Options& options, Device& device,
       device_(device),
       kernels_(kernels),
       products_(options.arithmetic, kernels, device),
-      pass_(network, pass_options(network, options, products_, threads_)) {
+      pass_(network, pass_options(options, products_, threads_)) {
   const std::size_t count = network.operations().size();
   value_descs_.resize(count);
   value_places_.resize(count);
@@ -223,17 +223,6 @@ std::uint64_t Planner::layouts_hash() const {
     for (const WeightCopy& copy : weight_copies_[i]) add_layout(copy.layout());
   }
   return base::hash_name(text);
-}
-
-bool is_dense(const Network& network, const Operation& operation, Precision precision) {
-  // Each source point may be copied once: more of them than a strided layer before leaves are too
-  // many.
-  constexpr std::int64_t kMostSourcePoints = 8 * kFewPoints;
-  if (operation.kind == OperationKind::kFullyConnected) return true;
-  if (operation.kind != OperationKind::kConvolution) return false;
-  if (precision != Precision::kF32) return false;  // they are products of floats
-  return operation.dst.points() <= kFewPoints &&
-         network.shape(operation.src).points() <= kMostSourcePoints;
 }
 
 }  // namespace nn

@@ -19,9 +19,6 @@
 
 namespace nn {
 
-/// A convolution with at most this many output pixels per channel is a matrix product.
-inline constexpr std::int64_t kFewPoints = 4;
-
 /// Where a value stands.
 struct ValuePlace {
   BufferId buffer = -1;
@@ -192,8 +189,5 @@ class Planner {
   std::vector<dnnl::memory::desc> parameter_descs_;
   PlannedCopies weight_copies_;
 };
-
-/// Whether it is made of matrix products of all samples at once.
-bool is_dense(const Network& network, const Operation& operation, Precision precision);
 
 }  // namespace nn

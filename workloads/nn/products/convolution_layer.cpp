@@ -209,8 +209,6 @@ void ConvolutionLayer::backward(bool accumulate, const Samples& samples) {
 
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner) {
   switch (layer_method(operation, planner)) {
-    case Method::kDense:
-      return make_dense(operation, planner);
     case Method::kStem:
       return make_stem(operation, planner);
     case Method::kNarrow:

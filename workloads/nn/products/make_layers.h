@@ -9,8 +9,7 @@ namespace nn {
 
 /// Also depthwise and transposed ones: by the table of methods.
 std::unique_ptr<Layer> make_convolution(const Operation& operation, Planner& planner);
-/// Convolutions that give few points per channel, and fully connected layers behind layers of
-/// points: matrix products, which give a sample the same bits in a batch of any size.
+/// Fully connected layers behind layers of pixels.
 std::unique_ptr<Layer> make_dense(const Operation& operation, Planner& planner);
 /// Fully connected layers of perceptrons: as fast as the library's layouts make them.
 std::unique_ptr<Layer> make_inner_product(const Operation& operation, Planner& planner);

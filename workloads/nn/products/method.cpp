@@ -21,7 +21,6 @@ constexpr std::pair<Method, std::string_view> kNames[] = {{Method::kLibrary, "li
                                                           {Method::kTiles, "tiles"},
                                                           {Method::kTileStrips, "tile_strips"},
                                                           {Method::kStem, "stem"},
-                                                          {Method::kDense, "dense"},
                                                           {Method::kNarrow, "narrow"},
                                                           {Method::kDepthwise, "depthwise"}};
 

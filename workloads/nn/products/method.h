@@ -21,7 +21,6 @@ enum class Method {
   kTileStrips,   ///< the same, of strips of pixels that threads share
   // Of whole layers:
   kStem,       ///< first windows of few channels, in matrix tiles
-  kDense,      ///< matrix products of all samples, a kernel tap at a time
   kNarrow,     ///< one product for all taps, whose results are then added up
   kDepthwise,  ///< row by row, each channel alone
 };

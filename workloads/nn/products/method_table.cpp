@@ -154,10 +154,6 @@ const MethodRow kRows[] = {
      "pixels 12, library 17"},
 };
 
-bool is_dense_layer(const Operation& operation, const Planner& planner) {
-  return is_dense(planner.network(), operation, planner.precision());
-}
-
 /// A stem's channels are last; what that costs where maxima are taken of it, many of them repay.
 bool pays_stem(const Operation& operation, const Planner& planner) {
   constexpr std::int64_t kManyChannels = 64;
@@ -172,8 +168,6 @@ bool is_last(const Operation& operation, const Planner& planner) {
 bool is_any(const Operation& /*operation*/, const Planner& /*planner*/) { return true; }
 
 const LayerRow kLayerRows[] = {
-    {OperationKind::kConvolution, Method::kDense, InstructionSet::kBaseline, is_dense_layer,
-     "EPYC: of few rows the library takes up to nine times as long forward"},
     {OperationKind::kConvolution, Method::kStem, InstructionSet::kAmx, pays_stem,
      "Xeon: the library multiplies windows of few elements without tiles"},
     {OperationKind::kDeconvolution, Method::kNarrow, InstructionSet::kBaseline, is_last,
