@@ -270,7 +270,7 @@ void declare_trace(CLI::App& app, RunOptions& options, CLI::Option* dry_run) {
          },
          "write what every rank did in these training steps, counted from 1, and how far "
          "transfers were hidden, beside the log as result_<n>.trace.json for Perfetto or "
-         "chrome://tracing. Takes 50 MiB of a rank at most; an aborted run leaves none")
+         "chrome://tracing. Takes 60 MiB of a rank at most; an aborted run leaves none")
       ->type_name("FIRST:LAST")
       ->excludes(dry_run);
 }

@@ -209,8 +209,9 @@ struct BenchOptions {
   std::int64_t steps = 10;
   std::int64_t warmup_steps = 2;
   std::uint64_t seed = 1;
-  std::int64_t limit_repetitions = 5;  ///< at least so many of each product alone; 0: none
-  bool layers = false;                 ///< a table of all layers
+  std::int64_t limit_repetitions =
+      5;                ///< least number of times that each product runs alone; 0: none
+  bool layers = false;  ///< a table of all layers
 };
 
 /// An in-memory benchmark. Collective; throws ConfigError for options that it does not take.

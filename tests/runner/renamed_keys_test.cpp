@@ -1,5 +1,4 @@
 // Tests of keys under their old names.
-// Hides nothing.
 #include "runner/renamed_keys.h"
 
 #include <gmock/gmock.h>

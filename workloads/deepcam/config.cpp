@@ -30,7 +30,7 @@ nn::Warmup parse_warmup(const base::ObjectReader& in) {
       in.optional<std::int64_t>("warmup_steps", 0, "updates", base::within(0, kMostSteps));
   warmup.factor = in.optional<double>(
       "warmup_factor", warmup.factor,
-      "1: warm-up from 0 to learning_rate; more: from it to so many times as much",
+      "1: warm-up from 0 to learning_rate; above 1: from learning_rate to this multiple of it",
       {"must be at least 1, at most 1e6",
        [](const double& factor) { return factor >= 1.0 && factor <= 1e6; }});
   return warmup;

@@ -1,5 +1,5 @@
 // The gradient of the weights of windows of images whose channels are last, in matrix tiles,
-// against plain sums in double precision. Hides nothing.
+// against plain sums in double precision.
 #include "workloads/nn/products/weights_gradient_tiles.h"
 
 #include <gtest/gtest.h>
