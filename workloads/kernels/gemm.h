@@ -54,13 +54,12 @@ struct VectorGemm {
     Number* data = nullptr;
     std::int64_t stride = 0;
   };
-  /// c [rows, columns] = a [rows, depth] times b [columns, depth] transposed, or += with `add`.
-  void (*dots)(const Size& size, Matrix<const float> a, Matrix<const float> b, Matrix<float> c,
-               bool add);
+  /// c [rows, columns] = a [rows, depth] times b [columns, depth] transposed.
+  void (*dots)(const Size& size, Matrix<const float> a, Matrix<const float> b, Matrix<float> c);
   /// The same of b [depth, columns], and of a whose element (row, k) is at
   /// row * a.stride + k * a_step.
   void (*combine)(const Size& size, Matrix<const float> a, std::int64_t a_step,
-                  Matrix<const float> b, Matrix<float> c, bool add);
+                  Matrix<const float> b, Matrix<float> c);
 };
 
 /// By instructions that multiply pairs of bf16 elements. Null without has_pairs().
@@ -83,7 +82,8 @@ struct PairGemm {
   /// The same of pixels, k being these.
   void (*pack_points)(const Points& points, std::uint32_t* words) = nullptr;
   GemmMultiply multiply = nullptr;
-  /// So many instructions that multiply what is in registers, and nothing else: pairs, or floats.
+  /// Executes this many multiply instructions on registers alone, to measure their rate: of pairs,
+  /// or of floats.
   void (*spend_pairs)(std::int64_t instructions) = nullptr;
   void (*spend_floats)(std::int64_t instructions) = nullptr;
 };

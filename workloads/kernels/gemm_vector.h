@@ -52,7 +52,7 @@ Factors with_zeros(Factors from, std::int64_t width, float* to) {
 /// What is left behind whole lanes goes through the same instructions: of others, compilers round
 /// sums of products otherwise.
 template <int kRows, int kColumns>
-void dots_of_tile(Factors a, Factors b, std::int64_t depth, Results c, bool add) {
+void dots_of_tile(Factors a, Factors b, std::int64_t depth, Results c) {
   float last[(kRows + kColumns) * kLanes];
   Lanes sums[kRows][kColumns] = {};
   for (; depth > 0; depth -= kLanes, a.data += kLanes, b.data += kLanes) {
@@ -69,19 +69,18 @@ void dots_of_tile(Factors a, Factors b, std::int64_t depth, Results c, bool add)
   }
   for (int i = 0; i < kRows; ++i) {
     for (int j = 0; j < kColumns; ++j) {
-      float& to = c.data[i * c.stride + j];
-      to = add ? to + halved_sum_of(sums[i][j]) : halved_sum_of(sums[i][j]);
+      c.data[i * c.stride + j] = halved_sum_of(sums[i][j]);
     }
   }
 }
 
 /// A tile of b meets all of a before the next one comes from memory.
-inline void matrix_dots(const MatrixSize& size, Factors a, Factors b, Results c, bool add) {
+inline void matrix_dots(const MatrixSize& size, Factors a, Factors b, Results c) {
   for_each_group(size.columns, [&](std::int64_t column, auto columns) {
     for_each_group(size.rows, [&](std::int64_t row, auto rows) {
       dots_of_tile<rows.kCount, columns.kCount>({a.data + row * a.stride, a.stride},
                                                 {b.data + column * b.stride, b.stride}, size.depth,
-                                                {c.data + row * c.stride + column, c.stride}, add);
+                                                {c.data + row * c.stride + column, c.stride});
     });
   });
 }
@@ -152,15 +151,15 @@ inline void combine_strips(const MatrixSize& size, Factors a, std::int64_t a_ste
 /// Where a is one tile high, b is read once, and goes by in whole rows, as memory likes it; the
 /// sums wait in c for the next ones.
 inline void matrix_combine(const MatrixSize& size, Factors a, std::int64_t a_step, Factors b,
-                           Results c, bool add) {
+                           Results c) {
   constexpr std::int64_t kRowsOfB = 16;
   if (size.rows > kMatrixTile || size.depth <= kRowsOfB) {
-    return combine_strips(size, a, a_step, b, c, add);
+    return combine_strips(size, a, a_step, b, c, false);
   }
   for (std::int64_t k = 0; k < size.depth; k += kRowsOfB) {
     const std::int64_t depth = size.depth - k < kRowsOfB ? size.depth - k : kRowsOfB;
     combine_strips({size.rows, size.columns, depth}, {a.data + k * a_step, a.stride}, a_step,
-                   {b.data + k * b.stride, b.stride}, c, add || k > 0);
+                   {b.data + k * b.stride, b.stride}, c, k > 0);
   }
 }
 

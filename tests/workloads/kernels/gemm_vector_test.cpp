@@ -1,7 +1,5 @@
 // Every instruction set's products of matrices against plain sums in double precision: whole tiles
-// and broken ones, rows with room between them. Hides nothing.
-#include "workloads/kernels/gemm.h"
-
+// and broken ones, rows with room between them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "workloads/kernels/gemm.h"
 #include "workloads/kernels/usable_kernels.h"
 
 namespace {
@@ -38,10 +37,10 @@ class MatrixProducts : public testing::TestWithParam<std::tuple<int, int, int>> 
   }
   /// `product(row, column, k)` is what is summed; `c` began as kUntouched.
   template <class Product>
-  void expect_sums(std::vector<float>& c, bool add, const Product& product) const {
+  void expect_sums(std::vector<float>& c, const Product& product) const {
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t column = 0; column < columns_ + kRoom; ++column) {
-        double sum = add || column >= columns_ ? double{kUntouched} : 0.0;
+        double sum = column >= columns_ ? double{kUntouched} : 0.0;
         for (std::int64_t k = 0; column < columns_ && k < depth_; ++k) {
           sum += product(row, column, k);
         }
@@ -64,12 +63,10 @@ TEST_P(MatrixProducts, DotsAreSumsOfProductsOfRows) {
            double{b.at(static_cast<std::size_t>(column * stride + k))};
   };
   for (const nn::Kernels* kernels : usable_kernels()) {
-    for (const bool add : {false, true}) {
-      std::vector<float> c = results();
-      kernels->vector_gemm.dots({rows_, columns_, depth_}, {a.data(), stride}, {b.data(), stride},
-                             {c.data(), columns_ + kRoom}, add);
-      expect_sums(c, add, product);
-    }
+    std::vector<float> c = results();
+    kernels->vector_gemm.dots({rows_, columns_, depth_}, {a.data(), stride}, {b.data(), stride},
+                              {c.data(), columns_ + kRoom});
+    expect_sums(c, product);
   }
 }
 
@@ -83,12 +80,10 @@ TEST_P(MatrixProducts, CombinationsAreOfRowsByEitherOrderOfFactors) {
         return double{a.at(static_cast<std::size_t>(row * a_stride + k * a_step))} *
                double{b.at(static_cast<std::size_t>(k * stride + column))};
       };
-      for (const bool add : {false, true}) {
-        std::vector<float> c = results();
-        kernels->vector_gemm.combine({rows_, columns_, depth_}, {a.data(), a_stride}, a_step,
-                                  {b.data(), stride}, {c.data(), columns_ + kRoom}, add);
-        expect_sums(c, add, product);
-      }
+      std::vector<float> c = results();
+      kernels->vector_gemm.combine({rows_, columns_, depth_}, {a.data(), a_stride}, a_step,
+                                   {b.data(), stride}, {c.data(), columns_ + kRoom});
+      expect_sums(c, product);
     }
   }
 }
@@ -101,12 +96,12 @@ TEST_P(MatrixProducts, DotsOfARowAreTheSameBitsWithoutTheOthers) {
     ++set;
     std::vector<float> c = results(), alone(static_cast<std::size_t>(columns_));
     kernels->vector_gemm.dots({rows_, columns_, depth_}, {a.data(), depth_}, {b.data(), depth_},
-                           {c.data(), columns_ + kRoom}, false);
+                              {c.data(), columns_ + kRoom});
     for (std::int64_t row = 0; row < rows_; ++row) {
       for (std::int64_t column = 0; column < columns_; ++column) {
         kernels->vector_gemm.dots({1, 1, depth_}, {a.data() + row * depth_, depth_},
-                               {b.data() + column * depth_, depth_},
-                               {&alone.at(static_cast<std::size_t>(column)), 1}, false);
+                                  {b.data() + column * depth_, depth_},
+                                  {&alone.at(static_cast<std::size_t>(column)), 1});
         ASSERT_EQ(number(c, row, column), alone.at(static_cast<std::size_t>(column)))
             << "row " << row << ", column " << column << ", instruction set " << set;
       }

@@ -124,7 +124,7 @@ void DenseLayer::bind(const Arena& arena) {
 void DenseLayer::forward(Mode /*mode*/, const Samples& /*samples*/) {
   share(out_, kGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
     kernels_.vector_gemm.dots({batch_, count, in_}, source(src_forward_),
-                              {weights_ + first * in_, in_}, {dst_ + first, out_}, false);
+                              {weights_ + first * in_, in_}, {dst_ + first, out_});
   });
   if (bias_ == nullptr) return;
   for (std::int64_t row = 0; row < batch_; ++row) {
@@ -149,7 +149,7 @@ void DenseLayer::backward_weights(bool accumulate) {
   float* const gradient = weights_target_.begin(accumulate);
   share(out_, kGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
     kernels_.vector_gemm.combine({count, in_, batch_}, {diff_dst_ + first, 1}, out_,
-                                 source(src_backward_), {gradient + first * in_, in_}, false);
+                                 source(src_backward_), {gradient + first * in_, in_});
   });
   weights_target_.finish(accumulate);
 }
@@ -161,7 +161,7 @@ void DenseLayer::backward_data() {
   share(in_, kColumnGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
     kernels_.vector_gemm.combine({batch_, count, out_}, {diff_dst_, out_}, 1,
                                  {weights_ + first, in_},
-                                 {diff_src_ + first, src_layout_.sample_stride}, false);
+                                 {diff_src_ + first, src_layout_.sample_stride});
   });
 }
 
