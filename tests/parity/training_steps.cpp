@@ -21,6 +21,7 @@
 #include "staging/h5.h"
 #include "workloads/nn/layers/loss.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/resnet50/model.h"

@@ -10,6 +10,7 @@
 #include "workloads/cosmoflow/model.h"
 #include "workloads/cosmoflow/trainer.h"
 #include "workloads/cosmoflow/workload.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/parallel/replica_bench.h"
 
 namespace cosmoflow {

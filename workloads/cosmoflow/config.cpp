@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "runner/base/error.h"
+#include "workloads/optimizer/momentum_optimizers.h"
+#include "workloads/optimizer/optimizer_config.h"
 
 namespace cosmoflow {
 namespace {

@@ -11,6 +11,7 @@
 #include "workloads/cosmoflow/model.h"
 #include "workloads/nn/precision.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/training_keys.h"
 

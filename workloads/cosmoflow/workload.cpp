@@ -9,6 +9,7 @@
 #include "workloads/cosmoflow/split_plan.h"
 #include "workloads/cosmoflow/trainer.h"
 #include "workloads/cosmoflow/universe_data.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/group_volumes.h"
 #include "workloads/parallel/replica_workload.h"

@@ -7,6 +7,7 @@
 #include "runner/base/error.h"
 #include "runner/base/system_facts.h"
 #include "workloads/optimizer/adaptive_optimizers.h"
+#include "workloads/optimizer/optimizer_config.h"
 
 namespace deepcam {
 namespace {

@@ -12,6 +12,7 @@
 #include "workloads/nn/precision.h"
 #include "workloads/nn/recompute.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/data_parallel.h"
 

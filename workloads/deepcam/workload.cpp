@@ -10,6 +10,7 @@
 #include "workloads/deepcam/config.h"
 #include "workloads/deepcam/log_fields.h"
 #include "workloads/deepcam/trainer.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/replica.h"
 #include "workloads/parallel/replica_workload.h"

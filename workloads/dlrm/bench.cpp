@@ -15,6 +15,7 @@
 #include "workloads/dlrm/workload.h"
 #include "workloads/nn/layers/loss.h"
 #include "workloads/nn/memory_bandwidth.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/parallel/hybrid/hybrid_parallel.h"
 #include "workloads/parallel/training_bench.h"
 #include "workloads/parallel/training_keys.h"

@@ -10,6 +10,8 @@
 #include "runner/base/error.h"
 #include "staging/staging_config.h"
 #include "workloads/optimizer/divisor_range.h"
+#include "workloads/optimizer/momentum_optimizers.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/schedule.h"
 #include "workloads/parallel/training_keys.h"
 

@@ -38,9 +38,6 @@ class MemoryPlan {
   };
   Peak peak() const;
   std::size_t size() const { return buffers_.size(); }
-  bool lives(BufferId buffer, int moment) const {
-    return at(buffer).first <= moment && moment <= at(buffer).last;
-  }
 
  private:
   struct Buffer {

@@ -56,10 +56,4 @@ std::unique_ptr<Optimizer> make_lamb(const LambConfig& config);
 /// State as LAMB's.
 std::unique_ptr<Optimizer> make_adam(const AdamConfig& config);
 
-/// Each reads its keys of an "optimizer" section and throws ConfigError for values out of range.
-AdagradConfig parse_adagrad(const base::ObjectReader& section);
-LambConfig parse_lamb(const base::ObjectReader& section);
-/// `epsilon` stands in for what the section leaves out.
-AdamConfig parse_adam(const base::ObjectReader& section, AdamDecay decay, double epsilon = 1e-8);
-
 }  // namespace nn

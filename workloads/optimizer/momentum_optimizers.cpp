@@ -1,10 +1,11 @@
 // SGD and LARS as one elementwise rule with different coefficients, run over blocks of all tensors.
 // Hides the rule's coefficients.
+#include "workloads/optimizer/momentum_optimizers.h"
+
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "workloads/optimizer/optimizer.h"
 #include "workloads/optimizer/update_blocks.h"
 
 namespace nn {

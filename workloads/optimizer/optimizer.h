@@ -1,5 +1,5 @@
-// How gradients change weights: the interface of all optimizers, SGD with momentum, and LARS in its
-// three variants. Hides the split of work over threads and replicas, and the fixed order of norms.
+// How gradients change weights: the interface of all optimizers.
+// Hides the split of work over threads and replicas, and the fixed order of norms.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "runner/base/object_reader.h"
 #include "workloads/optimizer/parameter_memory.h"
 #include "workloads/optimizer/weight_copy.h"
 
@@ -46,29 +45,6 @@ enum class MomentumForm { kTorch, kKeras };
 /// l2: g + wd w. keras_l2: g + 2 wd w (a loss term wd sum(w^2), as in the TF2 reference's SGD).
 /// decoupled: w -= lr wd w beside the step.
 enum class DecayMode { kL2, kKerasL2, kDecoupled };
-/// Where LARS keeps lr: scaled: v = m v + lr trust u, w -= v (the MLPerf reference).
-/// corrected: the same with m lr_t / lr_(t-1). unscaled: v = m v + trust u, w -= lr v.
-enum class LarsVariant { kScaled, kCorrected, kUnscaled };
-
-struct SgdConfig {
-  double momentum = 0.9;
-  double weight_decay = 0.0;
-  DecayMode decay_mode = DecayMode::kL2;
-  MomentumForm form = MomentumForm::kTorch;
-  bool nesterov = false;
-};
-
-/// trust = eta ||w|| / (||g|| + wd ||w|| + epsilon), 1 when either norm is 0; u = g + wd w.
-/// Source: You, Gitman, Ginsburg, arXiv:1708.03888; momentum forms: arXiv:1909.09756, section 3.
-struct LarsConfig {
-  double momentum = 0.9;
-  double weight_decay = 0.0;
-  double eta = 0.001;
-  double epsilon = 0.0;
-  LarsVariant variant = LarsVariant::kScaled;
-  bool nesterov = false;
-};
-
 /// What a log tells of an optimizer.
 struct Hyperparameters {
   std::string name;  ///< "sgd", "lars", "adagrad", "lamb", "adam" or "adamw"
@@ -108,16 +84,5 @@ class Optimizer {
   virtual int other_floats() const { return 0; }
   virtual const Hyperparameters& hyperparameters() const = 0;
 };
-
-std::unique_ptr<Optimizer> make_sgd(const SgdConfig& config);
-std::unique_ptr<Optimizer> make_lars(const LarsConfig& config);
-
-/// Each reads its keys of an "optimizer" section and throws ConfigError for values out of range.
-/// `usual` stands in for what the section leaves out.
-SgdConfig parse_sgd(const base::ObjectReader& section, const SgdConfig& usual = {});
-LarsConfig parse_lars(const base::ObjectReader& section);
-/// The optimizer that the section's "name" (sgd, lars, adagrad, lamb) asks for.
-std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section,
-                                          const SgdConfig& usual_sgd = {});
 
 }  // namespace nn

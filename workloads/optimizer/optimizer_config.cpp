@@ -1,9 +1,9 @@
 // The keys of an "optimizer" section.
 // Hides their names, checks and help texts.
+#include "workloads/optimizer/optimizer_config.h"
+
 #include "runner/base/error.h"
-#include "workloads/optimizer/adaptive_optimizers.h"
 #include "workloads/optimizer/divisor_range.h"
-#include "workloads/optimizer/optimizer.h"
 
 namespace nn {
 namespace {

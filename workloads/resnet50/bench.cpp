@@ -7,6 +7,7 @@
 
 #include "runner/base/random.h"
 #include "workloads/nn/layers/loss.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/parallel/replica_bench.h"
 #include "workloads/resnet50/model.h"
 #include "workloads/resnet50/workload.h"

@@ -7,6 +7,7 @@
 #include "runner/base/error.h"
 #include "runner/mllog/benchmarks.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/schedule.h"
 
 namespace resnet50 {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "workloads/optimizer/momentum_optimizers.h"
+
 namespace resnet50 {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/optimizer/schedule.h"
 #include "workloads/resnet50/config.h"

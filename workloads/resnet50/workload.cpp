@@ -13,6 +13,7 @@
 #include "runner/mllog/keys.h"
 #include "workloads/nn/layers/loss.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/replica.h"
 #include "workloads/parallel/replica_workload.h"

@@ -8,7 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "runner/mllog/rules/judge.h"
+#include "runner/mllog/rules/judgement.h"
+#include "runner/mllog/rules/ruleset.h"
+
+namespace mllog {
+struct Record;
+}  // namespace mllog
 
 namespace mllog::rules {
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "runner/base/object_reader.h"
+#include "workloads/optimizer/optimizer_config.h"
 
 namespace cosmoflow {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "runner/base/error.h"
 #include "runner/base/thrown_message.h"
+#include "workloads/optimizer/optimizer_config.h"
 
 namespace cosmoflow {
 namespace {

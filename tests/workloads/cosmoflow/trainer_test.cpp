@@ -9,6 +9,7 @@
 #include "runner/base/system_facts.h"
 #include "workloads/cosmoflow/model.h"
 #include "workloads/cosmoflow/split_plan.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/parallel/group_volumes.h"
 
 namespace {

@@ -13,6 +13,7 @@
 #include "runner/base/thrown_message.h"
 #include "workloads/deepcam/log_fields.h"
 #include "workloads/deepcam/trainer.h"
+#include "workloads/optimizer/optimizer_config.h"
 
 namespace deepcam {
 namespace {

@@ -12,6 +12,7 @@
 #include "runner/communicator.h"
 #include "workloads/dlrm/model.h"
 #include "workloads/embedding/tables.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/data_parallel.h"
 

@@ -8,6 +8,7 @@
 #include "runner/base/error.h"
 #include "runner/base/object_reader.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/schedule.h"
 
 namespace dlrm {

@@ -9,6 +9,7 @@
 #include "workloads/example/points.h"
 #include "workloads/example/workload.h"
 #include "workloads/nn/layers/loss.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/parallel/replica_bench.h"
 
 namespace example {

@@ -6,6 +6,8 @@
 
 #include "runner/base/system_facts.h"
 #include "workloads/example/points.h"
+#include "workloads/optimizer/momentum_optimizers.h"
+#include "workloads/optimizer/optimizer_config.h"
 
 namespace example {
 namespace {

@@ -10,6 +10,7 @@
 #include "staging/staging_config.h"
 #include "workloads/nn/network.h"
 #include "workloads/optimizer/optimizer.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/training_keys.h"
 

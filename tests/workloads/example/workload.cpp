@@ -11,6 +11,7 @@
 #include "workloads/example/config.h"
 #include "workloads/example/points.h"
 #include "workloads/nn/layers/loss.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/replica.h"
 #include "workloads/parallel/replica_workload.h"

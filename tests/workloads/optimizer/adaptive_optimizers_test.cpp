@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runner/base/error.h"
+#include "workloads/optimizer/momentum_optimizers.h"
+#include "workloads/optimizer/optimizer_config.h"
 #include "workloads/optimizer/optimizer_trial.h"
 
 namespace {

@@ -10,6 +10,7 @@
 
 #include "runner/base/random.h"
 #include "workloads/optimizer/adaptive_optimizers.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/optimizer/optimizer.h"
 
 namespace {

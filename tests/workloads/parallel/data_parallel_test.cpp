@@ -12,6 +12,7 @@
 #include "telemetry_account.h"
 #include "workloads/nn/layers/loss.h"
 #include "workloads/optimizer/adaptive_optimizers.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 
 namespace {
 

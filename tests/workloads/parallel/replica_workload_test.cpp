@@ -9,6 +9,7 @@
 
 #include "runner/base/system_facts.h"
 #include "runner/mllog/keys.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/parallel/gather_outputs.h"
 #include "workloads/parallel/replica.h"
 

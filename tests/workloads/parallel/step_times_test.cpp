@@ -9,6 +9,7 @@
 #include "runner/base/fake_clock.h"
 #include "runner/base/system_facts.h"
 #include "workloads/nn/network.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/layer_bench.h"
 

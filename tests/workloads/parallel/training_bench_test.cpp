@@ -11,6 +11,7 @@
 #include "runner/base/system_facts.h"
 #include "runner/base/thrown_message.h"
 #include "workloads/nn/network.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/parallel/data_parallel.h"
 #include "workloads/parallel/replica_bench.h"
 

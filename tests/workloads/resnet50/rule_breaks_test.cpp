@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "workloads/optimizer/optimizer_config.h"
+
 namespace resnet50 {
 namespace {
 

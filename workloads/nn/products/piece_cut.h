@@ -40,8 +40,6 @@ class PieceCut {
   /// allows it, between points or strips of rows.
   PieceCut(const ConvolutionProblem& problem, const Slices& slices, std::int64_t sample_bytes,
            const PieceSizes& wanted);
-  bool by_points() const { return kind_ == Kind::kPoints; }
-  bool by_rows() const { return kind_ == Kind::kRows; }
   const ConvolutionProblem& problem() const { return *problem_; }
   /// Of pieces: samples, or units.
   const std::vector<std::int64_t>& sizes() const { return sizes_; }

@@ -11,6 +11,7 @@
 
 #include "workloads/nn/residual_network.h"
 #include "workloads/optimizer/adaptive_optimizers.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 
 namespace {
 

@@ -16,6 +16,7 @@
 #include "runner/base/random.h"
 #include "telemetry_account.h"
 #include "workloads/nn/layers/loss.h"
+#include "workloads/optimizer/momentum_optimizers.h"
 #include "workloads/optimizer/optimizer.h"
 #include "workloads/parallel/hybrid/hybrid_parallel.h"
 
