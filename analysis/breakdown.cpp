@@ -2,7 +2,7 @@
 // Hides how parts are chosen when evaluations run beside the training.
 #include "analysis/breakdown.h"
 
-#include "analysis/fields.h"
+#include "analysis/definitions.h"
 
 namespace analysis {
 namespace {

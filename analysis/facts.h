@@ -41,7 +41,7 @@ struct RunProgress {
   std::string note;  ///< "" or why this log's numbers mean something else
 };
 
-/// Definitions and units of all of these stand in run_fields() (analysis/fields.h).
+/// Definitions and units of all of these stand in run_fields() (analysis/run_fields.h).
 struct RunFacts {
   std::int64_t bytes = 0, records = 0, malformed_records = 0, other_lines = 0;
   std::map<std::string, Value> config;  ///< every one of config_keys(), absent ones too
@@ -99,8 +99,5 @@ struct RunFacts {
   /// Its text; "" when the log has none.
   std::string config_text(const std::string& key) const;
 };
-
-/// `round`: a number, whose facts of the benchmark hold; "" for the newest.
-RunFacts facts_of(const ParsedLog& log, const std::string& round = "");
 
 }  // namespace analysis

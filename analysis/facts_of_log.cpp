@@ -1,12 +1,13 @@
 // Finds what one log means: outcome, evaluations, rates.
 // Hides which of a log's records belong to the run.
+#include "analysis/facts_of_log.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <span>
 
-#include "analysis/facts.h"
 #include "analysis/progress.h"
 #include "runner/mllog/keys.h"
 #include "runner/mllog/record.h"

@@ -32,16 +32,4 @@ const Field<Facts>* find_field(const std::vector<Field<Facts>>& table, const std
   return found == table.end() ? nullptr : &*found;
 }
 
-/// The figures of one log, in the order they are shown.
-const std::vector<Field<RunFacts>>& run_fields();
-/// The figures of one system's runs of one benchmark.
-const std::vector<Field<SystemFacts>>& system_fields();
-
-/// Conventions behind several figures: what a record is, which evaluations count, how intervals
-/// are paired.
-const std::vector<std::pair<std::string, std::string>>& conventions();
-
-/// The definition of a figure, convention or subsystem; "" when there is none of that name.
-std::string definition_of(const std::string& name);
-
 }  // namespace analysis

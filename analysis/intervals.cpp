@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+
 namespace analysis {
 namespace {
 

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "analysis/breakdown.h"
+#include "analysis/facts_of_log.h"
 #include "analysis/find_logs.h"
 #include "analysis/log_file.h"
 #include "analysis/side_files.h"

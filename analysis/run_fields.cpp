@@ -1,6 +1,7 @@
 // The figures of one log with their definitions.
 // Hides nothing.
-#include "analysis/fields.h"
+#include "analysis/run_fields.h"
+
 #include "runner/mllog/keys.h"
 
 namespace analysis {

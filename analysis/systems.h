@@ -62,7 +62,7 @@ struct Scaling {
   std::optional<double> efficiency, train_efficiency;
 };
 
-/// Definitions and units stand in system_fields() (analysis/fields.h).
+/// Definitions and units stand in system_fields() (analysis/system_fields.h).
 struct SystemFacts {
   std::string benchmark;
   bool weak = false;  ///< instances trained at the same time: rated by throughput, not by time
@@ -94,21 +94,11 @@ struct SystemFacts {
   std::optional<double> train_throughput_per_unit() const;
 };
 
-/// Findings that only a set shows: counts, seeds and settings that do not fit together, and logs
-/// that contradict the system's description.
-std::vector<Finding> audit_set(const SystemFacts& system, const std::vector<SetMember>& members,
-                               const DescribedSystem& description);
-
 /// Whether a folder is one of instances that were trained at the same time: weak/BENCHMARK.
 bool is_weak_folder(const std::filesystem::path& folder);
 
 /// Whether a file in this folder belongs to a set; pruned_results, logs and the like do not.
 bool counts_for_a_set(const std::filesystem::path& folder);
-
-/// `folder` holds the set's logs; scaling.json in it and ../../systems/<system>.json of the
-/// submission around it are read when they exist, and damaged ones are added to `findings`.
-SystemFacts system_facts_of(const std::filesystem::path& folder,
-                            const std::vector<SetMember>& members, std::vector<Finding>& findings);
 
 /// A set and what it is called.
 struct NamedSystem {

@@ -16,8 +16,4 @@ namespace analysis {
 std::optional<RunTelemetry> read_telemetry_beside(const std::filesystem::path& log,
                                                   std::vector<Finding>& findings);
 
-/// Findings that only both together show: an account that does not cover the log's run, measuring
-/// that costs too much.
-std::vector<Finding> audit(const RunTelemetry& telemetry, const RunFacts& facts);
-
 }  // namespace analysis

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "analysis/audit/planned_log.h"
 #include "analysis/command/commands.h"
-#include "analysis/planned_log.h"
 #include "analysis/report/set_summary.h"
 #include "runner/base/system_facts.h"
 #include "runner/program.h"

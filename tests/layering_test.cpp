@@ -28,8 +28,11 @@ std::string room_of(const std::string& path) {
   for (const fs::path& part : fs::path(path)) parts.push_back(part.string());
   if (parts.size() < 2 || !kTopFolders.contains(parts[0])) return "";
   const bool nested = parts.size() > 2;
-  static const Rooms deep = {"runner/mllog/rules", "workloads/nn/layers", "workloads/nn/products",
-                             "workloads/nn/executor", "workloads/parallel/hybrid"};
+  static const Rooms deep = {
+      "runner/mllog/rules",    "workloads/nn/layers",       "workloads/nn/products",
+      "workloads/nn/executor", "workloads/parallel/hybrid", "analysis/report/csv",
+      "analysis/report/html",  "analysis/report/json",      "analysis/report/svg",
+      "analysis/report/text",  "analysis/report/xml"};
   if (parts.size() > 3 && deep.contains(parts[0] + "/" + parts[1] + "/" + parts[2])) {
     return parts[0] + "/" + parts[1] + "/" + parts[2];
   }
@@ -37,7 +40,8 @@ std::string room_of(const std::string& path) {
   static const Rooms inner = {"runner/base",         "runner/launch",       "runner/mllog",
                               "runner/telemetry",    "runner/doctor",       "staging/dataset",
                               "analysis/submission", "analysis/comparison", "analysis/history",
-                              "analysis/report",     "analysis/command"};
+                              "analysis/report",     "analysis/command",    "analysis/audit",
+                              "analysis/findings"};
   const std::string folder = parts[0] + "/" + parts[1];
   return nested && inner.contains(folder) ? folder : parts[0];
 }
@@ -55,6 +59,21 @@ Rooms below_parallel() {
           "staging/dataset",       "runner",
           "runner/base",           "runner/mllog",
           "runner/telemetry"};
+}
+
+/// Below analysis/findings.
+Rooms below_findings() {
+  return {"analysis",    "analysis/audit", "analysis/submission", "analysis/comparison",
+          "runner/base", "runner/mllog",   "runner/mllog/rules",  "runner/telemetry"};
+}
+
+/// What a writer of one format may include: no other writer.
+Rooms seen_by_writers() { return with(below_findings(), {"analysis/findings"}); }
+
+/// One room a format.
+Rooms writers() {
+  return {"analysis/report/csv", "analysis/report/html", "analysis/report/json",
+          "analysis/report/svg", "analysis/report/text", "analysis/report/xml"};
 }
 
 /// What `room` may include beside itself.
@@ -85,16 +104,20 @@ Rooms visible_from(const std::string& room) {
       {"workloads/parallel/hybrid", with(below_parallel(), {"workloads/parallel"})},
       {"workloads/synthetic", {"staging", "staging/dataset", "runner", "runner/base"}},
       {"analysis", {"runner/base", "runner/mllog", "runner/telemetry"}},
+      {"analysis/audit", {"analysis", "runner/base", "runner/mllog", "runner/telemetry"}},
       {"analysis/submission", {"analysis", "runner/base", "runner/mllog", "runner/mllog/rules"}},
       {"analysis/comparison", {"analysis", "runner/base", "runner/mllog"}},
       {"analysis/history", {"analysis", "analysis/comparison", "runner/base", "runner/mllog"}},
-      {"analysis/report",
-       {"analysis", "analysis/submission", "analysis/comparison", "runner/base", "runner/mllog",
-        "runner/mllog/rules", "runner/telemetry"}},
+      {"analysis/findings", below_findings()},
+      {"analysis/report/csv", seen_by_writers()},
+      {"analysis/report/json", seen_by_writers()},
+      {"analysis/report/text", seen_by_writers()},
+      {"analysis/report/xml", seen_by_writers()},
+      {"analysis/report/svg", with(seen_by_writers(), {"analysis/report/xml"})},
+      {"analysis/report/html", seen_by_writers()},
+      {"analysis/report", with(seen_by_writers(), writers())},
       {"analysis/command",
-       {"analysis", "analysis/submission", "analysis/comparison", "analysis/history",
-        "analysis/report", "runner/base", "runner/mllog", "runner/mllog/rules",
-        "runner/telemetry"}}};
+       with(with(seen_by_writers(), writers()), {"analysis/report", "analysis/history"})}};
   const auto found = table.find(room);
   if (found != table.end()) return found->second;
   return with(below_parallel(),

@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "analysis/command/outputs.h"
-#include "analysis/report/report.h"
-#include "analysis/report/report_csv.h"
-#include "analysis/report/report_json.h"
-#include "analysis/report/report_schema.h"
-#include "analysis/report/write_html.h"
-#include "analysis/report/write_text.h"
+#include "analysis/findings/make_report.h"
+#include "analysis/findings/report.h"
+#include "analysis/report/csv/report.h"
+#include "analysis/report/html/report.h"
+#include "analysis/report/json/report.h"
+#include "analysis/report/json/schema.h"
+#include "analysis/report/text/report.h"
 #include "runner/base/printable.h"
 
 namespace analysis::command {
@@ -27,9 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 using base::ConfigError;
 using base::ExitCode;
-using report::Problem;
-using report::Report;
-using report::RunReport;
 
 constexpr std::size_t kDefaultWidth = 80;
 constexpr std::size_t kWidestUseful = 400;
@@ -126,7 +124,7 @@ ExitCode analyze(const AnalyzeOptions& options, std::ostream& out, std::ostream&
   // The text tells nothing of traces.
   const bool shows_traces = !(options.json.empty() && options.csv.empty() && options.html.empty());
   const Report report =
-      report::make_report(options.paths, {options.threads, options.standard_input, shows_traces});
+      make_report(options.paths, {options.threads, options.standard_input, shows_traces});
   const std::vector<OutputFile> outputs = outputs_of(options, report);
   std::vector<fs::path> logs;
   for (const RunReport& run : report.runs) logs.push_back(run.path);

@@ -15,13 +15,17 @@
 #include "analysis/command/check_lists.h"
 #include "analysis/command/outputs.h"
 #include "analysis/command/scaling_files.h"
-#include "analysis/report/check_report.h"
-#include "analysis/report/convergence_plot.h"
-#include "analysis/report/findings_junit.h"
-#include "analysis/report/findings_sarif.h"
-#include "analysis/report/judged_files.h"
-#include "analysis/report/suppressions.h"
-#include "analysis/report/write_check.h"
+#include "analysis/findings/check_logs.h"
+#include "analysis/findings/convergence_plot.h"
+#include "analysis/findings/judged_files.h"
+#include "analysis/findings/run_groups.h"
+#include "analysis/findings/suppressions.h"
+#include "analysis/report/json/check.h"
+#include "analysis/report/json/sarif.h"
+#include "analysis/report/svg/plot.h"
+#include "analysis/report/text/check.h"
+#include "analysis/report/text/plot.h"
+#include "analysis/report/xml/junit.h"
 #include "runner/base/printable.h"
 #include "runner/base/system_facts.h"
 
@@ -33,9 +37,6 @@ using base::ConfigError;
 using base::ExitCode;
 using mllog::rules::RuleBook;
 using mllog::rules::Wanted;
-using report::CheckedFile;
-using report::CheckReport;
-using report::Problem;
 
 /// How many of the lists are asked for.
 int lists_in(const CheckOptions& options) {
@@ -167,13 +168,12 @@ void write_report(const CheckOptions& options, std::ostream& out, std::ostream& 
   add(options.json, [&] { return report::check_json_text(report); });
   add(options.sarif, [&] {
     const std::string version = base::build_facts()["version"].get<std::string>();
-    return report::findings_sarif(report::judged_files(report), version);
+    return report::findings_sarif(judged_files(report), version);
   });
   add(options.junit,
-      [&] { return report::findings_junit(report::judged_files(report), "trainmark check"); });
-  const auto plots = options.plot.empty()
-                         ? std::vector<report::ConvergencePlot>()
-                         : report::convergence_plots(report, package_options(options).rcp);
+      [&] { return report::findings_junit(judged_files(report), "trainmark check"); });
+  const auto plots = options.plot.empty() ? std::vector<ConvergencePlot>()
+                                          : convergence_plots(report, package_options(options).rcp);
   add(options.plot, [&] { return report::plots_svg(plots); });
   if (options.json == kStandardOutput) {
     out << report::check_json_text(report);
@@ -191,7 +191,7 @@ void write_report(const CheckOptions& options, std::ostream& out, std::ostream& 
 }
 
 void tell_suppressions(const CheckReport& report, const std::string& file, std::ostream& people) {
-  for (const report::SuppressionUse& use : report.suppressions) {
+  for (const SuppressionUse& use : report.suppressions) {
     const std::string entry = fmt::format("{}: {} of {}", file, use.rule, use.path);
     if (use.refused > 0) {
       people << base::printable(fmt::format("{}: {} not suppressed, as they fail the submission",
@@ -206,21 +206,21 @@ void tell_suppressions(const CheckReport& report, const std::string& file, std::
 bool fails(const CheckReport& report) {
   if (report.submission) return !report.submission->report.passes();
   const auto fails_alone = [&](const CheckedFile& file) {
-    return file.verdict == report::Verdict::kFail && !report::is_of_group(report, file);
+    return file.verdict == Verdict::kFail && !is_of_group(report, file);
   };
   return std::ranges::any_of(report.files, fails_alone) ||
          std::ranges::any_of(report.sets,
                              [](const auto& set) { return set.rcp && set.rcp->fails(); }) ||
-         (report.groups && std::ranges::any_of(*report.groups, &report::RunGroup::is_invalid));
+         (report.groups && std::ranges::any_of(*report.groups, &RunGroup::is_invalid));
 }
 
 /// Whether something that was asked for has no answer.
 bool lacks(const CheckReport& report) {
   using submission::RcpOutcome;
-  const auto is_open = [](const report::RunGroup& group) { return !group.choice.problem.empty(); };
+  const auto is_open = [](const RunGroup& group) { return !group.choice.problem.empty(); };
   return !report.problems.empty() ||
          (report.groups && std::ranges::any_of(*report.groups, is_open)) ||
-         std::any_of(report.sets.begin(), report.sets.end(), [](const report::CheckedSet& set) {
+         std::any_of(report.sets.begin(), report.sets.end(), [](const CheckedSet& set) {
            return set.rcp && set.rcp->outcome == RcpOutcome::kNoReferencePoints;
          });
 }
@@ -233,12 +233,12 @@ ExitCode verdict(const CheckReport& report, std::ostream& people) {
   const bool is_missing = std::any_of(report.problems.begin(), report.problems.end(),
                                       [](const Problem& problem) { return problem.missing; });
   if ((report.files.empty() && !report.submission) || is_missing) return ExitCode::kData;
-  if (report.count(report::Verdict::kUnknown) > 0) return ExitCode::kUnknownVerdict;
+  if (report.count(Verdict::kUnknown) > 0) return ExitCode::kUnknownVerdict;
   return lacks(report) ? ExitCode::kIncomplete : ExitCode::kSuccess;
 }
 
 CheckReport checked(const CheckOptions& options, const RuleBook& book, const Wanted& wanted) {
-  report::JudgingOptions judging;
+  JudgingOptions judging;
   judging.wanted = wanted;
   using mllog::rules::Warnings;
   judging.warnings = options.werror ? Warnings::kAreErrors : Warnings::kAllowed;
@@ -246,8 +246,8 @@ CheckReport checked(const CheckOptions& options, const RuleBook& book, const Wan
   judging.test_convergence = options.rcp && !options.submission;  // which tests it too
   judging.group_runs = options.runs;
   judging.package = package_options(options);
-  if (options.submission) return report::check_submission(options.paths[0], book, judging);
-  return report::check_logs(options.paths, book, judging);
+  if (options.submission) return check_submission(options.paths[0], book, judging);
+  return check_logs(options.paths, book, judging);
 }
 
 }  // namespace
@@ -262,10 +262,10 @@ ExitCode check(const CheckOptions& options, std::ostream& out, std::ostream& peo
     write_list(options, out, people, *list);
     return ExitCode::kSuccess;
   }
-  std::vector<report::Suppression> suppressions;
-  if (!options.suppress.empty()) suppressions = report::read_suppressions(options.suppress);
+  std::vector<Suppression> suppressions;
+  if (!options.suppress.empty()) suppressions = read_suppressions(options.suppress);
   CheckReport report = checked(options, book, wanted);
-  report::suppress(report, suppressions);
+  suppress(report, suppressions);
   write_report(options, out, people, report, width);
   tell_suppressions(report, options.suppress, people);
   return verdict(report, people);

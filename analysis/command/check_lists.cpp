@@ -11,9 +11,13 @@
 #include <sstream>
 #include <vector>
 
-#include "analysis/report/convergence_plot.h"
-#include "analysis/report/rule_catalogue.h"
-#include "analysis/report/write_check.h"
+#include "analysis/findings/convergence_plot.h"
+#include "analysis/findings/rule_catalogue.h"
+#include "analysis/report/json/points.h"
+#include "analysis/report/json/rules.h"
+#include "analysis/report/svg/plot.h"
+#include "analysis/report/text/points.h"
+#include "analysis/report/text/rules.h"
 #include "analysis/submission/reference_points.h"
 #include "runner/base/error.h"
 #include "runner/mllog/rules/choice.h"
@@ -103,7 +107,7 @@ Listing list_of_points(const ReferenceSet& points, const submission::RcpEraFacts
   });
   list.json = report::points_json_text(points, era, drawn);
   if (!options.plot.empty()) {
-    list.svg = report::plots_svg(std::vector{report::convergence_plot(points, {era.era})});
+    list.svg = report::plots_svg(std::vector{convergence_plot(points, {era.era})});
   }
   return list;
 }
@@ -123,7 +127,7 @@ const submission::RcpEraFacts& era_of(const CheckOptions& options) {
 std::optional<Listing> listing(const CheckOptions& options, const RuleBook& book,
                                std::size_t width) {
   if (!options.explain.empty()) {
-    const std::string text = report::explain_rule(options.explain, book);
+    const std::string text = explain_rule(options.explain, book);
     return Listing{text, nlohmann::json{{"schema", 1}, {"text", text}}.dump(1) + "\n", ""};
   }
   if (options.rounds) {

@@ -11,9 +11,13 @@
 
 #include "analysis/command/outputs.h"
 #include "analysis/comparison/bench_result.h"
-#include "analysis/report/compared.h"
-#include "analysis/report/report_schema.h"
-#include "analysis/report/write_compare.h"
+#include "analysis/findings/compared.h"
+#include "analysis/report/csv/compare.h"
+#include "analysis/report/json/bench.h"
+#include "analysis/report/json/compare.h"
+#include "analysis/report/json/schema.h"
+#include "analysis/report/text/bench.h"
+#include "analysis/report/text/compare.h"
 #include "analysis/side_files.h"
 #include "runner/base/printable.h"
 
@@ -44,7 +48,7 @@ Texts compare_bench_files(const CompareOptions& options) {
 }
 
 /// What lies beside logs and could not be used.
-void tell_damaged(const report::Report& report, std::ostream& people, ExitCode& code) {
+void tell_damaged(const Report& report, std::ostream& people, ExitCode& code) {
   const auto tell = [&](const std::vector<Finding>& findings) {
     for (const Finding& finding : findings) {
       if (finding.rule != audit_rule(Rule::kTelemetryDamaged).id &&
@@ -55,21 +59,21 @@ void tell_damaged(const report::Report& report, std::ostream& people, ExitCode& 
       code = ExitCode::kIncomplete;
     }
   };
-  for (const report::RunReport& run : report.runs) tell(run.findings);
-  for (const report::SystemReport& system : report.systems) tell(system.findings);
+  for (const RunReport& run : report.runs) tell(run.findings);
+  for (const SystemReport& system : report.systems) tell(system.findings);
 }
 
 Texts compare_logs(const CompareOptions& options, std::size_t width, std::ostream& people,
                    ExitCode& code) {
-  const report::Compared compared = report::compare_paths(
+  const Compared compared = compare_paths(
       options.paths, {options.seed, comparison::kDraws, options.per}, options.threads);
-  for (const report::Report& one : compared.reports) {
-    for (const report::Problem& problem : one.problems) {
+  for (const Report& one : compared.reports) {
+    for (const Problem& problem : one.problems) {
       people << base::printable(problem.path + ": " + problem.text) << '\n';
       code = ExitCode::kIncomplete;
     }
   }
-  for (const report::Report& one : compared.reports) tell_damaged(one, people, code);
+  for (const Report& one : compared.reports) tell_damaged(one, people, code);
   for (const std::string& damaged : compared.damaged) {
     people << base::printable(damaged) << '\n';
     code = ExitCode::kIncomplete;

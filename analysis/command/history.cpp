@@ -18,8 +18,8 @@
 #include "analysis/history/index.h"
 #include "analysis/history/regression.h"
 #include "analysis/numbers.h"
-#include "analysis/report/optional_json.h"
-#include "analysis/report/text_page.h"
+#include "analysis/report/json/optional.h"
+#include "analysis/report/text/page.h"
 #include "runner/base/printable.h"
 
 namespace analysis::command {

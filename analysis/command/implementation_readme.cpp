@@ -11,8 +11,7 @@ namespace {
 namespace keys = mllog::keys;
 
 /// With the resolved configuration, as the log tells its ranks.
-std::string command_of(const RunSetFolder& folder, const report::CheckedFile& run,
-                       std::size_t runs) {
+std::string command_of(const RunSetFolder& folder, const CheckedFile& run, std::size_t runs) {
   const std::string ranks = run.facts ? to_text(run.facts->config_value(keys::kNumberOfRanks)) : "";
   return fmt::format("mpirun -n {} trainmark run {} --runs {}{}", ranks.empty() ? "RANKS" : ranks,
                      config_name_of(run), runs, folder.is_together ? " --together" : "");
@@ -21,7 +20,7 @@ std::string command_of(const RunSetFolder& folder, const report::CheckedFile& ru
 }  // namespace
 
 std::string implementation_readme(const RunSetFolder& folder,
-                                  const std::vector<const report::CheckedFile*>& runs,
+                                  const std::vector<const CheckedFile*>& runs,
                                   const std::string& benchmark, const std::string& system) {
   const std::string revision = revision_of(runs.front()->path);
   const std::string config = config_name_of(*runs.front());
@@ -43,7 +42,7 @@ std::string implementation_readme(const RunSetFolder& folder,
                       config);
   text += "| log | seed |\n| --- | --- |\n";
   int number = 0;
-  for (const report::CheckedFile* run : runs) {
+  for (const CheckedFile* run : runs) {
     const bool has_seed = run->package && !run->package->seeds.empty();
     text += fmt::format("| result_{}.txt | {} |\n", number++,
                         has_seed ? run->package->seeds.front().seed : "not logged");

@@ -10,7 +10,7 @@ namespace analysis::command {
 
 /// What was run, how, and with which seeds, in the order in which the package has the runs.
 std::string implementation_readme(const RunSetFolder& folder,
-                                  const std::vector<const report::CheckedFile*>& runs,
+                                  const std::vector<const CheckedFile*>& runs,
                                   const std::string& benchmark, const std::string& system);
 
 }  // namespace analysis::command

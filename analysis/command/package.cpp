@@ -14,7 +14,8 @@
 #include "analysis/command/outputs.h"
 #include "analysis/command/package_plan.h"
 #include "analysis/command/scaling_files.h"
-#include "analysis/report/write_check.h"
+#include "analysis/findings/check_logs.h"
+#include "analysis/report/json/check.h"
 #include "runner/base/make_folder.h"
 #include "runner/base/printable.h"
 #include "runner/base/replaced_file.h"
@@ -115,11 +116,11 @@ class Packager {
   ExitCode go();
 
  private:
-  report::JudgingOptions judging() const;
-  PackageRequest request(const report::CheckReport& logs) const;
-  ExitCode judge_and_build(const RuleBook& book, const report::CheckReport& logs);
-  void judge_tree(const report::CheckReport& checked, PackagePlan& plan) const;
-  void tell(const PackagePlan& plan, const report::CheckReport* checked, const fs::path& place);
+  JudgingOptions judging() const;
+  PackageRequest request(const CheckReport& logs) const;
+  ExitCode judge_and_build(const RuleBook& book, const CheckReport& logs);
+  void judge_tree(const CheckReport& checked, PackagePlan& plan) const;
+  void tell(const PackagePlan& plan, const CheckReport* checked, const fs::path& place);
   void say(const std::string& text) const { people_ << base::printable(text) << '\n'; }
 
   const PackageCommandOptions& options_;
@@ -127,15 +128,15 @@ class Packager {
   std::ostream& people_;
 };
 
-report::JudgingOptions Packager::judging() const {
-  report::JudgingOptions judging;
+JudgingOptions Packager::judging() const {
+  JudgingOptions judging;
   judging.wanted = {"", options_.round};
   judging.reading = {options_.threads, nullptr};
   judging.test_convergence = true;  // so that seeds are kept of each log
   return judging;
 }
 
-PackageRequest Packager::request(const report::CheckReport& logs) const {
+PackageRequest Packager::request(const CheckReport& logs) const {
   PackageRequest request;
   request.round = logs.files.front().round;  // as options_.round has it, which fixes it
   request.division = options_.division;
@@ -148,18 +149,18 @@ PackageRequest Packager::request(const report::CheckReport& logs) const {
 
 ExitCode Packager::go() {
   const RuleBook& book = mllog::rules::embedded_rule_book();
-  const report::JudgingOptions judging = this->judging();
+  const JudgingOptions judging = this->judging();
   mllog::rules::require_rules(book, judging.wanted);
   if (options_.org.find_first_not_of(" ./") == std::string::npos || options_.org[0] == '.') {
     throw ConfigError(fmt::format("package: --org: expected a name, got '{}'", options_.org));
   }
-  const report::CheckReport logs = report::check_logs(options_.results, book, judging);
-  for (const report::Problem& problem : logs.problems) say(problem.path + ": " + problem.text);
+  const CheckReport logs = check_logs(options_.results, book, judging);
+  for (const Problem& problem : logs.problems) say(problem.path + ": " + problem.text);
   if (!logs.problems.empty() || logs.files.empty()) return ExitCode::kData;
   return judge_and_build(book, logs);
 }
 
-void Packager::judge_tree(const report::CheckReport& checked, PackagePlan& plan) const {
+void Packager::judge_tree(const CheckReport& checked, PackagePlan& plan) const {
   for (const submission::PackageFinding& one : checked.submission->report.findings) {
     const bool fails = one.finding.severity == submission::Severity::kError;
     (fails ? plan.refusals : plan.notes)
@@ -167,7 +168,7 @@ void Packager::judge_tree(const report::CheckReport& checked, PackagePlan& plan)
   }
 }
 
-ExitCode Packager::judge_and_build(const RuleBook& book, const report::CheckReport& logs) {
+ExitCode Packager::judge_and_build(const RuleBook& book, const CheckReport& logs) {
   PackagePlan plan = plan_package(request(logs), logs);
   const fs::path place = fs::path(options_.output) / plan.folder;
   const bool is_there = fs::exists(place);
@@ -188,9 +189,9 @@ ExitCode Packager::judge_and_build(const RuleBook& book, const report::CheckRepo
     if (error) fail(place, "cannot be copied", error);
   }
   build(plan, built);
-  std::optional<report::CheckReport> checked;
+  std::optional<CheckReport> checked;
   if (!plan.sets.empty()) {
-    checked = report::check_submission(workshop.root().string(), book, judging());
+    checked = check_submission(workshop.root().string(), book, judging());
     write_files(scaling_files(*checked->submission, people_), people_, true);
     judge_tree(*checked, plan);
   }
@@ -199,8 +200,7 @@ ExitCode Packager::judge_and_build(const RuleBook& book, const report::CheckRepo
   return plan.refusals.empty() ? ExitCode::kSuccess : ExitCode::kNonCompliant;
 }
 
-void Packager::tell(const PackagePlan& plan, const report::CheckReport* checked,
-                    const fs::path& place) {
+void Packager::tell(const PackagePlan& plan, const CheckReport* checked, const fs::path& place) {
   const bool is_refused = !plan.refusals.empty();
   const std::string verdict = is_refused ? "refused" : options_.dry_run ? "would pass" : "written";
   json document = {{"schema", 1},         {"package", place.generic_string()},

@@ -27,7 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 namespace keys = mllog::keys;
 using nlohmann::json;
-using report::CheckedFile;
 using Runs = std::vector<const CheckedFile*>;
 
 /// A name without what paths and the repository check have no use for: "A/B C" -> "A+B_C".
@@ -378,7 +377,7 @@ void Planner::add(const RunSetFolder& folder) {
 
 }  // namespace
 
-PackagePlan plan_package(const PackageRequest& request, const report::CheckReport& logs) {
+PackagePlan plan_package(const PackageRequest& request, const CheckReport& logs) {
   PackagePlan plan;
   plan.folder = folder_name(request.org);
   Planner planner(request, plan);

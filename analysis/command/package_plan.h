@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/check_report.h"
+#include "analysis/findings/check_report.h"
 
 namespace analysis::command {
 
@@ -47,6 +47,6 @@ struct PackagePlan {
 
 /// `logs` are judged by the round's rules, with what the check of a submission needs. Reads what
 /// lies beside them. Never throws for what it reads.
-PackagePlan plan_package(const PackageRequest& request, const report::CheckReport& logs);
+PackagePlan plan_package(const PackageRequest& request, const CheckReport& logs);
 
 }  // namespace analysis::command

@@ -67,9 +67,9 @@ bool is_result_folder(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<RunSetFolder> run_set_folders(const report::CheckReport& logs) {
+std::vector<RunSetFolder> run_set_folders(const CheckReport& logs) {
   std::map<std::string, RunSetFolder> folders;
-  for (const report::CheckedFile& file : logs.files) {
+  for (const CheckedFile& file : logs.files) {
     const fs::path path = file.path.parent_path().empty() ? "." : file.path.parent_path();
     if (!is_result_folder(path)) continue;
     RunSetFolder& folder = folders[fs::weakly_canonical(path).generic_string()];
@@ -104,15 +104,15 @@ std::optional<json> config_of(const fs::path& log, std::string& problem) {
   return config;
 }
 
-std::string names_of(const std::vector<const report::CheckedFile*>& runs) {
+std::string names_of(const std::vector<const CheckedFile*>& runs) {
   std::string names;
-  for (const report::CheckedFile* run : runs) {
+  for (const CheckedFile* run : runs) {
     names += (names.empty() ? "" : ", ") + run->path.filename().string();
   }
   return names;
 }
 
-std::string config_name_of(const report::CheckedFile& run) {
+std::string config_name_of(const CheckedFile& run) {
   const std::string logged =
       run.facts ? to_text(run.facts->config_value(mllog::keys::kConfigFilename)) : "";
   const bool is_name = logged.ends_with(".json") && fs::path(logged).filename() == logged &&

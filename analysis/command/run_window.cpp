@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/report/run_groups.h"
+#include "analysis/findings/run_groups.h"
 
 namespace analysis::command {
 
@@ -16,7 +16,7 @@ RunWindow window_of(const RunSetFolder& folder, std::int64_t expected) {
                     folder.name(), expected, found);
     return window;
   }
-  const RunChoice choice = report::choose_among(folder.runs);
+  const RunChoice choice = choose_among(folder.runs);
   if (!choice.chosen) {
     const char* const infinite =
         "the median of the scores of all windows is infinite: too many runs failed";

@@ -11,8 +11,7 @@
 
 namespace analysis::command {
 
-std::vector<OutputFile> scaling_files(const report::CheckedSubmission& checked,
-                                      std::ostream& people) {
+std::vector<OutputFile> scaling_files(const CheckedSubmission& checked, std::ostream& people) {
   std::vector<OutputFile> files;
   for (const submission::PackageSet& set : checked.report.sets) {
     if (!set.unwritten_factor) continue;

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "analysis/command/outputs.h"
-#include "analysis/report/check_report.h"
+#include "analysis/findings/check_report.h"
 
 namespace analysis::command {
 
 /// scaling.json for each folder of a submission whose runs passed the test, without a bypass, and
 /// converged faster than the reference. A folder that has such a file keeps it, since a review may
 /// have set its factor; `people` are told where that differs.
-std::vector<OutputFile> scaling_files(const report::CheckedSubmission& checked,
-                                      std::ostream& people);
+std::vector<OutputFile> scaling_files(const CheckedSubmission& checked, std::ostream& people);
 
 }  // namespace analysis::command

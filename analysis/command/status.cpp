@@ -13,8 +13,8 @@
 #include "analysis/found_sets.h"
 #include "analysis/live_run.h"
 #include "analysis/numbers.h"
-#include "analysis/report/optional_json.h"
-#include "analysis/report/text_page.h"
+#include "analysis/report/json/optional.h"
+#include "analysis/report/text/page.h"
 #include "runner/base/printable.h"
 
 namespace analysis::command {

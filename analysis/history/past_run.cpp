@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/facts.h"
+#include "analysis/facts_of_log.h"
 #include "analysis/find_logs.h"
 #include "analysis/log_file.h"
 #include "analysis/run_settings.h"

@@ -9,10 +9,10 @@
 #include <sstream>
 #include <vector>
 
+#include "analysis/findings/check_logs.h"
 #include "analysis/numbers.h"
-#include "analysis/report/check_report.h"
-#include "analysis/report/optional_json.h"
-#include "analysis/report/text_page.h"
+#include "analysis/report/json/optional.h"
+#include "analysis/report/text/page.h"
 #include "analysis/set_score.h"
 #include "runner/base/printable.h"
 #include "runner/mllog/keys.h"

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/facts_of_log.h"
 #include "analysis/numbers.h"
 #include "analysis/statistics.h"
 #include "analysis/submission/package_rules.h"

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/facts_of_log.h"
 #include "analysis/statistics.h"
 
 namespace analysis::submission {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/facts_of_log.h"
 #include "analysis/submission/reference_points.h"
 
 namespace analysis::submission {

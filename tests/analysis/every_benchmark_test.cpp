@@ -6,8 +6,10 @@
 #include <cmath>
 #include <sstream>
 
-#include "analysis/audit.h"
+#include "analysis/audit/audit.h"
 #include "analysis/facts.h"
+#include "analysis/facts_of_log.h"
+#include "analysis/findings/system_facts_of.h"
 #include "analysis/log_file.h"
 #include "analysis/own_log.h"
 #include "analysis/systems.h"

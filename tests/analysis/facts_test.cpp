@@ -5,7 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/audit.h"
+#include "analysis/audit/audit.h"
+#include "analysis/facts_of_log.h"
 #include "analysis/golden.h"
 #include "analysis/log_file.h"
 #include "runner/base/temporary_directory.h"

@@ -10,7 +10,8 @@
 #include <sstream>
 #include <string>
 
-#include "analysis/report/report.h"
+#include "analysis/findings/make_report.h"
+#include "analysis/findings/report.h"
 #include "runner/telemetry/telemetry.h"
 
 namespace golden {
@@ -21,8 +22,8 @@ namespace fs = std::filesystem;
 inline std::string folder(const std::string& name) { return "tests/analysis/data/" + name; }
 
 /// The one run in a golden folder.
-inline analysis::report::RunReport run(const std::string& name) {
-  analysis::report::Report report = analysis::report::make_report({folder(name)});
+inline analysis::RunReport run(const std::string& name) {
+  analysis::Report report = analysis::make_report({folder(name)});
   if (report.runs.size() != 1) throw std::runtime_error(name + ": expected one log");
   return std::move(report.runs.front());
 }

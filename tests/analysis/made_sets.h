@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/findings/check_logs.h"
+#include "analysis/findings/make_report.h"
 #include "analysis/own_log.h"
-#include "analysis/report/check_report.h"
 #include "runner/base/temporary_directory.h"
 
 namespace made_sets {
@@ -18,7 +19,7 @@ namespace made_sets {
 using Spoilt = std::function<std::vector<analysis::Finding>()>;
 
 inline std::vector<analysis::Finding> findings_in(const base::TemporaryDirectory& folder) {
-  const analysis::report::Report report = analysis::report::make_report({folder.path().string()});
+  const analysis::Report report = analysis::make_report({folder.path().string()});
   std::vector<analysis::Finding> all;
   const auto add = [&](const std::vector<analysis::Finding>& some) {
     all.insert(all.end(), some.begin(), some.end());
@@ -96,7 +97,7 @@ inline Spoilt picked(const std::vector<int>& picked, int failing = 0) {
       folder.write("all" + name, log.text());
       if (std::ranges::find(picked, i) != picked.end()) folder.write("sent" + name, log.text());
     }
-    analysis::report::JudgingOptions options;
+    analysis::JudgingOptions options;
     options.wanted.round = "hpc-0.7";  // whose rules a clean log keeps
     options.group_runs = 12;
     std::vector<analysis::Finding> all;

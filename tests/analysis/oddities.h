@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "analysis/fields.h"
+#include "analysis/findings/make_report.h"
 #include "analysis/own_log.h"
+#include "analysis/system_fields.h"
 #include "runner/base/temporary_directory.h"
 
 namespace own_log {
@@ -19,16 +21,16 @@ inline void move(json& one, double ms) {
 }
 
 /// The set that these logs make in a submission; `side` are further files.
-inline analysis::report::SystemReport set_of(const std::vector<Log>& logs,
-                                             const std::map<std::string, std::string>& side = {},
-                                             const std::string& place = "results/box/cosmoflow/") {
+inline analysis::SystemReport set_of(const std::vector<Log>& logs,
+                                     const std::map<std::string, std::string>& side = {},
+                                     const std::string& place = "results/box/cosmoflow/") {
   const base::TemporaryDirectory folder;
   int number = 0;
   for (const Log& log : logs) {
     folder.write(place + "result_" + std::to_string(number++) + ".txt", log.text());
   }
   for (const auto& [name, content] : side) folder.write(name, content);
-  return analysis::report::make_report({folder.path().string()}).systems.at(0);
+  return analysis::make_report({folder.path().string()}).systems.at(0);
 }
 
 /// A clean log whose run takes `more_s` longer.

@@ -11,7 +11,7 @@
 namespace {
 
 using analysis::Outcome;
-using analysis::report::RunReport;
+using analysis::RunReport;
 using nlohmann::json;
 using own_log::clean;
 using own_log::found;

@@ -10,7 +10,7 @@
 
 namespace {
 
-using analysis::report::RunReport;
+using analysis::RunReport;
 using nlohmann::json;
 using own_log::clean;
 using own_log::found;

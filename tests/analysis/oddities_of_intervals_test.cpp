@@ -12,7 +12,7 @@
 namespace {
 
 using analysis::Outcome;
-using analysis::report::RunReport;
+using analysis::RunReport;
 using nlohmann::json;
 using own_log::clean;
 using own_log::found;

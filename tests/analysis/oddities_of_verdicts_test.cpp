@@ -6,12 +6,13 @@
 
 #include <algorithm>
 
+#include "analysis/findings/make_report.h"
 #include "analysis/oddities.h"
 
 namespace {
 
 using analysis::Outcome;
-using analysis::report::RunReport;
+using analysis::RunReport;
 using nlohmann::json;
 using own_log::clean;
 using own_log::field;
@@ -159,7 +160,7 @@ TEST(Oddity10, InstancesAreRatedFromTheFirstStartToTheLastStopWithoutPrunedOnes)
   folder.write(place + "result_0.txt", clean().text());
   folder.write(place + "result_1.txt", late.text());
   folder.write(place + "pruned_results/result_2.txt", pruned.text());
-  const analysis::report::Report report = analysis::report::make_report({folder.path().string()});
+  const analysis::Report report = analysis::make_report({folder.path().string()});
   ASSERT_EQ(report.systems.size(), 1u);
   EXPECT_DOUBLE_EQ(*report.systems[0].facts.ttta_s, kRunS + 5.001);
   EXPECT_EQ(report.systems[0].facts.successful, 2);

@@ -6,15 +6,16 @@
 
 #include <string>
 
+#include "analysis/findings/make_report.h"
+#include "analysis/findings/report.h"
 #include "analysis/own_log.h"
-#include "analysis/report/report.h"
 #include "runner/base/temporary_directory.h"
 
 namespace {
 
 using analysis::Outcome;
+using analysis::Report;
 using analysis::RunFacts;
-using analysis::report::Report;
 using own_log::found;
 using own_log::judged;
 using own_log::rules_of;
@@ -172,7 +173,7 @@ Report set_05(const base::TemporaryDirectory& folder, const std::string& entry,
     folder.write(results + "resnet/result_" + std::to_string(i) + ".txt", log_05());
   }
   folder.write(results + "entry.json", entry);
-  return analysis::report::make_report({folder.path().string()});
+  return analysis::make_report({folder.path().string()});
 }
 
 TEST(SetsOfTraining05, TakeTheirSystemFromEntryJson) {

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "analysis/audit_rules.h"
+#include "analysis/findings/make_report.h"
+#include "analysis/findings/report.h"
 #include "analysis/golden.h"
-#include "analysis/report/report.h"
 #include "runner/base/temporary_directory.h"
 
 namespace own_log {
@@ -154,12 +155,12 @@ inline Log run_of(int n) {
 }
 
 /// What is found in a log of this text, alone in a folder.
-inline analysis::report::RunReport judged(const std::string& text) {
+inline analysis::RunReport judged(const std::string& text) {
   const base::TemporaryDirectory folder;
   folder.write("result_0.txt", text);
-  return std::move(analysis::report::make_report({folder.path().string()}).runs.at(0));
+  return std::move(analysis::make_report({folder.path().string()}).runs.at(0));
 }
-inline analysis::report::RunReport judged(const Log& log) { return judged(log.text()); }
+inline analysis::RunReport judged(const Log& log) { return judged(log.text()); }
 
 inline std::vector<std::string> rules_of(const std::vector<analysis::Finding>& findings) {
   std::vector<std::string> rules;
@@ -168,7 +169,7 @@ inline std::vector<std::string> rules_of(const std::vector<analysis::Finding>& f
 }
 
 /// The first finding of a rule; one without text where there is none.
-inline analysis::Finding found(const analysis::report::RunReport& run, const std::string& rule) {
+inline analysis::Finding found(const analysis::RunReport& run, const std::string& rule) {
   for (const analysis::Finding& finding : run.findings) {
     if (finding.rule == rule) return finding;
   }

@@ -8,9 +8,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/findings/make_report.h"
+#include "analysis/findings/report.h"
 #include "analysis/log_changes.h"
-#include "analysis/report/report.h"
-#include "analysis/report/report_json.h"
+#include "analysis/report/json/report.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
 
@@ -30,9 +31,9 @@ constexpr std::array kOfRepetition = {"records", "repeated_keys", "records_after
 
 json figures(const std::string& text, const std::vector<const char*>& left_out) {
   std::istringstream in(text);
-  analysis::report::ReadOptions options;
+  analysis::ReadOptions options;
   options.standard_input = &in;
-  json file = report_json(analysis::report::make_report({"-"}, options))["files"]["-"];
+  json file = analysis::report::report_json(analysis::make_report({"-"}, options))["files"]["-"];
   for (const char* key : left_out) file.erase(key);
   return file;
 }
@@ -85,8 +86,8 @@ TEST(WhatASetSays, DoesNotDependOnTheOrderOfItsFiles) {
   std::sort(logs.begin(), logs.end());
   ASSERT_GT(logs.size(), 2u);
   const auto score = [&](const std::string& name) {
-    json system = report_json(
-        analysis::report::make_report({(folder.path() / name).string()}))["systems"]["."];
+    json system = analysis::report::report_json(
+        analysis::make_report({(folder.path() / name).string()}))["systems"]["."];
     system.erase("olympic_files");
     for (json& finding : system["findings"]) finding.erase("text");  // it names files
     return system;

@@ -7,9 +7,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analysis/findings/make_report.h"
+#include "analysis/findings/report.h"
 #include "analysis/own_log.h"
-#include "analysis/report/report.h"
-#include "analysis/report/report_json.h"
+#include "analysis/report/json/report.h"
 
 namespace {
 
@@ -78,8 +79,8 @@ class PublishedLogs : public testing::Test {
 };
 
 TEST_F(PublishedLogs, GiveTheFiguresOfAnIndependentProgram) {
-  const analysis::report::Report report = analysis::report::make_report({kLogs.string()});
-  const json files = report_json(report)["files"];
+  const analysis::Report report = analysis::make_report({kLogs.string()});
+  const json files = analysis::report::report_json(report)["files"];
   std::size_t compared = 0;
   for (const auto& [name, expected] : expected_["files"].items()) {
     if (!fs::path(name).filename().string().starts_with("result_")) continue;
@@ -96,8 +97,8 @@ TEST_F(PublishedLogs, GiveTheFiguresOfAnIndependentProgram) {
 }
 
 TEST_F(PublishedLogs, GiveTheSystemsScoresOfAnIndependentProgram) {
-  const analysis::report::Report report = analysis::report::make_report({kLogs.string()});
-  const json systems = report_json(report)["systems"];
+  const analysis::Report report = analysis::make_report({kLogs.string()});
+  const json systems = analysis::report::report_json(report)["systems"];
   for (const auto& [name, expected] : expected_["systems"].items()) {
     ASSERT_TRUE(systems.contains(name)) << name;
     if (!has_old_format(name)) compare(name, expected, systems[name]);
@@ -108,25 +109,27 @@ TEST_F(PublishedLogs, GiveTheSystemsScoresOfAnIndependentProgram) {
 TEST_F(PublishedLogs, AreReadByTheirOwnPathWhateverTheirName) {
   const std::string name =
       "training_v0.7/Intel/results/1-node-8s-cpx-2-mxnet/resnet/logs/32_workers_0.log";
-  const analysis::report::Report report = analysis::report::make_report({(kLogs / name).string()});
+  const analysis::Report report = analysis::make_report({(kLogs / name).string()});
   ASSERT_EQ(report.runs.size(), 1u);
   EXPECT_EQ(report.runs[0].name, "32_workers_0.log");
-  compare(name, expected_["files"][name], report_json(report)["files"]["32_workers_0.log"]);
+  compare(name, expected_["files"][name],
+          analysis::report::report_json(report)["files"]["32_workers_0.log"]);
   EXPECT_TRUE(report.systems.empty()) << "logs/ holds no set of runs";
 }
 
 TEST_F(PublishedLogs, AreNamedAlikeFromAboveAndRoundByRound) {
-  const analysis::report::Report above = analysis::report::make_report({kLogs.string()});
+  const analysis::Report above = analysis::make_report({kLogs.string()});
   std::vector<std::string> rounds;
   for (const auto& entry : fs::directory_iterator(kLogs)) {
     if (entry.is_directory()) rounds.push_back(entry.path().string());
   }
   ASSERT_GT(rounds.size(), 1u);
-  const json all = report_json(above);
-  EXPECT_EQ(json(report_json(analysis::report::make_report(rounds))), all);
-  const json round = report_json(analysis::report::make_report({(kLogs / "hpc_v3.0").string()}));
-  const json folder = report_json(analysis::report::make_report(
-      {(kLogs / "hpc_v3.0/HPE+LBNL/results/perlmutter_128x4").string()}));
+  const json all = analysis::report::report_json(above);
+  EXPECT_EQ(json(analysis::report::report_json(analysis::make_report(rounds))), all);
+  const json round =
+      analysis::report::report_json(analysis::make_report({(kLogs / "hpc_v3.0").string()}));
+  const json folder = analysis::report::report_json(
+      analysis::make_report({(kLogs / "hpc_v3.0/HPE+LBNL/results/perlmutter_128x4").string()}));
   const std::string name = "strong/cosmoflow/result_1.txt";
   const std::string below = "HPE+LBNL/results/perlmutter_128x4/";
   EXPECT_EQ(folder["files"][name], all["files"]["hpc_v3.0/" + below + name]);
@@ -190,9 +193,8 @@ constexpr Known kKnown[] = {
 
 TEST_F(PublishedLogs, HaveTheirKnownOdditiesTold) {
   for (const Known& known : kKnown) {
-    const analysis::report::Report report =
-        analysis::report::make_report({(kLogs / known.file).string()});
-    const analysis::report::RunReport& run = report.runs.at(0);
+    const analysis::Report report = analysis::make_report({(kLogs / known.file).string()});
+    const analysis::RunReport& run = report.runs.at(0);
     std::string told;
     bool is_found = false;
     for (const analysis::Finding& finding : run.findings) {
@@ -206,8 +208,8 @@ TEST_F(PublishedLogs, HaveTheirKnownOdditiesTold) {
 }
 
 TEST_F(PublishedLogs, HaveOnlyFindingsOfTheCatalogueWithPlacesThatExist) {
-  const analysis::report::Report report = analysis::report::make_report({kLogs.string()});
-  for (const analysis::report::RunReport& run : report.runs) {
+  const analysis::Report report = analysis::make_report({kLogs.string()});
+  for (const analysis::RunReport& run : report.runs) {
     for (const analysis::Finding& finding : run.findings) {
       const mllog::CatalogueRule* rule = own_log::audit_rule(finding.rule);
       ASSERT_NE(rule, nullptr) << run.name << ": " << finding.text;

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/findings/make_report.h"
+#include "analysis/findings/report.h"
 #include "analysis/oddities.h"
-#include "analysis/report/report.h"
 #include "analysis/systems.h"
 
 namespace {
@@ -168,7 +169,7 @@ TEST(JointAnalysis, GivesThePublishedFiguresOfTheRound) {
   if (!is_given && !std::filesystem::exists(round_folder())) {
     GTEST_SKIP() << "needs ../shared/mlperf_logs, or TRAINMARK_HPC_V0_7: a copy of the results";
   }
-  const auto report = analysis::report::make_report({round_folder()});
+  const auto report = analysis::make_report({round_folder()});
   const bool is_whole = report.systems.size() == std::size(kRows);
   std::size_t found = 0;
   for (const auto& system : report.systems) {

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/findings/make_report.h"
+#include "analysis/findings/report.h"
+#include "analysis/findings/system_facts_of.h"
 #include "analysis/golden.h"
-#include "analysis/report/report.h"
 #include "runner/base/temporary_directory.h"
 
 namespace {
@@ -165,10 +167,10 @@ TEST(System, OfInstancesTrainedAtOnceIsRatedByThroughput) {
 }
 
 TEST(System, IsReadFromTheSubmissionAroundIt) {
-  const analysis::report::Report report = analysis::report::make_report({golden::folder("set")});
+  const analysis::Report report = analysis::make_report({golden::folder("set")});
   ASSERT_EQ(report.runs.size(), 6u);
   ASSERT_EQ(report.systems.size(), 1u) << "pruned_results is no set";
-  const analysis::report::SystemReport& system = report.systems[0];
+  const analysis::SystemReport& system = report.systems[0];
   EXPECT_EQ(system.name, "results/demo/resnet");
   EXPECT_EQ(system.facts.runs, 5);
   EXPECT_EQ(system.facts.failed, 1);

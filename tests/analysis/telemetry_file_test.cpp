@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/findings/make_report.h"
 #include "analysis/golden.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
@@ -73,7 +74,7 @@ TEST(TelemetryBeside, ThatIsDamagedIsAFindingAndTheLogsOwnPartsRemain) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.txt", base::content(golden::folder("success") + "/result_1.txt"));
   folder.write("result_1.telemetry.json", "{\"schema\": 1, ");
-  const analysis::report::Report report = analysis::report::make_report({folder.path().string()});
+  const analysis::Report report = analysis::make_report({folder.path().string()});
   ASSERT_EQ(report.runs.size(), 1u);
   EXPECT_FALSE(report.runs[0].telemetry);
   ASSERT_EQ(report.runs[0].findings.size(), 1u);
@@ -81,15 +82,15 @@ TEST(TelemetryBeside, ThatIsDamagedIsAFindingAndTheLogsOwnPartsRemain) {
   EXPECT_EQ(report.runs[0].best_breakdown(), &*report.runs[0].log_parts);
 }
 
-analysis::report::RunReport run_with(const nlohmann::json& telemetry) {
+analysis::RunReport run_with(const nlohmann::json& telemetry) {
   const base::TemporaryDirectory folder;
   folder.write("result_1.txt", golden::ten_seconds_log());
   folder.write("result_1.telemetry.json", telemetry.dump());
-  return analysis::report::make_report({folder.path().string()}).runs.at(0);
+  return analysis::make_report({folder.path().string()}).runs.at(0);
 }
 
 /// The findings about telemetry.
-std::vector<std::string> told_of(const analysis::report::RunReport& run) {
+std::vector<std::string> told_of(const analysis::RunReport& run) {
   std::vector<std::string> texts;
   for (const Finding& finding : run.findings) {
     if (finding.text.find("telemetry") != std::string::npos) texts.push_back(finding.text);
@@ -98,7 +99,7 @@ std::vector<std::string> told_of(const analysis::report::RunReport& run) {
 }
 
 TEST(TelemetryBeside, IsNoFindingWhereItCoversTheRun) {
-  const analysis::report::RunReport run = run_with(golden::late_telemetry());
+  const analysis::RunReport run = run_with(golden::late_telemetry());
   EXPECT_TRUE(run.telemetry);
   EXPECT_THAT(told_of(run), testing::IsEmpty());
 }
@@ -106,7 +107,7 @@ TEST(TelemetryBeside, IsNoFindingWhereItCoversTheRun) {
 TEST(TelemetryBeside, WhosePartsDoNotAddUpIsAFindingAndNotShown) {
   nlohmann::json telemetry = golden::late_telemetry();
   telemetry["ranks"][1]["subsystems_s"]["input"] = 3.8;
-  const analysis::report::RunReport run = run_with(telemetry);
+  const analysis::RunReport run = run_with(telemetry);
   EXPECT_FALSE(run.telemetry);
   ASSERT_THAT(told_of(run), testing::SizeIs(1));
   EXPECT_THAT(told_of(run)[0], testing::HasSubstr("/ranks/1/subsystems_s: must sum to wall_s 10 "
@@ -117,7 +118,7 @@ TEST(TelemetryBeside, ThatDoesNotCoverTheLogsRunIsAFinding) {
   nlohmann::json telemetry = golden::late_telemetry();
   for (const char* part : {"input", "forward"}) telemetry["ranks"][1]["subsystems_s"][part] = 4.7;
   telemetry["ranks"][1]["wall_s"] = 11.4;
-  const analysis::report::RunReport run = run_with(telemetry);
+  const analysis::RunReport run = run_with(telemetry);
   EXPECT_TRUE(run.telemetry);
   EXPECT_THAT(told_of(run),
               testing::ElementsAre("telemetry: a rank accounts for 11.400 s, the log's run lasted "
@@ -127,7 +128,7 @@ TEST(TelemetryBeside, ThatDoesNotCoverTheLogsRunIsAFinding) {
 TEST(TelemetryBeside, ThatCostTooMuchIsAFinding) {
   nlohmann::json telemetry = golden::late_telemetry();
   telemetry["ranks"][0]["scope_cost_s"] = 0.2;
-  const analysis::report::RunReport run = run_with(telemetry);
+  const analysis::RunReport run = run_with(telemetry);
   ASSERT_THAT(told_of(run), testing::SizeIs(1));
   EXPECT_THAT(told_of(run)[0], testing::HasSubstr("measuring cost 1.0"));
   EXPECT_THAT(told_of(run)[0], testing::HasSubstr("expected below 0.5 %"));

@@ -12,7 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/report/write_text.h"
+#include "analysis/findings/make_report.h"
+#include "analysis/report/text/report.h"
 #include "launch.h"
 #include "telemetry_account.h"
 
@@ -140,8 +141,7 @@ Ended Job::collect(outside::Ended job) const {
   telemetry::expect_whole_accounts(folder() / "results");
   const fs::path account = fs::path(log_path()).replace_extension(".telemetry.json");
   if (fs::exists(account)) ended.telemetry = telemetry::read_report(account.string());
-  analysis::report::Report report =
-      analysis::report::make_report({(folder() / "results").string()});
+  analysis::Report report = analysis::make_report({(folder() / "results").string()});
   std::ostringstream text;
   analysis::report::TextPage page(text, kTextColumns);
   analysis::report::write_text(page, report);

@@ -8,7 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "analysis/report/report.h"
+#include "analysis/findings/report.h"
 #include "launch.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/telemetry/report_file.h"
@@ -20,7 +20,7 @@ struct Ended {
   int status = -1;
   std::string err;
   telemetry::Report telemetry;  ///< no ranks where the run left none
-  analysis::report::RunReport run;
+  analysis::RunReport run;
   std::string text;  ///< of `trainmark analyze`
 
   double seconds(int rank, telemetry::Subsystem subsystem) const;

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/audit.h"
+#include "analysis/audit/audit.h"
+#include "analysis/facts_of_log.h"
 #include "analysis/log_parser.h"
 #include "analysis/submission/package_log.h"
 #include "runner/mllog/record_reader.h"

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "analysis/command/checking.h"
-#include "analysis/report/check_report.h"
+#include "analysis/findings/check_report.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
 

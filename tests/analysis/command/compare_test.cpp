@@ -10,7 +10,7 @@
 
 #include "analysis/oddities.h"
 #include "analysis/own_log.h"
-#include "analysis/report/report_schema.h"
+#include "analysis/report/json/schema.h"
 #include "analysis/report/schema_check.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/check_report.h"
+#include "analysis/findings/check_logs.h"
 
 namespace {
 
@@ -38,7 +38,7 @@ class PublishedVerdicts : public testing::Test {
     return paths;
   }
 
-  const json& of(const analysis::report::CheckedFile& file) const {
+  const json& of(const analysis::CheckedFile& file) const {
     return files_[fs::relative(file.path, kLogs).generic_string()];
   }
 
@@ -47,19 +47,19 @@ class PublishedVerdicts : public testing::Test {
 };
 
 TEST_F(PublishedVerdicts, AreGivenAgainWithTheKeysToBlame) {
-  const analysis::report::CheckReport report = analysis::report::check_logs(paths(), book_, {});
+  const analysis::CheckReport report = analysis::check_logs(paths(), book_, {});
   ASSERT_EQ(report.files.size(), files_.size());
-  for (const analysis::report::CheckedFile& file : report.files) {
+  for (const analysis::CheckedFile& file : report.files) {
     const json expected = recorded(of(file));
-    if (file.verdict == analysis::report::Verdict::kUnknown) continue;
+    if (file.verdict == analysis::Verdict::kUnknown) continue;
     EXPECT_EQ(file.judgement.passes, expected["verdict"] == "SUCCESS") << file.name;
     EXPECT_EQ(json(file.judgement.failing_keys), expected["failing_keys"]) << file.name;
   }
 }
 
 TEST_F(PublishedVerdicts, HaveTheRoundOfTheirFolder) {
-  const analysis::report::CheckReport report = analysis::report::check_logs(paths(), book_, {});
-  for (const analysis::report::CheckedFile& file : report.files) {
+  const analysis::CheckReport report = analysis::check_logs(paths(), book_, {});
+  for (const analysis::CheckedFile& file : report.files) {
     const std::string round = *fs::relative(file.path, kLogs).begin();  // "hpc_v1.0"
     std::string ruleset = round + ".0";
     ruleset.replace(ruleset.find("_v"), 2, "-");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/comparison/run_comparison.h"
+#include "analysis/findings/system_facts_of.h"
 
 namespace made {
 

@@ -6,19 +6,19 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/findings_junit.h"
-#include "analysis/report/findings_sarif.h"
-#include "analysis/report/rule_catalogue.h"
+#include "analysis/findings/rule_catalogue.h"
+#include "analysis/report/json/sarif.h"
+#include "analysis/report/xml/junit.h"
 #include "analysis/report/xml_reader.h"
 
 namespace {
 
+using analysis::JudgedFile;
 using analysis::make_finding;
 using analysis::Rule;
+using analysis::Verdict;
 using analysis::report::findings_junit;
 using analysis::report::findings_sarif;
-using analysis::report::JudgedFile;
-using analysis::report::Verdict;
 using nlohmann::json;
 using testing::HasSubstr;
 
@@ -110,7 +110,7 @@ TEST(Sarif, HasWhatItsSchemaRequires) {
 TEST(Sarif, DescribesEveryRuleOfTheCatalogue) {
   const json document = sarif_of({});
   const json& rules = document["runs"][0]["tool"]["driver"]["rules"];
-  const auto& catalogue = analysis::report::rule_catalogue();
+  const auto& catalogue = analysis::rule_catalogue();
   ASSERT_EQ(rules.size(), catalogue.size());
   for (std::size_t i = 0; i < catalogue.size(); ++i) {
     EXPECT_EQ(rules[i]["id"], catalogue[i].id);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/convergence_plot.h"
+#include "analysis/findings/convergence_plot.h"
 
 namespace golden {
 
@@ -24,30 +24,29 @@ inline analysis::submission::ReferenceSet three_points() {
   return set;
 }
 
-inline analysis::report::PlottedSet set_at(const std::string& name, double batch_size, double mean,
-                                           analysis::report::PlottedSet::Verdict verdict =
-                                               analysis::report::PlottedSet::Verdict::kPasses) {
-  return {name, verdict, analysis::report::PlotPlace{batch_size, mean}, 18.0, "256"};
+inline analysis::PlottedSet set_at(
+    const std::string& name, double batch_size, double mean,
+    analysis::PlottedSet::Verdict verdict = analysis::PlottedSet::Verdict::kPasses) {
+  return {name, verdict, analysis::PlotPlace{batch_size, mean}, 18.0, "256"};
 }
 
 /// A set of each verdict, and one that cannot be drawn.
-inline std::vector<analysis::report::PlottedSet> four_sets() {
-  using Verdict = analysis::report::PlottedSet::Verdict;
-  std::vector<analysis::report::PlottedSet> sets = {
+inline std::vector<analysis::PlottedSet> four_sets() {
+  using Verdict = analysis::PlottedSet::Verdict;
+  std::vector<analysis::PlottedSet> sets = {
       set_at("a/strong/oc20", 256, 21), set_at("b/strong/oc20", 1024, 25, Verdict::kFails),
       set_at("c/strong/oc20", 512, 23, Verdict::kPassesByBypass)};
   sets.push_back({"d/strong/oc20", Verdict::kFails, {}, {}, "insufficient convergence"});
   return sets;
 }
 
-inline analysis::report::ConvergencePlot plot_of(
-    std::vector<analysis::report::PlottedSet> sets = {}) {
-  return analysis::report::convergence_plot(three_points(), {}, std::move(sets));
+inline analysis::ConvergencePlot plot_of(std::vector<analysis::PlottedSet> sets = {}) {
+  return analysis::convergence_plot(three_points(), {}, std::move(sets));
 }
 
 /// A plot of points that the curve of no set could hold.
-inline analysis::report::ConvergencePlot all_pruned() {
-  analysis::report::ConvergencePlot plot = plot_of();
+inline analysis::ConvergencePlot all_pruned() {
+  analysis::ConvergencePlot plot = plot_of();
   for (auto& point : plot.points) point.pruned = true;
   plot.curve.clear();
   plot.limits.clear();
@@ -55,10 +54,10 @@ inline analysis::report::ConvergencePlot all_pruned() {
 }
 
 /// Without points, and with one only.
-inline analysis::report::ConvergencePlot plot_of_first(std::size_t points) {
+inline analysis::ConvergencePlot plot_of_first(std::size_t points) {
   analysis::submission::ReferenceSet set = three_points();
   set.points.resize(points);
-  return analysis::report::convergence_plot(set, {});
+  return analysis::convergence_plot(set, {});
 }
 
 /// Every byte, alone and in sequences that are no characters.
@@ -69,13 +68,12 @@ inline std::string hostile_text() {
   return text;
 }
 
-inline analysis::report::ConvergencePlot hostile_plot() {
+inline analysis::ConvergencePlot hostile_plot() {
   analysis::submission::ReferenceSet set = three_points();
   set.benchmark = set.source = set.unit = set.round = hostile_text();
-  return analysis::report::convergence_plot(
-      set, {},
-      {set_at(hostile_text(), 256, 21), set_at("huge", 1e308, 1e308), set_at("zero", 0, 20),
-       set_at("below", -256, 20)});
+  return analysis::convergence_plot(set, {},
+                                    {set_at(hostile_text(), 256, 21), set_at("huge", 1e308, 1e308),
+                                     set_at("zero", 0, 20), set_at("below", -256, 20)});
 }
 
 }  // namespace golden

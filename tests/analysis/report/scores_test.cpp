@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "analysis/fields.h"
-#include "analysis/report/report.h"
-#include "analysis/report/write_text.h"
+#include "analysis/findings/make_report.h"
+#include "analysis/findings/report.h"
+#include "analysis/report/text/report.h"
+#include "analysis/system_fields.h"
 #include "runner/base/temporary_directory.h"
 #include "runner/mllog/rules/made_log.h"
 
 namespace {
 
-using analysis::report::Report;
+using analysis::Report;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -40,15 +42,14 @@ std::string log_of(double run_s, Kind kind = Kind::kComplies) {
 }
 
 /// Five runs of 10 to 50 s; of the first ones, what they are.
-Report report_of(const std::vector<Kind>& kinds,
-                 const analysis::report::ReadOptions& options = {}) {
+Report report_of(const std::vector<Kind>& kinds, const analysis::ReadOptions& options = {}) {
   const base::TemporaryDirectory folder;
   for (std::size_t i = 0; i < 5; ++i) {
     folder.write(
         fmt::format("{}result_{}.txt", kSet, i),
         log_of(10.0 * static_cast<double>(i + 1), i < kinds.size() ? kinds[i] : Kind::kComplies));
   }
-  return analysis::report::make_report({folder.path().string()}, options);
+  return analysis::make_report({folder.path().string()}, options);
 }
 
 std::optional<double> figure(const Report& report, const char* name) {
@@ -77,7 +78,7 @@ TEST(Scores, AreScaledAsScalingJsonSays) {
     folder.write(fmt::format("{}result_{}.txt", kSet, i), log_of(10.0 * i));
   }
   folder.write(fmt::format("{}scaling.json", kSet), R"({"scaling_factor": 1.5})");
-  EXPECT_EQ(figure(analysis::report::make_report({folder.path().string()}), "score_min"), 0.75);
+  EXPECT_EQ(figure(analysis::make_report({folder.path().string()}), "score_min"), 0.75);
 }
 
 TEST(Scores, TakeALogThatBreaksARuleForAFailedRun) {

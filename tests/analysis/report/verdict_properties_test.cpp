@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <sstream>
 
+#include "analysis/findings/check_logs.h"
 #include "analysis/log_changes.h"
-#include "analysis/report/check_report.h"
 #include "runner/base/content.h"
 #include "runner/base/temporary_directory.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-using analysis::report::CheckedFile;
-using analysis::report::CheckReport;
-using analysis::report::JudgingOptions;
+using analysis::CheckedFile;
+using analysis::CheckReport;
+using analysis::JudgingOptions;
 using log_changes::Named;
 using mllog::rules::RuleBook;
 
@@ -46,12 +46,12 @@ std::string verdict_of(const std::string& log, const std::string& round) {
   JudgingOptions options;
   options.wanted.round = round;
   options.reading.standard_input = &in;
-  return verdict_of(analysis::report::check_logs({"-"}, book(), options).files.at(0));
+  return verdict_of(analysis::check_logs({"-"}, book(), options).files.at(0));
 }
 
 /// The round that a log is judged by where it lies; "" for one without rules.
 std::string round_of(const fs::path& path) {
-  const CheckReport report = analysis::report::check_logs({path.string()}, book(), {});
+  const CheckReport report = analysis::check_logs({path.string()}, book(), {});
   const CheckedFile& file = report.files.at(0);
   const auto* const round = book().find(file.round.usage, file.round.round);
   return round->no_rules_because.empty() ? round->name() : "";
@@ -100,7 +100,7 @@ TEST(AVerdict, DoesNotDependOnTheOrderOfFiles) {
   }
   const auto all = [&] {
     std::vector<std::string> verdicts;
-    for (const CheckedFile& file : analysis::report::check_logs(paths, book(), {}).files) {
+    for (const CheckedFile& file : analysis::check_logs(paths, book(), {}).files) {
       verdicts.push_back(file.name + ": " + verdict_of(file));
     }
     return verdicts;

@@ -1,0 +1,96 @@
+// What a log's times show: two clocks, steps back, and an initialisation that cannot be.
+// Hides the thresholds.
+#include <fmt/format.h>
+
+#include "analysis/audit/parts.h"
+#include "analysis/numbers.h"
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+namespace keys = mllog::keys;
+
+constexpr double kMsPerSecond = 1000.0;
+/// Clocks of different ranks differ by milliseconds; a second and more is worth telling.
+constexpr double kHarmlessMs = 1000.0;
+/// Source: MLPerf training policies, Run Results.
+constexpr double kInitLimitClosedS = 30.0 * 60.0;
+constexpr double kInitLimitOpenS = 4.0 * 3600.0;
+/// Staging that takes less moves nothing.
+constexpr double kEmptyStagingS = 0.3;
+constexpr double kNothingS = 0.001;
+
+Place later(Place one, Place other) { return one.line < other.line ? other : one; }
+
+void audit_order(const AuditInput& input, AuditFindings& findings) {
+  const LogOddities& odd = input.log.oddities;
+  const bool only_zeros = odd.zero_times.count > 0 && odd.small_time.line > 0 &&
+                          odd.small_time.line == odd.zero_times.first.line;
+  if (odd.zero_times.count > 0) {
+    findings.tell(
+        Rule::kTimeZero, odd.zero_times.first,
+        fmt::format("time_ms is 0 or less in {} records, first here", odd.zero_times.count));
+  }
+  if (input.facts.mixed_clocks && !only_zeros) {
+    findings.tell(Rule::kTwoClocks, later(odd.small_time, odd.large_time),
+                  "times of two clocks in one log: the second one first here");
+  } else if (!input.facts.mixed_clocks && input.facts.max_reversal_ms > kHarmlessMs) {
+    findings.tell(
+        Rule::kTimeGoesBack, odd.largest_reversal,
+        fmt::format("time goes back in {} places, by up to {} here", input.facts.time_reversals,
+                    duration_text(input.facts.max_reversal_ms / kMsPerSecond)));
+  }
+}
+
+double init_limit_s(const AuditInput& input) {
+  const bool hpc = input.benchmark && input.benchmark->usage == "hpc";
+  return input.closed || hpc ? kInitLimitClosedS : kInitLimitOpenS;
+}
+
+void audit_init(const AuditInput& input, AuditFindings& findings) {
+  const Mark* stop = input.log.first(keys::kInitStop);
+  const Mark* run = input.log.first(keys::kRunStart);
+  if (!stop || !input.facts.init_s) return;
+  const double init_s = *input.facts.init_s;
+  if (init_s < 0.0) {
+    findings.tell(
+        Rule::kInitTimesImpossible, place_of(*stop),
+        fmt::format("init_stop is {} earlier than any init_start", duration_text(-init_s)));
+  } else if (run && stop->time_ms - run->time_ms > kHarmlessMs) {
+    findings.tell(Rule::kInitTimesImpossible, place_of(*stop),
+                  fmt::format("init_stop is stamped {} later than run_start",
+                              duration_text((stop->time_ms - run->time_ms) / kMsPerSecond)));
+  } else if (init_s > init_limit_s(input) && !input.facts.mixed_clocks) {
+    findings.tell(Rule::kInitTooLong, place_of(*stop),
+                  fmt::format("initialisation took {}, expected at most {}", duration_text(init_s),
+                              duration_text(init_limit_s(input))));
+  }
+}
+
+void audit_staging(const AuditInput& input, AuditFindings& findings) {
+  const RunParts& parts = input.facts.parts;
+  const std::vector<Mark>& starts = input.log.all(keys::kStagingStart);
+  if (!parts.staging_s || starts.empty()) return;
+  const double outside_s = *parts.staging_s - parts.staging_in_run_s.value_or(0.0);
+  if (*parts.staging_s < kEmptyStagingS) {
+    findings.tell(Rule::kStagingEmpty, place_of(starts.front()),
+                  fmt::format("staging_start and staging_stop are {} apart",
+                              duration_text(*parts.staging_s)));
+  } else if (outside_s > kNothingS) {
+    findings.tell(Rule::kStagingOutsideRun, place_of(starts.front()),
+                  fmt::format("{} of {} of staging lie outside the run and do not count in the "
+                              "time to train",
+                              duration_text(outside_s), duration_text(*parts.staging_s)));
+  }
+}
+
+}  // namespace
+
+void audit_clocks(const AuditInput& input, AuditFindings& findings) {
+  audit_order(input, findings);
+  audit_init(input, findings);
+  audit_staging(input, findings);
+}
+
+}  // namespace analysis

@@ -1,0 +1,49 @@
+// The parts of the audit of one log, each in its own file, and what they share.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/audit_rules.h"
+#include "analysis/facts.h"
+#include "analysis/log_parser.h"
+
+namespace analysis {
+
+/// What the parts of the audit share.
+struct AuditInput {
+  const ParsedLog& log;
+  const RunFacts& facts;
+  const mllog::Benchmark* benchmark = nullptr;  ///< null for one that is not known
+  bool closed = false;                          ///< the log says that it is of the closed division
+
+  /// How the log's round evaluates the benchmark; null for one that is not known.
+  const mllog::EvaluationFacts* evaluation() const;
+};
+
+/// Collects findings.
+class AuditFindings {
+ public:
+  void tell(Rule rule, Place place, std::string text) {
+    list_.push_back(make_finding(rule, place, std::move(text)));
+  }
+  std::vector<Finding> take() && { return std::move(list_); }
+
+ private:
+  std::vector<Finding> list_;
+};
+
+inline Place place_of(const Mark& mark) { return {mark.line, mark.column}; }
+
+// The parts, each in its own file.
+void audit_end(const AuditInput& input, AuditFindings& findings);
+void audit_stop(const AuditInput& input, AuditFindings& findings);
+void audit_clocks(const AuditInput& input, AuditFindings& findings);
+void audit_intervals(const AuditInput& input, AuditFindings& findings);
+void audit_epochs(const AuditInput& input, AuditFindings& findings);
+void audit_schedule(const AuditInput& input, AuditFindings& findings);
+void audit_form(const AuditInput& input, AuditFindings& findings);
+void audit_settings(const AuditInput& input, AuditFindings& findings);
+
+}  // namespace analysis

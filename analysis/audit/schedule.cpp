@@ -1,0 +1,206 @@
+// Evaluations held against the schedule that the rules ask of a closed run: the first one, and the
+// distances between them. Hides what positions count, and the tolerances.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analysis/audit/parts.h"
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+namespace keys = mllog::keys;
+
+/// Rounding a distance to whole iterations moves it by this part at most.
+constexpr double kCadenceTolerance = 0.02;
+
+/// The first evaluation that counts at each position, in time order.
+std::vector<const Evaluation*> one_at_each_position(const RunFacts& facts) {
+  std::vector<const Evaluation*> list;
+  std::set<double> seen;
+  for (const Evaluation& one : facts.evaluations) {
+    if (one.position && seen.insert(*one.position).second) list.push_back(&one);
+  }
+  return list;
+}
+
+/// What the rules allow, in the unit of positions.
+struct Allowed {
+  double least = 0.0, most = 0.0;
+  /// By how much rounding and numbering may miss them, where that is more than kCadenceTolerance.
+  double below = 0.0, above = 0.0;
+
+  bool is_too_small(double value) const {
+    return value < least * (1.0 - kCadenceTolerance) && value < least - below;
+  }
+  bool is_too_large(double value) const {
+    return value > most * (1.0 + kCadenceTolerance) && value > most + above;
+  }
+  std::string words() const {
+    return least == most ? fmt::format("{:.6g}", least)
+                         : fmt::format("{:.6g} to {:.6g}", least, most);
+  }
+};
+
+/// One log's positions, held against the schedule of its benchmark.
+class LogSchedule {
+ public:
+  /// Nothing where the log's numbers cannot be held against the rule.
+  static std::optional<LogSchedule> of(const AuditInput& input);
+
+  Allowed distance() const;
+  /// Nothing where the rules, as far as known here, ask nothing of the first evaluation.
+  std::optional<Allowed> first() const;
+  /// What a sample adds to a position; 0 where positions do not count samples.
+  double per_sample() const { return per_sample_; }
+  double batch() const { return batch_; }
+  const mllog::Schedule& rules() const { return rules_; }
+
+ private:
+  LogSchedule(const AuditInput& input, const mllog::Schedule& rules);
+  Allowed in_positions(double amount) const;
+
+  const AuditInput& input_;
+  const mllog::Schedule& rules_;
+  double batch_ = 0.0;  ///< global; 0 where the log has none
+  double per_sample_ = 0.0;
+};
+
+LogSchedule::LogSchedule(const AuditInput& input, const mllog::Schedule& rules)
+    : input_(input), rules_(rules) {
+  using mllog::PositionUnit;
+  batch_ = number(input.facts.config_value(keys::kGlobalBatchSize)).value_or(0.0);
+  if (input.facts.position_unit == PositionUnit::kSamples) per_sample_ = 1.0;
+  if (input.facts.position_unit == PositionUnit::kTokens) {
+    per_sample_ = static_cast<double>(input.evaluation()->tokens_per_sample);
+  }
+}
+
+std::optional<LogSchedule> LogSchedule::of(const AuditInput& input) {
+  using Unit = mllog::Schedule::Unit;
+  using mllog::PositionUnit;
+  const RunFacts& facts = input.facts;
+  const mllog::Schedule* const rules =
+      input.benchmark ? input.benchmark->schedule(facts.round) : nullptr;
+  if (!rules || !input.closed || !facts.position_unit) return std::nullopt;
+  const LogSchedule schedule(input, *rules);
+  const PositionUnit counts = input.evaluation()->counts;
+  const bool counts_otherwise =
+      facts.position_unit == PositionUnit::kSamples && rules->in == Unit::kSamplesInWholeEpochs;
+  if (facts.position_unit != counts && !counts_otherwise) return std::nullopt;
+  const bool by_batch = rules->in != Unit::kPositions || rules->every_by_batch;
+  if (by_batch && schedule.batch_ <= 0.0) return std::nullopt;
+  if (rules->in == Unit::kPositions) {
+    // DeepCAM of v0.7 was evaluated after a number of steps that the rules left open.
+    const bool counts_evaluations = facts.blocks && counts == PositionUnit::kPasses;
+    if (counts_evaluations || input.log.oddities.evaluations_by_step) return std::nullopt;
+  }
+  return schedule;
+}
+
+Allowed LogSchedule::in_positions(double amount) const {
+  using Unit = mllog::Schedule::Unit;
+  if (rules_.in == Unit::kPositions) {
+    const double batch = rules_.every_by_batch ? batch_ * per_sample_ : 0.0;
+    return {amount, amount, batch, batch};
+  }
+  if (rules_.in == Unit::kSamplesInWholeEpochs) {
+    const auto samples = static_cast<double>(input_.benchmark->train_samples.front());
+    const double padded = std::ceil(samples / batch_) * batch_;
+    const double least = std::ceil(amount / padded), most = std::ceil(amount / samples);
+    if (per_sample_ == 0.0) return {least, most};
+    return {least * samples, std::max(most * samples, least * padded)};
+  }
+  const bool whole = rules_.in == Unit::kSamplesInWholeBatches;
+  const double positions =
+      (whole ? std::ceil(amount / batch_) * batch_ : amount * batch_) * per_sample_;
+  return {positions, positions};
+}
+
+Allowed LogSchedule::distance() const {
+  return in_positions(rules_.every_by_batch ? rules_.every_by_batch->at(batch_) : rules_.every);
+}
+
+std::optional<Allowed> LogSchedule::first() const {
+  if (!rules_.first) return std::nullopt;
+  const mllog::FirstEvaluation& first = *rules_.first;
+  Allowed allowed = distance();
+  if (first.at) {
+    allowed = in_positions(*first.at);
+  } else {
+    const double intervals = first.left_out.at(batch_) + 1.0;
+    allowed.least *= intervals;
+    allowed.most *= intervals;
+  }
+  if (first.or_earlier) allowed.least = 0.0;
+  const bool in_epochs = input_.facts.position_unit == mllog::PositionUnit::kEpochs;
+  allowed.below = in_epochs ? 1.0 : batch_ * per_sample_;  // epochs are numbered from 0 or 1
+  allowed.above = batch_ * per_sample_;
+  return allowed;
+}
+
+void audit_cadence(const AuditInput& input, const LogSchedule& schedule, AuditFindings& findings) {
+  const Allowed distance = schedule.distance();
+  const std::vector<const Evaluation*> all = one_at_each_position(input.facts);
+  Tally seen;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const double step = *all[i]->position - *all[i - 1]->position;
+    if (step <= 0.0 || (!distance.is_too_small(step) && !distance.is_too_large(step))) continue;
+    if (seen.count++ > 0) continue;
+    seen.first = all[i]->place;
+    seen.what =
+        fmt::format("{:.6g} from {:.6g} to {:.6g}", step, *all[i - 1]->position, *all[i]->position);
+  }
+  if (seen.count == 0) return;
+  findings.tell(Rule::kEvaluationCadence, seen.first,
+                fmt::format("{} must be evaluated {}: expected steps of {} in {}, found "
+                            "{} others, first {}",
+                            input.benchmark->name, schedule.rules().words, distance.words(),
+                            input.facts.position_key, seen.count, seen.what));
+}
+
+/// The one at the first position, in whatever order they were made. An evaluation before any
+/// training is none.
+const Evaluation* first_evaluation(const RunFacts& facts) {
+  const Evaluation* first = nullptr;
+  for (const Evaluation& one : facts.evaluations) {
+    if (!one.position || *one.position <= 0.0) continue;
+    if (first == nullptr || *one.position < *first->position) first = &one;
+  }
+  return first;
+}
+
+void audit_first(const AuditInput& input, const LogSchedule& schedule, AuditFindings& findings) {
+  const std::optional<Allowed> allowed = schedule.first();
+  const Evaluation* const first = first_evaluation(input.facts);
+  if (!allowed || first == nullptr) return;
+  const double position = *first->position;
+  // Less than a batch is no number of samples: the log counts something else.
+  if (position < schedule.batch() * schedule.per_sample()) return;
+  const bool is_early = allowed->is_too_small(position);
+  if (!is_early && !allowed->is_too_large(position)) return;
+  std::string expected = allowed->words();
+  if (allowed->least != allowed->most) {
+    expected = is_early ? fmt::format("{:.6g} or later", allowed->least)
+                        : fmt::format("{:.6g} or earlier", allowed->most);
+  }
+  findings.tell(Rule::kFirstEvaluation, first->place,
+                fmt::format("{} is evaluated {}: expected the first one at {} in {}, found it at "
+                            "{:.6g}, {}",
+                            input.benchmark->name, schedule.rules().words, expected,
+                            input.facts.position_key, position, is_early ? "earlier" : "later"));
+}
+
+}  // namespace
+
+void audit_schedule(const AuditInput& input, AuditFindings& findings) {
+  const std::optional<LogSchedule> schedule = LogSchedule::of(input);
+  if (!schedule) return;
+  audit_cadence(input, *schedule, findings);
+  audit_first(input, *schedule, findings);
+}
+
+}  // namespace analysis

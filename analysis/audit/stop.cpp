@@ -1,0 +1,140 @@
+// What a log shows around its run_start and run_stop: training outside the run, evaluations behind
+// its end, and an end that came late.
+// Hides the thresholds.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/audit/parts.h"
+#include "analysis/numbers.h"
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+namespace keys = mllog::keys;
+
+constexpr double kMsPerSecond = 1000.0;
+/// A run_stop that comes later than this, and than this part of the run, after the target was met.
+constexpr double kLateS = 60.0;
+constexpr double kLatePart = 0.01;
+
+/// Counted evaluations of another epoch behind the one that met the target.
+std::int64_t further_evaluations(const RunFacts& facts) {
+  const Evaluation& hit = facts.evaluations[*facts.at_target];
+  return std::count_if(facts.evaluations.begin() + static_cast<std::ptrdiff_t>(*facts.at_target),
+                       facts.evaluations.end(), [&](const Evaluation& one) {
+                         return one.time_ms > hit.time_ms && one.position != hit.position;
+                       });
+}
+
+void audit_past_target(const AuditInput& input, AuditFindings& findings) {
+  const RunFacts& facts = input.facts;
+  if (!facts.at_target || !facts.run_stop_ms || input.facts.evaluates_checkpoints) return;
+  const Evaluation& hit = facts.evaluations[*facts.at_target];
+  const double after_s = (*facts.run_stop_ms - hit.time_ms) / kMsPerSecond;
+  const std::string met = fmt::format("{} {} meets the target {}", facts.metric_name(), hit.quality,
+                                      *facts.target_value());
+  if (const std::int64_t further = further_evaluations(facts); further > 0) {
+    findings.tell(Rule::kTrainedPastTarget, hit.place,
+                  fmt::format("{}, but the run goes on for {} and {} more evaluations", met,
+                              duration_text(after_s), further));
+  } else if (after_s > kLateS && after_s > kLatePart * *facts.window_s) {
+    findings.tell(Rule::kLateRunStop, hit.place,
+                  fmt::format("{}, but run_stop comes {} later", met, duration_text(after_s)));
+  }
+}
+
+/// Whether a record is behind run_stop both in the file and in time.
+bool is_behind(std::int64_t order, double time_ms, const Mark& stop) {
+  return order > stop.order && time_ms > stop.time_ms;
+}
+
+void audit_evaluations_behind(const AuditInput& input, const Mark& stop, AuditFindings& findings) {
+  const auto found = input.log.evaluations.find(input.facts.metric);
+  if (found == input.log.evaluations.end()) return;
+  Tally behind;
+  std::optional<double> best;
+  const auto direction = input.facts.direction();
+  for (const Sample& sample : found->second) {
+    if (!is_behind(sample.order, sample.time_ms, stop)) continue;
+    if (behind.count++ == 0) behind.first = sample.place;
+    if (!sample.value || !direction) continue;
+    best = best ? mllog::better(*direction, *best, *sample.value) : sample.value;
+  }
+  if (behind.count == 0) return;
+  const bool decides = best && !input.facts.at_target && input.facts.target->parts.size() == 1 &&
+                       input.facts.target->main().met_by(*best);
+  findings.tell(Rule::kEvaluationAfterStop, behind.first,
+                fmt::format("{} evaluations behind run_stop do not count{}{}; first here",
+                            behind.count, best ? fmt::format(", best {}", *best) : "",
+                            decides ? ": the target is met only after the run" : ""));
+}
+
+/// Evaluations that the order in the file and the time put on different sides of run_stop.
+void audit_evaluations_at_stop(const AuditInput& input, const Mark& stop, AuditFindings& findings) {
+  if (input.facts.evaluates_checkpoints) return;
+  Tally seen;
+  bool decides = false;
+  for (std::size_t i = 0; i < input.facts.evaluations.size(); ++i) {
+    const Evaluation& one = input.facts.evaluations[i];
+    const bool behind_in_file = one.order > stop.order;
+    const bool later = one.time_ms > stop.time_ms;
+    if (behind_in_file == later) continue;
+    if (seen.count++ == 0) {
+      seen.first = one.place;
+      seen.what = behind_in_file ? "behind run_stop in the file, not later in time"
+                                 : "later than run_stop in time, before it in the file";
+    }
+    decides = decides || i == input.facts.at_target;
+  }
+  if (seen.count == 0) return;
+  findings.tell(Rule::kEvaluationAtStop, seen.first,
+                fmt::format("{} evaluations count that are {}{}", seen.count, seen.what,
+                            decides ? "; the run converged by one of them" : ""));
+}
+
+/// Starts of training for which `is_outside` holds.
+template <class IsOutside>
+Tally trained_outside(const ParsedLog& log, IsOutside is_outside) {
+  Tally seen;
+  for (const char* key : {keys::kEpochStart, keys::kBlockStart}) {
+    for (const Mark& mark : log.all(key)) {
+      if (!is_outside(mark)) continue;
+      if (seen.count++ == 0 || mark.line < seen.first.line) {
+        seen.first = place_of(mark);
+        seen.what = key;
+      }
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+void audit_stop(const AuditInput& input, AuditFindings& findings) {
+  audit_past_target(input, findings);
+  if (const Mark* start = input.log.first(keys::kRunStart)) {
+    const Tally early = trained_outside(input.log, [&](const Mark& mark) {
+      return mark.order < start->order && mark.time_ms < start->time_ms;
+    });
+    if (early.count > 0) {
+      findings.tell(Rule::kTrainingBeforeStart, early.first,
+                    fmt::format("{} of {} epochs or blocks before run_start, first here",
+                                early.what, early.count));
+    }
+  }
+  const Mark* stop = input.log.first(keys::kRunStop);
+  if (!stop) return;
+  audit_evaluations_behind(input, *stop, findings);
+  audit_evaluations_at_stop(input, *stop, findings);
+  const Tally late = trained_outside(
+      input.log, [&](const Mark& mark) { return is_behind(mark.order, mark.time_ms, *stop); });
+  if (late.count > 0) {
+    findings.tell(Rule::kTrainingAfterStop, late.first,
+                  fmt::format("{} of {} epochs or blocks behind run_stop, first here", late.what,
+                              late.count));
+  }
+}
+
+}  // namespace analysis

@@ -1,0 +1,60 @@
+// What figures and the conventions behind them mean.
+#include "analysis/definitions.h"
+
+#include "analysis/run_fields.h"
+#include "analysis/stragglers.h"
+#include "analysis/system_fields.h"
+
+namespace analysis {
+
+const std::vector<std::pair<std::string, std::string>>& conventions() {
+  static const std::vector<std::pair<std::string, std::string>> texts = {
+      {"order",
+       "configuration values are the first in file order; all that is timed uses time_ms, ties by "
+       "file order"},
+      {"run_window",
+       "from the first run_start to the first run_stop; without run_stop to the largest time_ms "
+       "of the log, and ttt_s is absent"},
+      {"evaluations",
+       "records of the metric's key at or after run_start that stand before run_stop in the file "
+       "or have no later time_ms (either is enough), each pair of epoch_num and value once"},
+      {"intervals",
+       "start and stop of the same epoch_num (blocks: first_epoch_num), earliest open start "
+       "first; a stop whose number has no open start closes the earliest open one; what stays "
+       "open ends with the run, in a log without any epoch_stop an epoch with the next one's "
+       "start; all are cut to the run, and each moment counts once"},
+      {"conflicting_keys", "configuration keys that the log gives several different values"},
+      {"repeated_keys",
+       "configuration keys and one-time events (init, run, cache_clear) that the log gives more "
+       "than once, and how often"},
+      {"convergence",
+       "every evaluation that counts: epoch_num as logged, seconds since run_start, quality"},
+      {"subsystems",
+       "exclusive parts of each rank's time from run_start to run_stop, measured by the run "
+       "itself (result_<n>.telemetry.json): smallest, mean and largest over the ranks; percent "
+       "is of the mean wall time"},
+      {"step_histogram",
+       "training steps of all ranks that took from low_s up to, but not with, high_s"},
+      {"layers_s",
+       "seconds of a training step in each layer, forward and backward, means over the traced "
+       "steps "
+       "of all ranks (result_<n>.trace.json)"},
+      {"stragglers", straggler_definition()},
+      {"slow_exchange", slow_exchange_definition()},
+      {"parts",
+       "the run by its log's records: staging, train, eval, other; where evaluations run beside "
+       "the training, train_and_eval is everything outside staging and other"},
+  };
+  return texts;
+}
+
+std::string definition_of(const std::string& name) {
+  if (const auto* field = find_field(run_fields(), name)) return field->definition;
+  if (const auto* field = find_field(system_fields(), name)) return field->definition;
+  for (const auto& [convention, text] : conventions()) {
+    if (convention == name) return text;
+  }
+  return "";
+}
+
+}  // namespace analysis

@@ -1,0 +1,164 @@
+// The rounds of logs and submissions.
+// Hides which folders make a submission.
+#include "analysis/findings/log_rounds.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "analysis/log_file.h"
+#include "runner/base/error.h"
+#include "runner/base/for_each_index.h"
+#include "runner/mllog/benchmarks.h"
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+namespace fs = std::filesystem;
+using mllog::rules::Choice;
+using mllog::rules::RuleBook;
+using mllog::rules::Wanted;
+
+/// Of logs that have one round: by their submission, or else by their folder.
+std::string key_of(const fs::path& path, const Choice& choice) {
+  const fs::path folder = path.parent_path(), submission = submission_around(folder);
+  return choice.round->usage + " " + (submission.empty() ? folder : submission).generic_string();
+}
+
+bool is_earlier(const Choice& one, const Choice& other) {
+  return mllog::is_earlier_round(one.round->number, other.round->number);
+}
+
+/// The newest round among the logs of each submission.
+class SubmissionRounds {
+ public:
+  /// `path` is absolute; `choice` is what the log itself says.
+  void add(const fs::path& path, const Choice& choice) {
+    const auto [at, is_new] = newest_.emplace(key_of(path, choice), choice);
+    if (!is_new && is_earlier(at->second, choice)) at->second = choice;
+  }
+
+  Choice newest(const fs::path& path, const Choice& choice) const {
+    const auto found = newest_.find(key_of(path, choice));
+    if (found == newest_.end() || !is_earlier(choice, found->second)) return choice;
+    return {found->second.round, "a log of the same submission is newer: " + found->second.why};
+  }
+
+ private:
+  std::map<std::string, Choice> newest_;  ///< by submission and usage
+};
+
+std::optional<Choice> choose_by_own_path(const fs::path& path, const RuleBook& book,
+                                         const Wanted& wanted) {
+  return mllog::rules::choose_by_path(book, wanted, full_path(path).generic_string());
+}
+
+/// What the log itself says; nothing where it cannot be read, which is told when it is judged.
+std::optional<Choice> told_by(const FoundLog& log, const RuleBook& book, const Wanted& wanted) {
+  try {
+    std::ifstream in = open_log(log.path);
+    return mllog::rules::choose_by_log(book, wanted, mllog::rules::gather_evidence(in));
+  } catch (const base::SystemError&) {
+    return std::nullopt;
+  }
+}
+
+/// Of logs of one usage, that of the first.
+std::optional<Choice> newest_told(const FoundLogs& logs, const RuleBook& book,
+                                  const Wanted& wanted) {
+  std::optional<Choice> newest;
+  for (const FoundLog& log : logs.logs) {
+    std::optional<Choice> told = told_by(log, book, wanted);
+    if (!told) continue;
+    const bool is_newer =
+        newest && told->round->usage == newest->round->usage && is_earlier(*newest, *told);
+    if (newest && !is_newer) continue;
+    told->why = "as told by " + log.name + ": " + told->why;
+    newest = std::move(told);
+  }
+  return newest;
+}
+
+/// The round that options and the paths of logs tell; nothing where they do not.
+std::optional<Choice> choose_by_paths(const fs::path& folder, const FoundLogs& logs,
+                                      const RuleBook& book, const Wanted& wanted) {
+  if (auto choice = choose_by_own_path(folder, book, wanted)) return choice;
+  std::map<std::string, Choice> told;  // by the round's name
+  for (const FoundLog& log : logs.logs) {
+    if (const auto choice = choose_by_own_path(log.path, book, wanted))
+      told.emplace(choice->round->name(), *choice);
+  }
+  if (told.empty()) return std::nullopt;
+  if (told.size() == 1) return told.begin()->second;
+  std::vector<std::string> names;
+  for (const auto& [name, choice] : told) names.push_back(name);
+  throw base::ConfigError(
+      fmt::format("{}: holds submissions of several rounds ({}); expected those "
+                  "of one, or --round",
+                  folder.string(), fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+mllog::rules::Evidence evidence_of(const ParsedLog& log) {
+  mllog::rules::Evidence evidence;
+  evidence.format = log.format;
+  evidence.time_ms = log.first_date_ms;
+  const auto benchmark = log.config.find(mllog::keys::kSubmissionBenchmark);
+  if (benchmark == log.config.end()) return evidence;
+  if (const auto* name = std::get_if<std::string>(&benchmark->second.first)) {
+    evidence.benchmark = *name;
+  }
+  return evidence;
+}
+
+Choice choose_by_content(const RuleBook& book, const Wanted& wanted, std::istream& in) {
+  const mllog::rules::Evidence evidence = mllog::rules::gather_evidence(in);
+  in.clear();
+  in.seekg(0);
+  return mllog::rules::choose_by_log(book, wanted, evidence);
+}
+
+std::vector<std::optional<Choice>> choose_rounds(const std::vector<FoundLog>& logs,
+                                                 const RuleBook& book, const Wanted& wanted,
+                                                 int threads) {
+  std::vector<std::optional<Choice>> choices(logs.size());
+  std::vector<char> by_log(logs.size(), 0);
+  base::for_each_index(logs.size(), threads, [&](std::size_t i) {
+    if (logs[i].path == kStandardInput) return;
+    choices[i] = choose_by_own_path(logs[i].path, book, wanted);
+    if (choices[i]) return;
+    choices[i] = told_by(logs[i], book, wanted);
+    by_log[i] = choices[i].has_value();
+  });
+  SubmissionRounds rounds;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    if (by_log[i]) rounds.add(full_path(logs[i].path), *choices[i]);
+  }
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    if (by_log[i]) choices[i] = rounds.newest(full_path(logs[i].path), *choices[i]);
+  }
+  return choices;
+}
+
+Choice choose_submission_round(const fs::path& folder, const FoundLogs& logs, const RuleBook& book,
+                               const Wanted& wanted) {
+  auto choice = choose_by_paths(folder, logs, book, wanted);
+  if (!choice) choice = newest_told(logs, book, wanted);
+  if (!choice) {
+    throw base::ConfigError(folder.string() +
+                            ": holds no log that tells its round; expected --round");
+  }
+  if (!choice->round->no_rules_because.empty()) {
+    throw base::ConfigError(fmt::format("{}: {} is not checked: {}", folder.string(),
+                                        choice->round->name(), choice->round->no_rules_because));
+  }
+  return *choice;
+}
+
+}  // namespace analysis

@@ -1,0 +1,62 @@
+// The runs of each folder together.
+// Hides which folders count.
+#include "analysis/findings/sets.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "analysis/audit/across.h"
+#include "analysis/find_logs.h"
+#include "analysis/findings/system_facts_of.h"
+
+namespace analysis {
+namespace {
+
+using Members = std::map<std::string, std::vector<const PlacedRun*>>;
+
+std::vector<SetMember> logs_of(const std::vector<const PlacedRun*>& runs) {
+  std::vector<SetMember> logs;
+  for (const PlacedRun* run : runs) {
+    logs.push_back({run->path->filename().string(), run->facts, run->breaks_rules});
+  }
+  return logs;
+}
+
+void judge_across(const Members& members, std::vector<SystemReport>& systems) {
+  std::vector<RunSet> sets;
+  for (const SystemReport& system : systems) {
+    sets.push_back(
+        {system.name, full_path(system.path), &system.facts, logs_of(members.at(system.name))});
+  }
+  std::vector<std::vector<Finding>> findings = audit_across(sets);
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    std::ranges::move(findings[i], std::back_inserter(systems[i].findings));
+  }
+}
+
+}  // namespace
+
+std::vector<SystemReport> systems_of(const std::vector<PlacedRun>& runs) {
+  Members sets;
+  for (const PlacedRun& run : runs) sets[*run.folder].push_back(&run);
+  std::vector<SystemReport> systems;
+  for (const auto& [name, members] : sets) {
+    const std::filesystem::path folder = full_path(*members.front()->path).parent_path();
+    if (!counts_for_a_set(folder)) continue;
+    const std::vector<SetMember> logs = logs_of(members);
+    SystemReport system;
+    system.name = name;
+    system.path = members.front()->path->parent_path();
+    system.facts = system_facts_of(folder, logs, system.findings);
+    systems.push_back(std::move(system));
+  }
+  std::vector<NamedSystem> named;
+  for (SystemReport& system : systems) named.push_back({system.name, &system.facts});
+  relate_scales(named);
+  judge_across(sets, systems);
+  return systems;
+}
+
+}  // namespace analysis

@@ -1,0 +1,314 @@
+// What a set of runs on one system says together.
+// Hides the olympic rule and where the system's description is found.
+#include "analysis/findings/system_facts_of.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "analysis/audit/set.h"
+#include "analysis/entry_file.h"
+#include "analysis/find_logs.h"
+#include "analysis/statistics.h"
+#include "runner/base/median.h"
+#include "runner/mllog/benchmarks.h"
+#include "runner/mllog/keys.h"
+
+namespace analysis {
+namespace {
+
+namespace fs = std::filesystem;
+namespace keys = mllog::keys;
+
+constexpr double kMsPerSecond = 1000.0;
+
+/// The JSON object in `path`; an empty one when there is no such file or it is damaged.
+nlohmann::json read_side_file(const fs::path& path, std::vector<Finding>& findings) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return nlohmann::json::object();
+  nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
+  if (json.is_object()) return json;
+  findings.push_back(
+      make_finding(Rule::kSideFileDamaged, {},
+                   path.string() + ": expected a JSON object; left out of the figures"));
+  return nlohmann::json::object();
+}
+
+/// Submissions write numbers as strings, and "N/A" where there is none.
+std::optional<double> lenient_number(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return std::nullopt;
+  if (found->is_number()) return found->get<double>();
+  if (!found->is_string()) return std::nullopt;
+  const std::string text = found->get<std::string>();
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole_text = error == std::errc() && end == text.data() + text.size();
+  return whole_text && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+/// <submission>/systems/<system>.json for <submission>/results/<system>/...
+fs::path description_of(const fs::path& folder) {
+  const fs::path submission = submission_around(folder.parent_path());
+  if (submission.empty()) return {};
+  const fs::path below = folder.lexically_relative(submission / "results");
+  return submission / "systems" / (below.begin()->string() + ".json");
+}
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// As text_of(); "N/A" is none.
+std::string model_of(const nlohmann::json& object, const char* key) {
+  const std::string name = text_of(object, key);
+  return name == "N/A" ? "" : name;
+}
+
+DescribedSystem read_description(const fs::path& folder, std::vector<Finding>& findings) {
+  if (const fs::path entry = entry_file_of(folder); !entry.empty()) {
+    return read_entry(read_side_file(entry, findings), entry);
+  }
+  DescribedSystem description;
+  description.path = description_of(folder);
+  if (description.path.empty()) return description;
+  std::error_code failed;
+  description.found = fs::exists(description.path, failed);
+  const nlohmann::json json = read_side_file(description.path, findings);
+  description.nodes = lenient_number(json, keys::kNumberOfNodes);
+  description.accelerators_per_node = lenient_number(json, keys::kAcceleratorsPerNode);
+  description.processors_per_node = lenient_number(json, "host_processors_per_node");
+  description.division = text_of(json, "division");
+  description.submitter = text_of(json, "submitter");
+  description.processor = model_of(json, "host_processor_model_name");
+  description.accelerator = model_of(json, "accelerator_model_name");
+  return description;
+}
+
+std::optional<double> compute_units(const DescribedSystem& description) {
+  if (!description.nodes) return std::nullopt;
+  const double accelerators = description.accelerators_per_node.value_or(0.0);
+  if (accelerators > 0.0) return *description.nodes * accelerators;
+  if (!description.processors_per_node) return std::nullopt;
+  return *description.nodes * *description.processors_per_node;
+}
+
+bool is_faster(const SetMember* one, const SetMember* other) {
+  return *one->facts->ttt_s < *other->facts->ttt_s;
+}
+
+std::vector<const SetMember*> successful_by_time(const std::vector<SetMember>& members) {
+  std::vector<const SetMember*> good;
+  for (const SetMember& member : members) {
+    if (succeeded(*member.facts)) good.push_back(&member);
+  }
+  std::ranges::stable_sort(good, is_faster);
+  return good;
+}
+
+using Read = std::optional<double> (*)(const RunFacts&);
+
+/// The figure of every run; empty when one lacks it.
+std::vector<double> values_of(const std::vector<const SetMember*>& runs, Read read) {
+  std::vector<double> values;
+  for (const SetMember* run : runs) {
+    const auto value = read(*run->facts);
+    if (!value) return {};
+    values.push_back(*value);
+  }
+  return values;
+}
+
+/// Absent when a run lacks the figure.
+std::optional<double> mean(const std::vector<const SetMember*>& runs, Read read) {
+  const std::vector<double> values = values_of(runs, read);
+  return values.empty() ? std::nullopt : std::optional(mean_of(values));
+}
+
+std::optional<double> harmonic_mean(const std::vector<const SetMember*>& runs, Read read) {
+  double sum = 0.0;
+  for (const SetMember* run : runs) {
+    const auto value = read(*run->facts);
+    if (!value || *value <= 0.0) return std::nullopt;
+    sum += 1.0 / *value;
+  }
+  if (runs.empty()) return std::nullopt;
+  return static_cast<double>(runs.size()) / sum;
+}
+
+/// Sample standard deviation; absent for fewer than two runs, and when one lacks the figure.
+std::optional<double> deviation(const std::vector<const SetMember*>& runs, Read read) {
+  const std::vector<double> values = values_of(runs, read);
+  return values.size() < 2 ? std::nullopt : std::optional(sample_stdev(values));
+}
+
+void spread(const std::vector<const SetMember*>& good, SystemFacts& system) {
+  const std::vector<double> times =
+      values_of(good, [](const RunFacts& facts) { return facts.ttt_s; });
+  if (times.empty()) return;
+  system.ttt_min_s = times.front();
+  system.ttt_max_s = times.back();
+  system.ttt_mean_s = mean_of(times);
+  if (times.size() > 1) system.ttt_stdev_s = sample_stdev(times);
+  system.ttt_median_s = base::median_of(times);
+}
+
+/// Those of training, and those of the evaluations that went with an epoch.
+std::optional<double> samples_per_epoch(const RunFacts& facts) {
+  const auto eval_samples = number(facts.config_value(keys::kEvalSamples));
+  const auto samples = facts.progress.samples_run, epochs = facts.progress.epochs_run;
+  if (!samples || !eval_samples || epochs.value_or(0.0) <= 0.0) return std::nullopt;
+  const auto evaluations = static_cast<double>(facts.evaluations.size());
+  return (*samples + evaluations * *eval_samples) / *epochs;
+}
+
+OlympicMeans olympic_means(const std::vector<const SetMember*>& runs) {
+  OlympicMeans means;
+  means.epochs_to_target =
+      mean(runs, [](const RunFacts& f) { return f.progress.epochs_to_target; });
+  means.epochs_run = mean(runs, [](const RunFacts& f) { return f.progress.epochs_run; });
+  means.samples_per_epoch = mean(runs, samples_per_epoch);
+  means.n_evals = mean(runs, [](const RunFacts& f) {
+    return std::optional(static_cast<double>(f.evaluations.size()));
+  });
+  means.staging_in_run_s = mean(runs, [](const RunFacts& f) { return f.parts.staging_in_run_s; });
+  means.epoch_s = mean(runs, [](const RunFacts& f) { return f.parts.epoch_s; });
+  means.train_s = mean(runs, [](const RunFacts& f) { return f.parts.train_s; });
+  means.eval_s = mean(runs, [](const RunFacts& f) { return f.parts.eval_s; });
+  means.other_s = mean(runs, [](const RunFacts& f) { return f.parts.other_s; });
+  means.mean_epoch_s = mean(runs, [](const RunFacts& f) { return f.mean_epoch_s(); });
+  means.train_throughput =
+      harmonic_mean(runs, [](const RunFacts& f) { return f.train_throughput; });
+  means.eval_throughput = harmonic_mean(runs, [](const RunFacts& f) { return f.eval_throughput; });
+  means.run_throughput = harmonic_mean(runs, [](const RunFacts& f) { return f.run_throughput; });
+  return means;
+}
+
+std::optional<Variation> variation_of(const std::vector<const SetMember*>& runs) {
+  std::vector<RunPoint> points;
+  for (const SetMember* run : runs) {
+    points.push_back(
+        {run->facts->progress.epochs_run.value_or(0.0), run->facts->mean_epoch_s().value_or(0.0)});
+  }
+  return analysis::variation_of(points);
+}
+
+/// The first `count` to start, by time.
+std::vector<const SetMember*> first_started(std::vector<const SetMember*> runs, std::size_t count) {
+  std::ranges::stable_sort(runs, {}, [](const SetMember* run) { return run->facts->run_start_ms; });
+  runs.resize(count);
+  std::ranges::stable_sort(runs, is_faster);
+  return runs;
+}
+
+/// Those of `good`, by time, that olympic scoring keeps; all others of the set fail.
+std::vector<const SetMember*> kept(std::vector<const SetMember*> good, const SystemFacts& system,
+                                   const std::string& round) {
+  const auto runs = static_cast<std::size_t>(system.runs);
+  std::size_t failing = runs - good.size();
+  const mllog::Benchmark* const row = mllog::find_benchmark(system.benchmark);
+  if (const auto count = row ? row->first_converging(round) : std::nullopt) {
+    const auto needed = static_cast<std::size_t>(*count);
+    if (system.runs_required != static_cast<double>(runs) || good.size() < needed) return {};
+    good = first_started(std::move(good), needed);
+    failing = 0;
+  }
+  const auto [first, last] =
+      olympic_range(good.size(), failing, dropped_each_end(system.benchmark));
+  return {good.begin() + static_cast<std::ptrdiff_t>(first),
+          good.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
+std::optional<double> mean_time(const std::vector<const SetMember*>& runs) {
+  return mean(runs, [](const RunFacts& facts) { return facts.ttt_s; });
+}
+
+void score(std::vector<const SetMember*> by_time, const std::string& round, SystemFacts& system) {
+  const std::vector<const SetMember*> good = kept(by_time, system, round);
+  system.olympic_mean_s = mean_time(good);
+  std::erase_if(by_time, [](const SetMember* run) { return run->breaks_rules; });
+  const std::vector<const SetMember*> scored = kept(std::move(by_time), system, round);
+  system.score_s = mean_time(scored);
+  for (const SetMember* run : scored) system.score_files.push_back(run->file_name);
+  if (good.empty()) return;
+  system.olympic_stdev_s = deviation(good, [](const RunFacts& f) { return f.ttt_s; });
+  system.olympic_epochs_stdev =
+      deviation(good, [](const RunFacts& f) { return f.progress.epochs_run; });
+  system.variation = variation_of(good);
+  for (const SetMember* run : good) system.olympic_files.push_back(run->file_name);
+  system.olympic = olympic_means(good);
+}
+
+std::optional<double> instance_scale(const RunFacts& facts) {
+  const auto nodes = number(facts.config_value(keys::kNumberOfNodes));
+  if (!nodes) return std::nullopt;
+  const auto accelerators = number(facts.config_value(keys::kAcceleratorsPerNode)).value_or(0.0);
+  return *nodes * std::max(accelerators, 1.0);
+}
+
+/// Instances trained at the same time: from the first start to the last stop.
+void rate_instances(const std::vector<const SetMember*>& good, SystemFacts& system) {
+  if (good.empty()) return;
+  double start = *good.front()->facts->run_start_ms;
+  double stop = *good.front()->facts->run_stop_ms;
+  for (const SetMember* run : good) {
+    start = std::min(start, *run->facts->run_start_ms);
+    stop = std::max(stop, *run->facts->run_stop_ms);
+  }
+  system.ttta_s = (stop - start) / kMsPerSecond;
+  system.instance_scale = instance_scale(*good.front()->facts);
+}
+
+Value first_value(const std::vector<SetMember>& members, const std::string& key) {
+  for (const SetMember& member : members) {
+    Value value = member.facts->config_value(key);
+    if (value != Value()) return value;
+  }
+  return {};
+}
+
+}  // namespace
+
+SystemFacts system_facts_of(const fs::path& folder, const std::vector<SetMember>& members,
+                            std::vector<Finding>& findings) {
+  SystemFacts system;
+  system.weak = is_weak_folder(folder);
+  system.benchmark = to_text(first_value(members, keys::kSubmissionBenchmark));
+  if (system.benchmark.empty()) system.benchmark = folder.filename().string();
+  const std::string round = members.empty() ? "" : members.front().facts->round;
+  if (const mllog::Benchmark* row = mllog::find_benchmark(system.benchmark)) {
+    system.runs_required = static_cast<double>(row->runs(round));
+  }
+  system.global_batch_size = first_value(members, keys::kGlobalBatchSize);
+  system.disclosed =
+      disclosure_of([&](const std::string& key) { return first_value(members, key); });
+  system.description = read_description(folder, findings);
+  system.compute_units = compute_units(system.description);
+  system.scaling_factor =
+      lenient_number(read_side_file(folder / "scaling.json", findings), "scaling_factor");
+
+  const std::vector<const SetMember*> good = successful_by_time(members);
+  system.runs = static_cast<std::int64_t>(members.size());
+  system.successful = static_cast<std::int64_t>(good.size());
+  system.failed = system.runs - system.successful;
+  system.rule_breaking =
+      std::ranges::count_if(good, [](const SetMember* run) { return run->breaks_rules; });
+  spread(good, system);
+  system.epochs_mean = mean(good, [](const RunFacts& f) { return f.progress.epochs_to_target; });
+  if (system.weak) {
+    system.number_of_ranks = first_value(members, keys::kNumberOfRanks);
+    rate_instances(good, system);
+  } else {
+    score(good, round, system);
+  }
+  for (Finding& finding : audit_set(system, members, system.description)) {
+    findings.push_back(std::move(finding));
+  }
+  return system;
+}
+
+}  // namespace analysis

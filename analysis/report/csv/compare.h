@@ -1,0 +1,14 @@
+// Comparisons as CSV.
+#pragma once
+
+#include <string>
+
+#include "analysis/findings/compared.h"
+
+namespace analysis::report {
+
+/// A line for each figure of each comparison: benchmark, first, second, figure, unit, first_value,
+/// second_value, ratio, low, high, p_value, distinguishable.
+std::string compare_csv(const Compared& compared);
+
+}  // namespace analysis::report

@@ -1,0 +1,25 @@
+# Writes OUTPUT, a C++ file that holds the report's assets as string literals.
+# Called as: cmake -DOUTPUT=... -DCHART=... -DSTYLE=... -DSCRIPT=... -P embed.cmake
+function(literal variable file)
+  file(READ "${file}" content)
+  string(FIND "${content}" ")asset\"" clash)
+  if(NOT clash EQUAL -1)
+    message(FATAL_ERROR "${file} holds the end mark of the string literal that should hold it")
+  endif()
+  string(TOLOWER "${content}" lower)
+  string(FIND "${lower}" "</script" clash)
+  if(NOT clash EQUAL -1)
+    message(FATAL_ERROR "${file} holds a closing script tag and cannot stand inside a page")
+  endif()
+  set(${variable} "R\"asset(${content})asset\"" PARENT_SCOPE)
+endfunction()
+
+literal(chart "${CHART}")
+literal(style "${STYLE}")
+literal(script "${SCRIPT}")
+# A literal of many lines is no long function.
+file(WRITE "${OUTPUT}" "// Generated from the report's assets.\n// NOLINTBEGIN(readability-function-size)\n#include \"analysis/report/html/assets.h\"\n\nnamespace analysis::report {\n\n")
+file(APPEND "${OUTPUT}" "std::string_view chart_library() { return ${chart}; }\n\n")
+file(APPEND "${OUTPUT}" "std::string_view report_style() { return ${style}; }\n\n")
+file(APPEND "${OUTPUT}" "std::string_view report_script() { return ${script}; }\n\n")
+file(APPEND "${OUTPUT}" "}  // namespace analysis::report\n// NOLINTEND(readability-function-size)\n")

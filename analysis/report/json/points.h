@@ -1,0 +1,20 @@
+// Reference points, and sets drawn from their runs, as JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "analysis/submission/bootstrap.h"
+#include "analysis/submission/rcp.h"
+
+namespace analysis::report {
+
+/// {batch_size, mean, stdev, runs, interval, least_mean, pruned}.
+nlohmann::ordered_json point_json(const submission::ConvergencePoint& point);
+/// Points, and the sets that were drawn where that was asked for.
+std::string points_json_text(const submission::ReferenceSet& set,
+                             const submission::RcpEraFacts& era,
+                             const std::optional<submission::Bootstrap>& drawn = {});
+
+}  // namespace analysis::report

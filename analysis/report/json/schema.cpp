@@ -1,0 +1,258 @@
+// JSON Schemas of the documents that `analyze` and `compare` write.
+// Hides how they are put together.
+#include "analysis/report/json/schema.h"
+
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "analysis/definitions.h"
+#include "analysis/fields.h"
+#include "analysis/report/json/compare.h"
+#include "analysis/report/json/report.h"
+#include "analysis/run_fields.h"
+#include "analysis/system_fields.h"
+#include "runner/base/json_schema.h"
+
+namespace analysis::report {
+namespace {
+
+using base::schema::count;
+using base::schema::described;
+using base::schema::document;
+using base::schema::Json;
+using base::schema::list;
+using base::schema::map_of;
+using base::schema::Member;
+using base::schema::object;
+using base::schema::or_null;
+using base::schema::type;
+
+Json number() { return type("number"); }
+Json maybe_number() { return or_null("number"); }
+Json text() { return type("string"); }
+Json maybe_text() { return or_null("string"); }
+Json truth() { return type("boolean"); }
+Json one_of(std::initializer_list<const char*> values) { return {{"enum", Json(values)}}; }
+Json nullable(Json schema) { return {{"anyOf", {type("null"), std::move(schema)}}}; }
+/// Figures with a unit are numbers; those without may be counts, names or truths.
+template <class Facts>
+void add_fields(std::vector<Member>& members, const std::vector<Field<Facts>>& fields) {
+  for (const Field<Facts>& field : fields) {
+    Json schema = field.unit.empty() ? Json{{"type", {"null", "boolean", "number", "string"}}}
+                                     : maybe_number();
+    const std::string unit = field.unit.empty() ? "" : " (" + field.unit + ")";
+    members.emplace_back(field.name, described(std::move(schema), field.definition + unit));
+  }
+}
+
+Json findings() {
+  return list(object({{"rule", text()}, {"severity", text()}, {"text", text()}},
+                     {{"line", count()}, {"column", count()}}));
+}
+
+Json breakdown() {
+  const Json part = object({{"min_s", number()},
+                            {"mean_s", number()},
+                            {"max_s", number()},
+                            {"percent_of_wall", maybe_number()}},
+                           {{"min_rank", count()}, {"max_rank", count()}});
+  return object({{"wall_s", number()}, {"parts", map_of(part)}});
+}
+
+Json telemetry() {
+  const Json quantity =
+      object({{"min", number()}, {"mean", number()}, {"max", number()}, {"sum", maybe_number()}});
+  const Json straggler = object({{"phase", text()},
+                                 {"rank", count()},
+                                 {"node", count()},
+                                 {"host", text()},
+                                 {"longer_s", number()},
+                                 {"where_s", map_of(number())},
+                                 {"others_waited_s", number()},
+                                 {"text", text()}});
+  const Json slow = object({{"least_s", number()},
+                            {"percent_of_training", number()},
+                            {"bytes_per_s", number()},
+                            {"nodes", count()},
+                            {"hosts", list(text())},
+                            {"text", text()}});
+  const Json of_rank = object({{"rank", count()}, {"host", text()}, {"seconds", map_of(number())}});
+  const Json steps = object({{"low_s", number()}, {"high_s", number()}, {"steps", count()}});
+  return object({{"ranks", count()},
+                 {"by_rank", described(list(of_rank), definition_of("subsystems"))},
+                 {"step_histogram", described(list(steps), definition_of("step_histogram"))},
+                 {"subsystems", breakdown()},
+                 {"quantities", map_of(quantity)},
+                 {"stragglers", list(straggler)},
+                 {"slow_exchange", nullable(slow)},
+                 {"overhead_fraction", maybe_number()}});
+}
+
+Json trace() {
+  return object({{"layers_s", described(map_of(number()), definition_of("layers_s"))}});
+}
+
+Json run() {
+  std::vector<Member> members;
+  add_fields(members, run_fields());
+  const Json evaluation = object({{"epoch_num", maybe_number()},
+                                  {"position", maybe_number()},
+                                  {"time_s", maybe_number()},
+                                  {"quality", maybe_number()}},
+                                 {{"parts", map_of(maybe_number())}});
+  members.insert(members.end(), {{"conflicting_keys", map_of(type("array"))},
+                                 {"repeated_keys", map_of(count())},
+                                 {"convergence", list(evaluation)},
+                                 {"parts", nullable(breakdown())},
+                                 {"telemetry", nullable(telemetry())},
+                                 {"trace", nullable(trace())},
+                                 {"provenance", or_null("object")},
+                                 {"findings", findings()}});
+  return object(members);
+}
+
+Json energy() {
+  const Json log = object({{"power_w", maybe_number()}, {"conversion_efficiency", maybe_number()}},
+                          {{"energy_j", maybe_number()},
+                           {"measured_s", maybe_number()},
+                           {"samples", count()},
+                           {"sampling_interval_s", maybe_number()}});
+  const Json of_run = object({{"energy_j", maybe_number()},
+                              {"power_w", maybe_number()},
+                              {"time_to_train_s", maybe_number()},
+                              {"counts", truth()},
+                              {"logs", map_of(log)}});
+  return object({{"energy_j", maybe_number()},
+                 {"mean_energy_j", maybe_number()},
+                 {"scaling_factor", number()},
+                 {"runs", map_of(of_run)}});
+}
+
+Json system() {
+  std::vector<Member> members;
+  add_fields(members, system_fields());
+  for (Member& member : members) {
+    if (member.first == "olympic_files") member.second = list(text());
+  }
+  members.insert(members.end(), {{"energy", nullable(energy())}, {"findings", findings()}});
+  return object(members);
+}
+
+Json layer_difference() {
+  return object({{"name", text()},
+                 {"first_s", maybe_number()},
+                 {"second_s", maybe_number()},
+                 {"difference_s", number()}});
+}
+
+Json interval() {
+  return {{"type", "array"}, {"items", number()}, {"minItems", 2}, {"maxItems", 2}};
+}
+
+Json inside() {
+  const Json subsystem = object({{"name", text()},
+                                 {"first_s", number()},
+                                 {"second_s", number()},
+                                 {"difference_s", number()},
+                                 {"first_ranks_apart_s", number()},
+                                 {"second_ranks_apart_s", number()},
+                                 {"definition", text()}});
+  return object({{"first_wall_s", number()},
+                 {"second_wall_s", number()},
+                 {"subsystems", list(subsystem)},
+                 {"first_waiting", list(text())},
+                 {"second_waiting", list(text())},
+                 {"layers", list(layer_difference())}});
+}
+
+Json side() {
+  const Json log = object({{"log", text()}, {"outcome", text()}, {"ttt_s", maybe_number()}});
+  return object({{"label", text()},
+                 {"name", text()},
+                 {"round", maybe_text()},
+                 {"runs", count()},
+                 {"successful", count()},
+                 {"olympic_mean_s", maybe_number()},
+                 {"olympic_stdev_s", maybe_number()},
+                 {"ttt_mean_s", maybe_number()},
+                 {"ttt_stdev_s", maybe_number()},
+                 {"nodes", maybe_number()},
+                 {"compute_units", maybe_number()},
+                 {"logs", list(log)}});
+}
+
+Json run_comparison() {
+  const Json figure = object({{"name", text()},
+                              {"unit", text()},
+                              {"first", number()},
+                              {"second", number()},
+                              {"ratio", number()},
+                              {"interval", nullable(interval())},
+                              {"p_value", maybe_number()},
+                              {"distinguishable", truth()},
+                              {"definition", text()}});
+  const Json unequal = list(object({{"what", text()}, {"first", text()}, {"second", text()}}));
+  return object({{"first", text()},
+                 {"second", text()},
+                 {"verdict", text()},
+                 {"first_runs", count()},
+                 {"second_runs", count()},
+                 {"by_score", truth()},
+                 {"total", nullable(figure)},
+                 {"factors", list(figure)},
+                 {"why_none", maybe_text()},
+                 {"unequal", unequal},
+                 {"differences", unequal},
+                 {"inside", nullable(inside())}});
+}
+
+Json runs_document() {
+  const Json group = object(
+      {{"benchmark", text()}, {"sides", list(side())}, {"comparisons", list(run_comparison())}});
+  return object({{"schema", {{"const", kCompareSchema}}},
+                 {"kind", {{"const", "runs"}}},
+                 {"per", one_of({"system", "node", "unit"})},
+                 {"groups", list(group)},
+                 {"left_out", list(text())},
+                 {"definitions", map_of(text())}});
+}
+
+Json bench_document() {
+  const Json result = object({{"file", text()}, {"samples_per_s", number()}, {"steps", count()}});
+  const Json comparison = object({{"file", text()},
+                                  {"ratio", number()},
+                                  {"interval", nullable(interval())},
+                                  {"p_value", number()},
+                                  {"distinguishable", truth()},
+                                  {"differences", list(text())},
+                                  {"layers", list(layer_difference())}});
+  return object({{"schema", {{"const", kCompareSchema}}},
+                 {"kind", {{"const", "bench"}}},
+                 {"results", list(result)},
+                 {"comparisons", list(comparison)},
+                 {"definitions", map_of(text())}});
+}
+
+}  // namespace
+
+std::string report_schema_text() {
+  const Json definition = object({{"definition", text()}, {"unit", text()}});
+  const Json problem = object({{"path", text()}, {"text", text()}});
+  const Json schema =
+      document("trainmark analyze --json",
+               object({{"schema", {{"const", kReportSchema}}},
+                       {"files", described(map_of(run()), "by the log's name")},
+                       {"systems", described(map_of(system()), "by the folder's name")},
+                       {"problems", list(problem)},
+                       {"definitions", map_of(definition)}}));
+  return schema.dump(1) + "\n";
+}
+
+std::string compare_schema_text() {
+  const Json schema =
+      document("trainmark compare --json", {{"oneOf", {runs_document(), bench_document()}}});
+  return schema.dump(1) + "\n";
+}
+
+}  // namespace analysis::report

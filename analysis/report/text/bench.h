@@ -1,0 +1,15 @@
+// Comparisons of bench results as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/comparison/bench_result.h"
+
+namespace analysis::report {
+
+/// `comparisons` are those of compare_benches().
+std::string bench_compare_text(const std::vector<comparison::BenchResult>& results,
+                               const std::vector<comparison::BenchComparison>& comparisons);
+
+}  // namespace analysis::report

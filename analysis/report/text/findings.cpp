@@ -1,0 +1,69 @@
+// The findings in the text report.
+// Hides how thousands of them become a page: rule by rule, the worst first, a few of each.
+#include "analysis/report/text/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace analysis::report {
+namespace {
+
+/// Findings of one rule that are shown, of one log and of several.
+constexpr std::size_t kShownOfOne = 8;
+constexpr std::size_t kShownOfSeveral = 3;
+
+struct Told {
+  std::string where;
+  const Finding* finding;
+};
+
+/// All findings, those of one rule together, errors before warnings before notes.
+std::vector<Told> in_order(const Report& report) {
+  std::vector<Told> all;
+  const auto add = [&](const std::string& name, const std::vector<Finding>& findings) {
+    for (const Finding& finding : findings) all.push_back({name, &finding});
+  };
+  for (const RunReport& run : report.runs) add(run.name, run.findings);
+  for (const SystemReport& system : report.systems) add(system.name, system.findings);
+  std::stable_sort(all.begin(), all.end(), [](const Told& a, const Told& b) {
+    if (a.finding->severity != b.finding->severity) {
+      return a.finding->severity > b.finding->severity;
+    }
+    return a.finding->rule < b.finding->rule;
+  });
+  return all;
+}
+
+std::string line_of(const Told& told) {
+  const Finding& finding = *told.finding;
+  const std::string place =
+      finding.line > 0 ? fmt::format(":{}:{}", finding.line, finding.column) : "";
+  const std::string rule = finding.rule.empty() ? "" : fmt::format(" [{}]", finding.rule);
+  return fmt::format("{}{}: {}: {}{}", told.where, place, to_string(finding.severity), finding.text,
+                     rule);
+}
+
+}  // namespace
+
+void write_findings(TextPage& page, const Report& report) {
+  const std::vector<Told> all = in_order(report);
+  if (all.empty() && report.problems.empty()) return;
+  page.heading("Findings", {});
+  for (const Problem& problem : report.problems) page.item(problem.path + ": " + problem.text);
+  const std::size_t most = report.runs.size() == 1 ? kShownOfOne : kShownOfSeveral;
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    const std::string& rule = all[begin].finding->rule;
+    while (end < all.size() && all[end].finding->rule == rule) ++end;
+    const std::size_t shown = std::min(end - begin, most);
+    for (std::size_t i = begin; i < begin + shown; ++i) page.item(line_of(all[i]));
+    if (end - begin == shown) continue;
+    std::set<std::string> places;
+    for (std::size_t i = begin + shown; i < end; ++i) places.insert(all[i].where);
+    page.item(fmt::format("{} more [{}] in {} logs or sets, all in the JSON", end - begin - shown,
+                          rule, places.size()));
+  }
+}
+
+}  // namespace analysis::report
