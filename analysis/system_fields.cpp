@@ -1,8 +1,6 @@
 // The figures of one system's runs of one benchmark with their definitions.
 #include "analysis/system_fields.h"
 
-#include "analysis/stragglers.h"
-#include "runner/telemetry/telemetry.h"
 
 namespace analysis {
 namespace {
