@@ -1,5 +1,4 @@
-// Bags of ids: which rows of an embedding table each sample adds up.
-// Hides nothing.
+// Bags of ids: the rows of an embedding table that each sample adds up.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +6,11 @@
 
 namespace nn {
 
-/// Bag n has ids[offsets[n] .. offsets[n + 1]). Ids outside of the bags may surround them, so that
-/// a part of the offsets describes a part of the bags.
+/// Bag n has ids[offsets[n] .. offsets[n + 1]). There may be ids before the first and after the
+/// last bag, so that part of the offsets describes part of the bags.
 struct Bags {
   std::span<const std::int32_t> ids;
-  std::span<const std::int64_t> offsets;  ///< one more than bags
+  std::span<const std::int64_t> offsets;  ///< [bags + 1]
   std::int64_t count() const {
     return offsets.empty() ? 0 : static_cast<std::int64_t>(offsets.size()) - 1;
   }

@@ -1,5 +1,4 @@
-// Names of a table's choices, and their checks.
-// Hides nothing.
+// Names of a table's options, and checks of them.
 #include "workloads/embedding/options.h"
 
 #include <fmt/format.h>

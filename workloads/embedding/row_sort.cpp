@@ -1,5 +1,4 @@
 // A stable radix sort, least significant digit first.
-// Hides the choice of the digits' width.
 #include "workloads/embedding/row_sort.h"
 
 #include <algorithm>
@@ -11,7 +10,7 @@ namespace nn {
 
 namespace {
 
-/// More buckets than this, and their ends no longer stay in the first-level cache and the TLB.
+/// With more bits, the ends of the buckets no longer stay in the L1 cache and the TLB.
 constexpr int kMostDigitBits = 11;
 
 struct Digits {
@@ -19,7 +18,7 @@ struct Digits {
   int passes = 0;
 };
 
-/// The cheapest way to cover `bits`: a pass costs as much as its lookups and buckets.
+/// The cheapest way to cover `bits`: the cost of a pass is the number of its lookups and buckets.
 Digits digits_for(int bits, std::size_t lookups) {
   Digits best;
   double best_cost = std::numeric_limits<double>::infinity();
@@ -35,7 +34,7 @@ Digits digits_for(int bits, std::size_t lookups) {
   return best;
 }
 
-/// Moves `from` to `to`, by the digit that begins at `shift`.
+/// Moves `from` to `to`, ordered by the digit that begins at bit `shift`.
 void pass(std::span<const Lookup> from, Lookup* to, int shift, int bits) {
   std::array<std::uint32_t, 1 << kMostDigitBits> places;
   const std::uint32_t mask = (std::uint32_t{1} << bits) - 1;

@@ -1,5 +1,4 @@
-// Lookups in the order of their rows.
-// Hides the radix sort.
+// Sorting of lookups by row.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +9,8 @@
 
 namespace nn {
 
-/// Sorts by row; lookups of the same row keep their order. Rows are in [0, rows) and agree in their
-/// lowest `common_bits`. The result lies in `lookups` or in `spare`, which has as many elements at
-/// least.
+/// Sorts by row, stably. Rows are in [0, rows) and agree in their lowest `common_bits`. The result
+/// is in `lookups` or in `spare`, which is resized to at least as many elements.
 std::span<const Lookup> sort_by_row(std::span<Lookup> lookups, std::vector<Lookup>& spare,
                                     std::int64_t rows, int common_bits);
 

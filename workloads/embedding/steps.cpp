@@ -1,5 +1,4 @@
 // Sums and updates of a table, part by part.
-// Hides how each kind of update shares out its rows.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -14,14 +13,14 @@ namespace nn {
 
 namespace {
 
-/// Rows r with the same r % kLocks share a lock; a power of two.
+/// Number of locks, a power of two. Row r has lock r % kLocks.
 constexpr std::int32_t kLocks = 4096;
-/// Lookups that are picked out at a time: what then stays in the first-level cache.
+/// Lookups selected at a time: few enough to stay in the L1 cache.
 constexpr std::int64_t kPicked = 2048;
-/// Lookups ahead of the one at work whose rows are fetched, where kernels do not see to it.
+/// Prefetch distance, in lookups, where kernels do not prefetch.
 constexpr std::int64_t kAhead = 16;
 
-/// The bags of a part: even numbers of them.
+/// The bags of a part; all parts have about equally many.
 BagRange bags_of(const Bags& bags, const WorkPart& part) {
   return {bags.ids.data(), bags.offsets.data(), bags.count() * part.index / part.count,
           bags.count() * (part.index + 1) / part.count};
@@ -144,7 +143,7 @@ void EmbeddingTable::update_part(const Bags& bags, const T* gradient, std::int64
   const auto rate = static_cast<float>(learning_rate);
   switch (options_.update) {
     case TableUpdate::kReference:
-      if (options_.rule != SparseRule::kSgd) break;  // sums as the sorted one does
+      if (options_.rule != SparseRule::kSgd) break;  // needs sums of gradients, as kSorted
       return kernels_->on<T>().step_plain(view(), bags_of(bags, part), gradient, stride, rate);
     case TableUpdate::kLocked:
       return step_locked(bags_of(bags, part), gradient, stride, rate);

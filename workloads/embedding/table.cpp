@@ -1,5 +1,4 @@
 // Memory of a table, its first weights, and access to rows.
-// Hides the two storages and the key of the random numbers.
 #include "workloads/embedding/table.h"
 
 #include <fmt/format.h>
@@ -15,7 +14,7 @@ namespace nn {
 
 namespace {
 
-/// Floats that hold so many numbers of 16 bits.
+/// Floats that hold `count` 16-bit numbers.
 std::int64_t floats_for_halves(std::int64_t count) { return (count + 1) / 2; }
 
 Bf16* as_halves(const AlignedFloats& block) {

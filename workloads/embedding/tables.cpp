@@ -1,5 +1,4 @@
-// Tables side by side.
-// Hides the lists of jobs.
+// Calls on several tables, as lists of jobs.
 #include "workloads/embedding/tables.h"
 
 #include <fmt/format.h>

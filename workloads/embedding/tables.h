@@ -1,5 +1,5 @@
-// The embedding tables of one owner, side by side: each bag of each table fills its columns of a
-// row. Hides the common parallel regions.
+// The embedding tables of one owner. Each bag of each table fills its columns of an output row.
+// Tables are processed in common parallel regions.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace nn {
 
-/// Tables, or shards, in order. Table t has the columns [column_offset(t), column_offset(t) +
-/// columns) of rows of width() and its bags in element t of what calls are given; all have the same
-/// number of bags. Calls throw ShapeError when they have not. T is float or Bf16.
+/// Tables, or shards, in order. Table t has columns [column_offset(t), column_offset(t) + columns)
+/// of rows of width() elements, and its bags are element t of the `bags` of a call. All have the
+/// same number of bags; calls throw ShapeError otherwise. T is float or Bf16.
 class EmbeddingTables {
  public:
   /// Throws as EmbeddingTable does.
@@ -26,23 +26,23 @@ class EmbeddingTables {
   std::int64_t memory_bytes() const;
 
   void initialize(std::uint64_t seed);
-  /// Throws what the first table's check throws whose bags are not right.
+  /// Throws the DataError of the first table whose bags are invalid.
   void check(std::span<const Bags> bags) const;
-  /// Row n of out, from n * stride on, [width()]: the sums of bag n of every table.
+  /// Row n of out [width()], at n * stride: the sums of bag n of every table.
   template <class T>
   void forward(std::span<const Bags> bags, T* out, std::int64_t stride) const;
-  /// As EmbeddingTable::update, of every table; row n of the gradient [width()] at n * stride.
+  /// As EmbeddingTable::update, for every table. Row n of the gradient [width()] is at n * stride.
   template <class T>
   void update(std::span<const Bags> bags, const T* gradient, std::int64_t stride,
               double learning_rate);
-  /// Sum of the tables' hashes: the same however they are shared out over owners.
+  /// Sum of the tables' hashes, which is independent of how tables are divided among owners.
   std::uint64_t hash() const;
 
  private:
   void check_shapes(std::span<const Bags> bags) const;
 
   std::vector<EmbeddingTable> tables_;
-  std::vector<std::int64_t> column_offsets_;  ///< and the width behind them
+  std::vector<std::int64_t> column_offsets_;  ///< by table, then the total width
   std::vector<UpdateScratch> scratch_;
 };
 

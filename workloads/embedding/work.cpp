@@ -1,5 +1,4 @@
-// The pieces of work on tables: large ones first, taken by whichever thread is free.
-// Hides their sizes.
+// Pieces of work on tables: large ones first, taken by whichever thread is free.
 #include "workloads/embedding/work.h"
 
 #include <omp.h>
@@ -11,9 +10,10 @@ namespace nn {
 
 namespace {
 
-/// Pieces per thread: more even out, fewer scan the ids of a shared table less often.
+/// Pieces per thread. More balance the load better; fewer scan the ids of a shared table less
+/// often.
 constexpr std::int64_t kPiecesOfThread = 4;
-/// A smaller piece is not worth its start.
+/// Cost below which a piece is not worth starting.
 constexpr std::int64_t kLeastCost = 512;
 
 struct Piece {
@@ -24,10 +24,10 @@ struct Piece {
 
 struct Cost {
   std::int64_t lookups = 0;
-  std::int64_t most_parts = 1;  ///< of more, some would have nothing to do
+  std::int64_t most_parts = 1;  ///< with more, some would have nothing to do
 };
 
-/// Pieces of jobs, the largest first.
+/// Cuts jobs into pieces, and sorts these by cost, the largest first.
 std::vector<Piece> pieces_of(const std::vector<Cost>& costs, std::int64_t threads) {
   std::int64_t total = 0;
   for (const Cost& cost : costs) total += cost.lookups;
@@ -46,7 +46,7 @@ std::vector<Piece> pieces_of(const std::vector<Cost>& costs, std::int64_t thread
   return pieces;
 }
 
-/// Calls work(piece, thread) for each. Throws what one of them threw, when all are done.
+/// Calls work(piece, thread) for each piece. Rethrows one of the exceptions when all are done.
 template <class Work>
 void for_each_piece(const std::vector<Piece>& pieces, const Work& work) {
   std::exception_ptr failure;
@@ -62,7 +62,7 @@ void for_each_piece(const std::vector<Piece>& pieces, const Work& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-/// Whether all threads work on one table after the other, as they do where nothing is planned.
+/// Whether rows are not assigned to threads: then all threads work on one table after the other.
 bool any_thread_any_row(TableUpdate update) {
   return update == TableUpdate::kLocked || update == TableUpdate::kAtomic;
 }

@@ -1,5 +1,4 @@
-// Work on several embedding tables at once.
-// Hides how it is cut into pieces, and which thread takes which.
+// Parallel execution of work on several embedding tables, cut into pieces.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace nn {
 
-/// What EmbeddingTable::forward() is called with.
+/// Arguments of EmbeddingTable::forward().
 template <class T>
 struct ForwardJob {
   const EmbeddingTable* table = nullptr;
@@ -20,7 +19,7 @@ struct ForwardJob {
   std::int64_t stride = 0;
 };
 
-/// What EmbeddingTable::update() is called with.
+/// Arguments of EmbeddingTable::update().
 template <class T>
 struct UpdateJob {
   EmbeddingTable* table = nullptr;
@@ -29,14 +28,13 @@ struct UpdateJob {
   std::int64_t stride = 0;
 };
 
-/// Pieces of the update of one table where any thread may take any row, as `threads` threads share
-/// them.
+/// Number of pieces into which `threads` threads cut the update of one table by kLocked or kAtomic.
 std::int64_t pieces_of_update(const Bags& bags, int threads);
 
-/// All jobs, by all threads; no two of them write to the same place.
+/// Runs all jobs on all threads. REQUIRES: no two jobs write to the same place.
 template <class T>
 void run(std::span<const ForwardJob<T>> jobs);
-/// `scratch` grows to one for each thread.
+/// The same; `scratch` grows to one element per thread.
 template <class T>
 void run(std::span<const UpdateJob<T>> jobs, double learning_rate,
          std::vector<UpdateScratch>& scratch);

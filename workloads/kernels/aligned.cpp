@@ -1,5 +1,4 @@
 // Anonymous mappings as tensor memory.
-// Hides the system calls.
 #include "workloads/kernels/aligned.h"
 
 #include <fmt/format.h>
@@ -21,7 +20,7 @@ AlignedFloats::AlignedFloats(std::int64_t count) : count_(count) {
   if (block == MAP_FAILED) {
     throw base::system_error(fmt::format("memory for tensors: {} bytes", bytes), errno);
   }
-  // Advice only: without huge pages the run is slower and nothing else.
+  // Advice only: without huge pages the run is merely slower.
   (void)madvise(block, bytes, MADV_HUGEPAGE);
   block_ = std::unique_ptr<void, Unmap>(block, Unmap{bytes});
 }

@@ -1,5 +1,4 @@
-// Memory for tensors: zeroed, aligned to the page, on huge pages where the system gives them.
-// Hides mmap and madvise.
+// Memory for tensors: zeroed, page-aligned, on huge pages if the system provides them.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +8,17 @@
 
 namespace nn {
 
-/// Returns a mapping to the system.
+/// Unmaps a block.
 struct Unmap {
   std::size_t bytes = 0;
   void operator()(void* block) const noexcept;
 };
 
-/// A block of floats, all zero at first.
+/// A block of floats, initially zero.
 class AlignedFloats {
  public:
   AlignedFloats() = default;
-  /// Throws SystemError when the system has no such block.
+  /// Throws SystemError when the system cannot provide the memory.
   explicit AlignedFloats(std::int64_t count);
   float* data() const { return static_cast<float*>(block_.get()); }
   std::int64_t count() const { return count_; }
@@ -30,7 +29,7 @@ class AlignedFloats {
   std::int64_t count_ = 0;
 };
 
-/// A block of at least so many bytes.
+/// A block of at least `bytes` bytes.
 AlignedFloats aligned_bytes(std::int64_t bytes);
 
 }  // namespace nn

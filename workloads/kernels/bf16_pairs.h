@@ -1,6 +1,5 @@
-// Pairs of bfloat16 numbers as the processor multiplies them. Hides the instructions that order
-// them. For what is compiled for avx512 with bfloat16: internal linkage, nothing of the standard
-// library.
+// Bf16 pairs in the order in which the CPU multiplies them. Compiled for AVX-512 BF16. Follows the
+// rules of lanes.h.
 #pragma once
 
 #include <immintrin.h>
@@ -10,9 +9,10 @@
 namespace nn {
 namespace {
 
-// With masks of all: GCC 12 warns of the undefined values that the plain forms begin with.
+// Intrinsics are masked with all lanes set: GCC 12 warns about the undefined values that the
+// unmasked forms start from.
 
-/// Words (a0 .. a15, b0 .. b15) become (a0, b0, a1, b1 ...).
+/// Elements (a0 .. a15, b0 .. b15) become (a0, b0, a1, b1 ...).
 inline __m512i interleaved(__m512i both) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
                                          8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
@@ -28,7 +28,7 @@ inline __m512bh pair_of(std::uint32_t word) {
   return reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(word)));
 }
 
-/// The pair that two neighbouring numbers are, in every lane.
+/// The pair at `numbers`, broadcast to every lane.
 inline __m512bh pair_at(const void* numbers) {
   std::uint32_t word = 0;
   __builtin_memcpy(&word, numbers, sizeof word);

@@ -1,6 +1,5 @@
-// Products of floats in the CPU's matrix tiles (AMX): each float is the sum of three bfloat16
-// numbers (Henry, Tang & Heinecke, arXiv:1904.06376). As gemm_tiles.h.
-// Hides the order of a tile's pairs, and the order in which parts meet.
+// Products of floats in AMX tiles: each float is the sum of three bfloat16 values (Henry, Tang &
+// Heinecke, arXiv:1904.06376). Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/gemm_tiles.h"
@@ -10,13 +9,13 @@ namespace {
 
 constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
 
-/// 16 pairs, of each part.
+/// 16 pairs of each part.
 struct PartWords {
   __m512i words[kParts];
 };
 
-/// Of 16 numbers the lower halves, of 16 others the upper ones. What a part leaves is exact in
-/// floats, and the last one leaves nothing.
+/// Splits 16 floats into the lower halves of pairs and 16 others into the upper halves. Every
+/// remainder is exact in float, and after the last part it is zero.
 inline PartWords parts_of(__m512 lower, __m512 upper) {
   const __m512i upper_halves = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
   PartWords parts;
@@ -63,7 +62,8 @@ void split_transposed_rows(const Bf16x3Gemm::Rows& rows, std::uint32_t* to,
   }
 }
 
-/// Tiles 0 to 3 are sums [block][panel], 4 and 5 a part of blocks, 6 and 7 one of panels.
+/// Tiles 0 to 3 hold sums [block][panel]; 4 and 5 hold one part of each block, 6 and 7 one part of
+/// each panel.
 template <int kBlocks, int kPanels>
 inline void add_products() {
   _tile_dpbf16ps(0, 4, 6);
@@ -72,7 +72,7 @@ inline void add_products() {
   if (kBlocks > 1 && kPanels > 1) _tile_dpbf16ps(3, 5, 7);
 }
 
-/// One of a step's parts of up to two blocks of rows, and one of up to two panels.
+/// Load one part of a step: of up to two blocks of rows, or of up to two panels.
 template <int kBlocks>
 inline void load_blocks(const std::uint32_t* at) {
   _tile_loadd(4, at, kTileRowBytes);
@@ -84,7 +84,7 @@ inline void load_panels(const std::uint32_t* at, std::int64_t panel_stride) {
   if (kPanels > 1) _tile_loadd(7, at + panel_stride, kTileRowBytes);
 }
 
-/// A tile's lines, into the first cache.
+/// Prefetches a tile into the L1 cache.
 inline void fetch_tile(const std::uint32_t* at) {
   for (int row = 0; row < kLanes; ++row) __builtin_prefetch(at + row * kLanes);
 }
@@ -99,10 +99,10 @@ inline void fetch_panels(const std::uint32_t* at, std::int64_t panel_stride) {
   if (kPanels > 1) fetch_tile(at + panel_stride);
 }
 
-/// The six products of parts that count in floats: of those that are left out, the largest is
-/// 2^-24 of a product of both numbers. From one to the next only one operand changes. What the
-/// next step reads is fetched meanwhile: it comes from the second cache, which gives less than half
-/// of what products can take by loads of tiles alone.
+/// Adds the six products of parts that matter in float: the largest of the three omitted ones is
+/// 2^-24 of the full product. Successive products differ in one operand. The tiles of the next step
+/// are prefetched meanwhile: tile loads alone would bring them from the L2 cache at less than half
+/// the rate of the products.
 template <int kBlocks, int kPanels>
 void add_steps_of_parts(const GemmOperands& of, const std::uint32_t* rows,
                         const std::uint32_t* columns) {
@@ -134,7 +134,7 @@ void add_steps_of_parts(const GemmOperands& of, const std::uint32_t* rows,
   }
 }
 
-/// The sums of up to two blocks and panels.
+/// Computes the sums of up to two blocks and panels.
 template <int kBlocks, int kPanels>
 void multiply_square(const GemmOperands& of, const GemmSums& sums, std::int64_t block,
                      std::int64_t panel, bool add) {

@@ -1,5 +1,5 @@
-// Columns of channels gone over in tiles of few rows, and their sums: moments, means. Hides the
-// order of memory, and in what pieces sums are made. By the rules of lanes.h.
+// Loops over columns of channels in tiles of few rows, and their sums: moments, means. Follows the
+// rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -7,29 +7,30 @@
 namespace nn {
 namespace {
 
-/// Rows summed in float before the sum goes on in double: so few that a batch norm's gradients are
-/// as exact as what they are sums of, and many enough that the sums still wait for memory.
+/// Rows summed in float before the sum continues in double: few enough that a batch norm's
+/// gradients are as exact as their operands, many enough that the loop stays memory-bound.
 constexpr std::int64_t kFloatRows = 32;
 
 inline void add_to(double* sums, const Lanes& value, int width) {
   for (int lane = 0; lane < width; ++lane) sums[lane] += static_cast<double>(value[lane]);
 }
 
-/// Neighbouring rows of 16 of a column's channels, or of the fewer that are left.
+/// Adjacent rows of 16 channels of a column, or of the fewer channels that are left.
 struct Tile {
   std::int64_t rows = 0, stride = 0;
-  std::int64_t begin = 0;  ///< of its numbers among the column's
-  std::int64_t signs = 0;  ///< of its signs among the column's
+  std::int64_t begin = 0;  ///< offset of its first element in the column
+  std::int64_t signs = 0;  ///< offset of its first element in the PassedBits
   int part = 0, width = 0;
-  /// Numbers from the tile's to those that are asked for with its first row, and with each further
-  /// one: the next tiles in the order of memory, or rows that are as far ahead.
+  /// Prefetch distance in elements for the tile's first row, and its increment for each further
+  /// row. Prefetched are the next tiles in memory order, or rows equally far ahead.
   std::int64_t ahead = 0, ahead_step = 0;
   int channel() const { return part * kLanes; }
 };
 
-/// Rows that all channels are gone over for before the next ones: as many for a channel in a column
-/// of any width, and so its sums have the same bits. Where a row is more than 16 channels, what is
-/// near in memory is near in time, and few lines are asked for at once.
+/// Rows of a tile: all channels of these rows are processed before the next rows. The count does
+/// not depend on the column's width, so a channel's sums have the same bits in any column. Where a
+/// row has more than 16 channels, tiles of few rows keep accesses close in memory close in time,
+/// and prefetch few lines at once.
 template <class T>
 std::int64_t tile_rows(const Column& column) {
   constexpr std::int64_t kFewRows = 4, kManyRows = 8;
@@ -38,7 +39,7 @@ std::int64_t tile_rows(const Column& column) {
   return rows < kFewRows ? kFewRows : rows < kManyRows ? rows : kManyRows;
 }
 
-/// Calls use(access, tile) for tiles that together are rows [begin, end).
+/// Calls use(access, tile) for tiles that together cover rows [begin, end).
 template <class T, class Use>
 void for_each_tile(const Column& column, std::int64_t begin, std::int64_t end, const Use& use) {
   constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
@@ -64,8 +65,8 @@ void for_each_tile(const Column& column, std::int64_t begin, std::int64_t end, c
   }
 }
 
-/// A value's rows in a tile, on a long way through memory: of several values at once, and beyond a
-/// page's end, processors foresee too little by themselves.
+/// An operand's rows in a tile, with prefetching: hardware prefetchers do too little for several
+/// streams at once and beyond the end of a page.
 template <class Access, class T>
 class TileRows {
  public:
@@ -87,7 +88,7 @@ class TileRows {
   const int width_;
 };
 
-/// Calls use(begin, end) for pieces of rows that are short enough for sums in float.
+/// Calls use(begin, end) for runs of at most kFloatRows rows, short enough for sums in float.
 template <class Use>
 void for_each_piece_of_rows(std::int64_t rows, const Use& use) {
   for (std::int64_t begin = 0; begin < rows; begin += kFloatRows) {
@@ -95,7 +96,7 @@ void for_each_piece_of_rows(std::int64_t rows, const Use& use) {
   }
 }
 
-/// Sums of a piece of rows, for each 16 channels of a column.
+/// Sums over a run of rows, one vector for each 16 channels of a column.
 struct PartSums {
   static constexpr int kMostParts = Column::kMostChannels / kLanes;
   Lanes first[kMostParts], second[kMostParts];
@@ -104,7 +105,7 @@ struct PartSums {
   }
 };
 
-/// Sums of distances from `centre`, and of their squares.
+/// Sums of deviations from `centre`, and of their squares.
 struct Distances {
   Lanes sum = zero(), squares = zero();
 };
@@ -127,7 +128,7 @@ Distances distances_of(const T* src, const Tile& tile, const Lanes& centre) {
           (squares[0] + squares[1]) + (squares[2] + squares[3])};
 }
 
-/// Of rows [begin, end).
+/// Sums the deviations of rows [begin, end) from `centres`.
 template <class T>
 void sum_distances(const T* src, const Column& column, std::int64_t begin, std::int64_t end,
                    const Lanes* centres, PartSums& sums) {
@@ -139,7 +140,7 @@ void sum_distances(const T* src, const Column& column, std::int64_t begin, std::
   });
 }
 
-/// The moments of 16 channels, while pieces of rows are joined.
+/// Moments of 16 channels, accumulated run by run.
 struct JoinedMoments {
   double mean[kLanes], squares[kLanes];
 
@@ -154,7 +155,7 @@ struct JoinedMoments {
       squares[lane] = 0.0;
     }
   }
-  /// As Chan, Golub and LeVeque do, `here` rows to `before`.
+  /// Adds a run of `here` rows to the `before` rows so far. Source: Chan, Golub and LeVeque.
   void join(const Distances& piece, double before, double here) {
     const Lanes from = centre();
     const double share = here / (before + here), per_row = 1.0 / here;
@@ -168,7 +169,8 @@ struct JoinedMoments {
   }
 };
 
-/// Each piece's distances are from the mean of those before it, and the first one's from its own.
+/// Deviations of a run are from the mean of the runs before it; those of the first run are from its
+/// own mean.
 template <class T>
 void moments(const T* src, const Column& column, double* mean, double* squares) {
   constexpr int kMostParts = PartSums::kMostParts;

@@ -1,4 +1,4 @@
-// The depthwise kernels' source. By the rules of lanes.h. Hides what rows are written with.
+// Source of the depthwise kernels. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/depthwise_strided.h"
@@ -9,8 +9,8 @@
 namespace nn {
 namespace {
 
-/// Calls run(access) with what the row that begins at `to` is written with. Points of dilated rows
-/// are not written one after the other.
+/// Calls run(access) with the access type that writes the row at `to`. Dilated rows are not
+/// streamed: their pixels are not written in memory order.
 template <class T, class Run>
 void with_stores(const DepthwisePlane& plane, const T* to, std::int64_t step, const Run& run) {
   if (plane.channels < kLanes) return run(Partial());

@@ -1,5 +1,5 @@
-// Lines of a plane that depthwise kernels read, and what a column of them gives. By the rules of
-// lanes.h. Hides edges, and how numbers of lines become known to the compiler.
+// Lines (rows of a plane) that depthwise kernels read, and sums over one column of them. Follows
+// the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/depthwise_kernels.h"
@@ -10,25 +10,25 @@ namespace {
 
 constexpr int kSideTaps = 3;
 
-/// Rows that are found together, from lines that most of them share. Where registers hold fewer
-/// values, one takes them all.
+/// Rows computed together from lines that most of them share. With fewer registers, one row takes
+/// them all.
 #if defined(__AVX512F__)
 constexpr int kRowsTogether = 2;
 #else
 constexpr int kRowsTogether = 1;
 #endif
 
-/// The lines that a row meets, with their taps [line][tap], and those that the rows found with it
-/// meet besides.
+/// The lines that a row reads, with their taps [line][tap], and the further lines that the rows
+/// computed with it read.
 template <class T>
 struct Lines {
   const T* first[kSideTaps + kRowsTogether - 1];
   Lanes taps[kSideTaps][kSideTaps];
-  int which[kSideTaps];  ///< of three, each of the first row's is
-  int count = 0;         ///< of the first row
+  int which[kSideTaps];  ///< vertical tap, 0 to 2, of each line of the first row
+  int count = 0;         ///< lines of the first row
 };
 
-/// Weights [line][tap] of a plane's channels, or both in opposite order.
+/// Weights [line][tap] of a plane's channels; `turned`: both in reverse order.
 struct Taps {
   const float* weights;
   bool turned = false;
@@ -41,7 +41,7 @@ inline Lanes load_tap(const Taps& taps, int tap, const DepthwisePlane& plane) {
   return step == kLanes ? Full::load(from, kLanes) : Partial::load(from, step);
 }
 
-/// `line`: which of three it is.
+/// `line`: its vertical tap, 0 to 2.
 template <class T>
 void add_line(Lines<T>& lines, int line, const T* row, const Taps& taps,
               const DepthwisePlane& plane) {
@@ -53,8 +53,8 @@ void add_line(Lines<T>& lines, int line, const T* row, const Taps& taps,
   ++lines.count;
 }
 
-/// The lines of `values`, as wide as the source, that `row` meets, and those that so many rows
-/// together meet, all of which are there.
+/// The lines of `values`, which is as wide as the source, that `row` reads, and those that `rows`
+/// rows together read. REQUIRES: all lines are inside the plane if `rows` is above 1.
 template <class T>
 Lines<T> met_lines(const T* values, std::int64_t value_step, const Taps& taps,
                    const DepthwisePlane& plane, std::int64_t row, int rows = 1) {
@@ -70,9 +70,9 @@ Lines<T> met_lines(const T* values, std::int64_t value_step, const Taps& taps,
   return lines;
 }
 
-/// Of kRows rows, each of which meets kMet lines, the first of which is the second of the row
-/// before. These numbers are known when compiled. A function's own: where what it stores might be
-/// the taps, these would not stay in registers.
+/// Lines of kRows rows, each of which reads kMet lines, beginning with the second line of the row
+/// before. The counts are known at compile time. Functions make a local copy: if their stores might
+/// overwrite the taps, these would not stay in registers.
 template <int kRows, int kMet, class T>
 struct KnownLines {
   static constexpr int kCount = kMet + kRows - 1;
@@ -89,8 +89,7 @@ struct KnownLines {
   }
 };
 
-/// What a column of the lines gives to a point that meets it with `tap`. The lines before the last
-/// kFresh ones have been read with rows before.
+/// One column of the lines. All lines but the last kFresh were read with the rows before.
 template <class Access, int kRows, int kMet, class T, int kFresh = kRows>
 struct Columns {
   using Known = KnownLines<kRows, kMet, T>;
@@ -110,15 +109,15 @@ struct Columns {
   }
 };
 
-/// Numbers from a point that is read to one that is asked for beforehand: of points side by side as
-/// load_on_way() has it, of others some points.
+/// Prefetch distance in elements: as in load_on_way() for contiguous pixels, a few pixels for
+/// others.
 template <class T>
 std::int64_t points_ahead(std::int64_t step) {
   constexpr std::int64_t kFewPoints = 12;
   return step <= kLanes ? kAheadBytes / static_cast<std::int64_t>(sizeof(T)) : kFewPoints * step;
 }
 
-/// As Access::store, of a point; of points that are not side by side, one ahead is asked for.
+/// As Access::store, of a pixel. Prefetches a later pixel if pixels are not contiguous.
 template <class Access, class T>
 void store_point(T* to, const Lanes& value, int channels, std::int64_t step) {
   constexpr int kToWrite = 1;
@@ -126,8 +125,8 @@ void store_point(T* to, const Lanes& value, int channels, std::int64_t step) {
   Access::store(to, value, channels);
 }
 
-/// Calls run(lines that each of kRows rows meets, known when compiled). Several rows are found
-/// together where each meets all.
+/// Calls run(Count<n>()), where n is the number of lines that each of kRows rows reads. Several
+/// rows are computed together only if each reads all three.
 template <int kRows, class Run>
 void with_lines(int count, const Run& run) {
   if constexpr (kRows == 1) {
@@ -137,7 +136,7 @@ void with_lines(int count, const Run& run) {
   run(Count<kSideTaps>());
 }
 
-/// A line's products so far, by tap, go to its part of totals [9][16].
+/// Adds the products of a line, by tap, to totals [9][16].
 inline void add_products(const Lanes (&sums)[kSideTaps], int line, double* totals) {
   for (int tap = 0; tap < kSideTaps; ++tap) {
     double* const to = totals + (line * kSideTaps + tap) * kLanes;

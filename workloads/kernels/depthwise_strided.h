@@ -1,4 +1,4 @@
-// Depthwise kernels with a stride. By the rules of lanes.h. Hides which columns two points share.
+// Depthwise kernels with strides above 1. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/depthwise_lines.h"
@@ -6,7 +6,7 @@
 namespace nn {
 namespace {
 
-/// With a stride of two, the column behind a point is the one before the next.
+/// With stride 2, the column after a pixel is the one before the next pixel.
 template <class Access, int kLines, class T>
 void strided_row(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
   using Column = Columns<Access, 1, kLines, T, 2>;
@@ -39,8 +39,8 @@ void strided_forward_row(const T* src, const float* weights, T* dst, const Depth
                 [&](auto met) { strided_row<Access, decltype(met)::kCount>(lines, to, plane); });
 }
 
-/// With a stride, every point gives to the columns before it, at it and behind it, of which those
-/// between two points that are two apart get something of both.
+/// Each pixel of the destination contributes to the columns before it, at it and after it. With
+/// stride 2, the column between two pixels receives from both.
 template <class Access, int kLines, class T>
 void spread_row(const Lines<T>& given, T* diff_src, const DepthwisePlane& plane) {
   const KnownLines<1, kLines, T> lines(given);
@@ -89,8 +89,8 @@ void strided_gradient_row(const T* diff_dst, const float* weights, T* diff_src,
                 [&](auto known) { spread_row<Access, decltype(known)::kCount>(lines, to, plane); });
 }
 
-/// Lines of the source that a row of the destination meets, and its gradients' products with them
-/// so far [line][tap]. A function's own, as KnownLines.
+/// Lines of the source that a row of the destination reads, and the sums so far of its gradients'
+/// products with them [line][tap]. Copied by functions for the same reason as KnownLines.
 template <class Access, int kLines, class T>
 struct TapSums {
   const T* first[kLines];
@@ -99,7 +99,8 @@ struct TapSums {
 #pragma GCC unroll 3
     for (int line = 0; line < kLines; ++line) sums[line][tap] += gradient * column[line];
   }
-  /// The column at `at`; lines but the first are read for the first time.
+  /// Loads the column at `at`. Prefetches the last two lines: of three, the first was read with the
+  /// row before.
   void load(std::int64_t at, int channels, std::int64_t ahead, Lanes (&column)[kLines]) const {
 #pragma GCC unroll 3
     for (int line = 0; line < kLines; ++line) {
@@ -109,7 +110,7 @@ struct TapSums {
   }
 };
 
-/// With a stride of two, the column behind a point is the one before the next.
+/// With stride 2, the column after a pixel is the one before the next pixel.
 template <class Access, int kLines, class T>
 void add_strided_row(TapSums<Access, kLines, T>& given, const T* gradients,
                      const DepthwisePlane& plane) {
@@ -135,7 +136,7 @@ void add_strided_row(TapSums<Access, kLines, T>& given, const T* gradients,
   given = sums;
 }
 
-/// A row's sums are of floats; they are added up in doubles.
+/// Sums of a row are in float, totals in double.
 template <class Access, class T>
 void strided_weights_row(const T* src, const T* diff_dst, const DepthwisePlane& plane,
                          std::int64_t row, double* totals) {

@@ -1,5 +1,5 @@
-// Depthwise kernels without a stride. By the rules of lanes.h. Hides which rows are found together,
-// and how columns are read once for all that they reach.
+// Depthwise kernels with stride 1, which read each column once for the three pixels that it
+// contributes to. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/depthwise_lines.h"
@@ -7,10 +7,10 @@
 namespace nn {
 namespace {
 
-/// A row's sums that have not met all their columns yet.
+/// Sums of a row whose columns have not all been added yet.
 struct OpenSums {
   Lanes before = zero(), here = zero();
-  /// Takes in the next column: returns what the one before it now amounts to.
+  /// Adds the next column and returns the complete sum of the pixel before it.
   template <class Column, class Known>
   Lanes meet(const Column& column, const Known& lines, int row) {
     const Lanes ended = column.sum(lines, row, 2, before);
@@ -20,9 +20,9 @@ struct OpenSums {
   }
 };
 
-/// Points of neighbouring rows, each from the columns `dilation` before it, at it and behind it. A
-/// column is read once: while it ends the sum of the point before, it goes on with its own and
-/// begins the next one's.
+/// Computes pixels of adjacent rows, each from the columns `dilation` before it, at it and
+/// `dilation` after it. A column is read once: it completes the sum of the pixel before, continues
+/// that of its own and begins that of the next.
 template <class Access, int kRows, int kMet, class T>
 void same_rows(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
   const KnownLines<kRows, kMet, T> lines(given);
@@ -48,9 +48,9 @@ void same_rows(const Lines<T>& given, T* dst, const DepthwisePlane& plane) {
   }
 }
 
-/// Calls run(row, rows found together, known when compiled) for all of `rows`: several where lines
-/// are neighbours and so many rows' lines all lie in the plane. Dilated rows are read and written
-/// in more than one go, for which memory is too slow with several.
+/// Calls run(row, Count<n>()) for all of `rows`: several together if they are adjacent and all
+/// their lines are inside the plane, else one. Dilated rows are read and written in several passes,
+/// for which memory is too slow with several rows.
 template <class Run>
 void for_same_rows(RowRange rows, const DepthwisePlane& plane, const Run& run) {
   std::int64_t row = rows.first;
@@ -79,9 +79,9 @@ void same_forward(const T* src, const float* weights, T* dst, const DepthwisePla
   });
 }
 
-/// Without a stride, the source's gradient is a convolution with the taps turned round; the
-/// columns of the destination's that it reads are those that rows of the source are multiplied
-/// with for the weights'. diff_src may be null. products [line][tap].
+/// With stride 1, the source's gradient is a convolution with the taps in reverse order. The
+/// columns of the destination's gradient that it reads are also multiplied by source rows for the
+/// weights' gradient. diff_src may be null. products [line][tap].
 template <class Access, int kRows, int kMet, class T>
 void same_gradients_rows(const Lines<T>& given, const T* src, T* diff_src,
                          const DepthwisePlane& plane, Lanes (&products)[kSideTaps][kSideTaps]) {

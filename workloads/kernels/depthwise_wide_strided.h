@@ -1,6 +1,6 @@
-// Depthwise kernels with a stride of two on rows of points of all channels. By the rules of
-// lanes.h. Hides edges, and how rows are gone over line of memory by line, point by point: a line
-// that has channels of two is met with each.
+// Depthwise kernels with stride 2 on rows of pixels of all channels, processed pixel by pixel and
+// cache line by cache line. A line with channels of two pixels is processed with each. Follows the
+// rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/depthwise_lines.h"
@@ -11,15 +11,16 @@ namespace {
 
 constexpr int kWideStride = 2;
 
-/// A line of a point's channels.
+/// A line of a pixel's channels.
 struct PointLine {
-  std::int64_t at;      ///< in the rows that are written
-  std::int64_t point;   ///< of these
-  std::int64_t behind;  ///< the window's first number of the point
-  LinePlaces places;    ///< of the window's channels
+  std::int64_t at;      ///< element in the output rows
+  std::int64_t point;   ///< pixel in the output rows
+  std::int64_t behind;  ///< elements from the window's first channel of the pixel
+  LinePlaces places;    ///< elements that are channels of the window
 };
 
-/// Calls use(line, whether all its numbers are the point's) for a point's part of a window.
+/// Calls use(line, is_whole) for the lines of a pixel's channels in a window; is_whole: all
+/// elements are channels of the pixel.
 template <class T, class Use>
 void for_point_lines(const ChannelWindow& window, std::int64_t point, const Use& use) {
   constexpr std::int64_t kLine = kLineNumbers<T>;
@@ -30,7 +31,7 @@ void for_point_lines(const ChannelWindow& window, std::int64_t point, const Use&
   }
 }
 
-/// Of kRows rows of the destination.
+/// kRows rows of the destination, and the source rows that they read.
 template <int kRows, class T>
 struct StridedRows {
   PointRows<(kRows - 1) * kWideStride + kSideTaps, const T> met;
@@ -46,7 +47,7 @@ struct StridedRows {
   }
 };
 
-/// kIsWhole: all that the line meets is there.
+/// kIsWhole: all elements read are inside the plane.
 template <bool kIsWhole, int kRows, class T>
 [[gnu::always_inline]] inline void sum_strided_line(const StridedRows<kRows, T>& rows,
                                                     const PointLine& line,
@@ -112,7 +113,8 @@ void wide_strided_forward(const T* src, const float* weights, T* dst, const Dept
   finish_streams();
 }
 
-/// What rows of the destination's gradient, kPairs of them, give to the source's two rows each.
+/// kPairs rows of the destination's gradient and the one after them, and two source rows for each
+/// of the kPairs.
 template <int kPairs, class T>
 struct SpreadRows {
   PointRows<kPairs + 1, const T> gradients;
@@ -129,8 +131,9 @@ struct SpreadRows {
         passes(passes_caches(plane, to, plane.width * channels)) {}
 };
 
-/// A line of the source's points whose columns are odd, which meet the points before and behind
-/// them, or even; rows that are odd meet those above and below.
+/// Computes a line of the source's gradient. Odd columns (kIsOdd) receive from the destination's
+/// pixels before and after them, even columns from one; odd rows receive from the rows above and
+/// below.
 template <bool kIsOdd, bool kIsWhole, int kPairs, class T>
 [[gnu::always_inline]] inline void spread_line(const SpreadRows<kPairs, T>& rows,
                                                const PointLine& line, const WindowTaps<T>& taps,
@@ -201,8 +204,8 @@ void spread_rows(const SpreadRows<kPairs, T> rows, std::int64_t points, const Ch
   }
 }
 
-/// What rows of the destination's gradient give to the weights', and the rows of the source's of
-/// which theirs are the first.
+/// For each row r of `rows`: source rows 2 r and 2 r + 1 of the source's gradient, and their
+/// contribution to the weights' gradient.
 template <class T>
 void wide_strided_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
                             const DepthwisePlane& plane, RowRange rows, double* sums) {

@@ -1,5 +1,5 @@
-// Depthwise kernels without a stride on rows of points of all channels. By the rules of lanes.h.
-// Hides edges, and how rows are gone over line of memory by line, as a copy of them would be.
+// Depthwise kernels with stride 1 on rows of pixels of all channels, processed cache line by cache
+// line. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/depthwise_lines.h"
@@ -8,20 +8,20 @@
 namespace nn {
 namespace {
 
-/// Rows of which a line is found together: each that they meet is read three times, not nine.
+/// Rows whose lines are computed together: each row that they read is read three times, not nine.
 constexpr int kWideRows = 4;
 
-/// Some rows of points of all channels, as far apart as taps are, and those that they meet.
+/// kRows rows of pixels of all channels, `dilation` rows apart, and the rows that they read.
 template <int kRows, class T>
 struct WideRows {
   PointRows<kRows + kSideTaps - 1, const T> met;
-  PointRows<kRows, const T> src;  ///< for gradients
+  PointRows<kRows, const T> src;  ///< for gradients only
   PointRows<kRows, T> dst;
   std::int64_t width, channels;
-  std::int64_t reach;  ///< numbers from one tap's to the next one's
-  bool passes;         ///< what is written passes by the caches
+  std::int64_t reach;  ///< elements from one tap to the next
+  bool passes;         ///< output is written with streaming stores
 
-  /// `sources`: of gradients; else any.
+  /// `sources`: the convolution's source, for gradients; otherwise any plane.
   WideRows(const T* values, const T* sources, T* to, const DepthwisePlane& plane, std::int64_t row)
       : met(values, plane.width * plane.channels, plane.height, row - plane.dilation,
             plane.dilation),
@@ -31,14 +31,14 @@ struct WideRows {
         channels(plane.channels),
         reach(plane.dilation * channels),
         passes(passes_caches(plane, to, width * channels)) {}
-  /// Those of a line's that meet a tap within the row.
+  /// The elements of a line for which `tap` is inside the row.
   LinePlaces places(std::int64_t line, int tap) const {
     const std::int64_t end = width * channels;
     return places_between<T>((tap == 0 ? reach : 0) - line, (tap == 2 ? end - reach : end) - line);
   }
 };
 
-/// A column of taps, or of their products.
+/// Load, or store, a column of taps or of their products.
 template <class T>
 [[gnu::always_inline]] inline void load_taps(const float* from, int tap,
                                              LineLanes<T> (&taps)[kSideTaps]) {
@@ -64,8 +64,9 @@ template <class T>
   }
 }
 
-/// Numbers of the rows' line `at`: sums with the taps, or those of the source's gradient, where
-/// `totals` += products with the source, too. kIsWhole: all that it meets is there.
+/// Computes the line at `at` of the rows: sums with the taps. kGradients: these are the source's
+/// gradient, and `totals` += products with the source. kIsWhole: all elements read are inside the
+/// plane.
 template <bool kGradients, bool kIsWhole, int kRows, class T>
 [[gnu::always_inline]] inline void find_line(const WideRows<kRows, T>& rows, std::int64_t at,
                                              const float* taps, float* totals) {
@@ -112,18 +113,18 @@ template <bool kGradients, bool kIsWhole, int kRows, class T>
   }
 }
 
-/// All lines of a window.
+/// Computes all lines of a window.
 template <bool kGradients, int kRows, class T>
 void find_lines(const WideRows<kRows, T>& given, const ChannelWindow& window,
                 const WindowTaps<T>& taps, WindowTaps<T>* totals) {
   constexpr int kLine = kLineNumbers<T>;
-  const WideRows<kRows, T> rows = given;  // its own, for registers
+  const WideRows<kRows, T> rows = given;  // a local copy, for registers
   const auto line_from = [](std::int64_t place) { return (place + kLine - 1) / kLine * kLine; };
   const std::int64_t dilation = rows.reach / rows.channels;
   for (std::int64_t point = 0; point < rows.width; ++point) {
     const std::int64_t first = point * rows.channels + window.first;
     const std::int64_t end = line_from(first + window.count);
-    // The last line reaches into the next point.
+    // The last line may extend into the next pixel.
     const bool is_whole =
         rows.met.are_there && point >= dilation && point + 1 + dilation < rows.width;
     for (std::int64_t at = line_from(first); at < end; at += kLine) {
@@ -154,8 +155,8 @@ void wide_same_forward(const T* src, const float* weights, T* dst, const Depthwi
   finish_streams();
 }
 
-/// The source's gradient is a convolution with the taps turned round, and what that reads is what
-/// rows of the source are multiplied with for the weights'.
+/// The source's gradient is a convolution with the taps in reverse order. The rows that it reads
+/// are also multiplied by source rows for the weights' gradient.
 template <class T>
 void wide_same_gradients(const T* src, const T* diff_dst, const float* weights, T* diff_src,
                          const DepthwisePlane& plane, RowRange rows, double* sums) {

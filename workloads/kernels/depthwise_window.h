@@ -1,6 +1,5 @@
-// Taps of some channels of a plane of all, as rows of points that are gone over line of memory by
-// line meet them. By the rules of lanes.h. Hides which channels a line has that reaches into the
-// next point.
+// Rows of pixels of all channels, which the wide depthwise kernels process cache line by cache
+// line, and the taps of a window of channels, laid out to match. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/depthwise_kernels.h"
@@ -9,19 +8,19 @@
 namespace nn {
 namespace {
 
-/// Whether whole lines of rows that begin at `to` and have so many numbers may pass by the caches.
+/// Whether rows of `numbers` elements that begin at `to` are written with streaming stores.
 template <class T>
 bool passes_caches(const DepthwisePlane& plane, const T* to, std::int64_t numbers) {
   return plane.stores == Stores::kStreamed && numbers % kLineNumbers<T> == 0 &&
          reinterpret_cast<std::uintptr_t>(to) % kLineBytes == 0;
 }
 
-/// Some rows of points of all channels, `apart` from each other.
+/// kRows rows of pixels of all channels, `apart` rows from each other.
 template <int kRows, class T>
 struct PointRows {
   static constexpr int kCount = kRows;
-  T* row[kRows];            ///< for one that is not there, the first of all
-  LinePlaces there[kRows];  ///< of each: all, or none
+  T* row[kRows];            ///< row 0 in place of rows outside the plane
+  LinePlaces there[kRows];  ///< all places of a row inside the plane, or none
   bool are_there = true;
   PointRows(T* values, std::int64_t numbers, std::int64_t height, std::int64_t first,
             std::int64_t apart = 1) {
@@ -33,7 +32,7 @@ struct PointRows {
       row[i] = is_there ? values + y * numbers : values;
     }
   }
-  /// Asks for what is read from a number on, in rows behind those that were met before.
+  /// Prefetches ahead of element `number`, in all rows but the first `met`, which were read before.
   void ask(std::int64_t number, int met) const {
     constexpr int kToRead = 0, kSecondCache = 2;
     constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(T));
@@ -44,8 +43,8 @@ struct PointRows {
   }
 };
 
-/// Calls find(row, rows found together, known when compiled) for all of `rows`: kTogether that are
-/// `apart` from each other, or one.
+/// Calls find(row, Count<n>()) for all of `rows`, where n is kTogether, for rows that are `apart`
+/// from each other, or 1.
 template <int kTogether, class Find>
 void for_wide_rows(RowRange rows, std::int64_t apart, const Find& find) {
   std::int64_t row = rows.first;
@@ -55,20 +54,21 @@ void for_wide_rows(RowRange rows, std::int64_t apart, const Find& find) {
   for (; row < rows.end; ++row) find(row, Count<1>());
 }
 
-/// Channels of every point whose taps stay in the nearest caches. A line belongs to those that its
-/// first number is of.
+/// A range of channels whose taps stay in the nearest caches. A line that two windows share belongs
+/// to the window of its first element.
 struct ChannelWindow {
   static constexpr int kMost = 2048;
   int first = 0, count = 0;
-  int channels = 0;  ///< in all
-  /// Of a number that stands so far behind the first channel's.
+  int channels = 0;  ///< of the plane
+  /// The channel of the element `behind` elements after the first channel's.
   int channel(int behind) const {
     const int next = first + behind;
-    return next < channels ? next : next - channels;  // of the next point
+    return next < channels ? next : next - channels;  // of the next pixel
   }
 };
 
-/// Calls use(window) for all of `channels`, shared evenly, each window of whole lines but the last.
+/// Calls use(window) for all of `channels`, divided evenly; all windows but the last are whole
+/// lines.
 template <class Use>
 void for_each_window(int channels, const Use& use) {
   constexpr int kWhole = kLineNumbers<Bf16>;
@@ -80,7 +80,8 @@ void for_each_window(int channels, const Use& use) {
   }
 }
 
-/// Numbers [tap][channel] of a window, zeros at first, and those of a line's end behind it.
+/// Values [tap][channel] of a window, initially zero, and of the channels that follow it in its
+/// last line.
 template <class T>
 class WindowTaps {
  public:
@@ -92,7 +93,7 @@ class WindowTaps {
     }
   }
 
-  /// weights [C / 16][9][16]; `turned`: taps in opposite order.
+  /// weights [C / 16][9][16]; `turned`: taps in reverse order.
   void set(const float* weights, bool turned) {
     Flat flat;
     for (int tap = 0; tap < kTaps; ++tap) {
@@ -113,7 +114,7 @@ class WindowTaps {
       }
     }
   }
-  /// sums [C / 16][9][16] += the numbers; `turned`: taps in opposite order.
+  /// sums [C / 16][9][16] += the values; `turned`: taps in reverse order.
   void add_to(double* sums, bool turned) const {
     Flat flat;
     for (int tap = 0; tap < kTaps; ++tap) {
@@ -135,16 +136,16 @@ class WindowTaps {
       }
     }
   }
-  /// The first tap's of a line that begins so many numbers behind the window's first one: an even
-  /// number, which may be negative, of a line that begins before it.
+  /// Values of the first tap for a line that begins `behind` elements after the window's first.
+  /// `behind` is even, and negative for a line that begins before the window.
   const float* at(std::int64_t behind) const { return numbers_ + (behind + kLine) / kParts; }
   float* at(std::int64_t behind) { return numbers_ + (behind + kLine) / kParts; }
-  /// From there to a tap's.
+  /// Distance from at() to the values of a tap and part.
   static constexpr std::int64_t to_tap(int tap, int part) { return (tap * kParts + part) * kSpan; }
 
  private:
   static constexpr int kLine = kLineNumbers<T>, kParts = kLineParts<T>;
-  /// A line before the window, one behind it, and what fills the last one.
+  /// A line before the window, one after it, and the rest of the last one.
   static constexpr int kFurther = 3 * kLine;
   static constexpr int kAll = ChannelWindow::kMost + kFurther;
   static constexpr int kSpan = kAll / kParts;

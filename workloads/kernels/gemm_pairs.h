@@ -1,5 +1,5 @@
-// PairGemm by instructions that multiply pairs of bf16 numbers. For what is compiled for avx512
-// with bfloat16: internal linkage, nothing of the standard library.
+// PairGemm by the instruction that multiplies bf16 pairs. Compiled for AVX-512 BF16. Follows the
+// rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/bf16_pairs.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kPairPanels = PairGemm::kPanels, kPairRows = 4;
 
-/// Two rows, 16 columns at a time, of which the last ones may be fewer; or one row beside zeros.
+/// Interleaves two rows, or one row and zeros, 16 columns at a time; the last columns may be fewer.
 template <bool kBoth>
 inline void pack_pair(const Bf16* lower, const Bf16* upper, std::int64_t columns,
                       std::uint32_t* pairs, std::int64_t stride) {
@@ -26,10 +26,10 @@ inline void pack_pair(const Bf16* lower, const Bf16* upper, std::int64_t columns
   }
 }
 
-/// Words from what is read to what is asked for, in a stream of neighbouring points.
+/// Prefetch distance in elements, for contiguous pixels.
 constexpr std::int64_t kPackAhead = 1024;
 
-/// Pairs of points, both of which are one load.
+/// Packs adjacent pixels: one load per pair.
 inline void pack_neighbours(const Bf16* from, std::int64_t count, std::uint32_t* pairs) {
   for (std::int64_t i = 0; i < count; ++i, from += 2 * kLanes, pairs += kLanes) {
     __builtin_prefetch(from + kPackAhead);
@@ -37,7 +37,7 @@ inline void pack_neighbours(const Bf16* from, std::int64_t count, std::uint32_t*
   }
 }
 
-/// Rows of 16 that are neighbours.
+/// Packs contiguous rows of 16 elements.
 void pack_neighbours(const PairGemm::Rows& rows, std::uint32_t* pairs) {
   const std::int64_t count = rows.count / 2;
   pack_neighbours(rows.first, count, pairs);
@@ -46,7 +46,7 @@ void pack_neighbours(const PairGemm::Rows& rows, std::uint32_t* pairs) {
   if (rows.count % 2 != 0) pack_pair<false>(from, nullptr, kLanes, pairs, kLanes);
 }
 
-/// Row by row, as all panels of a row stand in the same lines.
+/// Packs row by row, as a row's panels share cache lines.
 void pack_rows(const PairGemm::Rows& rows, std::uint32_t* pairs, std::int64_t stride) {
   if (rows.stride == kLanes && rows.columns == kLanes) return pack_neighbours(rows, pairs);
   constexpr std::int64_t kRowsAhead = 16;
@@ -73,16 +73,16 @@ inline __m256i point_or_zero(const PairGemm::Points& points, std::int64_t x) {
   return is_there ? point_at(points.line + at * kLanes) : _mm256_setzero_si256();
 }
 
-/// The pair of points that `x` begins.
+/// The pair of pixels x and x + 1.
 inline __m512i pair_of_points(const PairGemm::Points& points, std::int64_t x) {
   return interleaved(point_or_zero(points, x), point_or_zero(points, x + 1));
 }
 
-/// Pairs within the line need no look at its ends; neighbours are one load.
+/// Pairs inside the image row need no bounds checks; adjacent pixels are one load.
 void pack_points(const PairGemm::Points& points, std::uint32_t* pairs) {
   const std::int64_t step = points.step;
   const std::int64_t before = points.first < 0 ? (-points.first + step - 1) / step : 0;
-  const std::int64_t met = points.width - points.first;  // from the first one on
+  const std::int64_t met = points.width - points.first;  // pixels of the row from the first one on
   const std::int64_t there = met <= 0 ? 0 : (met + step - 1) / step;
   const std::int64_t end = there < points.count ? there : points.count;
   std::int64_t x = 0;
@@ -107,7 +107,7 @@ void pack_points(const PairGemm::Points& points, std::uint32_t* pairs) {
   }
 }
 
-/// 4 of A's 16 rows from `row` on, by all panels.
+/// Multiplies 4 of A's 16 rows, from `row` on, by all panels.
 inline void multiply_pair_rows(const GemmOperands& of, const std::uint32_t* block,
                                const GemmSums& sums, bool add, int row) {
   float* const to = sums.first + row * sums.row;
@@ -155,7 +155,7 @@ void multiply_pairs(const GemmOperands& of, const GemmSums& sums, bool add) {
   }
 }
 
-/// Nobody knows what the value is afterwards, so that nothing of how it is made is left out.
+/// Hides the value from the optimiser, so that no computation of it is removed.
 inline void keep(__m512& value) {
 #if defined(__AVX512F__)
   asm volatile("" : "+v"(value));
@@ -164,7 +164,7 @@ inline void keep(__m512& value) {
 #endif
 }
 
-/// Enough sums for as many instructions to be under way as the CPU can have.
+/// Uses enough independent sums to keep the CPU's multiply pipelines full.
 template <class Multiply>
 void spend(std::int64_t instructions, const Multiply& multiply) {
   constexpr int kSums = 12;

@@ -1,5 +1,4 @@
-// TileGemm in the CPU's matrix tiles (AMX). By the rules of lanes.h. Hides the tiles' shapes and
-// their numbers.
+// TileGemm in AMX tiles. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/bf16_pairs.h"
@@ -14,16 +13,16 @@ constexpr std::int64_t kTileRows = TileGemm::kRows;
 constexpr std::int64_t kTileWords = 16 * 16;
 constexpr std::int64_t kTileRowBytes = 64;
 
-/// As LDTILECFG reads it.
+/// The operand of LDTILECFG.
 struct alignas(64) TileShapes {
   std::uint8_t palette, start_row, reserved[14];
   std::uint16_t row_bytes[16];
   std::uint8_t rows[16];
 };
 
-/// All tiles have 16 rows of 64 bytes while it lives; with halves, tile 6 has half the rows, and
-/// tile 7 rows of half as many bytes. Of fewer than 16 points, tiles 0 to 4 and 7 have as many
-/// rows.
+/// TileUse configures the tiles for its lifetime: all have 16 rows of 64 bytes. With
+/// HalfTiles::kTwo, tile 6 has 8 rows, and tile 7 rows of 32 bytes. With `points` below 16, tiles 0
+/// to 4 and 7 have `points` rows.
 enum class HalfTiles { kNone, kTwo };
 class TileUse {
  public:
@@ -49,14 +48,13 @@ class TileUse {
   TileUse& operator=(const TileUse&) = delete;
 };
 
-/// 16 of a row's numbers, or the fewer that are left; zeros of a row that is not there.
+/// 16 elements of a row, or those that `mask` selects; zeros if the row is null.
 inline __m256i numbers_of(const Bf16* row, std::int64_t column, __mmask16 mask) {
   return _mm256_maskz_loadu_epi16(row == nullptr ? __mmask16{0} : mask, row + column);
 }
 
-/// Calls put(words, i) with the 16 pairs of each 16 numbers of 32 rows. The rows behind them are
-/// asked for on the way, one after the other: of so many at once, processors foresee nothing by
-/// themselves.
+/// Calls put(words, i) with the 16 x 16 pairs of the i-th 16 columns of 32 rows. Prefetches the 32
+/// rows that follow, one row after the other: hardware prefetchers do not handle so many streams.
 template <class Put>
 void for_each_pairs(const Bf16* const* rows, std::int64_t columns, const Put& put) {
   for (std::int64_t column = 0; column < columns; column += kLanes) {
@@ -98,7 +96,7 @@ void pack_transposed(const Bf16* const* rows, std::int64_t columns, std::uint32_
   });
 }
 
-/// Adds a product to tiles 0 to kPanels - 1. Tile 4 is of A, 5 to 7 are of B in turn.
+/// Adds a product to tiles 0 to kPanels - 1. Tile 4 holds A; 5 to 7 hold B in turn.
 template <int kPanels>
 inline void add_steps(const std::uint32_t* a, const std::uint32_t* b, const GemmOperands& of) {
   for (std::int64_t step = 0; step < of.steps; ++step, a += kTileWords, b += kTileWords) {
@@ -120,7 +118,7 @@ inline void add_steps(const std::uint32_t* a, const std::uint32_t* b, const Gemm
   }
 }
 
-/// Tiles 0 to 3 are sums.
+/// Tiles 0 to 3 hold sums.
 template <int kPanels>
 void multiply_panels(const GemmOperands& of, const GemmSums& sums, bool add) {
   const std::int64_t sum_bytes = sums.row * static_cast<std::int64_t>(sizeof(float));
@@ -155,7 +153,7 @@ void multiply_tiles(const GemmOperands& of, const GemmSums& sums, bool add) {
   multiply_panels<TileGemm::kPanels>(of, sums, add);
 }
 
-/// Adds a step of 16 windows to tiles 0 to kPanels - 1. Tile 4 is of windows, 5 of weights.
+/// Adds a step of 16 windows to tiles 0 to kPanels - 1. Tile 4 holds windows, 5 weights.
 template <int kPanels>
 inline void add_window_step(const Bf16* src, std::int64_t row_bytes, const std::uint32_t* weights,
                             std::int64_t panel) {
@@ -176,7 +174,7 @@ inline void add_window_step(const Bf16* src, std::int64_t row_bytes, const std::
   }
 }
 
-/// The same of half a step: tile 7 is of windows, 6 of weights.
+/// The same for half a step: tile 7 holds windows, 6 weights.
 template <int kPanels>
 inline void add_half_step(const Bf16* src, std::int64_t row_bytes, const std::uint32_t* weights,
                           std::int64_t panel) {
@@ -222,7 +220,7 @@ void sum_windows(const Bf16* src, const std::uint32_t* weights, const TileGemm::
   if (kPanels > 3) _tile_stored(3, sums + 3 * kLanes, kSumBytes);
 }
 
-/// 16 windows, or the fewer that there are, to kPanels panels of channels.
+/// Multiplies `points` windows, at most 16, by kPanels panels of channels.
 template <int kPanels, bool kStreams>
 void multiply_panels_of_windows(const Bf16* src, const std::uint32_t* weights,
                                 const TileGemm::Windows& of, std::int64_t points, Bf16* dst) {
@@ -264,8 +262,8 @@ void multiply_some_windows(const Bf16* src, const std::uint32_t* weights,
   }
 }
 
-/// Prefetches what 16 windows bring that is new: of several lines, those above have met all but the
-/// last two, as a rule.
+/// Prefetches the new elements of 16 windows. Of several image rows, the windows above have usually
+/// read all but the last two.
 inline void fetch_windows(const Bf16* src, const TileGemm::Windows& of) {
   constexpr std::int64_t kAhead = kAheadBytes / static_cast<std::int64_t>(sizeof(Bf16));
   for (std::int64_t line = of.lines > 1 ? of.lines - 2 : 0; line < of.lines; ++line) {
@@ -283,7 +281,7 @@ void multiply_windows(const Bf16* src, const std::uint32_t* weights, const TileG
                        reinterpret_cast<std::uintptr_t>(dst) % kLineBytes == 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t next = 0; next < points; next += kLanes) {
-      // The last ones may be found twice.
+      // Some of the last pixels may be computed twice.
       const std::int64_t x = next + kLanes <= points || points < kLanes ? next : points - kLanes;
       const Bf16* const first = src + row * of.row_step + x * of.point_step;
       fetch_windows(first, of);

@@ -1,5 +1,5 @@
-// Products of matrices of which one has few rows, in tiles whose sums stay in registers. Hides the
-// tiles. By the rules of lanes.h.
+// Matrix products where one operand has few rows, in tiles whose sums stay in registers. Follows
+// the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -17,8 +17,8 @@ using MatrixSize = VectorGemm::Size;
 using Factors = VectorGemm::Matrix<const float>;
 using Results = VectorGemm::Matrix<float>;
 
-/// Calls use(first, Count<n>()) for all of [0, count), n of them at a time: a
-/// tile's, or fewer at the end.
+/// Calls use(first, Count<n>()) for all of [0, count), where n is a tile's extent, or less at the
+/// end.
 template <class Use>
 void for_each_group(std::int64_t count, const Use& use) {
   std::int64_t at = 0;
@@ -27,7 +27,7 @@ void for_each_group(std::int64_t count, const Use& use) {
   for (; at < count; ++at) use(at, Count<1>());
 }
 
-/// The lanes' sum, by halves.
+/// The sum of the lanes, by halves.
 inline float halved_sum_of(Lanes value) {
   value +=
       __builtin_shufflevector(value, value, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -38,7 +38,7 @@ inline float halved_sum_of(Lanes value) {
   return value[0] + value[1];
 }
 
-/// The beginnings of kRows rows, zeros behind them.
+/// Copies the first `width` elements of kRows rows to `to`, padded with zeros to 16.
 template <int kRows>
 Factors with_zeros(Factors from, std::int64_t width, float* to) {
   for (int i = 0; i < kRows; ++i) {
@@ -49,8 +49,8 @@ Factors with_zeros(Factors from, std::int64_t width, float* to) {
   return {to, kLanes};
 }
 
-/// What is left behind whole lanes goes through the same instructions: of others, compilers round
-/// sums of products otherwise.
+/// The remainder of `depth` is padded and goes through the same instructions: compilers would round
+/// the sums of products in other code differently.
 template <int kRows, int kColumns>
 void dots_of_tile(Factors a, Factors b, std::int64_t depth, Results c) {
   float last[(kRows + kColumns) * kLanes];
@@ -74,7 +74,7 @@ void dots_of_tile(Factors a, Factors b, std::int64_t depth, Results c) {
   }
 }
 
-/// A tile of b meets all of a before the next one comes from memory.
+/// Multiplies a tile of b by all of a before the next tile comes from memory.
 inline void matrix_dots(const MatrixSize& size, Factors a, Factors b, Results c) {
   for_each_group(size.columns, [&](std::int64_t column, auto columns) {
     for_each_group(size.rows, [&](std::int64_t row, auto rows) {
@@ -85,7 +85,7 @@ inline void matrix_dots(const MatrixSize& size, Factors a, Factors b, Results c)
   });
 }
 
-/// Of kVectors times 16 columns, or of `width`.
+/// A tile of kVectors * 16 columns, or of `width` columns.
 template <int kRows, int kVectors, class Access>
 void combine_tile(Factors a, std::int64_t a_step, Factors b, std::int64_t depth, Results c,
                   bool add, int width) {
@@ -128,8 +128,8 @@ void for_each_vectors(std::int64_t count, const Use& use) {
   });
 }
 
-/// In strips of columns, so that a strip of b stays in the second cache while it meets all of a;
-/// of few rows of b long ones, so that c goes by in long runs.
+/// Works in strips of columns, so that a strip of b stays in the L2 cache while it is multiplied by
+/// all of a. If b has few rows, strips are long so that accesses to c are, too.
 inline void combine_strips(const MatrixSize& size, Factors a, std::int64_t a_step, Factors b,
                            Results c, bool add) {
   constexpr std::int64_t kStripNumbers = 32 << 10, kLeast = kMatrixTile * kLanes, kMost = 4096;
@@ -148,8 +148,8 @@ inline void combine_strips(const MatrixSize& size, Factors a, std::int64_t a_ste
   }
 }
 
-/// Where a is one tile high, b is read once, and goes by in whole rows, as memory likes it; the
-/// sums wait in c for the next ones.
+/// If a is one tile high, b is read once, in whole rows, which are long sequential reads; the sums
+/// wait in c for the next rows.
 inline void matrix_combine(const MatrixSize& size, Factors a, std::int64_t a_step, Factors b,
                            Results c) {
   constexpr std::int64_t kRowsOfB = 16;

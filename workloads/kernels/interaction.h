@@ -1,5 +1,4 @@
-// The dot interaction of one sample's features. Hides blocks of registers, and copies in other
-// orders. By the rules of lanes.h.
+// Dot interaction of one sample's features, in register blocks. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/transpose.h"
@@ -7,15 +6,15 @@
 namespace nn {
 namespace {
 
-/// Vectors whose products are made together, and those whose gradients are.
+/// Vectors whose products, or whose gradients, are computed together.
 constexpr int kProductRows = 8, kGradientRows = 4;
 
 inline std::int64_t whole_lanes(std::int64_t count) {
   return (count + kLanes - 1) / kLanes * kLanes;
 }
 
-/// [rows][columns] of 32-bit numbers, both multiples of 16, as [columns][rows]; row(i) is where row
-/// i stands.
+/// Transposes [rows][columns] of 32-bit elements, both multiples of 16, to [columns][rows]; row(i)
+/// points to row i.
 template <class Number, class Vector, class RowOf>
 void turn(std::int64_t rows, std::int64_t columns, const RowOf& row, Number* to) {
   for (std::int64_t i = 0; i < rows; i += kLanes) {
@@ -35,8 +34,8 @@ void turn(std::int64_t rows, std::int64_t columns, const RowOf& row, Number* to)
   }
 }
 
-/// Rows of a sample's vectors. Those beyond the last one are the last one again: what is made of
-/// them is not used.
+/// Rows of a sample's vectors. Rows beyond the last are the last one again; results computed from
+/// them are not used.
 template <class Number>
 struct VectorRows {
   const Number* first;
@@ -49,8 +48,8 @@ struct VectorRows {
   }
 };
 
-/// Products of floats: vectors that are no floats of whole lanes are copied to such, padded with
-/// zeros.
+/// Products of floats. Vectors of another type or width than whole vectors of 16 floats are copied,
+/// padded with zeros.
 struct FloatProducts {
   template <class T>
   FloatProducts(const T* src, const T* features, const FeatureShape& shape, float* scratch)
@@ -60,7 +59,7 @@ struct FloatProducts {
         turned(scratch + count * width),
         factors(turned) {}
 
-  /// Before multiply().
+  /// To be called before multiply().
   void prepare() const { turn<float, Lanes>(count, width, rows, turned); }
   /// Products of kProductRows vectors from `row` on with 16 others from `other` on.
   void multiply(std::int64_t row, std::int64_t other, Lanes* sums) const {
@@ -76,8 +75,8 @@ struct FloatProducts {
     }
   }
 
-  /// Before combine(): gradients of the products, whose matrix is symmetric with zeros on its
-  /// diagonal.
+  /// To be called before combine(). Expands the gradients of the products to a symmetric matrix
+  /// with zeros on its diagonal.
   template <class T>
   void prepare_gradients(const T* diff_pairs) const {
     for (std::int64_t i = 0; i < rows.count; ++i) {
@@ -90,7 +89,8 @@ struct FloatProducts {
       });
     }
   }
-  /// Gradients of kGradientRows vectors from `row` on, 16 kColumns numbers of each from `column`.
+  /// Gradients of kGradientRows vectors from `row` on, 16 kColumns elements of each from `column`
+  /// on.
   template <int kColumns>
   void combine(std::int64_t row, std::int64_t column, Lanes (*sums)[kColumns]) const {
     for (int i = 0; i < kGradientRows; ++i) {
@@ -129,10 +129,10 @@ struct FloatProducts {
   std::int64_t width, count;
   VectorRows<float> rows;
   float* turned;   ///< [width, count]
-  float* factors;  ///< [count, count], in its place
+  float* factors;  ///< [count, count], in the same place
 };
 
-/// `pairs` has room for what is made of a sample.
+/// `pairs`: scratch for the products of a sample.
 template <class T, class Products>
 void interact_by(const Products& products, const T* src, const FeatureShape& shape, T* dst,
                  float* pairs) {
@@ -202,7 +202,7 @@ void interact_backward_by(const Products& products, const T* diff_dst, const Fea
   }
 }
 
-/// The part of the scratch that no products use: the last one.
+/// The end of the scratch, which Products do not use.
 inline float* pairs_in(const FeatureShape& shape, float* scratch) {
   const std::int64_t vectors = whole_lanes(shape.count), numbers = whole_lanes(shape.width);
   return scratch + vectors * (numbers + (vectors > numbers ? vectors : numbers));

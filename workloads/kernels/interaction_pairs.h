@@ -1,5 +1,5 @@
-// Products between feature vectors by instructions that multiply pairs of bf16 numbers. As
-// gemm_pairs.h.
+// Products between feature vectors by the instruction that multiplies bf16 pairs. Compiled for
+// AVX-512 BF16. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/bf16_pairs.h"
@@ -8,8 +8,8 @@
 namespace nn {
 namespace {
 
-/// Two neighbouring numbers of a vector are a word, whose products are made and added at once; for
-/// gradients, the same number of two neighbouring vectors.
+/// Products of bf16 pairs: two adjacent elements of a vector, or, for gradients, the same element
+/// of two adjacent vectors.
 struct WordProducts {
   WordProducts(const Bf16* src, const Bf16* features, const FeatureShape& shape, float* scratch)
       : width(shape.width),
@@ -49,7 +49,7 @@ struct WordProducts {
       factors[i * count + i] = {0};
       for (std::int64_t j = 0; j < i; ++j)
         factors[i * count + j] = factors[j * count + i] = from[j];
-      factors[i * count + rows.count] = {0};  // beside an odd vector
+      factors[i * count + rows.count] = {0};  // pairs with the last of an odd number of vectors
     }
     for (std::int64_t i = 0; i < rows.count; i += 2) {
       const bool is_last = i + 1 == rows.count;
@@ -90,7 +90,7 @@ struct WordProducts {
     }
   }
 
-  /// Numbers of a vector as words whose upper halves are 0.
+  /// 16 elements of a vector as 32-bit words whose upper halves are 0.
   static Words half_words(const Bf16* from) { return words_of(Full::halves(from, kLanes)); }
 
   std::int64_t width, count;
@@ -99,7 +99,8 @@ struct WordProducts {
   Bf16* factors;          ///< [count, count]
 };
 
-/// Whether vectors are whole words of whole lanes, and a number stands beside the last vector's.
+/// Whether WordProducts supports the shape: vectors are whole registers of pairs, and rows of
+/// `factors` have room for an element after the last vector's.
 bool suits_words(const FeatureShape& shape) {
   return shape.width % (2 * kLanes) == 0 && shape.count % kLanes != 0;
 }

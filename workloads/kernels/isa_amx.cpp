@@ -1,5 +1,5 @@
-// Products of bfloat16 numbers in the CPU's matrix tiles (AMX). Hides the compiler flags
-// (CMakeLists.txt). By the rules of lanes.h.
+// The kernels compiled for AMX: those of AVX-512 BF16, and products in AMX tiles. Compiler flags
+// are in CMakeLists.txt. Follows the rules of lanes.h.
 #include "workloads/kernels/bf16x3.h"
 
 namespace nn {

@@ -1,5 +1,4 @@
-// The kernels compiled for avx2.
-// Hides the compiler flags (CMakeLists.txt).
+// The kernels compiled for AVX2. Compiler flags are in CMakeLists.txt.
 #include "workloads/kernels/table.h"
 
 namespace nn::detail {

@@ -1,5 +1,4 @@
-// The kernels compiled for avx512.
-// Hides the compiler flags (CMakeLists.txt).
+// The kernels compiled for AVX-512. Compiler flags are in CMakeLists.txt.
 #include "workloads/kernels/table.h"
 
 namespace nn::detail {

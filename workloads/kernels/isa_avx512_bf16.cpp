@@ -1,5 +1,5 @@
-// The kernels compiled for avx512 with bfloat16, and those that multiply pairs of such numbers.
-// Hides the compiler flags (CMakeLists.txt).
+// The kernels compiled for AVX-512 BF16, including those that multiply bf16 pairs. Compiler flags
+// are in CMakeLists.txt.
 #include "workloads/kernels/gemm_pairs.h"
 #include "workloads/kernels/interaction_pairs.h"
 #include "workloads/kernels/table.h"

@@ -1,5 +1,4 @@
-// The kernels compiled for baseline.
-// Hides the compiler flags (CMakeLists.txt).
+// The kernels compiled for the baseline instruction set. Compiler flags are in CMakeLists.txt.
 #include "workloads/kernels/table.h"
 
 namespace nn::detail {

@@ -1,5 +1,4 @@
 // Choice of the kernels for an instruction set.
-// Hides which translation unit has which.
 #include "workloads/kernels/kernels.h"
 
 #include "runner/base/error.h"

@@ -1,5 +1,5 @@
-// Own kernels on columns of channels: what oneDNN lacks or cannot fuse. One table per instruction
-// set. Hides vector code; the choice is made once, at start.
+// Kernels that oneDNN lacks or cannot fuse: one table of function pointers per instruction set,
+// chosen once, at start.
 #pragma once
 
 #include <bit>
@@ -15,8 +15,7 @@
 
 namespace nn {
 
-/// `rows` points of neighbouring channels of one sample: element (row, c) stands at row * stride +
-/// c.
+/// `rows` pixels of adjacent channels of one sample: element (row, c) is at row * stride + c.
 struct Column {
   std::int64_t rows = 0;
   std::int64_t stride = 0;
@@ -24,69 +23,68 @@ struct Column {
   static constexpr int kMostChannels = 2048;
 };
 
-/// A number in bfloat16: the upper half of a float.
+/// A bfloat16 number: the upper half of a float.
 struct Bf16 {
   std::uint16_t bits;
 };
 /// Exact.
 constexpr float as_float(Bf16 value) {
-  constexpr unsigned kBits = 16;  // of the lower half
+  constexpr unsigned kBits = 16;  // in the lower half
   return std::bit_cast<float>(std::uint32_t{value.bits} << kBits);
 }
-/// For what is written once for both.
+/// So that code templated on float and Bf16 can call it.
 constexpr float as_float(float value) { return value; }
 
-/// Which of 16 channels of a row passed the ReLU: bit c % 16 of entry c / 16 * rows + row of a
-/// column's.
+/// Which of 16 channels of a row passed the ReLU. Channel c of a column is bit c % 16 of element (c
+/// / 16) * rows + row.
 using PassedBits = std::uint16_t;
 
-/// (value - mean) * scale + shift, by channel: arrays [width].
+/// (value - mean) * scale + shift, per channel: arrays [width].
 struct Normalization {
   const float* mean = nullptr;
   const float* scale = nullptr;
   const float* shift = nullptr;
 };
 
-/// What a batch norm's backward pass adds to and masks its gradient with.
+/// The gradient that enters a batch norm's backward pass: first + second, masked.
 template <class T>
 struct GradientSource {
   const T* first = nullptr;
-  const T* second = nullptr;  ///< added to first; may be null
-  const PassedBits* passed =
-      nullptr;  ///< where the bit is 0, the gradient is 0; null: no such mask
-  /// The gradient is 0 where the batch norm's source, normalised so, is not above 0; its mean is
-  /// the one that the kernel is given. Null: no such mask.
+  const T* second = nullptr;           ///< added to first; may be null
+  const PassedBits* passed = nullptr;  ///< the gradient is 0 where the bit is 0; null: no mask
+  /// The gradient is 0 where the batch norm's source, normalised by `gate`, is not above 0. The
+  /// mean is the one passed to the kernel, not the gate's. Null: no such mask.
   const Normalization* gate = nullptr;
 };
 
 /// What a batch norm adds before its ReLU.
 template <class T>
 struct Residual {
-  const T* src = nullptr;               ///< null: nothing
-  const Normalization* norm = nullptr;  ///< that src goes through first; null: none
+  const T* src = nullptr;               ///< null: nothing is added
+  const Normalization* norm = nullptr;  ///< applied to src first; null: none
 };
 
-/// Kernels on activations of one type, float or Bf16; all arithmetic is in float and double. Arrays
-/// marked [width] hold one value per channel of the column. Sums run over rows
-/// in a fixed order, in pieces short enough for float, then in double. Gradients may be written in
-/// place of those that are read.
+/// Kernels on activations of type T, float or Bf16; arithmetic is in float and double. Arrays
+/// marked [width] hold one value per channel of the column. Sums run over rows in a fixed order:
+/// short runs of rows in float, their totals in double. A gradient may be written over one that is
+/// read.
 template <class T>
 struct ColumnKernels {
-  /// Mean and sum of squared distances from it, in one pass. mean [width], squares [width].
+  /// Mean and sum of squared deviations from it, in one pass. mean [width], squares [width].
   void (*moments)(const T* src, const Column& column, double* mean, double* squares);
-  /// dst = relu?(norm(src) + residual?). passed gets the signs of dst unless it is null.
+  /// dst = relu?(norm(src) + residual?). Stores the signs of dst to `passed` unless it is null.
   void (*normalize)(const T* src, const Normalization& norm, const Residual<T>& residual, T* dst,
                     PassedBits* passed, const Column& column, bool relu, Stores stores);
-  /// sum [width] = sum of g, product [width] = sum of g * (src - mean), g being the masked
-  /// gradient. It goes to `kept` unless that is null, and is summed as it is kept.
+  /// sum [width] = sum of g, product [width] = sum of g * (src - mean), where g is the masked
+  /// gradient. Stores g to `kept` unless it is null; the sums are then of the stored values.
   void (*gradient_sums)(const T* src, const GradientSource<T>& gradient, T* kept,
                         const Column& column, const float* mean, double* sum, double* product);
   /// diff_src = slope * g - offset - tilt * (src - mean).
   void (*gradient_apply)(const T* src, const GradientSource<T>& gradient, T* diff_src,
                          const Column& column, const float* mean, const float* slope,
                          const float* offset, const float* tilt);
-  /// Both in one pass where statistics are fixed: the sums as above, diff_src = slope * g; g itself
-  /// goes to diff_residual unless null.
+  /// Both in one pass, for fixed statistics: sums as in gradient_sums, diff_src = slope * g. Stores
+  /// g to diff_residual unless it is null.
   void (*gradient_frozen)(const T* src, const GradientSource<T>& gradient, T* diff_src,
                           T* diff_residual, const Column& column, const float* mean,
                           const float* slope, double* sum, double* product);
@@ -98,10 +96,11 @@ struct ColumnKernels {
   void (*fill_rows)(T* dst, const Column& column, const float* value);
 };
 
-/// A sample's feature vectors: the first apart from the others, which stand side by side.
+/// `count` feature vectors of `width` elements of a sample. The first is stored apart from the
+/// others, which are contiguous.
 struct FeatureShape {
   std::int64_t count = 0, width = 0;
-  /// Floats that kernels work in: vectors, the same turned or factors of theirs, and products.
+  /// Floats of scratch: the vectors, their transpose or the gradient factors, and the products.
   std::int64_t scratch_floats() const {
     const std::int64_t vectors = (count + 15) / 16 * 16, numbers = (width + 15) / 16 * 16;
     const std::int64_t beside = vectors > numbers ? vectors : numbers;
@@ -109,38 +108,40 @@ struct FeatureShape {
   }
 };
 
-/// Kernels between the layers of perceptrons, on values of one type; arithmetic in float.
+/// Kernels between the layers of perceptrons, on values of type T; arithmetic is in float.
 template <class T>
 struct FeatureKernels {
-  /// dst [width + count (count - 1) / 2]: src, then products of pairs (1,0), (2,0), (2,1) ...
+  /// dst [width + count (count - 1) / 2]: src, then dot products of the vector pairs (1,0), (2,0),
+  /// (2,1) ...
   void (*interact)(const T* src, const T* features, const FeatureShape& shape, T* dst,
                    float* scratch);
   /// Writes the gradients of src and features.
   void (*interact_backward)(const T* src, const T* features, const T* diff_dst,
                             const FeatureShape& shape, T* diff_src, T* diff_features,
                             float* scratch);
-  /// masked_diff = diff_dst where dst is above 0, else 0; with dst null all of it counts and
-  /// nothing is written. sums [columns] = sums over rows of what counts.
+  /// masked_diff = diff_dst where dst is above 0, else 0. If dst is null, nothing is masked or
+  /// written. sums [columns] = sums of the masked gradient over rows.
   void (*mask_rows)(const T* dst, const T* diff_dst, T* masked_diff, std::int64_t rows,
                     std::int64_t columns, float* sums);
-  /// dst [rows] = products of rows [columns] and weights [columns].
+  /// dst [rows] = src [rows][columns] times weights [columns].
   void (*project_rows)(const T* src, const float* weights, std::int64_t rows, std::int64_t columns,
                        float* dst);
-  /// diff_src = diff_dst weights, unless null; sums [columns] = sums over rows of diff_dst src.
+  /// diff_src = diff_dst weights, unless null; sums [columns] = sums of diff_dst src over rows.
   void (*project_rows_backward)(const T* src, const float* weights, const float* diff_dst,
                                 std::int64_t rows, std::int64_t columns, T* diff_src, float* sums);
 };
 
-/// A tile of weights [rows][16] in other orders.
+/// Reorder a tile of weights [rows][16].
 struct WeightTiles {
-  /// 16 rows to [16][rows].
+  /// [16][16] to its transpose.
   void (*transpose)(const float* tile, float* to);
-  /// [rows][columns], a multiple of 16, to [(rows + 1) / 2][columns][2]: rows 2 k and 2 k + 1 side
-  /// by side, zeros beyond the last one; pairs of rows begin `stride` numbers apart.
+  /// [rows][columns] to [(rows + 1) / 2][columns][2]: interleaves rows 2 k and 2 k + 1, with zeros
+  /// for a missing last row. `columns` is a multiple of 16; pairs of rows begin `stride` elements
+  /// apart.
   void (*pair_rows)(const float* tile, std::int64_t rows, std::int64_t columns, Bf16* to,
                     std::int64_t stride);
-  /// 16 rows to [8][rows][2]: columns 2 k and 2 k + 1 side by side; pairs of columns begin `stride`
-  /// numbers apart.
+  /// [16][16] to [8][16][2]: interleaves columns 2 k and 2 k + 1; pairs of columns begin `stride`
+  /// elements apart.
   void (*pair_columns)(const float* tile, Bf16* to, std::int64_t stride);
 };
 
@@ -148,12 +149,12 @@ struct Kernels {
   base::InstructionSet set = base::InstructionSet::kBaseline;
   ColumnKernels<float> f32;
   ColumnKernels<Bf16> bf16;
-  /// dst [count] = src, rounded to the nearest, ties to even; what is no number stays none. With
-  /// avx512_bf16 numbers that are too small to be normal become zero, here as in all results.
+  /// dst [count] = src, rounded to nearest, ties to even; NaN stays NaN. With avx512_bf16 subnormal
+  /// numbers become zero, here as in every bf16 result.
   void (*round_to_bf16)(const float* src, Bf16* dst, std::int64_t count);
   /// dst [count] = src.
   void (*widen)(const Bf16* src, float* dst, std::int64_t count);
-  /// to [bytes] = from; whole lines pass by the caches, where `to` begins one.
+  /// to [bytes] = from, with streaming (non-temporal) stores if `to` is aligned to a cache line.
   void (*copy_past_caches)(const void* from, std::int64_t bytes, void* to);
   WeightTiles weight_tiles;
   FeatureKernels<float> f32_features;
@@ -167,9 +168,9 @@ struct Kernels {
   TileGemm tile_gemm = {};
   Bf16x3Gemm bf16x3_gemm = {};
 
-  /// Whether there is pair_gemm.
+  /// Whether pair_gemm is available.
   bool has_pairs() const { return set >= base::InstructionSet::kAvx512Bf16; }
-  /// Whether there are matrix tiles: tile_gemm, bf16x3_gemm.
+  /// Whether tile_gemm and bf16x3_gemm (AMX tiles) are available.
   bool has_tiles() const { return set >= base::InstructionSet::kAmx; }
 
   template <class T>
@@ -198,7 +199,7 @@ struct Kernels {
   }
 };
 
-/// The kernels for `set`. Throws Error(kInternal) when this build lacks them.
+/// The kernels for `set`. Throws Error(kInternal) for an unknown set.
 const Kernels& kernels(base::InstructionSet set);
 
 namespace detail {

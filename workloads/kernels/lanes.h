@@ -1,10 +1,10 @@
-// 16 neighbouring channels as one value, from floats and from bfloat16: what the kernels are
-// written in. Hides vector types, rounding, and the bits of a ReLU's signs.
+// Vectors of 16 adjacent channels, loaded from float or bfloat16: the types in which all kernels
+// are written.
 //
-// The rules of all kernels' source: it is compiled once per instruction set and included by table.h
-// and isa_*.cpp alone; everything has internal linkage and calls nothing from the standard library.
-// A shared inline function compiled here for AVX-512 could otherwise be the copy that the linker
-// keeps for everyone.
+// The rules for all kernels' source: it is compiled once per instruction set and included only by
+// table.h and isa_*.cpp; everything has internal linkage and calls nothing from the standard
+// library. Otherwise the linker might keep a shared inline function compiled here for AVX-512 as
+// the copy that all callers use.
 #pragma once
 
 #include <immintrin.h>
@@ -20,15 +20,16 @@ using Mask = int __attribute__((vector_size(64), aligned(4)));
 using Words = std::uint32_t __attribute__((vector_size(64), aligned(4)));
 using Halves = std::uint16_t __attribute__((vector_size(32), aligned(2)));
 
-/// Of memory.
+/// A cache line.
 constexpr std::int64_t kLineBytes = 64;
 template <class T>
 constexpr int kLineNumbers = kLineBytes / static_cast<std::int64_t>(sizeof(T));
 
 inline Lanes zero() { return Lanes{}; }
 
-/// GCC 12 makes four instructions of a conversion of such vectors, where there is one. With masks
-/// of all, as it warns of the undefined value that the plain forms begin with.
+/// The halves, zero-extended. GCC 12 compiles the plain conversion to four instructions instead of
+/// one. The intrinsics are masked with all lanes set because GCC 12 warns about the undefined value
+/// that the unmasked forms start from.
 inline Words words_of(const Halves& halves) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Words>(
@@ -48,7 +49,8 @@ inline Halves halves_of(const Words& words) {
 #endif
 }
 
-/// Each half as the upper one of a word: by one instruction, not by two, where there is such a one.
+/// Each half as the upper half of a float: in one instruction instead of two if AVX512BW is
+/// available.
 inline Lanes widened(const Halves& halves) {
 #if defined(__AVX512BW__)
   constexpr __mmask32 kUpperHalves = 0xAAAAAAAA;
@@ -63,8 +65,8 @@ inline Lanes widened(const Halves& halves) {
 #endif
 }
 
-/// To the nearest, ties to even; what is no number becomes a quiet one of the same sign. The
-/// processor's own instruction takes numbers that are too small to be normal for zero.
+/// Rounds to nearest, ties to even; NaN becomes a quiet NaN of the same sign. The AVX-512 BF16
+/// instruction treats subnormal numbers as zero.
 inline Halves rounded(const Lanes& value) {
 #if defined(__AVX512BF16__)
   return reinterpret_cast<Halves>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(value)));
@@ -105,7 +107,7 @@ inline Lanes masked(const Lanes& value, PassedBits passed) {
 #endif
 }
 
-/// Column access for 16 channels side by side.
+/// Loads and stores of 16 adjacent channels.
 struct Full {
   static Lanes load(const float* from, int /*width*/) {
     Lanes value;
@@ -127,8 +129,8 @@ struct Full {
   static void store(Bf16* to, const Lanes& value, int width) { store(to, rounded(value), width); }
 };
 
-/// As Full, but what is stored passes by the caches, for places that can_stream() allows; it is
-/// there for other threads after finish_streams().
+/// As Full, but with streaming stores, to places that can_stream() allows. Other threads see them
+/// after finish_streams().
 struct Streamed : Full {
 #if defined(__AVX512F__)
   static void store(float* to, const Lanes& value, int /*width*/) {
@@ -140,7 +142,8 @@ struct Streamed : Full {
 #endif
 };
 
-/// Whether stores to all places that are `stride` apart from `first` on fill whole lines.
+/// Whether vectors stored at `first` and every `stride` elements after it are aligned and
+/// contiguous, as Streamed requires.
 template <class T>
 bool can_stream(const T* first, std::int64_t stride) {
   constexpr std::uintptr_t kBytes = kLanes * sizeof(T);
@@ -153,7 +156,7 @@ inline void finish_streams() {
 #endif
 }
 
-/// Column access for fewer.
+/// Loads and stores of fewer than 16 channels.
 struct Partial {
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   static __mmask16 mask_of(int width) { return static_cast<__mmask16>((1U << width) - 1U); }
@@ -193,21 +196,21 @@ struct Partial {
 
 constexpr int kAheadBytes = 4096;
 
-/// As Access::load, on a long way through memory. What lies `ahead` is asked for: of several ways
-/// at once, and beyond a page's end, processors foresee too little by themselves.
+/// As Access::load, for long sequential reads. Prefetches `ahead` elements further on: hardware
+/// prefetchers do too little for several streams at once and beyond the end of a page.
 template <class Access, class T>
 Lanes load_ahead(const T* from, int width, std::int64_t ahead) {
   __builtin_prefetch(from + ahead);
   return Access::load(from, width);
 }
-/// The same where a way's numbers are neighbours, some pages ahead.
+/// The same for contiguous elements, one page ahead.
 template <class Access, class T>
 Lanes load_on_way(const T* from, int width) {
   return load_ahead<Access>(from, width, kAheadBytes / static_cast<std::int64_t>(sizeof(T)));
 }
 
-/// As Access::store, on such a way, where stores go through the caches, which read a line before it
-/// is written.
+/// As Access::store, for long sequential writes with ordinary stores, for which the cache reads a
+/// line before it is written.
 template <class Access, class T>
 void store_on_way(T* to, const Lanes& value, int width) {
   constexpr int kToWrite = 1;
@@ -215,7 +218,7 @@ void store_on_way(T* to, const Lanes& value, int width) {
   Access::store(to, value, width);
 }
 
-/// A number that is known when compiled, as an argument.
+/// An integer known at compile time, as an argument.
 template <int kNumber>
 struct Count {
   static constexpr int kCount = kNumber;
@@ -229,13 +232,13 @@ void for_each_piece(std::int64_t count, const Use& use) {
   if (at < count) use(Partial(), at, static_cast<int>(count - at));
 }
 
-/// What a load would give where `value` was stored.
+/// The value that a load would return after `value` was stored.
 inline Lanes as_stored(const float* /*where*/, const Lanes& value) { return value; }
 inline Lanes as_stored(const Bf16* /*where*/, const Lanes& value) {
   return widened(rounded(value));
 }
 
-// What is not a number must stay so, or a diverged network would look like one that learns nothing.
+// NaN must stay NaN, or a diverged network would look like one that learns nothing.
 inline Lanes relu_of(const Lanes& value) { return value < 0.0F ? zero() : value; }
 
 template <class T>

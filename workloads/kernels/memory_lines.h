@@ -1,7 +1,6 @@
-// Lines of memory as the lanes in which their numbers are gone over: floats as they lie, and of
-// bfloat16 the numbers in even places and those in odd ones, as which an instruction each reads
-// them. By the rules of lanes.h. Hides where a line's numbers are, and lines of which some are not
-// there.
+// Loads and stores of whole cache lines as vectors of 16 lanes. A line of floats is one vector; a
+// line of bfloat16 is two, of the elements in even and in odd places, each of which one instruction
+// converts. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -12,16 +11,16 @@ namespace {
 template <class T>
 constexpr int kLineParts = kLineNumbers<T> / kLanes;
 
-/// Of a line's numbers.
+/// The elements of a line.
 template <class T>
 using LineLanes = Lanes[kLineParts<T>];
 
-/// Bit i: whether the number in place i of a line is there.
+/// Bit i is set if element i of a line is present.
 using LinePlaces = std::uint32_t;
 constexpr LinePlaces kAllPlaces = ~LinePlaces{0};
 inline bool is_there(LinePlaces places, int place) { return (places >> place & 1) != 0; }
 
-/// Those from `first` on and before `end`, either of which may be beyond the line.
+/// The places in [first, end); either bound may be outside the line.
 template <class T>
 LinePlaces places_between(std::int64_t first, std::int64_t end) {
   const auto before = [](std::int64_t place) {
@@ -44,12 +43,12 @@ inline void load_line(const Bf16* from, LineLanes<Bf16>& line) {
   Words pairs;
   __builtin_memcpy(&pairs, from, sizeof pairs);
 #if defined(__AVX512F__)
-  asm("" : "+v"(pairs));  // or compilers load a line twice, once for each half of the pairs
+  asm("" : "+v"(pairs));  // otherwise compilers load a line twice, once for each half of the pairs
 #endif
   split(pairs, line);
 }
 
-/// Zeros where there are none; nothing is read there.
+/// Loads the elements present. The others are zero and are not read.
 inline void load_some(const float* from, LinePlaces places, LineLanes<float>& line) {
 #if defined(__AVX512BW__)
   const auto there = static_cast<__mmask16>(places);
@@ -74,14 +73,14 @@ inline void load_some(const Bf16* from, LinePlaces places, LineLanes<Bf16>& line
 #endif
 }
 
-/// kIsWhole: all places are there.
+/// kIsWhole: all elements are present.
 template <bool kIsWhole, class T>
 void load_part(const T* from, LinePlaces places, Lanes (&line)[kLineParts<T>]) {
   if constexpr (kIsWhole) return load_line(from, line);
   load_some(from, places, line);
 }
 
-/// What is stored, rounded, in the order of memory.
+/// The line as stored: rounded, in memory order.
 inline Words joined(const LineLanes<float>& line) { return reinterpret_cast<Words>(line[0]); }
 inline Words joined(const LineLanes<Bf16>& line) {
 #if defined(__AVX512BF16__) && defined(__AVX512BW__)
@@ -98,7 +97,7 @@ inline Words joined(const LineLanes<Bf16>& line) {
 #endif
 }
 
-/// `passes`: by the caches; then `to` is a line's beginning.
+/// `passes`: with a streaming store, which requires that `to` is aligned to a cache line.
 template <class T>
 void store_line(T* to, const Lanes (&line)[kLineParts<T>], bool passes) {
   const Words words = joined(line);
@@ -113,7 +112,7 @@ void store_line(T* to, const Lanes (&line)[kLineParts<T>], bool passes) {
   __builtin_memcpy(to, &words, sizeof words);
 }
 
-/// Where there are some.
+/// Stores the elements present.
 template <class T>
 void store_some(T* to, const Lanes (&line)[kLineParts<T>], LinePlaces places) {
   const Words words = joined(line);
@@ -138,7 +137,7 @@ void store_part(T* to, const Lanes (&line)[kLineParts<T>], LinePlaces places, bo
   store_some(to, line, places);
 }
 
-/// A line's worth of floats, as load_line() has other numbers.
+/// Loads a line's number of floats, in the order in which load_line() loads a line of T.
 inline void split_floats(const float* from, LineLanes<float>& line) { load_line(from, line); }
 inline void split_floats(const float* from, LineLanes<Bf16>& line) {
   const Lanes first = Full::load(from, kLanes), second = Full::load(from + kLanes, kLanes);
@@ -148,7 +147,7 @@ inline void split_floats(const float* from, LineLanes<Bf16>& line) {
                                     27, 29, 31);
 }
 
-/// The opposite.
+/// The inverse of split_floats().
 inline void join_floats(const LineLanes<float>& line, float* to) {
   Full::store(to, line[0], kLanes);
 }

@@ -1,5 +1,4 @@
-// Batch norms' kernels on columns, forward and backward. Hides which of their operands are there.
-// By the rules of lanes.h.
+// Kernels for batch norms on columns, forward and backward. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/columns.h"
@@ -8,7 +7,7 @@
 namespace nn {
 namespace {
 
-/// kKeeps: the signs go to `passed`.
+/// kKeeps: stores the signs to `passed`.
 template <class Access, bool kRelu, Adds kAdds, bool kKeeps, class T>
 void normalize_tile(const NormOperands<T>& of, const Tile& tile) {
   const int width = tile.width;
@@ -36,7 +35,7 @@ void normalize_tile(const NormOperands<T>& of, const Tile& tile) {
     return signs;
   };
   PassedBits* const passed = kKeeps ? of.passed + tile.signs : nullptr;
-  // The signs of four rows are one store: with one for each, stores would set the pace.
+  // The signs of four rows take one store: with one for each row, stores would be the bottleneck.
   std::int64_t row = 0;
   for (; row + 4 <= rows; row += 4) {
     const std::uint64_t first = one(row), second = one(row + 1), third = one(row + 2),
@@ -70,7 +69,7 @@ void normalize_adding(const NormOperands<T>& of, bool relu, Stores stores) {
 
 enum class Masks { kNothing, kBits, kGate };
 
-/// A gradient's rows within a tile, its factors loaded once.
+/// Rows of a gradient in a tile, with the gate's factors loaded once.
 template <class Access, bool kSecond, Masks kMasks, class T>
 class GradientRows {
  public:
@@ -82,7 +81,7 @@ class GradientRows {
     scale_ = Access::load(gradient.gate->scale + tile.channel(), tile.width);
     shift_ = Access::load(gradient.gate->shift + tile.channel(), tile.width);
   }
-  /// Of a row where the source is x above its mean.
+  /// The gradient of a row; x is the source minus its mean.
   Lanes at(std::int64_t row, const Lanes& x) const {
     Lanes value = first_(row);
     if (kSecond) value += second_(row);
@@ -97,7 +96,7 @@ class GradientRows {
   Lanes scale_ = zero(), shift_ = zero();
 };
 
-/// What a batch norm's backward pass reads.
+/// Operands of a batch norm's backward pass.
 template <class T>
 struct GradientOperands {
   const T* src;
@@ -106,8 +105,9 @@ struct GradientOperands {
   const float* mean;
 };
 
-/// Sums of what `use(access, tile)` makes of each row's place and gradient. Even and odd rows have
-/// sums of their own, so that additions need not wait for each other.
+/// Sums over rows of the value that the function returned by use(access, tile) gives for a row's
+/// offset and gradient. Even and odd rows are summed separately, so that additions need not wait
+/// for each other.
 template <bool kSecond, Masks kMasks, class T, class Use>
 void gradient_sums_rows(const GradientOperands<T>& of, double* sum, double* product,
                         const Use& use) {
@@ -150,7 +150,7 @@ void gradient_sums_rows(const GradientOperands<T>& of, double* sum, double* prod
   });
 }
 
-/// Calls `body.template run<kSecond, kMasks>()` for the case at hand.
+/// Calls `body.template run<kSecond, kMasks>()` for the operands of the gradient.
 template <bool kSecond, class T, class Body>
 void with_masks(const GradientSource<T>& gradient, const Body& body) {
   if (gradient.passed != nullptr) return body.template run<kSecond, Masks::kBits>();

@@ -1,6 +1,5 @@
-// Batch norms' forward pass over rows of all channels that follow each other, line of memory by
-// line, so that whole lines pass by the caches; and copies that do. Hides which channels a line
-// has, and where their signs go. By the rules of lanes.h.
+// Forward pass of batch norms over contiguous rows of all channels, cache line by cache line, with
+// streaming stores; and a streaming copy. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -10,7 +9,7 @@ namespace {
 
 enum class Adds { kNothing, kValue, kNormalized };
 
-/// What a batch norm's forward pass reads and writes.
+/// Operands of a batch norm's forward pass.
 template <class T>
 struct NormOperands {
   const T* src;
@@ -21,7 +20,7 @@ struct NormOperands {
   const Column& column;
 };
 
-/// Whether what is written is whole lines.
+/// Whether the output consists of whole cache lines.
 template <class T>
 bool is_in_lines(const NormOperands<T>& of) {
   const Column& column = of.column;
@@ -44,8 +43,8 @@ inline void stream_line(Bf16* to, const Lanes (&values)[2]) {
 #endif
 }
 
-/// A row's factors, repeated so that a line that begins with any channel finds those of its
-/// numbers.
+/// The factors of a row, repeated so that a line that begins with any channel finds those of its
+/// elements side by side.
 template <class T>
 class LineFactors {
  public:
@@ -59,12 +58,12 @@ class LineFactors {
       if (++channel == width) channel = 0;
     }
   }
-  /// (value - mean) * scale + shift, of 16 channels.
+  /// (value - mean) * scale + shift, for 16 channels.
   Lanes apply(const Lanes& value, int channel) const {
     return (value - Full::load(mean_ + channel, kLanes)) * Full::load(scale_ + channel, kLanes) +
            Full::load(shift_ + channel, kLanes);
   }
-  /// The channel that the line behind the one of `channel` begins with.
+  /// The first channel of the line after the one that begins with `channel`.
   int next(int channel) const {
     const int behind = channel + kLineNumbers<T>;
     return behind < period_ ? behind : behind - period_;
@@ -76,7 +75,7 @@ class LineFactors {
   float mean_[kMost], scale_[kMost], shift_[kMost];
 };
 
-/// Where the signs of 16 channels after the other go.
+/// Stores the signs of 16 channels at a time, in memory order, to their places in PassedBits.
 class SignPlaces {
  public:
   SignPlaces(PassedBits* passed, const Column& column)
@@ -97,7 +96,7 @@ class SignPlaces {
   int part_ = 0;
 };
 
-/// As the same by tiles, to the bit.
+/// Gives the same bits as normalize_tile().
 template <bool kRelu, Adds kAdds, bool kKeeps, class T>
 void normalize_lines(const NormOperands<T>& of) {
   constexpr int kLine = kLineNumbers<T>, kParts = kLine / kLanes;

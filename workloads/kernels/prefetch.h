@@ -1,6 +1,5 @@
-// Bytes on their way from memory before they are needed.
-// Hides the instruction. May be included in what is compiled once per instruction set: internal
-// linkage, nothing of the standard library.
+// Prefetching of memory ranges. May be included by source compiled once per instruction set:
+// internal linkage, no standard library.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +9,9 @@ namespace {
 
 constexpr std::int64_t kCacheLine = 64;
 
-/// Always inline, as whatever calls nothing else must be, too: GCC 12 takes functions of nothing
-/// but __builtin_prefetch for ones without effect, and drops calls of them.
+/// Prefetches the cache lines from `from` on. Always inline, and so must be every caller that does
+/// nothing else: GCC 12 takes a function of nothing but __builtin_prefetch for one without effect,
+/// and drops calls of it.
 [[gnu::always_inline]] inline void fetch(const void* from, std::int64_t bytes) {
   const char* line = static_cast<const char*>(from);
   std::int64_t at = 0;
@@ -22,7 +22,7 @@ constexpr std::int64_t kCacheLine = 64;
   for (; at < bytes; at += kCacheLine) __builtin_prefetch(line + at);
 }
 
-/// The lines that so many bytes begin in, which are neighbours.
+/// The same for a byte count known at compile time.
 template <std::int64_t kBytes>
 [[gnu::always_inline]] inline void fetch_lines(const void* from) {
   const char* line = static_cast<const char*>(from);

@@ -1,5 +1,5 @@
-// Rows of a perceptron's activations: gradients behind ReLUs, and layers of one output. By the
-// rules of lanes.h.
+// Kernels on rows of a perceptron's activations: gradients through a ReLU, and layers of one
+// output. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"

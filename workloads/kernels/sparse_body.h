@@ -1,5 +1,4 @@
-// The source of the kernels on embedding tables. Hides how rows are summed in registers, and how
-// far ahead rows are fetched. By the rules of lanes.h.
+// Source of the kernels on embedding tables. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -9,8 +8,8 @@
 namespace nn {
 namespace {
 
-/// to [columns] = sum of the rows that row_of gives for [first, last), in order; calls ahead(i,
-/// chunk, its first column) for each chunk of each.
+/// to [columns] = sum of row_of(i) for i in [first, last), in order. Calls ahead(i, chunk, first
+/// column) for each chunk of each row.
 template <class T, class RowOf, class Ahead>
 inline void sum_rows(std::int64_t first, std::int64_t last, const RowOf& row_of, const Ahead& ahead,
                      std::int64_t columns, T* to) {
@@ -63,7 +62,7 @@ void forward(const TableRows& rows, const BagRange& bags, T* out, std::int64_t s
   forward_of(rows.weights, rows.columns, bags, out, stride);
 }
 
-/// Fetches what the lookups further on will need, as far as it differs from what comes before it.
+/// Prefetches the rows and gradients of later lookups, unless the lookup before has the same.
 template <class Table, class T>
 class LookupsAhead {
  public:

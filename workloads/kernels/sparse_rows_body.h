@@ -1,5 +1,5 @@
-// Rows of embedding tables, whole or in halves, and steps of them. Hides how halves are joined and
-// split. By the rules of lanes.h.
+// Rows of embedding tables, of floats or of split halves, and optimizer steps on them. Follows the
+// rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -8,8 +8,8 @@
 namespace nn {
 namespace {
 
-/// Neighbouring vectors of a row that are held in registers together: what the instruction set has
-/// room for.
+/// Adjacent vectors of a row held in registers together, as many as the instruction set has room
+/// for.
 #if defined(__AVX512F__)
 constexpr int kMostVectors = 8;
 #elif defined(__AVX2__)
@@ -18,7 +18,7 @@ constexpr int kMostVectors = 4;
 constexpr int kMostVectors = 2;
 #endif
 
-/// The same where a step holds weights and gradients.
+/// The same for a step, which holds weights and gradients.
 constexpr int kStepVectors = kMostVectors > 2 ? kMostVectors / 2 : 1;
 
 template <class A, int V>
@@ -37,17 +37,17 @@ inline void for_chunks_below(std::int64_t columns, std::int64_t at, const Use& u
   }
 }
 
-/// Calls use(ChunkOf, first column, width of a vector) for all columns.
+/// Calls use(chunk, first column, width of a vector) for all columns.
 template <class Use>
 inline void for_each_chunk(std::int64_t columns, const Use& use) {
   for_chunks_below<kMostVectors>(columns, 0, use);
 }
 
-/// Bytes of rows that are on their way from memory at a time.
+/// Bytes of rows being prefetched at a time.
 constexpr std::int64_t kBytesAhead = 16384;
 constexpr std::int64_t kMostLookupsAhead = 64;
 
-/// Bags ahead of the one at work whose place of output is fetched.
+/// Distance, in bags, at which output rows are prefetched.
 constexpr std::int64_t kBagsAhead = 4;
 
 inline std::int64_t lookups_ahead(std::int64_t row_bytes) {
@@ -57,7 +57,8 @@ inline std::int64_t lookups_ahead(std::int64_t row_bytes) {
 
 inline Lanes root_of(const Lanes& value) {
 #if defined(__AVX512F__)
-  // With a mask of all: GCC 12 warns of the undefined value that the plain form begins with.
+  // Masked with all lanes set: GCC 12 warns about the undefined value that the unmasked form starts
+  // from.
   return reinterpret_cast<Lanes>(_mm512_maskz_sqrt_ps(0xFFFF, reinterpret_cast<__m512>(value)));
 #else
   Lanes roots;
@@ -73,7 +74,7 @@ inline Lanes root_of(const Lanes& value) {
 
 /// A row of floats.
 struct WholeRow {
-  /// Neighbouring vectors from column `at` on.
+  /// Adjacent vectors from column `at` on.
   template <class Access, int kVectors>
   void load(std::int64_t at, int width, Lanes (&values)[kVectors]) const {
 #pragma GCC unroll 8
@@ -87,7 +88,7 @@ struct WholeRow {
   float* weights;
 };
 
-/// A vector from halves, and back.
+/// Join a vector from halves, and split it.
 template <class Access>
 inline Lanes joined(const Bf16* upper, const Bf16* lower, int width) {
   const Words high = words_of(Access::halves(upper, width));
@@ -104,7 +105,7 @@ inline void split(const Lanes& value, Bf16* upper, Bf16* lower, int width) {
 #if defined(__AVX512BW__)
 using HalfPairs = std::uint16_t __attribute__((vector_size(64), aligned(2)));
 
-/// Two vectors from 32 upper and 32 lower halves, and back: two instructions each way.
+/// Join two vectors from 32 upper and 32 lower halves, and split them: two instructions each way.
 inline void join_pair(const Bf16* upper, const Bf16* lower, Lanes& first, Lanes& second) {
   HalfPairs high, low;
   __builtin_memcpy(&high, upper, sizeof high);
@@ -138,7 +139,8 @@ inline void split_pair(const Lanes& first, const Lanes& second, Bf16* upper, Bf1
 }
 #endif
 
-/// A row of floats whose upper and lower halves lie apart. Several vectors are full ones.
+/// A row of floats whose upper and lower halves are stored separately. With kVectors above 1, all
+/// vectors are full.
 struct SplitRow {
   template <class Access, int kVectors>
   void load(std::int64_t at, int width, Lanes (&values)[kVectors]) const {
@@ -168,7 +170,7 @@ struct SplitRow {
   Bf16* lower;
 };
 
-/// Rows of floats.
+/// A table of floats.
 struct WholeTable {
   WholeRow row(std::int64_t row) const { return {rows.weights + row * rows.columns}; }
   [[gnu::always_inline]] void fetch_row(std::int64_t row) const {
@@ -178,7 +180,7 @@ struct WholeTable {
   TableRows rows;
 };
 
-/// Rows of halves.
+/// A table of split floats.
 struct SplitTable {
   SplitRow row(std::int64_t row) const {
     return {rows.upper + row * rows.columns, rows.lower + row * rows.columns};
@@ -197,7 +199,7 @@ inline void with_table(const TableRows& rows, const Use& use) {
   use(WholeTable{rows});
 }
 
-/// The mean of g^2: sums of every 16th column in float, those in double.
+/// The mean of g^2: one sum per lane in float, their total in double.
 template <class T>
 inline float mean_square(const T* gradient, std::int64_t columns) {
   Lanes sums = zero();
@@ -210,8 +212,8 @@ inline float mean_square(const T* gradient, std::int64_t columns) {
   return static_cast<float>(sum / static_cast<double>(columns));
 }
 
-/// One step of a row, whose gradient is [columns]. Neighbouring vectors are all loaded before the
-/// first is stored, as loads would wait to see where stores go.
+/// One step of a row with gradient [columns]. All vectors of a chunk are loaded before the first is
+/// stored, as loads would wait for the addresses of earlier stores.
 template <SparseRule kRule, class Table, class T>
 inline void step_row(const Table& table, std::int64_t id, const T* gradient,
                      const SparseStep& step) {

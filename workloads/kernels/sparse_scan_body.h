@@ -1,5 +1,4 @@
-// Scans of ids, and random rows. Hides the compression of selected ids and Philox on 16 counters.
-// By the rules of lanes.h.
+// Scans of ids, and rows of random numbers. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -7,7 +6,7 @@
 namespace nn {
 namespace {
 
-/// All lookups, bag by bag.
+/// Selects all lookups, bag by bag.
 inline std::int64_t select_all(const std::int32_t* ids, const std::int64_t* offsets,
                                std::int64_t first, std::int64_t last, std::int64_t* bag,
                                Lookup* to) {
@@ -59,7 +58,7 @@ std::int64_t first_outside(const std::int32_t* ids, std::int64_t count, std::int
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
     const std::int64_t end = begin + kBlock < count ? begin + kBlock : count;
     std::uint32_t outside = 0;
-    // A negative id is a large one without its sign.
+    // As unsigned, a negative id is a large one.
     for (std::int64_t i = begin; i < end; ++i) {
       outside |= static_cast<std::uint32_t>(static_cast<std::uint32_t>(ids[i]) >= limit);
     }
@@ -74,10 +73,11 @@ std::int64_t first_outside(const std::int32_t* ids, std::int64_t count, std::int
 using Wides = std::uint64_t __attribute__((vector_size(64)));
 using Signed = std::int32_t __attribute__((vector_size(64)));
 
-/// Of each pair of words the product of the lower one with that of `by`, 64 bits wide.
+/// The 64-bit products of the lower words of each pair of 32-bit words.
 inline Wides product_of_lower(const Wides& words, const Wides& by) {
 #if defined(__AVX512F__)
-  // With a mask of all: GCC 12 warns of the undefined value that the plain form begins with.
+  // Masked with all lanes set: GCC 12 warns about the undefined value that the unmasked form starts
+  // from.
   return reinterpret_cast<Wides>(_mm512_maskz_mul_epu32(0xFF, reinterpret_cast<__m512i>(words),
                                                         reinterpret_cast<__m512i>(by)));
 #else
@@ -138,7 +138,7 @@ void uniform_row(std::uint64_t key, std::uint32_t row, std::int64_t first, std::
     philox(block, key);
     for (int word = 0; word < 4; ++word) {
       const std::int64_t column = group * kGroup + word * kLanes;
-      // An odd number below 2^24 in size is exact in float: the product is all that rounds.
+      // An odd number of magnitude below 2^24 is exact in float: only the product rounds.
       const Signed odd = (reinterpret_cast<Signed>(block[word]) >> 8) * 2 + 1;
       const Lanes value = __builtin_convertvector(odd, Lanes) * (bound * kUnit);
       if (column >= first && column + kLanes <= end) {

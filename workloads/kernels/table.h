@@ -1,5 +1,4 @@
-// All kernels of an instruction set: included by isa_*.cpp and nothing else. By the rules of
-// lanes.h.
+// All kernels of an instruction set. Included only by isa_*.cpp. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/columns.h"
@@ -24,7 +23,7 @@ template <class T>
 constexpr FeatureKernels<T> kFeatures = {interact<T>, interact_backward<T>, mask_rows<T>,
                                          project_rows<T>, project_rows_backward<T>};
 
-/// Of what needs no more than the compiler's own instructions.
+/// The kernels that every instruction set has.
 constexpr Kernels table_of(base::InstructionSet set) {
   return {.set = set,
           .f32 = kColumns<float>,

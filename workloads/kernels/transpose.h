@@ -1,5 +1,5 @@
-// Tiles of weights in other orders: transpositions of 16 lanes. Hides the rounds of swaps. By the
-// rules of lanes.h.
+// Transposition of tiles of 16 x 16 lanes, and reordering of tiles of weights. Follows the rules of
+// lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -7,8 +7,7 @@
 namespace nn {
 namespace {
 
-/// Of (a0 .. a15, b0 .. b15): groups of S lanes, those of even number of a and b in turns, or those
-/// of odd number.
+/// Alternate the even-numbered, or the odd-numbered, groups of S lanes of a and b.
 template <int S, class Vector>
 Vector even_groups(const Vector& a, const Vector& b) {
   if constexpr (S == 1) {
@@ -37,7 +36,7 @@ Vector odd_groups(const Vector& a, const Vector& b) {
   }
 }
 
-/// One round of a transposition: swaps groups of S lanes between rows whose numbers differ by S.
+/// One round of a transposition: swaps groups of S lanes between rows whose indices differ by S.
 template <int S, int kRows, class Vector>
 void swap_groups(Vector* rows) {
   for (int row = 0; row < kRows; ++row) {
@@ -48,7 +47,7 @@ void swap_groups(Vector* rows) {
   }
 }
 
-/// Of 16 vectors.
+/// Transposes 16 vectors in place.
 template <class Vector>
 void transpose_lanes(Vector* rows) {
   swap_groups<8, kLanes>(rows);
@@ -77,7 +76,7 @@ inline void pair_rows_of_tile(const float* tile, std::int64_t rows, std::int64_t
   }
 }
 
-/// Rows k and k + 8 are the halves of one vector of pairs; those are transposed within the halves.
+/// Rows k and k + 8 are the halves of one vector of pairs; transposition is within the halves.
 inline void pair_columns_of_tile(const float* tile, Bf16* to, std::int64_t stride) {
   constexpr int kHalf = kLanes / 2;
   Words pairs[kHalf];

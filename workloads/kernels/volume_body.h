@@ -1,5 +1,4 @@
-// The volume kernels' source. By the rules of lanes.h. Hides the order in which windows of the
-// source meet the chosen places.
+// Source of the volume kernels. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -10,9 +9,9 @@ namespace nn {
 namespace {
 
 constexpr std::int64_t kRowTaps = 9;
-constexpr std::int64_t kPositions = 16;  ///< pooled points that a window belongs to
+constexpr std::int64_t kPositions = 16;  ///< pooled voxels of a window
 
-/// Points around kPositions pooled ones, in rows of kColumns: the source points that they meet.
+/// The source voxels around kPositions pooled ones, which are in rows of kColumns.
 template <int kColumns>
 struct Window {
   static constexpr std::int64_t kRows = kPositions / kColumns;
@@ -23,8 +22,8 @@ struct Window {
   static_assert(kPoints * kLanes <= VolumeKernels::kScratchFloats);
 };
 
-/// Pooled points of a window: their gradients and where in the window their values came from, for
-/// 16 channels.
+/// Gradients of a window's pooled voxels for 16 channels, and the offsets in the window where their
+/// maxima were taken from: [16 channels][kPositions].
 struct Chosen {
   alignas(64) float gradients[kLanes * kPositions];
   alignas(64) std::int32_t offsets[kLanes * kPositions];
@@ -45,7 +44,7 @@ inline Words widened_choice(const PoolChoice* from) {
 #endif
 }
 
-/// What is asked of a strip: columns [column, column + columns) of rows [row, row + rows).
+/// The pooled voxels of a strip: columns [column, column + columns) of rows [row, row + rows).
 struct Strip {
   std::int64_t plane, row, rows, column, columns;
 };
@@ -59,8 +58,8 @@ Strip strip_of(const Volume& volume, const PooledRow& at, std::int64_t column) {
           columns_left < kColumns ? columns_left : kColumns};
 }
 
-/// Reads the gradients of a strip's points for the channels of `block`, through the LeakyReLU.
-/// step: floats from one of a window's points to the next.
+/// Reads the gradients of a strip's voxels for the channels of `block`, through the LeakyReLU.
+/// step: floats from one voxel of the window to the next.
 template <int kColumns, class T>
 void choose(const VolumeBackward<T>& call, const Strip& strip, std::int64_t block,
             std::uint32_t step, Chosen& chosen) {
@@ -93,14 +92,14 @@ void choose(const VolumeBackward<T>& call, const Strip& strip, std::int64_t bloc
   }
   chosen.count = count;
   transpose_tile(rows, chosen.gradients);
-  // Words are moved as they are: a transposition computes nothing.
+  // Moving integers as floats is safe: transposition only moves bits.
   alignas(64) float turned[kLanes * kPositions];
   transpose_tile(places, turned);
   __builtin_memcpy(chosen.offsets, turned, sizeof turned);
 }
 
-/// Calls copy(from, to, points) for each row of source points around a strip: from its first
-/// point's channels to its place in a window, in points.
+/// Calls copy(from, place, voxels) for each row of source voxels around a strip: `from` is the
+/// first voxel, `place` its index in the window.
 template <int kColumns, class T, class Copy>
 void for_each_row(const VolumeBackward<T>& call, const Strip& strip, const Copy& copy) {
   using Around = Window<kColumns>;
@@ -115,7 +114,7 @@ void for_each_row(const VolumeBackward<T>& call, const Strip& strip, const Copy&
   }
 }
 
-/// 16 channels from `channel` on into a window of as many.
+/// Copies 16 channels from `channel` on into a window of 16 channels.
 template <int kColumns, class T>
 void gather_block(const VolumeBackward<T>& call, const Strip& strip, std::int64_t channel,
                   float* window) {
@@ -128,7 +127,7 @@ void gather_block(const VolumeBackward<T>& call, const Strip& strip, std::int64_
   });
 }
 
-/// All channels, one point's behind the other's.
+/// Copies all channels, voxel by voxel.
 template <int kColumns, class T>
 void gather_all(const VolumeBackward<T>& call, const Strip& strip, float* window) {
   const std::int64_t in = call.volume.in;
@@ -139,7 +138,7 @@ void gather_all(const VolumeBackward<T>& call, const Strip& strip, float* window
   });
 }
 
-/// sums [27][16] of one output channel and 16 input channels.
+/// Adds to sums [27][16] of one output channel and 16 input channels.
 template <int kColumns>
 void add_taps(const float* window, const float* gradients, const std::int32_t* offsets,
               std::int64_t count, float* sums) {
@@ -167,7 +166,7 @@ void add_taps(const float* window, const float* gradients, const std::int32_t* o
   for (int tap = 0; tap < Volume::kTaps; ++tap) Full::store(sums + tap * kLanes, taps[tap], kLanes);
 }
 
-/// sums [9][16] of one output channel: three neighbouring points of `step` channels at a time.
+/// Adds to sums [9][16] of one output channel: three adjacent voxels of `step` channels at a time.
 template <int kColumns>
 void add_row_taps(const float* window, std::int64_t step, const float* gradients,
                   const std::int32_t* offsets, std::int64_t count, float* sums) {
@@ -234,7 +233,7 @@ void weights_gradient_of(const VolumeBackward<T>& call, const PooledRow& row, st
   }
 }
 
-/// window += gradients times weights [27][16], around the chosen places.
+/// window += gradients times weights [27][16], around the voxels of the maxima.
 template <int kColumns>
 void spread_taps(float* window, const float* gradients, const std::int32_t* offsets,
                  std::int64_t count, const float* weights) {
@@ -300,7 +299,7 @@ void source_gradient_of(const VolumeBackward<float>& call, const PooledRow& row,
   }
 }
 
-/// Windows of so many columns suit the volume.
+/// Columns of a window for the volume.
 inline int columns_of(const Volume& volume) {
   return static_cast<int>(kPositions / strip_rows(volume));
 }

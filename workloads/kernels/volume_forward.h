@@ -1,5 +1,5 @@
-// A row of pooled points: eight sums of products each, of which the largest stays. By the rules of
-// lanes.h. Hides how sums are kept in registers, and the arithmetic of pairs.
+// Computes a row of pooled voxels: each is the largest of eight sums of products. Follows the rules
+// of lanes.h.
 #pragma once
 
 #include "workloads/kernels/lanes.h"
@@ -8,7 +8,7 @@
 namespace nn {
 namespace {
 
-/// Products of floats: one input channel a step.
+/// Products of floats, of one input channel per step.
 struct FloatPoints {
   using Value = float;
   static constexpr std::int64_t kChannels = 1;
@@ -28,9 +28,10 @@ inline void store_choice(PoolChoice* to, const Words& choice) {
   __builtin_memcpy(to, &bytes, sizeof bytes);
 }
 
-constexpr int kPooled = 8;  ///< points that a maximum is of
+constexpr int kPooled = 8;  ///< voxels that a maximum is taken of
 
-/// The maximum and its place, the first of equals; what is not a number wins.
+/// Returns the maximum with bias and LeakyReLU, and stores its position to `choice` unless null. Of
+/// equal sums the first is chosen; NaN wins.
 inline Lanes pooled(const Lanes* sums, int stride, const float* bias, float slope,
                     PoolChoice* choice) {
   Lanes best = sums[0];
@@ -48,7 +49,7 @@ inline Lanes pooled(const Lanes* sums, int stride, const float* bias, float slop
   return passed ? best : best * slope;
 }
 
-/// The four by four lines of source points around a row of pooled ones: from their first one on.
+/// The 4 x 4 source rows around a row of pooled voxels, from their first voxel on.
 template <class T>
 struct SourceLines {
   const T* first;
@@ -63,7 +64,7 @@ SourceLines<Value> lines_around(const VolumeForward<Value>& call, const PooledRo
   return {call.src + 2 * row.plane * next_plane + 2 * row.row * next_row, next_row, next_plane};
 }
 
-/// `weights`: as Products has them, all of the volume's.
+/// all_weights: those of the whole volume, in the type of Products.
 template <class Products, int kBlocks, class T>
 void forward_row(const VolumeForward<T>& call, const SourceLines<typename Products::Value>& lines,
                  const typename Products::Value* all_weights, const PooledRow& row,
@@ -151,7 +152,7 @@ inline void forward_widened(const VolumeForward<Bf16>& call, const PooledRow& ro
   constexpr std::int64_t kSide = 4;
   const SourceLines<float> widened = {scratch, lines.next_row, kSide * lines.next_row};
   for (std::int64_t plane = 0; plane < kSide; ++plane) {
-    // Rows of a plane follow each other in both.
+    // Rows of a plane are contiguous in both.
     for_each_piece(kSide * lines.next_row, [&](const auto& access, std::int64_t at, int width) {
       access.store(scratch + plane * widened.next_plane + at,
                    access.load(lines.first + plane * lines.next_plane + at, width), width);

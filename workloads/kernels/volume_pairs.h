@@ -1,4 +1,5 @@
-// Volumes' forward products by instructions that multiply pairs of bf16 numbers. As gemm_pairs.h.
+// Forward products of volumes by the instruction that multiplies bf16 pairs. Compiled for AVX-512
+// BF16. Follows the rules of lanes.h.
 #pragma once
 
 #include "workloads/kernels/bf16_pairs.h"
@@ -7,7 +8,7 @@
 namespace nn {
 namespace {
 
-/// Products of two neighbouring input channels' bfloat16 numbers at a time.
+/// Products of bf16 pairs, of two adjacent input channels per step.
 struct PairPoints {
   using Value = Bf16;
   static constexpr std::int64_t kChannels = 2;

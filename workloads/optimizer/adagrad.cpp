@@ -1,5 +1,4 @@
 // Adagrad, in one pass over memory.
-// Hides nothing more.
 #include <cmath>
 #include <utility>
 

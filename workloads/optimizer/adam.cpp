@@ -1,5 +1,4 @@
 // Adam and AdamW, in one pass over memory.
-// Hides the two places of decay.
 #include <cmath>
 
 #include "workloads/optimizer/adaptive_optimizers.h"
@@ -8,7 +7,7 @@
 namespace nn {
 namespace {
 
-/// Decay, in one of its two forms.
+/// Coefficients of weight decay in its two forms, one of which is 0.
 struct Decay {
   float into_gradient = 0.0F, off_weights = 0.0F;
 };
@@ -21,7 +20,7 @@ void update(const MomentRule& rule, const Decay& decay, float rate, std::int64_t
     m[i] = rule.keep_m * m[i] + rule.into_m * g;
     v[i] = rule.keep_v * v[i] + rule.into_v * (g * g);
     const float u = rule.unbias_m * m[i] / (std::sqrt(rule.unbias_v * v[i]) + rule.epsilon);
-    // What comes off is found first: one minus a small decay has few of the decay's digits.
+    // The decay is added to the step first: 1 - decay would keep few digits of a small decay.
     weights[i] -= rate * u + decay.off_weights * weights[i];
   }
 }

@@ -1,4 +1,4 @@
-// How a tensor lies in memory, whoever chose it.
+// The memory layout of a blocked tensor, independent of any library.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,13 @@
 
 namespace nn {
 
-/// Element types that weights come in.
+/// Element types of weights.
 enum class ElementType { kF32, kBf16, kOther };
 
-/// Blocks of elements, in which some axes are cut into pieces that stand side by side.
+/// The layout of a tensor stored as blocks of elements: a block covers several elements along some
+/// axes.
 struct BlockedLayout {
-  /// Of an axis, within a block.
+  /// The extent of an axis within a block.
   struct Block {
     int axis = 0;
     std::int64_t extent = 1;
@@ -33,7 +34,7 @@ struct BlockedLayout {
     }
     return extent;
   }
-  /// From the first to the last, those that pad included.
+  /// Elements from the first to the last, padding included.
   std::int64_t elements() const {
     std::int64_t end = 1;
     for (const Block& block : blocks) end *= block.extent;

@@ -1,5 +1,4 @@
 // The range of numbers that keep a divisor from zero.
-// Hides nothing.
 #pragma once
 
 #include <limits>
@@ -8,8 +7,8 @@
 
 namespace nn {
 
-/// Of an epsilon that is given as a double and added as a float: below, it would be 0 or lose its
-/// digits there; above, it would be infinite.
+/// The range of an epsilon that is parsed as a double and added as a float: below it, the float
+/// would be 0 or subnormal; above it, infinite.
 inline base::Check<double> divisor_range() {
   constexpr double kLeast = std::numeric_limits<float>::min();
   constexpr double kMost = std::numeric_limits<float>::max();

@@ -1,5 +1,5 @@
-// LAMB in three passes: the norm of all gradients, the moments with the norms of every tensor, the
-// step. Hides them.
+// LAMB in three passes over memory: the norm of all gradients; the moments and the norms of every
+// tensor; the step.
 #include <array>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace nn {
 namespace {
 
-/// scale: of gradients.
+/// Updates the moments by gradients times `scale`.
 void advance(const MomentRule& rule, float scale, std::int64_t count,
              const float* __restrict gradient, float* __restrict m, float* __restrict v) {
   for (std::int64_t i = 0; i < count; ++i) {
@@ -19,7 +19,7 @@ void advance(const MomentRule& rule, float scale, std::int64_t count,
   }
 }
 
-/// u of a block.
+/// u of a block (see LambConfig).
 using Direction = std::array<float, kUpdateCell>;
 
 void find_direction(const MomentRule& rule, float decay, std::int64_t count,
@@ -81,7 +81,7 @@ class Lamb final : public MomentOptimizer {
                    first_moment(block), second_moment(block), u);
   }
 
-  /// Advances the moments, and gives lr ratio of every tensor.
+  /// Updates the moments and returns lr * ratio for every tensor.
   std::vector<float> rates_of(std::span<const ParameterView> parameters, const MomentRule& rule,
                               double learning_rate) const {
     const auto scale = static_cast<float>(gradient_scale(parameters));

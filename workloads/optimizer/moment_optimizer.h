@@ -1,6 +1,5 @@
-// What optimizers with two moments of the gradient share: those, their state, and the count of
-// updates that unbiases them.
-// Hides how the count is kept.
+// Base of optimizers with two moments of the gradient (Adam, LAMB): the moments, and the count of
+// updates that corrects their bias.
 #pragma once
 
 #include <cmath>
@@ -13,8 +12,8 @@
 
 namespace nn {
 
-/// How moments take in a gradient g: m = keep_m m + into_m g, v = keep_v v + into_v g^2; and what
-/// they are multiplied by to have no bias.
+/// The update of moments by a gradient g, m = keep_m m + into_m g, v = keep_v v + into_v g^2, and
+/// the factors unbias_m, unbias_v that correct their bias.
 struct MomentRule {
   float keep_m, into_m, keep_v, into_v;
   float unbias_m, unbias_v, epsilon;
@@ -38,7 +37,7 @@ class MomentOptimizer : public Optimizer {
   const Hyperparameters& hyperparameters() const override { return told_; }
 
  protected:
-  /// Of one more update of these parameters, which are prepared if nobody did it before.
+  /// Counts one more update and returns its rule. Prepares the parameters if nobody did.
   MomentRule begin_update(std::span<const ParameterView> parameters) {
     if (!blocks_.is_prepared()) prepare(parameters, {});
     blocks_.require_same(parameters);
@@ -63,7 +62,7 @@ class MomentOptimizer : public Optimizer {
   float updates_ = 0.0F;
 };
 
-/// What a log tells of either.
+/// The hyperparameters that LAMB and Adam share.
 template <class Config>
 Hyperparameters told_of(const char* name, const Config& config) {
   Hyperparameters told;

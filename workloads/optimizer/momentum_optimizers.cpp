@@ -1,5 +1,4 @@
 // SGD and LARS as one elementwise rule with different coefficients, run over blocks of all tensors.
-// Hides the rule's coefficients.
 #include "workloads/optimizer/momentum_optimizers.h"
 
 #include <array>
@@ -45,7 +44,7 @@ struct Norms {
   double weights = 0.0, gradient = 0.0;
 };
 
-/// What both optimizers share: momentum buffers and the passes over memory. A derived class gives
+/// Base of both optimizers: momentum buffers and the passes over memory. A derived class computes
 /// the rule of each tensor.
 class MomentumOptimizer : public Optimizer {
  public:
@@ -82,7 +81,7 @@ class MomentumOptimizer : public Optimizer {
     });
   }
 
-  /// Norms of the tensors that decay; the others' stay 0.
+  /// Norms of the tensors that decay; 0 for others.
   std::vector<Norms> norms(std::span<const ParameterView> parameters) {
     const auto squares = blocks_.sums<2>([&](const UpdateBlock& block) -> std::array<double, 2> {
       const ParameterView& parameter = parameters[block.parameter];

@@ -7,8 +7,8 @@
 
 namespace nn {
 
-/// Where LARS keeps lr: scaled: v = m v + lr trust u, w -= v (the MLPerf reference).
-/// corrected: the same with m lr_t / lr_(t-1). unscaled: v = m v + trust u, w -= lr v.
+/// Where LARS applies lr. scaled: v = m v + lr trust u, w -= v (the MLPerf reference). corrected:
+/// the same with m lr_t / lr_(t-1). unscaled: v = m v + trust u, w -= lr v.
 enum class LarsVariant { kScaled, kCorrected, kUnscaled };
 
 struct SgdConfig {

@@ -1,5 +1,5 @@
-// How gradients change weights: the interface of all optimizers.
-// Hides the split of work over threads and replicas, and the fixed order of norms.
+// The interface of all optimizers, which update weights from gradients. Work is split over threads
+// and replicas; results do not depend on the split, as sums are added in a fixed order.
 #pragma once
 
 #include <cstdint>
@@ -19,50 +19,51 @@ namespace nn {
 struct ParameterView {
   std::string name;
   float* weights = nullptr;
-  float* gradient = nullptr;  ///< of the mean loss over the global batch
+  float* gradient = nullptr;  ///< of the loss averaged over the global batch
   std::int64_t count = 0;     ///< elements of both, padding included
   bool decays = true;         ///< false for batch norm and biases: no weight decay, LARS trust 1
-  std::int64_t offset = 0;    ///< of both in the blocks that they are parts of
-  std::span<const KeptCopy> copies = {};  ///< of the weights, to be brought up to date with them
+  std::int64_t offset = 0;    ///< of weights and gradient in the memory blocks that contain them
+  std::span<const KeptCopy> copies = {};  ///< of the weights; every update refreshes them
 };
 
-/// How replicas that share weights and the optimizer's state share their update.
-/// Source: the distributed weight update of Sridharan et al., arXiv:1801.08030.
+/// How replicas that share weights and the optimizer's state divide an update. Source: the
+/// distributed weight update of Sridharan et al., arXiv:1801.08030.
 struct UpdateShare {
-  /// The state lies there; null: in memory of the optimizer's own.
+  /// Memory for the state; null: the optimizer allocates its own.
   std::shared_ptr<ParameterMemory> memory;
-  /// Whether this replica updates the block of weights that begins at `offset`; empty: all of them.
+  /// Whether this replica updates the block of weights that begins at `offset`; empty: it updates
+  /// all.
   std::function<bool(std::int64_t offset)> is_mine;
-  /// Collective among the replicas: adds over them, in place. Needed with is_mine.
+  /// Adds over the replicas, in place. Collective among them. Required with is_mine.
   std::function<void(std::span<double>)> sum;
 };
-/// Blocks of an update lie within one cell of this many floats, counted by offset: is_mine must
+/// A block of an update lies within one cell of this many floats, counted by offset. is_mine must
 /// give one answer for each cell.
 inline constexpr std::int64_t kUpdateCell = 4096;
 
 /// torch: v = m v + g, w -= lr v. keras: v = m v + lr g, w -= v. They differ when lr changes.
 enum class MomentumForm { kTorch, kKeras };
 /// l2: g + wd w. keras_l2: g + 2 wd w (a loss term wd sum(w^2), as in the TF2 reference's SGD).
-/// decoupled: w -= lr wd w beside the step.
+/// decoupled: w -= lr wd w in addition to the step.
 enum class DecayMode { kL2, kKerasL2, kDecoupled };
-/// What a log tells of an optimizer.
+/// The hyperparameters that a log reports.
 struct Hyperparameters {
   std::string name;  ///< "sgd", "lars", "adagrad", "lamb", "adam" or "adamw"
   double momentum = 0.0;
   double weight_decay = 0.0;
   double epsilon = 0.0;             ///< all but SGD
   double beta1 = 0.0, beta2 = 0.0;  ///< LAMB and Adam only
-  double max_gradient_norm = 0.0;   ///< LAMB only; 0: not bounded
+  double max_gradient_norm = 0.0;   ///< LAMB only; 0: no limit
   // SGD only.
   MomentumForm form = MomentumForm::kTorch;
   DecayMode decay_mode = DecayMode::kL2;
   bool nesterov = false;
 };
 
-/// A part of the optimizer's state, to be saved and restored bit for bit.
+/// Part of the optimizer's state, to be saved and restored bit for bit.
 struct StateView {
   std::string name;                   ///< "momentum/<parameter>", "previous_learning_rate" ...
-  std::int64_t parameter_index = -1;  ///< the parameter whose element order it has, or -1
+  std::int64_t parameter_index = -1;  ///< the parameter whose element order `values` have, or -1
   std::span<float> values;
 };
 
@@ -70,17 +71,17 @@ struct StateView {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Allocates the state of these parameters, zeroed; step() does it when nobody did before.
+  /// Allocates zeroed state for these parameters. step() calls it if nobody did.
   virtual void prepare(std::span<const ParameterView> parameters, UpdateShare share) = 0;
   void prepare(std::span<const ParameterView> parameters) { prepare(parameters, {}); }
-  /// One update of this replica's share of the parameters, of all of which it may read gradients
-  /// and weights. Throws ShapeError when they are not those of prepare().
+  /// Performs one update of this replica's share of the parameters. May read the gradients and
+  /// weights of all. Throws ShapeError if the parameters differ from those of prepare().
   virtual void step(std::span<const ParameterView> parameters, double learning_rate) = 0;
   /// Empty before prepare(). Views stay valid until the next prepare().
   virtual std::vector<StateView> state() = 0;
-  /// Floats of state that it keeps for every weight.
+  /// Floats of state per weight.
   virtual int buffers() const = 0;
-  /// Floats of state beside those.
+  /// Floats of state in addition to those.
   virtual int other_floats() const { return 0; }
   virtual const Hyperparameters& hyperparameters() const = 0;
 };

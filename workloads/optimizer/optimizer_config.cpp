@@ -1,5 +1,4 @@
-// The keys of an "optimizer" section.
-// Hides their names, checks and help texts.
+// Parsing of an "optimizer" section: keys, checks and help texts.
 #include "workloads/optimizer/optimizer_config.h"
 
 #include "runner/base/error.h"
@@ -10,7 +9,7 @@ namespace {
 
 enum class Kind { kSgd, kLars, kAdagrad, kLamb, kAdam, kAdamW };
 
-/// Of a share that is kept.
+/// The range of a momentum or beta.
 base::Check<double> share_range() {
   return {"must be at least 0 and below 1", [](const double& m) { return m >= 0.0 && m < 1.0; }};
 }
@@ -42,7 +41,7 @@ SgdConfig parse_sgd(const base::ObjectReader& section, const SgdConfig& usual) {
                                               {"keras_l2", DecayMode::kKerasL2},
                                               {"decoupled", DecayMode::kDecoupled}},
                                              "l2: g + wd w; keras_l2: g + 2 wd w; "
-                                             "decoupled: w -= lr wd w beside the step");
+                                             "decoupled: w -= lr wd w in addition to the step");
   sgd.form = section.choice<MomentumForm>(
       "form", sgd.form, {{"torch", MomentumForm::kTorch}, {"keras", MomentumForm::kKeras}},
       "torch: v = m v + g, w -= lr v; keras: v = m v + lr g, w -= v");
@@ -79,7 +78,7 @@ AdagradConfig parse_adagrad(const base::ObjectReader& section) {
 
 namespace {
 
-/// What LAMB and Adam have in common.
+/// The keys that LAMB and Adam share.
 template <class Config>
 void parse_moments(const base::ObjectReader& section, Config& config) {
   config.beta1 = section.optional<double>("beta1", config.beta1,
@@ -103,7 +102,8 @@ LambConfig parse_lamb(const base::ObjectReader& section) {
   parse_moments(section, lamb);
   lamb.max_gradient_norm = section.optional<double>(
       "max_gradient_norm", lamb.max_gradient_norm,
-      "gradients are scaled down to this norm of all together; 0: never", base::not_negative());
+      "limit to which the norm of all gradients together is scaled down; 0: no limit",
+      base::not_negative());
   lamb.trust = section.choice<LambTrust>(
       "trust", lamb.trust, {{"decayed", LambTrust::kDecayed}, {"always", LambTrust::kAlways}},
       "decayed: the trust ratio is 1 without weight_decay; always: it is not");

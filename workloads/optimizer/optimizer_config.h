@@ -1,4 +1,4 @@
-// The keys of an "optimizer" section.
+// Parsing of an "optimizer" section.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,15 @@
 namespace nn {
 
 /// Each reads its keys of an "optimizer" section and throws ConfigError for values out of range.
-/// `usual` stands in for what the section leaves out.
+/// `usual` has the defaults.
 SgdConfig parse_sgd(const base::ObjectReader& section, const SgdConfig& usual = {});
 LarsConfig parse_lars(const base::ObjectReader& section);
 AdagradConfig parse_adagrad(const base::ObjectReader& section);
 LambConfig parse_lamb(const base::ObjectReader& section);
-/// `epsilon` stands in for what the section leaves out.
+/// `epsilon` is the default.
 AdamConfig parse_adam(const base::ObjectReader& section, AdamDecay decay, double epsilon = 1e-8);
-/// The optimizer that the section's "name" (sgd, lars, adagrad, lamb) asks for.
+/// Returns the optimizer that the section's "name" selects: sgd, lars, adagrad, lamb, adam or
+/// adamw.
 std::unique_ptr<Optimizer> make_optimizer(const base::ObjectReader& section,
                                           const SgdConfig& usual_sgd = {});
 

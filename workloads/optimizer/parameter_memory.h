@@ -1,5 +1,5 @@
-// Where weights, gradients and the optimizer's state lie: in memory of a replica's own, or in
-// memory that the replicas of a node share. Hides who else sees it.
+// Memory for weights, gradients and the optimizer's state: a replica's own, or shared by the
+// replicas of a node.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,29 @@
 
 namespace nn {
 
-/// Tensors in a block begin at multiples of so many floats: at cache lines, and so that the tiles
-/// of blocked weights, the widest of 16 x 64 floats, do not lie across the cells of an update.
+/// Tensors in a block begin at multiples of this many floats. They are then aligned to cache lines,
+/// and no tile of blocked weights, of at most 16 x 64 floats, straddles two cells of an update.
 inline constexpr std::int64_t kTensorAlignment = 1024;
 constexpr std::int64_t aligned_floats(std::int64_t floats) {
   return (floats + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }
 
-/// Blocks live as long as this.
+/// Allocates blocks, which live as long as this object.
 class ParameterMemory {
  public:
   virtual ~ParameterMemory() = default;
-  /// Zeroed. The same block for all replicas that share memory.
+  /// Returns a zeroed block, the same for all replicas that share memory.
   virtual std::span<float> shared_block(std::int64_t floats) = 0;
-  /// Zeroed. This replica's own.
+  /// Returns a zeroed block of this replica alone.
   virtual std::span<float> own_block(std::int64_t floats) = 0;
-  /// What the last own_block() gave to each replica that shares memory, in their order.
+  /// The blocks that the last own_block() call returned to each replica that shares memory, in
+  /// their order.
   virtual std::vector<std::span<float>> blocks_of_all() const = 0;
-  /// Whether this replica writes what is shared; one of them does.
+  /// Whether this replica writes shared blocks; exactly one does.
   virtual bool is_writer() const = 0;
-  /// Collective among them: whether all gave the same number.
+  /// Whether all of them passed the same number. Collective among the replicas that share memory.
   virtual bool agree(std::uint64_t number) const = 0;
-  /// Collective among them. Afterwards all see what each has written to shared blocks.
+  /// Makes what each has written to shared blocks visible to all. Collective likewise.
   virtual void publish() = 0;
 };
 

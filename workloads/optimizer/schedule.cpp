@@ -1,5 +1,4 @@
-// Learning rate formulas.
-// Hides where each shape begins and ends.
+// Formulas of the learning rate.
 #include "workloads/optimizer/schedule.h"
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 namespace nn {
 namespace {
 
-/// Whether the rates of warm-up are counted from the first position, not from those done.
+/// Whether warm-up counts positions from 1 instead of 0.
 bool counts(Rise rise) { return rise == Rise::kCounted || rise == Rise::kFactor; }
 
 bool is_in_warmup(const Warmup& warmup, std::int64_t done) {
@@ -38,7 +37,7 @@ double Schedule::plateau() const {
   return counts(warmup.rise) && warmup.length > 1 ? rising(warmup.length - 1) : config_.peak;
 }
 
-/// What is left of the decay after that share of its length: from 1 to 0.
+/// The part of the decay that remains after `share` of its length: from 1 to 0.
 double Schedule::remaining(double share) const {
   switch (config_.decay.shape) {
     case DecayShape::kPolynomial:

@@ -1,5 +1,4 @@
 // The learning rate of every update: a warm-up, then a decay.
-// Hides the formulas and the conversion of epochs to steps.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,12 @@
 
 namespace nn {
 
-/// What positions, lengths and milestones of a schedule are: updates done, or epochs done, so that
-/// rates change between epochs alone.
+/// The unit of positions, lengths and milestones of a schedule: updates done, or epochs done, in
+/// which case rates change only between epochs.
 enum class ScheduleUnit { kUpdates, kEpochs };
 
-/// With s positions done and W of warm-up. Of the last two the rate of the last position stays the
-/// plateau behind warm-up, which then does not quite reach the peak.
+/// The rate during warm-up, with s positions done and a warm-up of length W. With kCounted and
+/// kFactor the plateau after warm-up is the rate of its last position, slightly below the peak.
 enum class Rise {
   kThrough,  ///< s <= W: from + (peak - from) s / W
   kBefore,   ///< s < W: the same
@@ -28,7 +27,7 @@ enum class Rise {
 struct Warmup {
   Rise rise = Rise::kThrough;
   std::int64_t length = 0;  ///< W; 0: none
-  double from = 0.0;        ///< the first rate, also of one_cycle
+  double from = 0.0;        ///< the first rate, also for one_cycle
   double factor = 1.0;      ///< kFactor
 };
 
@@ -44,27 +43,28 @@ enum class DecayShape {
 };
 enum class Anneal { kLinear, kCosine };
 
-/// With s positions done, behind the warm-up, B the beginning and D the length of the decay:
+/// The rate after warm-up, with s positions done; B and D are the beginning and length of the
+/// decay:
 ///   constant:    plateau
 ///   step:        plateau factor^(number of milestones with B + milestone <= s), or plateau times
-///                the last one's factor
-/// From the peak to the end E, which is a rate, or end_factor times the peak, for
-/// t = min((s - B) / D, 1) by E + (peak - E) f(t):
+///                the last such milestone's factor
+/// The next three fall from the peak to E, the end rate or end_factor times the peak. With t =
+/// min((s - B) / D, 1) the rate is E + (peak - E) f(t):
 ///   polynomial:  f = (1 - t)^power
 ///   cosine:      f = (1 + cos(pi t)) / 2
 ///   htd:         f = (1 - tanh(-6 + 9 t)) / 2
 /// Others:
 ///   one_cycle:   linear from `from` to the peak at peak_at D - 1, then down to E at D - 1
-///   delayed_polynomial counts c = s + 1 and holds the last rate where it gives none: the plateau
-///                before c = B, from there max(E, peak ((D - (c - B)) / D)^power) to c = B + D - 1.
-///                With D = 0 the peak
-///   periodic_cosine, with e = s + 1 - B: E + (plateau - E) (1 + cos(pi e / D)) / 2; behind D the
+///   delayed_polynomial counts c = s + 1: the plateau before c = B, then
+///                max(E, peak ((D - (c - B)) / D)^power) up to c = B + D - 1, then that last rate.
+///                With D = 0, always the peak after warm-up
+///   periodic_cosine, with e = s + 1 - B: E + (plateau - E) (1 + cos(pi e / D)) / 2; after D the
 ///                rate rises again, with the peak in place of the plateau
 /// Source: mlcommons/training's TF2 ResNet (polynomial); facebookresearch/dlrm, branch mlperf,
-/// LRPolicyScheduler (delayed_polynomial); Loshchilov & Hutter, arXiv:1608.03983
-/// (cosine); Smith & Topin, arXiv:1708.07120, with PyTorch's positions (one_cycle);
-/// mlcommons/hpc, cosmoflow/utils/optimizers.py and Hsueh et al., arXiv:1806.01593 (htd);
-/// mlcommons/hpc, deepcam/src/deepCam/utils/schedulers.py (periodic_cosine).
+/// LRPolicyScheduler (delayed_polynomial); Loshchilov & Hutter, arXiv:1608.03983 (cosine); Smith &
+/// Topin, arXiv:1708.07120, with PyTorch's positions (one_cycle); mlcommons/hpc,
+/// cosmoflow/utils/optimizers.py and Hsueh et al., arXiv:1806.01593 (htd); mlcommons/hpc,
+/// deepcam/src/deepCam/utils/schedulers.py (periodic_cosine).
 struct Decay {
   DecayShape shape = DecayShape::kConstant;
   std::int64_t begin = 0;   ///< B
@@ -72,17 +72,17 @@ struct Decay {
   double end = 0.0;         ///< E
   std::optional<double> end_factor;
   double power = 2.0;
-  std::vector<std::int64_t> milestones;  ///< rising
-  double factor = 0.1;                   ///< multiplies at each milestone
-  std::vector<double> factors;           ///< in its place, one of the plateau for each milestone
-  double peak_at = 0.3;                  ///< one_cycle: share of the length that rises
-  Anneal anneal = Anneal::kLinear;       ///< one_cycle: the way down
+  std::vector<std::int64_t> milestones;  ///< in rising order
+  double factor = 0.1;                   ///< multiplies the rate at each milestone
+  std::vector<double> factors;  ///< instead of `factor`: one per milestone, relative to the plateau
+  double peak_at = 0.3;         ///< one_cycle: share of the length that the rise takes
+  Anneal anneal = Anneal::kLinear;  ///< one_cycle: shape of the fall
 };
 
-/// All rates are final: batch scaling is already in them, and epochs are already steps.
+/// A schedule in final units: rates include batch scaling, and epochs are converted to steps.
 struct ScheduleConfig {
   ScheduleUnit unit = ScheduleUnit::kUpdates;
-  double peak = 0.0;  ///< that warm-up leads to
+  double peak = 0.0;  ///< rate that warm-up leads to
   Warmup warmup;
   Decay decay;
 };
@@ -90,7 +90,7 @@ struct ScheduleConfig {
 class Schedule {
  public:
   explicit Schedule(ScheduleConfig config) : config_(std::move(config)) {}
-  /// Of the update, or epoch, that follows `done` ones.
+  /// The rate of the update, or epoch, that follows `done` ones.
   double learning_rate(std::int64_t done) const;
   const ScheduleConfig& config() const { return config_; }
 
@@ -108,20 +108,21 @@ class Schedule {
 };
 
 /// Reads a "schedule" section: name, learning_rate, scaling (none | linear | sqrt, with
-/// reference_batch), warm-up and the shape's own keys; `epochs` is the run's limit, the default
-/// length of a decay. Polynomial decay takes D = epochs steps_per_epoch - W + 1, as the reference;
-/// delayed_polynomial is given decay_steps and decay_start_step.
-/// Throws ConfigError for values that contradict each other.
+/// reference_batch), warm-up and the keys of the shape. `epochs` is the run's limit and the default
+/// length of a decay. Polynomial decay has D = epochs steps_per_epoch - W + 1, as in the reference;
+/// delayed_polynomial has decay_steps and decay_start_step. Throws ConfigError for values that
+/// contradict each other.
 Schedule parse_schedule(const base::ObjectReader& section, std::int64_t global_batch,
                         std::int64_t steps_per_epoch, std::int64_t epochs);
 
 /// How a rate grows with the global batch.
 enum class BatchScaling { kNone, kLinear, kSqrt };
 const std::vector<std::pair<std::string, BatchScaling>>& batch_scalings();
-/// What a rate meant for a batch of `reference` is multiplied by.
+/// The factor for a rate that is meant for a batch of `reference`.
 double batch_factor(BatchScaling scaling, std::int64_t batch, std::int64_t reference);
 
-/// The integers under `key`, which rise from above 0 and do not exceed `most`; else ConfigError.
+/// Returns the integers under `key`. Throws ConfigError unless they rise from above 0 and do not
+/// exceed `most`.
 std::vector<std::int64_t> parse_rising(const base::ObjectReader& in, const std::string& key,
                                        std::int64_t most, const std::string& help);
 

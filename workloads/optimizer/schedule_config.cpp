@@ -1,5 +1,4 @@
-// The keys of a "schedule" section.
-// Hides how epochs become steps and which keys belong to which shape.
+// Parsing of a "schedule" section, including the conversion of epochs to steps.
 #include <cmath>
 
 #include "runner/base/error.h"
@@ -8,10 +7,11 @@
 namespace nn {
 namespace {
 
-/// More updates than any run makes, and few enough to count with.
+/// More updates than any run makes, and few enough to count in 64 bits.
 constexpr double kMostSteps = 1e15;
 
-/// Turns the section's keys into a ScheduleConfig, in the order in which they depend on each other.
+/// Parses the section's keys into a ScheduleConfig, in the order in which they depend on each
+/// other.
 class Parser {
  public:
   Parser(const base::ObjectReader& section, std::int64_t steps_per_epoch, std::int64_t epochs)
@@ -62,7 +62,7 @@ class Parser {
     return std::llround(steps);
   }
 
-  /// The steps that either `<what>_steps` or `<what>_epochs` gives.
+  /// The steps given by either `<what>_steps` or `<what>_epochs`.
   std::int64_t steps_of(const std::string& what, double default_epochs, const std::string& help) {
     const std::string steps = what + "_steps", epochs = what + "_epochs";
     if (!in_.has(steps)) {
@@ -97,8 +97,8 @@ class Parser {
     check_below_peak("end_learning_rate", decay_.end);
   }
 
-  /// Updates from the end of warm-up to the end of the decay, and `extra` more. A given number of
-  /// steps is meant as it is, the way MLPerf logs it.
+  /// Reads the updates from the end of warm-up to the end of the decay, plus `extra`. A number
+  /// given in steps is taken as it is, the way MLPerf logs it.
   void parse_decay(std::int64_t extra) {
     const auto run = static_cast<double>(epochs_);
     const std::int64_t steps = steps_of("decay", run, "end of the decay");

@@ -1,5 +1,4 @@
 // Blocks of an update and their state.
-// Hides how tensors are cut.
 #include "workloads/optimizer/update_blocks.h"
 
 #include <algorithm>
@@ -78,7 +77,7 @@ std::vector<StateView> UpdateBlocks::state() const {
   return views;
 }
 
-/// Cut by offset, not by count: whoever owns a cell owns all blocks in it.
+/// Blocks end at cell boundaries of the offset, so that the owner of a cell owns whole blocks.
 void UpdateBlocks::add_blocks(const ParameterView& parameter) {
   std::int64_t begin = 0;
   while (begin < parameter.count) {

@@ -1,5 +1,5 @@
-// The tensors of an update, cut into blocks that threads and replicas share out, and the state kept
-// beside them. Hides cells, where the state lies, and the order in which sums are added.
+// The tensors of an update, cut into blocks that threads and replicas divide among them, and the
+// optimizer state of each. Sums are added in a fixed order.
 #pragma once
 
 #include <array>
@@ -12,26 +12,26 @@
 
 namespace nn {
 
-/// A part of a tensor, of at most kUpdateCell elements.
+/// A part of a tensor, at most kUpdateCell elements.
 struct UpdateBlock {
   std::size_t parameter;
   std::int64_t begin, count;
 };
 
-/// Of values from the first of a block on. The same for every instruction set.
+/// The sum of squares of `count` values; the same for every instruction set.
 double sum_of_squares(const float* values, std::int64_t count);
 
 class UpdateBlocks {
  public:
-  /// Per element of every tensor, one float in each of the named buffers, zeroed.
+  /// Allocates the named buffers, zeroed: one float in each per element of every tensor.
   void prepare(std::span<const ParameterView> parameters, UpdateShare share,
                std::vector<std::string> buffers);
   bool is_prepared() const { return !names_.empty(); }
-  /// Throws ShapeError when they are not those of prepare().
+  /// Throws ShapeError if the parameters differ from those of prepare().
   void require_same(std::span<const ParameterView> parameters) const;
-  /// "<buffer>/<parameter>" of every buffer.
+  /// Views named "<buffer>/<parameter>", for every buffer.
   std::vector<StateView> state() const;
-  /// Of a buffer, the elements of a block.
+  /// The elements of a block in a buffer.
   float* buffer(std::size_t index, const UpdateBlock& block) const {
     return memory_.data() + static_cast<std::int64_t>(index) * floats_ + places_[block.parameter] +
            block.begin;
@@ -45,11 +45,12 @@ class UpdateBlocks {
     for (std::int64_t b = 0; b < blocks; ++b) work(blocks_[mine_[static_cast<std::size_t>(b)]]);
   }
 
-  /// Of each tensor, the sums over its blocks of the numbers that work(block) gives. Calls it as
-  /// for_each() does; every replica has the sums over all blocks. Collective among replicas.
+  /// Returns for each tensor the sums over its blocks of the numbers that work(block) returns.
+  /// Calls work as for_each() does; every replica gets the sums over all blocks. Collective among
+  /// replicas.
   template <std::size_t kNumbers, class Work>
   std::vector<std::array<double, kNumbers>> sums(Work work) const {
-    // 0 for blocks of other replicas, so that adding theirs is exact.
+    // Blocks of other replicas have 0 here, so adding theirs is exact.
     std::vector<double> partial(kNumbers * blocks_.size());
     const auto blocks = static_cast<std::int64_t>(mine_.size());
 #pragma omp parallel for schedule(static)
@@ -72,14 +73,14 @@ class UpdateBlocks {
 
   UpdateShare share_;
   std::vector<std::string> names_, buffers_;
-  std::vector<std::int64_t> counts_, places_;  ///< of each tensor, its place in every buffer
+  std::vector<std::int64_t> counts_, places_;  ///< by tensor: elements, offset in every buffer
   std::int64_t floats_ = 0;                    ///< of a buffer
   std::span<float> memory_;                    ///< of all buffers
   std::vector<UpdateBlock> blocks_;            ///< of all replicas
-  std::vector<std::size_t> mine_;              ///< those of this one
+  std::vector<std::size_t> mine_;              ///< indices of this replica's blocks
 };
 
-/// Brings all copies of a block's weights up to date.
+/// Updates all copies of a block's weights.
 void update_copies(const ParameterView& parameter, const UpdateBlock& block);
 
 }  // namespace nn

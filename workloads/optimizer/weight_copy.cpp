@@ -1,4 +1,4 @@
-// Tiles of weights and their places.
+// Copies of weights, tile by tile.
 #include "workloads/optimizer/weight_copy.h"
 
 #include <algorithm>
@@ -9,21 +9,22 @@ namespace {
 
 using Blocks = std::vector<BlockedLayout::Block>;
 constexpr std::int64_t kSide = 16, kHalfSide = kSide / 2;
-/// Numbers of a part of a tile that are rounded at a time.
+/// Elements of a partial tile that are rounded at a time.
 constexpr std::int64_t kPart = 256;
-const Blocks kTile = {{1, 16}, {0, 16}};  // weights of blocked input channels
-const Blocks kStemTile = {{0, 16}};       // of few, which stand side by side
+const Blocks kTile = {{1, 16}, {0, 16}};  // weights with blocked input channels
+const Blocks kStemTile = {{0, 16}};       // few input channels, not blocked
 const Blocks kTransposedTile = {{0, 16}, {1, 16}};
 const Blocks kStemRowPairs = {{0, 16}, {1, 2}};
 
-/// The output channels of a tile of 16 input channels of an inner product; 0: it is none.
+/// The number of output channels in a tile of 16 input channels of an inner product; 0 if `blocks`
+/// is not such a tile.
 std::int64_t wide_tile(const Blocks& blocks) {
   const bool is_tile = blocks.size() == 2 && blocks[0] == BlockedLayout::Block{1, kSide} &&
                        blocks[1].axis == 0 && blocks[1].extent % kSide == 0;
   return is_tile ? blocks[1].extent : 0;
 }
 
-/// Whether a block is whole tiles, of whose numbers neighbours along one axis are pairs.
+/// Whether a block is whole tiles whose elements are paired along one axis.
 bool is_pairs(const Blocks& blocks) {
   return blocks.size() == 3 && blocks[0].axis <= 1 && blocks[1].axis == 1 - blocks[0].axis &&
          blocks[0].extent % kHalfSide == 0 && blocks[1].extent % kSide == 0 &&
@@ -56,7 +57,7 @@ std::optional<WeightCopy::Places> WeightCopy::places_of(const BlockedLayout& fro
     const Blocks pairs = {{1, kHalfSide}, {0, columns}, {1, 2}};
     if (want == pairs) return Places{Order::kPairedRows, 2 * columns};
   }
-  // All input channels of a kernel tap stand behind each other in both.
+  // In both layouts, all input channels of a kernel tap are contiguous.
   const bool is_stem =
       have == kStemTile && from.strides[1] == kSide && from.padded[0] == from.dims[0];
   if (is_stem && to_bf16 && want == kStemRowPairs && to.strides[1] == 2 * kSide) {
@@ -83,7 +84,7 @@ std::optional<WeightCopy> WeightCopy::between(const BlockedLayout& from, const B
 
 void WeightCopy::find_places(const BlockedLayout& from) {
   const std::size_t ndims = from.dims.size();
-  // How many tiles there are along each axis.
+  // The number of tiles along each axis.
   std::vector<std::int64_t> extents = from.padded;
   extents[0] /= columns_;
   extents[1] /= rows_;

@@ -1,4 +1,4 @@
-// What embedding tables refuse, what is read and written of them, and the sorting of lookups.
+// Checks of embedding tables, reading and writing of rows, and sorting of lookups.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

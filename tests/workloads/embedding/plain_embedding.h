@@ -1,5 +1,4 @@
-// Plain twins of embedding tables, in the precision that a test asks for, and bags for them.
-// Hides nothing.
+// Plain twins of embedding tables, in the precision that a test chooses, and bags for them.
 #pragma once
 
 #include <omp.h>
@@ -23,7 +22,7 @@ inline float number(nn::Bf16 value) {
   return std::bit_cast<float>(std::uint32_t{value.bits} << 16);
 }
 
-/// The nearest T to a value that lies halfway between no two.
+/// The nearest T. REQUIRES: the value is not halfway between two.
 template <class T>
 T of(double value) {
   const auto single = static_cast<float>(value);
@@ -34,7 +33,7 @@ T of(double value) {
   }
 }
 
-/// Owner of ids and offsets.
+/// Ids and offsets of bags.
 struct BagList {
   std::vector<std::int32_t> ids;
   std::vector<std::int64_t> offsets = {0};
@@ -45,7 +44,7 @@ struct BagList {
   nn::Bags view() const { return {ids, offsets}; }
 };
 
-/// Bags of 0, 1 and many ids in turns; half of the ids are among the first three rows.
+/// Bags of 0, 1 and up to 39 ids; half of the ids are among the first three rows.
 inline BagList varied_bags(std::int64_t rows, std::int64_t bags, std::uint64_t seed) {
   base::RandomStream random(seed, base::Purpose::kGenerate, 0, 0);
   BagList list;
@@ -103,7 +102,7 @@ struct Table {
     });
   }
 
-  /// Sums of the gradients of each row, in order.
+  /// Sum of the gradients of each row, in order.
   template <class T>
   std::map<std::int64_t, std::vector<Real>> sums(const nn::Bags& bags,
                                                  const std::vector<T>& gradient,
@@ -153,7 +152,7 @@ struct Table {
   }
 };
 
-/// Runs `work` with that many threads.
+/// Runs `work` with `threads` OpenMP threads.
 template <class Work>
 void with_threads(int threads, const Work& work) {
   const int usual = omp_get_max_threads();

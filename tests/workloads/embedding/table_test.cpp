@@ -32,7 +32,7 @@ std::string name_of(const TableOptions& options) {
          std::to_string(options.columns);
 }
 
-/// Every usable instruction set, both storages and all widths of tables that `change` adapts.
+/// Options for every usable instruction set, both storages and all widths, adapted by `change`.
 template <class Change>
 std::vector<TableOptions> tables(const Change& change) {
   std::vector<TableOptions> all;
@@ -114,7 +114,7 @@ TYPED_TEST(EmbeddingBags, UpdateEveryWayAsPlainDoublesDo) {
       plain::with_threads(2, [&] { table.update(bags.view(), gradient.data(), stride, kRate); });
       const auto found = plain::all_rows(table);
       for (std::size_t i = 0; i < found.size(); ++i) {
-        // A row of up to 200 lookups gathers as many roundings of numbers below 30.
+        // A row has up to 200 lookups, and as many roundings of numbers below 30.
         ASSERT_NEAR(twin.weights[i], static_cast<double>(found[i]), 1e-4) << "element " << i;
       }
     }
@@ -204,7 +204,7 @@ TYPED_TEST(EmbeddingBags, SplitInHalvesTakeTheSameStepsAsWholeFloats) {
                   whole.memory_bytes() + 4 * 2 * (kRows * options.columns % 2));
         split.initialize(kSeed);
         whole.initialize(kSeed);
-        plain::with_threads(1, [&] {  // the locked update's order is fixed then
+        plain::with_threads(1, [&] {  // fixes the order of the locked update
           for (std::uint64_t step = 0; step < 3; ++step) {
             const auto gradient = plain::random_values<TypeParam>(
                 static_cast<std::size_t>(kBags * options.columns), kSeed + step);
@@ -240,7 +240,7 @@ TYPED_TEST(EmbeddingBags, UpdateByBothAdagradRulesAsPlainDoublesDo) {
           ASSERT_NEAR(twin.weights[i], static_cast<double>(found[i]), 1e-5) << "element " << i;
         }
         for (std::size_t i = 0; i < state.size(); ++i) {
-          // The sum of 200 gradients is off by 200 roundings, its square by twice as much.
+          // The sum of 200 gradients has 200 roundings; its square has twice the relative error.
           ASSERT_NEAR(twin.state[i], static_cast<double>(state[i]), 2e-5 * (1.0 + twin.state[i]));
         }
       }
@@ -256,7 +256,7 @@ TEST(EmbeddingTable, StepsByAdagradAsTheKnownExampleDoes) {
   plain::BagList bags;
   bags.add({0});
   const std::vector<float> first = {0.3F, -0.1F}, second = {-0.2F, 0.4F};
-  const double kTolerance = 3e-7;  // floats near 2
+  const double kTolerance = 3e-7;  // of floats near 2
   table.update(bags.view(), first.data(), 2, 0.004);
   EXPECT_NEAR(plain::all_rows(table)[0], 0.996, kTolerance);
   EXPECT_NEAR(plain::all_rows(table)[1], -1.996, kTolerance);

@@ -1,4 +1,5 @@
-// Several embedding tables at once against each alone, and a small recommender's known gradients.
+// Several embedding tables at once against each one alone, and known gradients of a small
+// recommender.
 #include "workloads/embedding/tables.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +21,7 @@ using nn::TableUpdate;
 constexpr std::uint64_t kSeed = 23;
 constexpr std::int64_t kBags = 300;
 
-/// Tables of different sizes, kinds of updates and storages.
+/// Tables with different sizes, updates and storages.
 std::vector<TableOptions> varied_tables() {
   std::vector<TableOptions> all;
   const std::int64_t rows[] = {3, 2000, 1, 70, 500};
@@ -120,7 +121,7 @@ class Recommender {
 
   static double wave(double a, double b, double c, int i) { return a * std::sin(b * i + c); }
 
-  /// Mean loss of the samples whose sums of bags are given.
+  /// Mean loss of the samples with the given sums of bags.
   static double loss(const Pooled& pooled) {
     const double counts[2][3] = {{0, 3, 10}, {1, 0, 100}};
     const double labels[2] = {1.0, 0.0};
@@ -215,7 +216,7 @@ TEST(EmbeddingTables, AddTheKnownGradientsOfASmallRecommenderToItsRows) {
   for (std::size_t c = 0; c < 4; ++c) {
     EXPECT_NEAR(-table0[c], row0[c], kTolerance);
     EXPECT_EQ(table2[c], 0.0F);
-    EXPECT_NEAR(-table2[4 + c], row1[c], kTolerance);  // both samples have it
+    EXPECT_NEAR(-table2[4 + c], row1[c], kTolerance);  // both samples read it
   }
 }
 

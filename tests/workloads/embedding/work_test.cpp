@@ -1,5 +1,4 @@
-// Work on tables that threads share out: they meet on the same rows, and lose nothing.
-// Hides nothing.
+// Work on tables divided among threads: no step is lost where threads update the same rows.
 #include "workloads/embedding/work.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +15,8 @@ constexpr std::uint64_t kSeed = 17;
 constexpr std::int64_t kFewRows = 5, kManyBags = 3000;
 constexpr double kRate = 0.125;
 
-/// Of gradients of 1 and -1, by two and by three threads, from weights of 0.
+/// Updates with gradients of 1 and -1, by two and by three threads, from weights of 0, against the
+/// twin.
 template <class T>
 void expect_all_steps(const nn::TableOptions& options, const plain::BagList& bags,
                       const std::string& name) {
@@ -46,7 +46,7 @@ class EmbeddingWork : public testing::Test {};
 using Numbers = testing::Types<float, nn::Bf16>;
 TYPED_TEST_SUITE(EmbeddingWork, Numbers);
 
-/// Sums of steps of an eighth are exact in any order: nothing may get lost.
+/// Sums of steps of an eighth are exact in any order, so a lost step would show.
 TYPED_TEST(EmbeddingWork, LosesNoStepWhereThreadsMeetOnAFewRows) {
   plain::BagList bags;
   base::RandomStream random(kSeed, base::Purpose::kGenerate, 0, 0);

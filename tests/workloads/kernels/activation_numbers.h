@@ -1,5 +1,4 @@
-// Numbers of activations of one type, float or Bf16, that kernels are tried on.
-// Hides rounding.
+// Activations of type float or Bf16 for tests of kernels.
 #pragma once
 
 #include <cmath>
@@ -13,7 +12,7 @@ namespace activations {
 
 using nn::Bf16;
 
-/// What is stored in bfloat16 is rounded once more.
+/// Relative error of one more rounding when a result is stored as T.
 template <class T>
 inline constexpr double kRounding = std::is_same_v<T, float> ? 0.0 : 1.0 / 256;
 

@@ -1,5 +1,5 @@
-// Floats in three parts and their products in matrix tiles, against plain sums in double precision.
-// Hides nothing.
+// bf16x3: splits of floats into three bf16 values, and their products in AMX tiles, against plain
+// sums in double precision.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr std::int64_t kLanes = 16, kTile = kLanes * kLanes, kParts = Bf16x3Gemm
 
 const Bf16x3Gemm& tiles() { return tile_kernels().bf16x3_gemm; }
 
-/// Of all magnitudes within `range` powers of two, and of both signs.
+/// Floats of both signs and of all magnitudes within `range` powers of two around 1.
 std::vector<float> floats(std::int64_t count, double seed, int range = 8) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -59,7 +59,7 @@ TEST(FloatParts, AddUpToTheFloats) {
         EXPECT_EQ(sum_upper, has_upper ? upper[at] : 0.0F) << row << " " << lane;
       }
     }
-    EXPECT_EQ(words[kCount * kLanes], 7U);  // no more rows
+    EXPECT_EQ(words[kCount * kLanes], 7U);  // no more than kCount rows are written
   }
 }
 
@@ -76,7 +76,7 @@ TEST(FloatParts, AreTheSameTurned) {
   }
 }
 
-/// Rows and columns of places x steps x 32 floats, and their products.
+/// Extents of A and B: k has places x steps x 32 elements.
 struct Product {
   std::int64_t blocks, panels, places, steps;
   std::int64_t numbers() const { return places * steps * 2 * kLanes; }
@@ -86,7 +86,8 @@ struct Product {
 
 class PartProducts : public testing::Test {
  protected:
-  /// What stands at (row, number) of [rows][numbers], and of columns.
+  /// Returns C, of rows [rows][numbers] and columns [columns][numbers], in panels of rows of
+  /// row_stride floats. C begins as `before`.
   static std::vector<float> sums(const Product& of, const std::vector<float>& rows,
                                  const std::vector<float>& columns, std::int64_t row_stride,
                                  float before) {
@@ -95,7 +96,7 @@ class PartProducts : public testing::Test {
     const nn::AlignedFloats column_words(of.panels * of.places * of.steps * kParts * kTile);
     auto* const row_tiles = reinterpret_cast<std::uint32_t*>(row_words.data());
     auto* const column_tiles = reinterpret_cast<std::uint32_t*>(column_words.data());
-    // Numbers k and k + 16 of a step are the halves of pair k.
+    // Elements k and k + 16 of a step are the halves of pair k.
     for (std::int64_t step = 0; step < of.places * of.steps; ++step) {
       const auto number = [&](std::int64_t lane, bool upper) {
         return step * 2 * kLanes + lane + (upper ? kLanes : 0);
@@ -137,8 +138,8 @@ class PartProducts : public testing::Test {
     return {made.data(), made.data() + made.count()};
   }
 
-  /// Each of n additions may round off half a unit of what the products' magnitudes add up to: by
-  /// chance to either side, so that much less than sqrt(n) of them are left.
+  /// Each of n additions may be off by half a unit in the last place of the sum of the products'
+  /// magnitudes. Errors have random signs, so the total is well below sqrt(n) of them.
   static void expect_sums(const Product& of, float before) {
     const std::vector<float> rows = floats(of.rows() * of.numbers(), 0.3);
     const std::vector<float> columns = floats(of.columns() * of.numbers(), 0.8);
@@ -173,7 +174,7 @@ TEST_F(PartProducts, AreAsPlainSumsHaveThem) {
   }
 }
 
-/// A sum of floats one after the other is rounded at each of them.
+/// The reference sum of floats is rounded after each addition.
 TEST_F(PartProducts, AreTwiceAsExactAsSumsOfFloats) {
   const Product of = {2, 2, 1, 23};
   const std::vector<float> rows = floats(of.rows() * of.numbers(), 0.3, 1);

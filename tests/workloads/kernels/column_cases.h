@@ -1,5 +1,4 @@
-// Columns that kernels are tried on, and their numbers in double precision.
-// Hides rounding.
+// Columns for tests of kernels, and their values in double precision.
 #pragma once
 
 #include <bit>
@@ -30,26 +29,26 @@ inline const std::vector<Case> kCases = {
     {7, 10, 26},
     {64, 1, 1},
     {9, 16, 48},
-    // Several times 16 channels: of whole rows and of parts of them.
+    // Several times 16 channels: whole rows, and parts of rows.
     {301, 64, 64},
     {70, 48, 112},
     {19, 101, 104},
     {6, 2048, 2064}};
 
-/// Of arrays by channel, as kernels may read them.
+/// Elements of arrays by channel: kernels may read them up to a multiple of 16.
 inline std::size_t channels(const Case& c) {
   return static_cast<std::size_t>((c.width + 15) / 16 * 16);
 }
-/// Of a column's signs.
+/// Elements of a column's PassedBits.
 inline std::size_t sign_words(const Case& c) {
   return channels(c) / 16 * static_cast<std::size_t>(c.rows);
 }
-/// The word of signs with a channel's.
+/// Index of the PassedBits element that holds the sign of a channel.
 inline std::size_t sign_word(const Case& c, std::int64_t row, int lane) {
   return static_cast<std::size_t>(lane / 16 * c.rows + row);
 }
 
-/// The plain twin of rounding: of the two neighbours the nearer one, of equally near ones the even.
+/// Reference for rounding: the nearer of the two neighbours, or the even one of a tie.
 inline Bf16 rounded(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const Bf16 below = {static_cast<std::uint16_t>(bits >> 16)};

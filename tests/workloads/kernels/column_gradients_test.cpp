@@ -1,6 +1,5 @@
-// Every instruction set's kernels for gradients of batch norms against plain loops in double
+// Kernels for gradients of batch norms, for every instruction set, against plain loops in double
 // precision.
-// Hides nothing.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,13 +15,13 @@ using namespace columns;
 using nn::Bf16;
 using nn::Column;
 
-/// On activations of either type.
+/// Tests on activations of either type.
 template <class T>
 class ColumnGradients : public testing::Test {};
 using Types = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(ColumnGradients, Types);
 
-/// What the backward pass of a batch norm is given, with one choice of operands.
+/// Operands of a batch norm's backward pass; the flags choose which are present.
 template <class T>
 struct BackwardCase {
   Case c;
@@ -111,7 +110,7 @@ TYPED_TEST(ColumnGradients, SumAndApplyMaskedGradients) {
 }
 
 TEST(ColumnGradientsOfFloats, SumLongColumnsNearlyAsInDoublePrecision) {
-  // Where 256 rows are summed in single precision, the sum of all is off by 2e-8 to 3e-8.
+  // If 256 rows were summed in single precision, the total would be off by 2e-8 to 3e-8.
   constexpr double kBound = 1e-8;
   for (const nn::Kernels* kernels : usable_kernels()) {
     for (const Case& c : {Case{4096, 16, 16}, Case{4096, 64, 64}}) {

@@ -1,5 +1,5 @@
-// Every instruction set's depthwise kernels against plain sums over all taps, of both types and odd
-// sizes. Hides nothing.
+// Depthwise kernels, for every instruction set, both types and odd sizes, against plain sums over
+// all taps.
 #include "workloads/kernels/depthwise_kernels.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using nn::Bf16;
 using nn::DepthwisePlane;
 using namespace depthwise;
 
-/// A plane and all that belongs to it.
+/// A plane with its source, gradient and weights.
 template <class T>
 struct Problem {
   explicit Problem(const DepthwisePlane& given)
@@ -30,7 +30,7 @@ struct Problem {
         diff_dst(wave<T>(plane.dst_height() * plane.dst_width() * plane.dst_step, 0.5)),
         weights(wave<float>(kTaps * plane.weights_step, 0.9)) {}
 
-  /// Calls body(source point, tap, destination point) for every product.
+  /// Calls body(source pixel, tap, destination pixel) for every product.
   template <class Body>
   void for_products(const Body& body) const {
     for (std::int64_t row = 0; row < plane.dst_height(); ++row) {
@@ -59,7 +59,7 @@ struct Problem {
   const std::vector<float> weights;
 };
 
-/// Points of `step` values, of which the first `channels` are written.
+/// Expects pixels of `step` elements, of which only the first `channels` are written.
 template <class T>
 void expect_near(const std::vector<T>& found, const std::vector<double>& expected,
                  std::int64_t step, int channels) {
@@ -126,7 +126,8 @@ void expect_weights_gradient(const Problem<T>& problem, const std::vector<double
 
 constexpr std::int64_t kAllRows = 100;  ///< at least
 
-/// Both gradients, of a layer that wants the source's or not; so many rows at once.
+/// Computes both gradients, `at_once` rows per call; with diff_src null, only the weights'
+/// gradient.
 template <class T>
 void find_gradients(const Problem<T>& problem, const nn::DepthwiseKernels<T>& kernels, T* diff_src,
                     double* sums, std::int64_t at_once = kAllRows) {
@@ -180,7 +181,7 @@ void check_all(const DepthwisePlane& plane) {
   }
 }
 
-/// Channels of a block, the values from point to point, and those from tap to tap.
+/// Channels of a plane, elements from pixel to pixel, and from tap to tap.
 struct Lane {
   int channels;
   std::int64_t step;
@@ -192,7 +193,7 @@ void check_shapes() {
   for (const Reach reach : {Reach{1, 1}, {1, 2}, {1, 6}, {2, 1}, {3, 1}, {5, 1}}) {
     for (const std::int64_t height : {1, 2, 7}) {
       for (const std::int64_t width : {1, 2, 3, 4, 5, 8, 13}) {
-        // Whole blocks, the last channels of points of 21, plain planes, blocks of 8.
+        // Whole blocks; the last 5 of 21 channels (channels last); single channels; blocks of 8.
         for (const Lane lane : {Lane{16, 16, 16}, {5, 21, 16}, {1, 1, 1}, {8, 8, 8}}) {
           check_all<T>({height, width, reach.stride, reach.dilation, lane.step, lane.step,
                         lane.channels, lane.weights_step});
@@ -207,7 +208,7 @@ TEST(DepthwiseKernels, AddUpAllTapsThatMeetThePlane) { check_shapes<float>(); }
 
 TEST(DepthwiseKernels, AddUpAllTapsInBfloat16) { check_shapes<Bf16>(); }
 
-/// The same problem, whose results pass by the caches.
+/// The same problem with streaming stores.
 template <class T>
 Problem<T> streamed(const Problem<T>& problem) {
   DepthwisePlane plane = problem.plane;
@@ -215,7 +216,8 @@ Problem<T> streamed(const Problem<T>& problem) {
   return Problem<T>(plane);
 }
 
-/// What is streamed to the beginning of a line and into the midst of one.
+/// Expects streaming stores to write the same bits as ordinary ones, at the beginning of a cache
+/// line and inside one.
 template <class T>
 void check_streams(const DepthwisePlane& plane) {
   const Problem<T> cached(plane), passing = streamed(cached);

@@ -1,5 +1,4 @@
-// What depthwise kernels are tried on.
-// Hides nothing.
+// Constants and types shared by the tests of depthwise kernels.
 #pragma once
 
 #include "workloads/kernels/activation_numbers.h"
@@ -13,16 +12,16 @@ using namespace activations;
 
 inline constexpr std::int64_t kSide = 3, kTaps = DepthwisePlane::kTaps,
                               kBlock = DepthwisePlane::kBlock;
-/// Of sums of up to 120 products of at most 1, each rounded as a float.
+/// Tolerance for sums of up to 120 products of magnitude at most 1, each rounded to float.
 inline constexpr double kFloats = 1e-5;
-/// What nobody writes keeps this value.
+/// Initial value of elements that must not be written.
 inline constexpr float kUntouched = -1234.0F;
 
-/// How often points are taken, and how far taps are apart.
+/// Distances of output pixels and of taps, in source pixels.
 struct Reach {
   std::int64_t stride, dilation;
 };
 
-inline constexpr double kBefore = 3.0;  ///< in sums to which a gradient is added
+inline constexpr double kBefore = 3.0;  ///< initial value of sums to which a gradient is added
 
 }  // namespace depthwise

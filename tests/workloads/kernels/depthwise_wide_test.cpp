@@ -1,5 +1,5 @@
-// Depthwise kernels on points of all channels, against those of 16 channels, whose plain twin is in
-// depthwise_kernels_test.cpp. Hides nothing.
+// Wide depthwise kernels against those on 16 channels, which depthwise_kernels_test.cpp compares
+// with plain sums.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace depthwise;
 
-/// Planes of all channels: weights [C / 16][9][16], as sums.
+/// A plane of all channels; weights, like sums, are [C / 16][9][16].
 template <class T>
 class WideProblem {
  public:
@@ -27,7 +27,7 @@ class WideProblem {
         diff_dst_(wave<T>(plane.dst_height() * plane.dst_width() * plane.dst_step, 0.5)),
         weights_(wave<float>(blocks() * kTaps * kBlock, 0.9)) {}
 
-  /// Destinations have the bits that those of 16 channels alone have.
+  /// Expects the bits that the kernels on 16 channels give.
   void expect_forward(const nn::DepthwiseKernels<T>& kernels) const {
     std::vector<T> expected(diff_dst_.size());
     const nn::RowRange all = {0, plane_.dst_height()};
@@ -64,7 +64,7 @@ class WideProblem {
         const std::int64_t channel = static_cast<std::int64_t>(i) / kTaps / kBlock * kBlock +
                                      static_cast<std::int64_t>(i) % kBlock;
         if (channel >= plane.channels) continue;
-        // Of either, sums of floats, which are rounded in proportion to their size.
+        // Both are sums in float, whose rounding errors are proportional to their size.
         const double value = expected_sums[i];
         ASSERT_NEAR(sums[i], value, 2 * kFloats * std::max(1.0, 0.1 * std::abs(value))) << i;
       }
@@ -95,7 +95,8 @@ class WideProblem {
     kernels.weights_gradient(src, diff_dst, part, {0, part.dst_height()}, to);
     kernels.source_gradient(diff_dst, weights, diff_src + first, part, sources);
   }
-  /// Through the caches, and past them: to the beginning of a line and into the midst of one.
+  /// Runs `body` with ordinary and with streaming stores, to the beginning of a cache line and
+  /// inside one.
   template <class Body>
   void for_stores(std::int64_t numbers, const Body& body) const {
     const nn::AlignedFloats memory(numbers + 2 * kApart);
@@ -106,7 +107,7 @@ class WideProblem {
         DepthwisePlane plane = plane_;
         plane.stores = stores;
         body(plane, to);
-        // Nothing before them, or behind.
+        // Nothing is written before or after the output.
         for (const T* at = line; at < line + memory.count(); ++at) {
           if (at >= to && at < to + numbers) continue;
           ASSERT_EQ(number(*at), number(of<T>(kUntouched))) << at - line;
@@ -114,7 +115,7 @@ class WideProblem {
       }
     }
   }
-  /// In parts of some rows that are found together, and some that are left over.
+  /// In ranges of which some rows are computed together, and some are left over.
   template <class Body>
   void for_rows(std::int64_t count, const Body& body) const {
     const std::int64_t part = 5 * plane_.dilation;

@@ -1,6 +1,6 @@
-// AVX-512 and AMX in plain loops, for kernels that are written for them: to be included before
-// these, by a source that is compiled for any CPU. As the CPU does, products of bfloat16 numbers
-// take numbers that are too small to be normal for zero, and give zero for such sums.
+// AVX-512 and AMX intrinsics emulated in plain loops. To be included before kernels that use them,
+// in a source compiled for any CPU. As on the CPU, products of bfloat16 numbers treat subnormal
+// operands as zero and flush subnormal sums to zero.
 #pragma once
 
 #include <immintrin.h>
@@ -54,7 +54,7 @@ void store(void* to, const Vector& from) {
   std::memcpy(to, &from, sizeof from);
 }
 
-/// Elements whose bit is 0 are not read.
+/// Elements whose mask bit is 0 are zero and are not read.
 template <class Vector, class Elements>
 Vector load_masked(std::uint32_t mask, const void* from) {
   Elements to{};
@@ -81,7 +81,7 @@ inline __m512i permuted64(const __m512i& first, const __m512i& order, const __m5
   return as<__m512i>(to);
 }
 
-/// Of each 128 bits, the lower or the upper four of either operand, in turn.
+/// Of each 128 bits, the lower (half 0) or upper four elements of both operands, alternating.
 inline __m512i unpacked16(const __m512i& first, const __m512i& second, std::size_t half) {
   const auto a = as<Words16>(first), b = as<Words16>(second);
   Words16 to;
@@ -137,7 +137,7 @@ Vector filled(Element value) {
   return as<Vector>(to);
 }
 
-/// The first argument stands last in memory.
+/// The first argument is last in memory, as with _mm512_set_*.
 template <class Element, class... Values>
 __m512i of_values(Values... values) {
   const std::array<Element, sizeof...(Values)> given = {static_cast<Element>(values)...};
@@ -146,14 +146,14 @@ __m512i of_values(Values... values) {
   return as<__m512i>(to);
 }
 
-/// As LDTILECFG reads them.
+/// The operand of LDTILECFG.
 struct TileShapes {
   std::uint8_t palette, start_row, reserved[14];
   std::uint16_t row_bytes[16];
   std::uint8_t rows[16];
 };
 
-/// A thread's matrix tiles.
+/// AMX tiles of a thread.
 struct Tiles {
   static constexpr std::size_t kRows = 16, kWords = 16;
   bool in_use = false;
@@ -162,7 +162,7 @@ struct Tiles {
 };
 inline thread_local Tiles tiles;
 
-/// What the CPU answers with an illegal instruction.
+/// Traps, where the CPU would raise an invalid-opcode or protection fault.
 inline void require(bool holds) {
   if (!holds) __builtin_trap();
 }
@@ -196,7 +196,7 @@ inline void store_tile(int tile, void* to, std::int64_t stride) {
   }
 }
 
-/// sums += a b; the products of even and of odd numbers are summed apart first.
+/// sums += a b. Products of even and of odd elements are summed separately first.
 inline void dot_tiles(int sums, int a, int b) {
   const TileShapes& shapes = tiles.shapes;
   require(tiles.in_use && shapes.rows[sums] == shapes.rows[a] &&

@@ -1,4 +1,4 @@
-// The kernels for CPUs with matrix tiles, compiled for any CPU.
+// The kernels for CPUs with AMX, compiled for any CPU.
 #include "workloads/kernels/emulated_isa.h"
 
 #define avx512_bf16_kernels emulated_avx512_bf16_kernels

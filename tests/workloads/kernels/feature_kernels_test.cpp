@@ -1,5 +1,5 @@
-// Kernels between the layers of perceptrons against plain loops in double precision, for every
-// instruction set and both types. Hides nothing.
+// Kernels between the layers of perceptrons, for every instruction set and both types, against
+// plain loops in double precision.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,8 +24,8 @@ class FeatureKernels : public testing::Test {};
 using Numbers = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(FeatureKernels, Numbers);
 
-/// Of a result that is written as T: a float's sums of up to 256 products below 1, or a rounding to
-/// eight bits.
+/// Tolerance of a result of type T: float sums of up to 256 products below 1, or rounding to eight
+/// bits.
 template <class T>
 double tolerance(double value) {
   return std::is_same_v<T, float> ? 1e-5 : 1e-5 + std::abs(value) / 256.0;
@@ -39,7 +39,7 @@ double at(const std::vector<T>& values, std::int64_t i) {
 constexpr FeatureShape kShapes[] = {{1, 16},  {2, 1},    {4, 4},   {6, 19},  {16, 32},
                                     {17, 16}, {27, 128}, {32, 48}, {33, 50}, {48, 64}};
 
-/// Vectors of a sample: the first apart, the others side by side.
+/// Vectors of a sample: the first separate, the others contiguous.
 template <class T>
 struct Vectors {
   explicit Vectors(const FeatureShape& shape)

@@ -1,5 +1,5 @@
-// Packed products of bf16 pairs and of matrix tiles through their common seam: batches of offsets,
-// blocks, panels and sums with room between them, against plain sums in double precision.
+// Packed products of bf16 pairs and in AMX tiles through their common interface: batches of
+// offsets, blocks, panels and gaps between results, against plain sums in double precision.
 #include "workloads/kernels/gemm.h"
 
 #include <gtest/gtest.h>
@@ -19,14 +19,14 @@ using nn::Bf16;
 
 constexpr std::int64_t kLanes = 16, kTile = kLanes * kLanes, kUntouched = 77;
 
-/// Products of which each has `depth` elements along k.
+/// A batch of products with `depth` elements along k each.
 struct Shape {
   std::int64_t batch, depth, blocks, panels;
   std::int64_t rows() const { return blocks * kLanes; }
   std::int64_t columns() const { return panels * kLanes; }
 };
 
-/// A_i [k][rows] and B_i [k][columns], as activations have them: k is a row.
+/// A_i [k][rows] and B_i [k][columns], the layout of activations: one row per k.
 struct Factors {
   explicit Factors(const Shape& of)
       : a(wave<Bf16>(of.batch * of.depth * of.rows(), 0.3)),
@@ -34,7 +34,7 @@ struct Factors {
   std::vector<Bf16> a, b;
 };
 
-/// What the kernels read: products of a batch stand in reverse, with room between them.
+/// Packed operands: the products of a batch are in reverse order, with gaps between them.
 struct Packed {
   std::vector<std::uint32_t> a, b;
   std::vector<nn::GemmOffsets> offsets;

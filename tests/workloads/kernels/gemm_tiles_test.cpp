@@ -1,5 +1,4 @@
-// Products of windows in matrix tiles, against plain sums in double precision.
-// Hides nothing.
+// Products of windows in AMX tiles, against plain sums in double precision.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +21,8 @@ constexpr float kUntouched = -77.0F;
 
 const TileGemm& tiles() { return tile_kernels().tile_gemm; }
 
-/// Windows of `lines` lines of `numbers` numbers, `step` apart, to `channels` channels.
+/// Windows of `lines` image rows of `numbers` elements, `step` elements apart, times weights of
+/// `channels` channels.
 struct Case {
   std::int64_t lines, numbers, step, channels, points;
 };
@@ -37,7 +37,7 @@ class Windows {
 
   void expect_products(nn::Stores stores, std::int64_t apart) const {
     const std::int64_t step = of_.channels, row = of_.points * step;
-    // With something behind the rows that is not written.
+    // With values after the rows that must not be overwritten.
     const nn::AlignedFloats memory(kImageRows * row);
     auto* const begin = reinterpret_cast<Bf16*>(memory.data());
     std::fill_n(begin, 2 * memory.count(), ::of<Bf16>(kUntouched));
@@ -77,7 +77,8 @@ class Windows {
   Bf16 weight(std::int64_t line, std::int64_t i, std::int64_t channel) const {
     return weights_[static_cast<std::size_t>((line * of_.numbers + i) * of_.channels + channel)];
   }
-  /// [lines][parts][channels / 16][16 pairs of numbers][16][2]; what is behind a half is none.
+  /// [lines][parts][channels / 16][16 pairs of elements][16][2]; the unused half of a half step is
+  /// filled with NaN.
   std::vector<std::uint32_t> packed_weights() const {
     const std::int64_t parts = (of_.numbers + kRows - 1) / kRows;
     std::vector<std::uint32_t> packed;
@@ -99,21 +100,21 @@ class Windows {
   }
 
   const Case of_;
-  const std::int64_t line_;  ///< numbers that windows meet
+  const std::int64_t line_;  ///< elements of an image row that windows read
   const std::vector<Bf16> met_, weights_;
 };
 
 TEST(TileWindows, AreThePlainSums) {
-  const Case cases[] = {{1, 32, 32, 64, 16},   // single points
-                        {1, 64, 64, 32, 37},   // tiles that are not full; half a group of panels
-                        {1, 96, 192, 16, 5},   // with a stride, of few points
-                        {1, 48, 48, 48, 20},   // half a part; three panels
-                        {1, 32, 32, 48, 22},   // the last points of which begin with a line
-                        {1, 32, 32, 16, 34},   // the same, of one panel
-                        {1, 32, 32, 16, 33},   // they begin within one
-                        {1, 16, 16, 160, 33},  // half of one alone; several groups
-                        {7, 32, 6, 64, 18},    // windows that share numbers
-                        {3, 48, 32, 32, 40},   // the same, of one part and a half
+  const Case cases[] = {{1, 32, 32, 64, 16},   // single pixels
+                        {1, 64, 64, 32, 37},   // a partial tile; half a group of panels
+                        {1, 96, 192, 16, 5},   // with a stride; few pixels
+                        {1, 48, 48, 48, 20},   // half a step; three panels
+                        {1, 32, 32, 48, 22},   // the last pixels begin at a cache line
+                        {1, 32, 32, 16, 34},   // the same with one panel
+                        {1, 32, 32, 16, 33},   // they begin inside one
+                        {1, 16, 16, 160, 33},  // only half a step; several groups of panels
+                        {7, 32, 6, 64, 18},    // windows that share elements
+                        {3, 48, 32, 32, 40},   // the same with one step and a half
                         {1, 48, 48, 32, 7}};
   for (const Case& c : cases) {
     SCOPED_TRACE(testing::Message() << c.lines << " lines of " << c.numbers << " numbers, "

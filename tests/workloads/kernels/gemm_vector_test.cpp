@@ -1,5 +1,5 @@
-// Every instruction set's products of matrices against plain sums in double precision: whole tiles
-// and broken ones, rows with room between them.
+// VectorGemm, for every instruction set, against plain sums in double precision: whole and partial
+// tiles, rows with gaps between them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 
 using nn::VectorGemm;
 
-constexpr std::int64_t kRoom = 3;  // behind each row
+constexpr std::int64_t kRoom = 3;  // elements after each row
 constexpr float kUntouched = 77.0F;
 
 std::vector<float> wave(std::int64_t count, double phase) {
@@ -35,7 +35,7 @@ class MatrixProducts : public testing::TestWithParam<std::tuple<int, int, int>> 
   float& number(std::vector<float>& of, std::int64_t row, std::int64_t column) const {
     return of.at(static_cast<std::size_t>(row * (columns_ + kRoom) + column));
   }
-  /// `product(row, column, k)` is what is summed; `c` began as kUntouched.
+  /// Expects sums of product(row, column, k) in c, which began as kUntouched.
   template <class Product>
   void expect_sums(std::vector<float>& c, const Product& product) const {
     for (std::int64_t row = 0; row < rows_; ++row) {
@@ -88,7 +88,7 @@ TEST_P(MatrixProducts, CombinationsAreOfRowsByEitherOrderOfFactors) {
   }
 }
 
-/// A sample's numbers in a forward pass are the same in a batch of any size.
+/// A sample's forward pass gives the same bits in a batch of any size.
 TEST_P(MatrixProducts, DotsOfARowAreTheSameBitsWithoutTheOthers) {
   const std::vector<float> a = wave(rows_ * depth_, 0.1), b = wave(columns_ * depth_, 0.4);
   int set = -1;

@@ -1,4 +1,4 @@
-// Every instruction set's kernels against plain loops in double precision.
+// Kernels on columns, for every instruction set, against plain loops in double precision.
 #include "workloads/kernels/kernels.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,8 @@ TYPED_TEST(ColumnKernels, TakeMoments) {
   }
 }
 
-/// Mean and squared distances of a channel against plain loops, these to `share` of theirs.
+/// Expects the mean and the squared deviations of a channel as plain loops give them, the latter
+/// within the relative error `share`.
 void expect_moments(const Case& c, const std::vector<float>& src, double share) {
   const auto rows = static_cast<double>(c.rows);
   double expected_mean = 0.0, expected = 0.0;
@@ -63,7 +64,8 @@ void expect_moments(const Case& c, const std::vector<float>& src, double share) 
 }
 
 TEST(Kernels, KeepTheVarianceWhereTheFirstRowsAreFarFromTheOthers) {
-  // As in a scene whose pole is not like its equator: 256 rows of 1,000 +- 1, then 4,000 of +- 1.
+  // First rows far from the rest, as at the pole of a scene: 256 rows of 1,000 +- 1, then 4,000 of
+  // +- 1.
   const Case c = {4256, 16, 16};
   std::vector<float> src = wave<float>(c, 0.0, 0.0);
   for (std::size_t i = 0; i < std::size_t{256} * 16; ++i) src[i] += 1000.0F;
@@ -71,14 +73,14 @@ TEST(Kernels, KeepTheVarianceWhereTheFirstRowsAreFarFromTheOthers) {
 }
 
 TEST(Kernels, KeepTheVarianceOfValuesFarFromZero) {
-  // 10,000 +- 1: sums of squares in single precision would lose it all.
+  // 10,000 +- 1: sums of squares in single precision would lose all digits of the variance.
   const Case c = {400, 16, 16};
   expect_moments(c, wave<float>(c, 0.0, 10003.0), 1e-3);
 }
 
 enum class Adds { kNothing, kValue, kNormalized };
 
-/// Normalises with every instruction set, and holds values and signs against plain loops.
+/// Normalises with every instruction set, and compares values and signs with plain loops.
 template <class T>
 void expect_normalized(const Case& c, bool relu, Adds adds) {
   const std::size_t width = channels(c);
@@ -129,7 +131,7 @@ TYPED_TEST(ColumnKernels, NormalizeWithResidualAndRelu) {
   }
 }
 
-/// To a place at the beginning of a line, and to one in its midst, past which no store can go.
+/// Streams to the beginning of a cache line, and inside one, where streaming is impossible.
 template <class T>
 void expect_streamed(const Case& c, Adds adds, bool keeps) {
   const auto src = wave<T>(c, 0.1), added = wave<T>(c, 2.0, -0.5);
@@ -166,7 +168,8 @@ void expect_streamed(const Case& c, Adds adds, bool keeps) {
 }
 
 TYPED_TEST(ColumnKernels, StreamTheSameBits) {
-  // Also of rows that end in the midst of a line, or of 16 channels, and that together do.
+  // Includes rows that end inside a cache line, or inside 16 channels, but fill whole lines
+  // together.
   for (const Case& c :
        {Case{602, 16, 16}, Case{77, 96, 96}, Case{12, 728, 728}, Case{16, 10, 10}, Case{18, 48, 48},
         Case{9, 3, 3}, Case{4, 2048, 2048}, Case{77, 96, 128}, Case{9, 48, 80}}) {
@@ -178,7 +181,7 @@ TYPED_TEST(ColumnKernels, StreamTheSameBits) {
 }
 
 TYPED_TEST(ColumnKernels, GiveAChannelTheSameBitsInAColumnOfAnyWidth) {
-  // Where channels are last, columns are of 16 channels, or as wide as kernels take them.
+  // If channels are last, columns have 16 channels, or as many as kernels support.
   constexpr int kChannels = 136;
   const Case whole = {333, kChannels, kChannels};
   const auto src = wave<TypeParam>(whole, 0.1), gradient = wave<TypeParam>(whole, 1.0);
@@ -202,7 +205,7 @@ TYPED_TEST(ColumnKernels, GiveAChannelTheSameBitsInAColumnOfAnyWidth) {
 }
 
 TYPED_TEST(ColumnKernels, PassOnWhatIsNotANumber) {
-  // A ReLU or a variance that swallowed it would hide a diverged network behind a finite loss.
+  // A ReLU or a variance that swallowed NaN would hide a diverged network behind a finite loss.
   const Case c = {5, 16, 16};
   auto src = wave<TypeParam>(c, 0.1);
   src[3] = std::is_same_v<TypeParam, float> ? of<TypeParam>(std::nan("")) : src[3];

@@ -1,4 +1,4 @@
-// Rounding to bfloat16 by every instruction set's kernels.
+// Rounding to bfloat16, for every instruction set.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -19,7 +19,7 @@ std::uint16_t rounded(const nn::Kernels& kernels, float value) {
 
 TEST(Rounding, IsThatOfThePlainTwin) {
   std::vector<float> values = {0.0F, -0.0F, 1.0F, -1.0F, 3.0e38F, 1.2e-38F, INFINITY, -INFINITY};
-  for (std::uint32_t bits = 0x3F800000; bits < 0x3F830000; bits += 0x1000) {  // ties among them
+  for (std::uint32_t bits = 0x3F800000; bits < 0x3F830000; bits += 0x1000) {  // includes ties
     values.push_back(std::bit_cast<float>(bits));
     values.push_back(-std::bit_cast<float>(bits + 1));
   }
@@ -34,7 +34,7 @@ TEST(Rounding, IsThatOfThePlainTwin) {
 }
 
 TEST(Rounding, KeepsWhatIsNoNumber) {
-  const auto no_number = std::bit_cast<float>(0x7F800001U);  // its upper half is an infinity
+  const auto no_number = std::bit_cast<float>(0x7F800001U);  // its upper half is that of infinity
   for (const nn::Kernels* kernels : usable_kernels()) {
     const std::uint32_t bits = rounded(*kernels, no_number);
     EXPECT_TRUE(std::isnan(std::bit_cast<float>(bits << 16U)));

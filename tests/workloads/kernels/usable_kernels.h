@@ -1,4 +1,5 @@
-// The kernels of all instruction sets that this machine has, and those that it may lack.
+// The kernels of all instruction sets that this machine supports, and emulations of those that it
+// may lack.
 #pragma once
 
 #include <vector>
@@ -18,17 +19,17 @@ inline std::vector<const nn::Kernels*> usable_kernels() {
 inline const nn::Kernels& best_kernels() { return nn::kernels(base::usable_instruction_set()); }
 
 namespace nn::detail {
-// emulated_pairs.cpp and emulated_tiles.cpp.
+// Defined in emulated_pairs.cpp and emulated_tiles.cpp.
 const Kernels& emulated_avx512_bf16_kernels();
 const Kernels& emulated_amx_kernels();
 }  // namespace nn::detail
 
-/// With products of pairs of bfloat16 numbers: this CPU's, or in plain loops.
+/// Kernels with products of bf16 pairs: this CPU's, or the emulation.
 inline const nn::Kernels& pair_kernels() {
   return best_kernels().has_pairs() ? best_kernels() : nn::detail::emulated_avx512_bf16_kernels();
 }
 
-/// With matrix tiles: this CPU's, or in plain loops.
+/// Kernels with AMX tiles: this CPU's, or the emulation.
 inline const nn::Kernels& tile_kernels() {
   return best_kernels().has_tiles() ? best_kernels() : nn::detail::emulated_amx_kernels();
 }

@@ -1,5 +1,5 @@
-// Adagrad and LAMB against published two-step vectors and against plain float64 twins.
-// Hides the twins, which follow the equations one by one.
+// Adagrad, Adam and LAMB against published two-step vectors and against plain float64 twins, which
+// follow the equations one by one.
 #include "workloads/optimizer/adaptive_optimizers.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ double norm_of_all(const std::vector<Pair>& tensors) {
   return norm(norms);
 }
 
-/// Update number t, from 1 on.
+/// Update number t, counted from 1.
 void twin_lamb(std::vector<Pair>& tensors, const nn::LambConfig& c, double lr, double t) {
   double clip = 1.0;
   if (c.max_gradient_norm > 0) clip = std::max(1.0, norm_of_all(tensors) / c.max_gradient_norm);
@@ -82,7 +82,7 @@ const std::vector<Vector> kGradients = {{.3, -.1}, {-.2, .4}};
 TEST(Adagrad, FollowsTheReference) {
   const auto adagrad = nn::make_adagrad({});
   const auto path = trajectory(*adagrad, kStart, {.004, .004}, kGradients);
-  // Weights of 1 and 2 in single precision.
+  // The tolerance is that of weights near 1 and 2 in single precision.
   expect_near(path[0], {.996, -1.996}, 3e-7);
   expect_near(path[1], {.9982188009, -1.9998805703}, 3e-7);
 }
@@ -140,7 +140,7 @@ TEST(Adam, AgreesWithItsTwinInEveryCombination) {
 TEST(Lamb, FollowsTheReference) {
   const auto lamb = nn::make_lamb({});
   const auto path = trajectory(*lamb, kStart, {.01, .01}, kGradients);
-  // Weights of 1 and 2 in single precision.
+  // The tolerance is that of weights near 1 and 2 in single precision.
   expect_near(path[0], {.9842666395, -1.984110967}, 3e-7);
   expect_near(path[1], {.9781756857, -2.0054052854}, 3e-7);
 }
@@ -152,8 +152,8 @@ TEST(Lamb, AgreesWithItsTwinInEveryCombination) {
         for (const double max_norm : {0.0, 2.0, 1e6}) {
           SCOPED_TRACE(testing::Message() << static_cast<int>(scope) << static_cast<int>(trust)
                                           << ' ' << weight_decay << ' ' << max_norm);
-          // A large epsilon keeps differences of single precision from being blown up where both
-          // moments are small.
+          // A large epsilon keeps rounding errors from being amplified where both moments are
+          // small.
           const nn::LambConfig config{.8, .95, 1e-2, weight_decay, max_norm, scope, trust};
           const auto lamb = nn::make_lamb(config);
           double updates = 0.0;
@@ -167,7 +167,8 @@ TEST(Lamb, AgreesWithItsTwinInEveryCombination) {
 }
 
 TEST(Lamb, BoundsTheNormOfAllGradientsTogether) {
-  // Two tensors of norms 3 and 4 against a bound of 1: as a fifth of the gradients without a bound.
+  // Two tensors of norms 3 and 4 with a limit of 1: the same as a fifth of the gradients without a
+  // limit.
   const auto after_step = [](double max_norm, double factor) {
     const auto lamb = nn::make_lamb({.epsilon = 1.0, .max_gradient_norm = max_norm});
     Pair a({1, 1}, true), b({1, 1}, true);
@@ -183,7 +184,7 @@ TEST(Lamb, BoundsTheNormOfAllGradientsTogether) {
 
 TEST(Lamb, HasATrustRatioOfOneWhereWeightsAreZero) {
   const auto lamb = nn::make_lamb({.epsilon = 1e-30});
-  // The direction of the first step is the gradient's sign.
+  // The first step has the sign of the gradient.
   expect_near(trajectory(*lamb, {0, 0}, {.5}, {{.1, -.2}})[0], {-.5, .5});
 }
 
@@ -193,12 +194,12 @@ TEST(Lamb, CountsUpdatesWithoutEnd) {
   tensor.set_gradient({.1, .2});
   lamb->prepare(std::vector{tensor.view("w")});
   const auto views = lamb->state();
-  views.back().values[0] = 16777216.0F;  // has no successor among floats
+  views.back().values[0] = 16777216.0F;  // 2^24: adding 1 rounds back to it
   lamb->step(std::vector{tensor.view("w")}, 0.1);
   for (const float weight : tensor.weights) EXPECT_TRUE(std::isfinite(weight));
 }
 
-/// What both have in common.
+/// Tests common to Adagrad and LAMB.
 class Adaptive : public testing::TestWithParam<const char*> {
  protected:
   static std::unique_ptr<nn::Optimizer> make() {
@@ -250,7 +251,7 @@ TEST_P(Adaptive, ContinuesBitForBitFromSavedState) {
   whole->step(std::vector{tensor.view("w")}, 0.1);
   resumed->step(std::vector{copy.view("w")}, 0.1);
   EXPECT_EQ(tensor.weights, copy.weights);
-  // Without the state the step would have been another.
+  // Without the state the step would have been different.
   const auto fresh = make();
   fresh->step(std::vector{copy.view("w")}, 0.1);
   whole->step(std::vector{tensor.view("w")}, 0.1);

@@ -1,5 +1,5 @@
-// Optimizers against published two-step vectors and against plain float64 twins.
-// Hides the twins, which follow the papers' equations one by one.
+// SGD and LARS against published two-step vectors and against plain float64 twins, which follow the
+// papers' equations one by one.
 #include "workloads/optimizer/optimizer.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Tensors of an optimizer under test in both precisions, and what it is compared by.
-// Hides how gradients are drawn.
+// Tensors for tests of optimizers in both precisions, and comparisons of optimizers with their
+// twins.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Learning rates as each of the three references writes them, one function each: nn::Schedule must
-// give their bits.
+// Learning rates as the reference implementations compute them, one function each: nn::Schedule
+// must give the same bits.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline double half_cosine_down(double from, double to, double share) {
   return to + (from - to) * (1.0 + std::cos(std::numbers::pi * share)) / 2.0;
 }
 
-/// Warm-up from `start` to `base` in `warmup` updates, then a decay over `length` more.
+/// A warm-up from `start` to `base` in `warmup` updates, then a decay over `length` more.
 struct ByUpdate {
   double base = 1.0, end = 0.0, start = 0.0, power = 2.0, factor = 0.1;
   std::int64_t warmup = 0, length = 1;
@@ -102,7 +102,7 @@ inline double deepcam(const DeepCam& c, std::int64_t s) {
   return c.eta_min + (high - c.eta_min) * (1.0 + std::cos(angle)) / 2.0;
 }
 
-/// mlcommons/hpc, CosmoFlow. Without a `share`, steps.
+/// mlcommons/hpc, CosmoFlow. With `share` null, a decay in steps.
 struct CosmoFlow {
   double base = 0.001, peak = 0.001, end_factor = 0.0;
   std::int64_t warmup = 0, decay_epochs = 0;

@@ -1,5 +1,4 @@
 // Schedules against published points and against their own definitions.
-// Hides the building of configurations.
 #include "workloads/optimizer/schedule.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +46,7 @@ TEST(Polynomial, FollowsTheReferenceAtBatch4096) {
 }
 
 TEST(Polynomial, FollowsASubmissionWhoseStepsWereGivenDirectly) {
-  // 3127 warm-up steps of 25656 in all, so the decay takes 25656 - 3127 + 1.
+  // 3127 warm-up steps of 25656 in all, so the decay takes 25656 - 3127 + 1 steps.
   const auto schedule = parse(R"({"name": "polynomial", "learning_rate": 8.5, "warmup_steps": 3127,
                                   "decay_steps": 22530})",
                               {2048, 625, 44});
@@ -62,12 +61,13 @@ TEST(Polynomial, HoldsTheEndRateAfterTheDecay) {
   EXPECT_EQ(schedule.learning_rate(100000), 0.25);
 }
 
-/// The rate of the update that is counted as `count`, the first being 1.
+/// The rate of update number `count`, counted from 1.
 double rate_at(const nn::Schedule& schedule, std::int64_t count) {
   return schedule.learning_rate(count - 1);
 }
 
-/// As the reference goes from update to update, keeping the last rate where it computes none.
+/// Rates computed update by update as in the reference, which keeps the last rate where it computes
+/// none.
 std::vector<double> twin_delayed_polynomial(double base, std::int64_t warmup, std::int64_t start,
                                             std::int64_t steps, std::int64_t updates) {
   std::vector<double> rates;
@@ -193,7 +193,7 @@ TEST(OneCycle, NeedsOnlyOneStep) {
   EXPECT_TRUE(std::isfinite(schedule.learning_rate(0)));
 }
 
-/// Every update of a run and some more, to the last bit.
+/// Compares every update of a run, and some after it, bit for bit.
 template <class Plain>
 void expect_bits(const nlohmann::json& section, const Plain& plain) {
   SCOPED_TRACE(section.dump());
@@ -204,7 +204,7 @@ void expect_bits(const nlohmann::json& section, const Plain& plain) {
   }
 }
 
-/// Of base 0.3, and a warm-up of 23 updates from 0.007 in a run of 11 epochs of 37 updates.
+/// A schedule with peak 0.3 and a warm-up of 23 updates from 0.007.
 nlohmann::json warm(const char* name) {
   return {{"name", name},
           {"learning_rate", 0.3},
@@ -273,11 +273,11 @@ TEST(ScheduleConfig, RefusesWhatContradictsItself) {
   for (const char* text : {
            R"({"name": "constant"})",                          // no rate
            R"({"learning_rate": 0})",                          //
-           R"({"learning_rate": 1, "scaling": "linear"})",     // of which batch
+           R"({"learning_rate": 1, "scaling": "linear"})",     // no reference batch
            R"({"learning_rate": 1, "reference_batch": 256})",  // without scaling
            R"({"learning_rate": 1, "warmup_epochs": 11})",     // run has 10
            R"({"learning_rate": 1, "warmup_epochs": -1})",     //
-           R"({"learning_rate": 1, "warmup_epochs": 1e300})",  // no number of updates
+           R"({"learning_rate": 1, "warmup_epochs": 1e300})",  // too many updates to count
            R"({"name": "cosine", "learning_rate": 1, "decay_epochs": 1e300})",
            R"({"name": "step", "learning_rate": 1, "milestone_epochs": [1, 1e300]})",
            R"({"learning_rate": 1, "warmup_epochs": 1, "warmup_steps": 10})",

@@ -1,5 +1,5 @@
-// An update that replicas with common weights and momentum share out, against one of a single
-// replica, bit by bit. Hides the replicas: threads that meet where they add.
+// An update divided among replicas (threads) with shared weights and state, against one by a single
+// replica, bit by bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 constexpr int kReplicas = 3, kSteps = 3;
 constexpr double kLearningRate = 0.5;
 
-/// Two tensors in one block of memory, padded as a network's are.
+/// Two tensors in one block of memory, padded as in a network.
 class TwoTensors {
  public:
   TwoTensors() : weights_(noise(1, 1.0)), gradient_(noise(2, 0.1)) {}
@@ -39,7 +39,7 @@ class TwoTensors {
   std::vector<float> weights_, gradient_;
 };
 
-/// Momentum that all replicas hold in common: prepared one after the other, each is given the same.
+/// State shared by all replicas: these are prepared one after the other and get the same block.
 class CommonMemory final : public nn::ParameterMemory {
  public:
   std::span<float> shared_block(std::int64_t floats) override {
@@ -56,7 +56,7 @@ class CommonMemory final : public nn::ParameterMemory {
   std::vector<float> block_;
 };
 
-/// A sum over replicas, in their order. Collective.
+/// Sums over replicas, in their order. Collective.
 class Sum {
  public:
   void operator()(int replica, std::span<double> parts) {
@@ -74,7 +74,7 @@ class Sum {
   std::array<std::vector<double>, kReplicas> parts_;
 };
 
-/// Of each kind, as what sums and state differ by kind.
+/// One optimizer of each kind, as sums and state differ by kind.
 std::unique_ptr<nn::Optimizer> make(const std::string& name) {
   if (name == "lars") return nn::make_lars({.weight_decay = 1e-3});
   if (name == "adagrad") return nn::make_adagrad({});
@@ -109,7 +109,7 @@ TEST_P(UpdateShare, GivesTheBitsOfAnUpdateByOne) {
       }
     });
   }
-  threads.clear();  // waits
+  threads.clear();  // joins the threads
 
   EXPECT_EQ(shared.weights(), whole.weights());
   const auto expected = alone->state(), found = replicas.front()->state();

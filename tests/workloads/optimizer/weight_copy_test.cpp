@@ -1,5 +1,5 @@
-// Weights in other layouts: tile by tile against plain loops, whole tensors against the library's
-// own conversion.
+// Copies of weights in other layouts: tile by tile against plain loops, whole tensors against
+// oneDNN's reorders.
 #include "workloads/optimizer/weight_copy.h"
 
 #include <gtest/gtest.h>
@@ -77,14 +77,14 @@ struct Layouts {
 
 class Copies : public testing::TestWithParam<Layouts> {};
 
-/// Brought whole, and in pieces that cut tiles.
+/// Copied whole, and in pieces that cut tiles.
 TEST_P(Copies, AreWhatTheLibraryMakes) {
   const Layouts& layouts = GetParam();
   const memory::desc from(layouts.dims, Type::f32, layouts.from);
   const memory::desc to(layouts.dims, layouts.type, layouts.to);
   const auto count = static_cast<std::int64_t>(from.get_size() / sizeof(float));
   nn::Device device;
-  // Through the plain order, so that what pads the weights is zero.
+  // Via the plain layout, so that the padding of the weights is zero.
   std::int64_t plain_count = 1;
   for (const auto extent : layouts.dims) plain_count *= extent;
   std::vector<float> plain = noise(plain_count), weights(static_cast<std::size_t>(count));
