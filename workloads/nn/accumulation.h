@@ -1,5 +1,4 @@
-// Sums and roundings of long arrays by all threads.
-// Hides how they share the work.
+// Sums and roundings of long arrays, shared by all threads.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +8,8 @@
 
 namespace nn {
 
-/// Calls work(first, size) for the pieces of [0, count), on all threads at once. Where they are cut
-/// depends on `count` alone, so a thread more or less moves no bits. `work` must not throw.
+/// Calls work(first, size) for consecutive pieces of [0, count), on all threads. The pieces depend
+/// on `count` alone, so that results do not depend on the number of threads. `work` must not throw.
 template <class Work>
 void for_each_piece_of(std::int64_t count, const Work& work) {
   constexpr std::int64_t kPiece = 1 << 14;
@@ -18,7 +17,7 @@ void for_each_piece_of(std::int64_t count, const Work& work) {
   for (std::int64_t at = 0; at < count; at += kPiece) work(at, std::min(kPiece, count - at));
 }
 
-/// dst [count] += src, each element once: the same bits on any number of threads.
+/// dst [count] += src. The same bits on any number of threads.
 template <class T>
 void add_all(const ColumnKernels<T>& kernels, T* dst, const T* src, std::int64_t count) {
   for_each_piece_of(count, [&](std::int64_t at, std::int64_t piece) {
@@ -26,7 +25,7 @@ void add_all(const ColumnKernels<T>& kernels, T* dst, const T* src, std::int64_t
   });
 }
 
-/// dst [count] = src, rounded.
+/// dst [count] = src, rounded to bf16.
 inline void round_all(const Kernels& kernels, const float* src, Bf16* dst, std::int64_t count) {
   for_each_piece_of(count, [&](std::int64_t at, std::int64_t piece) {
     kernels.round_to_bf16(src + at, dst + at, piece);

@@ -1,5 +1,4 @@
 // The fixed tree of batch-norm sums, cut at rank boundaries.
-// Hides its recursion.
 #include "workloads/nn/batch_groups.h"
 
 #include <fmt/format.h>
@@ -33,7 +32,7 @@ void cover(const Range& node, const Range& owned, std::vector<Range>& out) {
   cover({middle, node.second}, owned, out);
 }
 
-/// Appends the additions that make `node` out of nodes with known slots; returns its slot.
+/// Appends the merges that compute `node` from nodes with known slots; returns its slot.
 int build(const Range& node, const std::map<Range, int>& slots, std::vector<Merge>& program) {
   if (const auto known = slots.find(node); known != slots.end()) return known->second;
   const std::int64_t middle = split_point(node);
@@ -49,7 +48,7 @@ Range overlap(const PassSlice& slice, std::int64_t begin, std::int64_t size) {
   return {first, std::max(first, last)};
 }
 
-/// Indices of the groups that a rank boundary cuts, rising.
+/// Indices of the groups that a rank boundary cuts, in ascending order.
 std::vector<std::int64_t> cut_groups(const std::vector<PassSlice>& slices, std::int64_t size) {
   std::vector<std::int64_t> cut;
   for (const PassSlice& slice : slices) {

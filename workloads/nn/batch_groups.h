@@ -1,5 +1,5 @@
-// Which samples share batch-norm statistics, and in what fixed order their sums are added on any
-// number of ranks. Hides the tree of partial sums.
+// Which samples share batch-norm statistics, and the order in which their sums are added, which is
+// the same on any number of ranks.
 #pragma once
 
 #include <cstdint>
@@ -8,59 +8,59 @@
 
 namespace nn {
 
-/// The samples of one pass: `total` on all ranks together, of which this rank has `count`, from
-/// global index `first` on.
+/// A rank's share of one pass: samples [first, first + count) of the `total` samples of all ranks.
 struct PassSlice {
   std::int64_t total = 0, first = 0, count = 0;
 };
 
-/// One addition of the tree: slot dst = slot left + slot right (dst is left's).
+/// One merge of the tree: adds the node in slot `right` to the node in slot `left`.
 struct Merge {
   int left = 0, right = 0;
 };
 
-/// A group of samples whose statistics are taken together, seen from this rank. Samples are leaves
-/// of a binary tree that depends on the group's size alone (a node of n leaves splits at the
-/// largest power of two below n); a rank adds up the largest nodes that it owns whole, the ranks of
-/// the group exchange those, and each finishes the tree. So the sums have the same bits on any
-/// number of ranks, and a rank sends O(log samples) nodes. Slots: 0..local-1 are this rank's
-/// samples; slots local.. are the exchanged nodes of all ranks, in order.
+/// A group of samples that share statistics, seen from this rank. Samples are the leaves of a
+/// binary tree that depends on the group's size alone: a node of n leaves splits at the largest
+/// power of two below n. A rank adds up the largest nodes that it owns whole, the ranks of the
+/// group exchange these nodes, and each finishes the tree. So the sums have the same bits on any
+/// number of ranks, and a rank sends O(log samples) nodes. Slots: 0..local_count-1 are this rank's
+/// samples; slots local_count.. are the exchanged nodes of all ranks, in order.
 struct BatchGroup {
-  std::int64_t index = 0;        ///< of all groups of the pass
-  int parity = 0;                ///< shared: of its place among the shared groups of all ranks
+  std::int64_t index = 0;        ///< among all groups of the pass
+  int parity = 0;                ///< if shared: of its position among all ranks' shared groups
   std::int64_t size = 0;         ///< samples in the group, on all ranks
-  std::int64_t local_first = 0;  ///< of this rank's samples in it, as index within the rank's pass
+  std::int64_t local_first = 0;  ///< its first local sample, within this rank's slice
   std::int64_t local_count = 0;
-  bool shared = false;        ///< other ranks have samples of it, too
+  bool shared = false;        ///< other ranks also have samples of it
   bool owned = false;         ///< this rank has its first sample
-  std::vector<Merge> before;  ///< within this rank's samples
-  std::vector<int> sent;      ///< slots that hold this rank's nodes afterwards
+  std::vector<Merge> before;  ///< merges of this rank's samples
+  std::vector<int> sent;      ///< slots of this rank's nodes after `before`
   std::vector<int>
-      nodes_of_rank;         ///< shared: nodes that each participating rank sends, in rank order
-  std::vector<Merge> after;  ///< over the exchanged nodes: local + i is node i
+      nodes_of_rank;         ///< if shared: nodes that each participating rank sends, in rank order
+  std::vector<Merge> after;  ///< merges of exchanged nodes: local_count + i is node i
   int root = 0;              ///< slot of the whole group's sum
-  std::vector<std::int64_t> samples;  ///< per slot: samples below it at first
+  std::vector<std::int64_t> samples;  ///< per slot: samples below its initial node
   int slots() const { return static_cast<int>(samples.size()); }
 };
 
 /// How the samples of a pass fall into groups of `group_size`.
 struct BatchGroups {
   std::int64_t total = 0;          ///< groups on all ranks
-  std::vector<BatchGroup> groups;  ///< those that this rank has samples of, in order
+  std::vector<BatchGroup> groups;  ///< groups with samples on this rank, in order
 };
 
-/// Groups of `group_size` samples in global order. `slices` has the slice of every rank, `rank` is
-/// ours. Throws ShapeError when group_size does not divide the total, or slices do not tile it.
+/// Plans groups of `group_size` consecutive samples. `slices` has the slice of every rank, `rank`
+/// is this rank. Throws ShapeError when group_size does not divide the total, when slices do not
+/// tile it, or when one is empty.
 BatchGroups plan_batch_groups(const std::vector<PassSlice>& slices, int rank,
                               std::int64_t group_size);
 
-/// The door to the other ranks of shared groups.
+/// Exchanges nodes with the other ranks of shared groups.
 class StatisticsExchange {
  public:
   virtual ~StatisticsExchange() = default;
-  /// The nodes of all ranks of shared group `group` (index into the pass's groups), in rank order:
-  /// `mine` are ours, `all` receives everybody's. Collective over the ranks of the group; every
-  /// rank calls in the order of exchange_order().
+  /// Gathers the nodes of all ranks of the shared group `group`, in rank order: `mine` holds this
+  /// rank's, `all` receives those of all. Collective over the ranks of the group; every rank calls
+  /// in the order of exchange_order().
   virtual void gather(const BatchGroup& group, std::span<const double> mine,
                       std::span<double> all) = 0;
 };

@@ -1,4 +1,4 @@
-// Gradients of parameters, and what no layer has unless it says so.
+// Parameter gradients, and Layer's defaults.
 #include "workloads/nn/layer.h"
 
 #include "runner/base/error.h"
@@ -28,7 +28,7 @@ void GradientTarget::finish(bool accumulate) const {
 }
 
 void Layer::remake(const Samples& /*samples*/) {
-  throw base::Error(base::ExitCode::kInternal, "a value to be made again by a layer that cannot");
+  throw base::Error(base::ExitCode::kInternal, "recompute requested from a layer that cannot");
 }
 
 }  // namespace nn

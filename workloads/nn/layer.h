@@ -1,4 +1,4 @@
-// What every layer of the engine offers.
+// The interface of all layers.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace nn {
 
 enum class Mode {
-  kTraining,          ///< statistics of the batch; what the backward pass needs is kept
-  kFrozenStatistics,  ///< running statistics, which stay as they are; a backward pass may follow
+  kTraining,          ///< batch statistics; keeps what the backward pass needs
+  kFrozenStatistics,  ///< running statistics, not updated; a backward pass may follow
   kInference          ///< running statistics; no backward pass
 };
 
-/// Where planned buffers really are, and what outlives a pass.
+/// The memory of planned buffers, and the state that outlives a pass.
 struct Arena {
   const MemoryPlan& plan;
   float* block;
@@ -27,7 +27,7 @@ struct Arena {
   const BatchGroups* groups;     ///< null without training
   StatisticsExchange* exchange;  ///< null when no group is shared
   const SampleStreams* streams;
-  VolumeExchange* volumes;  ///< null when samples are whole
+  VolumeExchange* volumes;  ///< null when samples are not split over ranks
   template <class T = float>
   T* at(BufferId buffer) const {
     if (buffer < 0) return nullptr;
@@ -35,59 +35,61 @@ struct Arena {
   }
 };
 
-/// How one of a layer's products is made, and how it could be: names of methods.
+/// The method that computes one of a layer's products, and the methods that could.
 struct ProductMethod {
   std::string product;  ///< "forward", ...
-  std::string key;      ///< what its speed depends on
+  std::string key;      ///< what its speed depends on: method_key()
   std::string method;
   std::vector<std::string> permitted;
 };
 
-/// One operation made runnable. Life: constructor (chooses layouts, forward order), plan_backward
-/// (reverse order, training only), bind (once memory exists), then passes: forward and backward for
-/// each slice of samples, in order. Layers that observe are told of their source before forward(),
-/// and of their gradient before backward(), and settle once they have seen all samples; only where
-/// statistics are the batch's.
+/// One operation made runnable. Life cycle: the constructor, in forward order, chooses layouts;
+/// plan_backward(), in reverse order, in training only; bind(), once memory exists; then passes,
+/// forward() and backward() for each slice of samples in order. Where a batch norm's statistics are
+/// the batch's and the pass plan observes them, observe() gets each slice of its source before
+/// forward(), and observe_gradient() each slice of its gradient before backward(); settle() and
+/// settle_gradient() follow the last slice.
 class Layer {
  public:
   virtual ~Layer() = default;
   virtual void plan_backward(Planner& planner) = 0;
   virtual void bind(const Arena& arena) = 0;
   virtual void forward(Mode mode, const Samples& samples) = 0;
-  /// Writes its parts of the gradients. With `accumulate`, parameter gradients are added to what is
-  /// there; those of the second and later slices always are.
+  /// Writes its contributions to the gradients. With `accumulate`, adds parameter gradients to the
+  /// existing ones; the second and later slices always do.
   virtual void backward(bool accumulate, const Samples& samples) = 0;
-  /// Makes the value of the last forward pass again, where the plan says that this is done.
+  /// Recomputes the output of the last forward pass, where the plan asks for it.
   virtual void remake(const Samples& samples);
   virtual void observe(const Samples& /*samples*/) {}
   virtual void settle() {}
   virtual void observe_gradient(const Samples& /*samples*/) {}
   virtual void settle_gradient(bool /*accumulate*/) {}
-  /// Whether it adds the first two incoming parts of its gradient itself.
+  /// Whether the layer itself adds the first two contributions to its gradient.
   virtual bool adds_gradients() const { return false; }
   /// Conversions between layouts in one training step: a cost that good plans avoid.
   virtual std::int64_t reorders_per_step() const { return 0; }
-  /// The library's names for what runs, and the methods that are not its own; "own": there is one
-  /// way alone.
+  /// Names of the oneDNN implementations and of this project's methods that the layer runs; "own"
+  /// for a layer with a single implementation, which is this project's.
   virtual std::string implementation() const { return "own"; }
-  /// Of products whose method is a choice.
+  /// The products whose method can be chosen.
   virtual std::vector<ProductMethod> methods() const { return {}; }
-  /// Whether one of its products is of floats in three parts each.
+  /// Whether one of its products uses the bf16x3 split of floats.
   virtual bool multiplies_parts() const { return false; }
 };
 
-/// A parameter's gradient as a layer writes it: into place, or beside it and then added.
+/// Where a layer writes a parameter's gradient: in place, or into a temporary buffer that finish()
+/// adds to it.
 class GradientTarget {
  public:
   void plan(Planner& planner, std::int64_t bytes) {
     plan(planner, bytes, planner.backward_moment());
   }
-  /// For a layer that writes it in several parts.
+  /// For a layer that writes the gradient in several parts, and so always needs the buffer.
   void plan_beside(Planner& planner, std::int64_t bytes);
-  /// For a layer that writes it from `first_moment` on.
+  /// For a layer that writes the gradient from `first_moment` on.
   void plan(Planner& planner, std::int64_t bytes, int first_moment);
   void bind(const Arena& arena, ParameterId id, const Kernels& kernels);
-  /// Where to write now.
+  /// The memory to write to in this pass.
   float* begin(bool accumulate) const { return accumulate ? beside_ : place_; }
   void finish(bool accumulate) const;
 

@@ -13,13 +13,13 @@ const Operation& operation_of(const Planner& planner, ValueId made) {
   return planner.network().operations()[static_cast<std::size_t>(made)];
 }
 
-/// Whether sums that are observed in this segment, one of them, are made of what it has cached;
-/// those that are not observed are made channel by channel, and only where channels fit the caches.
+/// Whether a batch norm's sums, gathered in segment `observed`, read from the caches. Sums that are
+/// not observed (-1) are computed channel by channel, and only where the caches hold the channels.
 bool sums_cached(const std::vector<PassSegment>& segments, int observed) {
   return observed < 0 || segments[static_cast<std::size_t>(observed)].is_cached;
 }
 
-/// Of the sweeps that a batch norm's sums take, and of its source backward.
+/// Bytes of the sweeps for a batch norm's sums, and of reading its source in the backward pass.
 std::int64_t norm_bytes(const Planner& planner, ValueId made) {
   const PassPlan& pass = planner.pass();
   const SegmentsOf& segments = pass.of(static_cast<std::size_t>(made));
@@ -32,7 +32,7 @@ std::int64_t norm_bytes(const Planner& planner, ValueId made) {
   return bytes;
 }
 
-/// Over its operands: forward, and both gradients of a product; other gradients are found together.
+/// Sweeps over the operands: for a product forward and both gradients, else forward and backward.
 std::int64_t passes_of(const Planner& planner, const Operation& operation) {
   const bool is_product = operation.kind == OperationKind::kConvolution ||
                           operation.kind == OperationKind::kDeconvolution ||
@@ -40,7 +40,7 @@ std::int64_t passes_of(const Planner& planner, const Operation& operation) {
   return is_product && planner.network().has_gradient(operation.src) ? 3 : 2;
 }
 
-/// Of a gradient that comes in several parts, behind the first one's.
+/// Bytes moved to add a gradient's contributions, beyond the first one.
 std::int64_t part_bytes(const Planner& planner, ValueId made, bool adds_gradients) {
   if (!planner.training()) return 0;
   const auto parts = static_cast<std::int64_t>(planner.network().readers(made).size());
@@ -49,12 +49,12 @@ std::int64_t part_bytes(const Planner& planner, ValueId made, bool adds_gradient
       planner.pass().backward()[static_cast<std::size_t>(segments.backward)].is_cached;
   std::int64_t sweeps = 0;
   if (adds_gradients && parts > 1) {
-    sweeps += 1;  // over the second
-    // A residual's gradient is the sum; else it is kept, for the layer to read.
+    sweeps += 1;  // over the second contribution
+    // With a residual the sum is stored anyway, as its gradient; else it is stored for the layer.
     if (!is_cached && !operation_of(planner, made).residual) sweeps += 1;
   }
   const std::int64_t added = std::max<std::int64_t>(parts - (adds_gradients ? 2 : 1), 0);
-  sweeps += added * (is_cached ? 1 : 3);  // the part, and the sum before and behind it
+  sweeps += added * (is_cached ? 1 : 3);  // the part; the sum, read and written
   return sweeps * bytes_of(planner, made);
 }
 

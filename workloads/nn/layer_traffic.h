@@ -1,5 +1,4 @@
-// What layers read from memory and write to it.
-// Hides which operands an operation has, and how often its passes go over them.
+// Bytes that layers read from memory and write to it.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +7,16 @@
 
 namespace nn {
 
-/// Bytes of a forward pass: what it reads and writes, parameters too, each once.
+/// Bytes that a forward pass reads and writes, parameters included, each once.
 std::int64_t operand_bytes(const Planner& planner, ValueId made);
 
-/// Bytes of all passes of a training step over a layer, each sweep's operands once: of a product,
-/// forward and both gradients; of others forward, and backward the gradients of what was read and
-/// written, with the source where they depend on it; and what is made again. A batch norm goes over
-/// its source for its sums, and backward over source and gradient, before it uses them, unless they
-/// are in the caches then. What several readers give to a value's gradient is added up first, part
-/// by part; `adds_gradients`: as the layer has it, of which it then reads two in one sweep.
+/// Bytes moved by all passes of a training step over a layer; a sweep counts each operand once. A
+/// product has three sweeps: forward and both gradients (two if the source has no gradient). Other
+/// operations have two: forward, and backward over the gradients, plus the source where the
+/// gradient depends on it. Recomputing counts as another forward pass. A batch norm also sweeps its
+/// source for its sums, and backward source and gradient, unless they are still in the caches.
+/// Contributions of several readers to a value's gradient are added one by one; with
+/// `adds_gradients` (Layer::adds_gradients()) the layer reads the first two in one sweep.
 std::int64_t moved_bytes(const Planner& planner, ValueId made, bool adds_gradients);
 
 }  // namespace nn

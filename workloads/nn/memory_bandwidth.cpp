@@ -1,5 +1,4 @@
-// Passes over large blocks by all threads.
-// Hides pieces, pages and repetitions.
+// Timed passes over large blocks by all threads.
 #include "workloads/nn/memory_bandwidth.h"
 
 #include <algorithm>
@@ -22,8 +21,8 @@ void for_each_piece_of_block(const Pass& pass) {
   for (std::int64_t at = 0; at < kBlockFloats; at += kPiece) pass(at, kPiece);
 }
 
-/// Pages of its own: those that were never written are all one page of zeros, which the caches
-/// hold.
+/// A block whose pages have been written: pages never written all map to one page of zeros, which
+/// the caches hold.
 AlignedFloats written_block() {
   AlignedFloats block(kBlockFloats);
   for_each_piece_of_block(
@@ -54,7 +53,7 @@ double CopyBandwidth::usual() const {
 }
 
 double triad_bandwidth(const Kernels& kernels, int repetitions, const base::Clock& clock) {
-  constexpr std::int64_t kTogether = 1024;  // which stay in the first cache on their way
+  constexpr std::int64_t kTogether = 1024;  // floats, which stay in the L1 cache
   const AlignedFloats a = written_block(), b = written_block(), c = written_block();
   const float scale = 3.0F;
   double best = std::numeric_limits<double>::infinity();

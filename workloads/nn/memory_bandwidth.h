@@ -1,5 +1,4 @@
-// What the machine's memory gives: the other bound of a layer beside its products.
-// Hides how it is measured.
+// Memory bandwidth: besides its products, the other bound of a layer's speed.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +10,19 @@
 
 namespace nn {
 
-/// Size of the blocks, far beyond all caches. A rank takes two of them for as long as it has a
-/// CopyBandwidth, and three while it measures a triad.
+/// Bytes of a block, far beyond all caches. A CopyBandwidth holds two blocks, triad_bandwidth()
+/// three while it runs.
 inline constexpr std::int64_t kBandwidthBlockBytes = std::int64_t{256} << 20;
 
-/// Copies between blocks of memory, past the caches where kernels can, on all threads of this
-/// process. They are made one at a time, between what they are compared with, so that both see the
-/// same machine.
+/// Times copies between blocks of memory on all threads of this process, by streaming stores where
+/// kernels have them. Call measure() between the measurements to compare with, so that both see the
+/// machine in the same state.
 class CopyBandwidth {
  public:
-  /// `kernels` outlive this.
+  /// `kernels` must outlive this.
   explicit CopyBandwidth(const Kernels& kernels);
   void measure(const base::Clock& clock);
-  /// Bytes a second of the median copy, reads and writes both counted; NaN before the first one.
+  /// Bytes per second of the median copy, reads and writes both counted; NaN before the first.
   double usual() const;
 
  private:
@@ -32,8 +31,8 @@ class CopyBandwidth {
   std::vector<double> seconds_;
 };
 
-/// Bytes a second of a = b + s c, the triad of the STREAM benchmark, in the same way: two blocks
-/// read, one written. The best of `repetitions`.
+/// Bytes per second of a = b + s c, the triad of the STREAM benchmark, measured likewise: two
+/// blocks read, one written. The best of `repetitions`.
 /// Source: McCalpin, "Memory bandwidth and machine balance", 1995.
 double triad_bandwidth(const Kernels& kernels, int repetitions, const base::Clock& clock);
 

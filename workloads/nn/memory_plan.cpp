@@ -1,5 +1,4 @@
 // Greedy placement of buffers by lifetime.
-// Hides the search for gaps.
 #include "workloads/nn/memory_plan.h"
 
 #include <algorithm>

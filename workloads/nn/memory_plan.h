@@ -1,5 +1,5 @@
 // Buffers that share one block of memory: each lives from its first to its last use in the
-// schedule. Hides the placement.
+// schedule.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@ namespace nn {
 
 using BufferId = int;
 
-/// Ask for buffers, place() them, then read the offsets. Two buffers whose lifetimes meet never
-/// overlap.
+/// Request buffers, place() them, then read the offsets. Two buffers whose lifetimes overlap never
+/// share memory.
 class MemoryPlan {
  public:
   static constexpr std::int64_t kAlignment = 64;
 
-  /// A buffer of `bytes` alive during the moments [first, last]; `purpose` groups the account.
+  /// A buffer of `bytes` bytes, alive during the moments [first, last]; `purpose` groups buffers in
+  /// unshared_bytes() and peak().
   BufferId request(std::int64_t bytes, int first, int last, const std::string& purpose);
   /// Makes a buffer live longer.
   void extend(BufferId buffer, int last);
@@ -30,8 +31,8 @@ class MemoryPlan {
   std::int64_t total_bytes() const { return total_; }
   /// Sum of all buffers by purpose: what they would take without sharing.
   std::map<std::string, std::int64_t> unshared_bytes() const;
-  /// When most bytes are in use, and by what purpose. The block is larger where lifetimes leave
-  /// gaps.
+  /// The moment when most bytes are in use, and these bytes by purpose. The block may be larger, as
+  /// placement leaves gaps.
   struct Peak {
     int moment = 0;
     std::map<std::string, std::int64_t> bytes;

@@ -1,5 +1,4 @@
-// A network's operations, and what they cost.
-// Hides shape arithmetic.
+// Shapes, readers and costs of a network's operations.
 #include "workloads/nn/network.h"
 
 #include <fmt/format.h>
@@ -135,7 +134,7 @@ std::int64_t Network::forward_macs(const Operation& operation) const {
 }
 
 std::int64_t Network::training_macs(const Operation& operation) const {
-  // Of a product's two operands each has a gradient of as much work, if anybody wants it.
+  // The gradient of each operand costs as much as the forward pass; the source's is optional.
   return forward_macs(operation) * (operation.src < 0 || has_gradient(operation.src) ? 3 : 2);
 }
 

@@ -1,6 +1,5 @@
-// A network as a list of operations on named parameters: described once, without batch size, layout
-// or memory. Hides nothing of how it runs; Executor makes primitives, memory plan and schedule from
-// it.
+// A network as a list of operations on named parameters, described once, without batch size, layout
+// or memory. Executor makes primitives, memory plan and schedule from it.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +14,19 @@ namespace nn {
 struct SampleShape {
   std::int64_t channels = 0;
   std::vector<std::int64_t> spatial;
-  /// Points that are stored beyond the extents on all sides: of volumes, which are stored channels
-  /// last. What they hold is 0, or what a neighbouring rank has there.
+  /// Width in voxels of the margin (halo) stored around the extents, on every side; only for
+  /// volumes, which are stored channels last. It holds zeros, or the voxels of a neighbouring rank.
   std::int64_t margin = 0;
-  /// Of an input: channels stand behind points, as they do in a margin.
+  /// Inputs: stored channels last, as volumes with a margin always are.
   bool channels_last = false;
   std::int64_t points() const;  ///< product of the spatial extents, without margin
-  /// What is stored along each axis.
+  /// Extents including the margin.
   std::vector<std::int64_t> stored() const;
-  std::int64_t size() const;  ///< numbers that are stored
+  std::int64_t size() const;  ///< elements stored, margin included
 };
 
-/// How a parameter's first values are drawn. `spread` is a standard deviation, except for kUniform,
-/// where it is the bound.
+/// How a parameter's initial values are drawn. `spread` is a standard deviation, except for
+/// kUniform, where it is the bound.
 enum class Distribution { kConstant, kNormal, kTruncatedNormal, kUniform };
 struct Initializer {
   Distribution distribution = Distribution::kConstant;
@@ -49,7 +48,7 @@ struct ParameterSpec {
 struct Padding {
   std::vector<std::int64_t> begin, end;
 };
-/// The same (begin, end) on `axes` axes.
+/// The same (begin, end) on each of `axes` axes.
 Padding uniform_padding(std::int64_t axes, std::int64_t begin, std::int64_t end);
 /// TensorFlow's SAME: total = max((ceil(in/s)-1)*s + k - in, 0), begin = total/2 rounded down, the
 /// rest at the end.
@@ -83,27 +82,27 @@ struct Operation {
   std::string name;
   ValueId src = -1;
   std::optional<ValueId> residual;  ///< batch norm: added before the ReLU
-  std::optional<ValueId> features;  ///< dot interaction: the features beside src, [count * src's]
-  std::vector<ValueId> others;      ///< concatenation: what stands behind src, in order
+  std::optional<ValueId> features;  ///< dot interaction: other vectors, [count * src channels]
+  std::vector<ValueId> others;      ///< concatenation: the values after src, in order
   std::vector<std::int64_t> kernel, stride;
-  std::vector<std::int64_t> dilation;  ///< convolution, depthwise: points from one tap to the next
+  std::vector<std::int64_t> dilation;  ///< convolution, depthwise: distance between taps
   Padding padding;
   ParameterId weights = -1, bias = -1;  ///< batch norm: gamma and beta
   int statistics = -1;                  ///< batch norm: index into Network::statistics()
   double epsilon = 0.0, momentum = 0.0;
   bool relu = false;
-  bool wants_gradient = false;  ///< input: the backward pass tells d loss / d input, too
+  bool wants_gradient = false;  ///< input: the backward pass also computes d loss / d input
   bool inputs_first = false;    ///< fully connected: weights [C, outputs]
-  double slope = 0.0;           ///< of a LeakyReLU for values not above 0
+  double slope = 0.0;           ///< of a LeakyReLU for values <= 0
   ActivationFunction function = ActivationFunction::kLeakyRelu;
   double scale = 1.0;         ///< activation: factor of tanh
-  double dropout = 0.0;       ///< activation: share of values that training drops
-  bool is_part = false;       ///< convolution_pool: other ranks have the source's neighbours
-  bool gives_floats = false;  ///< what it gives is stored as floats at any precision
+  double dropout = 0.0;       ///< activation: probability that training drops a value
+  bool is_part = false;       ///< convolution_pool: other ranks have the neighbouring parts
+  bool gives_floats = false;  ///< the output is stored as floats at any precision
   std::int64_t depth_parts = 1, height_parts = 1;  ///< gather_volume
   SampleShape dst;
 };
-/// Whether points lie between the taps of its windows.
+/// Whether it is atrous: some dilation is above 1.
 bool is_atrous(const Operation& operation);
 
 /// Running statistics of one batch norm, `channels` means and variances.
@@ -117,8 +116,8 @@ struct ConvolutionSpec {
   std::int64_t channels = 0, kernel = 1, stride = 1;
   Padding padding;
   Initializer initializer;
-  std::int64_t dilation = 1;             ///< points from one tap to the next
-  std::optional<Initializer> bias = {};  ///< `name`.bias, where there is one
+  std::int64_t dilation = 1;             ///< distance between taps, in pixels
+  std::optional<Initializer> bias = {};  ///< `name`.bias, if present
 };
 struct DepthwiseSpec {
   std::string name;  ///< weights are `name`.weight
@@ -128,7 +127,7 @@ struct DepthwiseSpec {
 struct DeconvolutionSpec {
   std::string name;  ///< weights are `name`.weight
   std::int64_t channels = 0, kernel = 1, stride = 1;
-  /// Of the convolution that it is the transpose of, from the destination to the source.
+  /// Of the convolution that this is the transpose of, which maps the destination to the source.
   Padding padding;
   Initializer initializer;
 };
@@ -143,18 +142,18 @@ struct PoolSpec {
   std::int64_t kernel = 1, stride = 1;
   Padding padding;
 };
-/// Whose names and orders parameters have: kTorch: name.weight [outputs, inputs ...], name.bias;
-/// kKeras: name/kernel:0 [... inputs, outputs], name/bias:0; kPointwise: as of a convolution of
-/// images, name.weight [outputs, inputs, 1, 1], without bias.
+/// Naming and layout of parameters. kTorch: name.weight [outputs, inputs ...], name.bias; kKeras:
+/// name/kernel:0 [... inputs, outputs], name/bias:0; kPointwise: as a 1x1 convolution of images,
+/// name.weight [outputs, inputs, 1, 1], without bias.
 enum class ParameterStyle { kTorch, kKeras, kPointwise };
 
 struct FullyConnectedSpec {
   std::string name;
   std::int64_t outputs = 0;
   Initializer weights, bias;
-  bool relu = false;  ///< needs a source that is an input, fully connected or an interaction
+  bool relu = false;  ///< requires Network::is_of_perceptron()
   ParameterStyle style = ParameterStyle::kTorch;
-  bool decays = true;  ///< of its weights
+  bool decays = true;  ///< whether the weights decay
 };
 
 /// Parameters in Keras's style; none of them decays.
@@ -163,11 +162,12 @@ struct ConvolutionPoolSpec {
   std::int64_t channels = 0;  ///< a multiple of 16
   Initializer weights, bias;
   double slope = 0.0;  ///< of the LeakyReLU, above 0
-  /// kVolume: with a margin, for another one to read. kVector: points row-major, channels within.
-  /// kPart, kPartOfVector: without margin, for a gather_volume that makes one of the former.
+  /// kVolume: with a margin, source of another convolution_pool. kVector: flattened, voxels
+  /// row-major, channels innermost. kPart, kPartOfVector: without margin, source of a gather_volume
+  /// that assembles a volume or a vector.
   enum class Gives { kVolume, kVector, kPart, kPartOfVector };
   Gives gives = Gives::kVolume;
-  bool is_part = false;  ///< the source is a part of a volume whose neighbours other ranks have
+  bool is_part = false;  ///< the source is a part of a volume; other ranks have the rest
 };
 
 struct ActivationSpec {
@@ -175,13 +175,13 @@ struct ActivationSpec {
   ActivationFunction function = ActivationFunction::kLeakyRelu;
   double slope = 0.0;    ///< kLeakyRelu
   double scale = 1.0;    ///< kTanh
-  double dropout = 0.0;  ///< share of values that training sets to 0; the others grow to make up
+  double dropout = 0.0;  ///< probability that training sets a value to 0
 };
 
 enum class InputGradient { kNone, kWanted };
 
-/// Builder and result. Every call appends one operation and returns its value; shapes are checked
-/// (ShapeError).
+/// Builder and result. Each of the building calls checks shapes (ShapeError), appends one operation
+/// and returns its value.
 class Network {
  public:
   /// All inputs come before the other operations.
@@ -189,16 +189,17 @@ class Network {
   /// dst = src * weights + bias?; weights [C_out, C_in, K...]; dst extent
   /// (in + begin + end - (K - 1) dilation - 1) / stride + 1 per axis.
   ValueId convolution(ValueId src, const ConvolutionSpec& spec);
-  /// Each channel of an image convolved alone with 3 x 3 taps and as many zeros around it as taps
-  /// are apart; weights [C, 1, 3, 3]. With a stride above 1 the dilation is 1.
+  /// Convolves each channel of an image with its own 3 x 3 kernel; the zero padding equals the
+  /// dilation. weights [C, 1, 3, 3]. With a stride above 1 the dilation is 1.
   ValueId depthwise_convolution(ValueId src, const DepthwiseSpec& spec);
-  /// The transpose of a convolution of images: weights [C_in, C_out, K, K]; dst extent
-  /// (in - 1) stride - begin - end + K per axis. The network's last gives floats, plain.
+  /// The transpose of a convolution of images: weights [C_in, C_out, K, K]; dst extent (in - 1)
+  /// stride - begin - end + K per axis. As the network's last operation it gives plain (NCHW)
+  /// floats at any precision.
   ValueId deconvolution(ValueId src, const DeconvolutionSpec& spec);
-  /// The values' channels one behind the other.
+  /// Concatenates the values along the channel axis.
   ValueId concatenation(const std::vector<ValueId>& values);
-  /// relu(weights src + bias) of a vector, channel by channel, at all points: name.weights,
-  /// name.bias [C, 1, 1], which begin as 1 and 0.
+  /// Broadcasts a vector over an image: dst[c] = relu(weights[c] src[c] + bias[c]) at every pixel.
+  /// Parameters name.weights and name.bias [C, 1, 1] are initially 1 and 0.
   ValueId spread(ValueId src, const std::string& name, const std::vector<std::int64_t>& spatial);
   /// dst = relu?(gamma (src - mean) / sqrt(var + eps) + beta + residual).
   ValueId batch_norm(ValueId src, const BatchNormSpec& spec, std::optional<ValueId> residual = {});
@@ -208,45 +209,46 @@ class Network {
   ValueId global_average_pool(ValueId src);
   /// dst = relu?(weights src + bias); weights [outputs, C].
   ValueId fully_connected(ValueId src, const FullyConnectedSpec& spec);
-  /// Products of pairs of vectors: with x_0 = src [C] and x_1 ... x_F-1 = features [(F-1) C], dst
-  /// is src, then x_i . x_j of all j < i, row by row: (1,0), (2,0), (2,1), (3,0) ...; [C +
-  /// F(F-1)/2]. Source: Naumov et al., arXiv:1906.00091, interaction "dot" without
-  /// self-interaction.
+  /// Dot products of all pairs of vectors: with x_0 = src [C] and x_1 ... x_F-1 = features [(F-1)
+  /// C], dst [C + F(F-1)/2] is src, then x_i . x_j for all j < i, row by row: (1,0), (2,0), (2,1),
+  /// (3,0) ... Source: Naumov et al., arXiv:1906.00091, interaction "dot" without self-interaction.
   ValueId dot_interaction(ValueId src, ValueId features);
 
-  /// dst = max over 2 x 2 x 2 points of leaky_relu(src * weights + bias): weights of 3 x 3 x 3 taps
-  /// with zeros around the source, which has a margin of 1 point; extents are even and halve.
+  /// dst = max over 2 x 2 x 2 voxels of leaky_relu(src * weights + bias), with 3 x 3 x 3 taps and
+  /// zero padding. src has a margin of 1 voxel; its extents are even, and dst has half of them.
   ValueId convolution_pool(ValueId src, const ConvolutionPoolSpec& spec);
-  /// The whole of which src is one of depth_parts x height_parts parts, in a margin of 1 point or
-  /// as a vector. What follows is the same on all ranks that share a sample, and its loss is to be
-  /// divided by their number.
+  /// Assembles a whole volume from depth_parts x height_parts parts, of which src is one, with a
+  /// margin of 1 voxel or, if it `flattens`, as a vector. All ranks that share a sample compute the
+  /// same from there on; the caller divides the loss by their number.
   ValueId gather_volume(ValueId src, std::int64_t depth_parts, std::int64_t height_parts,
                         bool flattens);
-  /// dst = function(src) of vectors, some of whose values training drops.
-  /// Source: Srivastava et al., JMLR 15 (2014); what stays is divided by the share that stays.
+  /// dst = function(src) of vectors; training drops values at random and divides the others by the
+  /// probability of keeping them.
+  /// Source: Srivastava et al., JMLR 15 (2014).
   ValueId activation(ValueId src, const ActivationSpec& spec);
 
   const std::vector<Operation>& operations() const { return operations_; }
   const std::vector<ParameterSpec>& parameters() const { return parameters_; }
   const std::vector<StatisticsSpec>& statistics() const { return statistics_; }
   const SampleShape& shape(ValueId value) const;
-  /// The first values, which are given from outside.
+  /// Number of inputs; these are the first values.
   std::int64_t inputs() const;
-  /// Whether it is a fully connected layer behind vectors that are given, or that a layer of
-  /// vectors makes: not the head of a network of points.
+  /// Whether it is a fully connected layer whose source is a vector input, another fully connected
+  /// layer or a dot interaction; not the head of a network of images or volumes.
   bool is_of_perceptron(const Operation& operation) const;
-  /// Whether maxima are taken of `value`, or of it normalised.
+  /// Whether a max pool reads `value`, directly or through batch norms.
   bool feeds_max_pool(ValueId value) const;
-  /// Whether the backward pass tells d loss / d value.
+  /// Whether the backward pass computes d loss / d value.
   bool has_gradient(ValueId value) const;
-  /// The operations that read `value`, in order; one that reads it twice is there twice.
+  /// The operations that read `value`, in order; one that reads it twice appears twice.
   std::vector<std::size_t> readers(ValueId value) const;
   std::int64_t parameter_count() const;
   /// Multiply-accumulates of one sample's forward pass: convolutions and matrix products only.
   std::int64_t forward_macs() const;
-  /// Those of one operation.
+  /// The same for one operation.
   std::int64_t forward_macs(const Operation& operation) const;
-  /// Those of its forward and backward passes: gradients of weights, and of sources where wanted.
+  /// Multiply-accumulates of its forward and backward passes: gradients of weights, and of sources
+  /// where wanted.
   std::int64_t training_macs(const Operation& operation) const;
 
  private:

@@ -1,5 +1,4 @@
-// Shapes in words, and windows.
-// Hides nothing.
+// Checks and windows of a network's operations.
 #include "workloads/nn/network_checks.h"
 
 #include <fmt/format.h>

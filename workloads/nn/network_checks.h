@@ -1,5 +1,5 @@
-// What the builders of a network's operations share: shapes in words, their checks, and windows.
-// Hides nothing.
+// What the functions that append operations to a network share: checks, shapes as text, and
+// windows.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,10 @@ std::string to_text(const SampleShape& shape);
 /// Throws ShapeError naming the operation unless `condition` holds.
 void require(bool condition, const std::string& name, const std::string& expected,
              const std::string& found);
-/// Extents that the operation's windows over `src` give.
+/// Output extents of the operation's windows over `src`.
 std::vector<std::int64_t> window_extents(const Operation& operation, const SampleShape& src);
-/// With the same kernel and stride on all axes of `shape`; no padding where none is given.
+/// An operation with the same kernel and stride on all axes of `shape`; an empty `padding` means
+/// none.
 Operation windowed(OperationKind kind, const std::string& name, ValueId src, std::int64_t kernel,
                    std::int64_t stride, const Padding& padding, const SampleShape& shape);
 

@@ -1,5 +1,4 @@
-// Operations on images.
-// Hides their shapes' arithmetic.
+// Network: operations on images.
 #include <fmt/format.h>
 
 #include <utility>
@@ -38,7 +37,7 @@ ValueId Network::deconvolution(ValueId src, const DeconvolutionSpec& spec) {
   for (std::size_t axis = 0; axis < in.spatial.size(); ++axis) {
     const std::int64_t extent = (in.spatial[axis] - 1) * spec.stride + spec.kernel -
                                 operation.padding.begin[axis] - operation.padding.end[axis];
-    require(extent > 0, spec.name, "points left by the padding", to_text(in));
+    require(extent > 0, spec.name, "an output larger than the padding", to_text(in));
     operation.dst.spatial.push_back(extent);
   }
   operation.weights = add_parameter({spec.name + ".weight",

@@ -1,5 +1,4 @@
-// Operations that images, volumes and vectors have in common.
-// Hides their shapes' arithmetic.
+// Network: operations common to images, volumes and vectors.
 #include <fmt/format.h>
 
 #include <utility>
@@ -24,7 +23,8 @@ ParameterId Network::add_parameter(ParameterSpec spec) {
 
 ValueId Network::input(const SampleShape& shape, InputGradient gradient) {
   require(inputs() == static_cast<std::int64_t>(operations_.size()), "input",
-          "inputs before other operations", "one behind " + std::to_string(operations_.size()));
+          "inputs before other operations",
+          "one after operation " + std::to_string(operations_.size()));
   require(shape.size() > 0, "input", "positive extents", to_text(shape));
   Operation operation;
   operation.name = "input";

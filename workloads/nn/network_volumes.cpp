@@ -1,5 +1,4 @@
-// Operations on volumes.
-// Hides their shapes' arithmetic.
+// Network: operations on volumes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,8 +58,8 @@ ValueId Network::gather_volume(ValueId src, std::int64_t depth_parts, std::int64
           "gather_volume", "parts of a volume without margin", to_text(in));
   const Operation& maker = operations_[static_cast<std::size_t>(src)];
   require(maker.gives_floats == flattens, "gather_volume",
-          flattens ? "a part of a vector to be, in floats" : "a part of a volume",
-          "what " + maker.name + " gives");
+          flattens ? "a part of a flattened volume, in floats" : "a part of a volume",
+          "the output of '" + maker.name + "'");
   Operation operation;
   operation.kind = OperationKind::kGatherVolume;
   operation.name = "gather_volume";

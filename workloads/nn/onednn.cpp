@@ -1,5 +1,4 @@
-// Reading of oneDNN's memory descriptors.
-// Hides dnnl_memory_desc_t.
+// Memory descriptors of oneDNN, read and made.
 #include "workloads/nn/onednn.h"
 
 #include <fmt/format.h>
@@ -16,14 +15,14 @@ namespace {
 constexpr int kLanes = 16;
 
 [[noreturn]] void refuse(const dnnl::memory::desc& desc) {
-  throw base::ShapeError(fmt::format("oneDNN chose a layout that no kernel knows for [{}]",
+  throw base::ShapeError(fmt::format("oneDNN chose a layout that no kernel supports for [{}]",
                                      fmt::join(desc.dims(), ", ")));
 }
 
 }  // namespace
 
 Device::Device() {
-  // Later it would be refused: then primitives exist, and this was done before them.
+  // oneDNN refuses this once a primitive exists; the first Device is made before any.
   if (base::usable_instruction_set() < base::InstructionSet::kAmx) {
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
   }
@@ -31,7 +30,7 @@ Device::Device() {
 }
 
 ChannelLayout ChannelLayout::in_wide_columns() const {
-  constexpr std::int64_t kLineChannels = 64;  // a column's rows are whole lines
+  constexpr std::int64_t kLineChannels = 64;  // so that a column's rows are whole cache lines
   constexpr std::int64_t kPieceRows = 512;
   if (!is_last()) return *this;
   ChannelLayout wide = *this;
@@ -177,7 +176,7 @@ std::optional<BlockedLayout> layout_of(const dnnl::memory::desc& desc) {
 dnnl::memory::desc desc_of(const BlockedLayout& layout) {
   const auto type = layout.type == ElementType::kBf16 ? dnnl::memory::data_type::bf16
                                                       : dnnl::memory::data_type::f32;
-  // The library's names of layouts have none for some orders of blocks.
+  // Some orders of blocks have no format tag.
   dnnl::memory::desc desc = plain_desc(layout.dims, type);
   auto& blocking = desc.data.format_desc.blocking;
   std::copy(layout.strides.begin(), layout.strides.end(), blocking.strides);

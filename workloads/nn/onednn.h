@@ -14,46 +14,46 @@
 
 namespace nn {
 
-/// The library's CPU engine and its one stream. oneDNN uses the calling thread's OpenMP team: one
-/// Device per process, used from one thread.
+/// oneDNN's CPU engine and its one stream. oneDNN uses the calling thread's OpenMP team: one Device
+/// per process, used from one thread.
 struct Device {
-  /// The first one keeps the library from matrix tiles where this process may not use them.
+  /// The first Device keeps oneDNN from AMX tiles where this process may not use them.
   Device();
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
-  /// Whether the library multiplies bfloat16 numbers in matrix tiles: then it wants channels last.
+  /// Whether oneDNN multiplies bf16 elements in AMX tiles: then it wants channels last.
   bool multiplies_in_tiles = false;
-  /// The products of bfloat16 operands that are faster here, once they have been measured.
+  /// The products of bf16 operands that are faster on this CPU; set by the first measurement.
   std::optional<Products> faster;
 };
 
-/// An activation's memory seen as columns of channels, up to 16 of them or wide ones: element
-/// (sample, block, row, channel) stands at sample * sample_stride + block * block_stride + row *
-/// row_stride + channel.
+/// An activation's memory as columns of channels, up to 16 of them, or wide ones: element (sample,
+/// block, row, channel) is at sample * sample_stride + block * block_stride + row * row_stride +
+/// channel. A row is a pixel or voxel.
 struct ChannelLayout {
   std::int64_t channels = 0;
   std::int64_t blocks = 0;
   int width = 0;  ///< channels of a full block
   std::int64_t rows = 0, row_stride = 0, block_stride = 0, sample_stride = 0;
-  bool padded = false;      ///< the last block holds zeros behind the channels
-  std::int64_t pieces = 1;  ///< that rows are cut into, for threads to share
+  bool padded = false;      ///< the last block is padded with zeros
+  std::int64_t pieces = 1;  ///< that rows are cut into, to share them among threads
 
-  /// Whether all channels of a point stand side by side.
+  /// Whether all channels of a pixel are contiguous.
   bool is_last() const { return !padded && width > 1 && (blocks == 1 || block_stride == width); }
-  /// The same where channels are last, but in as few columns as kernels can go over, whose rows are
-  /// in pieces: where these end depends on the number of rows alone.
+  /// If channels are last, the same memory in as few columns as kernels support, whose rows are cut
+  /// into pieces, depending on the number of rows alone. Other layouts are returned as they are.
   ChannelLayout in_wide_columns() const;
   Column column(std::int64_t block) const;
   Column column(std::int64_t block, std::int64_t piece) const;
   std::int64_t offset(std::int64_t sample, std::int64_t block) const {
     return sample * sample_stride + block * block_stride;
   }
-  /// Of pieces before it, whole groups of rows.
+  /// The first row of a piece, a multiple of 4.
   std::int64_t first_row(std::int64_t piece) const {
     constexpr std::int64_t kGroup = 4;
     return piece == pieces ? rows : rows * piece / pieces / kGroup * kGroup;
   }
-  /// Numbers of a sample's channels, with those that fill its last block.
+  /// Elements of a sample, channels that pad the last block included.
   std::int64_t sample_numbers() const { return rows * (padded ? padded_channels() : channels); }
   /// Length that per-channel arrays need so that every column can be read whole.
   std::int64_t padded_channels() const { return blocks * width; }
@@ -68,20 +68,20 @@ dnnl::memory::dims batch_dims(std::int64_t batch, const SampleShape& shape);
 /// Plain row-major descriptor.
 dnnl::memory::desc plain_desc(const dnnl::memory::dims& dims,
                               dnnl::memory::data_type type = dnnl::memory::data_type::f32);
-/// Whether it is floats [samples][channels / 16, rounded up][rows][columns][16] of images.
+/// Whether it has floats [samples][channels / 16, rounded up][rows][columns][16] of images.
 bool is_blocked_floats(const dnnl::memory::desc& desc);
-/// Weights of a convolution of a line, an image or a volume:
-/// [out / 16][in / 16][kernel...][16 of in][16 of out].
+/// Weights of a convolution on one, two or three axes: [out / 16][in / 16][kernel...][16 of in][16
+/// of out].
 dnnl::memory::desc tiled_weights_desc(const dnnl::memory::dims& dims);
-/// Points in front of channels in memory.
+/// Channels last: all channels of a pixel are contiguous.
 dnnl::memory::desc channels_last_desc(const dnnl::memory::dims& dims,
                                       dnnl::memory::data_type type = dnnl::memory::data_type::f32);
-/// Whether it is that, of bfloat16.
+/// Whether it is channels last, of bf16.
 bool is_channels_last_bf16(const dnnl::memory::desc& desc);
 /// Descriptor whose layout the library may choose.
 dnnl::memory::desc any_desc(const dnnl::memory::dims& dims,
                             dnnl::memory::data_type type = dnnl::memory::data_type::f32);
-/// A layout of the same kind for as many samples of another shape: blocks of as many channels,
+/// A layout of the same kind for as many samples of another shape: the same block of channels,
 /// channels last, or plain.
 dnnl::memory::desc like(const dnnl::memory::desc& desc, const SampleShape& shape);
 /// The same layout with elements of another type.
@@ -91,25 +91,25 @@ constexpr dnnl::memory::data_type data_type_of(Precision precision) {
                                        : dnnl::memory::data_type::f32;
 }
 
-/// The layout of blocks and strides; nothing for one that only the library knows.
+/// The layout as blocks and strides; nothing for a layout that only oneDNN knows.
 std::optional<BlockedLayout> layout_of(const dnnl::memory::desc& desc);
 dnnl::memory::desc desc_of(const BlockedLayout& layout);
-/// `desc`, whose first axis is samples one behind the other, for another number of them. Throws
-/// ShapeError for a layout that mixes samples.
+/// `desc` for another number of samples. Throws ShapeError for a layout that mixes samples.
 dnnl::memory::desc with_samples(const dnnl::memory::desc& desc, std::int64_t samples);
 /// Bytes from one sample to the next.
 std::int64_t sample_bytes(const dnnl::memory::desc& desc);
 
-/// Scratchpads are ours to give: they share the plan's memory.
+/// Attributes for scratchpads from the caller: they share the plan's memory.
 dnnl::primitive_attr user_scratchpad();
 
-/// Copies a tensor from one layout and type to another; returns when it is done.
+/// Copies a tensor from one layout and type to another; returns when the copy is complete.
 void reorder(Device& device, const dnnl::memory::desc& from, const void* src,
              const dnnl::memory::desc& to, void* dst);
 
 [[noreturn]] void throw_translated(const std::string& what, const dnnl::error& error);
 
-/// Runs `make`; a library error becomes a ShapeError that begins with `what`.
+/// Runs `make`; an error of oneDNN becomes a SystemError when memory is short, else a ShapeError,
+/// with a message that begins with `what`.
 template <class Make>
 auto translated(const std::string& what, const Make& make) {
   try {

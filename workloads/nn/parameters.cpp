@@ -1,5 +1,4 @@
 // Storage, initialisation and conversion of parameters.
-// Hides the order of the blocks and oneDNN's reorders.
 #include "workloads/nn/parameters.h"
 
 #include <fmt/format.h>
@@ -15,8 +14,8 @@
 namespace nn {
 namespace {
 
-/// Weights are drawn in pieces of this many, each from its own stream, so that threads can share
-/// the work.
+/// Weights are drawn in pieces of this many elements, each from its own random stream, so that
+/// threads can share the work.
 constexpr std::int64_t kPiece = 16384;
 
 double draw(const Initializer& initializer, base::RandomStream& stream) {
@@ -53,7 +52,7 @@ Parameters::Parameters(const Network& network, std::vector<dnnl::memory::desc> d
   gradients_ = memory_->own_block(total);
 }
 
-/// All in one block that replicas share as they do the weights.
+/// Places all copies in one block, which replicas share like the weights.
 void Parameters::place_copies(const PlannedCopies& copies) {
   const auto floats_of = [](const WeightCopy& copy) {
     return aligned_floats((copy.bytes() + 3) / static_cast<std::int64_t>(sizeof(float)));
@@ -148,7 +147,7 @@ void Parameters::write_weights(ParameterId id, std::span<const float> plain) {
 }
 
 std::uint64_t Parameters::weights_hash() const {
-  // FNV-1a on 64-bit words in eight lanes: the lanes break the chain of multiplications.
+  // FNV-1a on 64-bit words in eight lanes, which break the chain of dependent multiplications.
   constexpr std::uint64_t kPrime = 0x100000001b3ULL;
   constexpr std::size_t kLanes = 8;
   std::uint64_t lanes[kLanes];

@@ -15,26 +15,27 @@
 
 namespace nn {
 
-/// Of a parameter's weights, the how manieth.
+/// Identifies one of the copies of a parameter's weights.
 struct CopyId {
   ParameterId parameter = -1;
   std::size_t index = 0;
 };
-/// What each parameter has copies of, by parameter.
+/// Copies of weights, by parameter.
 using PlannedCopies = std::vector<std::vector<WeightCopy>>;
 
-/// Both blocks are ordered as the backward pass finishes: the last parameter of the network first.
-/// So the gradients that are final are always a prefix. Where replicas share weights, one of them
-/// writes: the calls that write do nothing on the others, and publish() comes after the last.
+/// Both blocks are in the order in which the backward pass finishes, the last parameter of the
+/// network first, so that the final gradients are always a prefix. Where replicas share weights,
+/// one of them writes: the writing calls do nothing on the others. publish() follows the last
+/// write.
 class Parameters {
  public:
-  /// descs[i] is the layout of parameter i, copies[i] what its weights have copies in.
+  /// descs[i] is the layout of parameter i; copies[i] are the copies of its weights.
   Parameters(const Network& network, std::vector<dnnl::memory::desc> descs,
              const PlannedCopies& copies, Device& device, std::shared_ptr<ParameterMemory> memory);
 
   float* weights(ParameterId id) const { return weights_.data() + offset(id); }
   float* gradient(ParameterId id) const { return gradients_.data() + offset(id); }
-  /// The weights in another layout: up to date after write_weights() and the optimizer's step.
+  /// The weights in another layout; up to date after write_weights() and the optimizer's step.
   void* copy(const CopyId& id) const {
     return copies_.at(static_cast<std::size_t>(id.parameter)).at(id.index).place;
   }
@@ -50,9 +51,9 @@ class Parameters {
 
   /// For the optimizer, in block order.
   std::vector<ParameterView> views() const;
-  /// Whether the calls that write do so here.
+  /// Whether the writing calls take effect on this replica.
   bool is_writer() const { return memory_->is_writer(); }
-  /// Collective among replicas that share weights: all see what was written.
+  /// Collective among replicas that share weights. Makes what was written visible to all.
   void publish() { memory_->publish(); }
   /// Draws every parameter from its initializer, a function of (seed, name) alone, and publishes.
   void initialize(std::uint64_t seed);

@@ -1,5 +1,4 @@
-// Segments and slices.
-// Hides how much of a cache a slice may fill.
+// Planning of segments and slices.
 #include "workloads/nn/pass_plan.h"
 
 #include <algorithm>
@@ -9,11 +8,11 @@
 namespace nn {
 namespace {
 
-/// Longer segments would keep more buffers alive at a time than the cache holds.
+/// Operations of a segment; more would keep more buffers alive at a time than the cache holds.
 constexpr std::size_t kMostRuns = 4;
 
-/// The number of slices of at most `largest` samples; if it can be had for slices of more than half
-/// that size, one which gives each thread the same work in each slice.
+/// The number of slices of at most `largest` samples. Prefers slices that give each thread the same
+/// work, if these are larger than half of `largest`.
 std::int64_t even_count(std::int64_t batch, std::int64_t threads, std::int64_t largest) {
   if (largest >= batch) return 1;
   for (std::int64_t size = largest; 2 * size > largest; --size) {
@@ -22,7 +21,8 @@ std::int64_t even_count(std::int64_t batch, std::int64_t threads, std::int64_t l
   return (batch + largest - 1) / largest;
 }
 
-/// Builds one pass: segments end where an operation needs what all samples have told.
+/// Builds one pass. A segment ends before an operation that needs the statistics of all samples,
+/// before and after one that takes all samples at once, and after kMostRuns operations.
 class SegmentBuilder {
  public:
   SegmentBuilder(const Network& network, const PassOptions& options, Pass pass)
@@ -33,7 +33,7 @@ class SegmentBuilder {
     const auto& by_channels = options_.goes_by_channels;
     return what.kind == OperationKind::kBatchNorm && !(by_channels && by_channels(what, pass_));
   }
-  /// The next steps belong to the run of `operation`, whose segment is open then.
+  /// Begins the run of `operation`, in a new segment if the open one must end before it.
   void begin_run(std::size_t operation) {
     const Operation& what = network_.operations()[operation];
     const bool takes_all = (options_.takes_all && options_.takes_all(what)) ||
@@ -48,7 +48,7 @@ class SegmentBuilder {
     current_.steps.push_back({work, operation});
     if (work == Work::kObserve) current_.observed.push_back(operation);
   }
-  /// Segment that the next step falls into.
+  /// The segment of the next step.
   int segment() const { return static_cast<int>(segments_.size()); }
   std::vector<PassSegment> finish() {
     close();
@@ -64,14 +64,13 @@ class SegmentBuilder {
     runs_ = 0;
     segments_.push_back(std::exchange(current_, {}));
   }
-  /// Bytes of what the open segment's steps read and write: of a sample, and of the largest
-  /// weights.
+  /// Bytes that the open segment's steps read and write: of one sample, and of the largest weights.
   struct Touched {
     std::int64_t sample_bytes = 0, weights_bytes = 0;
   };
   Touched touched() const;
   std::int64_t slice_count(const Touched& all) const;
-  /// What else runs wants some of the cache, too.
+  /// Cache bytes for a slice; a quarter is left to other data.
   std::int64_t cache_share() const { return options_.cache_bytes / 4 * 3; }
   std::int64_t bytes_of(ValueId value) const {
     return network_.shape(value).size() * options_.value_bytes;
@@ -114,27 +113,27 @@ SegmentBuilder::Touched SegmentBuilder::touched() const {
   return all;
 }
 
-/// So many slices that what a segment touches fits into the caches, and that adding up a slice's
-/// gradients of weights is little beside what it is made of.
+/// The number of slices: the caches should hold what a segment touches of a slice, but a slice
+/// should be so large that adding up weight gradients is cheap compared with computing them.
 std::int64_t SegmentBuilder::slice_count(const Touched& all) const {
   if (options_.slice_samples > 0) {
     return even_count(options_.batch, options_.threads, options_.slice_samples);
   }
-  // What one operation alone writes, nobody looks for in the cache.
+  // A single operation: nothing reads its output from the caches.
   if (options_.cache_bytes <= 0 || (runs_ == 1 && current_.observed.empty())) return 1;
-  if (all.sample_bytes == 0) return 1;  // nothing runs
+  if (all.sample_bytes == 0) return 1;  // no runs
   const std::int64_t fitting = std::max<std::int64_t>(1, cache_share() / all.sample_bytes);
   const std::int64_t worth = 2 * all.weights_bytes / all.sample_bytes;
   return even_count(options_.batch, options_.threads, std::max(fitting, worth));
 }
 
-/// The value that is there where an operation asks for `value`.
+/// The stored value that readers of `value` read: the source if `value` is deferred.
 ValueId made_value(const Network& network, ValueId value) {
   const auto maker = static_cast<std::size_t>(value);
   return is_deferred(network, maker) ? network.operations()[maker].src : value;
 }
 
-/// Builds the backward pass, and makes again what it needs and was not kept.
+/// Builds the backward pass, with the recomputation of values that it reads and that are not kept.
 class BackwardBuilder {
  public:
   BackwardBuilder(const Network& network, const PassOptions& options, std::vector<SegmentsOf>& of)
@@ -144,7 +143,7 @@ class BackwardBuilder {
         builder_(network, options, Pass::kBackward),
         last_need_(of.size(), -1) {}
 
-  /// All parts of the gradient of what `operation` made are there.
+  /// To be called once all contributions to the gradient of `operation`'s value are planned.
   void complete(std::size_t operation) {
     builder_.add(Work::kGather, operation);
     if (!builder_.observes(operation)) return;
@@ -159,7 +158,7 @@ class BackwardBuilder {
     of_[operation].backward = builder_.segment();
   }
   int segment() const { return builder_.segment(); }
-  /// Whether the value is read backward, and stands there since the forward pass.
+  /// Whether the backward pass reads the value as the forward pass left it.
   bool is_kept(std::size_t value) const { return last_need_[value] >= 0 && of_[value].remade < 0; }
   std::vector<PassSegment> finish() {
     for (std::size_t i = 0; i < of_.size(); ++i) {
@@ -169,7 +168,7 @@ class BackwardBuilder {
   }
 
  private:
-  /// Whether it is made again once it is needed.
+  /// Whether the value is recomputed where it is needed.
   bool is_remade(std::size_t value) const;
   void need_sources(std::size_t operation) {
     const Operation& what = network_.operations()[operation];
@@ -188,7 +187,7 @@ class BackwardBuilder {
         break;
     }
     if (what.features) need(*what.features);
-    // Which of its values passed the ReLU.
+    // Its output tells which elements passed the ReLU.
     if (what.kind == OperationKind::kFullyConnected && what.relu) {
       need(static_cast<ValueId>(operation));
     }
@@ -199,7 +198,7 @@ class BackwardBuilder {
   const PassOptions& options_;
   std::vector<SegmentsOf>& of_;
   SegmentBuilder builder_;
-  std::vector<int> last_need_;  ///< segment in which each value is read last; -1: in none
+  std::vector<int> last_need_;  ///< last segment that reads each value; -1: none
 };
 
 bool BackwardBuilder::is_remade(std::size_t value) const {
@@ -273,7 +272,8 @@ void PassPlan::plan_forward(const Network& network, const PassOptions& options) 
 
 void PassPlan::plan_backward(const Network& network, const PassOptions& options) {
   const auto& operations = network.operations();
-  // The first operation that reads a value is the last one to give a part of its gradient.
+  // The backward pass goes in reverse: a value's first reader is the last to contribute to its
+  // gradient.
   std::vector<std::vector<std::size_t>> completed_by(operations.size());
   const auto inputs = static_cast<std::size_t>(network.inputs());
   for (std::size_t value = operations.size(); value-- > inputs;) {
@@ -286,7 +286,7 @@ void PassPlan::plan_backward(const Network& network, const PassOptions& options)
     builder.run(i);
     for (const std::size_t value : completed_by[i]) builder.complete(value);
   }
-  // What is given and told from outside stays until the pass is over.
+  // Inputs and their gradients, which the caller fills and reads, stay until the pass is over.
   for (std::size_t i = 0; i < inputs; ++i) of_[i].backward = builder.segment();
   backward_ = builder.finish();
   for (std::size_t i = inputs; i + 1 < operations.size(); ++i) {
@@ -294,7 +294,7 @@ void PassPlan::plan_backward(const Network& network, const PassOptions& options)
   }
 }
 
-/// Whether all that read the operation's value forward do so in its segment.
+/// Whether all forward readers of the operation's value are in its segment.
 bool PassPlan::passes(const Network& network, std::size_t operation) const {
   const std::vector<std::size_t> readers = network.readers(static_cast<ValueId>(operation));
   return std::all_of(readers.begin(), readers.end(), [&](std::size_t reader) {

@@ -1,6 +1,5 @@
-// In which order a pass goes over operations and samples: few samples through several operations,
-// so that each finds in the cache what the one before it wrote. Hides where all samples must have
-// come together.
+// The order in which a pass goes over operations and samples: few samples through several
+// operations, so that each finds in the cache what the one before it wrote.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +12,27 @@
 
 namespace nn {
 
-/// Neighbouring samples of a pass.
+/// A range of consecutive samples of a pass.
 struct Samples {
   std::int64_t first = 0, count = 0;
 };
 
-/// A pass in `count` slices of neighbouring samples; sizes differ by at most one.
+/// A pass in `count` slices of consecutive samples; sizes differ by at most one.
 struct Slices {
   std::int64_t batch = 1, count = 1;
   Samples at(std::int64_t slice) const;
-  /// Of slices: one or two.
+  /// The one or two different sizes, ascending.
   std::vector<std::int64_t> sizes() const;
 };
 
 enum class Pass { kForward, kBackward };
 
-/// What is done with an operation for the samples of a slice.
+/// What a step does with an operation for the samples of a slice.
 enum class Work {
-  kRun,      ///< its forward or backward pass
-  kGather,   ///< backward: the parts of its value's gradient are all there, to be added up
-  kObserve,  ///< batch norm: what its statistics are made of is there
-  kRemake    ///< backward: its value is made again
+  kRun,      ///< the forward or backward pass
+  kGather,   ///< backward: adds up the contributions to its value's gradient
+  kObserve,  ///< batch norm: gathers statistics
+  kRemake    ///< backward: recomputes its value
 };
 
 struct PassStep {
@@ -41,42 +40,42 @@ struct PassStep {
   std::size_t operation = 0;
 };
 
-/// Steps that are gone through slice by slice. After the last slice the statistics that were
-/// observed are settled.
+/// Steps that are executed slice by slice. After the last slice the statistics of the observed
+/// batch norms are settled.
 struct PassSegment {
   std::vector<PassStep> steps;
   std::vector<std::size_t> observed;  ///< batch norms, in the order of steps
   Slices slices;
-  bool is_cached = false;  ///< what its steps read and write of a slice fits the caches together
+  bool is_cached = false;  ///< the caches hold what its steps touch of a slice
 };
 
-/// Where one operation stands: indices of segments, forward and backward each from 0 on.
+/// The segments of one operation: indices, counted from 0 in the forward and in the backward pass.
 struct SegmentsOf {
   int forward = 0, backward = 0;
-  int observed_forward = -1, observed_backward = -1;  ///< -1: observes nothing
-  int remade = -1;  ///< where its value is made again, backward; -1: nowhere
-  /// Whether its value is read in the segment that makes it alone, so that no more than a slice of
-  /// it needs to be there; `passes_again`: of what is made again.
+  int observed_forward = -1, observed_backward = -1;  ///< -1: nothing to observe
+  int remade = -1;  ///< backward segment that recomputes its value; -1: none
+  /// Whether the segment that makes its value is the only one to read it, so that its buffer holds
+  /// one slice. `passes_again`: the same of the recomputed value.
   bool passes = false, passes_again = false;
 };
 
-/// Bytes that all threads of a rank have of either level; 0: unknown.
+/// Bytes of the second- and third-level caches of all threads of a rank; 0: unknown.
 struct CacheSizes {
   std::int64_t second = 0, third = 0;
 };
 
 struct PassOptions {
   std::int64_t batch = 1;
-  std::int64_t value_bytes = 4;  ///< of one number of an activation
+  std::int64_t value_bytes = 4;  ///< of one element of an activation
   std::int64_t threads = 1;
   std::int64_t cache_bytes = 0;    ///< of all threads; 0: unknown, no slices
-  std::int64_t slice_samples = 0;  ///< most samples of a slice, whatever fits; 0: as many as fit
-  bool training = true;            ///< else values need not be kept for a backward pass
+  std::int64_t slice_samples = 0;  ///< most samples of a slice; 0: as many as fit the caches
+  bool training = true;            ///< false: no values are kept for a backward pass
   Recompute recompute = Recompute::kNone;
   /// Operations that take all samples at once.
   std::function<bool(const Operation&)> takes_all;
-  /// Batch norms that do: they gather statistics and use them for some channels of all samples
-  /// after the other, and observe nothing.
+  /// Batch norms that take all samples at once, and observe nothing: they gather statistics of some
+  /// channels over all samples and apply them, then go on to the next channels.
   std::function<bool(const Operation&, Pass)> goes_by_channels;
 };
 
@@ -95,8 +94,8 @@ class PassPlan {
   std::vector<SegmentsOf> of_;
 };
 
-/// Whether `operation` is a batch norm that makes no value: its only reader, another one, takes the
-/// source through both of their factors while it adds.
+/// Whether `operation` is a batch norm whose output is never stored: its only reader, a batch norm
+/// that adds it as a residual, computes it from the source on the fly.
 bool is_deferred(const Network& network, std::size_t operation);
 
 }  // namespace nn

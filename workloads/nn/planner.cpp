@@ -1,5 +1,4 @@
 // Lifetimes of values and gradients while a network becomes a schedule.
-// Hides how moments are counted.
 #include "workloads/nn/planner.h"
 
 #include <omp.h>
@@ -20,8 +19,9 @@ std::int64_t buffer_bytes(const dnnl::memory::desc& desc) {
   return static_cast<std::int64_t>(desc.get_size());
 }
 
-/// Whether each thread's second cache holds what a batch norm comes back to when it goes over all
-/// samples of some channels, those of a column, after the other.
+/// Whether a batch norm saves time by processing one column (16 channels) of all samples of a group
+/// before the next column: each thread's second-level cache must hold what is read again, and there
+/// must be enough columns for all threads.
 bool goes_by_channels(const Operation& operation, const Planner::Options& options, Pass pass,
                       int threads, std::int64_t cache_bytes) {
   constexpr std::int64_t kLanes = 16;
@@ -58,7 +58,7 @@ PassOptions pass_options(const Planner::Options& options, const CpuProducts& pro
            operation.kind == OperationKind::kGatherVolume ||
            operation.kind == OperationKind::kActivation;
   };
-  // Where channels are last, a few of them are parts of lines from all over the memory.
+  // With channels last, a few channels are fractions of cache lines from all over the memory.
   if (options.slice_samples > 0 || products.wants_channels_last()) return pass;
   const std::int64_t second = caches.second / threads;
   pass.goes_by_channels = [&options, second, threads](const Operation& operation, Pass which) {

@@ -1,5 +1,4 @@
-// Rates of products.
-// Hides the loops' length.
+// Rates of multiply instructions.
 #include "workloads/nn/product_rates.h"
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 constexpr std::int64_t kInstructions = 48000;  // about 10 to 30 us: shorter than a time slice
 constexpr int kRepetitions = 20;
 
-/// Seconds that kInstructions of them take.
+/// Seconds that `multiply` takes for kInstructions; the best of kRepetitions.
 double seconds_of(void (*multiply)(std::int64_t instructions)) {
   double best = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kRepetitions; ++i) {
@@ -38,7 +37,7 @@ ProductRates measure_product_rates(const Kernels& kernels) {
 }
 
 Products faster_products(const Kernels& kernels) {
-  // Widening costs something, too.
+  // Floats must be this much faster, as widening costs time.
   constexpr double kLeastGain = 1.25;
   if (!kernels.has_pairs()) return Products::kFloats;
   const ProductRates rates = measure_product_rates(kernels);

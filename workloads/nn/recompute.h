@@ -1,5 +1,4 @@
-// Less memory for more work: what the backward pass makes again.
-// Hides nothing.
+// What the backward pass recomputes, to save memory.
 #pragma once
 
 #include <array>
@@ -7,13 +6,13 @@
 
 namespace nn {
 
-/// What is not kept from the forward pass, but made again, bit by bit, where the backward pass
-/// needs it: less memory. Slices may be others, and with them the order in which gradients are
+/// Values that the forward pass does not keep: the backward pass recomputes them, with the same
+/// bits, where it needs them. Slices may differ, and with them the order in which gradients are
 /// summed.
 enum class Recompute {
   kNone,
   kNormalizations,  ///< outputs of batch norms, from their sources and the statistics
-  kBlocks           ///< those of convolutions, too, but for values that several operations read
+  kBlocks           ///< and of convolutions; but no values with several readers
 };
 
 inline constexpr std::array kAllRecompute = {Recompute::kNone, Recompute::kNormalizations,

@@ -1,5 +1,4 @@
 // The recurrence of running statistics, split over ranks.
-// Hides the decay factors.
 #include "workloads/nn/running_statistics.h"
 
 #include <algorithm>
@@ -28,7 +27,7 @@ RunningStatistics::RunningStatistics(const Network& network) {
 void RunningStatistics::add_group(int index, std::span<const double> mean,
                                   std::span<const double> variance, std::int64_t points) {
   const Place& place = places_.at(static_cast<std::size_t>(index));
-  // One value per channel has no unbiased variance; the biased one (0) stands in for it.
+  // A single value per channel has no unbiased variance; the biased one (0) is used.
   const double unbiased =
       points > 1 ? static_cast<double>(points) / static_cast<double>(points - 1) : 1.0;
   for (std::size_t c = 0; c < place.channels; ++c) {

@@ -1,5 +1,4 @@
-// Which samples a pass is of, for what training draws at random.
-// Hides nothing.
+// The samples of a pass, as keys of training's random numbers.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +6,10 @@
 
 namespace nn {
 
-/// What dropout draws depends on these alone, and on the layer: never on ranks or batches.
+/// Dropout's random numbers depend on these and on the layer alone, never on ranks or batches.
 struct SampleStreams {
   std::uint64_t seed = 0, epoch = 0;
-  std::vector<std::uint64_t> samples;  ///< index in the dataset, of each sample of the pass
+  std::vector<std::uint64_t> samples;  ///< index in the dataset of each sample of the pass
 };
 
 }  // namespace nn

@@ -1,5 +1,4 @@
-// Primitives, slice by slice.
-// Hides the library's memory objects.
+// A oneDNN primitive, slice by slice.
 #include "workloads/nn/sliced_primitive.h"
 
 #include <algorithm>

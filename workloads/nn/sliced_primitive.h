@@ -1,6 +1,6 @@
-// A primitive of the library that goes over a pass's samples slice by slice.
-// Hides one primitive for each size of slice, where operands stand, scratchpads, and the reorders
-// that the library's choice of layouts makes necessary.
+// A oneDNN primitive that goes over a pass's samples slice by slice.
+// Hides one primitive for each size of slice, the places of operands, scratchpads, and the reorders
+// that oneDNN's choice of layouts makes necessary.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace nn {
 
-/// What stands at an operand's place.
+/// What the memory of an operand holds.
 enum class Extent {
   kPass,   ///< all samples of the pass
-  kSlice,  ///< the samples of the slice at hand
+  kSlice,  ///< the samples of the current slice
   kWhole   ///< a parameter, or its gradient: the same for all slices
 };
 inline Extent extent_of(const ValuePlace& place) {
   return place.is_slice ? Extent::kSlice : Extent::kPass;
 }
 
-/// What a primitive reads or writes, as the engine keeps it.
+/// An operand of a primitive, as the engine stores it.
 struct Operand {
   int argument = 0;         ///< DNNL_ARG_...
   dnnl::memory::desc desc;  ///< of the whole pass, or of a parameter
@@ -36,27 +36,27 @@ struct Operand {
 
 class SlicedPrimitive {
  public:
-  /// Describes the primitive for so many samples.
+  /// Describes the primitive for a number of samples.
   using Describe = std::function<dnnl::primitive_desc(std::int64_t samples)>;
-  /// What stands at an operand's place while so many samples are at hand.
+  /// The descriptor of an operand's memory for a number of samples.
   using Cut = std::function<dnnl::memory::desc(const Operand& operand, std::int64_t samples)>;
-  /// `moment`: of all its slices. Throws what `describe` throws.
+  /// All slices are executed at `moment`. Throws what `describe` throws.
   void plan(Planner& planner, const Slices& slices, int moment, const Describe& describe,
             std::vector<Operand> operands);
-  /// For slices of these sizes, of which only what is at hand stands at any operand's place.
+  /// For slices of these sizes, where the memory of every operand holds the current slice alone.
   void plan(Planner& planner, const std::vector<std::int64_t>& sizes, int moment,
             const Describe& describe, std::vector<Operand> operands, const Cut& cut);
   bool planned() const { return !variants_.empty(); }
-  /// From now on scratchpads are those of `other`, where these are large enough: of one that is
-  /// planned for the same moment and does not run at the same time. Before plan().
+  /// Uses the scratchpad of `other`, if it is large enough: a primitive planned for the same moment
+  /// that does not run at the same time. To be called before plan().
   void share_scratch(const SlicedPrimitive& other) { scratch_of_ = &other; }
-  /// `places`: of the operands, in their order.
+  /// `places`: memory of the operands, in their order.
   void bind(const Arena& arena, Device& device, const std::vector<void*>& places);
-  /// `samples` is a slice of the slices planned with. Parameters are converted for the first
-  /// one. `written_to` takes the place of their gradients, unless null.
+  /// `samples` is one of the planned slices. Parameters are converted for the first slice.
+  /// `written_to`, unless null, receives their gradients in place of the bound memory.
   void run(const Samples& samples, void* written_to = nullptr);
 
-  /// Conversions between layouts in a pass; of parameters alone where planned for sizes.
+  /// Layout conversions of a pass; those of parameters alone if planned for sizes.
   std::int64_t reorders() const;
   std::string implementation() const { return variants_.front().description.impl_info_str(); }
 
@@ -64,8 +64,8 @@ class SlicedPrimitive {
   /// An operand for slices of one size.
   struct Bound {
     dnnl::memory::desc given, wanted;
-    std::optional<CopyId> copy;      ///< weights that are kept as wanted
-    BufferId converted_buffer = -1;  ///< where they differ otherwise
+    std::optional<CopyId> copy;      ///< if weights are also kept as wanted
+    BufferId converted_buffer = -1;  ///< else, if given and wanted differ; -1: none
     dnnl::memory converted;
     dnnl::primitive conversion;
     bool is_converted() const { return converted_buffer >= 0; }
@@ -88,11 +88,11 @@ class SlicedPrimitive {
   void convert_in(Bound& bound, dnnl::memory given);
   void convert_parameters();
 
-  Slices slices_ = {0, 0};  ///< none where planned for sizes alone
+  Slices slices_ = {0, 0};  ///< none if planned for sizes
   std::vector<Operand> operands_;
   std::vector<char*> places_;
   std::vector<Variant> variants_;
-  const SlicedPrimitive* scratch_of_ = nullptr;  ///< while planned
+  const SlicedPrimitive* scratch_of_ = nullptr;  ///< until planned
   std::int64_t scratch_bytes_ = 0;
   BufferId scratch_buffer_ = -1;
   Device* device_ = nullptr;

@@ -1,5 +1,4 @@
-// The loaded oneDNN's own word on its version.
-// Hides dnnl_version_t.
+// The version of the loaded oneDNN.
 #include "workloads/nn/version.h"
 
 #include <fmt/format.h>

@@ -1,12 +1,11 @@
-// Which oneDNN this is.
-// Hides its version call.
+// The version of oneDNN.
 #pragma once
 
 #include <string>
 
 namespace nn {
 
-/// "2.6.3", of the library loaded at run time.
+/// The version of the library loaded at run time, e.g. "2.6.3".
 std::string library_version();
 
 }  // namespace nn

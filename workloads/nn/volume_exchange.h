@@ -1,5 +1,4 @@
-// The door to the ranks that have the other parts of the same volumes.
-// Hides who they are and how parts travel.
+// The interface to the ranks that have the other parts of the same volumes.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +8,21 @@
 
 namespace nn {
 
-/// A volume is cut into parts of equal size along depth and height; this rank's is part
-/// (depth, height).
+/// A volume is cut into parts of equal size along depth and height; this rank has part (depth,
+/// height).
 struct VolumePart {
   std::int64_t depth_parts = 1, height_parts = 1;
   std::int64_t depth = 0, height = 0;
   std::int64_t count() const { return depth_parts * height_parts; }
   std::int64_t number() const { return depth * height_parts + height; }
-  /// Whether there is a part beyond that edge.
+  /// Whether there is a part next to this one, before or after it along that axis.
   bool has_before(bool along_depth) const { return (along_depth ? depth : height) > 0; }
   bool has_behind(bool along_depth) const {
     return along_depth ? depth + 1 < depth_parts : height + 1 < height_parts;
   }
 };
 
-/// A part in memory: [depth + 2, height + 2, width + 2] points of so many bytes, with its margin.
+/// A part in memory, with its margin: [depth + 2, height + 2, width + 2] voxels of `point_bytes`.
 struct StoredVolume {
   void* first = nullptr;
   std::int64_t depth = 0, height = 0, width = 0;  ///< without margin
@@ -35,24 +34,25 @@ class VolumeExchange {
  public:
   virtual ~VolumeExchange() = default;
   virtual const VolumePart& part() const = 0;
-  /// Begins to fill the margin with what neighbours have there. Where there is none, it stays.
+  /// Begins to fill the margin with the neighbours' voxels. Sides without a neighbour stay as they
+  /// are.
   virtual void begin_fill(const StoredVolume& volume) = 0;
-  /// Waits for the oldest that is not finished.
+  /// Waits for the oldest unfinished begin_fill().
   virtual void finish_fill() = 0;
-  /// Begins to give the margin's gradients, floats, to the neighbours whose points they are.
+  /// Begins to send the margin's gradients, floats, to the neighbours that own these voxels.
   virtual void begin_return(const StoredVolume& volume) = 0;
-  /// Waits for the oldest that is not finished, and adds what neighbours gave.
+  /// Waits for the oldest unfinished begin_return(), and adds the gradients that neighbours sent.
   virtual void finish_return() = 0;
-  /// Lets what is under way go on; from the thread that began it.
+  /// Makes progress on pending exchanges; to be called by the thread that began them.
   virtual void poll() = 0;
-  /// mine of every rank, by number of part; as many bytes on each.
+  /// `all` receives `mine` of every rank, in the order of VolumePart::number(); sizes are equal.
   virtual void gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
 };
 
-/// Polls from within a parallel region, which no exception may leave.
+/// Polls within a parallel region, which no exception may leave.
 class RegionPoll {
  public:
-  /// `exchange` may be null: then nothing is done.
+  /// `exchange` may be null: then poll() does nothing.
   explicit RegionPoll(VolumeExchange* exchange) : exchange_(exchange) {}
   /// Does nothing after a failure.
   void poll() noexcept {
@@ -64,7 +64,7 @@ class RegionPoll {
       exchange_ = nullptr;
     }
   }
-  /// Behind the region: throws what poll() met.
+  /// To be called after the region: throws what poll() caught.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }

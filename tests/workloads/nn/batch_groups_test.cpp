@@ -1,4 +1,4 @@
-// Batch-norm groups: the same tree of sums wherever the ranks are cut.
+// Batch-norm groups: the tree of sums is the same wherever ranks cut it.
 #include "workloads/nn/batch_groups.h"
 
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ std::vector<PassSlice> slices_of(const std::vector<std::int64_t>& counts) {
   return slices;
 }
 
-/// The expression that a group's sum is, as text: "((0+1)+2)". Exchanges between ranks are played
-/// by hand.
+/// The expression of a group's sum as text, e.g. "((0+1)+2)". Exchanges between ranks are
+/// simulated.
 std::string expression(const std::vector<std::int64_t>& counts, int rank, std::size_t group_index,
                        std::int64_t size) {
   const auto run = [](const std::vector<nn::Merge>& program, std::vector<std::string>& slots) {
@@ -93,7 +93,7 @@ TEST(BatchGroups, AreOwnedByExactlyOneRank) {
 }
 
 TEST(BatchGroups, SendFewNodesOfALargeGroup) {
-  // 1,024 samples of a group of 4,096: one node of the tree.
+  // 1,024 consecutive samples of a group of 4,096 are one node of the tree.
   const BatchGroups groups = nn::plan_batch_groups(slices_of({1024, 1024, 1024, 1024}), 2, 4096);
   EXPECT_EQ(groups.groups.at(0).sent.size(), 1U);
 }

@@ -1,5 +1,4 @@
-// A network in bfloat16 on the engine, and its plain twin in double precision.
-// Hides what is drawn for them, and what the twin rounds.
+// A network in bf16 on the engine, compared with its plain twin in double precision.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +17,8 @@ using residual::error_of;
 using residual::load;
 using residual::noise;
 
-/// The twin rounds what the engine rounds, so that ReLUs decide alike. What is left are sums that
-/// round to the other neighbour, 2^-8 of a value, here and there.
+/// The twin rounds what the engine rounds, so that ReLUs pass the same elements. What remains are
+/// sums that now and then round to the other neighbour, 2^-8 of a value away.
 inline constexpr double kForwardTolerance = 5e-3;
 inline constexpr double kGradientTolerance = 5e-2;
 inline constexpr double kFrozenTolerance = 2e-2;
@@ -46,7 +45,7 @@ class Comparison {
         upstream_(noise(batch * 5, 1.0, 5)),
         mode_(mode),
         plain_options_{batch, group, mode == nn::Mode::kTraining, {}, {}, to_bf16} {
-    // Weights that are bfloat16 from the start: both sides use the same.
+    // Weights that bf16 represents exactly: both sides use the same.
     for (Array& values : parameters_)
       std::transform(values.begin(), values.end(), values.begin(), to_bf16<double>);
     if (mode != nn::Mode::kTraining) residual::draw_statistics(net_, plain_options_);
@@ -57,7 +56,7 @@ class Comparison {
     exact_outputs_ = plain::forward(net_, parameters_, input_, exact).values.back();
   }
 
-  /// Runs `executor` over the same, and keeps its errors.
+  /// Runs a training pass of `executor` on the same parameters and inputs, and stores the errors.
   void run(nn::Executor& executor) {
     run_forward(executor);
     std::copy(upstream_.begin(), upstream_.end(), executor.output_gradient().begin());
@@ -69,7 +68,7 @@ class Comparison {
                                          pass_.parameter_gradients[i]));
     }
   }
-  /// The same of outputs alone.
+  /// The same of the forward pass alone.
   void run_forward(nn::Executor& executor) {
     load(executor, net_, parameters_);
     residual::set_statistics(executor, plain_options_);
@@ -86,7 +85,7 @@ class Comparison {
   double gradient_error = 0.0;  ///< of the worst parameter
 
  private:
-  /// What has channels last is given in bfloat16.
+  /// Inputs with channels last are stored in bf16.
   void put_input(nn::Executor& executor) const {
     const nn::SampleShape& shape = net_.shape(0);
     if (!shape.channels_last) {

@@ -1,5 +1,4 @@
-// Layers in bfloat16 that few shapes meet, against their plain twins in double precision.
-// Hides nothing.
+// Layers in bf16 that few shapes exercise, against their plain twins in double precision.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -15,7 +14,7 @@ using residual::kSmall;
 
 nn::Padding padded(std::int64_t points) { return nn::uniform_padding(2, points, points); }
 
-/// Whether gradients of a strided convolution's source are made of strided pixels alone.
+/// Whether some layer computes its source gradient by the method "gapped": on strided pixels alone.
 bool has_gapped_gradients(const Network& net) {
   nn::Device device;
   const nn::ExecutorOptions options = bf16::options_for(3, 3);
@@ -26,7 +25,7 @@ bool has_gapped_gradients(const Network& net) {
   return false;
 }
 
-/// What makes the gradients of the layers before it matter.
+/// Appends a classifier, so that gradients reach the layers before it.
 void finish(Network& net, nn::ValueId x) {
   net.fully_connected(net.global_average_pool(x), {"fc", 5, kSmall, kSmall});
 }
@@ -38,8 +37,8 @@ struct Run {
   bool training = true;
 };
 
-/// Holds outputs and, while training, gradients against the twin's, where passes are cut as `run`
-/// says, and nowhere else. The layers as they ran.
+/// Compares outputs and, in training, gradients with the twin's. Passes are sliced only as `run`
+/// says. Returns the layers as they ran.
 std::vector<nn::LayerFacts> expect_twin(const Network& net, nn::Products products,
                                         const Run& run = {}) {
   constexpr std::int64_t kBatch = 3;
@@ -81,7 +80,7 @@ Network stem_network(std::int64_t channels, const std::vector<std::int64_t>& spa
 
 TEST_F(Bf16Layers, AgreeInFirstConvolutions) {
   const Network networks[] = {
-      stem_network(3, {75, 90}, 7, 2, 3),  // several strips of rows, of tiles that are not full
+      stem_network(3, {75, 90}, 7, 2, 3),  // several strips of rows; partly filled tiles
       stem_network(3, {32, 32}, 3, 1, 1), stem_network(1, {9, 21}, 5, 3, 0),
       stem_network(8, {6, 5}, 4, 1, 2)};
   for (const Network& net : networks) {
@@ -95,7 +94,7 @@ TEST_F(Bf16Layers, AgreeInFirstConvolutions) {
 }
 
 TEST_F(Bf16Layers, AgreeInFirstConvolutionsOfImagesWhoseChannelsAreLast) {
-  // Of windows whose rows are more than a tile's, and less; of tiles that are not full.
+  // Rows of windows longer and shorter than a tile row; partly filled tiles.
   for (const auto& [channels, width] : {std::pair{16, 70}, std::pair{16, 20}, std::pair{3, 70}}) {
     SCOPED_TRACE(testing::Message() << channels << " channels, " << width << " columns");
     Network net;
@@ -110,7 +109,7 @@ TEST_F(Bf16Layers, AgreeInFirstConvolutionsOfImagesWhoseChannelsAreLast) {
   }
 }
 
-/// Of rows so wide that gradients of weights are made row by row, of tiles that are not full.
+/// Wide rows; partly filled tiles.
 TEST_F(Bf16Layers, AgreeInWindowsOfWideImages) {
   Network net;
   auto x = net.input({16, {70, 541}, 0, true});
@@ -150,7 +149,7 @@ TEST_F(Bf16Layers, AgreeInProductsOfPoints) {
                 nn::Device().multiplies_in_tiles && c.stride > 1 && !c.is_own);
       for (const nn::LayerFacts& layer : expect_twin(net, nn::Products::kPairs)) {
         if (layer.name != "conv2" || !nn::Device().multiplies_in_tiles) continue;
-        // The library's forward product of points in tiles.
+        // oneDNN's 1x1 convolution in AMX tiles.
         EXPECT_EQ(layer.implementation.find("brgconv_1x1") == std::string::npos, c.is_own)
             << layer.implementation;
       }
@@ -163,7 +162,7 @@ TEST_F(Bf16Layers, AgreeInProductsOfPoints) {
   }
 }
 
-/// 3x3 windows behind a first convolution of `channels` channels.
+/// A 3x3 convolution after a first convolution to `channels` channels.
 Network window_network(const std::vector<std::int64_t>& spatial, std::int64_t channels,
                        std::int64_t outputs, std::int64_t dilation) {
   Network net;
@@ -175,8 +174,8 @@ Network window_network(const std::vector<std::int64_t>& spatial, std::int64_t ch
   return net;
 }
 
-// Of both the library's gradients of weights in matrix tiles are wrong: they are own products, or
-// the library's without tiles.
+// For these shapes oneDNN's weight gradients in AMX tiles are wrong: the engine computes them
+// itself, or has oneDNN compute them without tiles.
 TEST_F(Bf16Layers, AgreeOnLongLines) {
   for (const std::int64_t outputs : {48, 64}) {
     SCOPED_TRACE(outputs);
@@ -190,8 +189,8 @@ TEST_F(Bf16Layers, AgreeInAtrousWindowsOfOddChannels) {
 TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
   static const nn::Device device;
   if (!nn::Device().multiplies_in_tiles) GTEST_SKIP() << "needs matrix tiles (AMX)";
-  // More channels than a stem's windows have, whose values others are added to, and more than are
-  // gone over together.
+  // Rows of windows too long for the stem layer, a value that others are added to, and more
+  // channels than a wide column has.
   Network net;
   auto x = net.input({48, {33, 35}});
   x = net.convolution(x, {"conv1", 16, 3, 1, padded(1), kSmall});
@@ -209,8 +208,8 @@ TEST_F(Bf16Layers, AgreeInPiecesOfAnImage) {
 TEST_F(Bf16Layers, AgreeOnImagesThatPassByTheCaches) {
   static const nn::Device device;
   if (!nn::Device().multiplies_in_tiles) GTEST_SKIP() << "needs matrix tiles (AMX)";
-  // The gradient of the last convolution's source is an own product, or the library's between
-  // zeros.
+  // The last convolution's forward product is this project's, or oneDNN's; its source gradient is
+  // of strided pixels alone, with zeros between them.
   for (const std::int64_t outputs : {32, 272}) {
     SCOPED_TRACE(outputs);
     Network net;
@@ -225,7 +224,7 @@ TEST_F(Bf16Layers, AgreeOnImagesThatPassByTheCaches) {
     x = net.convolution(x, {"conv3", outputs, 1, 2, {}, kSmall});
     finish(net, net.batch_norm(x, {"bn4"}));
     expect_twin(net, nn::Products::kPairs);
-    // Rows of points that are no whole lines, slice by slice.
+    // Rows that are no multiple of a cache line, slice by slice.
     Network odd;
     x = odd.input({3, {171, 231}});
     x = odd.convolution(x, {"conv1", 40, 3, 1, padded(1), kSmall});
@@ -237,7 +236,7 @@ TEST_F(Bf16Layers, AgreeOnImagesThatPassByTheCaches) {
 }
 
 TEST_F(Bf16Layers, AgreeOnRowsOfManyChannels) {
-  // Several pieces of rows, and more channels than are gone over together.
+  // Several pieces of rows, and more channels than kernels process together.
   for (const std::int64_t stride : {1, 2}) {
     SCOPED_TRACE(stride);
     Network net;

@@ -1,5 +1,4 @@
-// The engine in bfloat16 against its plain twin in double precision.
-// Hides nothing.
+// The engine in bf16 against its plain twin in double precision.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +22,7 @@ using bf16::kRoundingTolerance;
 using bf16::options_for;
 using nn::Network;
 
-/// Of either products.
+/// One for products of pairs, one for products of floats.
 std::vector<nn::Arithmetic> arithmetics() {
   std::vector<nn::Arithmetic> all;
   for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
@@ -87,14 +86,14 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Bf16Engine,
                                          Case{"two_groups", {12, 12}, 32, 1, 8, 4},
                                          Case{"odd_channels", {9, 13}, 10, 2, 6, 6},
                                          Case{"few_points", {8, 8}, 32, 2, 20, 10},
-                                         // Own gradients of windows' weights.
+                                         // Weight gradients by this project's products.
                                          Case{"windows", {14, 12}, 64, 2, 4, 4}),
                          [](const auto& named) { return named.param.name; });
 
 TEST(Bf16, AgreesWithItsPlainTwinOnVolumes) {
   if (!has_bf16()) GTEST_SKIP() << "needs avx512_bf16";
-  // Statistics are frozen: the library's pooling rounds each addition of overlapping windows in a
-  // volume, which the batch's statistics would magnify.
+  // Statistics are frozen: oneDNN's pooling of volumes rounds each addition where windows overlap,
+  // which batch statistics would magnify.
   Comparison comparison =
       comparison_of({"volume", {6, 6, 8}, 16, 2, 4, 4}, nn::Mode::kFrozenStatistics);
   nn::Device device;
@@ -169,7 +168,7 @@ TEST(Bf16, MultipliesWhatTheCpuIsFasterAt) {
   nn::Device device;
   const nn::Kernels& kernels = nn::kernels(base::usable_instruction_set());
   const nn::ProductRates rates = nn::measure_product_rates(kernels);
-  // Of any CPU from 1 to 6 GHz: one or two instructions a clock, or one in two.
+  // On any CPU of 1 to 6 GHz that executes two, one or half an instruction per clock.
   for (const double rate : {rates.floats, rates.pairs}) {
     EXPECT_GT(rate, 16e9 / 2);
     EXPECT_LT(rate, 32e9 * 2 * 6);

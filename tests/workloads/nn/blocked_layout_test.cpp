@@ -1,4 +1,4 @@
-// Layouts as plain values against the library's descriptors.
+// BlockedLayout against oneDNN's descriptors.
 #include "workloads/optimizer/blocked_layout.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,4 @@
 // Activations as columns of channels.
-// Hides nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

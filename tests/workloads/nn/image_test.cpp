@@ -1,5 +1,4 @@
-// Layers of images, depthwise, atrous and transposed convolutions among them, against plain loops.
-// Hides the network that has all of them.
+// Layers of images, with depthwise, atrous and transposed convolutions, against plain loops.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,8 +19,8 @@ using plain::to_bf16;
 using residual::kSmall;
 using residual::noise;
 
-/// An encoder that halves an image twice, atrous convolutions, its mean beside them, and a decoder
-/// that takes up what the encoder had found. Widths are no multiples of blocks.
+/// An encoder that halves an image twice, a pyramid of atrous convolutions with the image's mean,
+/// and a decoder with a skip connection. Some numbers of channels are no multiple of a block.
 Network segmenting(std::int64_t height, std::int64_t width, std::int64_t channels,
                    bool channels_last = false) {
   Network net;
@@ -89,7 +88,8 @@ class Images : public testing::TestWithParam<Shape> {
     plain::backward(net_, parameters_, options, upstream_, pass);
     return pass;
   }
-  /// Outputs within `forward` of the twin's, each parameter's gradient within `backward`.
+  /// Expects outputs within `forward` of the twin's, and each parameter's gradient within
+  /// `backward`.
   void expect_twin(const plain::Pass& expected, const nn::ExecutorOptions& options, double forward,
                    double backward) const {
     nn::Device device;
@@ -147,7 +147,7 @@ TEST_P(Images, AreRoundedAsStoredInBf16) {
   if (base::usable_instruction_set() < base::InstructionSet::kAvx512Bf16) {
     GTEST_SKIP() << "needs avx512_bf16";
   }
-  // Sums of products that are rounded differently turn values by a unit in the last place.
+  // Sums that are added in another order may round to the neighbouring bf16 value.
   const plain::Pass expected = twin(nn::Precision::kBf16);
   for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
     SCOPED_TRACE(nn::to_string(products));
@@ -162,12 +162,12 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Images,
                                          Shape{"uneven", 16, 32, 24, 2},
                                          Shape{"wide", 16, 16, 64, 2},
                                          Shape{"narrow", 32, 16, 8, 1}, Shape{"high", 80, 16, 8, 2},
-                                         // Atrous convolutions of four points.
+                                         // Atrous convolutions of four pixels.
                                          Shape{"few", 8, 8, 16, 4}),
                          [](const auto& what) { return std::string(what.param.name); });
 
-/// Whose windows reach far beside the rows, as the library's fast way does not take them: in floats
-/// against the twin, whole, in slices and made again.
+/// A dilation whose padding oneDNN's direct convolution does not support: in floats against the
+/// twin, unsliced, in slices and recomputed.
 TEST(Image, PadsRowsOfAtrousConvolutions) {
   constexpr std::int64_t kBatch = 2;
   Network net;
@@ -213,7 +213,7 @@ TEST(Image, PadsRowsOfAtrousConvolutions) {
   }
 }
 
-/// Points before channels, or behind them: the same network.
+/// Inputs with channels first and with channels last give the same outputs.
 TEST(Image, TakesInputsWithChannelsLast) {
   constexpr std::int64_t kHeight = 16, kWidth = 32, kChannels = 16;
   const Array input = noise(kChannels * kHeight * kWidth, 1.0, 3);
@@ -235,7 +235,7 @@ TEST(Image, TakesInputsWithChannelsLast) {
   EXPECT_LT(plain::relative_l2(outputs[1], Array(outputs[0].begin(), outputs[0].end())), 1e-5);
 }
 
-/// The products alone that a step has: of transposed convolutions, too.
+/// ProductLimit has the products of a step, transposed convolutions included.
 TEST(Image, HasALimit) {
   const Network net = segmenting(16, 32, 16);
   nn::Device device;
@@ -262,9 +262,9 @@ TEST(Image, CountsMultiplications) {
       transposed += net.forward_macs(operation);
     }
   }
-  // 8 x 16 points of 16 channels; 4 x 8 of 24, and of 32.
+  // 8 x 16 pixels of 16 channels; 4 x 8 of 24, and of 32.
   EXPECT_EQ(depthwise, std::int64_t{9} * (8 * 16 * 16 + 4 * 8 * 24 + 4 * 8 * 32));
-  // From 4 x 8 points, 32 channels to 16; from 8 x 16, 16 to 3.
+  // From 4 x 8 pixels, 32 channels to 16; from 8 x 16, 16 to 3.
   EXPECT_EQ(transposed, std::int64_t{9} * (4 * 8 * 32 * 16 + 8 * 16 * 16 * 3));
 }
 

@@ -1,4 +1,4 @@
-// What layers of a table are said to move, against sums written out by hand.
+// Bytes that layers are said to move, against sums written out by hand.
 #include "workloads/nn/layer_traffic.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ constexpr std::int64_t kNorm = 2 * kChannels * kFloat;     // gamma and beta
 constexpr std::int64_t kTaps = 9 * kChannels * kFloat;     // a depthwise convolution's weights
 constexpr std::int64_t kFitsCaches = 8, kFitsNone = 4096;  // height and width
 
-constexpr nn::CacheSizes kCaches = {2 << 20, 8 << 20};  // some systems tell of none
+constexpr nn::CacheSizes kCaches = {2 << 20, 8 << 20};  // some systems report none
 
 /// depthwise - pointwise - norm - depthwise - norm - pool - dense
 nn::Network network(std::int64_t side) {
@@ -30,7 +30,7 @@ nn::Network network(std::int64_t side) {
   return net;
 }
 
-/// A norm that so many operations read: convolutions, and the sum of what comes of them.
+/// A norm with `readers` readers: convolutions, and the sum of their results.
 nn::Network network_of_readers(std::int64_t side, int readers) {
   nn::Network net;
   auto x = net.input({kChannels, {side, side}});
@@ -73,7 +73,7 @@ TEST(LayerTraffic, OfANormWhoseSumsAreOfWhatTheCachesHold) {
   const std::int64_t value = value_bytes(kFitsCaches);
   const nn::LayerFacts norm = facts_of(kFitsCaches, nn::Recompute::kNone, "norm");
   EXPECT_EQ(norm.operand_bytes, 2 * value + kNorm);
-  // Forward source and result; backward their gradients and the source.
+  // Forward: source and result; backward: their gradients and the source.
   EXPECT_EQ(norm.moved_bytes, 5 * value + 2 * kNorm);
 }
 
@@ -87,7 +87,7 @@ TEST(LayerTraffic, OfAProductInThreePasses) {
 
 TEST(LayerTraffic, OfANormThatFitsNoCache) {
   const std::int64_t value = value_bytes(kFitsNone);
-  // Also forward the source, and backward source and gradient.
+  // In addition forward the source, and backward source and gradient.
   EXPECT_EQ(facts_of(kFitsNone, nn::Recompute::kNone, "norm").moved_bytes, 8 * value + 2 * kNorm);
 }
 
@@ -97,7 +97,7 @@ TEST(LayerTraffic, OfANormThatIsMadeAgain) {
             10 * value + 3 * kNorm);
 }
 
-/// Values that a norm moves for gradients of so many parts, beyond those for one.
+/// Values that a norm moves for a gradient of `readers` contributions, beyond those for one.
 std::int64_t values_of_parts(std::int64_t side, int readers) {
   const auto bytes = [&](int count) {
     return facts_of(network_of_readers(side, count), nn::Recompute::kNone, "norm").moved_bytes;

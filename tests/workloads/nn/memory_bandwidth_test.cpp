@@ -1,5 +1,4 @@
-// Bandwidths are those of memory: bytes of known blocks over seconds.
-// Hides nothing.
+// Bandwidths of memory: bytes of known blocks over seconds.
 #include "workloads/nn/memory_bandwidth.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +13,7 @@
 
 namespace {
 
-/// By which passes take as many seconds as it is told.
+/// Makes passes take the given numbers of seconds.
 class PassClock final : public base::Clock {
  public:
   explicit PassClock(std::vector<std::int64_t> passes_s) : passes_s_(std::move(passes_s)) {}
@@ -45,7 +44,7 @@ TEST(Bandwidth, OfATriadIsTheBestOfThreeBlocks) {
                    3.0 * nn::kBandwidthBlockBytes / 3.0);
 }
 
-/// Between what any memory has and what none has.
+/// Within bounds that hold for any memory.
 TEST(Bandwidth, IsThatOfAMemory) {
   constexpr int kPasses = 3;
   const base::SystemClock clock;
@@ -53,7 +52,7 @@ TEST(Bandwidth, IsThatOfAMemory) {
   const std::int64_t began_ns = clock.steady_ns();
   for (int i = 0; i < kPasses; ++i) copies.measure(clock);
   const double took_s = static_cast<double>(clock.steady_ns() - began_ns) * 1e-9;
-  // Of three, the median is no longer than two of them are together.
+  // The median of three is no longer than two of them together.
   EXPECT_GE(copies.usual(), 2.0 * nn::kBandwidthBlockBytes / took_s);
   EXPECT_LT(copies.usual(), 2e12);
   const double triad = nn::triad_bandwidth(best_kernels(), kPasses, clock);

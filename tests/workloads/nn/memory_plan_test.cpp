@@ -1,4 +1,4 @@
-// Buffers whose lifetimes meet never overlap, and memory is shared where they do not.
+// Buffers whose lifetimes overlap never share memory; others do.
 #include "workloads/nn/memory_plan.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TEST(MemoryPlan, NeverOverlapsBuffersThatLiveTogether) {
     base::RandomStream random(seed, base::Purpose::kGenerate, 0, 0);
     nn::MemoryPlan plan;
     constexpr int kBuffers = 60;
-    std::vector<int> first, last;  // use of each buffer
+    std::vector<int> first, last;  // moments of each buffer
     for (int i = 0; i < kBuffers; ++i) {
       first.push_back(static_cast<int>(random.below(40)));
       last.push_back(first.back() + static_cast<int>(random.below(12)));

@@ -1,4 +1,4 @@
-// The order of a pass: what must have happened before what, and how it is sliced.
+// The order of a pass: what comes before what, and how it is sliced.
 #include "workloads/nn/pass_plan.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ PassPlan plan_of(const Network& net, std::int64_t cache_bytes) {
   return {net, options(12, cache_bytes)};
 }
 
-/// Where a step stands: its segment, and its place within.
+/// The position of a step: its segment, and its place within.
 struct Position {
   std::size_t segment = 0, place = 0;
   bool is_before(const Position& other) const {
@@ -46,7 +46,7 @@ struct Position {
   }
 };
 
-/// The one such step; the test fails if there is none, or another.
+/// The only such step; the test fails unless there is exactly one.
 Position position(const std::vector<PassSegment>& segments, Work work, std::size_t operation) {
   Position found;
   int count = 0;
@@ -62,7 +62,7 @@ Position position(const std::vector<PassSegment>& segments, Work work, std::size
   return found;
 }
 
-/// Where `work` is done, which is in the segment that the plan names.
+/// The position of `work`, which the plan says is in segment `planned`.
 Position planned_position(const std::vector<PassSegment>& segments, Work work,
                           std::size_t operation, int planned) {
   const Position found = position(segments, work, operation);
@@ -70,7 +70,7 @@ Position planned_position(const std::vector<PassSegment>& segments, Work work,
   return found;
 }
 
-/// Statistics are of all samples: they are gathered behind `ready`, and used in a later segment.
+/// Statistics are of all samples: they are gathered after `ready`, and used in a later segment.
 void expect_statistics(const Position& ready, const Position& observed, const Position& used) {
   EXPECT_TRUE(ready.is_before(observed));
   EXPECT_LT(observed.segment, used.segment);
@@ -151,7 +151,8 @@ TEST(PassPlan, MakesAgainWhatItsModeNames) {
   };
   using Names = std::set<std::string>;
   EXPECT_EQ(made_again(nn::Recompute::kNone), Names());
-  // Nothing reads bn1 backward, as a pool follows, nor the last block's sum; bnd makes no value.
+  // The backward pass reads neither bn1, which a pool follows, nor the last block's sum; bnd is
+  // deferred.
   const Names normalizations = {"block0.bn1", "block0.bn2", "block0.bn3", "block1.bn1",
                                 "block1.bn2"};
   EXPECT_EQ(made_again(nn::Recompute::kNormalizations), normalizations);
@@ -198,8 +199,8 @@ TEST(PassPlan, LetsValuesPassThatNobodyReadsLater) {
     }
     return names;
   };
-  // The first batch norm is read by a pool alone, in its segment; the others by convolutions whose
-  // gradients want them, unless they are made again.
+  // bn1 is read by a pool alone, in its segment; the others by convolutions, whose gradients need
+  // them, unless they are recomputed.
   const std::set<std::string> kept = passing();
   EXPECT_TRUE(kept.contains("bn1"));
   EXPECT_FALSE(kept.contains("block0.bn1"));
@@ -269,7 +270,7 @@ TEST(PassPlan, KeepsSlicesLargeBesideTheWeightsWhoseGradientsTheyAddTo) {
   net.convolution(x, {"again", 64, 3, 1, nn::uniform_padding(2, 1, 1), residual::kSmall});
   const PassPlan plan(net, options(512, 1));
   EXPECT_EQ(plan.forward().front().slices.count, 512);
-  // 147,456 bytes of weights, twice, over 5 arrays of 1,024 bytes for each sample: 57 samples, and
+  // Twice 147,456 bytes of weights, over 5 arrays of 1,024 bytes per sample: 57 samples, of which
   // 32 divide the batch.
   EXPECT_EQ(plan.backward().back().slices.count, 16);
 }

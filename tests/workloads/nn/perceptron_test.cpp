@@ -1,5 +1,5 @@
-// Perceptrons and the dot interaction between them against their plain twin, the published toy
-// model, and what passes tell while they go on.
+// Perceptrons and the dot interaction between them against their plain twin and the published toy
+// model, and what listeners of passes are notified of.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -66,7 +66,7 @@ nn::ExecutorOptions options_for(const Shape& shape, nn::Precision precision,
   return options;
 }
 
-/// Weights that are bfloat16 from the start: all precisions use the same.
+/// Weights that bf16 represents exactly: all precisions use the same.
 std::vector<Array> parameters_of(const Network& net) {
   std::vector<Array> parameters;
   for (std::size_t i = 0; i < net.parameters().size(); ++i) {
@@ -118,7 +118,7 @@ class Perceptrons : public testing::TestWithParam<Shape> {
     plain::backward(net_, parameters_, options, upstream_, pass);
     return pass;
   }
-  /// Forward and backward; the outputs.
+  /// Runs a training pass; returns the outputs.
   template <class T>
   std::vector<float> run(nn::Executor& executor, bool accumulate = false) const {
     std::copy(input_.begin(), input_.end(), executor.input().begin());
@@ -151,9 +151,9 @@ class Perceptrons : public testing::TestWithParam<Shape> {
   Array input_, features_, upstream_;
 };
 
-/// Of sums of up to a thousand products in single precision.
+/// For sums of up to a thousand products in single precision.
 constexpr double kF32Tolerance = 3e-6;
-/// The twin rounds what the engine rounds; sums that round to the other neighbour are left.
+/// The twin rounds what the engine rounds; what remains are sums that round to the other neighbour.
 constexpr double kBf16Tolerance = 1e-2;
 constexpr double kBf16GradientTolerance = 5e-2;
 
@@ -240,8 +240,8 @@ Array sines(std::int64_t count, double a, double b, double c) {
   return values;
 }
 
-/// A recommendation model of four numbers a vector and three tables; figures were computed in
-/// double precision.
+/// A recommendation model with vectors of four elements and three tables; the figures were computed
+/// in double precision.
 class ToyModel : public testing::Test {
  protected:
   ToyModel()
@@ -285,7 +285,7 @@ TEST_F(ToyModel, GivesThePublishedFigures) {
   const auto logits = executor.outputs();
   EXPECT_NEAR(logits[0], .169802136, 1e-7);
   EXPECT_NEAR(logits[1], .133069112, 1e-7);
-  // Of the mean binary cross entropy for labels 1 and 0.
+  // The gradient of the mean binary cross entropy for labels 1 and 0.
   const std::vector<double> labels = {1.0, 0.0};
   for (std::size_t n = 0; n < 2; ++n) {
     const double probability = 1.0 / (1.0 + std::exp(-static_cast<double>(logits[n])));
@@ -304,7 +304,7 @@ TEST_F(ToyModel, GivesThePublishedFigures) {
   }
 }
 
-/// Keeps what it is told, and gives the features when they are needed.
+/// Records its notifications, and fills in the features when they are needed.
 class Witness final : public nn::PassListener {
  public:
   Witness(nn::Executor& executor, const Array& features)

@@ -1,5 +1,4 @@
 // Batch norm by plain loops.
-// Hides how groups of samples are gone over.
 #include "workloads/nn/plain_batch_norm.h"
 
 #include <cmath>
@@ -85,7 +84,7 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
     for (std::int64_t first = 0; first < options.batch; first += options.group_size) {
       const Moments m = moments_for(op, options, src, first, c);
       const double inverse = 1.0 / std::sqrt(m.variance + op.epsilon);
-      // Statistics of the batch move with its values; running ones do not.
+      // Batch statistics depend on the batch's values; running ones do not.
       const double moving = options.training ? 1.0 : 0.0;
       double sum = 0.0;
       double product_sum = 0.0;
@@ -93,7 +92,7 @@ void batch_norm_backward(const Operation& op, const std::vector<Array>& paramete
         for (std::int64_t n = first; n < first + options.group_size; ++n) {
           for (std::int64_t p = 0; p < points; ++p) {
             const std::int64_t i = (n * channels + c) * points + p;
-            // A sum of parts that goes on to the residual is stored before it is used.
+            // The gradient that goes on to a residual is stored before it is used.
             const double g = op.relu && at(dst, i) <= 0.0 ? 0.0 : at(diff_dst, i);
             const bool is_stored = options.rounded != nullptr && options.training && op.residual;
             body(i, is_stored ? options.rounded(g) : g, (at(src, i) - m.mean) * inverse);

@@ -1,5 +1,4 @@
 // Batch norm with residual sum and ReLU, by plain loops in double precision.
-// Hides nothing.
 #pragma once
 
 #include "workloads/nn/plain_network.h"

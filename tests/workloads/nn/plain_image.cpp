@@ -1,5 +1,4 @@
-// Plain loops over images.
-// Hides index arithmetic.
+// Operations on images, by plain loops.
 #include "workloads/nn/plain_image.h"
 
 namespace plain {
@@ -15,8 +14,8 @@ const Array& parameter(const std::vector<Array>& all, int id) {
   return all[static_cast<std::size_t>(id)];
 }
 
-/// Calls body(image point, window point, tap) for each pair that a window's tap joins: windows of
-/// `small` points over an image of `large` ones.
+/// Calls body(image pixel, window, tap) for each tap of each window that lies within the image:
+/// `small` windows over an image of `large` pixels.
 template <class Body>
 void for_each_meeting(const Operation& op, const std::vector<std::int64_t>& large,
                       const std::vector<std::int64_t>& small, const Body& body) {
@@ -67,7 +66,7 @@ void for_each_product(const Network& net, const Operation& op, std::int64_t batc
   }
 }
 
-/// Calls body(source, index there, index in the whole) for each value.
+/// Calls body(index of the source, offset in it, offset in the whole) for each element.
 template <class Body>
 void for_each_part(const Network& net, const Operation& op, std::int64_t batch, const Body& body) {
   std::vector<nn::ValueId> values = {op.src};

@@ -1,5 +1,4 @@
-// Plain loops over pairs of features.
-// Hides where each feature stands.
+// The dot interaction, by plain loops over pairs of vectors.
 #include "workloads/nn/plain_interaction.h"
 
 namespace plain {
@@ -11,7 +10,7 @@ using nn::Operation;
 double& at(Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
 double at(const Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
 
-/// The vector of feature `i` of sample `n`: its place in the source or in the features beside it.
+/// The vector `i` of sample `n`: its offset in the source, or in the features.
 struct Feature {
   bool is_src;
   std::int64_t at;
@@ -22,7 +21,7 @@ Feature feature(const Network& net, const Operation& op, std::int64_t n, std::in
   return {false, n * net.shape(*op.features).channels + (i - 1) * width};
 }
 
-/// Calls body(feature i, feature j, place in dst) for each product of the dot interaction.
+/// Calls body(feature i, feature j, offset in dst) for each product of the dot interaction.
 template <class Body>
 void for_each_pair(const Network& net, const Operation& op, std::int64_t batch, const Body& body) {
   const std::int64_t width = net.shape(op.src).channels;

@@ -1,5 +1,4 @@
-// Plain loops for every operation.
-// Hides index arithmetic over any number of spatial axes.
+// Every operation by plain loops, over any number of spatial axes.
 #include "workloads/nn/plain_network.h"
 
 #include <cmath>
@@ -34,7 +33,7 @@ Index unravel(std::int64_t flat, const Index& extents) {
   return index;
 }
 
-/// Source point that window position `k` meets at destination point `d`, or -1 in the padding.
+/// The source pixel of tap `k` for destination pixel `d`, or -1 in the padding.
 std::int64_t source_point(const Operation& op, const Index& in, std::int64_t d, std::int64_t k) {
   const Index at = unravel(d, op.dst.spatial);
   const Index tap = unravel(k, op.kernel);
@@ -111,7 +110,8 @@ void max_pool(const Network& net, const Operation& op, const Array& src, std::in
   }
 }
 
-/// Whether what `op` makes is stored as floats at any precision: what a classifier or a loss reads.
+/// Whether the output of `op`, which a classifier or a loss reads, is stored as floats at any
+/// precision.
 bool makes_floats(const Network& net, const Operation& op) {
   if (op.kind == OperationKind::kGlobalAveragePool || op.kind == OperationKind::kActivation) {
     return true;
@@ -125,19 +125,20 @@ bool makes_floats(const Network& net, const Operation& op) {
          maker.kind == OperationKind::kActivation || &op == &net.operations().back();
 }
 
-/// Rounds all of `values`, made by `op`, where the options ask for it.
+/// Rounds `values`, the output of `op`, if the options ask for it.
 void store(const Network& net, const Operation& op, const Options& options, Array& values) {
   if (options.rounded == nullptr || makes_floats(net, op)) return;
   for (double& value : values) value = options.rounded(value);
 }
 
-/// The same for their gradient, or a part of it. Those of volumes are floats at any precision.
+/// The same for their gradient, or a contribution to it. Gradients of volumes are floats at any
+/// precision.
 void store_gradient(const Network& net, const Operation& op, const Options& options,
                     Array& values) {
   if (op.kind != OperationKind::kConvolutionPool) store(net, op, options, values);
 }
 
-/// Whether a batch norm's value is made only where another one adds it, and so is never stored.
+/// Whether a batch norm's output is computed only where another one adds it, and is never stored.
 bool is_made_where_added(const Network& net, std::size_t operation) {
   const Operation& op = net.operations()[operation];
   const auto value = static_cast<nn::ValueId>(operation);
@@ -150,7 +151,7 @@ bool is_made_where_added(const Network& net, std::size_t operation) {
   return readers == 0 && adders == 1;
 }
 
-/// The gradients that one operation adds to: its own parts, stored and then added.
+/// The gradients that one operation contributes: stored (rounded) first, then added.
 class Parts {
  public:
   Parts(const Network& net, const Operation& op, const Options& options, Pass& pass)
@@ -162,7 +163,7 @@ class Parts {
   Array& src() { return src_; }
   Array* residual() { return residual_.empty() ? nullptr : &residual_; }
   Array& features() { return features_; }
-  /// Of src, and what stands behind it.
+  /// Of src and the others.
   std::vector<Array*> all() {
     std::vector<Array*> arrays = {&src_};
     for (Array& other : others_) arrays.push_back(&other);
@@ -191,7 +192,7 @@ class Parts {
   std::vector<Array> others_;
 };
 
-/// What an operation reads: src, and what stands behind it.
+/// The values that an operation reads: src and the others.
 std::vector<const Array*> sources_of(const Operation& op, const Pass& pass) {
   std::vector<const Array*> sources = {&pass.values[static_cast<std::size_t>(op.src)]};
   for (const nn::ValueId value : op.others) {
@@ -266,7 +267,7 @@ void backward(const Network& net, const std::vector<Array>& parameters, const Op
   for (std::size_t i = net.operations().size(); i-- > static_cast<std::size_t>(net.inputs());) {
     const Operation& op = net.operations()[i];
     const Array& src = pass.values[static_cast<std::size_t>(op.src)];
-    // A batch norm adds up the parts of its gradient on the way; for others the sum is stored.
+    // A batch norm adds up its gradient on the fly; for other operations the sum is stored.
     if (op.kind != OperationKind::kBatchNorm) {
       store_gradient(net, op, options, pass.value_gradients[i]);
     }

@@ -1,5 +1,5 @@
 // The engine's twin: a network evaluated and differentiated by plain loops in double precision.
-// Hides nothing clever; every formula is written out once, forward and backward.
+// Every formula is written out once, forward and backward.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace plain {
 
 using Array = std::vector<double>;
 
-/// What a pass over a batch gave. Arrays are row-major: values [N, C, spatial...], parameters in
-/// their own shape.
+/// The results of a pass over a batch. Arrays are row-major: values [N, C, spatial...], parameters
+/// in their own shape.
 struct Pass {
   std::vector<Array> values;               ///< of every operation
   std::vector<Array> parameter_gradients;  ///< by parameter id
@@ -27,16 +27,16 @@ struct Options {
   std::int64_t group_size = 1;
   bool training = true;  ///< false: batch norm uses the running statistics given, both ways
   std::vector<Array> running_mean, running_variance;
-  /// What activations of layers with points, and every part of their gradients, are rounded to when
-  /// they are stored; null: not at all. Weights are rounded by the caller.
+  /// Rounds activations of layers with pixels, and every contribution to their gradients, as they
+  /// are stored; null: no rounding. The caller rounds weights.
   double (*rounded)(double) = nullptr;
-  std::vector<Array> later_inputs = {};  ///< of the inputs behind the first
+  std::vector<Array> later_inputs = {};  ///< the inputs after the first
 };
 
-/// Forward pass.
 Pass forward(const nn::Network& network, const std::vector<Array>& parameters, const Array& input,
              const Options& options);
-/// Fills the gradients of sum(outputs * upstream), `pass` being of the same arguments.
+/// Computes the gradients of sum(outputs * upstream); `pass` is of forward() with the same
+/// arguments.
 void backward(const nn::Network& network, const std::vector<Array>& parameters,
               const Options& options, const Array& upstream, Pass& pass);
 

@@ -1,5 +1,4 @@
-// Plain loops over volumes, and of activations.
-// Hides where maxima were taken.
+// Volumes and activations by plain loops.
 #include "workloads/nn/plain_volume.h"
 
 #include <cmath>
@@ -15,7 +14,8 @@ double& at(Array& array, std::int64_t i) { return array[static_cast<std::size_t>
 double at(const Array& array, std::int64_t i) { return array[static_cast<std::size_t>(i)]; }
 const Array& of(const std::vector<Array>& all, int id) { return all[static_cast<std::size_t>(id)]; }
 
-/// Convolutions of volumes with 3 x 3 x 3 taps and zeros around; weights [27, in, out].
+/// Calls body(src index, weight index, dst index) for every product of a convolution of volumes,
+/// with 3 x 3 x 3 taps and zero padding; weights [27, in, out].
 template <class Body>
 void for_each_volume_product(const SampleShape& in, std::int64_t out, std::int64_t batch,
                              const Body& body) {
@@ -38,11 +38,11 @@ void for_each_volume_product(const SampleShape& in, std::int64_t out, std::int64
   }
 }
 
-/// A convolution_pool's inside: where each maximum was taken, and its value after the LeakyReLU.
+/// A convolution_pool's forward pass: where each maximum is, and its value after the LeakyReLU.
 struct VolumePass {
-  std::vector<std::int64_t> winners;  ///< by place of dst: of the convolution's value
-  std::vector<std::int64_t> places;   ///< by pooled value, [N, out, points]: of dst
-  Array slopes;                       ///< by place of dst
+  std::vector<std::int64_t> winners;  ///< by index in dst: index of the convolution's value
+  std::vector<std::int64_t> places;   ///< by pooled value, [N, out, voxels]: index in dst
+  Array slopes;                       ///< by index in dst
   Array dst;
 };
 

@@ -1,5 +1,4 @@
-// What holds of the engine in any arithmetic, on the residual network.
-// Hides nothing.
+// Expectations that hold for the engine in any arithmetic, on the residual network.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@
 
 namespace residual {
 
-/// What a training pass over `input` gives.
+/// The results of a training pass over `input`.
 struct PassResults {
   std::vector<float> outputs, gradients;
   bool operator==(const PassResults&) const = default;
@@ -31,7 +30,7 @@ inline PassResults training_pass(nn::Executor& executor, const Array& input,
   return results;
 }
 
-/// Gradients of two passes that are added are the sum of those of each.
+/// Accumulated gradients of two passes are the sum of each pass's.
 inline void expect_sum_of_passes(const std::vector<std::int64_t>& spatial, std::int64_t batch,
                                  const nn::Arithmetic& arithmetic) {
   const Network net = test_network(spatial, 16, 2);
@@ -71,8 +70,8 @@ inline void expect_same_bits_in_any_batch(const nn::Arithmetic& arithmetic) {
   }
 }
 
-/// Outputs have the same bits however a pass is sliced; gradients of weights are other sums of the
-/// same addends.
+/// Outputs have the same bits however a pass is sliced; weight gradients are other sums of the same
+/// addends.
 inline void expect_same_bits_in_slices(const nn::Arithmetic& arithmetic) {
   const Network net = test_network({16, 16}, 32, 2);
   const std::vector<Array> parameters = test_parameters(net);
@@ -93,8 +92,8 @@ inline void expect_same_bits_in_slices(const nn::Arithmetic& arithmetic) {
   }
 }
 
-/// What an optimizer does to weights reaches all copies of them: the next pass is that of a network
-/// that was given these weights.
+/// Updates by an optimizer reach all copies of the weights: the next pass equals that of a network
+/// that was given the new weights.
 inline void expect_copies_to_follow_updates(const nn::Arithmetic& arithmetic) {
   const Network net = test_network({16, 16}, 32, 2);
   nn::Device device;
@@ -120,7 +119,7 @@ inline void expect_copies_to_follow_updates(const nn::Arithmetic& arithmetic) {
   }
 }
 
-/// What is made again has the bits of what was kept, and so have the gradients.
+/// Recomputed values have the bits of kept ones, and so have the gradients.
 inline void expect_same_bits_made_again(const nn::Arithmetic& arithmetic) {
   const Network net = test_network({16, 16}, 32, 2);
   const std::vector<Array> parameters = test_parameters(net);

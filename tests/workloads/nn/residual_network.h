@@ -1,5 +1,4 @@
 // A small residual network with parameters, statistics and inputs for tests of the engine.
-// Hides how they are drawn.
 #pragma once
 
 #include <algorithm>
@@ -108,7 +107,7 @@ inline void set_statistics(nn::Executor& executor, const plain::Options& options
   }
 }
 
-/// ||a - b|| over ||b||, or over 0.01 where b is all but zero: some gradients vanish by symmetry.
+/// ||a - b|| over ||b||, or over 0.01 where ||b|| is smaller: some gradients vanish by symmetry.
 inline double error_of(const std::vector<float>& a, const Array& b) {
   double norm = 0.0;
   for (const double value : b) norm += value * value;

@@ -1,5 +1,5 @@
-// Volumes: convolution, maximum and LeakyReLU in one layer, and the activations behind, against
-// their plain twin, in every shape that the kernels treat apart.
+// Volumes: convolution, maximum and LeakyReLU in one layer, and the activations after them, against
+// their plain twin, in every shape that the kernels distinguish.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -24,7 +24,7 @@ struct Shape {
   const char* name;
   std::vector<std::int64_t> extents;
   std::int64_t channels = 4;
-  std::vector<std::int64_t> blocks;  ///< channels
+  std::vector<std::int64_t> blocks;  ///< channels of each convolution
   std::int64_t batch = 2;
   friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 };
@@ -75,7 +75,7 @@ void set(T& to, double value) {
   }
 }
 
-/// Plain [N, C, D, H, W] into channels last with a margin of zeros.
+/// Converts plain [N, C, D, H, W] to channels last with a margin of zeros.
 template <class T>
 void set_input(const nn::Executor& executor, const Shape& shape, const Array& plain) {
   const std::span<T> to = executor.input<T>(0);
@@ -163,7 +163,7 @@ TEST_P(Volumes, AgreeWithTheTwinOnEveryInstructionSet) {
   for (const base::InstructionSet set : kSets) {
     if (set > base::usable_instruction_set()) continue;
     SCOPED_TRACE(base::to_string(set));
-    // Sums of some thousand products in floats.
+    // For sums of some thousand products in floats.
     expect_agreement<float>(nn::Precision::kF32, set, 3e-6);
   }
 }
@@ -181,8 +181,8 @@ TEST_P(Volumes, AgreeInBfloat16WithinItsRounding) {
         base::ShapeError);
     return;
   }
-  // Sums that differ in their last bit may be rounded to neighbours, and then another point may be
-  // the largest: few are.
+  // Sums that differ in their last bit may round to neighbours, after which another voxel may be
+  // the maximum; this is rare.
   for (const nn::Products products : {nn::Products::kPairs, nn::Products::kFloats}) {
     SCOPED_TRACE(nn::to_string(products));
     expect_agreement<nn::Bf16>(nn::Precision::kBf16, base::usable_instruction_set(), 5e-3,
@@ -291,7 +291,7 @@ TEST(Dropout, StopsGradientsWhereItStoppedValues) {
   for (std::size_t i = 0; i < given.size(); ++i) given[i] = i % 2 == 0 ? 1.0F : -1.0F;
   executor.name_samples({7, 1, {5}});
   executor.forward(nn::Mode::kTraining);
-  // The function is linear on either side of 0: a value over its source is its slope.
+  // The function is linear on either side of 0: output over input is its slope.
   std::vector<float> slopes(executor.outputs().begin(), executor.outputs().end());
   for (std::size_t i = 1; i < slopes.size(); i += 2) slopes[i] = -slopes[i];
   std::fill(executor.output_gradient().begin(), executor.output_gradient().end(), 1.0F);

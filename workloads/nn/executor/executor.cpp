@@ -1,5 +1,5 @@
 // Planning and running of a network's schedule.
-// Hides the order of planning: forward layouts, backward needs, placement, binding.
+// The order of planning is forward layouts, backward needs, placement, binding.
 #include "workloads/nn/executor/executor.h"
 
 #include <fmt/format.h>
@@ -38,8 +38,8 @@ void require_arithmetic(const Network& network, const ExecutorOptions& options) 
   }
 }
 
-/// One block of channels stands in memory as channels behind points do, and convolutions of the
-/// library like blocks better.
+/// With one block of 16 channels, nChw16c and channels last are the same memory, and oneDNN's
+/// convolutions prefer blocks.
 dnnl::memory::desc input_desc(const SampleShape& shape, const dnnl::memory::dims& dims,
                               dnnl::memory::data_type type) {
   constexpr std::int64_t kBlock = 16;
@@ -64,12 +64,12 @@ Executor::Executor(const Network& network, const ExecutorOptions& options, Devic
   plan(true);
   if (options.plan_only) return;
   const auto memory = options.memory ? options.memory : std::make_shared<PrivateMemory>();
-  // Replicas with other numbers of samples may choose other products, and so other copies.
+  // Replicas with another number of samples may choose other products, and so other copies.
   if (!memory->agree(planner_->layouts_hash())) {
     plan(false);
     if (!memory->agree(planner_->layouts_hash())) {
       throw base::Error(base::ExitCode::kInternal,
-                        "replicas that share weights chose other layouts for them");
+                        "replicas that share weights chose different layouts for them");
     }
   }
   parameters_ = std::make_unique<Parameters>(network_, planner_->parameter_descs(),
@@ -120,7 +120,7 @@ void Executor::plan_backward(Planner& planner) {
   for (std::size_t i = operations.size(); i-- > inputs();) {
     planner.at(i);
     if (planner.incoming().empty()) {
-      throw base::ShapeError(operations[i].name + ": its value is used by nothing");
+      throw base::ShapeError(operations[i].name + ": no operation reads its value");
     }
     layers_[i]->plan_backward(planner);
   }
@@ -129,7 +129,8 @@ void Executor::plan_backward(Planner& planner) {
     if (!operations[i].wants_gradient) continue;
     planner.at(i);
     if (planner.incoming().size() != 1) {
-      throw base::ShapeError(operations[i].name + ": its gradient is wanted of one reader");
+      throw base::ShapeError(operations[i].name +
+                             ": its gradient is wanted, so expected one reader");
     }
     input_gradients_[i] = planner.incoming().front();
   }
@@ -208,7 +209,7 @@ std::vector<float> Executor::read_outputs() const {
 
 void Executor::write_output_gradient(std::span<const float> plain) {
   if (static_cast<std::int64_t>(plain.size()) != options_.batch * network_.shape(last()).size()) {
-    throw base::ShapeError("executor: an output gradient of another size than the outputs");
+    throw base::ShapeError("executor: the output gradient and the outputs differ in size");
   }
   reorder(device_, plain_desc(batch_dims(options_.batch, network_.shape(last()))), plain.data(),
           planner_->value_desc(last()), at(output_gradient_));

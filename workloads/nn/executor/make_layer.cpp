@@ -8,7 +8,7 @@
 namespace nn {
 namespace {
 
-/// Whether it gives one number, for a loss to read.
+/// Whether it is the last layer and has one output, which a loss reads.
 bool is_projection(const Network& network, const Operation& operation) {
   return operation.dst.channels == 1 && !operation.relu &&
          &operation == &network.operations().back();
@@ -19,7 +19,7 @@ bool is_projection(const Network& network, const Operation& operation) {
 std::unique_ptr<Layer> make_layer(const Operation& operation, Planner& planner) {
   switch (operation.kind) {
     case OperationKind::kInput:
-      break;  // the executor's own
+      break;  // the executor fills these
     case OperationKind::kConvolution:
     case OperationKind::kDeconvolution:
     case OperationKind::kDepthwise:

@@ -1,5 +1,4 @@
 // The arrays of a network in training.
-// Hides which of them are converted and which are written from where they lie.
 #include "workloads/nn/executor/training_state.h"
 
 #include <algorithm>
@@ -20,7 +19,7 @@ constexpr char kDecay[] = "resume/statistics/decay";
 
 std::string optimizer_name(const StateView& view) { return base::kResumeGroup + view.name; }
 
-/// The parameter whose shape and layout a part of the optimizer's state has; -1: a plain vector.
+/// The parameter whose shape and layout an array of the optimizer's state has; -1: a plain vector.
 ParameterId parameter_of(const StateView& view, std::span<const ParameterView> parameters,
                          const Network& network) {
   if (view.parameter_index < 0) return -1;
@@ -29,7 +28,8 @@ ParameterId parameter_of(const StateView& view, std::span<const ParameterView> p
   const auto found = std::find_if(specs.begin(), specs.end(),
                                   [&](const ParameterSpec& spec) { return spec.name == name; });
   if (found == specs.end()) {
-    throw base::Error(base::ExitCode::kInternal, "optimizer state of no parameter: " + name);
+    throw base::Error(base::ExitCode::kInternal,
+                      "optimizer state of an unknown parameter: " + name);
   }
   return static_cast<ParameterId>(found - specs.begin());
 }
@@ -68,7 +68,7 @@ std::vector<float> as_floats(std::span<const double> values) {
   return floats;
 }
 
-/// What an evaluation would use now: for readers of weights, not for a resume.
+/// The statistics that an evaluation would use now: for readers of weights, not for a resume.
 void add_visible_statistics(Executor& executor, const ReplicaPlace& place,
                             std::vector<StateArray>& arrays) {
   const auto copy = std::make_shared<RunningStatistics>(executor.statistics());
@@ -107,7 +107,8 @@ void add_statistics(Executor& executor, const ReplicaPlace& place,
                     own});
 }
 
-/// This rank's part, or where the number of ranks has changed, the sum of all parts on the first.
+/// This rank's part; if the number of ranks has changed, the sum of all parts on rank 0, else
+/// zeros.
 std::vector<double> part_of(const base::StateSource& source, std::size_t size,
                             const ReplicaPlace& place) {
   const std::vector<std::int64_t> shape = source.shape(kPart);

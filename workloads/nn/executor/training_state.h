@@ -16,19 +16,19 @@ namespace nn {
 /// This rank among the replicas of a network.
 struct ReplicaPlace {
   int rank = 0, ranks = 1;
-  /// Adds its argument over ranks, in place; collective. May be empty for one rank.
+  /// Adds its argument over ranks, in place; collective. May be empty for a single rank.
   std::function<void(std::span<double>)> sum_over_ranks;
 };
 
-/// Collective when place.sum_over_ranks is. Weights and running statistics stand under the
-/// reference model's names as plain row-major fp32, what serves a resume alone (momentum, each
-/// rank's part of the statistics in fp64) below base::kResumeGroup. Changes nothing. The arrays
-/// refer to executor and optimizer.
+/// Collective when place.sum_over_ranks is. Weights and running statistics have the reference
+/// model's names, as plain row-major fp32; what only a resume needs (momentum, each rank's part of
+/// the statistics in fp64) is under base::kResumeGroup. Changes nothing. The arrays refer to
+/// executor and optimizer.
 std::vector<base::StateArray> training_state(Executor& executor, Optimizer& optimizer,
                                              const ReplicaPlace& place);
 
-/// Collective. Puts back what training_state() gave, bit for bit on as many ranks. On another
-/// number of ranks the first has the sum of the parts of the statistics.
+/// Collective. Restores what training_state() returned, bit for bit on as many ranks. On another
+/// number of ranks rank 0 takes the sum of all parts of the statistics.
 void restore_training_state(const base::StateSource& source, Executor& executor,
                             Optimizer& optimizer, const ReplicaPlace& place);
 

@@ -1,5 +1,5 @@
-// Activations of vectors, with dropout: own loops, as they are small beside any product.
-// Hides the factors that the backward pass multiplies with.
+// Activations of vectors, with dropout, in plain loops: they take little time next to any product.
+// The forward pass keeps the factors that the backward pass multiplies by.
 #include <cmath>
 
 #include "runner/base/error.h"
@@ -61,7 +61,7 @@ class ActivationLayer final : public Layer {
       const double t = std::tanh(x);
       return {operation_.scale * t, operation_.scale * (1.0 - t * t)};
     }
-    // What is not a number stays none.
+    // NaN stays NaN.
     const double slope = x > 0.0 ? 1.0 : operation_.slope;
     return {x * slope, slope};
   }

@@ -1,4 +1,4 @@
-// A batch norm's activations as columns of channels, and the nodes that sums over them go to.
+// A batch norm's activations as columns of channels, and the nodes that receive their sums.
 // Hides how threads share columns, pieces of them, and channels of nodes.
 #pragma once
 
@@ -13,19 +13,19 @@
 
 namespace nn {
 
-/// Channels of a sample, or of a piece of its rows, that are gone over together.
+/// A block of channels of a sample, or of a piece of its rows.
 struct NormColumn {
   std::int64_t sample = 0, block = 0, piece = 0;
   std::int64_t offset = 0;  ///< in activations of a whole pass, in elements
-  std::size_t at = 0;       ///< of its channels in per-group arrays
+  std::size_t at = 0;       ///< index of its first channel in per-group arrays
 };
 
 class NormColumns {
  public:
-  /// padded: channels of a node. `factors` outlives this.
+  /// `padded`: channels of a node. `factors` outlives this.
   NormColumns(const ChannelLayout& layout, std::int64_t padded, const BatchNormFactors& factors)
       : layout_(layout), padded_(padded), factors_(factors) {}
-  /// In training. groups and exchange as GroupReduction has them.
+  /// Training only. `groups` and `exchange` as in GroupReduction.
   void bind(const BatchGroups& groups, StatisticsExchange* exchange) {
     groups_ = &groups;
     std::vector<std::int64_t> piece_rows;
@@ -34,19 +34,19 @@ class NormColumns {
     }
     reduction_.emplace(groups, exchange, padded_, piece_rows);
   }
-  /// Memory that the reduction needs.
+  /// Bytes that the reduction needs.
   std::int64_t node_bytes(const BatchGroups& groups) const {
     return GroupReduction::bytes(groups, padded_, layout_.pieces);
   }
   GroupReduction& reduction() { return *reduction_; }
 
   Column column(const NormColumn& where) const { return layout_.column(where.block, where.piece); }
-  /// Two arrays, padded() doubles apart.
+  /// The column's channels in its node: two arrays, padded() doubles apart.
   double* node(const NormColumn& where) const {
     return reduction_->piece_node(where.sample, where.piece) + where.block * layout_.width;
   }
   std::int64_t padded() const { return padded_; }
-  /// Words of a sample's signs, and of those before a column's.
+  /// PassedBits of a sample's signs, and of those before a column's.
   std::int64_t sample_signs() const { return layout_.blocks * layout_.rows * words_of_row(); }
   std::int64_t signs_before(const NormColumn& where) const {
     const std::int64_t rows = (where.sample * layout_.blocks + where.block) * layout_.rows +
@@ -54,27 +54,27 @@ class NormColumns {
     return rows * words_of_row();
   }
 
-  /// Calls body(column) for every column's pieces of these samples.
+  /// Calls body(column) for every piece of every column of these samples.
   template <class Body>
   void for_each(const Samples& samples, const Body& body) const;
-  /// The same, after which the nodes of these samples are whole.
+  /// The same; afterwards the nodes of these samples are complete.
   template <class Body>
   void sum(Reduction reduction, const Samples& samples, const Body& body) const;
   /// Calls body(group, block) for each group and block of channels.
   template <class Body>
   void for_each_unit(const Body& body) const;
-  /// Calls body(column) for all samples of a group's channels of a block, which are no pieces: only
-  /// wide columns are cut, and of those no few channels are gone over alone.
+  /// Calls body(column) for all samples of a group in a block of channels. These columns are whole:
+  /// only wide ones are cut into pieces, and layouts with wide ones are not processed by channels.
   template <class Body>
   void for_each_sample(std::size_t group, std::int64_t block, const Body& body) const;
-  /// The same, after which the group's sums of these channels stand at its root; then
-  /// use(group, first channel, channels).
+  /// The same, then use(group, first channel, channels), once the group's sums of these channels
+  /// are at its root.
   template <class Body, class Use>
   void sum_samples(Reduction reduction, std::size_t group, std::int64_t block, const Body& body,
                    const Use& use) const;
-  /// Calls use(group, first channel, channels) for channels that together are all of each group's,
-  /// once the group's sums stand at its root. `before_exchange` is called when this rank's sums are
-  /// ready.
+  /// Calls use(group, first channel, channels) for runs of channels that together are all of each
+  /// group's, once the group's sums are at its root. Calls `before_exchange` when this rank's sums
+  /// are ready.
   template <class BeforeExchange, class Use>
   void reduce(Reduction reduction, const BeforeExchange& before_exchange, const Use& use);
 
@@ -85,16 +85,16 @@ class NormColumns {
             layout_.offset(sample, block) + layout_.first_row(piece) * layout_.row_stride,
             factors_.base(group) + static_cast<std::size_t>(block * layout_.width)};
   }
-  /// In the widest column.
+  /// PassedBits of one row of a full block.
   std::int64_t words_of_row() const {
     constexpr std::int64_t kBits = 16;
     return (layout_.width + kBits - 1) / kBits;
   }
-  /// Of a block, among so many.
+  /// Channels of a block, out of `all`.
   std::int64_t channels_of(std::int64_t block, std::int64_t all) const {
     return std::min<std::int64_t>(layout_.width, all - block * layout_.width);
   }
-  /// Calls body(i, first channel, channels) for each i below `count` and some channels that
+  /// Calls body(i, first channel, channels) for each i below `count` and for runs of channels that
   /// together are all that are summed.
   template <class Body>
   void for_channels_of(std::int64_t count, const Body& body) const;

@@ -1,5 +1,4 @@
-// What a batch norm multiplies and adds, channel by channel.
-// Hides the formulas from sums to factors.
+// From a batch norm's sums to its factors.
 #include "workloads/nn/layers/batch_norm_factors.h"
 
 #include <algorithm>
@@ -73,7 +72,7 @@ void BatchNormFactors::record(const GroupReduction& reduction) const {
 }
 
 void BatchNormFactors::take_running(Mode mode) {
-  // Between evaluation batches neither statistics nor weights change; between training steps
+  // Neither statistics nor weights change between evaluation batches; between training steps
   // weights do.
   const bool inference = mode == Mode::kInference;
   by_group_ = false;

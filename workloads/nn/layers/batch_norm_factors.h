@@ -1,5 +1,5 @@
-// What a batch norm multiplies and adds, channel by channel: made of sums, and of parameters.
-// Hides the formulas from sums to factors, and whose statistics are at hand.
+// What a batch norm multiplies by and adds in each channel: computed from sums and parameters.
+// Hides the formulas, and whether statistics are groups' or running ones.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace nn {
 
-/// Arrays of [groups][padded channels] floats, found by base(group) + channel; statistics of the
-/// whole batch or running ones have one group. From the forward pass they are kept for the backward
-/// pass.
+/// Arrays of floats [groups][padded channels], indexed by base(group) + channel; with statistics of
+/// the whole batch, or running ones, there is one group. The backward pass uses those of the
+/// forward pass.
 class BatchNormFactors final : public ChannelMap {
  public:
-  /// padded: channels with those that only fill a block. rows: points of a sample.
+  /// `padded`: channels including those that pad a block. `rows`: pixels of a sample.
   void plan(const Operation& operation, std::int64_t padded, std::int64_t rows);
   void plan_backward(Planner& planner);
   void bind(const Arena& arena, const Kernels& kernels);
 
-  /// Whether the arrays hold groups' statistics, not running ones.
+  /// Whether the arrays hold groups' statistics rather than running ones.
   bool by_group() const { return by_group_; }
   std::size_t base(std::size_t group) const {
     return by_group_ ? group * static_cast<std::size_t>(padded_) : 0;
@@ -31,18 +31,19 @@ class BatchNormFactors final : public ChannelMap {
   void start_groups();
   void set_forward(const GroupReduction& reduction, std::size_t group, std::int64_t first,
                    std::int64_t count);
-  /// Adds the statistics of the groups whose first sample this rank has to the running ones.
+  /// Adds to the running statistics those of the groups whose first sample this rank has.
   void record(const GroupReduction& reduction) const;
   /// The forward pass normalises with the running statistics.
   void take_running(Mode mode);
 
-  /// Of the sums of g and of g * (src - mean), g being the masked gradient.
+  /// Computes the backward factors from the sums of g and of g * (src - mean), where g is the
+  /// masked gradient.
   void set_backward(const GroupReduction& reduction, std::size_t group, std::int64_t first,
                     std::int64_t count);
-  /// The gradients of gamma and beta over this rank's samples, of the same sums.
+  /// The gradients of gamma and beta over this rank's samples, from the same sums.
   void store_parameter_gradients(const GroupReduction& reduction, bool accumulate) const;
 
-  // As the kernels want them, from `at` = base(group) + channel on.
+  // For the kernels: arrays from `at` = base(group) + channel on.
   Normalization norm(std::size_t at) const override {
     return {&mean_[at], &scale_[at], &shift_[at]};
   }

@@ -1,6 +1,6 @@
-// Batch norm with residual sum and ReLU, over groups of samples that may lie on several ranks.
-// Hides the order in which activations are gone over: sums are GroupReduction's, what is made of
-// them BatchNormFactors'.
+// Batch norm with residual sum and ReLU, over groups of samples that may lie on several ranks: the
+// order of sweeps over activations. GroupReduction sums, and BatchNormFactors makes factors from
+// sums.
 #include "workloads/nn/layers/batch_norm_columns.h"
 #include "workloads/nn/layers/batch_norm_output.h"
 #include "workloads/nn/layers/make_layers.h"
@@ -36,9 +36,9 @@ class BatchNormLayer final : public Layer {
   void apply_gradient(const NormColumn& where) const;
   void backward_by_channels(bool accumulate);
   void backward_frozen(const NormColumn& where) const;
-  /// `gate` is where the normalization that masks is kept, if one does.
+  /// `gate` holds the normalization that masks the gradient, if one does; the result points to it.
   GradientSource<T> gradient_source(const NormColumn& where, Normalization& gate) const;
-  /// Whether the source tells what passed the ReLU: without a residual it does.
+  /// Whether the source determines what passed the ReLU: it does without a residual.
   bool is_gated() const { return operation_.relu && !operation_.residual; }
   T* kept_gradient(const NormColumn& where) const {
     return kept_ == nullptr ? nullptr : kept_ + where.offset;
@@ -53,12 +53,12 @@ class BatchNormLayer final : public Layer {
   BufferId diff_first_ = -1, diff_second_ = -1, diff_src_buffer_ = -1, kept_buffer_ = -1;
   bool observes_forward_, observes_backward_ = false;
   BatchNormOutput<T> output_;
-  const T* src_ = nullptr;  ///< that the backward pass reads
+  const T* src_ = nullptr;  ///< as the backward pass reads it
   PassedBits* passed_ = nullptr;
   const T* first_ = nullptr;
   const T* second_ = nullptr;
   T* diff_src_ = nullptr;
-  T* kept_ = nullptr;  ///< the sum of the gradient's parts, masked
+  T* kept_ = nullptr;  ///< sum of the gradient's contributions, masked
   double* forward_memory_ = nullptr;
   double* backward_memory_ = nullptr;
   BatchNormFactors factors_;
@@ -70,7 +70,8 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
       kernels_(planner.kernels().on<T>()),
       all_kernels_(planner.kernels()),
       batch_(planner.batch()),
-      // Nodes are not of wide columns, which are filled up to whole lines: ranks exchange them.
+      // Nodes have the channels of narrow columns: ranks exchange them, and wide columns are padded
+      // to whole cache lines.
       columns_(planner.row_layout(planner.value_desc(operation.src)),
                channel_layout(planner.value_desc(operation.src)).padded_channels(), factors_),
       observes_forward_(planner.observes(Pass::kForward)) {
@@ -90,8 +91,9 @@ BatchNormLayer<T>::BatchNormLayer(const Operation& operation, Planner& planner)
                         planner.forward_moment(), "batch-norm sums");
 }
 
-/// Where parts of the gradient are added up, or a residual takes it on, the sum is kept in place of
-/// a part; the gradient of the source takes the source's place, or that of a part.
+/// The masked gradient is stored if it is a sum of contributions or also a residual's, in the
+/// memory of a contribution. The source's gradient replaces the source, or else a contribution, if
+/// it can.
 template <class T>
 void BatchNormLayer<T>::plan_backward(Planner& planner) {
   nodes_backward_ =
@@ -279,7 +281,8 @@ void BatchNormLayer<T>::backward(bool accumulate, const Samples& samples) {
       [](std::size_t, std::int64_t, std::int64_t) {});
 }
 
-/// Fixed statistics do not depend on the source: its gradient is the output's, scaled as forward.
+/// Fixed statistics do not depend on the source, whose gradient is therefore the output's times the
+/// forward scale.
 template <class T>
 void BatchNormLayer<T>::backward_frozen(const NormColumn& where) const {
   double* const sums = columns_.node(where);

@@ -1,6 +1,6 @@
-// What a batch norm gives: its source normalised, with residual sum and ReLU, in the forward pass
-// and again where the backward pass needs it.
-// Hides where values stand in either, and residuals that are normalised on the way.
+// The output of a batch norm: its source normalised, with residual sum and ReLU, computed in the
+// forward pass and recomputed where the backward pass needs it.
+// Hides where either pass finds values, and residuals that are normalised on the fly.
 #pragma once
 
 #include <array>
@@ -18,21 +18,21 @@ class BatchNormOutput {
  public:
   enum class Pass { kForward, kAgain };
 
-  /// Plans the operation's values, its own included, which its only reader may make on the way.
-  /// `factors` outlives the layers. Throws ShapeError for a residual in another layout.
+  /// Plans the values that the operation reads and its own, which may be deferred to its only
+  /// reader. `factors` outlives the layers. Throws ShapeError for a residual in another layout.
   void plan(const Operation& operation, Planner& planner, const BatchNormFactors& factors);
   void bind(const Arena& arena, const ColumnKernels<T>& kernels);
-  /// Whether nothing is to be written: the reader does it.
+  /// Whether the output is never stored, as its reader computes it.
   bool is_deferred() const { return is_deferred_; }
-  /// Where the source stands, whole, in the forward pass; and where the backward pass finds it.
+  /// The source as the forward pass finds it, whole; and as the backward pass does.
   const T* source() const { return streams_[0].src.data; }
   const T* source_again() const { return streams_[1].src.data; }
   const ValuePlace& place_again() const { return streams_[1].src.place; }
-  /// Writes the column; the signs of what is written go to `passed` unless it is null.
+  /// Writes the column; its signs go to `passed` unless that is null.
   void write(Pass pass, const Samples& slice, const NormColumn& where, PassedBits* passed) const;
 
  private:
-  /// A value as one pass finds it; data: of its first sample there.
+  /// A value as one pass finds it; `data`: its first sample there.
   template <class U>
   struct Stream {
     U* data = nullptr;

@@ -1,5 +1,4 @@
-// Values side by side, channels behind channels.
-// Hides layouts.
+// Concatenation of values along the channel axis, in any layouts.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -23,7 +22,7 @@ class ChannelCopy {
       std::memcpy(whole + to, part + from, static_cast<std::size_t>(count) * sizeof(T));
     });
   }
-  /// Also what is behind the part's channels: zeros.
+  /// Also zeroes the channels that pad the part.
   void out_of_whole(const T* whole, T* part, std::int64_t block, std::int64_t piece) const {
     if (piece == 0) clear_behind(part_, part, block);
     for_each_run(block, piece, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
@@ -31,7 +30,7 @@ class ChannelCopy {
     });
   }
 
-  /// Writes the zeros that a layout holds in its last block, behind the channels.
+  /// Zeroes the channels that pad a layout's last block.
   static void clear_behind(const ChannelLayout& layout, T* sample, std::int64_t block) {
     const std::int64_t channels = layout.channels - block * layout.width;
     if (!layout.padded || channels >= layout.width) return;
@@ -43,8 +42,8 @@ class ChannelCopy {
   }
 
  private:
-  /// Calls run(place in the part, place in the whole, values) for the block's channels in a piece
-  /// of its rows.
+  /// Calls run(offset in the part, offset in the whole, elements) for the block's channels in a
+  /// piece of its rows.
   template <class Run>
   void for_each_run(std::int64_t block, std::int64_t piece, const Run& run) const {
     const Column column = part_.column(block, piece);
@@ -151,9 +150,9 @@ class ConcatenationLayer final : public Layer {
     return are_last_ && layout_.is_last() &&
            stores_of<T>(numbers, kernels_.has_tiles()) == Stores::kStreamed;
   }
-  /// Rows of all channels that are put together in the caches, from where whole lines leave.
+  /// Rows that are assembled in a cached buffer, and then streamed in whole cache lines.
   static constexpr std::int64_t kRowsAside = 32;
-  /// Calls body(sample, first row, rows, where they are put together).
+  /// Calls body(sample, first row, rows, memory to assemble them in).
   template <class Body>
   void for_each_rows(const Samples& samples, const Body& body) const {
     const std::int64_t end = samples.first + samples.count;

@@ -1,5 +1,5 @@
-// Parts of volumes put together on all ranks that share samples; what follows is computed by each.
-// Hides where a part's points stand in the whole.
+// Whole volumes assembled from their parts on all ranks that share samples; each of these ranks
+// computes what follows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,8 +65,8 @@ class GatherVolumeLayer final : public Layer {
       });
     }
   }
-  /// What follows is computed on every rank from a share of the loss: the shares of all ranks are
-  /// this rank's gradient that many times.
+  /// All ranks compute the same from here on, each from its share of the loss, so the gradient of
+  /// the whole loss is this rank's times the number of ranks.
   void backward(bool /*accumulate*/, const Samples& /*samples*/) override {
     const auto ranks = static_cast<float>(parts_);
     for_each_row(exchange_->part().number(), [&](std::int64_t in_part, std::int64_t in_whole) {
@@ -79,7 +79,7 @@ class GatherVolumeLayer final : public Layer {
  private:
   std::int64_t part_bytes() const { return batch_ * part_.size() * value_bytes_; }
   std::int64_t row_values() const { return part_.spatial[2] * part_.channels; }
-  /// Calls use(in the part, in the whole) with the first value of each row of `part`.
+  /// Calls use(offset in the part, offset in the whole) for each row of `part`.
   template <class Use>
   void for_each_row(std::int64_t part, const Use& use) const {
     const std::int64_t depth = part_.spatial[0], height = part_.spatial[1];

@@ -1,5 +1,4 @@
 // Merging of tree nodes.
-// Hides the formula for moments and the packing of what is sent.
 #include "workloads/nn/layers/group_reduction.h"
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 namespace nn {
 namespace {
 
-/// Some channels of two nodes, whose second arrays stand `stride` behind the first ones.
+/// A range of channels of two nodes; a node's second array is `stride` doubles after its first.
 struct NodePair {
   double* left;
   const double* right;
@@ -23,7 +22,7 @@ void add_nodes(const NodePair& nodes) {
   }
 }
 
-/// Means and squared distances of two parts together.
+/// Merges means and sums of squared distances.
 /// Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 /// variances", 1979.
 void merge_moments(const NodePair& nodes, double left_count, double right_count) {

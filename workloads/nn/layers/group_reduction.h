@@ -10,7 +10,7 @@
 
 namespace nn {
 
-/// What two nodes add up to.
+/// How two nodes are merged.
 enum class Reduction {
   kMoments,  ///< first array: means; second: sums of squared distances from them
   kSums      ///< both arrays: plain sums
@@ -21,32 +21,32 @@ enum class Reduction {
 /// reduce_shared(), root().
 class GroupReduction {
  public:
-  /// piece_points: values per channel of each piece that samples are cut into. groups and exchange
-  /// outlive this; exchange may be null when no group is shared.
+  /// `piece_points`: values per channel of each piece that samples are cut into. `groups` and
+  /// `exchange` outlive this; `exchange` may be null when no group is shared.
   GroupReduction(const BatchGroups& groups, StatisticsExchange* exchange, std::int64_t channels,
                  std::vector<std::int64_t> piece_points);
-  /// Memory that start() needs.
+  /// Bytes of memory that start() takes.
   static std::int64_t bytes(const BatchGroups& groups, std::int64_t channels, std::int64_t pieces);
 
   void start(double* memory) { memory_ = memory; }
-  /// The first piece's is the sample's own.
+  /// The node of a piece; the first piece's is the sample's.
   double* piece_node(std::int64_t sample, std::int64_t piece) const {
     return piece == 0 ? sample_node(sample) : further_node(sample, piece);
   }
-  /// Adds up the nodes of the sample's pieces, in their order, for the channels [first, first +
-  /// count) alone. May be called from several threads for different channels and samples.
+  /// Merges the nodes of the sample's pieces, in their order, for the channels [first, first +
+  /// count) alone. May be called by several threads for different channels or samples.
   void join_pieces(Reduction reduction, std::int64_t sample, std::int64_t first,
                    std::int64_t count) const;
-  /// Position of the sample's group.
+  /// Index of the sample's group.
   std::size_t group_of(std::int64_t sample) const {
     return group_of_sample_[static_cast<std::size_t>(sample)];
   }
-  /// Adds up this rank's nodes of `group` for the channels [first, first + count) alone. May be
-  /// called from several threads for different channels.
+  /// Merges this rank's nodes of `group` for the channels [first, first + count) alone. May be
+  /// called by several threads for different channels.
   void reduce_local(Reduction reduction, std::size_t group, std::int64_t first,
                     std::int64_t count) const;
-  /// Nodes that together hold each of this rank's samples of `group` once; between the two
-  /// reductions.
+  /// Nodes that together cover each of this rank's samples of `group` once; valid between
+  /// reduce_local() and reduce_shared().
   std::vector<const double*> local_nodes(std::size_t group) const;
   /// Collective over the ranks of shared groups.
   void reduce_shared(Reduction reduction);
@@ -60,12 +60,12 @@ class GroupReduction {
   double* sample_node(std::int64_t sample) const {
     return node(group_of(sample), slot_of_sample_[static_cast<std::size_t>(sample)]);
   }
-  /// These stand behind all others.
+  /// Stored after all nodes of groups.
   double* further_node(std::int64_t sample, std::int64_t piece) const {
     const auto further = static_cast<std::int64_t>(piece_points_.size()) - 1;
     return memory_ + (slots_ + sample * further + piece - 1) * 2 * channels_;
   }
-  /// Values per channel below the two nodes of an addition.
+  /// Values per channel below the two nodes of a merge.
   struct Counts {
     double left = 0.0, right = 0.0;
   };
@@ -83,7 +83,7 @@ class GroupReduction {
   std::vector<std::int64_t> bases_;
   std::vector<std::size_t> exchange_order_, group_of_sample_;
   std::vector<int> slot_of_sample_;
-  std::vector<std::vector<Counts>> counts_before_, counts_after_;  ///< by group, then addition
+  std::vector<std::vector<Counts>> counts_before_, counts_after_;  ///< by group, then merge
   std::vector<double> sent_;
 };
 

@@ -1,4 +1,4 @@
-// Means of each channel over an image's points, and images whose points are all alike.
+// Means of each channel over an image, and images filled with one value per channel.
 // Hides layouts, and the pieces of rows that threads share.
 #pragma once
 
@@ -11,10 +11,10 @@ namespace nn {
 template <class T>
 class ImageMeans {
  public:
-  /// Of images that are described so.
+  /// `images`: their layout.
   ImageMeans(Planner& planner, const dnnl::memory::desc& images)
       : kernels_(planner.kernels().on<T>()), layout_(planner.row_layout(images)) {}
-  /// What find() works in, of up to `samples` samples at a time.
+  /// Plans the memory of find(), for up to `samples` samples at a time.
   void plan(Planner& planner, std::int64_t samples, int moment) {
     means_buffer_ = planner.temporary(samples * piece_means() * std::int64_t{sizeof(float)}, moment,
                                       "means of pieces");
@@ -22,8 +22,8 @@ class ImageMeans {
   void bind(const Arena& arena) { means_ = arena.at(means_buffer_); }
   const ChannelLayout& layout() const { return layout_; }
 
-  /// Calls put(sample, channel, mean over all points of the image) for every channel of these
-  /// samples, one after the other. The same bits with any number of threads.
+  /// Calls put(sample, channel, mean over the image) for every channel of these samples, one after
+  /// the other. The same bits on any number of threads.
   template <class Put>
   void find(const T* images, const ValuePlace& place, const Samples& samples,
             const Put& put) const {
@@ -45,7 +45,7 @@ class ImageMeans {
     }
   }
 
-  /// Every point of these samples' images = value(sample, channel).
+  /// Sets every pixel of these samples' images to value(sample, channel).
   template <class Value>
   void fill(T* images, const ValuePlace& place, const Samples& samples, const Value& value) const {
     for_each_column(samples, [&](std::int64_t sample, std::int64_t block, std::int64_t piece) {
@@ -60,7 +60,7 @@ class ImageMeans {
   }
 
  private:
-  /// Calls body(sample, block, piece) for all of them.
+  /// Calls body(sample, block, piece) for all blocks and pieces, on all threads.
   template <class Body>
   void for_each_column(const Samples& samples, const Body& body) const {
     const std::int64_t end = samples.first + samples.count;
@@ -74,7 +74,7 @@ class ImageMeans {
   std::int64_t at(std::int64_t row, std::int64_t block, std::int64_t piece) const {
     return layout_.offset(row, block) + layout_.first_row(piece) * layout_.row_stride;
   }
-  /// Of a sample.
+  /// Means of a sample's pieces.
   std::int64_t piece_means() const { return layout_.pieces * layout_.padded_channels(); }
   float* means_of(std::int64_t i, std::int64_t piece) const {
     return means_ + i * piece_means() + piece * layout_.padded_channels();

@@ -1,5 +1,4 @@
-// What a network's input holds: numbers as they are, or rounded to 16 bits.
-// Hides the rounding.
+// Conversion of a network's inputs to the type that they are stored in.
 #pragma once
 
 #include <bit>
@@ -10,7 +9,7 @@
 
 namespace nn {
 
-/// `value`, which is no NaN, as a T: float, or Bf16 to the nearest, ties to even.
+/// `value`, which must not be NaN, as a T: float, or Bf16 rounded to nearest, ties to even.
 template <class T>
 T input_value(float value) {
   if constexpr (std::is_same_v<T, float>) {

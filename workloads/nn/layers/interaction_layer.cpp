@@ -1,5 +1,4 @@
-// The dot interaction: products of all pairs of a sample's feature vectors.
-// Hides each thread's scratch.
+// The dot interaction: dot products of all pairs of a sample's feature vectors.
 #include <omp.h>
 
 #include "workloads/nn/layers/make_layers.h"

@@ -1,5 +1,4 @@
-// Cross entropies in double precision: a few thousand numbers a step.
-// Hides the blocks of rows that threads share out.
+// Losses, in double precision: they are of a few thousand elements per step.
 #include "workloads/nn/layers/loss.h"
 
 #include <fmt/format.h>
@@ -41,16 +40,16 @@ RowLoss row_loss(std::span<const float> logits, std::size_t label, double smooth
   return {loss, best - logits.begin()};
 }
 
-/// No row of a binary cross entropy costs more.
+/// The bound on a row's binary cross entropy.
 constexpr double kMostLoss = 100.0;
-/// Rows whose losses are added one after the other; blocks are added in their order.
+/// Rows whose losses are added one after the other; the sums of blocks are added in order.
 constexpr std::size_t kBlockRows = 1024;
 
 struct BinaryLoss {
   double loss, gradient;
 };
 
-/// log(1 + e^x) and its derivative, by which the loss of a row grows with a logit that errs by x.
+/// log(1 + e^x) and its derivative: the loss of a row whose logit is x on the wrong side.
 BinaryLoss loss_of_error(double x) {
   const double e = std::exp(-std::abs(x));
   const double loss = std::max(x, 0.0) + std::log1p(e);

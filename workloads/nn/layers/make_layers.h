@@ -1,4 +1,4 @@
-// How layers that multiply no matrices are made.
+// Factories of the layers that multiply no matrices.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace nn {
 
-/// Of one output, which the library's products are slow at; the network's last.
+/// A fully connected layer with one output, the network's last; oneDNN is slow at these.
 std::unique_ptr<Layer> make_projection(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_interaction(const Operation& operation, Planner& planner);
 std::unique_ptr<Layer> make_batch_norm(const Operation& operation, Planner& planner);

@@ -1,5 +1,4 @@
-// Pooling: maxima by oneDNN, global means by own kernels.
-// Hides the workspace that remembers where a maximum came from.
+// Pooling: maxima by oneDNN, global means by this project's kernels.
 #include <optional>
 #include <unordered_map>
 
@@ -100,7 +99,7 @@ class MaxPoolLayer final : public Layer {
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
 };
 
-/// Gives floats, whatever it is given: what follows are products that cost little.
+/// Gives floats at any precision: the products that follow cost little.
 template <class T>
 class GlobalAveragePoolLayer final : public Layer {
  public:

@@ -1,5 +1,5 @@
-// A perceptron's last layer where it gives one number: a product with one vector.
-// Hides own kernels: the library pads one output to sixteen.
+// A perceptron's last layer with one output: products with one vector, by this project's kernels,
+// as oneDNN pads one output to sixteen.
 #include "workloads/nn/layers/make_layers.h"
 #include "workloads/nn/layers/row_sums.h"
 
@@ -27,7 +27,7 @@ class ProjectionLayer final : public Layer {
   float* dst_ = nullptr;
   const float* diff_dst_ = nullptr;
   T* diff_src_ = nullptr;
-  float* sums_ = nullptr;  ///< of weights' gradients, [pieces, in]
+  float* sums_ = nullptr;  ///< partial sums of the weights' gradient, [pieces, in]
   const float* weights_ = nullptr;
   const float* bias_ = nullptr;
 };

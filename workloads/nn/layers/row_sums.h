@@ -1,5 +1,4 @@
-// Sums over the rows of a pass, in pieces that do not depend on threads.
-// Hides the order in which pieces are added.
+// Sums over the rows of a pass, in pieces that do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +6,13 @@
 
 namespace nn {
 
-/// Rows whose sums are made in float, before those of all pieces are added in double.
+/// Rows of a piece: they are summed in float, and the sums of all pieces in double.
 inline constexpr std::int64_t kSumRows = 64;
 
 constexpr std::int64_t sum_pieces(std::int64_t rows) { return (rows + kSumRows - 1) / kSumRows; }
 
 /// Calls piece(first row, rows, sums of the piece [columns]) for each piece, on all threads, then
-/// total [columns] = the sums of all. `sums` has room for [pieces, columns].
+/// writes the sums of all pieces to total [columns]. `sums` has room for [pieces, columns].
 template <class Piece>
 void sum_over_rows(std::int64_t rows, std::int64_t columns, float* sums, float* total,
                    const Piece& piece) {

@@ -1,5 +1,4 @@
-// Losses of points in double precision.
-// Hides the blocks of points that threads share out.
+// Losses of pixels in double precision.
 #include "workloads/nn/layers/segmentation_loss.h"
 
 #include <fmt/format.h>
@@ -12,7 +11,7 @@
 namespace nn {
 namespace {
 
-/// Points whose losses are added one after the other; blocks are added in their order.
+/// Pixels whose losses are added one after the other; the sums of blocks are added in order.
 constexpr std::int64_t kBlockPoints = 4096;
 
 struct Image {

@@ -1,5 +1,4 @@
-// A vector, scaled, shifted and through a ReLU, at all points of an image.
-// Hides layouts.
+// A vector, scaled, shifted and through a ReLU, at every pixel of an image.
 #include <algorithm>
 #include <vector>
 
@@ -9,7 +8,7 @@
 namespace nn {
 namespace {
 
-/// dst = relu(weights src + bias) of a vector, at all points.
+/// dst[c] = relu(weights[c] src[c] + bias[c]) at every pixel.
 template <class T>
 class SpreadLayer final : public Layer {
  public:
@@ -107,7 +106,7 @@ class SpreadLayer final : public Layer {
   const Kernels& all_kernels_;
   const dnnl::memory::desc dst_desc_;
   ImageMeans<T> images_;
-  std::vector<double> sums_;  ///< by weights, and by bias
+  std::vector<double> sums_;  ///< gradients of weights, then of bias
   ValuePlace src_place_, src_place_again_, dst_place_;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
   GradientTarget weights_target_, bias_target_;

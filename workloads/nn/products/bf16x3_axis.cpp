@@ -1,5 +1,4 @@
-// Taps by phases.
-// Hides nothing else.
+// Taps grouped by phase.
 #include "workloads/nn/products/bf16x3_axis.h"
 
 namespace nn {

@@ -1,5 +1,5 @@
-// Where windows of a convolution's product meet what it reads, along an axis.
-// Hides which way the product goes.
+// The pixels that the windows of a convolution's product read, along one axis.
+// Hides whether the product runs forward or backward.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,30 @@
 
 namespace nn {
 
-/// Points p, p + phases ... that are written have the taps of phase p: of several phases where a
-/// stride is gone back, and then `step` is 1.
+/// Written pixels p, p + phase_count(), ... have the taps of phase p. There are several phases only
+/// if a stride is reversed; then `step` is 1.
 struct Bf16x3Axis {
-  /// A tap, and the point that the one written at i meets: i * step + offset.
+  /// A tap: the i-th written pixel of the phase reads pixel i * step + offset.
   struct Tap {
     std::int64_t tap = 0, offset = 0;
   };
-  std::int64_t from = 1, to = 1;  ///< points that are read and written
+  std::int64_t from = 1, to = 1;  ///< pixels read and written
   std::int64_t step = 1;
   std::vector<std::vector<Tap>> phases = {{{0, 0}}};
 
-  /// Of the forward product, or of the gradient of the source.
+  /// For the forward product, or for the source gradient.
   static Bf16x3Axis of(const ConvolutionProblem& problem, std::size_t axis,
                        ConvolutionProduct product);
-  /// As many points, each made of the one at its place.
+  /// `points` pixels, each computed from the one at its place.
   static Bf16x3Axis of_points(std::int64_t points) { return {points, points, 1, {{{0, 0}}}}; }
   std::int64_t phase_count() const { return static_cast<std::int64_t>(phases.size()); }
-  /// Points of a phase that are written.
+  /// Written pixels of a phase.
   std::int64_t count(std::int64_t phase) const {
     return (to - phase + phase_count() - 1) / phase_count();
   }
 };
 
-/// The quotient, rounded down, of what may be negative.
+/// value / by, rounded down; `value` may be negative.
 constexpr std::int64_t floored(std::int64_t value, std::int64_t by) {
   return value >= 0 ? value / by : -((by - 1 - value) / by);
 }

@@ -1,5 +1,4 @@
-// Pieces of the product, and their parts.
-// Hides nothing else.
+// Bf16x3Gradient: splitting and multiplication piece by piece.
 #include "workloads/nn/products/bf16x3_gradient.h"
 
 #include <algorithm>
@@ -12,13 +11,13 @@ namespace {
 
 constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
 constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
-/// Points of a step, which are its pairs, and steps that are in parts at a time.
+/// Pixels of a step, two for each bf16 pair, and steps that are split at a time.
 constexpr std::int64_t kStepPoints = 2 * kBlock, kSteps = 4;
 
-/// The points of a step, of one block of channels; those behind the last one are zeros.
+/// A step's pixels of one block of channels; those after the last one are zeros.
 class StepRows {
  public:
-  /// `count` points from `at` on.
+  /// `count` pixels from `at` on; `count` may exceed those of a step.
   StepRows(const float* at, std::int64_t count)
       : rows_{at, at + kTile, kBlock, kBlock, kSteps * 2 * kTile} {
     if (count >= kStepPoints) return;
@@ -70,7 +69,7 @@ void Bf16x3Gradient::bind(const Arena& arena, Device& /*device*/, const Kernels&
   scratch_ = arena.at<std::uint32_t>(scratch_buffer_);
 }
 
-/// A thread's blocks of both operands.
+/// bf16 pairs of a thread's split blocks of both operands.
 std::int64_t Bf16x3Gradient::scratch_words() const {
   return (out_ + split_.blocks_of_part()) * kSteps * kParts * kTile;
 }

@@ -1,6 +1,6 @@
-// The gradient of weights of single points on floats, each float in three parts in the CPU's matrix
-// tiles, as Bf16x3Product.
-// Hides how points are cut into pieces that fit the caches, and shared out among threads.
+// Weights gradient of 1x1 convolutions of floats, by the bf16x3 split in AMX tiles, as
+// Bf16x3Product.
+// Hides how pixels are cut into pieces that fit the caches, and how threads share the work.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace nn {
 
-/// diff_weights [out / 16][in / 16][16 of in][16 of out], of sources and gradients of destinations
-/// [samples][channels / 16][points][16].
+/// Computes diff_weights [out / 16][in / 16][16 of in][16 of out] from sources and destination
+/// gradients [samples][channels / 16][pixels][16].
 class Bf16x3Gradient final : public Product {
  public:
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                        const Planner& planner);
-  /// In the backward pass of the operation at hand.
+  /// Plans for the backward pass of the planner's current operation.
   Bf16x3Gradient(Planner& planner, const ConvolutionProblem& problem, const ValuePlace& src,
                  const ValuePlace& diff_dst);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
@@ -29,7 +29,7 @@ class Bf16x3Gradient final : public Product {
   void run_part(const WeightsSplit::Part& part, const Samples& samples, float* diff_weights,
                 bool add, std::uint32_t* scratch) const;
 
-  std::int64_t points_ = 0;        ///< of a sample
+  std::int64_t points_ = 0;        ///< pixels of a sample
   std::int64_t in_ = 0, out_ = 0;  ///< blocks of 16 channels
   WeightsSplit split_;
   ValuePlace src_place_, diff_dst_place_;

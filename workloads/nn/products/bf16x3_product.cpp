@@ -1,5 +1,4 @@
-// Pieces of products in parts.
-// Hides nothing else.
+// Bf16x3Product: splitting of weights and rows, and multiplication strip by strip.
 #include "workloads/nn/products/bf16x3_product.h"
 
 #include <algorithm>
@@ -14,16 +13,16 @@ using dnnl::memory;
 
 constexpr std::int64_t kBlock = 16, kTile = kBlock * kBlock;
 constexpr std::int64_t kParts = Bf16x3Gemm::kParts;
-constexpr std::int64_t kBeyond = Bf16x3Rows::kBeyond, kNone = -2;  ///< in place of a row
+constexpr std::int64_t kBeyond = Bf16x3Rows::kBeyond, kNone = -2;  ///< special row indices
 constexpr auto kWord = static_cast<std::int64_t>(sizeof(std::uint32_t));
-/// Of what is in parts at a time: pairs of blocks of channels, and columns of windows or single
-/// points. Together with weights of 32 channels, those of 3x3 points stay in the second cache, of
-/// up to 320 channels without a stride; of more, what comes from the next one is still read in
-/// order.
+/// Most columns of a strip, of windows and of single pixels. With weights of 32 channels, the split
+/// rows of 3x3 windows without stride stay in the L2 cache for up to 320 channels; for more, those
+/// that come from the L3 cache are still read in order. A group has two rows if the rows that it
+/// reads fit into kCachedBytes.
 constexpr std::int64_t kWindowColumns = 96, kPointColumns = 128;
 constexpr std::int64_t kCachedBytes = 1100 << 10;
 
-/// Grains that hold so many.
+/// Number of grains that hold `count`.
 constexpr std::int64_t grains_of(std::int64_t count, std::int64_t grain) {
   return (count + grain - 1) / grain;
 }
@@ -63,7 +62,8 @@ void Bf16x3Product::plan_strips(std::int64_t samples) {
   cut(grains_of(columns, taps_ > 1 ? kWindowColumns : kPointColumns));
   group_ = std::min<std::int64_t>(2, rows_.count(0));
   if (taps_ == 1 || needed_rows() * slot_words() * kWord > kCachedBytes) group_ = 1;
-  // Something for every thread, as far as columns allow it: points have the same bits in any strip.
+  // Narrows strips until every thread has work, if there are enough columns: a pixel has the same
+  // bits in any strip.
   const std::int64_t rows = samples * grains_of(rows_.count(0), group_);
   if (rows * grains_of(columns, strip_) < threads_) cut(grains_of(threads_, rows));
 }
@@ -141,8 +141,8 @@ void Bf16x3Product::bind(const Arena& arena, Device& /*device*/, const Kernels& 
   }
 }
 
-/// Weights' tiles are [16 of in][16 of out]: where products read output channels, the other way
-/// round.
+/// Splits a pair of weight tiles, which are [16 of in][16 of out]; transposes them if sums run over
+/// output channels.
 void Bf16x3Product::split_tile(std::int64_t written, std::int64_t step, std::int64_t tap,
                                std::uint32_t* to) const {
   alignas(64) std::array<float, 2 * kTile> turned;
@@ -181,7 +181,7 @@ void Bf16x3Product::split_weights() const {
   }
 }
 
-/// Where the row begins, in words.
+/// Splits the row unless a slot already holds it. Returns the slot's offset in bf16 pairs.
 std::int64_t Bf16x3Product::row_in_parts(const float* from, std::int64_t row, const Group& group,
                                          std::int64_t first_step, Rows& rows) const {
   const auto place_of = [&](std::size_t slot) {
@@ -200,8 +200,9 @@ std::int64_t Bf16x3Product::row_in_parts(const float* from, std::int64_t row, co
   return place_of(free);
 }
 
-/// `count` neighbouring points of a phase: of up to two panels beside the image, and from there
-/// past the caches; or else whole tiles of them in place.
+/// Computes `count` neighbouring pixels of a phase. With streaming, up to two panels are summed in
+/// scratch memory and copied from there; else whole tiles are summed in place, and only the rest in
+/// scratch memory.
 void Bf16x3Product::multiply(GemmOperands operands, std::int64_t count, std::int64_t first_step,
                              float* to, Rows& rows) const {
   const Bf16x3Gemm& tiles = kernels_->bf16x3_gemm;
@@ -240,8 +241,8 @@ void Bf16x3Product::multiply(GemmOperands operands, std::int64_t count, std::int
   for_each_rest([](float* place, float* sum) { std::copy_n(sum, kBlock, place); });
 }
 
-/// A row of the image that has points, and those up to the next such row; past the caches, which
-/// would read every line first.
+/// Writes one image row that has pixels, and the zero rows up to the next such row, with streaming
+/// stores: cached stores would read every line first.
 void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to, Rows& rows) const {
   const Phase& phase =
       *std::find_if(phases_.begin(), phases_.end(), [](const Phase& one) { return one.taps > 0; });
@@ -277,7 +278,7 @@ void Bf16x3Product::run_gapped(const float* from, const Group& group, float* to,
   }
 }
 
-/// But for the offsets of taps, and which panels.
+/// The operands, except the taps' offsets and the panels.
 GemmOperands Bf16x3Product::operands_of(const Phase& phase, std::int64_t first_step,
                                         const Rows& rows) const {
   return {.a = rows.words,
@@ -296,7 +297,7 @@ void Bf16x3Product::run_phase(const Phase& phase, const Group& group, std::int64
   const std::int64_t end_row = std::min(group.first_row + group.rows, rows_.count(phase.row));
   if (count <= 0) return;
   GemmOperands operands = operands_of(phase, first_step, rows);
-  // While rows of weights are at hand, all rows of the group meet them.
+  // All rows of the group use the panels of weights while these are cached.
   const std::int64_t together = group.rows == 1 && !streams_ ? written_ : 2;
   for (std::int64_t panel = 0; panel < written_; panel += together) {
     operands.panels = std::min(together, written_ - panel);
@@ -347,7 +348,7 @@ void Bf16x3Product::run_group(const float* from, const Group& group, float* to, 
   }
 }
 
-/// Groups one below the other share rows that they read.
+/// A thread goes down its strips, so that groups below each other share split rows.
 void Bf16x3Product::run(const Samples& samples, bool /*adds*/) {
   if (samples.first == 0) split_weights();
   const std::int64_t columns = columns_.count(0), rows = rows_.count(0);

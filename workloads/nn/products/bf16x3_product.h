@@ -1,6 +1,6 @@
-// Products of convolutions of images on floats, in blocks of 16 channels, each float in three parts
-// in the CPU's matrix tiles (Bf16x3Gemm): forward, and the gradient of the source.
-// Hides weights in parts, and how images are cut into pieces that fit the caches.
+// Forward product and source gradient of float convolutions of images in blocks of 16 channels, by
+// the bf16x3 split in AMX tiles (Bf16x3Gemm).
+// Hides the split weights, and how images are cut into pieces that fit the caches.
 #pragma once
 
 #include <cstdint>
@@ -14,43 +14,43 @@
 
 namespace nn {
 
-/// dst, or the gradient of src, [samples][channels / 16][rows][columns][16], of all samples of a
-/// pass or those of a slice. What is not finite gives what is no number.
+/// Computes dst, or the gradient of src, [samples][channels / 16][rows][columns][16], for all
+/// samples of a pass or of a slice. Infinities, and values that round to one, give NaN.
 class Bf16x3Product final : public Product {
  public:
-  /// Pairs of blocks of channels that are in parts at a time.
+  /// Pairs of blocks of 16 channels that are split at a time, at most.
   static constexpr std::int64_t kMostSteps = 24;
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                        const Planner& planner);
-  /// `from` is read and `to` written. `samples`: of a slice, at most; `moment`: of all slices.
+  /// Reads `from` and writes `to`. `samples`: the most in a slice; `moment`: that of all slices.
   Bf16x3Product(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
                 std::int64_t samples, int moment, const ValuePlace& from, const ValuePlace& to);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
-  /// Weights are brought into parts for the first slice.
+  /// Splits the weights for the first slice.
   void run(const Samples& samples, bool adds) override;
 
  private:
-  /// Of both axes: where its weights begin, and its taps.
+  /// A phase of both axes: where its weights begin, and its number of taps.
   struct Phase {
     std::int64_t row = 0, column = 0;
-    std::int64_t first_tile = 0;  ///< of its weights, in steps of all parts
+    std::int64_t first_tile = 0;  ///< first weight tile, in units of kParts tiles
     std::int64_t taps = 0;
   };
-  /// What is made at a time: so many rows of a strip, of all phases.
+  /// Output computed at a time: rows of a strip of columns, in all phases.
   struct Group {
     std::int64_t first_row = 0, rows = 0, first_column = 0, columns = 0;
   };
-  /// A thread's rows of an image in parts, and which they are: the last ones that were needed.
+  /// A thread's split rows of an image: a cache of those needed last.
   struct Rows {
-    std::vector<std::int64_t> rows;    ///< of the image, or kNone
-    std::vector<std::int64_t> needed;  ///< by the group at hand
-    std::vector<GemmOffsets> taps;     ///< of each row of the group, all taps of a phase
+    std::vector<std::int64_t> rows;    ///< row of the image in each slot, or kNone
+    std::vector<std::int64_t> needed;  ///< rows that the current group reads
+    std::vector<GemmOffsets> taps;     ///< for each row of the group, a phase's taps
     std::uint32_t* words = nullptr;
-    /// Sums of the points of a strip that are no whole tile; or of a whole strip of two panels,
-    /// where these are written past the caches; or of such a strip with gaps, and a row of zeros.
+    /// Sums of a strip's last pixels, which do not fill a tile; or of a whole strip of two panels,
+    /// if streaming stores write it; or of such a strip with gaps, and a row of zeros.
     float* sums = nullptr;
   };
-  /// Whether most points are written as zeros: those that a stride of single points passes over.
+  /// Whether most pixels are written as zeros: the source gradient of a strided 1x1 convolution.
   bool is_gapped() const { return taps_ == 1 && phases_.size() > 1; }
   void plan_strips(std::int64_t samples);
   void plan_phases();
@@ -73,13 +73,13 @@ class Bf16x3Product final : public Product {
 
   Bf16x3Axis rows_, columns_;
   std::int64_t taps_ = 1, row_taps_ = 1;  ///< of the kernel, and of one of its rows
-  std::int64_t read_ = 0, written_ = 0;   ///< blocks of channels
-  bool reads_in_ = true;                  ///< weights' input channels, and not their output ones
-  std::int64_t steps_ = 0, piece_ = 0;    ///< of pairs of blocks that are read, and those at a time
+  std::int64_t read_ = 0, written_ = 0;   ///< blocks of 16 channels
+  bool reads_in_ = true;                  ///< sums run over the weights' input channels
+  std::int64_t steps_ = 0, piece_ = 0;    ///< pairs of blocks read, and split at a time
   std::int64_t strip_ = 0, group_ = 1;    ///< columns and rows of a group
-  Bf16x3Rows read_rows_;                  ///< in parts
+  Bf16x3Rows read_rows_;                  ///< layout of split rows
   std::vector<Phase> phases_;
-  bool streams_ = false;  ///< what the slice at hand writes passes by the caches
+  bool streams_ = false;  ///< whether streaming stores write the current slice
   int threads_ = 1;
   ValuePlace from_, to_;
   ParameterId parameter_ = -1;

@@ -1,5 +1,4 @@
-// Columns by rests.
-// Hides nothing else.
+// Splits rows, with columns grouped by remainder.
 #include "workloads/nn/products/bf16x3_rows.h"
 
 #include <algorithm>
@@ -42,7 +41,7 @@ void Bf16x3Rows::bring(const float* image, std::int64_t row, const Columns& colu
     const std::int64_t block = 2 * (steps.first + step);
     std::uint32_t* words = to;
     for (const std::int64_t rest : rests_) {
-      // Quotients that meet the image.
+      // Quotients of columns inside the image.
       const std::int64_t last = std::clamp((columns_ - rest + step_ - 1) / step_, begin, end);
       const std::int64_t first = row < 0 ? last : std::clamp<std::int64_t>(0, begin, last);
       for (std::int64_t part = 0; part < Bf16x3Gemm::kParts; ++part) {

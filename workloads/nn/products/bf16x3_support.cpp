@@ -1,4 +1,4 @@
-// Which convolutions of floats can be made of three bfloat16 numbers each.
+// Which float convolutions the bf16x3 split supports.
 #include "workloads/nn/products/bf16x3_support.h"
 
 namespace nn {

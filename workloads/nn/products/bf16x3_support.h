@@ -1,4 +1,4 @@
-// Which convolutions of floats can be made of three bfloat16 numbers each (Bf16x3Gemm).
+// Which float convolutions the bf16x3 split (Bf16x3Gemm) supports.
 #pragma once
 
 #include "workloads/nn/planner.h"
@@ -6,9 +6,9 @@
 
 namespace nn {
 
-/// Whether values and weights stand as such products read them: in blocks of 16 channels, and as
-/// tiled_weights_desc() has them. They are made on CPUs with matrix tiles, unless floats themselves
-/// are to be multiplied.
+/// Whether the split supports the problem: values in blocks of 16 channels, weights as
+/// tiled_weights_desc(), no bias, not atrous. Needs CpuProducts::multiplies_parts(): AMX tiles, and
+/// no request to multiply floats themselves.
 bool has_parts(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                const Planner& planner);
 

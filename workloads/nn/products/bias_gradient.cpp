@@ -1,5 +1,4 @@
-// Sums over points.
-// Hides nothing more.
+// Sums gradients over pixels.
 #include "workloads/nn/products/bias_gradient.h"
 
 namespace nn {

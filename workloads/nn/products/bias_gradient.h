@@ -1,4 +1,4 @@
-// The gradient of a convolution's bias: the sum of its values' gradients over all points.
+// Gradient of a convolution's bias: the sum of the destination's gradient over all pixels.
 // Hides types and layouts.
 #pragma once
 
@@ -8,10 +8,10 @@ namespace nn {
 
 class BiasGradient {
  public:
-  /// values: the layout of what the operation makes.
+  /// `values`: the layout of the operation's destination.
   void plan(Planner& planner, const Operation& operation, const dnnl::memory::desc& values);
   void bind(const Arena& arena, const Kernels& kernels, BufferId diff_values);
-  /// The same bits on any number of threads.
+  /// Gives the same bits on any number of threads.
   void run(const Samples& samples, bool adds);
 
  private:

@@ -1,4 +1,4 @@
-// Convolutions and transposed ones, each product by the method that was chosen for it.
+// Convolutions and transposed convolutions, each product by the method chosen for it.
 #include <algorithm>
 #include <memory>
 
@@ -14,15 +14,15 @@ namespace {
 
 using dnnl::memory;
 
-/// oneDNN 2.6.3 gives wrong bf16 gradients of weights for strided convolutions of volumes, as the
-/// test of the engine in bf16 shows on 3 x 3 x 4 points with stride 2.
+/// oneDNN 2.6.3 gives wrong bf16 weights gradients for strided convolutions of volumes, as the
+/// engine's bf16 test shows on 3 x 3 x 4 voxels with stride 2.
 bool has_wrong_bf16_gradient(const Operation& operation) {
   const auto& stride = operation.stride;
   return stride.size() == 3 &&
          std::any_of(stride.begin(), stride.end(), [](std::int64_t step) { return step > 1; });
 }
 
-/// As the library is asked for the operation at hand.
+/// The oneDNN problem of the planner's current operation.
 ConvolutionProblem problem_of(const Operation& operation, const Planner& planner) {
   const Network& network = planner.network();
   ConvolutionProblem::Options options;
@@ -64,7 +64,7 @@ class ConvolutionLayer final : public Layer {
 
  private:
   ConvolutionLayouts layouts() const { return {src_desc_, dst_desc_, weights_desc_}; }
-  /// Forward, gradients, forward again: those that are made.
+  /// Forward, gradients, recomputation: those that exist.
   std::vector<const Product*> products() const;
   std::vector<Method> chosen() const;
   memory::desc made_desc(const Planner& planner, std::int64_t samples) const;
@@ -77,7 +77,7 @@ class ConvolutionLayer final : public Layer {
   const Kernels& kernels_;
   ConvolutionProblem problem_;
   memory::desc src_desc_, dst_desc_;
-  memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
+  memory::desc weights_desc_;  ///< of the parameters, which are floats, and their gradient
   MethodChoice choice_;
   std::vector<ProductMethod> methods_;
   std::unique_ptr<Product> forward_, remake_;
@@ -86,11 +86,12 @@ class ConvolutionLayer final : public Layer {
   BufferId diff_dst_buffer_ = -1;
 };
 
-/// As the library has it, but where channels come side by side (in blocks, or last) and would leave
-/// as plain planes: its slow way makes these, and what follows is slow on them, while a conversion
-/// for each product is cheap. Where most of its products want channels last, all values are so, as
-/// some are added up; but the first layer's where its maxima are taken: of channels that are last,
-/// the library's max pooling rounds every addition of its gradient.
+/// The destination's layout. If oneDNN's products want channels last, all values have channels
+/// last, as some are added to each other; except the first layer's destination if a max pooling
+/// reads it, whose gradient oneDNN rounds at every addition when channels are last. Otherwise
+/// oneDNN chooses, but if the source is blocked or has channels last and oneDNN would choose plain
+/// planes, the source's layout is kept: plain planes are slow in oneDNN here and in the next
+/// layers, while a conversion for each product is cheap.
 memory::desc ConvolutionLayer::made_desc(const Planner& planner, std::int64_t samples) const {
   const bool is_pooled = problem_.is_first() && planner.network().feeds_max_pool(planner.made());
   if (planner.products().wants_channels_last() && !is_pooled) {
@@ -98,7 +99,7 @@ memory::desc ConvolutionLayer::made_desc(const Planner& planner, std::int64_t sa
   }
   const memory::desc dst =
       problem_.forward(samples).query_md(dnnl::query::exec_arg_md, problem_.makes());
-  // The kernels at hand may have wider blocks than the library's CPU, where tests emulate them.
+  // Kernels may have wider blocks than oneDNN on this CPU when tests emulate them.
   const bool widens_blocks = problem_.compute() == memory::data_type::f32 &&
                              planner.kernels().set >= base::InstructionSet::kAvx512 &&
                              operation_.stride.size() == 2 && channel_layout(dst).width == 8;
@@ -113,8 +114,8 @@ void ConvolutionLayer::plan_forward(Planner& planner) {
   dst_desc_ = with_samples(
       retyped(made_desc(planner, slices.sizes().front()), planner.value_type()), planner.batch());
   if (WidenedForward::supports(problem_, layouts(), planner)) problem_ = problem_.of_phases();
-  // Winograd where a batch has tiles enough is for gradients alone: the bits of a forward pass are
-  // the same in a batch of any size.
+  // Only gradients choose Winograd by the size of a batch: a forward pass has the same bits in a
+  // batch of any size.
   if (planner.training() && planner.winograd()) {
     problem_.allow_winograd_gradients(planner.backward_slices().sizes().front());
   }
@@ -144,7 +145,7 @@ void ConvolutionLayer::list_methods(const Planner& planner) {
                         method_key(product, problem_),
                         std::string(to_string(method)),
                         {}};
-    // Own products of floats have weights in tiles, whatever the others have them in.
+    // This project's products of floats read tiled weights, whatever layout the others read.
     ConvolutionLayouts tiled = layouts();
     tiled.weights = tiled_weights_desc(problem_.weights_dims());
     const bool is_weights = product == ConvolutionProduct::kWeightsGradient;

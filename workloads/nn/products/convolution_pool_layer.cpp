@@ -1,7 +1,7 @@
-// Convolution, bias, LeakyReLU and maximum of 2 x 2 x 2 points of volumes as one layer.
-// Hides how the work is shared out: forward by rows of pooled points; gradients of weights by
-// output channels, and by planes where threads are more; those of the source by planes, even ones
-// before odd ones, as neighbours write the same points.
+// Convolution, bias, LeakyReLU and 2 x 2 x 2 max pooling of volumes as one layer.
+// Threads share rows of pooled voxels forward; output channels for weights gradients, and planes if
+// there are more threads; planes for source gradients, even ones before odd ones, as neighbouring
+// planes write the same voxels.
 #include <omp.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ using dnnl::memory;
 
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
-/// Calls body(item) for all items, which threads take one by one. The first thread looks after what
-/// is under way meanwhile, unless `exchange` is null.
+/// Calls body(item) for all items, which threads take one by one. Meanwhile the first thread polls
+/// `exchange`, unless it is null.
 template <class Body>
 void share_out(std::int64_t items, const Body& body, VolumeExchange* exchange = nullptr) {
   RegionPoll under_way(exchange);
@@ -48,7 +48,7 @@ class ConvolutionPoolLayer final : public Layer {
  private:
   std::int64_t planes() const { return volume_.depth / 2; }
   std::int64_t rows() const { return volume_.height / 2; }
-  /// Whether a row of pooled points reads what another rank has.
+  /// Whether a row of pooled voxels reads voxels of another rank.
   bool needs_margin(std::int64_t plane, std::int64_t row) const;
   std::int64_t source_values() const { return volume_.source_points() * volume_.in; }
   StoredVolume stored(void* first, std::int64_t sample, std::int64_t value_bytes) const;
@@ -67,8 +67,8 @@ class ConvolutionPoolLayer final : public Layer {
   const std::int64_t batch_;
   const bool has_source_gradient_;
   Volume volume_;
-  const bool widens_;            ///< what is in bfloat16, to multiply floats
-  std::int64_t dst_margin_ = 0;  ///< points
+  const bool widens_;            ///< whether bfloat16 values are widened and multiplied as floats
+  std::int64_t dst_margin_ = 0;  ///< voxels
   ValuePlace src_place_, dst_place_;
   BufferId choice_buffer_ = -1, packed_buffer_ = -1, widened_buffer_ = -1, turned_buffer_ = -1;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
@@ -85,7 +85,7 @@ class ConvolutionPoolLayer final : public Layer {
   const float* diff_dst_ = nullptr;
   float* diff_src_ = nullptr;
   VolumeExchange* exchange_ = nullptr;
-  std::vector<PooledRow> inner_rows_, border_rows_;  ///< those that need no margin, and others
+  std::vector<PooledRow> inner_rows_, border_rows_;  ///< rows without and with needs_margin()
 };
 
 Volume volume_of(const Operation& operation, const SampleShape& src) {
@@ -95,7 +95,7 @@ Volume volume_of(const Operation& operation, const SampleShape& src) {
                                         : operation.dst.channels};
 }
 
-/// What a convolution_pool gives is a vector of floats, or floats of a vector to be.
+/// The destination is float if it is a vector or becomes part of one.
 memory::data_type given_type(const Operation& operation, const Planner& planner) {
   return operation.gives_floats ? memory::data_type::f32 : planner.value_type();
 }
@@ -113,7 +113,8 @@ ConvolutionPoolLayer<T>::ConvolutionPoolLayer(const Operation& operation, Planne
               planner.products().own() == Products::kFloats),
       dst_margin_(operation.dst.margin) {
   if (volume_.is_narrow() && has_source_gradient_) {
-    throw base::ShapeError(operation.name + ": the gradient of a narrow source is not known");
+    throw base::ShapeError(operation.name +
+                           ": the source gradient of a narrow volume is not supported");
   }
   if (planner.precision() == Precision::kBf16 && volume_.in % 2 != 0) {
     throw base::ShapeError(operation.name + ": bf16 takes an even number of source channels, got " +
@@ -151,7 +152,7 @@ void ConvolutionPoolLayer<T>::plan_backward(Planner& planner) {
   if (!has_source_gradient_) return;
   turned_buffer_ = planner.temporary(volume_.out * volume_.turned_floats() * kFloatBytes, moment,
                                      "weights in other layouts");
-  // Floats at any precision: they are sums of many parts.
+  // Float at any precision, as elements are sums of many parts.
   diff_src_buffer_ = planner.contribute(operation_.src, batch_ * source_values() * kFloatBytes);
 }
 
@@ -216,7 +217,7 @@ VolumeForward<T> ConvolutionPoolLayer<T>::forward_call(Mode mode, std::int64_t s
   return call;
 }
 
-/// Of the value that is made: what is beyond the volume is 0.
+/// Zeroes the margin of the destination: voxels outside the volume are 0.
 template <class T>
 void ConvolutionPoolLayer<T>::clear_margin(T* sample) const {
   const std::int64_t row = (volume_.width / 2 + 2) * volume_.out;
@@ -255,9 +256,9 @@ StoredVolume ConvolutionPoolLayer<T>::stored(void* first, std::int64_t sample,
 template <class T>
 void ConvolutionPoolLayer<T>::forward_rows(const VolumeForward<T>& call,
                                            const std::vector<PooledRow>& rows) const {
-  constexpr std::int64_t kBlocks = 2;  // that kernels take at a time
+  constexpr std::int64_t kBlocks = 2;  // blocks of 16 channels that kernels take at a time
   const std::int64_t pairs = (volume_.out_blocks() + kBlocks - 1) / kBlocks;
-  // Rows of a plane follow each other for the same weights.
+  // Rows of a plane follow each other with the same weights.
   const auto count = static_cast<std::int64_t>(rows.size());
   const std::int64_t group = std::max<std::int64_t>(1, count / planes());
   const std::int64_t groups = (count + group - 1) / group;
@@ -281,7 +282,7 @@ void ConvolutionPoolLayer<T>::forward_rows(const VolumeForward<T>& call,
       exchange_);
 }
 
-/// Margins of all samples are under way while rows are computed that need none.
+/// Margins of all samples are exchanged while the rows that need none are computed.
 template <class T>
 void ConvolutionPoolLayer<T>::forward(Mode mode, const Samples& samples) {
   if constexpr (!std::is_same_v<T, float>) {
@@ -355,7 +356,7 @@ void ConvolutionPoolLayer<T>::backward_source(const Samples& samples) {
   }
 }
 
-/// What neighbours are to add travels while the weights' gradients are made.
+/// The gradients that neighbours add to theirs travel while the weights' gradients are computed.
 template <class T>
 void ConvolutionPoolLayer<T>::backward(bool accumulate, const Samples& samples) {
   const bool returns = has_source_gradient_ && exchange_ != nullptr;

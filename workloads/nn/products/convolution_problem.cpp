@@ -1,5 +1,4 @@
-// Descriptions of a convolution's products.
-// Hides the library's argument lists.
+// oneDNN descriptions of a convolution's products.
 #include "workloads/nn/products/convolution_problem.h"
 
 #include <algorithm>
@@ -24,7 +23,7 @@ SampleShape shape_of(const memory::desc& values) {
   return {dims[1], {dims.begin() + 2, dims.end()}};
 }
 
-/// Of one with a stride and single taps.
+/// Phases of a strided 1x1 convolution, if it reads exactly the first phase; else none.
 Phases skipping_phases_of(const Operation& operation, const SampleShape& src) {
   const auto& stride = operation.stride;
   const Phases phases = {stride[0], src.spatial[0], src.spatial[1], true};
@@ -34,8 +33,8 @@ Phases skipping_phases_of(const Operation& operation, const SampleShape& src) {
   return fits ? phases : Phases{};
 }
 
-/// Of an atrous convolution that gives as many points as it reads, or of one with a stride and
-/// single taps; else none.
+/// Phases of an atrous convolution that keeps the image's extents, or of a strided 1x1 convolution;
+/// else none.
 Phases possible_phases(const Operation& operation, const SampleShape& src) {
   const auto& apart = operation.dilation;
   if (operation.kernel.size() == 2 && all_are(operation.kernel, 1) && operation.stride[0] > 1) {
@@ -49,7 +48,7 @@ Phases possible_phases(const Operation& operation, const SampleShape& src) {
   return fits ? Phases{apart[0], src.spatial[0], src.spatial[1]} : Phases{};
 }
 
-/// Whether the library has what `describe` asks for.
+/// Whether oneDNN implements what `describe` describes.
 template <class Describe>
 bool exists(const Describe& describe) {
   try {
@@ -84,7 +83,7 @@ dnnl::convolution_backward_weights::primitive_desc right_weights_gradient(
   const std::vector<std::int64_t> kernel(weights.begin() + kKernelAxis, weights.end());
   if (!may_be_wrong_in_tiles(shape_of(product.src_desc()), kernel, skipped)) return product;
   while (std::string_view(product.impl_info_str()).find("amx") != std::string_view::npos) {
-    if (!product.next_impl()) throw dnnl::error(dnnl_unimplemented, "only a wrong gradient");
+    if (!product.next_impl()) throw dnnl::error(dnnl_unimplemented, "no correct weights gradient");
   }
   return product;
 }
@@ -120,8 +119,8 @@ memory::desc ConvolutionProblem::wanted_from(std::int64_t samples) const {
 
 dnnl::convolution_forward::primitive_desc ConvolutionProblem::convolution(
     dnnl::algorithm algorithm, std::int64_t samples) const {
-  // Winograd for inference alone wants weights that it transforms beforehand, in a layout of its
-  // own.
+  // For inference, oneDNN's Winograd wants weights that are transformed beforehand, in a layout of
+  // its own.
   const bool for_training = options_.training || algorithm != kDirect;
   const auto kind =
       for_training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
@@ -188,10 +187,10 @@ dnnl::primitive_desc ConvolutionProblem::weights_gradient(std::int64_t samples) 
       skipped_);
 }
 
-/// Tiles of 4 x 4 points that the library's Winograd products make of so many samples; 0 where they
-/// do not beat its plain ones: they need more than a few channels, and not too much of the tiles
-/// beyond the image. Both bounds were measured on AVX-512 with 32 to 512 channels and 3 to 112
-/// points a side.
+/// Number of tiles of 4 x 4 pixels in oneDNN's Winograd products of `samples` samples; 0 where
+/// these are not faster than its direct ones. Winograd needs more than a few channels, and few tile
+/// pixels outside the image. Both bounds were measured on AVX-512 with 32 to 512 channels and 3 to
+/// 112 pixels a side.
 std::int64_t ConvolutionProblem::worthwhile_tiles(std::int64_t samples) const {
   constexpr std::int64_t kSide = kWinogradTile, kLeastChannels = 32;
   const std::vector<std::int64_t> three = {3, 3};
@@ -211,13 +210,13 @@ void ConvolutionProblem::choose(dnnl::algorithm& algorithm, const Describe& desc
 }
 
 void ConvolutionProblem::allow_winograd_forward() {
-  constexpr std::int64_t kLeastTiles = 4;  // of a sample
+  constexpr std::int64_t kLeastTiles = 4;  // per sample
   if (worthwhile_tiles(1) < kLeastTiles) return;
   choose(forward_algorithm_, [&] { return forward(1); });
 }
 
 void ConvolutionProblem::allow_winograd_gradients(std::int64_t samples) {
-  constexpr std::int64_t kLeastTiles = 64;  // that make up for the transformation of weights
+  constexpr std::int64_t kLeastTiles = 64;  // that pay for transforming the weights
   if (worthwhile_tiles(samples) < kLeastTiles) return;
   choose(weights_algorithm_, [&] { return weights_gradient(samples); });
   if (!options_.first) choose(source_algorithm_, [&] { return source_gradient(samples); });
@@ -241,7 +240,7 @@ ConvolutionProblem ConvolutionProblem::of_points(std::int64_t points) const {
     std::fill(shape->spatial.begin(), shape->spatial.end(), 1);
     shape->spatial.back() = points;
   }
-  part.options_.first = false;  // the layout of its source is that of a piece
+  part.options_.first = false;  // its source has the layout of a piece
   return part;
 }
 
@@ -264,7 +263,7 @@ Rows ConvolutionProblem::rows_of(ConvolutionProduct product, Side side, const Ro
     return {strip.first * stride - padding, (strip.count - 1) * stride + kernel};
   }
   if (is_from(side)) return {strip.first * stride, strip.count * stride};
-  // Those with a tap among them.
+  // Rows of `to` whose windows reach the strip.
   const std::int64_t before = (kernel - 1 - padding) / stride;
   const std::int64_t last = (strip.count * stride - 1 + padding) / stride;
   return {strip.first - before, before + last + 1};

@@ -1,4 +1,4 @@
-// Products of convolutions.
+// Creates a convolution's products.
 #include "workloads/nn/products/convolution_products.h"
 
 #include <fmt/format.h>

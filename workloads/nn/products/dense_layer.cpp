@@ -1,5 +1,5 @@
-// Fully connected layers behind layers of pixels: matrix products, which give a sample the same
-// bits in a batch of any size.
+// Fully connected layers after pixel layers, as matrix products: a sample has the same bits in a
+// batch of any size.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -12,8 +12,9 @@ namespace {
 
 using Matrix = VectorGemm::Matrix<const float>;
 
-/// Calls work(first, count) for parts of [0, count), multiples of `grain` but for the last, one per
-/// thread; on one thread where all products together are not worth the others.
+/// Splits [0, count) into one part per thread, multiples of `grain` except the last, and calls
+/// work(first, count) for each. Uses fewer threads if the `products` (multiply-adds) are too few
+/// for all.
 template <class Work>
 void share(std::int64_t count, std::int64_t grain, std::int64_t products, int threads,
            const Work& work) {
@@ -30,7 +31,7 @@ void share(std::int64_t count, std::int64_t grain, std::int64_t products, int th
   }
 }
 
-/// Outputs, or channels, that threads get together.
+/// Granularity at which threads share outputs, and channels.
 constexpr std::int64_t kGrain = 4, kColumnGrain = 64;
 
 /// Weights [in, out] in memory as [out][in].
@@ -58,7 +59,7 @@ class DenseLayer final : public Layer {
   const Kernels& kernels_;
   const int threads_;
   const std::int64_t batch_, in_, out_;
-  const ChannelLayout src_layout_;  ///< of one pixel, whose channels are neighbours
+  const ChannelLayout src_layout_;  ///< of one pixel, whose channels are contiguous
   GradientTarget weights_target_, bias_target_;
   BufferId src_buffer_ = -1, src_again_buffer_ = -1, dst_buffer_ = -1;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1;
@@ -120,7 +121,7 @@ void DenseLayer::bind(const Arena& arena) {
   bias_target_.bind(arena, operation_.bias, kernels_);
 }
 
-/// All samples at once, as the pass plan knows (PassOptions::takes_all).
+/// Takes all samples at once, as the pass plan arranges (PassOptions::takes_all).
 void DenseLayer::forward(Mode /*mode*/, const Samples& /*samples*/) {
   share(out_, kGrain, products(), threads_, [&](std::int64_t first, std::int64_t count) {
     kernels_.vector_gemm.dots({batch_, count, in_}, source(src_forward_),

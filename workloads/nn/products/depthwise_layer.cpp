@@ -1,5 +1,5 @@
-// Depthwise convolutions with 3 x 3 taps, by own kernels.
-// Hides how planes and rows are shared out over threads, and the fixed order of sums.
+// Depthwise convolutions with 3 x 3 taps, by this project's kernels.
+// Threads share samples, blocks of channels and rows; sums have a fixed order.
 #include <algorithm>
 #include <vector>
 
@@ -31,19 +31,21 @@ class DepthwiseLayer final : public Layer {
   void backward(bool accumulate, const Samples& samples) override;
 
  private:
-  /// Rows of the destination that a thread finds, or whose gradients it finds, and whose part of
-  /// the weights' is summed apart: as many whatever the threads are, and few, so that many threads
-  /// have work; of all channels fewer, and as many of each that dilated rows meet.
+  /// Destination rows of a piece, which one thread computes and whose weights gradient is summed
+  /// separately: independent of the number of threads, and few, so that many threads have work.
+  /// Pieces of all channels have fewer, times the dilation, as rows that share source rows lie that
+  /// far apart.
   static constexpr std::int64_t kRowsOfBlock = 16, kRowsOfAll = 4;
   std::int64_t piece_rows() const {
     return is_wide_ ? kRowsOfAll * operation_.dilation[0] : kRowsOfBlock;
   }
   static constexpr std::int64_t kSums = DepthwisePlane::kTaps * DepthwisePlane::kBlock;
 
-  /// Calls body(sample, block, piece) for all blocks that are gone over alone.
+  /// Calls body(sample, block, piece) for all pieces of all blocks, or of block 0 alone if
+  /// is_wide_.
   template <class Body>
   void for_each_piece(const Samples& samples, const Body& body) const;
-  /// `written`: numbers that a pass writes.
+  /// `written`: elements that a call for one slice writes.
   DepthwisePlane plane_of(std::int64_t block, std::int64_t written) const;
   DepthwisePlane plane_of_all(std::int64_t written) const;
   std::int64_t pieces() const {
@@ -68,7 +70,7 @@ class DepthwiseLayer final : public Layer {
   const SampleShape src_shape_;
   const ChannelLayout src_layout_, dst_layout_;
   const bool first_;
-  const bool is_wide_;  ///< whether all channels of a point are gone over together
+  const bool is_wide_;  ///< whether kernels take all channels of a pixel together
   ValuePlace src_place_, dst_place_, src_place_again_, dst_place_again_;
   BufferId diff_dst_buffer_ = -1, diff_src_buffer_ = -1, sums_buffer_ = -1;
   GradientTarget target_;
@@ -174,8 +176,8 @@ void DepthwiseLayer<T>::convolve(const Samples& samples, const T* src, const Val
   });
 }
 
-/// Of some rows of the destination, both gradients, while the gradient that they are made of is in
-/// the cache: sums += the weights'.
+/// Computes both gradients of some destination rows while these rows' gradient is in the cache:
+/// sums += that of the weights.
 template <class T>
 void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t sample,
                                        std::int64_t block, const RowRange& rows,
@@ -196,7 +198,7 @@ void DepthwiseLayer<T>::find_gradients(const Samples& samples, std::int64_t samp
   kernels_.source_gradient(diff_dst, weights_of(block), diff_src, plane, sources);
 }
 
-/// The same of all channels.
+/// The same for all channels.
 template <class T>
 void DepthwiseLayer<T>::find_all_gradients(const Samples& samples, std::int64_t sample,
                                            const RowRange& rows, double* sums) const {
@@ -227,7 +229,7 @@ void DepthwiseLayer<T>::add_sums(std::int64_t parts, bool accumulate) {
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t block = 0; block < blocks; ++block) {
     for (std::int64_t tap = 0; tap < DepthwisePlane::kTaps; ++tap) {
-      double sum[DepthwisePlane::kBlock] = {};  // of all lanes, which add up side by side
+      double sum[DepthwisePlane::kBlock] = {};  // per lane, so that additions are vectorised
       for (std::int64_t part = 0; part < parts; ++part) {
         const double* const of_part =
             sums_ + (part * blocks + block) * kSums + tap * DepthwisePlane::kBlock;

@@ -1,5 +1,4 @@
-// Rows of points, one of an image after the other.
-// Hides nothing else.
+// DirectProduct, one image row after the other.
 #include "workloads/nn/products/direct_product.h"
 
 #include <algorithm>

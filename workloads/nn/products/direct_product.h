@@ -1,6 +1,6 @@
-// Products of convolutions of single points in bfloat16, of images whose channels are last, in the
-// CPU's matrix tiles: forward, and the gradient of the source.
-// Hides weights in tiles.
+// Forward product and source gradient of 1x1 convolutions in bfloat16, of images with channels
+// last, in AMX tiles.
+// Hides the weights in tiles.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@
 
 namespace nn {
 
-/// A stride of the forward product passes over pixels of `from`; the gradient has none.
+/// The forward product may have a stride, which skips pixels of `from`; the gradient may not.
 class DirectProduct final : public Product {
  public:
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                        const Planner& planner);
-  /// `from` is read and `to` written. `moment`: of all slices.
+  /// Reads `from` and writes `to`. `moment`: that of all slices.
   DirectProduct(Planner& planner, const ConvolutionProblem& problem,
                 const ConvolutionLayouts& layouts, ConvolutionProduct product, int moment,
                 const ValuePlace& from, const ValuePlace& to);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
-  /// Weights are converted for the first slice, unless there is a copy.
+  /// Converts the weights for the first slice, unless the planner keeps a converted copy.
   void run(const Samples& samples, bool adds) override;
   std::int64_t reorders() const override { return copy_ ? 0 : 1; }
 
  private:
   struct Image {
     ValuePlace place;
-    std::int64_t rows = 0, numbers = 0;  ///< of a row
-    std::int64_t row_step = 1;           ///< from a row that counts to the next
+    std::int64_t rows = 0, numbers = 0;  ///< numbers: elements of a row
+    std::int64_t row_step = 1;           ///< from one row that is used to the next
     Bf16* data = nullptr;
     Bf16* row(std::int64_t sample, const Samples& slice, std::int64_t row) const {
       return data + (place.row_of(sample, slice) * rows + row * row_step) * numbers;
@@ -41,9 +41,9 @@ class DirectProduct final : public Product {
   const Kernels* kernels_ = nullptr;
   int threads_ = 1;
   Image from_, to_;
-  std::int64_t rows_ = 0, points_ = 0;  ///< that count, of a row
+  std::int64_t rows_ = 0, points_ = 0;  ///< rows, and pixels of a row, that are used
   ParameterId parameter_ = -1;
-  dnnl::memory::desc given_, wanted_;  ///< of weights
+  dnnl::memory::desc given_, wanted_;  ///< layouts of weights
   std::optional<CopyId> copy_;
   BufferId converted_buffer_ = -1;
   Device* device_ = nullptr;

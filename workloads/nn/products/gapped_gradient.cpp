@@ -1,5 +1,4 @@
-// Points put apart row by row, in rows that stay in the caches.
-// Hides nothing else.
+// Spreads strided pixels row by row, in rows that stay in the caches.
 #include "workloads/nn/products/gapped_gradient.h"
 
 #include <omp.h>
@@ -42,7 +41,7 @@ GappedGradient::GappedGradient(Planner& planner, const ConvolutionProblem& probl
   const int moment = planner.backward_moment();
   stores_ = stores_of<Bf16>(most * image_.size(), true);
   const std::int64_t row_numbers = image_.spatial[1] * image_.channels;
-  seen_buffer_ = planner.temporary(most * seen.size() * kBf16Bytes, moment, "points that are seen");
+  seen_buffer_ = planner.temporary(most * seen.size() * kBf16Bytes, moment, "strided pixels");
   spaced_buffer_ = planner.temporary(threads_ * row_numbers * kBf16Bytes, moment, "rows with gaps");
   zeros_.assign(static_cast<std::size_t>(row_numbers), Bf16{0});
   const memory::desc compact =
@@ -65,8 +64,8 @@ void GappedGradient::bind(const Arena& arena, Device& device, const Kernels& ker
       {arena.at<void>(diff_dst_place_.buffer), arena.parameters.weights(parameter_), seen});
 }
 
-/// `row` of the points that are seen, and the rows up to the next one's; `spaced`: zeros between
-/// points.
+/// Writes row `row` of the strided pixels, and the zero rows up to the next one. `spaced`: a buffer
+/// with zeros between the pixels.
 void GappedGradient::write_row(std::int64_t sample, std::int64_t row, const Bf16* seen,
                                Bf16* spaced) const {
   const std::int64_t numbers = std::ssize(zeros_), channels = image_.channels;

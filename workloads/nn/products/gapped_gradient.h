@@ -1,7 +1,7 @@
-// The gradient of the source of a convolution of single points with a stride, in bfloat16, of
-// images whose channels are last: that of the points that it sees is a product of the library's
-// without a stride, and is then written between zeros.
-// Hides the image of the points that are seen.
+// Source gradient of strided 1x1 convolutions in bfloat16, of images with channels last: oneDNN
+// computes the gradient of the strided pixels as a product without stride, and zeros are written
+// between them.
+// Hides the compact image of the strided pixels.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class GappedGradient final : public Product {
  public:
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                        const Planner& planner);
-  /// In the backward pass of the operation at hand: `diff_dst` is read, and `diff_src` written.
+  /// Plans for the backward pass of the planner's current operation. Reads `diff_dst`, writes
+  /// `diff_src`.
   GappedGradient(Planner& planner, const ConvolutionProblem& problem,
                  const ConvolutionLayouts& layouts, const ValuePlace& diff_dst, BufferId diff_src);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
@@ -30,7 +31,7 @@ class GappedGradient final : public Product {
   void write_row(std::int64_t sample, std::int64_t row, const Bf16* seen, Bf16* spaced) const;
 
   SampleShape image_;                   ///< of the source
-  std::int64_t rows_ = 0, points_ = 0;  ///< that are seen, and of such a row
+  std::int64_t rows_ = 0, points_ = 0;  ///< strided rows, and strided pixels of such a row
   std::int64_t apart_ = 1;
   int threads_ = 1;
   Stores stores_ = Stores::kCached;

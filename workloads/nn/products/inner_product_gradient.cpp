@@ -1,4 +1,4 @@
-// Pieces of the product, and their packing.
+// InnerProductGradient: packing and multiplication piece by piece.
 #include "workloads/nn/products/inner_product_gradient.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ InnerProductGradient::InnerProductGradient(const Shape& shape, int threads, cons
       split_(shape.out / kPanelChannels, blocks_in(shape), threads, shape.in > shape.out),
       kernels_(&kernels) {}
 
-/// What is packed of the source should stay in the second cache while all panels meet it.
+/// Chosen so that the packed source stays in the L2 cache while all panels are multiplied with it.
 std::int64_t InnerProductGradient::piece() const {
   constexpr std::int64_t kPacked = 512 << 10;
   const std::int64_t bytes_of_pair = split_.blocks_of_part() * 64;

@@ -1,5 +1,5 @@
-// The gradient of a fully connected layer's weights by products of bf16 pairs.
-// Hides how the product is cut into pieces that fit the caches, and shared out among threads.
+// Weights gradient of a fully connected layer, by instructions on bf16 pairs.
+// Hides how the product is cut into pieces that fit the caches, and how threads share the work.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 namespace nn {
 
 /// diff_weights [out / 64][in / 16, rounded up][16 of in][64 of out] = the sum over rows of
-/// diff_dst [rows][out] times src [rows][in]. The library's own has to bring both operands into the
-/// order of its products, and takes up to twice the time of the forward pass for it.
+/// diff_dst [rows][out] times src [rows][in]. oneDNN's product has to reorder both operands first,
+/// and takes up to twice as long as the forward pass for that reason.
 class InnerProductGradient {
  public:
   struct Shape {
     std::int64_t rows = 0, in = 0, out = 0;  ///< out: a multiple of 64
   };
-  /// Whether `threads` threads can share it evenly, and the CPU has the products.
+  /// Whether `threads` threads can share the work evenly, and the CPU has the instructions.
   static bool fits(const Shape& shape, int threads, const Kernels& kernels);
   InnerProductGradient(const Shape& shape, int threads, const Kernels& kernels);
 
-  /// Of the memory that run() works in.
+  /// Bytes of the memory that run() works in.
   std::int64_t scratch_bytes() const;
   /// diff_weights = the gradient, or += with `add`.
   void run(const Bf16* src, const Bf16* diff_dst, float* diff_weights, bool add,
@@ -30,7 +30,7 @@ class InnerProductGradient {
  private:
   void run_part(const WeightsSplit::Part& part, const Bf16* src, const Bf16* diff_dst,
                 float* diff_weights, bool add, std::uint32_t* scratch) const;
-  /// Blocks of 16 channels of the piece of rows that begins with pair `first`.
+  /// `count` blocks of 16 channels, from `block` on.
   struct Blocks {
     std::int64_t block = 0, count = 0;
   };

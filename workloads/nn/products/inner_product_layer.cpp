@@ -1,5 +1,4 @@
-// Fully connected layers of perceptrons, by oneDNN's inner products, with the ReLU behind them.
-// Hides primitive descriptors, and how gradients pass the ReLU and become those of the bias.
+// Fully connected layers of perceptrons by oneDNN's inner products, with an optional ReLU.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,30 +50,30 @@ class InnerProductLayer final : public Layer {
   Device& device_;
   const Kernels& kernels_;
   const std::int64_t batch_, in_, out_;
-  /// Of the source and its gradient, of what is multiplied, and of what is made. Gradients are
-  /// multiplied as they come, unless pairs of bfloat16 numbers are.
+  /// Types of the source and its gradient, of the multiplied operands, of the destination, and of
+  /// the gradient that products read: the destination's type, unless products multiply bfloat16.
   const memory::data_type value_, compute_, dst_type_, gradient_type_;
   const bool training_, has_data_gradient_;
-  memory::desc weights_desc_;  ///< of the floats that are updated, and of their gradient
+  memory::desc weights_desc_;  ///< of the parameters, which are floats, and their gradient
   SlicedPrimitive forward_, data_gradient_, weights_gradient_;
-  std::optional<InnerProductGradient> product_;  ///< in place of weights_gradient_, where it fits
+  std::optional<InnerProductGradient> product_;  ///< replaces weights_gradient_ where it fits
   GradientTarget weights_target_, bias_target_;
   BufferId src_buffer_ = -1, dst_buffer_ = -1, diff_dst_buffer_ = -1, diff_src_buffer_ = -1,
            rounded_buffer_ = -1, sums_buffer_ = -1, scratch_buffer_ = -1;
   const void* dst_ = nullptr;
   void* diff_dst_ = nullptr;
-  Bf16* rounded_ = nullptr;  ///< the gradient as products read it, where that is not diff_dst_
+  Bf16* rounded_ = nullptr;  ///< rounded diff_dst_; null if products read it as it is
   float* sums_ = nullptr;    ///< of rows, [pieces, out]
   const Bf16* src_ = nullptr;
   std::uint32_t* scratch_ = nullptr;  ///< of product_
 };
 
-/// Weights as InnerProductGradient writes the gradient of rows.
+/// The layout in which InnerProductGradient writes the weights gradient.
 memory::desc rows_gradient_desc(std::int64_t out, std::int64_t in) {
   return {{out, in}, memory::data_type::f32, memory::format_tag::AB16b64a};
 }
 
-/// The last value is what a loss reads: floats.
+/// The network's last value is of floats, as a loss reads it.
 memory::data_type dst_type(const Planner& planner) {
   const bool is_last =
       planner.made() + 1 == static_cast<ValueId>(planner.network().operations().size());
@@ -107,7 +106,7 @@ dnnl::inner_product_forward::primitive_desc InnerProductLayer::forward_desc(
     after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
     attributes.set_post_ops(after);
   }
-  // Floats come out where floats go in.
+  // Products of floats give floats.
   const memory::data_type made = compute_ == memory::data_type::f32 ? compute_ : dst_type_;
   return {{kind, src_desc(compute_), weights, plain_desc({out_}), dst_desc(made)},
           attributes,
@@ -137,8 +136,8 @@ void InnerProductLayer::plan_forward(Planner& planner) {
     const bool as_wanted = compute_ == memory::data_type::f32 && planner.copies_weights();
     weights_desc_ = as_wanted ? forward_desc(wanted).weights_desc() : plain_desc({out_, in_});
   } else {
-    // In the layout that their gradient has; floats are read in it, too. The library has others for
-    // one sample than for two.
+    // Weights have the layout of their gradient; products of floats read them in it, too. oneDNN's
+    // preferred layout is another for one sample than for two.
     weights_desc_ =
         planner.copies_weights() ? weights_desc().diff_weights_desc() : plain_desc({out_, in_});
     if (compute_ == memory::data_type::f32) wanted = weights_desc_;
@@ -224,7 +223,7 @@ void InnerProductLayer::bind(const Arena& arena) {
   data_gradient_.bind(arena, device_, {gradient, weights, arena.at<void>(diff_src_buffer_)});
 }
 
-/// The gradient in front of the ReLU, in place, and the bias's.
+/// Turns the gradient after the ReLU into the one before it, in place, and sums the bias's.
 template <class T>
 void InnerProductLayer::mask_and_sum(bool accumulate) {
   const FeatureKernels<T>& kernels = kernels_.features<T>();

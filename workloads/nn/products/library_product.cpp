@@ -1,4 +1,4 @@
-// A product of a convolution by oneDNN, on values as they stand.
+// Products of a convolution by oneDNN, on values as they are stored.
 #include "workloads/nn/products/library_product.h"
 
 namespace nn {

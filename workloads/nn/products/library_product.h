@@ -1,4 +1,4 @@
-// A product of a convolution by oneDNN, on values as they stand.
+// Products of a convolution by oneDNN, on values as they are stored.
 #pragma once
 
 #include "workloads/nn/products/convolution_problem.h"
@@ -6,12 +6,11 @@
 
 namespace nn {
 
-/// The forward product, with the bias if there is one, or the gradient of the source.
+/// The forward product, with the bias if present, or the source gradient.
 class LibraryProduct final : public Product {
  public:
-  /// `src` and `dst`: places of the source, or its gradient, and of the destination, or its
-  /// gradient. `moment`: of all slices. `scratch_of`: a primitive whose scratchpad serves too;
-  /// null: none.
+  /// `src` and `dst`: places of the source and the destination, or of their gradients. `moment`:
+  /// that of all slices. `scratch_of`: a primitive whose scratchpad is shared, or null.
   LibraryProduct(Planner& planner, ConvolutionProduct product, const ConvolutionProblem& problem,
                  const ConvolutionLayouts& layouts, const Slices& slices, int moment,
                  const ValuePlace& src, const ValuePlace& dst,
@@ -33,7 +32,7 @@ class LibraryProduct final : public Product {
 /// The gradient of the weights.
 class LibraryWeights final : public Product {
  public:
-  /// In the backward pass of the operation at hand.
+  /// Plans for the backward pass of the planner's current operation.
   LibraryWeights(Planner& planner, const ConvolutionProblem& problem,
                  const ConvolutionLayouts& layouts, const ValuePlace& src,
                  const ValuePlace& diff_dst);

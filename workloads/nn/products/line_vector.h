@@ -1,6 +1,4 @@
-// Vectors that begin where a line of memory does: of tiles' rows that straddle lines, the CPU loads
-// both.
-// Hides the allocator.
+// Vectors aligned to a cache line: loading a tile row that straddles two lines costs twice.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +7,7 @@
 
 namespace nn {
 
-/// As std::allocator, aligned to lines.
+/// std::allocator with alignment to cache lines.
 template <class T>
 struct LineAllocator {
   using value_type = T;

@@ -1,4 +1,4 @@
-// Names of methods, and of what they make.
+// Names of methods and products, and keys.
 #include "workloads/nn/products/method.h"
 
 #include <fmt/format.h>

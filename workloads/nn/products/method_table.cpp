@@ -1,4 +1,4 @@
-// The table of methods.
+// The method table's rows and conditions.
 #include "workloads/nn/products/method_table.h"
 
 #include <algorithm>
@@ -33,14 +33,14 @@ bool are_channels_few(const ConvolutionProblem& problem, const ConvolutionLayout
          kFew;
 }
 
-/// With a stride the gradient has gaps.
+/// DirectProduct does not write the gaps of a strided gradient.
 bool supports_direct_source(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                             const Planner& planner) {
   return !has_gaps(problem.operation()) && DirectProduct::supports(problem, layouts, planner);
 }
 
 bool are_channels_many(const ConvolutionProblem& problem) {
-  constexpr std::int64_t kLeast = 80;  // the harmonic mean of both, halved
+  constexpr std::int64_t kLeast = 80;  // half the harmonic mean of both channel counts
   const std::int64_t in = channels_of(problem, Side::kSource);
   const std::int64_t out = channels_of(problem, Side::kDestination);
   return in * out >= kLeast * (in + out);
@@ -52,7 +52,7 @@ constexpr std::int64_t pieces(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-/// Rows that nearly fill their tiles: of 7 pixels the library takes less.
+/// Whether rows fill at least three quarters of their tiles: for rows of 7 pixels oneDNN is faster.
 bool do_rows_fill_tiles(const ConvolutionProblem& problem) {
   if (problem.is_by_points()) return true;
   const Operation& operation = problem.operation();
@@ -67,7 +67,7 @@ bool pays_bf16x3(const ConvolutionProblem& problem, const ConvolutionLayouts& /*
   return do_rows_fill_tiles(problem) && are_channels_many(problem);
 }
 
-/// Where a stride leaves gaps, the library goes over what is written twice.
+/// Where the stride leaves gaps, oneDNN goes over the gradient twice.
 bool pays_bf16x3_source(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
                         const Planner& /*planner*/) {
   if (!do_rows_fill_tiles(problem)) return false;
@@ -93,7 +93,7 @@ bool pays_pairs(const ConvolutionProblem& problem, const ConvolutionLayouts& /*l
   return problem.is_by_points() || is_strided_or_small(windows_of(problem));
 }
 
-/// Always where the library's gradient may be wrong.
+/// Also pays wherever oneDNN's gradient may be wrong.
 bool pays_tiles(const ConvolutionProblem& problem, const ConvolutionLayouts& /*layouts*/,
                 const Planner& /*planner*/) {
   const WindowShape windows = windows_of(problem);
@@ -114,8 +114,8 @@ bool supports_weights(const ConvolutionProblem& problem, const ConvolutionLayout
   return WeightsGradient::supports(kMethod, problem, layouts, planner);
 }
 
-/// On two cores: "Xeon" has matrix tiles, "EPYC" (Zen 5) avx512_bf16 alone. DeepCAM: batch 2 of
-/// 768x1152 pixels; ResNet-50: batch 32 of 224x224. A row stays while it saves 2 % of a step.
+/// Measured on two cores: "Xeon" has AMX tiles, "EPYC" (Zen 5) only avx512_bf16. DeepCAM: batch 2
+/// of 768x1152 pixels; ResNet-50: batch 32 of 224x224. A row is kept while it saves 2 % of a step.
 const MethodRow kRows[] = {
     {kForward, Method::kWidened, InstructionSet::kBaseline, WidenedForward::supports, nullptr,
      "the only way of such values"},
@@ -154,7 +154,8 @@ const MethodRow kRows[] = {
      "pixels 12, library 17"},
 };
 
-/// A stem's channels are last; what that costs where maxima are taken of it, many of them repay.
+/// A stem's output has channels last, which costs time in a max pooling after it; only many
+/// channels make up for that.
 bool pays_stem(const Operation& operation, const Planner& planner) {
   constexpr std::int64_t kManyChannels = 64;
   return suits_stem(operation, planner) && (operation.dst.channels >= kManyChannels ||
@@ -180,8 +181,8 @@ bool needs_tiled_weights(Method method) {
   return method == Method::kBf16x3 || method == Method::kPadded;
 }
 
-/// As the library's forward product reads them; where that reads no floats, as their gradient is
-/// written.
+/// The weights' layout in oneDNN's forward product or, if that reads bf16, the layout in which
+/// oneDNN writes their gradient.
 dnnl::memory::desc library_weights_desc(const ConvolutionProblem& problem, const Planner& planner) {
   using dnnl::query;
   if (problem.compute() != dnnl::memory::data_type::bf16) {
@@ -198,7 +199,8 @@ bool can_make(const MethodRow& row, const ConvolutionProblem& problem,
   return planner.kernels().set >= row.needs && row.supports(problem, layouts, planner);
 }
 
-/// Of all products of a kind first: that is how they are timed.
+/// The requested method, if any. A request for all products of a kind ("forward *", by which
+/// benchmarks time methods) precedes one for the product's key.
 std::optional<Method> wished(ConvolutionProduct product, const ConvolutionProblem& problem,
                              const Planner& planner) {
   if (planner.methods().empty()) return std::nullopt;

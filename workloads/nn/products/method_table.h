@@ -1,5 +1,5 @@
-// How convolutions are made, as whole layers or product by product: chosen once, before any buffer
-// is planned.
+// The method table: chooses how convolutions are computed, as whole layers or product by product,
+// before any buffer is planned.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace nn {
 
-/// A layer that is made as a whole, and not product by product.
+/// A method that computes a whole layer rather than single products.
 struct LayerRow {
   OperationKind kind;
   Method method;
@@ -20,35 +20,37 @@ struct LayerRow {
   const char* measured;
 };
 std::span<const LayerRow> layer_rows();
-/// That of the first row that suits; kLibrary: each product has a method of its own.
+/// The method of the first row that applies; kLibrary if none does: then each product has a method
+/// of its own.
 Method layer_method(const Operation& operation, const Planner& planner);
 
-/// A row of the table: where a method serves, and where it is faster than what comes after it.
+/// A row of the table: what a method supports, and where it is faster than the rows after it.
 struct MethodRow {
   ConvolutionProduct product;
   Method method;
-  base::InstructionSet needs;  ///< the weakest that has the kernels
-  /// Whether the method can make the product of this problem in these layouts.
+  base::InstructionSet needs;  ///< the weakest instruction set with the kernels
+  /// Whether the method can compute the product of this problem in these layouts.
   bool (*supports)(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                    const Planner& planner);
-  /// Whether it is the faster one, as measured; null: always.
+  /// Whether measurements found it faster there; null: always.
   bool (*pays)(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                const Planner& planner);
-  const char* measured;  ///< where, and what
+  const char* measured;  ///< on which machine, and the result
 };
-/// In the order in which they are asked; the library serves where none of them does.
+/// In order of preference. Where no row applies, oneDNN is used.
 std::span<const MethodRow> method_rows();
 
-/// Methods that can make the product in these layouts, whether or not they pay; the library, too,
-/// unless there is one way alone.
+/// Methods that can compute the product in these layouts, whether or not they pay; oneDNN is one of
+/// them, unless kWidened is the only way.
 std::vector<Method> permitted_methods(ConvolutionProduct product, const ConvolutionProblem& problem,
                                       const ConvolutionLayouts& layouts, const Planner& planner);
 
-/// Of values and weights in these layouts: as the planner's methods() ask for it, or else by the
-/// table.
+/// The method for values and weights in these layouts: the one that the planner's methods()
+/// request, if it is permitted, or else the table's.
 Method choose_method(ConvolutionProduct product, const ConvolutionProblem& problem,
                      const ConvolutionLayouts& layouts, const Planner& planner);
-/// Of all products, where the weights' layout is free: it is set to what they want.
+/// The methods of all products while the weights' layout is still free: sets `layouts.weights` to
+/// the layout that the chosen methods want.
 MethodChoice choose_methods(const ConvolutionProblem& problem, ConvolutionLayouts& layouts,
                             const Planner& planner);
 

@@ -1,6 +1,5 @@
-// Transposed convolutions to few channels: one product of the library for all taps, which are then
-// added up.
-// Hides primitive descriptors.
+// Transposed convolutions to few channels: one oneDNN product for all taps, whose results are then
+// summed.
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -17,7 +16,7 @@ namespace {
 
 using dnnl::memory;
 
-/// The pointwise product of all taps of all channels.
+/// The 1x1 convolution whose outputs are all taps of all channels.
 ConvolutionProblem product_of(const Operation& operation, const Planner& planner,
                               dnnl::memory::data_type compute) {
   const SampleShape& src = planner.network().shape(operation.src);
@@ -37,8 +36,8 @@ ConvolutionProblem product_of(const Operation& operation, const Planner& planner
           planner.device()};
 }
 
-/// To few channels, given as floats, plain: all taps of all channels are the outputs of one
-/// pointwise product, of which each destination point adds up those that meet there.
+/// The destination is plain floats. All taps of all channels are the outputs of one 1x1
+/// convolution; each destination pixel sums the outputs that fall on it.
 template <class T>
 class NarrowLayer final : public Layer {
  public:
@@ -58,7 +57,7 @@ class NarrowLayer final : public Layer {
 
  private:
   static constexpr std::int64_t kBlockWidth = 16;  ///< at most
-  static constexpr std::int64_t kNearPoints = 56;  ///< whose gradients stay in the nearest cache
+  static constexpr std::int64_t kNearPoints = 56;  ///< pixels whose gradients stay in the L1 cache
   static memory::data_type compute_type() {
     return std::is_same_v<T, float> ? memory::data_type::f32 : memory::data_type::bf16;
   }
@@ -94,7 +93,7 @@ NarrowLayer<T>::NarrowLayer(const Operation& operation, Planner& planner)
       taps_(operation, src_shape_),
       product_(product_of(operation, planner, compute_type())),
       src_desc_(planner.value_desc(operation.src)) {
-  // Weights [in, channels, taps] as the product's [channels * taps, in].
+  // Weights [in, channels, taps] viewed as the product's [channels * taps, in].
   weights_view_ = {product_.weights_dims(), memory::data_type::f32,
                    memory::dims{1, taps_.outputs(), 1, 1}};
   translated(described_convolution(operation, planner), [&] { plan_forward(planner); });
@@ -175,7 +174,7 @@ void NarrowLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
   forward_->run(samples, false);
   const std::int64_t height = operation_.dst.spatial[0], width = operation_.dst.spatial[1];
   const std::int64_t channels = operation_.dst.channels;
-  // All channels of a row in turns, as each reads the same lines of products.
+  // All channels of a row one after the other, as they read the same cache lines of products.
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t i = 0; i < samples.count; ++i) {
     for (std::int64_t row = 0; row < height; ++row) {
@@ -188,7 +187,7 @@ void NarrowLayer<T>::forward(Mode /*mode*/, const Samples& samples) {
   }
 }
 
-/// A row of the source's points: what each product's gradient is.
+/// Writes the gradients of all products of one row of source pixels.
 template <class T>
 void NarrowLayer<T>::spread_gradient(std::int64_t row, const float* diff_dst, T* products) const {
   const ChannelLayout& layout = diff_products_layout_;

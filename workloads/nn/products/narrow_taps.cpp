@@ -6,11 +6,10 @@
 namespace nn {
 namespace {
 
-/// Neighbouring numbers of a destination row, without those that the stride passes over, that are
-/// added up while they are near.
+/// Elements of one phase of a destination row that are summed at a time, in the L1 cache.
 constexpr std::int64_t kTogether = 1024;
 
-/// The greatest number of strides that does not pass `column`.
+/// column / stride, rounded down; `column` may be negative.
 std::int64_t strides_before(std::int64_t column, std::int64_t stride) {
   return column >= 0 ? column / stride : -((stride - 1 - column) / stride);
 }
@@ -73,7 +72,7 @@ void NarrowTaps::add(std::int64_t row, std::int64_t channel, const float* produc
         for (std::int64_t i = first_tap; i < first_tap + operation_.kernel[1]; ++i) {
           const Output& output = outputs_[static_cast<std::size_t>(i)];
           if (output.phase != phase) continue;
-          // Of the source's row, those that meet these.
+          // Source columns whose products are added to these elements.
           const std::int64_t first = std::max<std::int64_t>(begin - output.shift, 0);
           const std::int64_t end = std::min(begin + kTogether - output.shift, columns);
           const float* const from = products + layout.offset(0, i / layout.width) +
@@ -99,7 +98,8 @@ std::int64_t NarrowTaps::scratch_numbers() const {
   return operation_.dst.channels * operation_.kernel[0] * operation_.stride[1] * phase_numbers();
 }
 
-/// A row of the destination by phase, from first_shift_ on: zeros beside it.
+/// Splits a row of the destination's gradient into [stride] phases of phase_numbers() elements,
+/// from first_shift_ on; zeros outside the row.
 void NarrowTaps::part(const float* diff_dst, float* phases) const {
   const std::int64_t width = operation_.dst.spatial[1], stride = operation_.stride[1];
   for (std::int64_t phase = 0; phase < stride; ++phase, phases += phase_numbers()) {
@@ -111,7 +111,7 @@ void NarrowTaps::part(const float* diff_dst, float* phases) const {
     const auto take_all = [=](std::int64_t step) {
       for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * step];
     };
-    // Loops of steps that compilers know are made of vectors.
+    // Compilers vectorise loops of a constant step.
     stride == 2 ? take_all(2) : take_all(stride);
     std::fill(to + count, phases + phase_numbers(), 0.0F);
   }

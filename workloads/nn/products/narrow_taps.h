@@ -1,5 +1,6 @@
-// Transposed convolutions to few channels as products of points with all taps of all channels:
-// where each product goes. Hides edges, and where products meet.
+// Transposed convolutions to few channels as products of source pixels with all taps of all
+// channels: which destination pixel each product is added to. Hides the image's edges, and where
+// products overlap.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +13,34 @@ namespace nn {
 class NarrowTaps {
  public:
   NarrowTaps(const Operation& operation, const SampleShape& src);
-  /// Products of a source point: [channel][tap].
+  /// Products of a source pixel: [channel][tap].
   std::int64_t outputs() const { return static_cast<std::int64_t>(outputs_.size()); }
 
   /// Rows [begin, end).
   struct Rows {
     std::int64_t begin = 0, end = 0;
   };
-  /// Rows of the source whose products go to these of the destination.
+  /// Source rows whose products are added to these destination rows.
   Rows sources_of(const Rows& destination) const;
-  /// A row of the destination, of one channel, of a sample's products, which stand as `layout` has
-  /// them, those of row `first` of the source at `products`. dst [width]
+  /// Sums row `row` of a channel of a sample's destination, dst [width]. `products`, laid out as
+  /// `layout`, begin with those of source row `first`.
   void add(std::int64_t row, std::int64_t channel, const float* products, std::int64_t first,
            const ChannelLayout& layout, float* dst) const;
 
-  /// Of the memory that gradients_of() works in.
+  /// Floats of the memory that gradients_of() works in.
   std::int64_t scratch_numbers() const;
-  /// rows[i] [columns]: the gradients of product i of a row of the source's points, in `scratch` or
-  /// of this object. diff_dst: a sample's, [channels][height][width].
+  /// Sets rows[i] to the gradients [columns] of product i of source row `row`, in `scratch` or in
+  /// this object. diff_dst [channels][height][width]: a sample's.
   void gradients_of(std::int64_t row, const float* diff_dst, float* scratch,
                     const float** rows) const;
 
  private:
-  /// A source row and the row of taps by which it meets a destination row.
+  /// A source row, and the row of taps that maps it to a destination row.
   struct Meeting {
     std::int64_t point, tap;
   };
-  /// A product: its channel, and its place in the destination, beside `stride` times the source
-  /// point: a row, and a column of which `phase` is what the stride does not pass over.
+  /// A product: its channel, and its place in the destination relative to `stride` times the source
+  /// pixel: `row` rows down and shift * stride + phase columns to the right, 0 <= phase < stride.
   struct Output {
     std::int64_t channel, row, shift, phase;
   };
@@ -54,7 +55,7 @@ class NarrowTaps {
   std::vector<Output> outputs_;
   std::int64_t first_shift_ = 0, last_shift_ = 0;
   std::vector<std::vector<Meeting>> rows_;  ///< by destination row
-  std::vector<float> zeros_;                ///< a row's
+  std::vector<float> zeros_;                ///< a row of zeros
 };
 
 }  // namespace nn

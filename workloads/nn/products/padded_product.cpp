@@ -1,5 +1,4 @@
-// The convolution of the padded image.
-// Hides nothing else.
+// Pads images in memory and convolves them.
 #include "workloads/nn/products/padded_product.h"
 
 #include <algorithm>
@@ -17,14 +16,14 @@ bool is_whole_blocks(const memory::desc& desc) {
   return is_blocked_floats(desc) && desc.dims()[1] % kBlock == 0;
 }
 
-/// As a convolution forward, from `in` channels to `out`, that pads rows above and below alone.
+/// The product as a forward convolution from `in` to `out` channels. oneDNN pads rows above and
+/// below; rows are padded left and right in memory.
 struct Padded {
   std::int64_t in = 0, out = 0;
   memory::dims begin, end;  ///< padding on both axes
 };
 
-/// The gradient of the source is the convolution of the destination's with taps the other way
-/// round.
+/// The source gradient is the convolution of the destination's gradient with the taps in reverse.
 Padded padded_of(const ConvolutionProblem& problem, ConvolutionProduct product) {
   const Operation& operation = problem.operation();
   const std::int64_t in = problem.image_of(Side::kSource).channels, out = operation.dst.channels;
@@ -160,8 +159,8 @@ void PaddedProduct::pad(const Samples& samples) const {
   }
 }
 
-/// [out / 16][in / 16][taps][16 in][16 out] becomes [in / 16][out / 16][taps][16 out][16 in], the
-/// last tap first.
+/// Transposes [out / 16][in / 16][taps][16 in][16 out] to [in / 16][out / 16][taps][16 out][16 in],
+/// the last tap first.
 void PaddedProduct::turn_weights() const {
   const std::int64_t outs = out_ / kBlock, ins = in_ / kBlock;
 #pragma omp parallel for collapse(2) schedule(static)

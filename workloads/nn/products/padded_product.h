@@ -1,6 +1,6 @@
-// Products of atrous convolutions of floats whose rows of points are padded in memory, as the
-// library's fast way takes little padding beside rows: forward, and the gradient of the source.
-// Hides the padded image, and weights the other way round.
+// Forward product and source gradient of atrous convolutions of floats, on rows padded in memory,
+// as oneDNN's fast implementation supports only little padding left and right.
+// Hides the padded image and the transposed weights.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace nn {
 
 class PaddedProduct final : public Product {
  public:
-  /// Whether the library would make such a product by lowering (im2col), and this one directly: of
-  /// images as large as they become, in blocks of 16 channels. Weights are read as
-  /// tiled_weights_desc() has them.
+  /// Whether oneDNN lowers such a product (im2col), but not on padded rows. Source and destination
+  /// must have the same extents and be in blocks of 16 channels, weights be laid out as
+  /// tiled_weights_desc().
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                        const Planner& planner);
-  /// `from` is read and `to` written, in the layouts of `from_desc` and `to_desc`.
+  /// Reads `from` and writes `to`, which have the layouts `from_desc` and `to_desc`.
   PaddedProduct(Planner& planner, const ConvolutionProblem& problem, ConvolutionProduct product,
                 const Slices& slices, int moment, const dnnl::memory::desc& from_desc,
                 const ValuePlace& from, const dnnl::memory::desc& to_desc, const ValuePlace& to);
@@ -38,7 +38,7 @@ class PaddedProduct final : public Product {
   std::int64_t rows_ = 0, columns_ = 0, before_ = 0, padded_columns_ = 0;
   ValuePlace from_, to_;
   BufferId padded_buffer_ = -1, turned_buffer_ = -1;
-  std::int64_t out_ = 0, in_ = 0, taps_ = 0;  ///< of weights that are turned
+  std::int64_t out_ = 0, in_ = 0, taps_ = 0;  ///< extents of the weights to transpose
   SlicedPrimitive product_;
   const Kernels* kernels_ = nullptr;
   const float* source_ = nullptr;

@@ -1,5 +1,4 @@
-// Pieces of samples, of points, of rows.
-// Hides their arithmetic.
+// Pieces of samples, pixels and rows.
 #include "workloads/nn/products/piece_cut.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// One product of a convolution within a pass, however it is made.
+// One product of a convolution within a pass: the interface of all methods.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace nn {
 
-/// The forward product, or the gradient of the source, or that of the weights. Life: constructor,
-/// which plans memory; bind, once that exists; then passes, slice by slice.
+/// The forward product, the source gradient or the weights gradient. Life cycle: the constructor
+/// plans memory; bind() is called once memory exists; then run() for each slice of a pass.
 class Product {
  public:
   virtual ~Product() = default;
   virtual void bind(const Arena& arena, Device& device, const Kernels& kernels) = 0;
-  /// Makes it of these samples, a slice of the pass. With `adds` a gradient of weights is added to
-  /// what is there; of others nothing depends on it.
+  /// Computes the product for `samples`, a slice of the pass. With `adds`, a weights gradient is
+  /// added to the existing one; other products ignore `adds`.
   virtual void run(const Samples& samples, bool adds) = 0;
   /// Conversions between layouts in a pass.
   virtual std::int64_t reorders() const { return 0; }
-  /// What it runs of the library.
+  /// The oneDNN primitives that it runs.
   virtual std::vector<const SlicedPrimitive*> primitives() const { return {}; }
 };
 

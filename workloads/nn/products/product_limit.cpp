@@ -1,5 +1,4 @@
-// The library's convolutions and inner products alone.
-// Hides their primitives and memory.
+// Times of oneDNN's convolutions and inner products alone.
 #include "workloads/nn/products/product_limit.h"
 
 #include <fmt/format.h>
@@ -28,13 +27,13 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/// Which product it is of the convolution that runs the other way round.
+/// Maps a transposed convolution's product to the product of oneDNN's convolution that computes it.
 Product transposed(Product product) {
   if (product == Product::kForward) return Product::kDataGradient;
   return product == Product::kDataGradient ? Product::kForward : product;
 }
 
-/// A primitive with what it reads and writes.
+/// A primitive and its operands.
 struct Run {
   Product product = Product::kForward;
   dnnl::primitive primitive;
@@ -52,8 +51,8 @@ struct Run {
   std::int64_t read_bytes() const {
     return page_bytes(src) + page_bytes(weights) + page_bytes(dst) - page_bytes(result());
   }
-  /// The result and the scratchpad from `written` on, the operands from `read` on, each on a page
-  /// of its own.
+  /// Places the result and the scratchpad at `written`, the operands at `read`, each on pages of
+  /// its own.
   void bind(const dnnl::engine& engine, char* written, char* read) {
     const auto place = [&](int argument, const memory::desc& desc) {
       char*& at = &desc == &result() || &desc == &scratch ? written : read;
@@ -86,13 +85,13 @@ const char* to_string(ProductTime::Product product) {
   }
 }
 
-/// A shape that the network has once or several times.
+/// A shape that one or several layers of the network have.
 struct ProductLimit::Problem {
   memory::dims src, weights, dst;
   memory::dims stride, skipped, begin, end;
   bool plain_input = false;
   bool is_inner_product = false;
-  bool data_gradient = false;  ///< some use needs it
+  bool data_gradient = false;  ///< some layer needs it
   std::int64_t flops = 0, bytes = 0;
   std::array<std::optional<Run>, kProducts.size()> runs;
 
@@ -147,7 +146,7 @@ void ProductLimit::Problem::prepare(const dnnl::engine& engine, Precision precis
 
 void ProductLimit::Problem::prepare_convolution(const dnnl::engine& engine, Precision precision) {
   const memory::data_type type = data_type_of(precision);
-  // The network's input comes as plain rows.
+  // The network's input is plain.
   const memory::desc in = plain_input ? plain_desc(src, type) : any_desc(src, type);
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const dnnl::convolution_forward::primitive_desc forward(
@@ -217,14 +216,15 @@ std::size_t ProductLimit::problem_of(const Network& network, const Operation& op
   SampleShape src = network.shape(operation.src), dst = operation.dst;
   problem->weights = weights.shape;
   if (operation.kind == OperationKind::kConvolutionPool) {
-    // The library has no maxima behind its convolutions: all points are made.
+    // oneDNN does not fuse pooling: the whole convolution is computed.
     src.margin = 0;
     dst = {weights.shape.back(), src.spatial};
     problem->weights = {dst.channels, src.channels};
     problem->weights.insert(problem->weights.end(), operation.kernel.begin(),
                             operation.kernel.end());
   }
-  // A transposed one is the convolution from what it makes to its source, the other way round.
+  // A transposed convolution is oneDNN's convolution from its destination to its source, run
+  // backward.
   if (operation.kind == OperationKind::kDeconvolution) std::swap(src, dst);
   problem->src = batch_dims(batch, src);
   problem->dst = batch_dims(batch, dst);
@@ -236,7 +236,7 @@ std::size_t ProductLimit::problem_of(const Network& network, const Operation& op
   problem->begin = operation.padding.begin;
   problem->end = operation.padding.end;
   problem->is_inner_product = operation.kind == OperationKind::kFullyConnected;
-  // Volumes are given in no layout that the library would have to take.
+  // oneDNN may choose the layout of volumes: this project's own kernels read the network's volumes.
   problem->plain_input =
       operation.kind != OperationKind::kConvolutionPool &&
       !network.shape(operation.src).channels_last &&
@@ -251,8 +251,8 @@ std::size_t ProductLimit::problem_of(const Network& network, const Operation& op
   return problems_.size() - 1;
 }
 
-/// All share one block, whose operands are numbers of usual size: zeros could be faster, as could
-/// what is none. Results go elsewhere, so that they stay so.
+/// All products share one block. Operands hold values of ordinary size, as zeros or NaNs could be
+/// faster to multiply; results are written elsewhere, so that operands stay unchanged.
 void ProductLimit::reserve_memory() {
   std::int64_t written = 0, read = 0;
   for (const auto& problem : problems_) {
@@ -263,7 +263,7 @@ void ProductLimit::reserve_memory() {
     }
   }
   memory_ = AlignedFloats((written + read) / static_cast<std::int64_t>(sizeof(float)));
-  constexpr auto kTwoHalves = std::bit_cast<float>(0x3F813F81U);  // 1.0078 twice, read as bfloat16
+  constexpr auto kTwoHalves = std::bit_cast<float>(0x3F813F81U);  // two bfloat16 values of 1.0078
   std::fill(memory_.span().begin(), memory_.span().end(), kTwoHalves);
   char* const block = reinterpret_cast<char*>(memory_.data());
   for (const auto& problem : problems_) {

@@ -1,6 +1,5 @@
-// What the library's convolutions and inner products alone take, over a whole batch each: the
-// yardstick of a step.
-// Hides their primitives and memory.
+// Times of oneDNN's convolutions and inner products alone, each over a whole batch: the yardstick
+// for a training step.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +14,34 @@
 
 namespace nn {
 
-/// One product of a layer, run alone in the layouts that the library likes best.
+/// One product of a layer, run alone in the layouts that oneDNN prefers.
 struct ProductTime {
   enum class Product { kForward, kDataGradient, kWeightsGradient };
   std::string layer;
   Product product = Product::kForward;
-  double best_s = 0.0;         ///< of a whole batch; infinite before measure()
+  double best_s = 0.0;         ///< for a whole batch; infinite before measure()
   std::int64_t flops = 0;      ///< 2 x multiply-accumulates
   std::int64_t bytes = 0;      ///< of source, weights and destination, each once
-  std::string implementation;  ///< the library's name of it
+  std::string implementation;  ///< oneDNN's name of it
 };
 
 const char* to_string(ProductTime::Product product);
 
-/// All convolutions of a network and all layers of its perceptrons, forward and backward; no data
-/// gradient for those that read the network's input. Those of the same shape are measured once and
-/// count each. Of a convolution with maxima, the convolution alone, all its points. Depthwise
-/// convolutions, which are bound by memory, are none.
+/// The products of all convolutions of a network and all layers of its perceptrons, forward and
+/// backward; no data gradient for layers that read the network's input. Products of the same shape
+/// are measured once and counted each time. For a convolution with pooling, the convolution alone
+/// is measured, unpooled. Depthwise convolutions are left out, as they are bound by memory.
 class ProductLimit {
  public:
-  /// Throws ShapeError for what the library cannot do, SystemError when memory is short. `device`
-  /// outlives this.
+  /// Throws ShapeError for shapes that oneDNN does not support, SystemError when memory runs out.
+  /// `device` must outlive this.
   ProductLimit(const Network& network, std::int64_t batch, Precision precision, Device& device);
   ~ProductLimit();
 
-  /// Runs each of them once more; the best time counts.
+  /// Runs each product once more; the best times are kept.
   void measure();
   int repetitions() const { return repetitions_; }
-  /// The sum of the best times: seconds of a step that is nothing but such products.
+  /// Sum of the best times: seconds of a step that consists of these products alone.
   double seconds() const;
   /// In the network's order, forward before backward.
   std::vector<ProductTime> times() const;

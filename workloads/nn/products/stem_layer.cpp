@@ -1,5 +1,5 @@
-// A window's row is a row of a tile, or of several: a point's channels stand side by side, and
-// those of neighbouring points behind them, so that windows need not be gathered.
+// StemLayer. With channels last, a row of a window is contiguous in memory and is loaded as one or
+// several tile rows, so that windows need not be gathered.
 #include "workloads/nn/products/stem_layer.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 using dnnl::memory;
 
 constexpr std::int64_t kLanes = 16;
-constexpr std::int64_t kRows = TileGemm::kRows;  ///< also the numbers of a tile's row
+constexpr std::int64_t kRows = TileGemm::kRows;  ///< also the elements of a tile row
 constexpr std::int64_t kTileWords = kLanes * kLanes;
 
-/// In blocks of all channels, too.
+/// Also true of a single block that holds all channels.
 bool has_channels_last(const memory::desc& desc) {
   return is_channels_last_bf16(desc) ||
          (desc.dims()[1] == kLanes &&
@@ -37,7 +37,7 @@ class StemLayer final : public Layer {
   void backward(bool accumulate, const Samples& samples) override;
 
  private:
-  /// A value as a pass finds it.
+  /// A value where a pass finds it.
   struct Stream {
     ValuePlace place;
     Bf16* data = nullptr;
@@ -46,8 +46,8 @@ class StemLayer final : public Layer {
       return data + place.row_of(sample, slice) * numbers;
     }
   };
-  /// Rows of the destination whose part of the weights' gradient is summed apart: as many whatever
-  /// the threads are, and so many that what they meet stays in the second cache.
+  /// Destination rows of a strip, whose weights gradient is summed separately: independent of the
+  /// number of threads, and few enough that the elements they read stay in the L2 cache.
   std::int64_t strip_rows() const {
     constexpr std::int64_t kMostRows = 32, kCachedNumbers = 1 << 18;
     const std::int64_t met = operation_.stride[0] * met_numbers();
@@ -62,18 +62,18 @@ class StemLayer final : public Layer {
     return {first, (i + 1) * height_ / strips() - first};
   }
   std::int64_t lines() const { return operation_.kernel[0]; }
-  /// Numbers of a row of a window.
+  /// Elements of one row of a window.
   std::int64_t row_numbers() const { return operation_.kernel[1] * from_.channels; }
-  /// Those of them that are met: a tile's row, or more.
+  /// Elements read for one row of a window: at least a tile row.
   std::int64_t read_numbers() const { return std::max(row_numbers(), kRows); }
   std::int64_t blocks() const { return read_numbers() / kLanes; }
-  /// Tiles of them, the last of which may be a half.
+  /// Tiles of one row of a window, the last of which may be half a tile.
   std::int64_t parts() const { return (read_numbers() + kRows - 1) / kRows; }
-  /// Of what a strip's windows meet: numbers of a line, and of all.
+  /// Elements that a strip's windows read: of one source row, and of all.
   std::int64_t met_numbers() const;
   std::int64_t strip_numbers() const;
   void lay_out_row(const Bf16* image, std::int64_t row, std::int64_t points, Bf16* to) const;
-  /// What the strip's windows meet of the image, zeros around it.
+  /// Copies the part of the image that the strip's windows read, with zeros around the image.
   void lay_out(const Bf16* image, const Strip& strip, Bf16* to) const;
   void pack_weights();
   void make(const Samples& samples, const Stream& src, const Stream& dst);
@@ -88,7 +88,7 @@ class StemLayer final : public Layer {
   const Operation operation_;
   const Kernels& kernels_;
   const SampleShape from_;
-  const bool is_last_;                 ///< whether channels stand side by side in the image, too
+  const bool is_last_;                 ///< whether the source has channels last, too
   const std::int64_t height_, width_;  ///< of the destination
   Stream src_, src_again_, dst_, dst_again_, diff_dst_;
   BufferId sums_buffer_ = -1;
@@ -96,7 +96,7 @@ class StemLayer final : public Layer {
   GradientTarget target_;
   const float* weights_ = nullptr;    ///< [out][in][lines][columns]
   LineVector<std::uint32_t> packed_;  ///< [lines][parts][out / 16][16 pairs][16]
-  float* sums_ = nullptr;  ///< [samples of a slice][strips][weights as TileGradient has them]
+  float* sums_ = nullptr;  ///< [samples of a slice][strips][weights in TileGradient's order]
 };
 
 StemLayer::StemLayer(const Operation& operation, Planner& planner)
@@ -136,7 +136,7 @@ void StemLayer::bind(const Arena& arena) {
   target_.bind(arena, operation_.weights, kernels_);
 }
 
-/// The last window's row may be read to the end of a tile's.
+/// The last window of a row is read to the end of a tile row.
 std::int64_t StemLayer::met_numbers() const {
   return (width_ - 1) * operation_.stride[1] * from_.channels + read_numbers();
 }
@@ -145,7 +145,7 @@ std::int64_t StemLayer::strip_numbers() const {
   return ((strip_rows() - 1) * operation_.stride[0] + lines()) * met_numbers();
 }
 
-/// So many points of a row of the image.
+/// Copies `points` pixels of a row of the image, channels last.
 void StemLayer::lay_out_row(const Bf16* image, std::int64_t row, std::int64_t points,
                             Bf16* to) const {
   const std::int64_t rows = from_.spatial[0], columns = from_.spatial[1];
@@ -164,7 +164,7 @@ void StemLayer::lay_out(const Bf16* image, const Strip& strip, Bf16* to) const {
   const std::int64_t met_rows = (strip.rows - 1) * operation_.stride[0] + lines();
   const std::int64_t first_row = strip.first * operation_.stride[0] - operation_.padding.begin[0];
   const std::int64_t before = operation_.padding.begin[1] * from_.channels;
-  // Of the image's row, as much as windows can meet.
+  // Pixels of a row of the image that windows can read.
   const std::int64_t met = std::min(columns, (met_numbers() - before) / from_.channels);
   for (std::int64_t i = 0; i < met_rows; ++i, to += met_numbers()) {
     const std::int64_t row = first_row + i;
@@ -179,7 +179,8 @@ void StemLayer::lay_out(const Bf16* image, const Strip& strip, Bf16* to) const {
   }
 }
 
-/// Zeros behind a part's numbers, so that what a tile holds there counts for nothing.
+/// Weights after the end of a window's row are zeros, so that the elements which a tile holds there
+/// do not count.
 void StemLayer::pack_weights() {
   const std::int64_t columns = operation_.kernel[1], channels = from_.channels;
   packed_.assign(static_cast<std::size_t>(lines() * parts() * out_panels() * kTileWords), 0);
@@ -235,7 +236,7 @@ void StemLayer::make(const Samples& samples, const Stream& src, const Stream& ds
   }
 }
 
-/// Of a strip: a window's row is a point, whose numbers it shares with the next ones.
+/// Treats one row of a window as a pixel, which shares elements with the next ones.
 TileGradient StemLayer::gradient_of(const Strip& strip) const {
   WindowShape shape;
   shape.rows = {(strip.rows - 1) * operation_.stride[0] + lines(), strip.rows, lines(),

@@ -1,5 +1,4 @@
-// Sums of gradients of weights.
-// Hides the order in which they are added.
+// Sums weights gradients of volume convolutions.
 #include "workloads/nn/products/volume_gradient.h"
 
 #include <omp.h>
@@ -13,7 +12,7 @@ namespace nn {
 
 template <class T>
 void VolumeGradient<T>::plan(Planner& planner, const Volume& volume, std::int64_t batch) {
-  constexpr std::int64_t kFlushPoints = 512;  // that floats may sum up without losing much
+  constexpr std::int64_t kFlushPoints = 512;  // pooled voxels that a float may sum
   volume_ = volume;
   const auto temporary = [&](std::int64_t floats, const char* purpose) {
     return planner.temporary(floats * static_cast<std::int64_t>(sizeof(float)),
@@ -42,7 +41,8 @@ float* VolumeGradient<T>::scratch() const {
   return scratch_ + omp_get_thread_num() * VolumeKernels::kScratchFloats;
 }
 
-/// The part's share of all samples' planes, of which only so many at a time go into one float.
+/// Sums the part's share of all samples' planes; adds to the running sums after every flush_planes_
+/// planes and flush_rows_ rows.
 template <class T>
 void VolumeGradient<T>::add_part(std::int64_t block, std::int64_t part, const Samples& samples,
                                  const CallOf& call_of, RegionPoll& under_way) const {

@@ -1,5 +1,4 @@
-// Weights of volumes' convolutions in other orders.
-// Hides where tiles of 16 x 16 stand.
+// Converts a volume convolution's weights between layouts, by tiles of 16 x 16.
 #include "workloads/nn/products/volume_weights.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Weights of volumes' convolutions in the orders that the volume kernels read and write.
-// Hides the tiles.
+// Layouts of a volume convolution's weights that the volume kernels read and write.
 #pragma once
 
 #include <dnnl.hpp>
@@ -9,14 +8,15 @@
 
 namespace nn {
 
-/// Of weights [3, 3, 3, in, out]: [out / 16][27][in][16].
+/// Layout of weights [3, 3, 3, in, out]: [out / 16][27][in][16].
 dnnl::memory::desc volume_weights_desc(const Volume& volume);
-/// To [out / 16][27][in / 2][16][2] of bfloat16.
+/// Converts such weights to [out / 16][27][in / 2][16][2] of bfloat16.
 void pack_pairs(const Volume& volume, const float* weights, const WeightTiles& tiles, Bf16* packed);
-/// To [out][in / 16][27][16].
+/// Transposes such weights to [out][in / 16][27][16].
 void turn_weights(const Volume& volume, const float* weights, const WeightTiles& tiles,
                   float* turned);
-/// From [16 channels][turned_floats] of one block of output channels to their weights' order.
+/// Transposes the gradient of one block of output channels, [16 channels][turned_floats], back to
+/// the weights' layout.
 void turn_gradient_back(const Volume& volume, std::int64_t block, const float* turned,
                         const WeightTiles& tiles, float* weights);
 

@@ -1,4 +1,4 @@
-// Own gradients of weights within a pass.
+// WeightsGradient: the layouts it supports, and its products.
 #include "workloads/nn/products/weights_gradient.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using dnnl::memory;
 
 constexpr std::int64_t kLanes = 16;
 
-/// Activations as the products read them.
+/// Whether activations have PairGradient's layout.
 bool is_blocked_bf16(const memory::desc& desc) {
   const ChannelLayout layout = channel_layout(desc);
   return desc.data_type() == memory::data_type::bf16 && layout.width == kLanes &&
@@ -22,7 +22,7 @@ bool is_blocked_bf16(const memory::desc& desc) {
          layout.block_stride == layout.rows * kLanes;
 }
 
-/// Whether weights of single points have plain strides.
+/// Whether weights are of a 1x1 convolution and have plain strides.
 bool is_plain_matrix(const memory::desc& desc) {
   const std::optional<BlockedLayout> layout = layout_of(desc);
   return layout && layout->blocks.empty() &&
@@ -30,7 +30,7 @@ bool is_plain_matrix(const memory::desc& desc) {
                      [](std::int64_t extent) { return extent == 1; });
 }
 
-/// Of the library's convolution, which of a transposed one goes the other way.
+/// The sides of oneDNN's convolution, which is reversed for a transposed one.
 const SampleShape& from_of(const ConvolutionProblem& problem) {
   return problem.image_of(problem.is_transposed() ? Side::kDestination : Side::kSource);
 }
@@ -38,7 +38,7 @@ const SampleShape& to_of(const ConvolutionProblem& problem) {
   return problem.image_of(problem.is_transposed() ? Side::kSource : Side::kDestination);
 }
 
-/// The layouts that a method reads.
+/// Whether the layouts are those that `method` reads.
 bool has_layouts_of(Method method, const ConvolutionProblem& problem,
                     const ConvolutionLayouts& layouts) {
   const bool is_plain = !has_tiled_weights(problem, layouts);
@@ -49,7 +49,7 @@ bool has_layouts_of(Method method, const ConvolutionProblem& problem,
   return !is_blocked && is_channels_last_bf16(layouts.src) && is_channels_last_bf16(layouts.dst);
 }
 
-/// Single pixels, of volumes too, in lines that nearly fill the product's pieces.
+/// Arranges the pixels of a 1x1 convolution in lines that nearly fill PairGradient's pieces.
 WindowShape lines_of_pixels(std::int64_t pixels, std::int64_t in, std::int64_t out) {
   constexpr std::int64_t kMost = 256, kLeast = 16;
   std::int64_t length = std::min(pixels, kMost);

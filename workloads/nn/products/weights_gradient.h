@@ -1,4 +1,4 @@
-// Own products of a convolution's gradient of weights within a pass, and where operands stand.
+// Weights gradient of a convolution within a pass, by PairGradient or TileGradient.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@
 
 namespace nn {
 
-/// In the order of a convolution's own gradient; weights of single pixels in bfloat16 may have
-/// plain strides, too.
+/// Writes the gradient as tiled_weights_desc() lays it out, or, of 1x1 convolutions, with plain
+/// strides.
 class WeightsGradient final : public Product {
  public:
-  /// Where the backward pass finds the source, and the gradient of what the operation made.
+  /// Where the backward pass finds the source and the destination's gradient.
   struct Places {
     ValuePlace src, diff_dst;
   };
   static bool supports(Method method, const ConvolutionProblem& problem,
                        const ConvolutionLayouts& layouts, const Planner& planner);
-  /// In the backward pass of the operation at hand, by a method that supports it.
+  /// Plans for the backward pass of the planner's current operation. REQUIRES: supports().
   WeightsGradient(Planner& planner, Method method, const ConvolutionProblem& problem,
                   const ConvolutionLayouts& layouts, const Places& places);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
   void run(const Samples& samples, bool adds) override;
 
  private:
-  /// What the product reads.
+  /// An operand of the product.
   struct Activations {
     ValuePlace place;
     std::int64_t sample_numbers = 0;
@@ -45,7 +45,7 @@ class WeightsGradient final : public Product {
   void take_out_of_tiles(float* diff_weights, bool add) const;
 
   std::variant<std::monostate, PairGradient, TileGradient> product_;
-  /// Weights [out][in] of plain strides: their gradient is made in tiles elsewhere first.
+  /// Weights [out][in] with plain strides: their gradient is first computed in tiles, in a buffer.
   struct PlainWeights {
     std::int64_t out = 0, in = 0, out_stride = 0, in_stride = 0;
     BufferId tiles_buffer = -1;
@@ -59,8 +59,8 @@ class WeightsGradient final : public Product {
   float* diff_weights_ = nullptr;
 };
 
-/// The windows whose pixels meet in the problem's gradient of weights: of the library's
-/// convolution, which of a transposed one goes the other way. Of lines and images alone.
+/// The windows of the problem's weights gradient: those of oneDNN's convolution, which is reversed
+/// for a transposed one. REQUIRES: one or two axes.
 WindowShape windows_of(const ConvolutionProblem& problem);
 
 }  // namespace nn

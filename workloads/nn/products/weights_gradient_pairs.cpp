@@ -1,4 +1,4 @@
-// Pieces of the product, and their packing.
+// PairGradient: packing and multiplication piece by piece.
 #include "workloads/nn/products/weights_gradient_pairs.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ bool PairGradient::fits(const WindowShape& shape, int threads, const Kernels& ke
   return WeightsSplit::fits(shape.out / (kPanels * kLanes), shape.in / kLanes, threads);
 }
 
-/// A panel's pairs stay in the first cache while they meet all blocks and taps. Blocks are packed
-/// for each column of a window.
+/// Pieces are sized so that a panel's pairs stay in the L1 cache while they are multiplied with all
+/// blocks and taps. Blocks are packed for each column of a window.
 PairGradient::PairGradient(const WindowShape& shape, int threads, const Kernels& kernels)
     : shape_(shape),
       split_(shape.out / (kPanels * kLanes), shape.in / kLanes, threads,
@@ -84,7 +84,7 @@ void PairGradient::pack_to(const Bf16* to, std::int64_t panel, const Piece& piec
   }
 }
 
-/// What each column of windows meets, in lines as long as those of `to`.
+/// Packs the pixels that each column of windows reads, in lines as long as those of `to`.
 void PairGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& piece,
                              std::uint32_t* pairs) const {
   const WindowAxis& rows = shape_.rows;
@@ -107,7 +107,7 @@ void PairGradient::pack_from(const Bf16* from, std::int64_t block, const Piece& 
   }
 }
 
-/// All taps of a panel and a block, whose weights begin at `diff_weights`.
+/// Multiplies all taps of a panel and a block, whose weights begin at `diff_weights`.
 void PairGradient::multiply(const std::uint32_t* to, const std::uint32_t* from, const Piece& piece,
                             float* diff_weights, bool add) const {
   constexpr std::int64_t kTile = kLanes * kLanes;
@@ -118,7 +118,7 @@ void PairGradient::multiply(const std::uint32_t* to, const std::uint32_t* from, 
                            .steps = line_words() / kLanes,
                            .offsets = piece.offsets.data(),
                            .batch = std::ssize(piece.offsets)};
-  // The rows of a column share what stands in the first cache.
+  // The rows of a window's column share packed pixels in the L1 cache.
   for (std::int64_t column = 0; column < shape_.columns.kernel; ++column) {
     for (std::int64_t row = 0; row < shape_.rows.kernel; ++row) {
       const std::int64_t tap = row * shape_.columns.kernel + column;

@@ -1,5 +1,5 @@
-// The gradient of a convolution's weights by products of bf16 pairs.
-// Hides how the product is cut into pieces that fit the caches, and shared out among threads.
+// Weights gradient of a convolution, by instructions on bf16 pairs.
+// Hides how the product is cut into pieces that fit the caches, and how threads share the work.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace nn {
 
-/// d loss / d weights [out, in, rows, columns] = sum over samples and points of `to` of
-/// to [out] from [in], where these meet. Activations [samples][channels / 16][points][16]; weights
-/// [out / 16][in / 16][rows][columns][16 of in][16 of out]; in and out are multiples of 16 and of
-/// 64.
-/// The library's own takes up to twice the time of the forward pass, the more the smaller images
+/// d loss / d weights [out, in, rows, columns] = sum over samples and pixels of `to` of to [out] *
+/// from [in], at the pixel of `from` that the tap reads.
+/// Activations [samples][channels / 16][pixels][16]; weights [out / 16][in / 16][rows][columns][16
+/// of in][16 of out]; `in` is a multiple of 16, `out` of 64.
+/// oneDNN's product takes up to twice as long as the forward pass, the longer the smaller images
 /// are, and where windows have a stride.
 class PairGradient {
  public:
-  /// Whether `threads` threads can share it about evenly, and the CPU has the products.
+  /// Whether `threads` threads can share the work about evenly, and the CPU has the instructions.
   static bool fits(const WindowShape& shape, int threads, const Kernels& kernels);
   PairGradient(const WindowShape& shape, int threads, const Kernels& kernels);
 
-  /// Of the memory that run() works in.
+  /// Bytes of the memory that run() works in.
   std::int64_t scratch_bytes() const;
   /// diff_weights = the gradient over `samples` samples, or += with `add`.
   void run(const Bf16* from, const Bf16* to, std::int64_t samples, float* diff_weights, bool add,
@@ -40,11 +40,11 @@ class PairGradient {
                 float* diff_weights, bool add) const;
   std::int64_t panels() const;
   std::int64_t blocks() const;
-  /// Words of a line of pairs.
+  /// bf16 pairs of a packed line.
   std::int64_t line_words() const;
-  /// Lines of `from` that so many of `to` meet.
+  /// Lines of `from` that `lines` lines of `to` read.
   std::int64_t met_lines(std::int64_t lines) const;
-  /// Words of a block of `to`, and of one of `from` for all columns of a window.
+  /// bf16 pairs of a packed block of `to`, and of one of `from` for all columns of a window.
   std::int64_t to_words() const;
   std::int64_t from_words() const;
   std::int64_t scratch_words() const;

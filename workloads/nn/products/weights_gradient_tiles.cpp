@@ -1,4 +1,4 @@
-// Pieces of the product, and which pixels meet.
+// TileGradient: packing and multiplication piece by piece.
 #include "workloads/nn/products/weights_gradient_tiles.h"
 
 #include <omp.h>
@@ -14,20 +14,20 @@ constexpr std::int64_t kPanels = TileGemm::kPanels;
 constexpr std::int64_t kRows = TileGemm::kRows;
 constexpr std::int64_t kTileWords = kLanes * kLanes;
 
-/// Tiles of a piece, one behind the other: four panels stay in the first cache while they meet all
+/// Tiles of a piece, along k: four panels stay in the L1 cache while they are multiplied with all
 /// blocks, and sums are seldom read again.
 constexpr std::int64_t kPieceTiles = 8;
 constexpr std::int64_t kPiecePoints = kPieceTiles * kRows;
 
-/// Pixels of a strip: as many whatever the threads are.
+/// Pixels of a strip, independent of the number of threads.
 constexpr std::int64_t kStripPoints = 4096;
 
-/// Parts of so many, the last of which may have fewer.
+/// Number of parts of `part` elements that hold `count`.
 std::int64_t tiled(std::int64_t count, std::int64_t part) { return (count + part - 1) / part; }
 
 }  // namespace
 
-/// Points of `to`, counted through all samples, and those to be fetched behind them.
+/// Pixels of `to`, counted through all samples, and `next` pixels after them to prefetch.
 struct TileGradient::Piece {
   std::int64_t first = 0, count = 0, next = 0;
   std::int64_t tiles() const { return (count + kRows - 1) / kRows; }
@@ -44,7 +44,7 @@ bool TileGradient::fits(const WindowShape& shape, Sharing sharing, std::int64_t 
 }
 
 bool TileGradient::are_sums_few(const WindowShape& shape) {
-  constexpr std::int64_t kFew = 16;  // for so much that is read, one that is written
+  constexpr std::int64_t kFew = 16;  // bytes read for each byte of sums, at least
   const std::int64_t sums = shape.in * shape.out * shape.taps() * std::int64_t{sizeof(float)};
   const std::int64_t read = kStripPoints * (shape.in + shape.out) * std::int64_t{sizeof(Bf16)};
   return sums * kFew <= read;
@@ -69,7 +69,7 @@ std::int64_t TileGradient::panels() const { return tiled(shape_.out, kLanes); }
 std::int64_t TileGradient::groups() const { return tiled(shape_.out, kPanels * kLanes); }
 std::int64_t TileGradient::blocks() const { return tiled(shape_.in, kLanes); }
 
-/// A thread's panels of `to`, and the blocks of `from` that a tap meets.
+/// bf16 pairs of a thread's packed panels of `to`, and of packed blocks of `from` for one tap.
 std::int64_t TileGradient::scratch_words() const {
   return (panels() + split_.blocks_of_part()) * kPieceTiles * kTileWords;
 }
@@ -82,8 +82,8 @@ std::int64_t TileGradient::scratch_bytes() const {
 
 std::int64_t TileGradient::sums() const { return panels() * blocks() * shape_.taps() * kTileWords; }
 
-/// Where the points of `from` stand that the piece's points of `to` meet: null beyond the image and
-/// behind the piece.
+/// Sets `rows` to the pixels of `from` that `tap` reads for the piece's pixels of `to`: null
+/// outside the image and after the piece.
 void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& piece,
                               const Bf16** rows) const {
   const WindowAxis& down = shape_.rows;
@@ -97,7 +97,7 @@ void TileGradient::place_rows(const Bf16* from, std::int64_t tap, const Piece& p
   for (std::int64_t i = 0; i < end;) {
     const std::int64_t count = std::min(end - i, across.to - column);
     const std::int64_t y = row * down.stride + tap_row, x = column * across.stride + tap_column;
-    // The first of these points that meets the image, and the first that does no longer.
+    // The first of these pixels inside the image, and the first after it.
     const std::int64_t before = x < 0 ? (-x + across.stride - 1) / across.stride : 0;
     const std::int64_t met = across.from - x;
     const std::int64_t behind = met <= 0 ? 0 : (met + across.stride - 1) / across.stride;

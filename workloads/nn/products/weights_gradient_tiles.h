@@ -1,6 +1,5 @@
-// The gradient of a convolution's weights in bf16, of images whose channels are last, in matrix
-// tiles.
-// Hides how the product is cut into pieces that fit the caches, and shared out among threads.
+// Weights gradient of a convolution in bf16, of images with channels last, in AMX tiles.
+// Hides how the product is cut into pieces that fit the caches, and how threads share the work.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +10,34 @@
 
 namespace nn {
 
-/// d loss / d weights as PairGradient has it, in the same order, windows of single points
-/// included, with zeros where tiles have more channels than there are. Activations
-/// [samples][rows][columns][channels].
-/// The library's own takes up to four times as long as the forward pass, which multiplies as much:
-/// it turns all of one operand first, in memory.
+/// d loss / d weights as in PairGradient, in the same order, for 1x1 windows, too; channels that
+/// pad tiles have zeros. Activations [samples][rows][columns][channels].
+/// oneDNN's product takes up to four times as long as the forward pass, which has as many
+/// multiply-adds: it first transposes all of one operand in memory.
 class TileGradient {
  public:
-  /// Numbers from a point of `from` to the one beside it, and to the one below.
+  /// Elements from a pixel of `from` to the next one in its row, and to the one below.
   struct Pitch {
     std::int64_t point = 0, row = 0;
   };
   enum class Sharing {
-    kChannels,  ///< each thread goes over all pixels of one operand
-    kPixels,    ///< threads go over strips of pixels, whose sums are added up
+    kChannels,  ///< threads divide channels; each reads all pixels
+    kPixels,    ///< threads divide strips of pixels, whose sums are then added
   };
-  /// Whether `threads` threads can share so many samples about evenly, and the CPU has tiles.
+  /// Whether `threads` threads can share `samples` samples about evenly, and the CPU has tiles.
   static bool fits(const WindowShape& shape, Sharing sharing, std::int64_t samples, int threads,
                    const Kernels& kernels);
-  /// Whether the sums of a strip of pixels are few beside what is read for them.
+  /// Whether the sums of a strip of pixels are small compared with what is read for them.
   static bool are_sums_few(const WindowShape& shape);
-  /// Of up to `samples` samples at a time.
+  /// For up to `samples` samples at a time.
   TileGradient(const WindowShape& shape, Sharing sharing, std::int64_t samples, int threads,
                const Kernels& kernels);
-  /// On one thread; pixels may share elements of `from`.
+  /// For one sample on one thread; neighbouring pixels of `from` may share elements.
   TileGradient(const WindowShape& shape, const Pitch& pitch, const Kernels& kernels);
 
-  /// Of the memory that run() works in.
+  /// Bytes of the memory that run() works in.
   std::int64_t scratch_bytes() const;
-  /// Numbers of the gradient, zeros among them included.
+  /// Elements of the gradient, zeros that pad it included.
   std::int64_t sums() const;
   /// diff_weights = the gradient over `samples` samples, or += with `add`. The same bits with any
   /// number of threads.

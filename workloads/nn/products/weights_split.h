@@ -1,4 +1,4 @@
-// How threads share out a gradient of weights that is made from packed channels.
+// How threads share a weights gradient that is computed from packed channels.
 // Hides which operand's channels they divide.
 #pragma once
 
@@ -6,8 +6,9 @@
 
 namespace nn {
 
-/// Panels of 64 output channels and blocks of 16 input channels: a thread has all of one and a part
-/// of the other, packs what it has, and makes all products of it.
+/// Divides panels of output channels (64 or 16, as the product has them) or blocks of 16 input
+/// channels among threads: a thread has all of one kind and a part of the other, packs its
+/// channels, and computes all their products.
 class WeightsSplit {
  public:
   struct Part {
@@ -15,15 +16,15 @@ class WeightsSplit {
     std::int64_t blocks() const { return end_block - first_block; }
   };
   WeightsSplit() = default;
-  /// Of panels and blocks that fits() says `threads` can share: of those that fall out more evenly,
-  /// or else of what it costs more to pack all of.
+  /// REQUIRES: fits(). Divides the kind that leaves the smaller largest share; in a tie, divides
+  /// blocks if `blocks_cost_more` to pack, as each thread packs all of the other kind.
   WeightsSplit(std::int64_t panels, std::int64_t blocks, int threads, bool blocks_cost_more)
       : panels_(panels), blocks_(blocks), threads_(threads) {
     const std::int64_t by_panels = largest(panels, threads) * blocks;
     const std::int64_t by_blocks = largest(blocks, threads) * panels;
     by_blocks_ = by_blocks < by_panels || (by_blocks == by_panels && blocks_cost_more);
   }
-  /// Whether none of so many threads has more than a quarter above its share of `count`.
+  /// Whether no thread's share of `count` exceeds the average by more than a quarter.
   static bool is_even(std::int64_t count, int threads) {
     return 4 * largest(count, threads) * threads <= 5 * count;
   }
@@ -41,7 +42,7 @@ class WeightsSplit {
 #pragma omp parallel for schedule(static) num_threads(threads_)
     for (int thread = 0; thread < threads_; ++thread) run(of(thread), thread);
   }
-  /// Of the largest part.
+  /// Blocks of the largest part.
   std::int64_t blocks_of_part() const { return by_blocks_ ? largest(blocks_, threads_) : blocks_; }
 
  private:
@@ -55,8 +56,8 @@ class WeightsSplit {
   bool by_blocks_ = false;
 };
 
-/// diff_weights [sums] = the sum over strips of strip_sums [strips][sums], or += with `add`, in the
-/// order of strips. To be called by all threads of a parallel region, which share it.
+/// diff_weights [sums] = the sum of strip_sums [strips][sums] over strips, or += with `add`, in the
+/// order of strips. All threads of a parallel region must call it; they share the work.
 inline void add_strips(const float* strip_sums, std::int64_t strips, std::int64_t sums,
                        float* diff_weights, bool add) {
 #pragma omp for schedule(static)

@@ -1,5 +1,4 @@
-// Pieces of values, widened, multiplied and rounded.
-// Hides how threads share the conversions.
+// Widens, multiplies and rounds pieces of values.
 #include "workloads/nn/products/widened_convolution.h"
 
 #include <algorithm>
@@ -14,17 +13,17 @@ constexpr auto kSourceGradient = ConvolutionProduct::kSourceGradient;
 constexpr auto kWeightsGradient = ConvolutionProduct::kWeightsGradient;
 constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
 
-/// Of a sample, as its products read or write it.
+/// Floats of a sample as products read or write it, padding channels included.
 std::int64_t sample_floats(const memory::desc& values, const ConvolutionProblem& problem,
                            Side side) {
   return channel_layout(values).padded_channels() * problem.image_of(side).points() *
          problem.phases_of(side).count();
 }
 
-/// Of points and of a few small samples, floats that stay within the second caches of the few cores
-/// that share a rank; of rows more, for what strips have in common is widened for each; and more
-/// where weights are so large that to go over them for each piece would cost more. Winograd's are
-/// transformed for each, and its scratchpads grow with it.
+/// Pieces of pixels and of small samples stay in the L2 caches of the few cores of a rank. Pieces
+/// of rows are larger, as rows that strips share are widened for each strip. All are larger if
+/// weights are so large that reading them for each piece would cost more. Winograd transforms
+/// weights for each piece, and its scratchpads grow with the piece.
 PieceSizes piece_sizes(bool is_winograd, const memory::desc& weights) {
   constexpr std::int64_t kLeast = 4 << 20, kLeastTransformed = 8 << 20, kLeastOfRows = 16 << 20;
   const auto bytes = static_cast<std::int64_t>(weights.get_size());
@@ -59,8 +58,8 @@ void WidenedValue::bind(const Arena& arena, const Kernels& kernels, const ValueP
   kernels_ = &kernels;
 }
 
-/// Calls convert(values, floats, count) for numbers that are neighbours in both; values are null
-/// where the piece goes beyond the image.
+/// Calls convert(values, floats, count) for elements that are contiguous in both; `values` is null
+/// where the piece lies outside the image.
 template <class T, class Convert>
 void WidenedValue::convert(T* values, const ValuePiece& piece, const Samples& slice,
                            const Convert& convert) const {
@@ -71,7 +70,7 @@ void WidenedValue::convert(T* values, const ValuePiece& piece, const Samples& sl
   }
 }
 
-/// A block's points of a sample are neighbours.
+/// Without phases: a block's pixels of a sample are contiguous in the value and in the piece.
 template <class T, class Convert>
 void WidenedValue::convert_points(T* values, const ValuePiece& piece, const Samples& slice,
                                   const Convert& convert) const {
@@ -95,7 +94,7 @@ void WidenedValue::convert_points(T* values, const ValuePiece& piece, const Samp
   }
 }
 
-/// Points of the images of phases have no neighbours among the values.
+/// Neighbouring pixels of a phase are not contiguous in the value: converts each separately.
 template <class T, class Convert>
 void WidenedValue::convert_phases(T* values, const ValuePiece& piece, const Samples& slice,
                                   const Convert& convert) const {
@@ -118,8 +117,8 @@ void WidenedValue::convert_phases(T* values, const ValuePiece& piece, const Samp
   }
 }
 
-/// Zeros in all values from the first point of the piece to the one behind its last: in those of
-/// other phases they stay.
+/// Zeroes the value from the piece's first pixel to the next piece's first; pixels of other phases
+/// stay zero.
 template <class T>
 void WidenedValue::clear(T* values, const ValuePiece& piece, const Samples& slice) const {
   const std::int64_t columns = phases_.columns();
@@ -163,7 +162,7 @@ void WidenedValue::round(const ValuePiece& piece, const Samples& slice) const {
 
 namespace {
 
-/// One of a problem's products, of a piece at a time.
+/// Plans one of a problem's products, which computes a piece at a time.
 void plan_pieces(Planner& planner, SlicedPrimitive& product, const PieceCut& cut,
                  ConvolutionProduct which, int moment, const std::vector<Operand>& operands) {
   product.plan(
@@ -188,7 +187,7 @@ WidenedForward::WidenedForward(Planner& planner, const ConvolutionProblem& of,
                                const ValuePlace& src, const ValuePlace& dst)
     : src_place_(src), dst_place_(dst) {
   ConvolutionProblem problem = of;
-  // What comes out is rounded to bfloat16, beside which its rounding errors are none.
+  // The result is rounded to bfloat16: Winograd's rounding errors are negligible.
   if (planner.winograd()) problem.allow_winograd_forward();
   weights_ = problem.operation().weights;
   bias_ = problem.operation().bias;
@@ -233,12 +232,12 @@ WidenedBackward::WidenedBackward(Planner& planner, const ConvolutionProblem& pro
   weights_ = problem.operation().weights;
   const Slices& slices = planner.backward_slices();
   const int moment = planner.backward_moment();
-  // Of the source and its gradient, which follow each other through the caches, both.
+  // Counts both the source and its gradient, which follow each other through the caches.
   const std::int64_t bytes =
       kFloatBytes * (2 * sample_floats(layouts.src, problem, Side::kSource) +
                      sample_floats(layouts.dst, problem, Side::kDestination));
   PieceSizes sizes = piece_sizes(problem.uses_winograd_gradients(), layouts.weights);
-  // Winograd's gradients of strips would need paddings that the library does not offer them.
+  // Winograd gradients of strips would need paddings that oneDNN does not support for them.
   if (problem.uses_winograd_gradients()) sizes.strip_rows = 0;
   cut_ = PieceCut(problem, slices, bytes, sizes);
   const std::vector<ConvolutionProduct> products = {kSourceGradient, kWeightsGradient};
@@ -294,7 +293,7 @@ void WidenedBackward::run(const Samples& slice, bool adds) {
       data_product_.run(key);
       diff_src_.round(cut_.value_of(piece, kSourceGradient, Side::kSource), slice);
     }
-    // Strips of rows reach out over others for either product.
+    // The two products read different rows around a strip.
     if (widened != weighed) diff_dst_.widen(weighed, slice);
     src_.widen(cut_.value_of(piece, kWeightsGradient, Side::kSource), slice);
     weights_product_.run(key, target_.begin(adds));

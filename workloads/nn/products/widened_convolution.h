@@ -1,6 +1,6 @@
-// A convolution of bfloat16 values by the library's products of floats.
-// Hides how values are widened and results rounded piece by piece, so that the floats stay within
-// the caches.
+// Convolutions of bfloat16 values that oneDNN computes in float.
+// Hides how values are widened and results rounded piece by piece, so that the floats stay in the
+// caches.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +13,20 @@
 
 namespace nn {
 
-/// A value of a pass in bfloat16, in blocks of channels or plain, and a piece of it in floats. It
-/// may be of floats itself, of which a piece is a copy.
+/// A bfloat16 value of a pass, in blocks of channels or plain, and one piece of it as floats. If
+/// the value is itself of floats, the piece is a copy.
 class WidenedValue {
  public:
-  /// Whether values can be laid out so.
+  /// Whether values of this layout are supported.
   static bool fits(const dnnl::memory::desc& values);
-  /// `products`: that read or write it piece by piece.
+  /// `products`: those that read or write the value piece by piece.
   void plan(Planner& planner, const dnnl::memory::desc& values, const PieceCut& cut, Side side,
             const std::vector<ConvolutionProduct>& products, int moment);
-  /// Of another value with the layout of this one, whose floats stand where those of this do.
+  /// For another value of the same layout, whose pieces use this one's buffer of floats.
   WidenedValue in_its_place() const { return *this; }
   void bind(const Arena& arena, const Kernels& kernels, const ValuePlace& place);
   float* floats() const { return floats_; }
-  /// `slice`: that the piece is of.
+  /// `slice`: the slice that the piece belongs to.
   void widen(const ValuePiece& piece, const Samples& slice) const;
   void round(const ValuePiece& piece, const Samples& slice) const;
 
@@ -64,11 +64,11 @@ class WidenedValue {
   const Kernels* kernels_ = nullptr;
 };
 
-/// dst = the convolution of src, and the bias if there is one.
+/// dst = the convolution of src, plus the bias if present.
 class WidenedForward final : public Product {
  public:
-  /// Whether these values go through the problem's products of floats piece by piece: a source in
-  /// bfloat16, and a destination in either.
+  /// Whether the problem computes in float from a source in bfloat16; the destination may be of
+  /// either type.
   static bool supports(const ConvolutionProblem& problem, const ConvolutionLayouts& layouts,
                        const Planner& planner);
   WidenedForward(Planner& planner, const ConvolutionProblem& problem,
@@ -87,17 +87,18 @@ class WidenedForward final : public Product {
   SlicedPrimitive product_;
 };
 
-/// The gradients of weights, and of the source unless it wants none.
+/// The gradients of the weights and, if wanted, of the source.
 class WidenedBackward final : public Product {
  public:
-  /// In the backward pass of the operation at hand. `diff_src`: -1 where it wants none.
+  /// Plans for the backward pass of the planner's current operation. `diff_src`: -1 if no source
+  /// gradient is wanted.
   WidenedBackward(Planner& planner, const ConvolutionProblem& problem,
                   const ConvolutionLayouts& layouts, const ValuePlace& src,
                   const ValuePlace& diff_dst, BufferId diff_src);
   void bind(const Arena& arena, Device& device, const Kernels& kernels) override;
   void run(const Samples& slice, bool adds) override;
   std::int64_t reorders() const override;
-  /// Of the source first.
+  /// The source gradient's first.
   std::vector<const SlicedPrimitive*> primitives() const override;
 
  private:
@@ -106,7 +107,7 @@ class WidenedBackward final : public Product {
   BufferId diff_src_buffer_ = -1;
   PieceCut cut_;
   WidenedValue src_, diff_dst_;
-  WidenedValue diff_src_;  ///< its floats have been rounded when those of src_ come
+  WidenedValue diff_src_;  ///< shares src_'s floats: they are rounded before src_ is widened
   SlicedPrimitive weights_product_, data_product_;
   GradientTarget target_;
 };

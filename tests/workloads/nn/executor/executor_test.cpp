@@ -43,13 +43,13 @@ class Engine : public testing::TestWithParam<Case> {
   }
 };
 
-/// fp32 rounding over a dozen layers, amplified by batch norm; a wrong formula shows at 1e-1.
+/// fp32 rounding over a dozen layers, amplified by batch norm; a wrong formula gives about 1e-1.
 constexpr double kForwardTolerance = 2e-5;
 constexpr double kGradientTolerance = 1e-3;
-/// Without batch norm's amplification rounding alone is left.
+/// Rounding alone, without the amplification by batch norm.
 constexpr double kFrozenTolerance = 1e-5;
 
-/// A pass forward and backward against the plain one over the same.
+/// Compares a pass forward and backward with the plain one on the same data.
 void expect_agreement(nn::Executor& executor, nn::Mode mode, const Array& input,
                       const Array& upstream, const plain::Pass& pass, double gradient_tolerance) {
   std::copy(input.begin(), input.end(), executor.input().begin());
@@ -126,7 +126,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"volume", {6, 6, 8}, 16, 2, 2, 2}, Case{"line", {24}, 16, 2, 4, 4}),
     [](const auto& named) { return named.param.name; });
 
-/// A gradient of sum(outputs * upstream) in the middle of every parameter.
+/// Compares a gradient of sum(outputs * upstream) with central differences, for the middle element
+/// of every parameter.
 void expect_central_differences(const Network& net, const plain::Options& options) {
   std::vector<Array> parameters = test_parameters(net);
   const Array input = noise(4 * net.shape(0).size(), 1.0, 3);
@@ -148,7 +149,7 @@ void expect_central_differences(const Network& net, const plain::Options& option
     parameters[p][i] = kept - h;
     const double below = objective();
     parameters[p][i] = kept;
-    // Through batch norm, 1e-5 of the gradient's size; some entries are zero by symmetry.
+    // With batch norm, 1e-5 of the gradient; some elements are zero by symmetry.
     EXPECT_NEAR((above - below) / (2 * h), pass.parameter_gradients[p][i],
                 1e-5 + 1e-5 * std::abs(pass.parameter_gradients[p][i]))
         << net.parameters()[p].name;
@@ -189,8 +190,8 @@ TEST(Executor, InferenceUsesTheRunningStatistics) {
   }
 }
 
-/// Gradients of 3x3 convolutions on 16 x 16 points, by tiles and by plain sums, against the plain
-/// network in double precision.
+/// Gradients of 3x3 convolutions on 16 x 16 pixels, by Winograd's tiles and by plain sums, against
+/// the plain network in double precision.
 TEST(Executor, GivesGradientsByTilesThatRoundLittleMore) {
   Network net;
   const nn::Padding one = nn::uniform_padding(2, 1, 1);
@@ -216,7 +217,7 @@ TEST(Executor, GivesGradientsByTilesThatRoundLittleMore) {
     expect_agreement(executor, nn::Mode::kTraining, input, upstream, pass, 3e-6);
     all[by_tiles] = executor.parameters().read_gradient(net.operations()[1].weights);
   }
-  if (base::usable_instruction_set() < base::InstructionSet::kAvx512) return;  // plain sums alone
+  if (base::usable_instruction_set() < base::InstructionSet::kAvx512) return;  // without Winograd
   EXPECT_NE(all[0], all[1]) << "are they made by tiles at all?";
 }
 
@@ -227,13 +228,13 @@ TEST(Executor, MakesTheSameBitsAgain) { residual::expect_same_bits_made_again({}
 TEST(Executor, GivesTheSameBitsInSlices) { residual::expect_same_bits_in_slices({}); }
 
 TEST(Executor, AccumulatedGradientsOfTwoPassesAreTheirSum) {
-  // Ends in layers of one point, which have taps in the padding.
+  // The last layers have a single pixel, and taps in the padding.
   residual::expect_sum_of_passes({4, 4}, 2, {});
 }
 
 TEST(Executor, GivesASampleTheSameBitsInAnyBatch) { residual::expect_same_bits_in_any_batch({}); }
 
-/// Gradients of the batch norm in a network of nothing else, by `threads` threads.
+/// Gradients of a network of one batch norm with frozen statistics, on `threads` threads.
 std::vector<float> frozen_gradients(int threads) {
   Network net;
   net.global_average_pool(net.batch_norm(net.input({16, {9, 9}}), {"bn1"}));
@@ -260,7 +261,7 @@ TEST(Executor, SumsFrozenGradientsTheSameOnAnyNumberOfThreads) {
 }
 
 TEST(Executor, FrozenStatisticsUseTheWeightsOfTheMoment) {
-  // Factors kept from an earlier pass would hide what an optimizer did in between.
+  // Factors cached by an earlier pass would hide the weight update in between.
   const Network net = test_network({8, 8}, 16, 2);
   std::vector<Array> parameters = test_parameters(net);
   plain::Options options = {2, 2, false, {}, {}};
@@ -278,7 +279,7 @@ TEST(Executor, FrozenStatisticsUseTheWeightsOfTheMoment) {
     EXPECT_LT(
         plain::relative_l2(outputs, plain::forward(net, parameters, input, options).values.back()),
         kForwardTolerance);
-    if (mode == nn::Mode::kInference) continue;  // inference passes follow each other unchanged
+    if (mode == nn::Mode::kInference) continue;  // weights stay the same between inference passes
     for (Array& values : parameters) {
       for (double& value : values) value *= 0.9;
     }

@@ -1,5 +1,4 @@
-// A network in training, saved and taken up again: the next steps have the same bits.
-// Hides a checkpoint that lies in memory.
+// A network in training, saved and resumed: the next steps have the same bits.
 #include "workloads/nn/executor/training_state.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@ namespace {
 
 using namespace residual;
 
-/// A checkpoint's arrays, as copies of their bytes.
+/// A checkpoint in memory: arrays as copies of their bytes.
 class MemorySource final : public base::StateSource {
  public:
   explicit MemorySource(const std::vector<base::StateArray>& arrays) {
@@ -61,7 +60,7 @@ class MemorySource final : public base::StateSource {
 
 using Make = std::function<std::unique_ptr<nn::Optimizer>()>;
 
-/// A network, its optimizer, and steps over inputs that differ by step.
+/// A network, its optimizer, and steps on inputs that depend on the step's number.
 class Training {
  public:
   explicit Training(const Make& make)
@@ -129,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, TrainingState,
                          testing::Values("sgd", "plain_sgd", "lars", "adagrad", "lamb", "adam"),
                          [](const auto& optimizer) { return optimizer.param; });
 
-/// Momentum and moments matter: without them the resumed steps would be others.
+/// The state includes LAMB's moments: without them the resumed steps would differ.
 TEST(TrainingStateOfLamb, IsMoreThanItsWeights) {
   Training whole(kOptimizers.at("lamb"));
   for (std::uint64_t step = 0; step < 3; ++step) whole.step(step);

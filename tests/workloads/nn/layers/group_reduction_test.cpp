@@ -1,4 +1,4 @@
-// Sums over pieces of samples and over groups of these, against sums over all values at once.
+// Sums over pieces of samples, and over groups of samples, against sums over all values at once.
 #include "workloads/nn/layers/group_reduction.h"
 
 #include <gtest/gtest.h>
@@ -16,11 +16,11 @@ double value(std::int64_t sample, std::int64_t point, std::int64_t channel) {
   return 100.0 + std::sin(static_cast<double>(sample * 70 + point * 5 + channel));
 }
 
-/// Of the points [first, end) of samples [first_sample, end_sample).
+/// The pixels [first, end) of samples [first_sample, end_sample).
 struct Range {
   std::int64_t first_sample, end_sample, first, end;
 };
-/// Means and squared distances from them, or sums of values and of their halves.
+/// Writes means and sums of squared distances from them, or sums of values and of their halves.
 void take(nn::Reduction reduction, const Range& of, double* node) {
   for (std::int64_t c = 0; c < kChannels; ++c) {
     std::vector<double> values;

@@ -1,5 +1,5 @@
-// Cross entropies against known answers and a plain twin.
-// Hides the twin, which takes the logarithms of probabilities as the reference does.
+// Losses against known answers and a plain twin, which takes the logarithms of probabilities as the
+// reference does.
 #include "workloads/nn/layers/loss.h"
 
 #include <gtest/gtest.h>
@@ -112,7 +112,7 @@ TEST(BinaryCrossEntropy, AgreesWithItsTwinAndTheTwinsSlope) {
       float diff = 9.0F;
       const double loss = loss_of_one(logit, label, &diff, 2.0).loss;
       const double expected = twin(logit, label);
-      // 1 + e^x loses what is below the last digit of the twin's 19.
+      // 1 + e^x loses digits beyond the 19 of the twin's long double.
       EXPECT_NEAR(loss, expected, 1e-14 * expected + 1e-18);
       constexpr double kStep = 1e-5;
       const double slope =

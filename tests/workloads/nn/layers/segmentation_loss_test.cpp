@@ -1,5 +1,4 @@
-// Cross entropy of points and intersections over unions, by hand and against differences.
-// Hides nothing.
+// Cross entropy of pixels and intersections over unions, by hand and against differences.
 #include "workloads/nn/layers/segmentation_loss.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +24,7 @@ std::vector<float> random_logits(std::size_t points) {
 }
 
 TEST(PointLoss, IsTheWeightedLogarithm) {
-  // Two points: one of class 0 with equal logits, one of class 1 that is found.
+  // Two pixels: one of class 0 with equal logits, one of class 1, predicted right.
   const std::vector<float> logits = {0, 0, 0, 4, 0, 0};
   std::vector<float> diff(logits.size());
   const nn::PointLoss loss = nn::weighted_cross_entropy(logits, Labels{0, 1}, kWeights, 0.5, diff);
@@ -54,7 +53,7 @@ TEST(PointLoss, HasTheGradientOfItsDifferences) {
 }
 
 TEST(PointLoss, CountsIntersectionsAndUnions) {
-  // Found: 0 0 1 1; there: 0 1 1 1. Nobody is of class 2, and nobody is found to be.
+  // Predicted: 0 0 1 1; labelled: 0 1 1 1. No pixel is labelled or predicted as class 2.
   const std::vector<float> logits = {1, 1, 0, 0, 0, 0, 1, 1, -9, -9, -9, -9};
   const nn::PointLoss loss =
       nn::weighted_cross_entropy(logits, Labels{0, 1, 1, 1}, kWeights, 0.0, {});
@@ -64,7 +63,7 @@ TEST(PointLoss, CountsIntersectionsAndUnions) {
   EXPECT_NEAR(loss.mean_iou(), (1.0 / 2.0 + 2.0 / 3.0 + 1.0) / 3.0, 1e-15);
 }
 
-/// Counts of both together, not a mean of what either has.
+/// The IoU is of the summed counts, not the mean of both IoUs.
 TEST(PointLoss, CountsImagesTogether) {
   const std::vector<float> first = {1, 1, 0, 0, 0, 0, 1, 1, -9, -9, -9, -9};
   const std::vector<float> second = {0, 0, 1};

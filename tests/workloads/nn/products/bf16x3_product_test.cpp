@@ -1,5 +1,4 @@
-// Convolutions of floats whose products are made in parts, against plain loops.
-// Hides nothing.
+// Compares convolutions of floats by the bf16x3 split with plain loops.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,7 +13,7 @@ using convolution_trial::Made;
 
 class Parts : public convolution_trial::Trial {};
 
-/// The second layer's gradient of weights is made of the gradient of the tested one's source.
+/// The second layer's weights gradient is computed from the source gradient of the tested layer.
 TEST_P(Parts, AreAsPlainLoopsHaveThem) {
   const bool is_emulated = base::usable_instruction_set() < base::InstructionSet::kAvx512;
   constexpr std::int64_t kMostMacs = 250'000'000;  // some seconds in plain loops
@@ -22,7 +21,7 @@ TEST_P(Parts, AreAsPlainLoopsHaveThem) {
     GTEST_SKIP() << "needs avx512: takes long in plain loops";
   }
   Made parts;
-  if (is_emulated) {  // beside products of the library that take other ways for slices
+  if (is_emulated) {  // oneDNN's products in the network depend on slices here
     parts = made(nn::Products::kFaster);
     expect_twin(parts, twin(), 1.0);
   } else {

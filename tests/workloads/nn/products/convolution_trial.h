@@ -1,5 +1,4 @@
-// A convolution of floats within a network, against plain loops.
-// Hides the network around it.
+// Compares a convolution of floats within a network with plain loops.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +20,8 @@ using plain::Array;
 using residual::kSmall;
 using residual::noise;
 
-/// From `in` to `out` channels of an image. `cut`: points that a transposed convolution gives less.
+/// From `in` to `out` channels of an image. `cut`: pixels a side that a transposed convolution's
+/// destination lacks at its end.
 struct Case {
   const char* name;
   std::int64_t in, out, height, width, kernel, stride;
@@ -30,7 +30,7 @@ struct Case {
   friend void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
 };
 
-/// A layer to `in` channels in blocks, the convolution, and one whose outputs are plain rows.
+/// Layers to `in` channels in blocks, the tested convolution, and one with plain outputs.
 inline nn::Network network_of(const Case& of) {
   nn::Network net;
   const std::int64_t padding = (of.kernel - 1) / 2;
@@ -52,7 +52,7 @@ inline nn::Network network_of(const Case& of) {
 struct Made {
   std::vector<float> outputs;
   std::vector<std::vector<float>> gradients;
-  std::string implementation;  ///< of the convolution
+  std::string implementation;  ///< of the tested convolution
   nn::Products products = nn::Products::kFaster;
 };
 
@@ -105,7 +105,7 @@ class Trial : public testing::TestWithParam<Case> {
     return made;
   }
 
-  /// Gradients are so many times those of the twin.
+  /// Expects the twin's outputs, and `times` times the twin's gradients.
   void expect_twin(const Made& made, const plain::Pass& expected, double times) const {
     EXPECT_LT(plain::relative_l2(made.outputs, expected.values.back()), 1e-6);
     for (std::size_t i = 0; i < net_.parameters().size(); ++i) {
@@ -115,8 +115,8 @@ class Trial : public testing::TestWithParam<Case> {
     }
   }
 
-  /// The same whole, in slices, added up over two passes, and on several numbers of threads. What
-  /// the first one made.
+  /// Expects the twin's results for the whole batch, in slices, with recomputation, added up over
+  /// two passes, and on several numbers of threads. Returns what the whole batch gave.
   Made expect_twin_however_made(nn::Products products) const {
     const plain::Pass expected = twin();
     Made whole = made(products);

@@ -1,5 +1,4 @@
-// What the matrix-product layers refuse.
-// Hides nothing.
+// What fully connected layers refuse.
 #include <gmock/gmock.h>
 
 #include "runner/base/error.h"

@@ -1,5 +1,4 @@
-// The gradient of fully connected weights by products of pairs, against plain sums in double
-// precision.
+// Compares InnerProductGradient with plain sums in double precision.
 #include "workloads/nn/products/inner_product_gradient.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +23,7 @@ struct Case {
   int threads;
 };
 
-/// What a case is computed from.
+/// A case's operands.
 struct Activations {
   const Case& c;
   std::vector<Bf16> src = noise(c.shape.rows * c.shape.in, 1);
@@ -33,7 +32,7 @@ struct Activations {
   static double at(const std::vector<Bf16>& all, std::int64_t place) {
     return static_cast<double>(nn::as_float(all[static_cast<std::size_t>(place)]));
   }
-  /// Sum over rows, and of the sizes of its addends.
+  /// Sum over rows, and the sum of its terms' absolute values.
   std::pair<double, double> sums(std::int64_t out, std::int64_t in) const {
     double sum = 0.0, size = 0.0;
     for (std::int64_t row = 0; row < c.shape.rows; ++row) {
@@ -47,7 +46,7 @@ struct Activations {
 
 std::int64_t blocks(const Case& c) { return (c.shape.in + 15) / 16; }
 
-/// Where a weight stands.
+/// Index of a weight.
 std::size_t place(const Case& c, std::int64_t out, std::int64_t in) {
   constexpr std::int64_t kWidth = 64;
   const std::int64_t tile = out / kWidth * blocks(c) + in / 16;

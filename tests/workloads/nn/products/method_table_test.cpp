@@ -1,4 +1,4 @@
-// The choice of a product's method: names, and wishes that a person has measured.
+// The choice of a product's method: names, and methods that the user requests.
 #include "workloads/nn/products/method_table.h"
 
 #include <gmock/gmock.h>

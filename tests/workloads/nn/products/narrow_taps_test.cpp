@@ -1,5 +1,4 @@
-// Where products of transposed convolutions to few channels go, and where their gradients come
-// from, against loops over all points and taps. Hides nothing.
+// Compares NarrowTaps, sums and gradients, with loops over all pixels and taps.
 #include "workloads/nn/products/narrow_taps.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@ struct Case {
   std::int64_t channels, kernel, stride, begin, end, rows, columns;
 };
 
-/// Of a square kernel and stride, with as much padding above as before, and below as behind.
+/// Square kernel and stride; the same padding above as on the left, and below as on the right.
 class Taps {
  public:
   explicit Taps(const Case& of) : of_(of), taps_(operation(), {16, {of.rows, of.columns}}) {}
@@ -27,7 +26,7 @@ class Taps {
   std::int64_t points() const { return of_.rows * of_.columns; }
   const nn::NarrowTaps& taps() const { return taps_; }
 
-  /// Calls run(output, row, column, place in the destination, which may be beside it).
+  /// Calls run(output, row, column, index in the destination, or -1 outside it).
   template <class Run>
   void for_each(const Run& run) const {
     for (std::int64_t i = 0; i < outputs(); ++i) {
@@ -60,8 +59,8 @@ class Taps {
 };
 
 const std::vector<Case>& cases() {
-  // As in DeepCAM; without padding; wide kernels; strides that pass over columns; one channel;
-  // rows of more than what is added up together.
+  // As in DeepCAM; without padding; wide kernels; strides that skip columns; one channel; rows
+  // longer than what is summed at a time.
   static const std::vector<Case> all = {{3, 3, 2, 1, 0, 5, 7}, {2, 2, 2, 0, 0, 3, 4},
                                         {1, 4, 2, 1, 1, 4, 5}, {2, 3, 1, 1, 1, 4, 6},
                                         {2, 1, 3, 0, 0, 3, 3}, {1, 2, 5, 0, 1, 2, 3},
@@ -69,7 +68,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-/// Planes of products as kernels make them, and points with all products side by side.
+/// Either a plane for each product, or all products of a pixel next to each other.
 nn::ChannelLayout layout_of(const Taps& of, bool in_planes) {
   nn::ChannelLayout layout;
   layout.width = in_planes ? 1 : static_cast<int>(of.outputs());
@@ -97,7 +96,7 @@ TEST(NarrowTaps, AddProductsWhereTheyMeet) {
       });
       std::vector<float> found(static_cast<std::size_t>(all.width()));
       for (std::int64_t y = 0; y < all.height(); ++y) {
-        // From the first row that meets this one on, as strips have it.
+        // Products begin with the first source row that is added to this row.
         const nn::NarrowTaps::Rows met = all.taps().sources_of({y, y + 1});
         const float* const first = products.data() + met.begin * of.columns * layout.row_stride;
         for (std::int64_t channel = 0; channel < of.channels; ++channel) {
@@ -127,7 +126,7 @@ TEST(NarrowTaps, FindTheRowsThatMeet) {
   expect(1, 2, 0, 1);
   expect(0, 8, 0, 4);
   expect(9, 10, 4, 4);
-  // Between points that a stride passes over, none.
+  // Rows that the stride skips have no source rows.
   const nn::NarrowTaps::Rows none = Taps({1, 1, 3, 0, 0, 3, 3}).taps().sources_of({1, 3});
   EXPECT_EQ(none.begin, none.end);
 }
@@ -137,7 +136,7 @@ TEST(NarrowTaps, FindTheirGradients) {
     SCOPED_TRACE(std::to_string(of.kernel) + " by " + std::to_string(of.stride));
     const Taps all(of);
     const std::vector<float> diff_dst = wave<float>(of.channels * all.height() * all.width(), 0.7);
-    // What was there before counts nowhere.
+    // The previous contents of `scratch` must not matter.
     std::vector<float> scratch(static_cast<std::size_t>(all.taps().scratch_numbers()), -5.0F);
     std::vector<const float*> rows(static_cast<std::size_t>(all.outputs()));
     for (std::int64_t source = 0; source < of.rows; ++source) {

@@ -1,5 +1,5 @@
-// How a convolution's values are cut into pieces: each point once, and strips of rows with all that
-// they are made of.
+// PieceCut: each pixel is in one piece, and strips of rows have all rows that they are computed
+// from.
 #include "workloads/nn/products/piece_cut.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 using nn::ConvolutionProduct;
 using nn::Side;
 
-/// A convolution of 16 channels with `kernel` taps a side, of points that are `apart`.
+/// A convolution of 16 channels with `kernel` taps a side and dilation `apart`.
 nn::ConvolutionProblem problem_of(std::int64_t height, std::int64_t width, std::int64_t kernel,
                                   std::int64_t apart, nn::Device& device) {
   nn::Operation operation;
@@ -29,7 +29,7 @@ nn::ConvolutionProblem problem_of(std::int64_t height, std::int64_t width, std::
 
 constexpr std::int64_t kPoints = 6 * 7, kSampleBytes = 2 * kPoints * 16 * 4;
 
-/// Calls use(sample, point) for each point that a piece of the slice has.
+/// Calls use(sample, point) for each destination pixel of the slice's pieces.
 template <class Use>
 void for_each_point(const nn::PieceCut& cut, const nn::Samples& slice, const Use& use) {
   for (const nn::Piece& piece : cut.pieces_of(slice)) {
@@ -88,7 +88,7 @@ TEST(PieceCut, TakesTheImagesOfPhasesForSamples) {
             (dnnl::memory::dims{32, 16, 2, 2}));
   EXPECT_EQ(dense.forward(2).query_md(dnnl::query::exec_arg_md, DNNL_ARG_SRC).dims(),
             (dnnl::memory::dims{32, 16, 2, 2}));
-  // Neighbours have no such images.
+  // Without dilation there are no phases.
   EXPECT_EQ(problem_of(6, 7, 3, 1, device).of_phases().phases().apart, 1);
 }
 
@@ -118,7 +118,7 @@ TEST(PieceCut, TakesThePointsThatAStrideSeesForAnImage) {
   EXPECT_EQ(floats_of(kSampleBytes / 2, 5), (dnnl::memory::dims{1, 16, 1, 5}));
   EXPECT_EQ(dense.forward(2).query_md(dnnl::query::exec_arg_md, DNNL_ARG_SRC).dims(),
             (dnnl::memory::dims{2, 16, 3, 4}));
-  // Padding moves the points that are seen.
+  // With padding, the strided pixels are not the first phase.
   operation.padding = nn::uniform_padding(2, 1, 1);
   operation.dst = {32, {4, 5}};
   EXPECT_EQ(
@@ -155,10 +155,10 @@ nn::ConvolutionProblem problem_of(const Axis& axis, bool transposed, nn::Device&
           device};
 }
 
-/// (row of the larger image, row of the smaller one, tap) that meet.
+/// Triples (row of the larger image, row of the smaller one, tap) that are multiplied.
 using Meetings = std::multiset<std::tuple<std::int64_t, std::int64_t, std::int64_t>>;
 
-/// Those that a product finds within its pieces.
+/// The triples within the pieces of a product.
 Meetings meetings_in(const nn::PieceCut& cut, const Axis& axis, bool transposed,
                      ConvolutionProduct product) {
   const Side larger = transposed ? Side::kDestination : Side::kSource;
@@ -176,7 +176,7 @@ Meetings meetings_in(const nn::PieceCut& cut, const Axis& axis, bool transposed,
         found.emplace(met, row, tap);
       }
     }
-    // What the library is asked for has just these rows.
+    // oneDNN's description has exactly these rows.
     const dnnl::primitive_desc described = cut.describe(product, piece.units);
     const nn::ConvolutionProblem& problem = cut.problem();
     const auto rows = [&](int argument) {

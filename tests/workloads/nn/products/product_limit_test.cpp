@@ -1,5 +1,4 @@
-// The library's products alone: which are run, and what they add up to.
-// Hides nothing.
+// ProductLimit: which oneDNN products run, and the sum of their times.
 #include "workloads/nn/products/product_limit.h"
 
 #include <gtest/gtest.h>
@@ -83,8 +82,7 @@ TEST_F(Limit, MeasuresEqualShapesOnce) {
   }
 }
 
-/// Two inputs, the second of which wants its gradient and has a layer of its own; the two meet in
-/// an interaction.
+/// Two inputs with a layer each, the second of which wants its gradient; an interaction joins them.
 nn::Network perceptron() {
   nn::Network network;
   const nn::ValueId dense = network.input({24, {}});

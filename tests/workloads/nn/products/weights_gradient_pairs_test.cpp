@@ -1,6 +1,4 @@
-// The gradient of the weights of windows of images in bfloat16 against plain sums in double
-// precision.
-// Hides nothing.
+// Compares PairGradient with plain sums in double precision.
 #include "workloads/nn/products/weights_gradient_pairs.h"
 
 #include <gtest/gtest.h>
@@ -24,18 +22,18 @@ TEST(PairGradient, IsThePlainSum) {
   const Case cases[] = {
       {{axis(7, 3, 1, 1, 1), axis(7, 3, 1, 1, 1), 16, 64}, 11, 1},    // several samples a piece
       {{axis(6, 3, 1, 1, 1), axis(8, 3, 1, 1, 1), 32, 64}, 2, 2},     // even lines; by blocks
-      {{axis(14, 3, 2, 0, 1), axis(14, 3, 2, 0, 1), 16, 128}, 3, 2},  // padded behind; by panels
-      {{axis(9, 3, 2, 1, 1), axis(12, 3, 2, 1, 1), 16, 64}, 2, 1},    // on either side
+      {{axis(14, 3, 2, 0, 1), axis(14, 3, 2, 0, 1), 16, 128}, 3, 2},  // end padded; by panels
+      {{axis(9, 3, 2, 1, 1), axis(12, 3, 2, 1, 1), 16, 64}, 2, 1},    // padded on both sides
       {{axis(30, 3, 1, 1, 1), axis(37, 3, 1, 1, 1), 16, 64}, 2, 1},   // strips of lines
       {{axis(4, 3, 1, 1, 1), axis(290, 3, 2, 0, 1), 16, 64}, 1, 1},   // a line is a piece
-      {{axis(9, 1, 2, 0, 0), axis(11, 1, 2, 0, 0), 48, 64}, 5, 1},    // single taps
-      {{axis(11, 5, 3, 2, 2), axis(13, 4, 3, 0, 0), 16, 64}, 2, 1},   // taps beyond steps
-      {{axis(4, 7, 1, 3, 3), axis(3, 7, 1, 3, 3), 16, 64}, 2, 1},     // windows beyond the image
+      {{axis(9, 1, 2, 0, 0), axis(11, 1, 2, 0, 0), 48, 64}, 5, 1},    // 1x1 with a stride
+      {{axis(11, 5, 3, 2, 2), axis(13, 4, 3, 0, 0), 16, 64}, 2, 1},   // kernel larger than stride
+      {{axis(4, 7, 1, 3, 3), axis(3, 7, 1, 3, 3), 16, 64}, 2, 1},     // window larger than image
       {{{}, axis(21, 3, 2, 1, 1), 16, 64}, 3, 1},                     // lines
       {{axis(3, 1, 1, 0, 0), axis(98, 1, 1, 0, 0), 16, 64}, 2, 1},    // single pixels in lines
-      {{axis(1, 1, 1, 0, 0), axis(49, 1, 1, 0, 0), 96, 64}, 9, 2},    // an odd number of them
-      {{axis(5, 2, 2, 0, 0), axis(5, 2, 2, 0, 0), 16, 64}, 1, 1},     // points that none meets
-      {{axis(1, 3, 1, 1, 1), axis(1, 3, 1, 1, 1), 32, 64}, 70, 2}};   // one point
+      {{axis(1, 1, 1, 0, 0), axis(49, 1, 1, 0, 0), 96, 64}, 9, 2},    // an odd number of pixels
+      {{axis(5, 2, 2, 0, 0), axis(5, 2, 2, 0, 0), 16, 64}, 1, 1},     // pixels that no tap reads
+      {{axis(1, 3, 1, 1, 1), axis(1, 3, 1, 1, 1), 32, 64}, 70, 2}};   // one pixel
   for (const Case& c : cases) {
     SCOPED_TRACE(testing::Message()
                  << "lines of " << c.shape.columns.to << " points, " << c.samples << " samples");

@@ -1,5 +1,4 @@
-// The gradient of the weights of windows of images whose channels are last, in matrix tiles,
-// against plain sums in double precision.
+// Compares TileGradient with plain sums in double precision.
 #include "workloads/nn/products/weights_gradient_tiles.h"
 
 #include <gtest/gtest.h>
@@ -21,19 +20,19 @@ const nn::Kernels& kernels() { return tile_kernels(); }
 
 TEST(TileGradient, IsThePlainSum) {
   const Case cases[] = {
-      {{axis(7, 1, 1, 0, 0), axis(7, 1, 1, 0, 0), 16, 64}, 11, 1},    // single points
+      {{axis(7, 1, 1, 0, 0), axis(7, 1, 1, 0, 0), 16, 64}, 11, 1},    // 1x1
       {{axis(20, 1, 1, 0, 0), axis(16, 1, 1, 0, 0), 48, 128}, 2, 2},  // several pieces; by panels
       {{axis(14, 1, 2, 0, 0), axis(14, 1, 2, 0, 0), 64, 64}, 3, 2},   // with a stride; by blocks
-      {{axis(1, 1, 1, 0, 0), axis(1, 1, 1, 0, 0), 32, 64}, 3, 1},     // fewer than a tile's rows
+      {{axis(1, 1, 1, 0, 0), axis(1, 1, 1, 0, 0), 32, 64}, 3, 1},     // less than a tile's rows
       {{axis(7, 3, 1, 1, 1), axis(7, 3, 1, 1, 1), 16, 64}, 11, 1},    // windows
-      {{axis(14, 3, 2, 0, 1), axis(14, 3, 2, 0, 1), 16, 128}, 3, 2},  // padded behind
-      {{axis(9, 3, 2, 1, 1), axis(12, 3, 2, 1, 1), 16, 64}, 2, 1},    // on either side
+      {{axis(14, 3, 2, 0, 1), axis(14, 3, 2, 0, 1), 16, 128}, 3, 2},  // padded at the end
+      {{axis(9, 3, 2, 1, 1), axis(12, 3, 2, 1, 1), 16, 64}, 2, 1},    // padded on both sides
       {{axis(4, 3, 1, 1, 1), axis(290, 3, 2, 0, 1), 16, 64}, 2, 1},   // lines beyond a piece
-      {{axis(11, 5, 3, 2, 2), axis(13, 4, 3, 0, 0), 16, 64}, 2, 1},   // taps beyond steps
-      {{axis(4, 7, 1, 3, 3), axis(3, 7, 1, 3, 3), 16, 64}, 2, 1},     // windows beyond the image
+      {{axis(11, 5, 3, 2, 2), axis(13, 4, 3, 0, 0), 16, 64}, 2, 1},   // kernel larger than stride
+      {{axis(4, 7, 1, 3, 3), axis(3, 7, 1, 3, 3), 16, 64}, 2, 1},     // window larger than image
       {{{}, axis(21, 3, 2, 1, 1), 16, 64}, 3, 1},                     // lines
       {{axis(16, 1, 1, 0, 0), axis(17, 1, 1, 0, 0), 128, 64}, 2, 4},  // several threads
-      // Panels that are not multiplied by fours, and tiles that are not full.
+      // Groups of fewer than four panels, and tiles that are not full.
       {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 40, 88}, 2, 1},
       {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 88, 100}, 2, 2},
       {{axis(9, 3, 1, 1, 1), axis(5, 3, 1, 1, 1), 24, 48}, 2, 2},
@@ -72,7 +71,7 @@ TEST(TileGradient, RefusesWhatItCannotShareOut) {
 TEST(TileGradient, OfStripsIsThePlainSum) {
   const Case cases[] = {
       {{axis(70, 1, 1, 0, 0), axis(71, 1, 1, 0, 0), 16, 24}, 2, 2},    // strips across samples
-      {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 40, 24}, 2, 3},      // less than one
+      {{axis(9, 1, 1, 0, 0), axis(5, 1, 1, 0, 0), 40, 24}, 2, 3},      // less than one strip
       {{axis(130, 1, 2, 0, 0), axis(140, 1, 2, 0, 0), 16, 64}, 1, 1},  // with a stride
       {{axis(64, 3, 1, 1, 1), axis(129, 3, 1, 1, 1), 5, 16}, 1, 2}};   // windows
   for (const Case& c : cases) {

@@ -1,5 +1,4 @@
-// Convolutions of bfloat16 values by products of floats: what comes out where they are cut into
-// several pieces.
+// Compares widened convolutions, cut into several pieces, with those of floats.
 #include "workloads/nn/products/widened_convolution.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +15,7 @@ using plain::Array;
 using plain::to_bf16;
 using residual::kSmall;
 
-/// Pointwise between points, strided, atrous of uneven phases, transposed: each of several pieces.
+/// 1x1, cut between pixels; strided; atrous with uneven phases; transposed: each in several pieces.
 Network large_network() {
   Network net;
   const nn::Padding one = nn::uniform_padding(2, 1, 1), twice = {{1, 1}, {0, 0}};
@@ -31,8 +30,8 @@ Network large_network() {
   return net;
 }
 
-/// Images whose strips of rows are pieces: in tiles, strided, transposed, pointwise with a stride,
-/// and of too few channels for tiles. Neither rows nor strips are a multiple of the other.
+/// Images cut into strips of rows: by Winograd, strided, transposed, 1x1 with a stride, and of too
+/// few channels for Winograd. Neither rows nor strips are a multiple of the other.
 Network tall_network() {
   Network net;
   const nn::Padding one = nn::uniform_padding(2, 1, 1), twice = {{1, 1}, {0, 0}};
@@ -47,8 +46,8 @@ Network tall_network() {
   return net;
 }
 
-/// Single taps with strides, of points in the midst of rows and of whole samples; no image ends
-/// with a point that is seen.
+/// Strided 1x1 convolutions, cut within rows and between samples; no image ends with a strided
+/// pixel.
 Network skipping_network() {
   Network net;
   const nn::Padding one = nn::uniform_padding(2, 1, 1);
@@ -61,7 +60,7 @@ Network skipping_network() {
   return net;
 }
 
-/// Up to seven layers whose values are rounded to bfloat16, 2^-9 each.
+/// Allows for up to seven layers whose values are rounded to bfloat16, 2^-9 each.
 void expect_results_of_floats(const Network& net, std::int64_t batch,
                               const std::vector<std::int64_t>& slices) {
   std::vector<Array> parameters = residual::test_parameters(net);

@@ -1,5 +1,5 @@
-// Gradients of the weights of windows of images in bfloat16 against plain sums in double precision,
-// for each product that makes them.
+// Compares weights gradients of bfloat16 image windows with plain sums in double precision, for
+// each class that computes them.
 // Hides the order of activations and weights.
 #pragma once
 
@@ -35,7 +35,7 @@ struct Case {
   int threads;
 };
 
-/// What a case is computed from.
+/// A case's operands.
 struct Activations {
   const Case& c;
   Order order;
@@ -44,7 +44,7 @@ struct Activations {
   std::vector<Bf16> from = noise(c.samples * c.shape.in * from_points, 1);
   std::vector<Bf16> to = noise(c.samples * c.shape.out * to_points, 2);
 
-  /// Channel of a sample, at a point.
+  /// A sample's channel at a pixel.
   double at(const std::vector<Bf16>& all, std::int64_t channels, std::int64_t points,
             std::int64_t sample, std::int64_t channel, std::int64_t point) const {
     const std::int64_t row = (sample * (channels / 16) + channel / 16) * points + point;
@@ -54,7 +54,7 @@ struct Activations {
     return static_cast<double>(nn::as_float(all[static_cast<std::size_t>(place)]));
   }
 
-  /// Sum over samples and points, and of the sizes of its addends.
+  /// Sum over samples and pixels, and the sum of its terms' absolute values.
   std::pair<double, double> sums(std::int64_t out, std::int64_t in, std::int64_t tap) const {
     const auto& [rows, columns, ins, outs] = c.shape;
     double sum = 0.0, size = 0.0;
@@ -73,7 +73,7 @@ struct Activations {
   }
 };
 
-/// In tiles of 16 channels each way.
+/// Number of weights, in tiles of 16 x 16 channels.
 inline std::size_t weights_of(const Case& c) {
   const std::int64_t tiles = (c.shape.in + 15) / 16 * ((c.shape.out + 15) / 16);
   return static_cast<std::size_t>(c.shape.taps() * tiles * 256);
@@ -101,7 +101,7 @@ void expect_gradient(const Gradient& gradient, const Case& c, Order order) {
   std::vector<float> twice = once;
   run(twice, true);
   for (std::int64_t out = 0; out < c.shape.out; ++out) {
-    // Every third one of the others: the sums here are slow.
+    // Only every third one, as the sums here are slow.
     for (std::int64_t i = out % 3; i < c.shape.in * taps; i += 3) {
       const std::int64_t in = i / taps, tap = i % taps;
       const std::int64_t tile = (out / 16 * ((c.shape.in + 15) / 16) + in / 16) * taps + tap;
@@ -114,7 +114,7 @@ void expect_gradient(const Gradient& gradient, const Case& c, Order order) {
   }
 }
 
-/// make(threads): the product of the case's shape on so many threads.
+/// make(threads) returns the product of the case's shape on `threads` threads.
 template <class Make>
 void expect_same_bits_on_threads(const Case& c, Order order, const Make& make) {
   const Activations given = {c, order};
@@ -130,7 +130,7 @@ void expect_same_bits_on_threads(const Case& c, Order order, const Make& make) {
   EXPECT_EQ(all[0], all[2]);
 }
 
-/// Windows as far as the last ones that begin within the image and its padding.
+/// As many windows as begin and end within the image and its padding.
 inline nn::WindowAxis axis(std::int64_t from, std::int64_t kernel, std::int64_t stride,
                            std::int64_t begin, std::int64_t end) {
   return {from, (from + begin + end - kernel) / stride + 1, kernel, stride, begin};
