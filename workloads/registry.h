@@ -1,5 +1,4 @@
-// Every workload of the program.
-// Hides which folders there are.
+// The registry of the program's workloads.
 #pragma once
 
 #include <vector>

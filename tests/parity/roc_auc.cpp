@@ -1,11 +1,10 @@
-// The area under the ROC curve of scores from files, so that another program can compare.
-// Hides nothing: the area is roc_auc()'s.
+// Prints parallel::roc_auc() of scores from files, for comparison with another program.
 //
 //   [mpirun -n RANKS] roc_auc FILE...
 //
 // FILE has N scores, then N labels, all little-endian float32. Of R ranks, rank r takes samples
-// [N r^2 / R^2, N (r + 1)^2 / R^2): the first has the fewest, perhaps none. Prints one area a line,
-// with as many digits as tell any two doubles apart.
+// [N r^2 / R^2, N (r + 1)^2 / R^2): the first has the fewest, perhaps none. Prints one area per
+// line, with the 17 digits that distinguish any two doubles.
 #include "workloads/parallel/roc_auc.h"
 
 #include <fmt/core.h>

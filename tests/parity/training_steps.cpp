@@ -1,14 +1,13 @@
-// Training steps on batches from a file, so that another program can make the same ones and
-// compare. Hides nothing: the step is DataParallel's, the network ResNet's, the optimizer the
-// configuration's.
+// Runs training steps of ResNet-50 on batches from a file, for comparison with another program.
 //
 //   [mpirun -n RANKS] training_steps CONFIG INPUT OUTPUT
 //
-// CONFIG has the sections model, training and optimizer, and perhaps schedule, for an epoch of so
-// many steps. INPUT (HDF5) has the weights and running statistics under their names, images
-// [steps, batch, 3, side, side], labels [steps, batch] and, without a schedule, learning_rates
-// [steps], all floating point. OUTPUT gets weights, statistics and momentum/<name> after the last
-// step, and of every step the mean loss, losses [steps], and outputs [steps, batch, classes].
+// CONFIG has the sections model, training and optimizer, and optionally schedule; an epoch of the
+// schedule has training.steps steps. INPUT (HDF5) has the weights and running statistics under
+// their names, images [steps, batch, 3, side, side], labels [steps, batch] and, without a schedule,
+// learning_rates [steps], all floating point. OUTPUT gets weights, statistics and momentum/<name>
+// after the last step, the mean loss of every step, losses [steps], and
+// outputs [steps, batch, classes].
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -90,7 +89,7 @@ class Trial {
   std::vector<float> images_, labels_, learning_rates_;
   std::vector<std::int32_t> local_labels_;
   std::vector<double> losses_;  ///< by step: this rank's part of the mean
-  std::vector<float> outputs_;  ///< on rank 0, of all ranks
+  std::vector<float> outputs_;  ///< of all ranks; on rank 0 only
 };
 
 Trial::Trial(const Communicator& world, Setup setup, const std::string& input)
@@ -107,7 +106,7 @@ Trial::Trial(const Communicator& world, Setup setup, const std::string& input)
   labels_ = input_.read("labels", {setup_.steps, batch});
   if (!setup_.schedule) learning_rates_ = input_.read("learning_rates", {setup_.steps});
   local_labels_.resize(static_cast<std::size_t>(model_.local_batch()));
-  model_.initialize(1, *setup_.optimizer);  // what it draws is replaced now
+  model_.initialize(1, *setup_.optimizer);  // the drawn weights are replaced below
   load_state();
 }
 
@@ -147,7 +146,7 @@ void Trial::finish_pass(std::int64_t step) {
   const nn::LossSums sums = nn::softmax_cross_entropy(
       outputs, local_labels_, setup_.label_smoothing, scale, executor().output_gradient());
   losses_[static_cast<std::size_t>(step)] += scale * sums.loss;
-  // A pass's samples lie on the ranks in order, so that rank order is the batch's.
+  // Ranks have a pass's samples in order, so rank order is the order of the batch.
   const std::vector<float> all = world_.gather(outputs, 0);
   outputs_.insert(outputs_.end(), all.begin(), all.end());
 }

@@ -1,6 +1,5 @@
-// Speed of embedding tables: sums of bags beside the rate at which their rows can be read at all,
-// and every kind of update. An argument is the number of rows of the largest tables.
-// Hides the samples of ids.
+// Measures the speed of embedding tables: sums of bags, the rate at which their rows can be read at
+// all, and every kind of update. The optional argument is the maximum number of rows of a table.
 #include <benchmark/benchmark.h>
 #include <omp.h>
 
@@ -27,15 +26,15 @@ using nn::TableOptions;
 using nn::TableStorage;
 using nn::TableUpdate;
 
-/// Batches in turns: more than caches hold.
+/// Batches used in turn: their rows exceed the caches.
 constexpr std::size_t kBatches = 8;
 constexpr std::int64_t kBags = 2048;
 constexpr double kExponent = 1.05;
 constexpr double kRate = 1e-6;
 std::int64_t most_rows = 1000000;
 
-/// The parameter set of libxsmm's sample of this paper (arXiv:2005.04680), and the tables of the
-/// Criteo data, cut to fewer rows.
+/// Tables of a benchmark: the parameter set of libxsmm's sample for Kalamkar et al.
+/// (arXiv:2005.04680), and the tables of the Criteo data, cut to at most most_rows rows.
 struct Shape {
   std::string name;
   std::int64_t width = 0, lookups = 0;
@@ -45,7 +44,7 @@ Shape pooled_shape() { return {"8x50x64", 64, 50, std::vector<std::int64_t>(8, 1
 Shape single_shape() { return {"26x1x128", 128, 1, dlrm::parse_tables("criteo")}; }
 enum class Ids { kUniform, kZipf };
 
-/// Ids where P(id) is proportional to (id + 1)^-kExponent, or the same for all.
+/// Draws ids with P(id) proportional to (id + 1)^-kExponent, or uniformly.
 class IdSource {
  public:
   IdSource(std::int64_t rows, Ids ids) : rows_(rows) {
@@ -125,7 +124,7 @@ class Setting {
   std::size_t turn_ = 0;
 };
 
-/// Bytes of a pass by the paper's model, whose ids have 8 bytes.
+/// Bytes moved by each pass according to the paper's model, with ids of 8 bytes.
 struct Traffic {
   explicit Traffic(const Setting& s)
       : width(s.shape().width),
@@ -147,7 +146,7 @@ void count(benchmark::State& state, const Setting& setting, std::int64_t bytes) 
 
 using Line = std::uint32_t __attribute__((vector_size(64), aligned(4), may_alias));
 
-/// What to read of rows that lie side by side, and how many lookups before its turn to fetch each.
+/// Lookups in contiguous rows, and the prefetch distance in lookups.
 struct RowBlock {
   const char* data = nullptr;
   const std::int32_t* ids = nullptr;
@@ -155,7 +154,7 @@ struct RowBlock {
   std::int64_t ahead = 0;
 };
 
-/// Reads rows of so many cache lines.
+/// Reads rows of kLines cache lines each.
 template <int kLines>
 [[gnu::always_inline]] inline void read_lines(const RowBlock& rows, std::uint32_t* sink) {
   constexpr std::int64_t kLine = 64, kBytes = kLines * kLine;
@@ -177,8 +176,7 @@ template <int kLines>
   }
 }
 
-/// Reads rows of 128, 256 or 512 bytes and does nothing with them but what keeps that from being
-/// left out.
+/// Reads rows of 128, 256 or 512 bytes and sums them, so that the compiler keeps the reads.
 __attribute__((target_clones("avx512f", "avx2", "default"))) void read_rows(const RowBlock& rows,
                                                                             std::int64_t bytes,
                                                                             std::uint32_t* sink) {
@@ -187,7 +185,7 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) void read_rows(cons
   read_lines<8>(rows, sink);
 }
 
-/// The ceiling of forward: blocks of the same size as the tables, the same rows of which are read.
+/// The upper limit of forward: reads the same rows of plain blocks of the same sizes as the tables.
 void gather(benchmark::State& state, const std::shared_ptr<Setting>& setting, std::int64_t bytes,
             std::int64_t ahead) {
   static std::vector<nn::AlignedFloats> blocks;
@@ -233,7 +231,7 @@ void update(benchmark::State& state, const std::shared_ptr<Setting>& setting, Ta
   count(state, *setting, Traffic(*setting).update());
 }
 
-/// The same with a gradient for each lookup, written first.
+/// As update(), but first writes a copy of the gradient for each lookup.
 void unfused(benchmark::State& state, const std::shared_ptr<Setting>& setting, TableUpdate update) {
   EmbeddingTables& tables = setting->tables();
   const std::int64_t width = setting->shape().width, lookups = kBags * setting->shape().lookups;
@@ -270,7 +268,7 @@ void unfused(benchmark::State& state, const std::shared_ptr<Setting>& setting, T
   ::count(state, *setting, traffic.backward() + traffic.update());
 }
 
-/// One at a time is in memory: that of the last benchmark that ran.
+/// The setting of a benchmark. Only the last one used is kept in memory.
 std::shared_ptr<Setting> setting_of(const Shape& shape, TableStorage storage, Ids ids) {
   static std::shared_ptr<Setting> current;
   static std::string current_name;
@@ -309,7 +307,7 @@ void add_all(const Shape& shape, TableStorage storage, Ids ids) {
   add("unfused_sorted", shape, storage, ids, unfused, TableUpdate::kSorted);
 }
 
-/// Takes the most rows of a table; false for what is no such number.
+/// Sets most_rows; returns false unless `text` is a positive integer.
 bool parse_rows(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), most_rows);
   return error == std::errc() && end == text.data() + text.size() && most_rows >= 1;

@@ -1,5 +1,5 @@
-// What it saves that the ranks of a node share out LARS's norms and the update, on ResNet-50.
-// Hides the two settings that it compares, and how they are shown to give the same bits.
+// Measures the time saved by dividing LARS's norms and update among the ranks of a node, for
+// ResNet-50's parameters. First checks that both settings give the same bits.
 #include <fmt/format.h>
 #include <omp.h>
 
@@ -45,13 +45,13 @@ using base::ExitCode;
 using nlohmann::json;
 
 constexpr int kMostRepetitions = 10000;
-constexpr int kCheckedSteps = 3;  // of each optimizer; they also touch all memory before it counts
+constexpr int kCheckedSteps = 3;  // of each optimizer; also touch all memory before the timing
 constexpr std::uint64_t kSeed = 1;
 constexpr double kGradientBound = 0.01;
-constexpr std::int64_t kPiece = 16384;  // floats that are drawn from one stream
-/// Small enough that weights stay finite through all repetitions with the same gradient.
+constexpr std::int64_t kPiece = 16384;  // floats drawn from one random stream
+/// Small enough that weights stay finite in all repetitions with the same gradient.
 constexpr double kLearningRate = 0.1;
-/// Both as configs/resnet50/mlperf.json has them.
+/// As in configs/resnet50/mlperf.json.
 constexpr double kMomentum = 0.9, kWeightDecay = 0.0002;
 
 struct Options {
@@ -75,7 +75,7 @@ std::vector<dnnl::memory::desc> plain_layouts(const nn::Network& network) {
   return layouts;
 }
 
-/// The same on every rank.
+/// Draws the same gradient on every rank.
 void draw_gradient(const nn::ParameterView& parameter) {
   const std::uint64_t name = base::hash_name(parameter.name);
 #pragma omp parallel for schedule(static)
@@ -89,8 +89,8 @@ void draw_gradient(const nn::ParameterView& parameter) {
   }
 }
 
-/// What an update reads and writes, without the network around it: weights, gradients that never
-/// change, and both optimizers, which take turns at the same weights.
+/// The state of an update, without a network: weights, constant gradients, and both optimizers,
+/// which update the same weights in turn.
 class Replica {
  public:
   Replica(const nn::Network& network, nn::Device& device,
@@ -107,13 +107,13 @@ class Replica {
     }
   }
 
-  /// As training does it (parallel::DataParallel::step).
+  /// One update, as in parallel::DataParallel::step().
   void step(Rule rule) {
     optimizers_[rule]->step(parameters_.views(), kLearningRate);
     parameters_.publish();
   }
 
-  /// All that steps change, by name.
+  /// All arrays that steps change, by name.
   std::vector<std::pair<std::string, std::span<const float>>> results() const {
     std::vector<std::pair<std::string, std::span<const float>>> all;
     for (const nn::ParameterView& view : parameters_.views()) {
@@ -133,9 +133,9 @@ class Replica {
   std::array<std::unique_ptr<nn::Optimizer>, kRules> optimizers_;
 };
 
-/// One copy for all ranks of the node, each of which updates its part; and a copy of each rank's
-/// own, all of which it updates. On one rank nothing is shared out, and the two differ in their
-/// memory alone: where memory is shared the system may give small pages.
+/// Two settings: split() is one copy for all ranks of the node, each of which updates its part;
+/// whole() is a private copy on each rank, which updates all of it. On one rank they differ only in
+/// their memory: shared memory may have small pages.
 class Settings {
  public:
   /// Collective. `node` outlives this.
@@ -146,7 +146,7 @@ class Settings {
         whole_(network_, device_, std::make_shared<nn::PrivateMemory>()),
         telemetry_(clock_),
         exchange_(node, node, telemetry_, shared_->blocks_of_all()) {
-    // Who updates what is as in training (parallel::DataParallel::initialize).
+    // The division is that of training (parallel::DataParallel::initialize()).
     split_.prepare({shared_, [this](std::int64_t offset) { return exchange_.is_mine(offset); },
                     [&node](std::span<double> parts) { node.allreduce_sum(parts); }});
     whole_.prepare({});
@@ -166,7 +166,7 @@ class Settings {
   parallel::GradientExchange exchange_;
 };
 
-/// Throws Error(kInternal) for the first array with other bits.
+/// Throws Error(kInternal) for the first array whose bits differ.
 void require_same_bits(const Replica& split, const Replica& whole) {
   const auto found = split.results(), expected = whole.results();
   if (found.size() != expected.size()) {
@@ -189,7 +189,7 @@ void require_same_bits(const Replica& split, const Replica& whole) {
   }
 }
 
-/// Collective. Throws on every rank if the settings differ on any.
+/// Collective. Throws on every rank if the settings differ on any rank.
 void check(Settings& settings, const runner::Communicator& world) {
   for (int step = 0; step < kCheckedSteps; ++step) {
     for (const Rule rule : {kLars, kSgd}) {
@@ -200,7 +200,7 @@ void check(Settings& settings, const runner::Communicator& world) {
   runner::together(world, [&] { require_same_bits(settings.split(), settings.whole()); });
 }
 
-/// Collective. Seconds of the slowest rank.
+/// Collective. One step; returns the seconds of the slowest rank.
 double timed_step(Replica& replica, Rule rule, const runner::Communicator& world,
                   const base::Clock& clock) {
   world.barrier();
@@ -215,12 +215,12 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
 }
 
-/// Seconds of each repetition of one optimizer.
+/// Seconds of one optimizer's steps, by repetition.
 struct Times {
   std::vector<double> split, whole;
 };
 
-/// Collective. Each step follows one of the other setting, so that none finds its data in a cache.
+/// Collective. Alternates between the settings, so that no step finds its data in a cache.
 std::array<Times, kRules> measure(Settings& settings, std::int64_t repetitions,
                                   const runner::Communicator& world) {
   const base::SystemClock clock;
@@ -234,8 +234,8 @@ std::array<Times, kRules> measure(Settings& settings, std::int64_t repetitions,
   return times;
 }
 
-/// Medians of both settings. What the norms cost is not timed by itself: it is what LARS takes
-/// longer than SGD.
+/// Medians of both settings. The cost of the norms is not timed on its own; it is the difference
+/// between LARS and SGD.
 json summarize(const std::array<Times, kRules>& times) {
   json report;
   for (const Rule rule : {kLars, kSgd}) {
@@ -253,7 +253,7 @@ json summarize(const std::array<Times, kRules>& times) {
   return report;
 }
 
-/// Collective. Gives each rank the threads that the program would, and returns how many.
+/// Collective. Sets the number of threads of each rank as the program would, and returns it.
 int set_threads(const runner::Communicator& world) {
   const runner::ThreadPlan plan = runner::plan_threads(0, runner::current_binding(), world);
   const std::string over = runner::oversubscription(plan, world);
@@ -298,7 +298,7 @@ std::string refuse_folder(const std::string& path) {
   return fmt::format("expected a file in a folder that exists, got '{}'", path);
 }
 
-/// The exit status where parsing is the end: help, a usage error.
+/// The exit status if the program ends after parsing: help, or a usage error.
 std::optional<ExitCode> parse(int argc, char** argv, Options& options) {
   CLI::App app(
       "Times a step of LARS and of SGD on ResNet-50's parameters, shared out among the ranks of a "

@@ -1,5 +1,4 @@
-// How fast logs are read: bytes a second of one core, from a file in the page cache.
-// Hides the log, which is made here: a long run's, with a line of statistics for each step.
+// Measures the reading of logs in bytes per second of one core, from a file in the page cache.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLogBytes = 64 << 20;
 
-/// One log, made once, removed at the end.
+/// The log of a long run, with a line of statistics for each step; removed at the end.
 class LongLog {
  public:
   LongLog() {
@@ -60,7 +59,7 @@ void count_bytes(benchmark::State& state, std::int64_t bytes_each) {
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * bytes_each);
 }
 
-/// The limit: the file read, and its lines found.
+/// The upper limit: reads the file and finds its lines.
 void find_lines(benchmark::State& state) {
   std::int64_t bytes = 0;
   std::vector<char> buffer(1 << 18);
@@ -85,7 +84,7 @@ void find_lines(benchmark::State& state) {
 }
 BENCHMARK(find_lines)->Unit(benchmark::kMillisecond);
 
-/// What reading takes where every record becomes a tree of JSON values.
+/// For comparison: parses every record into a tree of JSON values.
 void decode_every_record(benchmark::State& state) {
   std::int64_t bytes = 0;
   const std::string path = LongLog::get().path();

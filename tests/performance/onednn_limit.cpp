@@ -1,5 +1,5 @@
-// What ResNet-50's convolutions alone would allow: a second opinion, by none of trainmark's code.
-// Hides oneDNN.
+// Measures the throughput limit set by ResNet-50's convolutions alone, independently of trainmark's
+// code, to check `trainmark bench`.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -98,17 +98,17 @@ Options parse_options(const std::vector<std::string>& arguments) {
   return options;
 }
 
-/// A convolution of square images with square windows, without bias.
+/// A convolution of square images with a square kernel, without bias.
 struct Convolution {
   std::int64_t src_channels = 0, dst_channels = 0;
   std::int64_t kernel = 0, stride = 0;
   std::int64_t src_extent = 0;
-  bool reads_images = false;  ///< nobody wants the gradient of its source
+  bool reads_images = false;  ///< reads the network's input: no data gradient
 
   auto operator<=>(const Convolution&) const = default;
   std::int64_t dst_extent() const { return (src_extent + stride - 1) / stride; }
-  /// Zeros before each row and behind it. MLPerf's reference gives 3x3 windows of stride 2 what
-  /// they need and no more: behind an even extent, on both sides of an odd one.
+  /// Zeros before and after each row. As in MLPerf's reference, a 3x3 convolution of stride 2 gets
+  /// minimal padding: only after an even extent, on both sides of an odd one.
   memory::dim padding_begin() const {
     return kernel == 3 && stride == 2 ? src_extent % 2 : kernel / 2;
   }
@@ -121,7 +121,7 @@ struct Convolution {
   }
 };
 
-/// ResNet-50's convolutions, and how many there are of each.
+/// ResNet-50's convolutions with their multiplicities.
 /// Source: He et al., arXiv:1512.03385, table 1; v1.5 has the stride of a stage in the 3x3
 /// convolution of its first block, not in the 1x1 before it.
 std::map<Convolution, int> resnet50(std::int64_t image_size) {
@@ -150,16 +150,16 @@ std::map<Convolution, int> resnet50(std::int64_t image_size) {
 
 enum Direction { kForward, kData, kWeights };
 
-/// Operands of a run by what they are for, not by what the library calls them.
+/// Operands of a run by role.
 enum Operand { kFirst, kSecond, kResult, kOperands };
 
 /// A primitive that reads two operands and writes one.
 struct Run {
   Direction direction = kForward;
-  int count = 0;  ///< of convolutions that it stands for
+  int count = 0;  ///< number of convolutions of this shape
   dnnl::primitive primitive;
   std::array<memory::desc, kOperands> operands;
-  std::array<int, kOperands> arguments = {};  ///< the library's numbers of them
+  std::array<int, kOperands> arguments = {};  ///< oneDNN's argument ids
   std::unordered_map<int, memory> bound = {};
   double best_s = std::numeric_limits<double>::infinity();
 };
@@ -168,7 +168,7 @@ memory::desc any_layout(const memory::dims& dims, memory::data_type type) {
   return {dims, type, memory::format_tag::any};
 }
 
-/// What a training step runs of a convolution. Throws dnnl::error.
+/// The primitives that a training step runs for a convolution. Throws dnnl::error.
 std::vector<Run> runs_of(const Convolution& one, int count, const Options& options,
                          const dnnl::engine& engine) {
   const auto type = options.precision;
@@ -210,7 +210,7 @@ std::vector<Run> runs_of(const Convolution& one, int count, const Options& optio
   return runs;
 }
 
-/// Numbers between -1 and 1 in all of the block.
+/// Fills the block with random numbers in [-1, 1).
 void randomize(const memory& block, memory::data_type type, std::mt19937& random) {
   std::uniform_real_distribution<float> uniform(-1.0F, 1.0F);
   const auto fill = [&](const auto& draw) {
@@ -229,7 +229,7 @@ void randomize(const memory& block, memory::data_type type, std::mt19937& random
 
 class Measurement {
  public:
-  /// Throws std::runtime_error for what the library cannot do.
+  /// Throws std::runtime_error if oneDNN does not support a convolution.
   explicit Measurement(const Options& options) {
     for (const auto& [convolution, count] : resnet50(options.image_size)) {
       try {
@@ -243,7 +243,7 @@ class Measurement {
     give_memory(options.precision);
   }
 
-  /// Runs each of them once more.
+  /// Runs each primitive once more.
   void repeat() {
     for (Run& run : runs_) {
       const auto began = std::chrono::steady_clock::now();
@@ -254,7 +254,7 @@ class Measurement {
     }
   }
 
-  /// By the best time of each.
+  /// Sum of the best times over all convolutions of the network.
   double seconds(Direction direction) const {
     double sum = 0.0;
     for (const Run& run : runs_) {
@@ -264,8 +264,8 @@ class Measurement {
   }
 
  private:
-  /// Three blocks that all runs share. What is read stays as it was drawn: results go elsewhere,
-  /// and nobody reads them.
+  /// Allocates three blocks that all runs share: two random ones that are only read, and one that
+  /// is only written.
   void give_memory(memory::data_type type) {
     std::mt19937 random(50);
     for (std::size_t operand = 0; operand < kOperands; ++operand) {

@@ -17,16 +17,16 @@ namespace cosmoflow {
 namespace {
 
 struct BenchOptions : parallel::TrainingOptions {
-  std::int64_t size = 128;  ///< of volumes, along each axis
+  std::int64_t size = 128;  ///< voxels of a volume along each axis
 };
 
 constexpr const char* kBench = "bench cosmoflow";
 constexpr double kLearningRate = 0.001;
 constexpr const char* kFlopsPerSample =
     "2 x multiply-accumulates of convolutions and matrix products as the model defines them: "
-    "forward, gradients of weights, and of data but for the first layer. Gradients of points "
-    "that are no maximum are 0 and not multiplied, so that more than the CPU's highest rate "
-    "may be reported";
+    "forward, gradients of weights, and of data except in the first layer. Gradients of voxels "
+    "that are not a maximum are 0 and are not multiplied, so the reported rate may exceed the "
+    "CPU's peak";
 
 ModelConfig model_of(const BenchOptions& options) {
   ModelConfig model;
@@ -39,7 +39,7 @@ ModelConfig model_of(const BenchOptions& options) {
   return model;
 }
 
-/// Counts as matter that clumps has them: most voxels hold none or one, some many.
+/// Counts distributed like clumped matter: most voxels have none or one, some have many.
 UniverseSample random_sample(std::int64_t size, std::int64_t index, std::uint64_t seed) {
   constexpr double kSpread = 1.2;
   base::RandomStream random(seed, base::Purpose::kGenerate, 0, static_cast<std::uint64_t>(index));
@@ -88,7 +88,7 @@ class Bench final : public parallel::ReplicaBench {
   }
 
   const BenchOptions& options_;
-  const double values_;  ///< of all ranks' targets
+  const double values_;  ///< number of targets on all ranks
   UniverseBatch batch_;
   std::vector<float> targets_;
 };

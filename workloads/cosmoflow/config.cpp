@@ -1,5 +1,4 @@
-// Reading of CosmoFlow's sections.
-// Hides ObjectReader's calls.
+// Parsing of CosmoFlow's sections.
 #include "workloads/cosmoflow/config.h"
 
 #include <fmt/format.h>
@@ -24,8 +23,8 @@ DataConfig parse_data(const base::ObjectReader& in) {
   data.transposes = in.optional("transposes", data.transposes, "training swaps axes at random");
   data.cache_bytes = in.optional<std::int64_t>(
       "cache_bytes", 0,
-      "memory of a rank for decoded samples that it reads again, as narrow as "
-      "their counts are",
+      "memory of a rank for decoded samples that it reads again, at one or two "
+      "bytes a count",
       base::within(0, kMostBytes));
   parallel::parse_read_keys(in, data);
   return data;
@@ -81,7 +80,7 @@ double peak_of(const base::ObjectReader& in, double base, std::int64_t global_ba
 void parse_steps(const base::ObjectReader& in, nn::Decay& decay) {
   decay.begin = 1;
   decay.milestones = nn::parse_rising(in, "decay_boundary_epochs", kMostEpochs,
-                                      "epochs behind whose next one the rate changes");
+                                      "epochs; the rate changes one epoch after each");
   decay.factors =
       in.optional<std::vector<double>>("decay_factors", {}, "of the peak, one for each boundary");
   if (decay.factors.size() != decay.milestones.size()) {

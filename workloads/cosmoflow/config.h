@@ -1,5 +1,4 @@
 // The keys of a CosmoFlow configuration beyond those of every workload.
-// Hides their names, defaults and checks.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +16,13 @@
 
 namespace cosmoflow {
 
-inline constexpr std::int64_t kMostEpochs = 1'000'000;  ///< of a run, and of its schedule
+inline constexpr std::int64_t kMostEpochs = 1'000'000;  ///< limit for a run and its schedule
 
 struct DataConfig : parallel::ReadKeys {
   std::string train, validation;           ///< folders of samples
   bool apply_log = true;                   ///< log(count + 1); else count / mean
-  bool flips = false, transposes = false;  ///< at random, of training samples
-  std::int64_t cache_bytes = 0;            ///< of decoded samples that a rank keeps in memory
+  bool flips = false, transposes = false;  ///< random augmentation of training samples
+  std::int64_t cache_bytes = 0;            ///< memory of a rank for decoded samples
 };
 
 struct Config : parallel::UpdateKeys {
@@ -34,27 +33,27 @@ struct Config : parallel::UpdateKeys {
   nn::Arithmetic arithmetic;
   std::int64_t epochs = 0;
   Split split;                    ///< of each sample over ranks
-  bool chooses_split = false;     ///< by choose_split()
-  double memory_limit_gib = 0.0;  ///< of a rank's plan; 0: unlimited
+  bool chooses_split = false;     ///< the split is chosen by choose_split()
+  double memory_limit_gib = 0.0;  ///< limit for a rank's planned memory; 0: unlimited
 };
 
-/// The section "schedule", whose keys are those of the reference: epochs of warm-up from the base
-/// rate to the peak, then a decay. A boundary takes effect one epoch later than its number says.
+/// Parses the section "schedule", with the reference's keys: epochs of warm-up from the base rate
+/// to the peak, then a decay. A boundary takes effect one epoch later than its number says.
 /// `epochs`: the run's limit, where decays end by default. Throws ConfigError.
 /// Source: mlcommons/hpc, cosmoflow/utils/optimizers.py.
 nn::ScheduleConfig parse_schedule(const base::ObjectReader& in, std::int64_t global_batch,
                                   std::int64_t epochs);
-/// As the configuration has it: "htd".
+/// The name in configurations: "htd".
 const char* decay_name(nn::DecayShape shape);
 
-/// Reads all sections but the optimizer.
+/// Parses all sections but the optimizer.
 Config parse_config(const base::ObjectReader& root);
 
-/// From the section "optimizer"; without one the reference's: SGD with momentum 0.9 in Keras's
-/// form, weight decay as a loss term.
+/// Parses the section "optimizer". The default is the reference's: SGD with momentum 0.9 in Keras's
+/// form, and weight decay as a loss term.
 std::unique_ptr<nn::Optimizer> make_optimizer(const base::ObjectReader& root);
 
-/// Reads all sections: what `config` and `--dry-run` check.
+/// Parses all sections, for `config` and `--dry-run`.
 void check_config(const base::ObjectReader& root);
 
 }  // namespace cosmoflow

@@ -1,5 +1,4 @@
-// The universe's linear history: how strongly matter clusters, on which scales, and since when.
-// Hides fits, integrals and their steps.
+// Linear growth of structure: the power spectrum of matter and its growth since a given redshift.
 #include "workloads/cosmoflow/cosmology.h"
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 namespace cosmoflow {
 namespace {
 
-/// Integrals over wave numbers go in equal steps of log k. The integrands vanish smoothly at both
+/// Integrals over wave numbers use equal steps of log k. The integrands vanish smoothly at both
 /// ends, where the trapezoidal rule converges faster than any power of the step.
 constexpr double kLogStep = 0.01;
 constexpr double kLeastWaveNumber = 1e-5;
@@ -23,19 +22,19 @@ std::size_t grid_size() {
 
 double wave_number(double place) { return kLeastWaveNumber * std::exp(kLogStep * place); }
 
-/// The Fourier transform of a sphere of radius 1 and weight 1.
+/// The Fourier transform of a sphere of radius 1 and total weight 1.
 double sphere(double x) {
-  constexpr double kSmall = 0.01;  // where the differences below lose their digits
+  constexpr double kSmall = 0.01;  // below this, the difference below loses its digits
   if (x < kSmall) return 1.0 - x * x / 10.0;
   return 3.0 * (std::sin(x) - x * std::cos(x)) / (x * x * x);
 }
 
-/// Of dk/k, for a spectrum of `power` at k.
+/// Variance per dk/k at wave number k, where the spectrum is `power`.
 double variance_density(double k, double power) {
   return k * k * k * power / (2.0 * std::numbers::pi * std::numbers::pi);
 }
 
-/// E(a) * integral, in t = sqrt(a'), where the integrand is smooth:
+/// E(a) * integral, substituting t = sqrt(a'), which makes the integrand smooth:
 /// da' / (a' E)^3 = 2 t^4 dt / (omega_m + (1 - omega_m) t^6)^(3/2). Simpson's rule.
 double unscaled_growth(double omega_m, double a) {
   constexpr int kSteps = 128;
@@ -94,7 +93,7 @@ PowerSpectrum::PowerSpectrum(const Cosmology& cosmology)
 }
 
 double PowerSpectrum::transfer(double k) const {
-  constexpr double kTheta = 2.7255 / 2.7;  // temperature of the background, in 2.7 K
+  constexpr double kTheta = 2.7255 / 2.7;  // background temperature over 2.7 K
   const double sounds = k * sound_, sounds2 = sounds * sounds;
   const double gamma = gamma_h_ * (suppression_ + (1.0 - suppression_) / (1.0 + sounds2 * sounds2));
   const double q = k * kTheta * kTheta / gamma;

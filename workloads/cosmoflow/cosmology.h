@@ -1,5 +1,4 @@
-// The universe's linear history: how strongly matter clusters, on which scales, and since when.
-// Hides fits, integrals and their steps.
+// Linear growth of structure: the power spectrum of matter and its growth since a given redshift.
 #pragma once
 
 #include <array>
@@ -7,17 +6,17 @@
 
 namespace cosmoflow {
 
-/// Flat, of cold dark matter, a cosmological constant, and a fixed share of baryons.
+/// A flat universe of cold dark matter, a cosmological constant and a fixed density of baryons.
 struct Cosmology {
   static constexpr double kOmegaB = 0.049;
-  double omega_m = 0.30;  ///< share of matter, baryons included, of the critical density
-  double sigma_8 = 0.80;  ///< deviation of the linear density in spheres of 8 Mpc/h, today
+  double omega_m = 0.30;  ///< density of matter, including baryons, over the critical density
+  double sigma_8 = 0.80;  ///< standard deviation of the linear density in spheres of 8 Mpc/h, today
   double n_s = 0.96;      ///< index of the primordial spectrum
   double h = 0.70;        ///< Hubble constant in 100 km/s/Mpc
 };
 
-/// What targets stand for: omega_m, sigma_8, n_s and h, each in units from -1 to 1 around the
-/// defaults above, 30% away from them at the ends.
+/// The cosmology for targets: omega_m, sigma_8, n_s and h, each scaled so that 0 is the default
+/// above and -1 and 1 are 30% below and above it.
 Cosmology cosmology_of(const std::array<float, 4>& targets);
 
 /// Linear growth of density since redshift z: D(z), with D(0) = 1.
@@ -31,15 +30,15 @@ class PowerSpectrum {
  public:
   explicit PowerSpectrum(const Cosmology& cosmology);
   double operator()(double k) const;
-  /// T(k): how much of a wave survived; 1 for k = 0. Without the baryons' oscillations.
+  /// The transfer function T(k), without the baryons' oscillations; 1 for k = 0.
   /// Source: Eisenstein & Hu, ApJ 496 (1998) 605, equations 26 and 28 to 31.
   double transfer(double k) const;
   /// A, such that sigma_8^2 = integral of dk/k k^3 P(k) W(8 k)^2 / (2 pi^2), where
   /// W(x) = 3 (sin x - x cos x) / x^3.
   double amplitude() const { return amplitude_; }
-  /// The k_nl up to which waves, grown by `growth`, add up to a variance of 1:
-  /// growth^2 * integral from 0 to k_nl of dk k^2 P(k) / (2 pi^2) = 1. Waves beyond have collapsed.
-  /// At most kMostWaveNumber, for spectra that do not get there.
+  /// The wave number k_nl up to which waves, scaled by `growth`, have a total variance of 1:
+  /// growth^2 * integral from 0 to k_nl of dk k^2 P(k) / (2 pi^2) = 1. Shorter waves have
+  /// collapsed. Returns kMostWaveNumber for spectra that stay below a variance of 1.
   double nonlinear_wave_number(double growth) const;
 
   static constexpr double kMostWaveNumber = 1e4;
@@ -48,11 +47,11 @@ class PowerSpectrum {
   double shape(double k) const;
 
   double n_s_;
-  double gamma_h_;      ///< omega_m h, which the scale of equality goes with
+  double gamma_h_;      ///< omega_m h; the scale of matter-radiation equality depends on it
   double sound_;        ///< 0.43 times the sound horizon in Mpc/h
   double suppression_;  ///< alpha_Gamma of equation 31
   double amplitude_ = 1.0;
-  std::vector<double> variances_;  ///< up to each wave number of the integrals' grid
+  std::vector<double> variances_;  ///< variance up to each wave number of the integration grid
 };
 
 }  // namespace cosmoflow

@@ -1,5 +1,4 @@
 // Fourier transforms of a cube of complex numbers.
-// Hides in which order the axes are transformed.
 #include "workloads/cosmoflow/fourier.h"
 
 #include <fmt/core.h>
@@ -14,7 +13,7 @@ namespace {
 
 constexpr std::size_t kSide = 8;
 
-/// kSide rows of kSide numbers, `stride` apart.
+/// Transposes a square of kSide x kSide elements; rows are `stride` elements apart.
 void transpose_square(const float* from, float* to, std::size_t stride) {
   for (std::size_t row = 0; row < kSide; ++row) {
     for (std::size_t column = 0; column < kSide; ++column) {
@@ -40,14 +39,14 @@ ComplexCube::ComplexCube(std::int64_t cells)
 
 Fourier::Fourier(std::int64_t cells)
     : cells_(checked(cells)),
-      lanes_(std::min<std::size_t>(cells_, 16)),  // a cache line
+      lanes_(std::min<std::size_t>(cells_, 16)),  // 16 floats: one cache line
       lines_(cells, lanes_),
       plane_re_(cells_ * cells_),
       plane_im_(cells_ * cells_) {}
 
 void Fourier::forward(ComplexCube& cube) { transform(cube.re.data(), cube.im.data()); }
 
-/// With the parts exchanged, i is -i.
+/// Exchanging the real and imaginary parts replaces i by -i.
 void Fourier::inverse(ComplexCube& cube) { transform(cube.im.data(), cube.re.data()); }
 
 void Fourier::transform(float* re, float* im) {
@@ -69,7 +68,7 @@ void Fourier::transform(float* re, float* im) {
   }
 }
 
-/// Of a plane, in squares that stay in the nearest cache.
+/// Transposes a plane in squares that fit the L1 cache.
 void Fourier::transpose(const float* from, float* to) const {
   for (std::size_t row = 0; row < cells_; row += kSide) {
     for (std::size_t column = 0; column < cells_; column += kSide) {

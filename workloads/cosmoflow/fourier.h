@@ -1,5 +1,4 @@
 // Fourier transforms of a cube of complex numbers.
-// Hides in which order the axes are transformed.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +9,18 @@
 
 namespace cosmoflow {
 
-/// Complex numbers [N, N, N], the last index contiguous; real and imaginary parts lie apart.
+/// Complex numbers [N, N, N], the last index contiguous, with separate real and imaginary arrays.
 struct ComplexCube {
   explicit ComplexCube(std::int64_t cells);
   std::vector<float> re, im;
 };
 
-/// Transforms in place, all three axes, in float. The bits depend on the numbers alone. Holds
+/// Transforms all three axes in place, in float. The result's bits depend only on the input. Holds
 /// scratch memory: each thread needs its own.
 class Fourier {
  public:
   static constexpr std::int64_t kLeastCells = 8, kMostCells = 512;
-  /// cells: N, a power of 2 from kLeastCells to kMostCells, else throws Error(kInternal).
+  /// cells: N, a power of 2 from kLeastCells to kMostCells; otherwise throws Error(kInternal).
   explicit Fourier(std::int64_t cells);
   std::int64_t cells() const { return static_cast<std::int64_t>(cells_); }
   /// y[k] = sum over x of e^(-2 pi i k.x / N) cube[x].

@@ -1,5 +1,4 @@
 // A learnable synthetic dataset in the CosmoFlow benchmark's on-disk formats.
-// Hides which folders there are, and the manifest.
 #include "workloads/cosmoflow/generate.h"
 
 #include <fmt/core.h>
@@ -22,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kManifest = "manifest.json";
-/// Raised whenever the same options give other bytes.
+/// To be raised whenever the same options give other bytes.
 constexpr int kVersion = 1;
 
 constexpr std::pair<const char*, dataset::UniverseFormat> kFormats[] = {
@@ -64,7 +63,7 @@ json identity_of(const GenerateOptions& options) {
           {"seed", options.seed}};
 }
 
-/// Names of files number universes with 8 digits, and the cubes of one with 3.
+/// File names have 8 digits for a universe and 3 for a cube of it.
 constexpr std::int64_t kMostSamples = 100'000'000, kMostCubesAlong = 8;
 
 void check_box(std::int64_t size, std::int64_t box_cells) {
@@ -78,7 +77,8 @@ void check_box(std::int64_t size, std::int64_t box_cells) {
                   most, box_cells));
 }
 
-/// With what stands for options not given. Throws ConfigError for what cannot be generated.
+/// Fills in the defaults of options not given. Throws ConfigError for values that cannot be
+/// generated.
 GenerateOptions completed(GenerateOptions options) {
   constexpr std::int64_t kMostSize = 256;
   constexpr double kSampleSide = 128.0;  // Mpc/h
@@ -118,7 +118,7 @@ GenerateResult write_all(const GenerateOptions& options, const std::string& part
   return result;
 }
 
-/// Of one file: exact for HDF5, else by the example of a smaller box.
+/// Size of one file: exact for HDF5, else extrapolated from a smaller box.
 std::int64_t estimated_bytes(const GenerateOptions& options) {
   constexpr std::int64_t kExampleSize = 32;
   const std::int64_t size = std::min(options.size, kExampleSize);
@@ -132,7 +132,7 @@ std::int64_t estimated_bytes(const GenerateOptions& options) {
   return encoded + counts * (more - 1);
 }
 
-/// Of all threads.
+/// Memory of all threads.
 std::int64_t memory_bytes(const GenerateOptions& options) {
   const std::int64_t threads = options.threads > 0 ? options.threads : base::usable_cpus();
   return threads * UniverseWriter::thread_bytes(writer_of(options));

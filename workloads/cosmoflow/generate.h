@@ -1,5 +1,4 @@
 // A learnable synthetic dataset in the CosmoFlow benchmark's on-disk formats.
-// Hides simulating, encoding, threads, and how an interrupted run goes on.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +22,10 @@ struct GenerateOptions : synthetic::GenerateOptions {
   std::int64_t train_samples = 8000;
   std::int64_t validation_samples = 1000;
   std::int64_t size = 32;  ///< voxels along each axis of a sample
-  /// Of a simulated box, which is cut into samples. Not given: `size`, so that a box is a sample.
+  /// Voxels along each axis of a simulated box, which is cut into samples. Default: `size`, one
+  /// sample.
   std::optional<std::int64_t> box_cells;
-  std::optional<double> voxel;  ///< Mpc/h. Not given: a sample measures 128 Mpc/h
+  std::optional<double> voxel;  ///< Mpc/h; default: a sample measures 128 Mpc/h
   dataset::UniverseFormat format = dataset::UniverseFormat::kHdf5;
 };
 
@@ -35,19 +35,19 @@ using synthetic::GenerateResult;
 dataset::UniverseFormat parse_format(std::string_view name);
 
 /// Writes output/train and output/validation, one file per sample, and output/manifest.json. Files
-/// are named like the published ones, by universe and its cube, univ_ics_a%08d_%03d; their order
-/// is that of the samples. A sample depends on (seed, set, index), size, box and voxel alone, never
-/// on threads or on how many there are. All is written to `output`.part and renamed when whole; a
-/// part that an interrupted run with the same options left is continued. A whole dataset of the
-/// same options is left as it is. Throws ConfigError for bad options and when something else is in
-/// the way, SystemError when writing fails.
+/// are named like the published ones, by universe and its cube, univ_ics_a%08d_%03d; their order is
+/// that of the samples. A sample depends only on (seed, set, index), size, box and voxel, not on
+/// the number of threads or samples. Everything is written to `output`.part, which is renamed when
+/// complete. An unfinished `output`.part of the same options is continued; a complete dataset of
+/// the same options is left unchanged. Throws ConfigError for bad options and when something else
+/// occupies the path, SystemError when writing fails.
 GenerateResult generate_universes(const GenerateOptions& options);
 
-/// What generate_universes would do: files, estimated bytes, free bytes, memory, whether it is
-/// there already.
+/// A dry run of generate_universes(): files, estimated bytes, free bytes, memory, and whether the
+/// dataset exists.
 nlohmann::json generate_plan(const GenerateOptions& options);
 
-/// Declares the options of `generate cosmoflow` and gives the action.
+/// Declares the options of `generate cosmoflow`. Returns the action.
 std::function<base::ExitCode()> declare_generate(CLI::App& app);
 
 }  // namespace cosmoflow

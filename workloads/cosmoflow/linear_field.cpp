@@ -1,5 +1,4 @@
-// A Gaussian random field of a given power spectrum: the density that a universe began with.
-// Hides where a cube of waves keeps which.
+// A Gaussian random field of a given power spectrum: the initial density of a universe.
 #include "workloads/cosmoflow/linear_field.h"
 
 #include <algorithm>

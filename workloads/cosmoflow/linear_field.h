@@ -1,5 +1,4 @@
-// A Gaussian random field of a given power spectrum: the density that a universe began with.
-// Hides where a cube of waves keeps which.
+// A Gaussian random field of a given power spectrum: the initial density of a universe.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +9,8 @@
 
 namespace cosmoflow {
 
-/// The waves that fit into a periodic box of `cells`^3 voxels of `voxel` Mpc/h. The wave of index
-/// [a, b, c] has the wave vector step() * (frequency(a), frequency(b), frequency(c)).
+/// The waves of a periodic box of `cells`^3 voxels of `voxel` Mpc/h. The wave of index [a, b, c]
+/// has the wave vector step() * (frequency(a), frequency(b), frequency(c)).
 class Waves {
  public:
   Waves(std::int64_t cells, double voxel);
@@ -20,7 +19,8 @@ class Waves {
   double step() const { return step_; }  ///< in h/Mpc
   /// From -cells / 2 + 1 to cells / 2.
   std::int64_t frequency(std::int64_t index) const;
-  /// The length of a wave vector is step() * sqrt(its squares' sum), which is at most this.
+  /// Upper bound of the sum of squared frequencies of a wave. The wave's length is
+  /// step() * sqrt(that sum).
   std::int64_t most_squares() const { return 3 * (cells_ / 2) * (cells_ / 2); }
   double wave_number(std::int64_t squares) const;
 
@@ -30,12 +30,13 @@ class Waves {
 };
 
 /// Fills `modes` with the Fourier transform of the linear density contrast today:
-/// delta_k = sqrt(P(k) / voxel^3) * forward(n), where n(x) ~ N(0, 1) is white noise that depends on
-/// `stream` and the voxel alone. So the mean of |delta_k|^2 voxel^3 / cells^3 is P(k).
+/// delta_k = sqrt(P(k) / voxel^3) * forward(n), where n(x) ~ N(0, 1) is white noise that depends
+/// only on `stream` and the voxel. So the mean of |delta_k|^2 voxel^3 / cells^3 is P(k).
 void draw_linear_field(const Waves& waves, const PowerSpectrum& spectrum, std::uint64_t stream,
                        Fourier& fourier, ComplexCube& modes);
 
-/// Calls use(at, a, b, c, squares) for the waves in the order of a cube of modes; `at` counts them.
+/// Calls use(at, a, b, c, squares) for each wave in the order of a cube of modes. `at`: its
+/// position; `squares`: the sum of its squared frequencies.
 template <class Use>
 void for_each_wave(const Waves& waves, const Use& use) {
   const std::int64_t cells = waves.cells();

@@ -1,5 +1,4 @@
 // Log keys of schedule, dropout and weight decay, and the closed division's bounds.
-// Hides nothing more.
 #include "workloads/cosmoflow/log_fields.h"
 
 #include <fmt/format.h>
@@ -51,10 +50,10 @@ std::vector<std::string> closed_rule_breaks(const Config& config,
                           const std::string& found) {
     if (!holds) breaks.push_back(fmt::format("{}: must be {}, got {}", key, wanted, found));
   };
-  if (optimizer.name == "sgd") {  // else the log's opt_name tells
+  if (optimizer.name == "sgd") {  // otherwise the log's opt_name reveals it
     expect(optimizer.momentum == kMomentum, "/optimizer/momentum", fmt::format("{}", kMomentum),
            fmt::format("{}", optimizer.momentum));
-    // The log has no key for them: its weight decay means these.
+    // The log has no keys for these; its opt_weight_decay implies them.
     expect(optimizer.form == nn::MomentumForm::kKeras, "/optimizer/form", "keras", "torch");
     expect(!optimizer.nesterov, "/optimizer/nesterov", "false", "true");
     expect(optimizer.weight_decay == 0.0 || optimizer.decay_mode == nn::DecayMode::kKerasL2,

@@ -1,5 +1,4 @@
-// What a CosmoFlow run adds to its log.
-// Hides the rules' spelling.
+// The log keys of a CosmoFlow run, and checks of the closed division's rules.
 #pragma once
 
 #include <map>
@@ -14,14 +13,14 @@ namespace cosmoflow {
 
 using LogFields = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 
-/// opt_base_learning_rate is the peak, warmup_factor the peak over the rate of the first epoch, as
-/// the reference logs them.
+/// opt_base_learning_rate is the peak and warmup_factor the peak over the rate of the first epoch,
+/// as in the reference's logs.
 LogFields log_fields(const Config& config, const nn::Hyperparameters& optimizer);
 
-/// The configuration's keys behind those of the log, by the log's key.
+/// Maps each log key to the configuration key that sets it.
 std::map<std::string, std::string> log_settings();
 
-/// What the closed division forbids and no key of the log tells.
+/// Violations of the closed division's rules that no log key reveals.
 /// Source: MLPerf HPC training rules, section 9: SGD with momentum 0.9, the reference's model.
 std::vector<std::string> closed_rule_breaks(const Config& config,
                                             const nn::Hyperparameters& optimizer);

@@ -1,5 +1,4 @@
 // The CosmoFlow network.
-// Hides Keras's names of layers.
 #include "workloads/cosmoflow/model.h"
 
 #include <fmt/format.h>
@@ -12,17 +11,17 @@
 namespace cosmoflow {
 namespace {
 
-constexpr double kSlope = 0.3;  ///< Keras's LeakyReLU, not the more usual 0.01
-constexpr double kScale = 1.2;  ///< of tanh
+constexpr double kSlope = 0.3;  ///< Keras's default for LeakyReLU, not the more usual 0.01
+constexpr double kScale = 1.2;  ///< factor of the final tanh
 constexpr std::int64_t kTaps = 27;
-constexpr std::int64_t kBlock = 16;  ///< channels that the kernels take at a time
+constexpr std::int64_t kBlock = 16;  ///< channel block size of the kernels
 
 /// Source: Glorot & Bengio, AISTATS 2010, equation 16.
 nn::Initializer glorot(std::int64_t fan_in, std::int64_t fan_out) {
   return {nn::Distribution::kUniform, std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)), 0.0};
 }
 
-/// The first layer of a kind has no number.
+/// Keras's layer names: the first layer of a kind has no number.
 std::string numbered(const std::string& kind, std::size_t index) {
   return index == 0 ? kind : fmt::format("{}_{}", kind, index);
 }
@@ -82,7 +81,7 @@ nn::Network build_network(const ModelConfig& model, const Split& split) {
   for (std::size_t i = 0; i < model.channels.size(); ++i) {
     const bool is_last = i + 1 == model.channels.size();
     const std::vector<std::int64_t> extents = net.shape(value).spatial;
-    // Half a part must be whole pairs of points again.
+    // The pooled part must have even extents again.
     const bool goes_on = is_part && !is_last && extents[0] % 4 == 0 && extents[1] % 4 == 0;
     Gives gives = is_last ? Gives::kVector : Gives::kVolume;
     if (is_part && !goes_on) gives = is_last ? Gives::kPartOfVector : Gives::kPart;

@@ -1,5 +1,5 @@
-// The CosmoFlow network: convolutions that halve a volume, and a perceptron that gives the
-// cosmology's parameters. Hides names and initial weights.
+// The CosmoFlow network: convolutions with pooling, and a perceptron that predicts the parameters
+// of the cosmology.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,29 @@ struct ModelConfig {
   std::int64_t redshifts = 4;  ///< channels of a sample
   std::vector<std::int64_t> channels = {32, 64, 128, 256, 512};  ///< of each convolution
   std::vector<std::int64_t> dense = {128, 64};  ///< outputs of each fully connected layer
-  double dropout = 0.5;                         ///< behind each of them
+  double dropout = 0.5;                         ///< after each of them
 };
 
-/// How ranks share a sample: parts along depth and height, each of a rank.
+/// How ranks share a sample: the number of parts along depth and height, one part per rank.
 struct Split {
   std::int64_t depth = 1, height = 1;
   std::int64_t parts() const { return depth * height; }
 };
-/// Whether the first convolution can be computed so.
+/// Whether the first convolution can be computed with this split.
 bool can_split(const ModelConfig& model, const Split& split);
 
-/// Throws ConfigError for sizes that do not halve, and channels that the kernels do not have.
+/// Parses a "model" section. Throws ConfigError for sizes that cannot be halved by each
+/// convolution, and numbers of channels that the kernels do not support.
 ModelConfig parse_model(const base::ObjectReader& in);
 
-/// [redshifts, size^3] channels last in a margin of one -> [4]: per convolution 3 x 3 x 3 taps
-/// (zeros around, bias, LeakyReLU 0.3) and maxima of 2 x 2 x 2; then fully connected layers with
-/// LeakyReLU 0.3 and dropout, and 1.2 tanh of the last. Parameters under Keras's names and in its
-/// order: conv3d/kernel:0 [3, 3, 3, in, out], dense/kernel:0 [in, out]. Glorot's uniform weights,
-/// zero biases; weights of the dense layers but the last one decay. Source: mlcommons/hpc,
-/// cosmoflow/models/cosmoflow.py. With a split, what one of its ranks computes: parts as long as
-/// halves of them are whole pairs of points, then, put together, all that is left.
+/// [redshifts, size^3], channels last with a margin of one voxel -> [4]. Each convolution has 3 x 3
+/// x 3 taps, zero padding, bias, LeakyReLU 0.3 and 2 x 2 x 2 max pooling. Fully connected layers
+/// with LeakyReLU 0.3 and dropout follow; the output is 1.2 tanh of the last layer. Parameters have
+/// Keras's names and order: conv3d/kernel:0 [3, 3, 3, in, out], dense/kernel:0 [in, out]. Weights
+/// are Glorot uniform, biases zero; only weights of the dense layers but the last one decay.
+/// Source: mlcommons/hpc, cosmoflow/models/cosmoflow.py.
+/// With a split, this is the network of one rank: it computes on parts while their pooled extents
+/// stay even, then gathers the whole volume and computes the rest of the network on it.
 nn::Network build_network(const ModelConfig& model, const Split& split = {});
 
 }  // namespace cosmoflow

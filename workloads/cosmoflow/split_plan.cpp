@@ -1,5 +1,4 @@
-// Choice of a split.
-// Hides the order of candidates.
+// The choice of a split.
 #include "workloads/cosmoflow/split_plan.h"
 
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ Config with_split(Config config, const Split& split) {
   return config;
 }
 
-/// Of the rank with most samples, so that every rank comes to the same.
+/// Measures the rank with most samples, so that every rank gets the same result.
 SplitChoice measured(const Config& config, const Split& split, const nn::Optimizer& optimizer,
                      runner::PlannedRank place) {
   const Config candidate = with_split(config, split);
@@ -50,7 +49,7 @@ SplitChoice measured(const Config& config, const Split& split, const nn::Optimiz
           ""};
 }
 
-/// Of `parts` parts that the volume can be cut into, those that give neighbours least.
+/// The split into `parts` parts with the least traffic; nullopt if the volume cannot be split so.
 std::optional<Split> best_of(const Config& config, std::int64_t parts) {
   std::optional<Split> best;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
@@ -77,7 +76,7 @@ runner::MemoryNeeds memory_of(const Config& config, const nn::Optimizer& optimiz
   const parallel::DataParallelConfig training = data_parallel_config(config);
   const nn::Network network = build_network(config.model, config.split);
   runner::MemoryNeeds needs = parallel::memory_needs(network, training, place, optimizer);
-  // In counts of two bytes.
+  // As counts of two bytes.
   const std::int64_t samples = parallel::samples_ahead(config.data, training, place);
   const nn::SampleShape& input = network.shape(0);
   needs.rank["input batches"] =
@@ -89,7 +88,7 @@ runner::MemoryNeeds memory_of(const Config& config, const nn::Optimizer& optimiz
 std::int64_t margin_bytes(const Config& config, const Split& split) {
   if (split.parts() == 1) return 0;
   const nn::Network network = build_network(config.model, split);
-  // The part in the middle has most neighbours.
+  // A part in the middle has the most neighbours.
   const nn::VolumePart part = {split.depth, split.height, split.depth / 2, split.height / 2};
   std::int64_t bytes = 0;
   for (const nn::Operation& operation : network.operations()) {

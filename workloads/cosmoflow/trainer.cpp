@@ -1,5 +1,4 @@
-// Batches into the network.
-// Hides the type of its input.
+// Loading of batches of universes into the network, as float or bf16.
 #include "workloads/cosmoflow/trainer.h"
 
 #include <algorithm>

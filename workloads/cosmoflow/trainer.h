@@ -1,5 +1,4 @@
-// What turns batches of universes into updates and errors, for runs and benches.
-// Hides the network's input and output.
+// Loading of batches of universes into the network, for runs and benches.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@ namespace cosmoflow {
 
 parallel::DataParallelConfig data_parallel_config(const Config& config);
 
-/// Puts a batch into the network's input, names its samples, and gives their targets [N, 4], which
-/// end where slots hold no sample.
+/// Loads a batch into the network's input and names its samples to the executor. Returns the
+/// targets [N, 4] of the slots that hold a sample; empty slots are last.
 std::vector<float> load_batch(const UniverseBatch& batch, bool apply_log, std::uint64_t seed,
                               std::int64_t epoch, nn::Executor& executor);
 

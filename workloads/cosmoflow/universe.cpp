@@ -1,5 +1,4 @@
-// Universes to learn from: counts of particles at four times, and the cosmology behind them.
-// Hides random fields, transforms, and how particles move.
+// Simulated universes: particle counts at four redshifts, and the cosmology that determines them.
 #include "workloads/cosmoflow/universe.h"
 
 #include <fmt/core.h>
@@ -14,7 +13,7 @@
 namespace cosmoflow {
 namespace {
 
-/// What the numbers of one universe are for: enters the hash.
+/// The purpose of a universe's random numbers; enters the hash.
 enum class Use : std::uint64_t { kTargets, kNoise };
 
 std::uint64_t stream_of(std::uint64_t universe, Use use) {
@@ -28,7 +27,7 @@ double checked(double voxel) {
                                 Simulator::kLeastVoxel, Simulator::kMostVoxel, voxel));
 }
 
-/// To the nearest, halves upwards.
+/// Rounds to the nearest integer, halves upwards.
 std::int32_t rounded(float value) {
   const float raised = value + 0.5F;
   const auto toward_zero = static_cast<std::int32_t>(raised);
@@ -70,7 +69,8 @@ dataset::Universe Simulator::evolve(const std::array<float, 4>& targets, std::ui
   universe.channels = static_cast<std::int64_t>(kRedshifts.size());
   universe.counts.resize(modes_.re.size() * kRedshifts.size());
   universe.targets = targets;
-  // Two real fields take one transform: so two redshifts share that of the last axis.
+  // One complex transform yields two real fields, so two redshifts share the transform of the last
+  // axis.
   for (std::size_t channel = 0; channel < kRedshifts.size(); channel += 2) {
     const auto now = factors_at(kRedshifts[channel], cosmology.omega_m, spectrum);
     const auto then = factors_at(kRedshifts[channel + 1], cosmology.omega_m, spectrum);
@@ -83,15 +83,15 @@ dataset::Universe Simulator::evolve(const std::array<float, 4>& targets, std::ui
   return universe;
 }
 
-/// What turns a mode times its frequency along an axis into the displacement along that axis, in
-/// voxels, but for the factor i; by squares. As psi_k = i k / k^2 delta_k, and Fourier::inverse()
-/// does not divide.
+/// Factors, by squared frequencies, that turn a mode times its frequency along an axis into the
+/// displacement along that axis in voxels, apart from a factor of i: psi_k = i k / k^2 delta_k, and
+/// Fourier::inverse() does not divide by the number of voxels.
 std::vector<float> Simulator::factors_at(double redshift, double omega_m,
                                          const PowerSpectrum& spectrum) const {
   const double grown = growth(omega_m, redshift);
   const double limit = spectrum.nonlinear_wave_number(grown);
   const double voxels = static_cast<double>(modes_.re.size());
-  std::vector<float> factors = {0.0F};  // the mean density moves nothing
+  std::vector<float> factors = {0.0F};  // the mean density displaces nothing
   for (std::int64_t squares = 1; squares <= waves_.most_squares(); ++squares) {
     const double ratio = waves_.wave_number(squares) / limit;
     const double scale = waves_.step() * waves_.voxel() * static_cast<double>(squares) * voxels;
@@ -100,7 +100,7 @@ std::vector<float> Simulator::factors_at(double redshift, double omega_m,
   return factors;
 }
 
-/// Leaves the first component in the real part of `fields` and the second in the imaginary one.
+/// Leaves the first component in the real part of `fields` and the second in the imaginary part.
 void Simulator::displace(const Component& first, const Component& second, ComplexCube& fields) {
   for_each_wave(waves_, [&](std::size_t at, std::size_t a, std::size_t b, std::size_t c,
                             std::size_t squares) {
@@ -114,8 +114,7 @@ void Simulator::displace(const Component& first, const Component& second, Comple
   fourier_.inverse(fields);
 }
 
-/// Counts stay far below what an int16 holds: where particles would gather, the displacement is
-/// cut.
+/// Counts cannot overflow int16: the truncation of the displacement keeps particles from gathering.
 void Simulator::count(const std::array<const float*, 3>& displacement, std::size_t channel,
                       dataset::Universe& universe) const {
   const auto cells = static_cast<std::int32_t>(waves_.cells());

@@ -1,5 +1,4 @@
 // Batches of universes.
-// Hides the table of logarithms.
 #include "workloads/cosmoflow/universe_batches.h"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace {
 
 using dataset::Universe;
 
-/// log(count + 1) of all counts that there are.
+/// log(count + 1) for all possible counts.
 template <class T>
 const std::vector<T>& logarithms() {
   static const std::vector<T> table = [] {
@@ -36,7 +35,7 @@ float mean_of(const std::vector<std::int16_t>& counts) {
              : static_cast<float>(sum / static_cast<double>(counts.size()));
 }
 
-/// count / mean of all counts that the sample has.
+/// count / mean for all counts up to the sample's largest.
 template <class T>
 std::vector<T> shares_of_mean(const Universe& universe) {
   const auto largest = std::max_element(universe.counts.begin(), universe.counts.end());

@@ -1,5 +1,5 @@
-// Universes as batches: read ahead, kept as narrow as they are, and widened into the network's
-// input at last. Hides threads, the cache, and how axes are mirrored and swapped.
+// Batches of universes: read ahead, kept as narrow counts, and widened when loaded into the
+// network's input.
 #pragma once
 
 #include <array>
@@ -18,25 +18,25 @@
 
 namespace cosmoflow {
 
-/// Axis i of what training sees is axis axes[i] of the sample, backwards where flips[i].
+/// Axis i of a training input is axis axes[i] of the sample, reversed if flips[i].
 struct Orientation {
   std::array<int, 3> axes = {0, 1, 2};
   std::array<bool, 3> flips = {false, false, false};
   bool operator==(const Orientation&) const = default;
 };
-/// One of the 8 mirrorings and one of the 6 orders of axes, each if asked for.
+/// Draws one of the 8 mirrorings if `flips`, and one of the 6 orders of axes if `transposes`.
 Orientation draw_orientation(base::RandomStream& random, bool flips, bool transposes);
 
-/// What is read of a sample so that `seen` is seen of a cube of `extent`.
+/// The region of a cube of `extent` to read so that `seen` is its oriented result.
 dataset::UniverseRegion source_region(const dataset::UniverseRegion& seen, std::int64_t extent,
                                       const Orientation& orientation);
 
-/// Decoded counts in one byte each where they allow it, up to a number of bytes. What is in stays.
-/// Threads may ask at once.
+/// Decoded counts, stored in one byte each if they fit, up to a number of bytes. Entries are never
+/// evicted. Thread-safe.
 class UniverseCache {
  public:
   explicit UniverseCache(std::int64_t bytes) : kept_(bytes) {}
-  /// False when it is not there.
+  /// Copies the sample into `universe`; returns false if it is absent.
   bool find(std::int64_t index, dataset::Universe& universe) const;
   void keep(std::int64_t index, const dataset::Universe& universe);
   std::int64_t samples() const { return kept_.samples(); }
@@ -44,24 +44,24 @@ class UniverseCache {
  private:
   struct Kept {
     std::vector<std::uint8_t> narrow;
-    std::vector<std::int16_t> wide;  ///< where a count is above 255
+    std::vector<std::int16_t> wide;  ///< used if a count is above 255
     dataset::Universe without_counts;
   };
   staging::SampleCache<Kept> kept_;
 };
 
-/// A sample as it is in a batch.
+/// A slot of a batch.
 struct UniverseSample {
-  std::int64_t index = -1;     ///< in the dataset; -1: the slot holds no sample
-  dataset::Universe universe;  ///< what of it this rank needs
+  std::int64_t index = -1;     ///< in the dataset; -1: the slot is empty
+  dataset::Universe universe;  ///< the part of the sample that this rank needs
   Orientation orientation;
 };
 using UniverseBatch = std::vector<UniverseSample>;
 
 using UniverseBatches = staging::SlotBatches<UniverseSample>;
 
-/// From counts to the network's input of one sample, T [extents + 2, channels] with the margin: 0
-/// there, inside log(count + 1) or count / mean.
+/// Converts a sample's counts to the network's input, T [extents + 2, channels]: log(count + 1) or
+/// count / mean, and 0 in the margin.
 template <class T>
 void widen(const UniverseSample& sample, bool apply_log, std::span<T> input);
 

@@ -1,5 +1,4 @@
 // Batches of universes.
-// Hides how a slot of a batch becomes a file and then counts.
 #include "workloads/cosmoflow/universe_data.h"
 
 #include "runner/base/random.h"
@@ -57,7 +56,8 @@ std::unique_ptr<UniverseBatches> UniverseData::training_batches(const parallel::
                                                                 std::int64_t first_step) {
   const bool is_turned = config_.flips || config_.transposes;
   const bool has_region = points(share_.region) < size_ * size_ * size_;
-  // Of samples that are turned, a rank that has a region needs another one each time.
+  // If samples are mirrored or transposed, a rank with a region needs another part of them each
+  // time.
   UniverseCache* const cache = is_turned && has_region ? nullptr : &train_cache_;
   const auto fill = [this, split, cache](std::int64_t batch, std::int64_t slot,
                                          UniverseSample& sample) {

@@ -1,5 +1,4 @@
-// The universes of a run: opened, staged, and made into batches.
-// Hides datasets, decoding and the cache.
+// The universes of a run: opened, staged, decoded, cached and made into batches.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,8 @@
 
 namespace cosmoflow {
 
-/// Which of the samples' parts a rank has: ranks of a group have the same samples, and each a
-/// region of them.
+/// The part of the data that a rank reads: the ranks of a group have the same samples, and each
+/// rank has one region of them.
 struct DataShare {
   std::int64_t group = 0, groups = 1;
   dataset::UniverseRegion region;
@@ -29,8 +28,8 @@ class UniverseData final : public parallel::SampleSets {
   /// This rank's samples, pass after pass, from update `first_step` to the end of the run.
   std::unique_ptr<UniverseBatches> training_batches(const parallel::BatchSplit& split,
                                                     std::int64_t first_step);
-  /// This rank's part of the validation set in batches of `batch`; the last one is filled up with
-  /// slots that hold no sample.
+  /// This rank's part of the validation set in batches of `batch`; unused slots of the last one are
+  /// empty.
   std::unique_ptr<UniverseBatches> validation_batches(std::int64_t batch);
 
  private:
@@ -38,7 +37,7 @@ class UniverseData final : public parallel::SampleSets {
             UniverseSample& sample);
 
   const DataConfig config_;
-  const std::int64_t size_;  ///< of a sample along each axis
+  const std::int64_t size_;  ///< voxels of a sample along each axis
   const int threads_;
   const std::uint64_t seed_;
   const DataShare share_;

@@ -1,5 +1,4 @@
 // Writes simulated universes as folders of samples.
-// Hides threads, their simulators, and how an interrupted folder is continued.
 #include "workloads/cosmoflow/universe_writer.h"
 
 #include <fmt/core.h>
@@ -43,7 +42,7 @@ std::int64_t UniverseWriter::write(const std::string& path, SampleSet set, std::
   return bytes;
 }
 
-/// The universe is simulated only if one of its files is missing.
+/// Simulates the universe only if one of its files is missing.
 std::int64_t UniverseWriter::write_universe(const Universe& universe) {
   std::int64_t bytes = 0;
   dataset::Universe box;
@@ -57,7 +56,7 @@ std::int64_t UniverseWriter::write_universe(const Universe& universe) {
   return bytes;
 }
 
-/// Named like the published files, of which a universe has several.
+/// Named like the published files, several of which belong to one universe.
 std::string UniverseWriter::file_of(const Universe& universe, std::int64_t cube) const {
   return fmt::format("{}_{:03}{}", universe.path, cube,
                      dataset::universe_extension(options_.format));
@@ -71,7 +70,7 @@ dataset::Universe UniverseWriter::simulate(const Universe& universe) {
   return box;
 }
 
-/// One that no thread is using.
+/// Returns a simulator that no thread is using.
 std::unique_ptr<Simulator> UniverseWriter::idle_simulator() {
   {
     const std::lock_guard lock(mutex_);

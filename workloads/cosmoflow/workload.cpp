@@ -1,5 +1,4 @@
-// The benchmark: training steps, evaluation, weights.
-// Hides how data, engine and optimizer meet.
+// The CosmoFlow workload: training steps, evaluation, weights.
 #include "workloads/cosmoflow/workload.h"
 
 #include "runner/mllog/benchmarks.h"
@@ -21,21 +20,21 @@ SplitChoice choice_of(const runner::RunConfig& run, const runner::PlannedRank& p
   return choose_split(parse_config(run.reader), *make_optimizer(run.reader), place);
 }
 
-/// With the split that was chosen.
+/// The configuration with the chosen split.
 Config planned_config(const runner::RunConfig& run, const Split& split) {
   Config config = parse_config(run.reader);
   config.split = split;
   return config;
 }
 
-/// Collective. Nodes may differ in threads, and what is chosen for one must do for all.
+/// Collective. Nodes may differ in threads, and all ranks must choose the same split.
 runner::PlannedRank place_of(const runner::Surroundings& around) {
   const std::int64_t threads = around.world.allreduce_max(std::int64_t{around.threads});
   return {around.world.rank(), around.world.size(), around.topology.node.size(),
           static_cast<int>(threads)};
 }
 
-/// Ranks of a group stand side by side; each has a box of their samples.
+/// Consecutive ranks form a group; each rank has one box of the group's samples.
 DataShare share_of(const Config& config, const runner::Communicator& world) {
   const Split& split = config.split;
   const std::int64_t size = config.model.size, part = world.rank() % split.parts();
@@ -47,7 +46,7 @@ DataShare share_of(const Config& config, const runner::Communicator& world) {
 
 class CosmoFlow final : public parallel::ReplicaWorkload {
  public:
-  /// config: with the split that was chosen.
+  /// `config` contains the chosen split.
   CosmoFlow(const SplitChoice& choice, const Config& config,
             const std::shared_ptr<UniverseData>& data, const runner::RunConfig& run,
             const runner::Surroundings& around);
@@ -121,10 +120,10 @@ CosmoFlow::Load CosmoFlow::evaluation_batches() {
   return [this, batches] { load(batches->next(), 0); };
 }
 
-/// Errors are sums over targets, of which a sample has kTargets: means over them change no bits, as
-/// that is a power of two.
+/// Errors are sums over kTargets targets per sample. Dividing by kTargets is exact, since it is a
+/// power of two.
 parallel::BatchSums CosmoFlow::learn() {
-  // Ranks that share a sample have its loss each.
+  // Each of the ranks that share a sample computes its loss.
   const double scale =
       1.0 / static_cast<double>(info().global_batch_size * kTargets * config_.split.parts());
   const nn::ErrorSums sums = nn::squared_error(executor().outputs(), targets_, kTargets, scale,

@@ -36,7 +36,7 @@ ModelConfig model_of(const BenchOptions& options) {
   return model;
 }
 
-/// The samples of a rank share their statistics.
+/// Batch-norm groups are the samples of a rank.
 parallel::DataParallelConfig training_of(const BenchOptions& options, int ranks) {
   parallel::DataParallelConfig training = parallel::training_of(kBench, options, ranks);
   training.bn_group_size = options.batch;
@@ -44,7 +44,7 @@ parallel::DataParallelConfig training_of(const BenchOptions& options, int ranks)
   return training;
 }
 
-/// Values over the range of the statistics, and storms on few points.
+/// Values over the whole range of the statistics, and storms on few pixels.
 dataset::ClimateSample random_sample(const ModelConfig& model, std::int64_t index,
                                      std::uint64_t seed) {
   constexpr double kStorms = 0.02;
@@ -99,7 +99,7 @@ class Bench final : public parallel::ReplicaBench {
   }
 
   const BenchOptions& options_;
-  const double values_;  ///< labels of all ranks' samples
+  const double values_;  ///< number of labels on all ranks
   const dataset::ClimateStatistics statistics_;
   ClimateBatch batch_;
 };

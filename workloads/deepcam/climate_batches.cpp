@@ -1,5 +1,4 @@
-// Climate samples as batches.
-// Hides threads and whose memory a sample is in.
+// Batches of climate samples.
 #include "workloads/deepcam/climate_batches.h"
 
 #include <fmt/core.h>

@@ -1,5 +1,4 @@
 // Batches of climate samples.
-// Hides how a slot of a batch becomes a file and then values.
 #include "workloads/deepcam/climate_data.h"
 
 #include "runner/base/error.h"

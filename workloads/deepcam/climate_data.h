@@ -1,5 +1,4 @@
-// The climate samples of a run: opened, staged, and made into batches.
-// Hides datasets, decoding and the cache.
+// The climate samples of a run: opened, staged, decoded, cached and made into batches.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +14,29 @@
 
 namespace deepcam {
 
-/// Batches must not outlive it.
+/// Must outlive its batches.
 class ClimateData final : public parallel::SampleSets {
  public:
-  /// Touches no file. world, topology and clock outlive this.
+  /// Touches no file. world, topology and clock must outlive this object.
   ClimateData(const DataConfig& config, const staging::StagingConfig& staging,
               std::int64_t global_batch_size, std::int64_t epochs, std::int64_t height,
               std::int64_t width, const runner::Communicator& world,
               const runner::Topology& topology, const base::Clock& clock, int threads,
               std::uint64_t seed);
 
-  /// Collective, both. Lists both sets, or the validation set alone, and reads the statistics,
-  /// unless done already. Throws DataError when counts are not those configured, AgreedError for
-  /// what cannot be listed or read.
+  /// Both are collective. They list both sets, or only the validation set, and read the statistics,
+  /// unless already done. Throw DataError when the numbers of samples are not those configured,
+  /// AgreedError when something cannot be listed or read.
   void open() override;
   void open_validation() override;
-  /// Of the training set; once a set is open.
+  /// Statistics of the training set; available once a set is open.
   const dataset::ClimateStatistics& statistics() const;
 
   /// This rank's samples, pass after pass, from update `first_step` to the end of the run.
   std::unique_ptr<ClimateBatches> training_batches(const parallel::BatchSplit& split,
                                                    std::int64_t first_step);
-  /// This rank's part of the validation set in batches of `batch_size`; the last one is filled up
-  /// with slots that hold no sample.
+  /// This rank's part of the validation set in batches of `batch_size`; unused slots of the last
+  /// one are empty.
   std::unique_ptr<ClimateBatches> validation_batches(std::int64_t batch_size);
 
  private:

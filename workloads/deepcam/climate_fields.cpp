@@ -1,5 +1,4 @@
-// Random fields of weather.
-// Hides the transform, and the noise behind each wave.
+// Random weather fields.
 #include "workloads/deepcam/climate_fields.h"
 
 #include <algorithm>
@@ -13,7 +12,7 @@ namespace {
 
 constexpr std::size_t kRows = ClimateFields::kStep;
 
-/// From -(count - 1) / 2 to count / 2.
+/// The signed frequency, from -(count - 1) / 2 to count / 2.
 std::int64_t frequency(std::size_t index, std::size_t count) {
   const auto at = static_cast<std::int64_t>(index), all = static_cast<std::int64_t>(count);
   return at <= all / 2 ? at : at - all;
@@ -59,8 +58,8 @@ std::int64_t ClimateFields::scratch_bytes(std::int64_t height, std::int64_t widt
          (height * width + kScratchRows * (height + width));
 }
 
-/// Each wave of the complex field has an amplitude of its own, of two independent normal numbers,
-/// so that its real and its imaginary part are independent fields.
+/// Each wave of the complex field gets a complex amplitude of two independent normal numbers, so
+/// the real and imaginary parts are independent fields.
 void ClimateFields::draw(std::uint64_t stream, Plane& first, Plane& second) {
   first.resize(height_ * width_);
   second.resize(height_ * width_);
@@ -92,7 +91,7 @@ void ClimateFields::transform(Plane& re, Plane& im) {
   }
 }
 
-/// kRows of them, which come to lie side by side.
+/// Transforms kRows rows, transposed so that their elements are adjacent.
 void ClimateFields::transform_rows(float* re, float* im) {
   for (std::size_t row = 0; row < kRows; ++row) {
     for (std::size_t j = 0; j < width_; ++j) {

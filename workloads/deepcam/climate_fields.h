@@ -1,5 +1,4 @@
-// Random fields of weather: smooth on large scales and rough on small ones.
-// Hides the transform, and the noise behind each wave.
+// Random weather fields: smooth on large scales and rough on small ones.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +12,19 @@ namespace deepcam {
 /// Real numbers [H, W].
 using Plane = std::vector<float>;
 
-/// Draws pairs of independent Gaussian fields of deviation 1, periodic on both axes, with the
-/// isotropic spectrum of power (k^2 + 4)^-2, k in cycles per domain. Holds scratch memory: each
-/// thread needs its own.
+/// Draws pairs of independent Gaussian fields of standard deviation 1, periodic along both axes,
+/// with the isotropic power spectrum (k^2 + 4)^-2, k in cycles per domain. Holds scratch memory:
+/// each thread needs its own.
 class ClimateFields {
  public:
-  /// Multiples of kStep, and as FourierLines has it.
+  /// height and width: multiples of kStep of lengths that FourierLines supports.
   static constexpr std::int64_t kStep = 16;
   ClimateFields(std::int64_t height, std::int64_t width);
-  /// The fields of `stream` alone; a wave has the same part in them on every grid that has it.
+  /// Draws the two fields of `stream`. A wave has the same random amplitude on every grid that
+  /// contains it.
   void draw(std::uint64_t stream, Plane& first, Plane& second);
-  /// Deviations of half the difference of a field's next neighbours, along the height and along the
-  /// width.
+  /// Standard deviations of half the difference between a field's next neighbours, along the height
+  /// and along the width.
   std::pair<double, double> slope_deviations() const { return slopes_; }
   static std::int64_t scratch_bytes(std::int64_t height, std::int64_t width);
 
@@ -34,9 +34,9 @@ class ClimateFields {
 
   std::size_t height_, width_;
   synthetic::FourierLines down_, along_;
-  std::vector<float> sizes_;  ///< of the waves, [H, W]
+  std::vector<float> sizes_;  ///< amplitude of each wave, [H, W]
   std::pair<double, double> slopes_;
-  std::vector<float> turned_re_, turned_im_;  ///< some rows, element by element
+  std::vector<float> turned_re_, turned_im_;  ///< some rows, transposed
 };
 
 }  // namespace deepcam

@@ -1,5 +1,4 @@
-// The points of a climate sample on the globe, and its variables by name.
-// Hides nothing.
+// The pixels of a climate sample on the globe, and its variables by name.
 #pragma once
 
 #include <cmath>
@@ -14,26 +13,26 @@ namespace deepcam {
 /// In the order of the published files.
 enum class Variable : std::size_t {
   kTmq,     ///< water vapour in a column of air, kg/m^2
-  kU850,    ///< wind to the east at 850 hPa, m/s
-  kV850,    ///< wind to the north at 850 hPa
-  kUbot,    ///< wind to the east at the bottom
-  kVbot,    ///< wind to the north at the bottom
+  kU850,    ///< eastward wind at 850 hPa, m/s
+  kV850,    ///< northward wind at 850 hPa
+  kUbot,    ///< eastward wind at the lowest level
+  kVbot,    ///< northward wind at the lowest level
   kQrefht,  ///< humidity at reference height, kg/kg
-  kPs,      ///< pressure at the surface, Pa
+  kPs,      ///< surface pressure, Pa
   kPsl,     ///< pressure at sea level
   kT200,    ///< temperature at 200 hPa, K
   kT500,    ///< temperature at 500 hPa
   kPrect,   ///< precipitation, m/s
-  kTs,      ///< temperature of the surface, K
+  kTs,      ///< surface temperature, K
   kTrefht,  ///< temperature at reference height
-  kZ1000,   ///< height of 1000 hPa, m
-  kZ200,    ///< height of 200 hPa
+  kZ1000,   ///< height of the 1000 hPa level, m
+  kZ200,    ///< height of the 200 hPa level
   kZbot     ///< height of the lowest level
 };
 
 enum Label : std::uint8_t { kBackground, kCyclone, kRiver };
 
-/// A variable at a point, counted row by row.
+/// A variable at a pixel; pixels are numbered row by row.
 inline float& at(dataset::ClimateSample& sample, std::size_t point, Variable variable) {
   return sample.values[point * static_cast<std::size_t>(dataset::kClimateChannels) +
                        static_cast<std::size_t>(variable)];
@@ -41,7 +40,8 @@ inline float& at(dataset::ClimateSample& sample, std::size_t point, Variable var
 
 inline double in_radians(double degrees) { return degrees * std::numbers::pi / 180.0; }
 
-/// Degrees: latitudes from pole to pole, both included, longitudes around the globe.
+/// Coordinates in degrees. Latitudes go from the south pole to the north pole, both included;
+/// longitudes go around the globe.
 struct ClimateGrid {
   std::int64_t height = 0, width = 0;
   double latitude(std::int64_t row) const {

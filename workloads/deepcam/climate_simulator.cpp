@@ -1,5 +1,4 @@
-// Climate samples to learn from.
-// Hides random fields and the formulas of the variables.
+// Simulated climate samples.
 #include "workloads/deepcam/climate_simulator.h"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 namespace deepcam {
 namespace {
 
-/// What the numbers of one sample are for: enters the hash, beside the number of a pair of fields.
+/// The purpose of a sample's random numbers; enters the hash, like the number of a pair of fields.
 enum class Use : std::uint64_t { kStorms, kFields };
 
 std::uint64_t stream_of(std::uint64_t seed, SampleSet set, std::int64_t index, Use use) {
@@ -21,13 +20,14 @@ std::uint64_t stream_of(std::uint64_t seed, SampleSet set, std::int64_t index, U
 
 double squared(double value) { return value * value; }
 
-/// Of the zonal wind at a latitude, m/s.
+/// Mean zonal wind at a latitude, m/s.
 double jet(double latitude) {
   return 18.0 * std::exp(-squared((std::abs(latitude) - 42.0) / 14.0)) -
          6.0 * std::exp(-squared(latitude / 15.0));
 }
 
-/// Variables that follow from others, storms included. Those that have noise of their own hold it.
+/// Computes the variables that depend on others, including storms. Variables with additional noise
+/// already contain it.
 void derive(dataset::ClimateSample& sample) {
   const std::size_t points = sample.labels.size();
   for (std::size_t point = 0; point < points; ++point) {
@@ -39,7 +39,7 @@ void derive(dataset::ClimateSample& sample) {
     of(Variable::kPs) += pressure;
     of(Variable::kTrefht) += of(Variable::kTs);
     of(Variable::kZ1000) = (pressure - 100000.0F) / 12.0F;
-    of(Variable::kZbot) = 65.0F * of(Variable::kTrefht) / 288.0F;  // a layer of one thickness
+    of(Variable::kZbot) = 65.0F * of(Variable::kTrefht) / 288.0F;  // a layer of constant thickness
   }
 }
 
@@ -73,7 +73,8 @@ void ClimateSimulator::draw(std::uint64_t seed, SampleSet set, std::int64_t inde
   derive(sample);
 }
 
-/// Calls set(point, latitude in degrees, and its cosine).
+/// Calls set(latitude in degrees) for each row, and the function that it returns for each pixel of
+/// the row.
 template <class Set>
 void ClimateSimulator::for_each_point(const Set& set) const {
   for (std::int64_t row = 0; row < grid_.height; ++row) {
@@ -85,7 +86,7 @@ void ClimateSimulator::for_each_point(const Set& set) const {
   }
 }
 
-/// Rotational noise of 7 m/s around the jet: first_ is a stream function.
+/// Sets the wind to the jet plus rotational noise of 7 m/s with the stream function first_.
 void ClimateSimulator::set_flow(dataset::ClimateSample& sample) const {
   constexpr double kNoise = 7.0;
   const auto [down, along] = fields_.slope_deviations();
@@ -107,7 +108,7 @@ void ClimateSimulator::set_flow(dataset::ClimateSample& sample) const {
   }
 }
 
-/// Fields are numbered g0, g1, ... as they are drawn, in pairs.
+/// Draws the fields in pairs, numbered g0, g1, ...
 void ClimateSimulator::draw_background(std::uint64_t stream, dataset::ClimateSample& sample) {
   std::uint64_t pair = 0;
   const auto draw_pair = [&] { fields_.draw(base::chain({pair++}, stream), first_, second_); };

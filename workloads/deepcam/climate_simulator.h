@@ -1,5 +1,4 @@
-// Climate samples to learn from: smooth weather and the storms planted in it.
-// Hides random fields and the formulas of the variables.
+// Simulated climate samples: smooth weather with storms added.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +10,21 @@
 
 namespace deepcam {
 
-/// Sets of samples: the values enter the hash.
+/// Sets of samples; the values enter the hash.
 enum class SampleSet : std::uint64_t { kTrain, kValidation };
 
-/// A sample is a pure function of what is asked for: the same on any thread, but for the last bits
-/// of the standard library's exp, log and cos. Holds scratch memory: each thread needs its own.
+/// A sample is a pure function of the arguments of draw() and the extents: the same on any thread,
+/// except for the last bits of the standard library's exp, log and cos. Holds scratch memory: each
+/// thread needs its own.
 class ClimateSimulator {
  public:
-  /// As ClimateFields has it.
+  /// Extents as for ClimateFields.
   ClimateSimulator(std::int64_t height, std::int64_t width);
-  /// Of one simulator, without the sample.
+  /// Memory of one simulator in bytes, without the sample.
   static std::int64_t scratch_bytes(std::int64_t height, std::int64_t width);
-  /// Into `sample`, whose memory is used again.
+  /// Draws into `sample`, reusing its memory.
   void draw(std::uint64_t seed, SampleSet set, std::int64_t index, dataset::ClimateSample& sample);
-  /// The storms that draw() plants.
+  /// The storms that draw() adds.
   static Storms storms_of(std::uint64_t seed, SampleSet set, std::int64_t index);
 
  private:

@@ -1,5 +1,4 @@
 // Storms in the weather.
-// Hides distances on the globe.
 #include "workloads/deepcam/climate_storms.h"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ double squared(double value) { return value * value; }
 
 void add(float& to, double value) { to += static_cast<float>(value); }
 
-/// Knuth's product of uniform numbers.
+/// Knuth's algorithm: a product of uniform numbers.
 int poisson(base::RandomStream& random, double mean) {
   const double least = std::exp(-mean);
   int count = 0;
@@ -26,17 +25,17 @@ int poisson(base::RandomStream& random, double mean) {
 
 double hemisphere(base::RandomStream& random) { return random.below(2) == 0 ? 1.0 : -1.0; }
 
-/// The shorter way, from -180 to 180.
+/// The equivalent angle from -180 to 180.
 double turned(double degrees) { return degrees - 360.0 * std::round(degrees / 360.0); }
 
-/// What a cyclone does at a distance of `r` degrees.
+/// The effect of a cyclone at a distance of `r` degrees.
 struct Vortex {
   double pressure = 0.0, wind = 0.0;
 };
 
 Vortex vortex_at(const TropicalCyclone& cyclone, double r) {
-  constexpr double kDensity = 1.15;  // of air, kg/m^3
-  constexpr double kReach = 8.0;     // of the wind, degrees
+  constexpr double kDensity = 1.15;  // density of air, kg/m^3
+  constexpr double kReach = 8.0;     // range of the wind, degrees
   const double share = std::pow(cyclone.radius / std::max(r, 1e-9), cyclone.shape);
   const double rest = std::exp(-share);  // 0 in the centre
   return {-cyclone.depth * (1.0 - rest),
@@ -45,7 +44,7 @@ Vortex vortex_at(const TropicalCyclone& cyclone, double r) {
                             std::exp(-squared(r / kReach))};
 }
 
-/// `east` and `north` of the centre, in degrees of a great circle.
+/// `east` and `north`: position relative to the centre, in degrees of a great circle.
 void plant_at(const TropicalCyclone& cyclone, double east, double north, std::size_t point,
               dataset::ClimateSample& sample) {
   constexpr double kMaskRadii = 3.6, kFarRadii = 16.0;
@@ -54,7 +53,7 @@ void plant_at(const TropicalCyclone& cyclone, double east, double north, std::si
   const Vortex vortex = vortex_at(cyclone, r);
   add(at(sample, point, Variable::kPsl), vortex.pressure);
   if (r > 0.0) {
-    const double spin = cyclone.latitude > 0.0 ? 1.0 : -1.0;  // against the clock in the north
+    const double spin = cyclone.latitude > 0.0 ? 1.0 : -1.0;  // counterclockwise in the north
     add(at(sample, point, Variable::kU850), -spin * vortex.wind * north / r);
     add(at(sample, point, Variable::kV850), spin * vortex.wind * east / r);
   }
@@ -78,11 +77,11 @@ void plant_cyclone(const TropicalCyclone& cyclone, dataset::ClimateSample& sampl
   }
 }
 
-/// A river as a line of points.
+/// A river as a polyline.
 class Path {
  public:
   struct Nearest {
-    double squares = std::numeric_limits<double>::infinity();  ///< of the distance
+    double squares = std::numeric_limits<double>::infinity();  ///< squared distance
     std::size_t point = 0;
   };
   explicit Path(const AtmosphericRiver& river) : river_(river) {
@@ -100,8 +99,7 @@ class Path {
   double least_latitude() const { return *std::min_element(latitudes_.begin(), latitudes_.end()); }
   double most_latitude() const { return *std::max_element(latitudes_.begin(), latitudes_.end()); }
 
-  /// To where `east` degrees of longitude lie between the river's begin and the point at
-  /// `latitude`.
+  /// The nearest point of the path. `east`: degrees of longitude east of the river's begin.
   Nearest nearest(double latitude, double east) const {
     const double narrow = squared(std::cos(in_radians(latitude)));
     Nearest nearest;
@@ -112,7 +110,7 @@ class Path {
     }
     return nearest;
   }
-  /// Of the wind: eastward and northward parts of 1.
+  /// Unit vector of the wind: its eastward and northward components.
   std::pair<double, double> direction(std::size_t point) const {
     const std::size_t first = std::min(point, kSteps - 1);
     const double north = latitudes_[first + 1] - latitudes_[first];

@@ -1,5 +1,4 @@
 // Writes climate samples as folders of files.
-// Hides threads, their simulators, and how an interrupted folder is continued.
 #include "workloads/deepcam/climate_writer.h"
 
 #include <fmt/core.h>
@@ -34,7 +33,7 @@ WrittenFolder ClimateWriter::write(const std::string& path, SampleSet set, std::
   });
   WrittenFolder written;
   written.bytes = bytes;
-  // In the order of samples, whatever that of threads was.
+  // Merged in the order of samples, so that the result does not depend on threads.
   for (const dataset::ClimateSummary& summary : summaries) merge(written.summary, summary);
   return written;
 }
@@ -58,7 +57,7 @@ std::int64_t ClimateWriter::write_sample(const std::string& path, SampleSet set,
   return bytes;
 }
 
-/// One that no thread is using.
+/// Returns a desk that no thread is using.
 std::unique_ptr<ClimateWriter::Desk> ClimateWriter::idle_desk() {
   {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,4 @@
-// Writes climate samples as folders of files, and their statistics.
-// Hides threads, their simulators, and how an interrupted folder is continued.
+// Writes climate samples as folders of files, and computes their statistics.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +15,27 @@ namespace deepcam {
 struct WriterOptions {
   std::int64_t height, width;
   std::uint64_t seed;
-  int threads;  ///< 0: as many as CPUs may be used
+  int threads;  ///< 0: the number of CPUs that this process may use
 };
 
-/// What a folder holds.
+/// Size and statistics of a written folder.
 struct WrittenFolder {
   std::int64_t bytes = 0;           ///< of its files
-  dataset::ClimateSummary summary;  ///< of all samples; the same on any number of threads
+  dataset::ClimateSummary summary;  ///< of all samples; independent of the number of threads
 };
 
 class ClimateWriter {
  public:
   explicit ClimateWriter(const WriterOptions& options);
-  /// Makes the folder `path` hold the first `samples` samples of `set`, one file each. Files that
-  /// it holds already are kept, and read where the summary needs them. Throws SystemError, and
-  /// DataError for files that are none.
+  /// Writes the first `samples` samples of `set` to the folder `path`, one file each. Files that
+  /// already exist are kept, and read for the summary. Throws SystemError, and DataError for
+  /// existing files that are no such samples.
   WrittenFolder write(const std::string& path, SampleSet set, std::int64_t samples);
-  /// What each thread takes: a simulator, a sample and that encoded.
+  /// Memory of each thread in bytes: a simulator, a sample, and the encoded sample.
   static std::int64_t thread_bytes(std::int64_t height, std::int64_t width);
 
  private:
-  /// What a thread works with.
+  /// The working memory of one thread.
   struct Desk {
     ClimateSimulator simulator;
     dataset::ClimateSample sample;

@@ -1,5 +1,4 @@
-// Reading of DeepCAM's sections.
-// Hides ObjectReader's calls.
+// Parsing of DeepCAM's sections.
 #include "workloads/deepcam/config.h"
 
 #include <fmt/format.h>
@@ -59,12 +58,12 @@ nn::ScheduleConfig parse_schedule(const base::ObjectReader& in) {
   decay.begin = schedule.warmup.length;
   if (decay.shape == nn::DecayShape::kStep) {
     decay.milestones = nn::parse_rising(in, "milestones", kMostSteps,
-                                        "updates behind warm-up after which the rate falls");
+                                        "updates after warm-up at which the rate falls");
     decay.factor = in.optional<double>("decay_rate", decay.factor, "factor at each milestone",
                                        base::between(0.0, 1.0));
     return schedule;
   }
-  decay.length = in.required<std::int64_t>("t_max", "updates behind warm-up until eta_min",
+  decay.length = in.required<std::int64_t>("t_max", "updates after warm-up until eta_min",
                                            base::within(1, kMostSteps));
   decay.end = in.optional<double>("eta_min", decay.end, "the least rate", base::not_negative());
   return schedule;
@@ -96,7 +95,7 @@ Config parse_config(const base::ObjectReader& root) {
 }
 
 std::unique_ptr<nn::Optimizer> make_optimizer(const base::ObjectReader& root) {
-  constexpr double kEpsilon = 1e-6;  // the reference's, of all three
+  constexpr double kEpsilon = 1e-6;  // the reference's value for all three optimizers
   const base::ObjectReader section = root.object("optimizer", "how gradients change weights");
   const Rule rule = section.choice<Rule>(
       "name", Rule::kLamb, {{"lamb", Rule::kLamb}, {"adam", Rule::kAdam}, {"adamw", Rule::kAdamW}},

@@ -1,5 +1,4 @@
 // The keys of a DeepCAM configuration beyond those of every workload.
-// Hides their names, defaults and checks.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace deepcam {
 
-/// What intersections and unions are counted over, before their mean is taken.
+/// The set over which intersections and unions are counted before the mean is taken.
 enum class IouOver { kSample, kBatch };
 
 struct Config : parallel::UpdateKeys {
@@ -26,31 +25,31 @@ struct Config : parallel::UpdateKeys {
   DataConfig data;
   staging::StagingConfig staging;
   nn::ScheduleConfig schedule;
-  std::int64_t bn_group_ranks = 1;  ///< neighbouring ranks that share statistics
+  std::int64_t bn_group_ranks = 1;  ///< consecutive ranks that share statistics
   nn::Arithmetic arithmetic;
   nn::Recompute recompute = nn::Recompute::kNormalizations;
   IouOver iou = IouOver::kSample;
   std::int64_t epochs = 0;
 };
 
-/// The section "schedule", whose keys are those of the reference's schedulers: warm-up of
-/// nn::Rise::kFactor, then steps or a periodic cosine from it on. Throws ConfigError.
+/// Parses the section "schedule", with the keys of the reference's schedulers: warm-up as in
+/// nn::Rise::kFactor, then steps or a periodic cosine. Throws ConfigError.
 /// Source: mlcommons/hpc, deepcam/src/deepCam/utils/schedulers.py.
 nn::ScheduleConfig parse_schedule(const base::ObjectReader& in);
-/// As the configuration has it: "multistep".
+/// The name in configurations: "multistep".
 const char* scheduler_type(nn::DecayShape shape);
 
-/// Reads all sections but the optimizer.
+/// Parses all sections but the optimizer.
 Config parse_config(const base::ObjectReader& root);
 
-/// From the section "optimizer"; without a name LAMB, as the reference convergence points have it.
+/// Parses the section "optimizer". The default is LAMB, as in the reference convergence points.
 std::unique_ptr<nn::Optimizer> make_optimizer(const base::ObjectReader& root);
 
-/// Reads all sections: what `config` and `--dry-run` check.
+/// Parses all sections, for `config` and `--dry-run`.
 void check_config(const base::ObjectReader& root);
 
-/// Throws ConfigError where the ranks do not divide into groups of batch norm, or those do not have
-/// equally many samples.
+/// Throws ConfigError when the ranks do not divide into batch-norm groups, or the samples of a pass
+/// do not divide equally among the groups.
 parallel::DataParallelConfig data_parallel_config(const Config& config, int ranks);
 
 }  // namespace deepcam

@@ -1,5 +1,4 @@
-// Reading of the section "dataset" of a DeepCAM configuration.
-// Hides its keys.
+// Parsing of the "dataset" section of a DeepCAM configuration.
 #include "workloads/deepcam/data_config.h"
 
 #include <filesystem>
@@ -7,7 +6,8 @@
 namespace deepcam {
 namespace {
 
-/// "/data/train/" and "/data/train" both lie in "/data".
+/// The path of `file` next to `folder`, for which "/data/train/" and "/data/train" both give
+/// "/data".
 std::string beside(const std::string& folder, const char* file) {
   std::filesystem::path path(folder);
   if (!path.has_filename()) path = path.parent_path();

@@ -1,5 +1,4 @@
-// The section "dataset" of a DeepCAM configuration.
-// Hides its keys, defaults and checks.
+// The "dataset" section of a DeepCAM configuration.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +12,10 @@ namespace deepcam {
 struct DataConfig : parallel::ReadKeys {
   std::string train, validation;  ///< folders of samples
   std::string statistics;         ///< stats.h5
-  std::int64_t cache_bytes = 0;   ///< of decoded samples that a rank keeps in memory
+  std::int64_t cache_bytes = 0;   ///< memory of a rank for decoded samples
 };
 
-/// Without "statistics" it is stats.h5 beside the folder of training samples.
+/// The default of "statistics" is stats.h5 next to the folder of training samples.
 DataConfig parse_data(const base::ObjectReader& in);
 
 }  // namespace deepcam

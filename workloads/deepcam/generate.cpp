@@ -1,5 +1,4 @@
 // A learnable synthetic dataset in the DeepCAM benchmark's on-disk format.
-// Hides which folders there are, and the manifest.
 #include "workloads/deepcam/generate.h"
 
 #include <fmt/core.h>
@@ -19,7 +18,7 @@ namespace {
 using nlohmann::json;
 using synthetic::check_within;
 
-/// Raised whenever the same options give other bytes.
+/// To be raised whenever the same options give other bytes.
 constexpr int kVersion = 1;
 
 std::int64_t samples_of(const GenerateOptions& options) {
@@ -46,7 +45,7 @@ void check_extent(const char* option, std::int64_t extent) {
 }
 
 void check(const GenerateOptions& options) {
-  constexpr std::int64_t kMostSamples = 1'000'000;  // 6 digits number files
+  constexpr std::int64_t kMostSamples = 1'000'000;  // file names have 6 digits
   check_within<std::int64_t>("train-samples", options.train_samples, 1, kMostSamples);
   check_within<std::int64_t>("validation-samples", options.validation_samples, 0, kMostSamples);
   check_extent("height", options.height);
@@ -71,7 +70,7 @@ GenerateResult write_all(const GenerateOptions& options, const std::string& part
   return result;
 }
 
-/// Of a file: what is not its values and labels are a few headers.
+/// Size of one file: its values, its labels, and headers of constant size.
 std::int64_t file_bytes(const GenerateOptions& options) {
   const auto bytes_of = [](std::int64_t height, std::int64_t width) {
     return height * width *

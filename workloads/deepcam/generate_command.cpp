@@ -1,5 +1,4 @@
 // The options of `trainmark generate deepcam`.
-// Hides the parser.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
 // Log keys of optimizer and schedule, and the closed division's bounds.
-// Hides nothing more.
 #include "workloads/deepcam/log_fields.h"
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// As the rules spell it.
+/// The optimizer's name in the rules' spelling.
 std::string optimizer_name(const std::string& name) {
   if (name == "lamb") return "LAMB";
   return name == "adam" ? "Adam" : "AdamW";

@@ -1,5 +1,4 @@
-// What DeepCAM adds to the log, and what the closed division wants of its configuration.
-// Hides the keys.
+// The log keys of a DeepCAM run, and checks of the closed division's rules.
 #pragma once
 
 #include <map>
@@ -16,11 +15,11 @@ using LogFields = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 
 LogFields log_fields(const Config& config, const nn::Hyperparameters& optimizer);
 
-/// The configuration's keys behind those of the log, by the log's key.
+/// Maps each log key to the configuration key that sets it.
 std::map<std::string, std::string> log_settings();
 
-/// What the closed division forbids and no key of the log tells: "/model/height: must be 768, got
-/// 96" and so on.
+/// Violations of the closed division's rules that no log key reveals, such as "/model/height: must
+/// be 768, got 96".
 std::vector<std::string> closed_rule_breaks(const Config& config);
 
 }  // namespace deepcam

@@ -1,5 +1,4 @@
-// Masks to images.
-// Hides how rows are turned so that north is up.
+// Images of the true and predicted storms of scenes.
 #include "workloads/deepcam/mask_pictures.h"
 
 #include <fmt/format.h>
@@ -21,7 +20,7 @@ namespace {
 
 using Colour = std::array<std::uint8_t, 3>;
 constexpr std::array<Colour, kClasses> kColours = {{{24, 24, 32}, {240, 144, 32}, {48, 144, 240}}};
-constexpr std::int64_t kLine = 4;  ///< points between the two masks
+constexpr std::int64_t kLine = 4;  ///< pixels between the two masks
 
 void paint(dataset::Image& image, std::int64_t row, std::int64_t column, std::size_t which) {
   const auto at = static_cast<std::size_t>(3 * (row * image.width + column));
@@ -57,7 +56,7 @@ void MaskPictures::draw(std::int64_t number, std::span<const float> outputs,
   image.width = static_cast<int>(width_);
   image.pixels.assign(static_cast<std::size_t>(3 * image.height * image.width), 255);
   for (std::int64_t y = 0; y < height_; ++y) {
-    const std::int64_t row = height_ - 1 - y;  // files begin in the south
+    const std::int64_t row = height_ - 1 - y;  // row 0 of a sample is in the south
     for (std::int64_t x = 0; x < width_; ++x) {
       const auto point = static_cast<std::size_t>(y * width_ + x);
       paint(image, row, x, static_cast<std::size_t>(labels[point]));

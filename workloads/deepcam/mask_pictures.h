@@ -1,5 +1,4 @@
-// Pictures of the storms in scenes and of those that were found.
-// Hides colours and image files.
+// Images of the true and predicted storms of scenes.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +10,10 @@
 
 namespace deepcam {
 
-/// Writes `scene_<6-digit number>.png` into a folder for every sample: above the true mask, below
-/// that of each point's largest logit, a white line between them. North is up; background is dark,
-/// cyclones are orange, rivers blue. Pictures that are there are replaced one by one, and those of
-/// an evaluation that fails stay. Throws SystemError where it cannot write.
+/// Writes `scene_<6-digit number>.png` into a folder for every sample: the true mask above, the
+/// mask of each pixel's largest logit below, and a white line between them. North is up; background
+/// is dark, cyclones are orange, rivers blue. Existing images are replaced one by one, so those of
+/// an evaluation that fails remain. Throws SystemError when it cannot write.
 class MaskPictures final : public runner::OutputSink {
  public:
   MaskPictures(std::int64_t height, std::int64_t width, std::string folder);

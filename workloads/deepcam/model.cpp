@@ -1,5 +1,4 @@
 // The parts of DeepLabv3+.
-// Hides which of them keep the framework's usual initial weights.
 #include "workloads/deepcam/model.h"
 
 #include <fmt/format.h>
@@ -18,7 +17,7 @@ using nn::Distribution;
 using nn::Initializer;
 using nn::ValueId;
 
-constexpr std::int64_t kSide = 3;  ///< taps along an axis of all kernels but the pointwise
+constexpr std::int64_t kSide = 3;  ///< kernel size of all convolutions but the pointwise ones
 constexpr std::int64_t kResolutions = 16;
 
 /// He's normal weights, by fan-in.
@@ -26,7 +25,7 @@ Initializer he_normal(std::int64_t fan_in) {
   return {Distribution::kNormal, std::sqrt(2.0 / static_cast<double>(fan_in)), 0.0};
 }
 
-/// What the framework draws where nobody says how.
+/// PyTorch's default initial weights.
 Initializer usual(std::int64_t fan_in) {
   return {Distribution::kUniform, 1.0 / std::sqrt(static_cast<double>(fan_in)), 0.0};
 }
@@ -36,8 +35,8 @@ struct Block {
   std::int64_t channels;
   int repetitions;
   std::int64_t stride = 1;
-  bool grows_first = true;  ///< in its first convolution, not in its last
-  bool is_last = false;     ///< of the encoder's flow: one more convolution
+  bool grows_first = true;  ///< the first convolution, not the last, changes the channels
+  bool is_last = false;     ///< last block of the encoder: one more convolution
   bool relu = true;
 };
 
@@ -61,7 +60,7 @@ class Builder {
                std::optional<ValueId> residual = {}) {
     return net_.batch_norm(src, {name + ".bn", relu}, residual);
   }
-  /// Of the framework's usual weights.
+  /// A 1 x 1 convolution with PyTorch's default weights.
   nn::ConvolutionSpec pointwise(const std::string& name, ValueId src, std::int64_t to) const {
     nn::ConvolutionSpec spec;
     spec.name = name;
@@ -81,7 +80,7 @@ class Builder {
     return spec;
   }
 
-  /// A depthwise convolution and a pointwise one, nothing between them.
+  /// A depthwise convolution followed directly by a pointwise one.
   ValueId separable(ValueId src, const std::string& name, std::int64_t to, std::int64_t stride = 1,
                     std::int64_t dilation = 1) {
     const std::int64_t from = channels(src);
@@ -93,7 +92,7 @@ class Builder {
   ValueId block(ValueId src, const Block& block) {
     const std::string name = "xception_features." + block.name;
     const std::int64_t from = channels(src);
-    int place = 0;  // in the reference's sequence, which counts ReLUs
+    int place = 0;  // index in the reference's sequence, which counts ReLUs
     const auto next = [&](int count) {
       const int at = place;
       place += count;
@@ -136,7 +135,7 @@ class Builder {
     x = net_.convolution(
         x, he(square(name + "conv2", x, config_.conv2), config_.conv1 * kSide * kSide));
     x = norm(x, name + "bn2");
-    // The decoder takes what has passed the ReLU, too.
+    // The decoder also takes this value after its ReLU.
     const ValueId low_level = block(x, {"block1", config_.block1, 2, 2});
     x = block(low_level, {"block2", config_.block2, 2, 2});
     x = block(x, {"block3", config_.middle, 2, 2});

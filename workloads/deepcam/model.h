@@ -1,6 +1,5 @@
-// The DeepCAM network: a modified Xception that finds features at an eighth of the resolution and
-// less, pyramid pooling by atrous convolutions, and a decoder of transposed convolutions. Hides
-// blocks, paddings, names and initial weights.
+// The DeepCAM network: a modified Xception encoder down to 1/16 of the resolution, pyramid pooling
+// by atrous convolutions, and a decoder of transposed convolutions.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +23,8 @@ struct ModelConfig {
 
 ModelConfig parse_model(const base::ObjectReader& in);
 
-/// [16, H, W] -> logits [3, H, W], plain floats; 56,454,720 parameters as published, under the
-/// reference's names (xception_features.conv1.weight, ...). Source: mlcommons/hpc,
+/// [16, H, W] -> logits [3, H, W] as floats. 56,454,720 parameters in the published configuration,
+/// with the reference's names (xception_features.conv1.weight, ...). Source: mlcommons/hpc,
 /// deepcam/src/deepCam/architecture/deeplab_xception.py; Chen et al., arXiv:1802.02611.
 nn::Network build_network(const ModelConfig& config);
 

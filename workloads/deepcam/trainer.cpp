@@ -1,5 +1,5 @@
-// Batches into the network, and scores of what it makes of them.
-// Hides the type of its input.
+// Loading of batches of climate samples into the network, as float or bf16, and scores of its
+// outputs.
 #include "workloads/deepcam/trainer.h"
 
 #include <algorithm>

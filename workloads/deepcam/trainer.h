@@ -1,5 +1,5 @@
-// What turns batches of climate samples into updates and scores, for runs and benches.
-// Hides the network's input and output.
+// Loading of batches of climate samples into the network, and scores of its outputs, for runs and
+// benches.
 #pragma once
 
 #include <array>
@@ -12,24 +12,24 @@
 
 namespace deepcam {
 
-/// Of each class: its published share of all points to the power of -1/8.
+/// Weight of each class: its published share of all pixels to the power of -1/8.
 const std::array<double, kClasses>& class_weights();
 
-/// Puts a batch into the network's input; slots without a sample are 0.
+/// Loads a batch into the network's input; empty slots become 0.
 void load_batch(const ClimateBatch& batch, const dataset::ClimateStatistics& statistics,
                 nn::Executor& executor);
 
 /// Sums over samples.
 struct Scores {
-  double loss = 0.0;  ///< of each sample, the mean over its points
-  double iou = 0.0;   ///< of each count, the mean over the classes
+  double loss = 0.0;  ///< sum of each sample's mean over its pixels
+  double iou = 0.0;   ///< sum of each count's mean over the classes
   std::int64_t samples = 0;
-  std::int64_t counts = 0;  ///< what `iou` is a sum of: samples or batches
+  std::int64_t counts = 0;  ///< number of terms of `iou`: samples or batches
   Scores& operator+=(const Scores& other);
 };
 
-/// Of the executor's outputs. What `scale` times the loss of a point grows by goes into the output
-/// gradient, unless `scale` is 0.
+/// Scores the executor's outputs. Unless `scale` is 0, writes the gradient of `scale` times the sum
+/// of all pixels' losses to the output gradient.
 Scores judge(const ClimateBatch& batch, double scale, nn::Executor& executor,
              IouOver over = IouOver::kSample);
 

@@ -1,5 +1,4 @@
-// The benchmark: training steps, evaluation, weights.
-// Hides how data, engine and optimizer meet.
+// The DeepCAM workload: training steps, evaluation, weights.
 #include "workloads/deepcam/workload.h"
 
 #include <utility>
@@ -49,7 +48,7 @@ class DeepCam final : public parallel::ReplicaWorkload {
 
   const Config config_;
   const std::shared_ptr<ClimateData> data_;
-  const ClimateBatch* batch_ = nullptr;  ///< the one in the executor, while its batches last
+  const ClimateBatch* batch_ = nullptr;  ///< in the executor; owned by the current batches
 };
 
 DeepCam::DeepCam(const Config& config, const std::shared_ptr<ClimateData>& data,
@@ -99,7 +98,7 @@ void DeepCam::send_outputs(runner::OutputSink* sink, std::int64_t first, std::in
 std::vector<std::string> DeepCam::keys_without_effect() const {
   std::vector<std::string> keys = ReplicaWorkload::keys_without_effect();
   keys.emplace_back("/dataset/cache_bytes");
-  // In ranks: how many samples these are is a fact of its own.
+  // Given in ranks; the resulting number of samples is recorded separately.
   keys.emplace_back("/training/bn_group_ranks");
   return keys;
 }

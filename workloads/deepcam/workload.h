@@ -1,5 +1,4 @@
 // DeepCAM as the runner's Workload.
-// Hides model, data and training behind that contract.
 #pragma once
 
 #include <memory>
@@ -13,7 +12,7 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
 
 runner::MemoryNeeds memory_needs(const runner::RunConfig& config, const runner::PlannedRank& place);
 
-/// Declares the options of `bench deepcam` and gives the bench.
+/// Declares the options of `bench deepcam` and returns the bench.
 runner::Bench declare_bench(CLI::App& app);
 
 }  // namespace deepcam

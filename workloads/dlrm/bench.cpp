@@ -1,5 +1,4 @@
-// Timed training steps on random samples in memory.
-// Hides the configurations by name, and what the tables' part of the limit is.
+// Times training steps on random samples in memory.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -24,16 +23,16 @@ namespace dlrm {
 namespace {
 
 struct BenchOptions : parallel::TrainingOptions {
-  std::string config = "mlperf-mini";  ///< which model
-  std::string table_update;            ///< empty: the one that suits the tables best
-  std::string table_storage;           ///< empty: as the precision has it
+  std::string config = "mlperf-mini";  ///< name of the model
+  std::string table_update;            ///< empty: nn::best_update()
+  std::string table_storage;           ///< empty: f32 with f32, split_bf16 with bf16
   std::string alltoall = "alltoall";
 };
 
 constexpr const char* kBench = "bench dlrm";
 constexpr double kLearningRate = 0.01;
 constexpr int kTriads = 3;
-/// So many batches of ids take turns, so that none finds its rows in a cache.
+/// Batches of ids that steps use in turn, so that no step finds its rows in a cache.
 constexpr std::size_t kIdBatches = 8;
 
 struct NamedModel {
@@ -87,9 +86,9 @@ parallel::EmbeddingConfig embedding_config(const BenchOptions& options, const Mo
   return config;
 }
 
-/// Bytes of tables that a step moves at least on a rank: ids twice, rows read, and read and written
-/// again to be updated; sums written once, their gradients read once. A split table's rows are
-/// read by halves.
+/// Minimum memory traffic of a step's table operations on a rank, in bytes: ids read twice, rows
+/// read by lookups, rows read and written by updates, sums written, their gradients read. Lookups
+/// in a split table read the upper half of each row only.
 std::int64_t table_bytes(const ModelConfig& model, std::int64_t batch, bool is_split,
                          nn::Precision values) {
   const std::int64_t tables = static_cast<std::int64_t>(model.tables.size());
@@ -160,7 +159,7 @@ class Bench final : public parallel::BenchModel {
   }
 
  private:
-  /// The same on every rank, also on one without tables.
+  /// Does not depend on whether this rank has tables.
   nn::TableUpdate table_update() const {
     return embeddings_.update.value_or(nn::best_update(embeddings_.rule, embeddings_.storage,
                                                        static_cast<double>(model_.lookups)));
@@ -180,8 +179,8 @@ class Bench final : public parallel::BenchModel {
          "per rank and step: ids twice, rows of all lookups read once, and read and written again "
          "to be updated; sums of bags written, their gradients read"},
         {"triad_gb_per_s",
-         "a = b + s c over blocks of 256 MiB, three of them on each rank, all counted; past the "
-         "caches where the CPU has avx512; the best"}});
+         "best rate of a = b + s c over three blocks of 256 MiB on each rank, all three counted; "
+         "with streaming stores where the CPU has avx512"}});
   }
 
   static nlohmann::json definitions() {
@@ -191,8 +190,8 @@ class Bench final : public parallel::BenchModel {
              "locked and atomic: any thread adds to any row, with several threads in an order that "
              "varies, so that a run may not be repeated bit for bit"},
             {"table_storage",
-             "where bits of weights lie: whole floats, or their upper halves, which are what sums "
-             "read, apart from the lower ones"}};
+             "layout of weights in memory: whole floats (f32), or upper and lower halves of floats "
+             "apart (split_bf16), of which sums read the upper ones only"}};
   }
 
   const BenchOptions& options_;

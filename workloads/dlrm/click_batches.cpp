@@ -1,5 +1,4 @@
-// Batches of click records: which block of the file is which step's, and one rank's part of it.
-// Hides the shuffle, reading ahead and padding.
+// Batches of click records.
 #include "workloads/dlrm/click_batches.h"
 
 #include <fmt/core.h>

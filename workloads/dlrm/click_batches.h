@@ -1,5 +1,5 @@
-// Batches of click records: which block of the file is which step's, and one rank's part of it.
-// Hides the shuffle, reading ahead and padding.
+// Batches of click records: the block of the file for each step, and a rank's part of the block.
+// Hides shuffling, prefetching and padding.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 namespace dlrm {
 
 enum class Shuffle {
-  kBatches,  ///< an epoch visits the blocks in an order of its own
-  kNone      ///< in the order of the file
+  kBatches,  ///< each epoch visits the blocks in a new random order
+  kNone      ///< in file order
 };
 
 /// Consecutive records of a file.
@@ -24,17 +24,16 @@ struct RecordRange {
   std::int64_t first = 0, count = 0;
 };
 
-/// Cuts a file into blocks of `global_batch` consecutive records; every block is one step of an
-/// epoch. The last block may be shorter; nothing is dropped. The order depends on (seed, epoch)
-/// alone.
+/// Cuts a file into blocks of `global_batch` consecutive records, one for each step of an epoch.
+/// The last block may be shorter; no record is dropped. The order depends on (seed, epoch) only.
 class ClickOrder {
  public:
   /// Throws ConfigError unless both numbers are positive.
   ClickOrder(std::int64_t samples, std::int64_t global_batch, Shuffle shuffle, std::uint64_t seed);
   std::int64_t steps_per_epoch() const { return blocks_; }
-  /// Records of `step`, counted from the start of the run over all epochs.
+  /// Records of `step`; steps are counted from the start of the run over all epochs.
   RecordRange block(std::int64_t step) const;
-  /// Those of them that stand in the places [slice.first, slice.first + slice.count) of the batch.
+  /// The block's records in the places [slice.first, slice.first + slice.count) of the batch.
   RecordRange part(std::int64_t step, const nn::PassSlice& slice) const;
 
  private:
@@ -43,23 +42,23 @@ class ClickOrder {
   std::uint64_t seed_;
 };
 
-/// Batches of `places` samples each, read and decoded ahead of need on a thread of its own. What
-/// is wrong with a record or the file is thrown by the next() that would give it.
+/// Batches of `places` samples each, read and decoded ahead by a background thread. next() throws
+/// the errors of the batch that it would return.
 class ClickBatches {
  public:
   struct Source {
     std::shared_ptr<const dataset::ClickFile> file;
     dataset::ClickIds ids;
     int prefetch_batches = 4;
-    std::atomic<std::int64_t>* bytes_read = nullptr;  ///< counts up, if given; outlives the batches
+    std::atomic<std::int64_t>* bytes_read = nullptr;  ///< a counter or null; outlives the batches
   };
-  /// Records of a batch, at most `places` of them; called on the other thread.
+  /// The records of a batch, at most `places`; called on the background thread.
   using RangeOf = std::function<RecordRange(std::int64_t batch)>;
   /// Batches first, first+1, ..., last-1.
   ClickBatches(Source source, std::int64_t places, std::int64_t first, std::int64_t last,
                RangeOf range_of);
-  /// The next batch; waits for it. Valid until the next call. Places without a sample (of a short
-  /// block) have the label -1. Throws Error(kInternal) past the last.
+  /// Waits for the next batch, which is valid until the next call. Places without a sample (in a
+  /// short block) have the label -1. Throws Error(kInternal) after the last batch.
   const dataset::ClickBatch& next();
 
  private:
@@ -69,9 +68,9 @@ class ClickBatches {
   std::int64_t places_;
   RangeOf range_of_;
   std::vector<dataset::ClickBatch> batches_;        ///< by place
-  std::vector<std::vector<std::int32_t>> records_;  ///< by place: as read
-  dataset::ClickFile::LastPiece last_piece_;        ///< of the other thread
-  staging::PrefetchQueue queue_;  ///< last: its thread ends before what it fills does
+  std::vector<std::vector<std::int32_t>> records_;  ///< by place: raw records
+  dataset::ClickFile::LastPiece last_piece_;        ///< of the background thread
+  staging::PrefetchQueue queue_;  ///< last member: its thread must end before the buffers it fills
 };
 
 /// This rank's slice of the batches of steps [first_step, last_step) of a run.
@@ -81,11 +80,11 @@ std::unique_ptr<ClickBatches> training_batches(const ClickBatches::Source& sourc
 
 /// Records that `rank` of `ranks` evaluates: contiguous, sizes differing by at most one.
 RecordRange evaluation_part(std::int64_t samples, int ranks, int rank);
-/// Batches of `batch` that the largest part fills: ranks that exchange something in each need
-/// equally many.
+/// Number of batches of `batch` samples for the largest part. All ranks run this many, since each
+/// batch is collective.
 std::int64_t evaluation_steps(std::int64_t samples, int ranks, std::int64_t batch);
 
-/// `part` in `steps` batches of `batch` (at least one); what the last ones lack has the label -1.
+/// `part` in `steps` batches of `batch` samples; slots past the end of `part` have the label -1.
 std::unique_ptr<ClickBatches> evaluation_batches(const ClickBatches::Source& source,
                                                  const RecordRange& part, std::int64_t batch,
                                                  std::int64_t steps);

@@ -1,5 +1,4 @@
-// The click logs of a run: opened, staged, and made into batches.
-// Hides files, copies and counts.
+// Opens and stages the click logs of a run.
 #include "workloads/dlrm/click_data.h"
 
 #include <fmt/core.h>
@@ -86,7 +85,7 @@ nlohmann::json ClickData::staging_plan(const parallel::BatchSplit& /*split*/) {
   try {
     open();
   } catch (const base::Error& error) {
-    // A plan may be wanted where the data is not; every rank learns of it alike.
+    // A plan may be made where the data is missing. All ranks see the same error.
     return {{"unknown", error.what()}};
   }
   std::vector<staging::StagingPlan> plans;

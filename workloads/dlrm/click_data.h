@@ -1,5 +1,4 @@
-// The click logs of a run: opened, staged, and made into batches.
-// Hides files, copies and counts.
+// Opens and stages the click logs of a run and makes batches of them.
 #pragma once
 
 #include <atomic>
@@ -19,9 +18,9 @@
 namespace dlrm {
 
 struct ClickDataOptions {
-  std::string train, test;         ///< files of records
-  std::int64_t train_samples = 0;  ///< 0: counted when opened
-  std::int64_t test_samples = 0;   ///< 0: counted when opened
+  std::string train, test;         ///< paths of files of records
+  std::int64_t train_samples = 0;  ///< 0: unknown until opened
+  std::int64_t test_samples = 0;   ///< 0: unknown until opened
   dataset::ClickFormat format;
   dataset::ClickIds ids;
   std::int64_t global_batch = 0;
@@ -36,13 +35,13 @@ struct ClickDataOptions {
 /// The test file is the validation set. Batches must not outlive it.
 class ClickData final : public parallel::Samples {
  public:
-  /// Touches no file. world, topology and clock must outlive this. Throws ConfigError for options
+  /// Accesses no file. world, topology and clock must outlive this. Throws ConfigError for options
   /// that contradict each other.
   ClickData(ClickDataOptions options, const runner::Communicator& world,
             const runner::Topology& topology, const base::Clock& clock);
 
-  /// Throw AgreedError when a file cannot be used or has not as many samples as configured; then
-  /// none of them counts as opened.
+  /// Throw AgreedError when a file cannot be used or does not have the configured number of
+  /// samples; then the call opens neither file.
   void open() override;
   void open_validation() override;
   bool counts_known() const override {
@@ -50,13 +49,13 @@ class ClickData final : public parallel::Samples {
   }
   std::int64_t train_samples() const override;
   std::int64_t validation_samples() const override;
-  /// ceil(samples / global_batch): the last, maybe shorter block of records is a step, too.
+  /// ceil(samples / global_batch): the last block, which may be shorter, is a step, too.
   std::int64_t steps_per_epoch() const override;
-  /// Samples of the global batch of `step`, counted from the start of the run.
+  /// Samples of the global batch of `step`; steps are counted from the start of the run.
   std::int64_t batch_samples(std::int64_t step) const;
 
-  /// With StagingMode::kNode every node gets a copy of the whole training file, as any block of it
-  /// may become any step's, and of the part of the test file that its ranks evaluate.
+  /// With StagingMode::kNode every node gets a copy of the whole training file, since any block may
+  /// become any step, and of the part of the test file that its ranks evaluate.
   nlohmann::json stage(const parallel::BatchSplit& split) override;
   nlohmann::json staging_plan(const parallel::BatchSplit& split) override;
   void clean_up() override;
@@ -66,8 +65,8 @@ class ClickData final : public parallel::Samples {
                                                  std::int64_t first_step, std::int64_t last_step);
   /// Records of the test file that `rank` evaluates.
   RecordRange evaluation_part(int rank) const;
-  /// This rank's part in batches of `batch`, equally many on every rank (evaluation_steps()), what
-  /// the last ones lack with the label -1.
+  /// This rank's part in batches of `batch` samples, evaluation_steps() of them on every rank;
+  /// slots without a sample have the label -1.
   std::unique_ptr<ClickBatches> evaluation_batches(std::int64_t batch);
   std::int64_t evaluation_steps(std::int64_t batch) const;
   parallel::ReadCounts take_counts() override;

@@ -1,5 +1,4 @@
-// Drawn samples in the text form that Criteo publishes: a file of lines for each day.
-// Hides columns, values of ids, threads, and which samples make a day.
+// Writes generated samples in the text form that Criteo publishes.
 #include "workloads/dlrm/click_text.h"
 
 #include <fmt/format.h>
@@ -32,17 +31,17 @@ std::string day_path(const std::string& folder, int day) {
   return fmt::format("{}/day_{}", folder, day);
 }
 
-/// What stands for an id in the text. A hash alone would give some ids the same value modulo
-/// kMaxIndRange, and the logs would not be those of the records: the remainder runs through all
-/// values, and the hash adds a multiple.
+/// The value written for an id in the text. A plain hash would make some ids collide modulo
+/// kMaxIndRange, so that text and records would differ. Here the remainder is a permutation of the
+/// ids, and the hash only adds a multiple of kMaxIndRange.
 std::uint32_t value_of(std::uint64_t table, std::uint64_t id) {
   constexpr std::uint64_t kMultiples = (std::uint64_t{1} << 32) / kMaxIndRange;
-  constexpr std::uint64_t kStride = 24'721'359;  // has no factor in common with kMaxIndRange
+  constexpr std::uint64_t kStride = 24'721'359;  // coprime to kMaxIndRange
   const std::uint64_t remainder = (id * kStride + mix(table) % kMaxIndRange) % kMaxIndRange;
   return static_cast<std::uint32_t>(remainder + chain({table, id}) % kMultiples * kMaxIndRange);
 }
 
-/// `record` as PlantedModel::draw_raw() makes it.
+/// Appends `record`, as made by PlantedModel::draw_raw(), as one line.
 void append_line(std::span<const std::int32_t> record, std::size_t dense, std::string& text) {
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "{}", record[0]);
@@ -83,7 +82,7 @@ std::int64_t ClickText::write(const std::string& folder, const SplitSizes& sizes
   std::int64_t bytes = 0;
   for (int day = 0; day < kDays; ++day) {
     const std::string path = day_path(folder, day);
-    // The next day was only begun behind a whole one.
+    // A day is begun only after the previous one is complete.
     std::error_code error;
     const bool is_whole = std::filesystem::exists(day_path(folder, day + 1), error);
     bytes += is_whole ? dataset::stamp_of(path).size : write_day(path, day, sizes);
@@ -107,7 +106,8 @@ std::int64_t ClickText::write_day(const std::string& path, int day, const SplitS
   return out.size();
 }
 
-/// Calls use(lines) for all lines in order, a wave of pieces drawn at once: memory stays bounded.
+/// Calls use(lines) for all lines in order. Draws a bounded number of pieces at a time, in
+/// parallel.
 template <class Use>
 void ClickText::draw_lines(ClickSplit split, std::int64_t first, std::int64_t last, Use use) const {
   constexpr std::int64_t kWavePieces = 32;

@@ -1,5 +1,5 @@
-// Drawn samples in the text form that Criteo publishes: a file of lines for each day.
-// Hides columns, values of ids, threads, and which samples make a day.
+// Writes generated samples in the text form that Criteo publishes: one file of lines for each day.
+// Hides the values of ids and the threads.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,32 @@
 
 namespace dlrm {
 
-/// Samples of each file of records.
+/// Numbers of samples in each split.
 struct SplitSizes {
   std::int64_t train = 0, test = 0, validation = 0;
 };
 
-/// Whether test and validation samples are the halves of one day, the larger one first, as the
-/// benchmark's preprocessing cuts it.
+/// Whether the test and validation samples are the halves of one day (the test half may have one
+/// more), as the benchmark's preprocessing cuts it.
 bool are_halves(const SplitSizes& sizes);
 
-/// Throws ConfigError for a table of more rows than there are values of ids.
+/// Throws ConfigError for a table with more rows than there are distinct ids modulo 40,000,000.
 void check_text_shape(const PlantedShape& shape);
 
-/// What a line takes at most, its end included.
+/// Upper bound of the bytes of a line, newline included.
 std::int64_t most_line_bytes(const dataset::ClickFormat& format);
 
-/// A line is label, counts and ids, separated by tabs. A count that is missing is empty, and -1
-/// occurs: records have 0 for both. An id is eight hexadecimal digits; modulo 40,000,000, as the
-/// benchmark takes it, its value is another one for every row of a table of at most so many.
-/// Training samples fill all days but the last in order and evenly; the last one has the test
-/// samples, then those for validation.
+/// A line is label, counts and ids, separated by tabs. Counts may be missing (empty) or -1, which
+/// records store as 0. An id is eight hexadecimal digits; the rows of a table have distinct ids
+/// modulo 40,000,000, the modulus of the benchmark. All days but the last have equal numbers of
+/// training samples, in order. The last day has the test samples, then the validation samples.
 class ClickText {
  public:
   static constexpr int kDays = 24;
-  /// `model` must outlive this. threads: 0 means as many as CPUs may be used.
+  /// `model` must outlive this. threads: 0 means one for each usable CPU.
   ClickText(const PlantedModel& model, int threads) : model_(model), threads_(threads) {}
-  /// Makes `folder` hold day_0 to day_23 and returns their bytes. Days that an interrupted call for
-  /// the same samples finished are kept. Throws SystemError, DataError.
+  /// Writes day_0 to day_23 into `folder` and returns their bytes. Keeps days that an interrupted
+  /// call for the same samples finished. Throws SystemError, DataError.
   std::int64_t write(const std::string& folder, const SplitSizes& sizes) const;
 
  private:

@@ -1,5 +1,4 @@
-// Writes drawn samples as click files.
-// Hides threads, and how a file that was interrupted is continued.
+// Writes generated samples as click files.
 #include "workloads/dlrm/click_writer.h"
 
 #include <algorithm>

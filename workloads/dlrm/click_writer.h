@@ -1,5 +1,5 @@
-// Writes drawn samples as click files.
-// Hides threads, and how a file that was interrupted is continued.
+// Writes generated samples as click files.
+// Hides threads and the continuation of an interrupted file.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace dlrm {
 
-/// Draws a wave of records at a time on all threads, then writes it: memory stays bounded.
+/// Draws a bounded number of records ("wave") at a time on all threads, then writes them.
 class ClickWriter {
  public:
-  /// `model` must outlive this. threads: 0 means as many as CPUs may be used.
+  /// `model` must outlive this. threads: 0 means one for each usable CPU.
   ClickWriter(const PlantedModel& model, int threads);
-  /// Makes `path` hold the first `samples` samples of `split`, and returns how many of them are
-  /// clicks. Whole records that it holds already are kept, unless `judge` is given, which is told
-  /// of every logit. Throws SystemError, DataError.
+  /// Writes the first `samples` samples of `split` to `path` and returns the number of clicks among
+  /// them. Keeps whole records already in the file, unless `judge` is given, to which every logit
+  /// is added. Throws SystemError, DataError.
   std::int64_t write(const std::string& path, ClickSplit split, std::int64_t samples,
                      LogitHistogram* judge) const;
 

@@ -1,5 +1,4 @@
-// Reading of DLRM's sections.
-// Hides ObjectReader's calls.
+// Reads the sections of a DLRM configuration.
 #include "workloads/dlrm/config.h"
 
 #include <fmt/format.h>
@@ -18,7 +17,7 @@
 namespace dlrm {
 namespace {
 
-/// Of the benchmark: days 0 to 22 of the Criteo Terabyte click logs.
+/// Training samples of the benchmark: days 0 to 22 of the Criteo Terabyte click logs.
 constexpr std::int64_t kCriteoTrainSamples = 4195197692;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
@@ -80,7 +79,7 @@ parallel::EmbeddingConfig parse_embeddings(const base::ObjectReader& in, const M
   return config;
 }
 
-/// Of each table as a whole: what fits a rank is known when the number of ranks is.
+/// Checks each table as a whole. The memory limit is not checked: the number of ranks is unknown.
 void check_tables(parallel::EmbeddingConfig config) {
   config.memory_limit_bytes = 0;
   for (const nn::TableOptions& table : parallel::shards_of(config, parallel::place(config, 1), 0)) {
@@ -121,8 +120,8 @@ std::unique_ptr<nn::Optimizer> make_dense_optimizer(const base::ObjectReader& ro
 void check_config(const base::ObjectReader& root) {
   const Config config = parse_config(root);
   (void)make_dense_optimizer(root);
-  // Without a count the steps of an epoch are not known here; the benchmark's stand in for the
-  // relations between keys.
+  // Without a count the number of steps per epoch is unknown here. To check the relations between
+  // keys, assume the benchmark's count.
   const std::int64_t samples =
       config.data.train_samples > 0 ? config.data.train_samples : kCriteoTrainSamples;
   const std::int64_t steps = 1 + (samples - 1) / config.global_batch_size;

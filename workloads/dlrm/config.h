@@ -1,5 +1,5 @@
-// The keys of a DLRM configuration beyond those of every workload.
-// Hides their names, defaults and checks.
+// The configuration keys of DLRM beyond those of every workload.
+// Hides their names and checks.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,27 @@
 
 namespace dlrm {
 
-/// What the rules ask for: an evaluation every floor(samples / (20 global batches)) updates.
+/// Required by the rules: an evaluation every floor(samples / (20 * global batch)) updates.
 inline constexpr std::int64_t kEvaluationsPerEpoch = 20;
 
 struct Config {
   ModelConfig model;
-  ClickDataOptions data;  ///< but for the seed
+  ClickDataOptions data;  ///< except the seed
   parallel::EmbeddingConfig embeddings;
   std::int64_t global_batch_size = 0;
   nn::Arithmetic arithmetic;
   std::int64_t epochs = 0;
 };
 
-/// Reads model, dataset, staging, embeddings and training. The sections optimizer and schedule are
-/// read by nn.
+/// Reads the epochs and the sections model, dataset, staging, embeddings and training. Throws
+/// ConfigError.
 Config parse_config(const base::ObjectReader& root);
 
-/// From the section "optimizer"; without one the benchmark's plain SGD.
+/// Makes the optimizer of the section "optimizer"; without the section, the benchmark's plain SGD.
 std::unique_ptr<nn::Optimizer> make_dense_optimizer(const base::ObjectReader& root);
 
-/// Reads all sections, optimizer and schedule too: what `config` and `--dry-run` check.
+/// Reads all sections, including optimizer and schedule, for `config` and `--dry-run`. Throws
+/// ConfigError.
 void check_config(const base::ObjectReader& root);
 
 }  // namespace dlrm

@@ -1,5 +1,4 @@
-// Learnable synthetic click logs in the Criteo Terabyte benchmark's binary form, and as text.
-// Hides which files there are, and the manifest.
+// Generates synthetic click logs: files and manifest.
 #include "workloads/dlrm/generate.h"
 
 #include <fmt/core.h>
@@ -19,11 +18,11 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kManifest = "manifest.json";
-/// Raised whenever the same options give other bytes.
+/// Increment whenever the same options produce other bytes.
 constexpr int kVersion = 1;
 
 struct File {
-  const char* name;  ///< and ".bin"
+  const char* name;  ///< without ".bin"
   ClickSplit split;
   std::int64_t samples;
 };
@@ -32,8 +31,8 @@ SplitSizes sizes_of(const GenerateOptions& options) {
   return {options.samples, options.test_samples, options.validation_samples.value()};
 }
 
-/// The test file comes last, as it is always written from its start: what can be reached on it is
-/// found while it is drawn.
+/// The test file is last, since a continued run writes it again from the start: its best AUC and
+/// loss are computed while its samples are drawn.
 std::vector<File> files_of(const GenerateOptions& options) {
   const SplitSizes sizes = sizes_of(options);
   std::vector<File> files = {{"train", ClickSplit::kTrain, sizes.train}};
@@ -59,7 +58,7 @@ json identity_of(const GenerateOptions& options) {
           {"seed", options.seed}};
 }
 
-/// With what stands for options not given. Throws ConfigError for what cannot be generated.
+/// `options` with defaults filled in. Throws ConfigError for options that cannot be generated.
 GenerateOptions completed(GenerateOptions options) {
   constexpr std::int64_t kValidationSamples = 50'000;
   const auto within = synthetic::check_within<std::int64_t>;
@@ -92,7 +91,7 @@ dataset::ClickFormat format_of(const GenerateOptions& options) {
   return {options.dense, static_cast<std::int64_t>(options.tables.size())};
 }
 
-/// Of the files of records.
+/// Bytes of the binary files.
 std::int64_t bytes_of(const GenerateOptions& options) {
   return samples_of(options) * format_of(options).record_bytes();
 }

@@ -1,5 +1,4 @@
-// The options of `trainmark generate dlrm`.
-// Hides the parser.
+// The command-line options of `trainmark generate dlrm`.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,4 @@
-// Log keys of optimizer and schedule.
-// Hides nothing more.
+// Log fields of optimizer and schedule.
 #include "workloads/dlrm/log_fields.h"
 
 #include "runner/mllog/keys.h"
@@ -32,9 +31,9 @@ LogFields optimizer_log_fields(const nn::Hyperparameters& layers, nn::SparseRule
 std::map<std::string, std::string> log_settings() {
   return {{keys::kOptName, "/optimizer/name"},
           {keys::kBaseLearningRate, "/schedule/learning_rate"},
-          {keys::kSgdBaseLearningRate, "/optimizer/name"},  // logged where both are trained by SGD
+          {keys::kSgdBaseLearningRate, "/optimizer/name"},  // logged only if all are SGD
           {keys::kWarmupSteps, "/schedule/warmup_steps"},
-          {keys::kDecayStartSteps, "/schedule/name"},  // as these are, for a delayed polynomial
+          {keys::kDecayStartSteps, "/schedule/name"},  // these, only for a delayed polynomial
           {keys::kSgdDecaySteps, "/schedule/name"},
           {keys::kSgdPolyPower, "/schedule/power"},
           {keys::kTrainSamples, "/dataset/train"},

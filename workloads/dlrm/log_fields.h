@@ -1,5 +1,4 @@
-// What MLPerf's rules for DLRM want in a log beyond what every run has.
-// Hides which key carries what.
+// Log fields that MLPerf's rules require for DLRM in addition to those of every run.
 #pragma once
 
 #include <map>
@@ -16,12 +15,12 @@ namespace dlrm {
 
 using LogFields = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 
-/// opt_name names what trains layers and tables, both where they differ. The sgd_* keys of the
-/// rules are there where both are trained by SGD.
+/// opt_name names the optimizer, or those of layers and of tables if they differ. The rules' sgd_*
+/// keys are included if both are SGD.
 LogFields optimizer_log_fields(const nn::Hyperparameters& layers, nn::SparseRule tables,
                                const nn::ScheduleConfig& schedule);
 
-/// The configuration's keys behind those of the log, by the log's key.
+/// For each log key, the configuration key that determines it.
 std::map<std::string, std::string> log_settings();
 
 }  // namespace dlrm

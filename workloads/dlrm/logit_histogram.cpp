@@ -1,5 +1,4 @@
-// What can be reached on data whose logits are known: best AUC and least loss.
-// Hides the bins.
+// The best AUC and the least loss for known logits.
 #include "workloads/dlrm/logit_histogram.h"
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 namespace dlrm {
 namespace {
 
-/// Logits beyond are as good as certain.
+/// Larger logits are clamped: their outcome is certain for all practical purposes.
 constexpr double kFurthest = 32.0;
 constexpr std::size_t kBins = std::size_t{1} << 20;
 constexpr double kWidth = 2.0 * kFurthest / static_cast<double>(kBins);

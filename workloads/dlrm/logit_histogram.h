@@ -1,5 +1,4 @@
-// What can be reached on data whose logits are known: best AUC and least loss.
-// Hides the bins.
+// The best AUC and the least loss that a model can reach on data whose true logits are known.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +9,8 @@ namespace dlrm {
 /// 1 / (1 + e^-z).
 double sigmoid(double z);
 
-/// Counts logits in bins so narrow that their width does not show in any of the figures (below
-/// 1e-6), in memory that does not grow; the order of adding does not enter.
+/// Counts logits in bins, in constant memory. Bins are so narrow that their width changes no result
+/// by 1e-6 or more. The order of add() does not matter.
 class LogitHistogram {
  public:
   LogitHistogram();

@@ -1,5 +1,4 @@
-// Layers, tables and their names.
-// Hides nothing more.
+// The layers and tables of the model, and their names.
 #include "workloads/dlrm/model.h"
 
 #include <fmt/format.h>
@@ -26,7 +25,7 @@ nn::ValueId add_layer(nn::Network& network, nn::ValueId src, const std::string& 
   return network.fully_connected(src, spec);
 }
 
-/// The reference counts its ReLUs and its sigmoid as layers, too.
+/// The reference also numbers its activations (ReLUs, sigmoid) as layers.
 std::string layer_name(const char* perceptron, std::size_t layer) {
   return fmt::format("{}.{}", perceptron, 2 * layer);
 }
@@ -56,10 +55,10 @@ ModelConfig parse_model(const base::ObjectReader& in) {
                                                    "counts of a sample", base::within(1, 65536));
   model.embedding_width =
       in.optional<std::int64_t>("embedding_width", model.embedding_width,
-                                "numbers of an embedding vector", base::within(1, 4096));
+                                "elements of an embedding vector", base::within(1, 4096));
   model.bottom =
       widths("bottom", model.bottom, "outputs of the layers that dense features go through");
-  model.top = widths("top", model.top, "outputs of the layers behind the interaction");
+  model.top = widths("top", model.top, "outputs of the layers after the interaction");
   model.tables = parse_tables(
       in.optional<std::string>("tables", "criteo",
                                "rows of the embedding tables: criteo (the benchmark's), capped:N "

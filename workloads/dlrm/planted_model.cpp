@@ -1,5 +1,4 @@
-// The law behind synthetic click logs: counts, ids, and the probability of a click given both.
-// Hides its parameters and how they are drawn.
+// The distribution of synthetic click logs.
 #include "workloads/dlrm/planted_model.h"
 
 #include <fmt/core.h>
@@ -22,23 +21,23 @@ using base::chain;
 using base::normal_of;
 using base::uniform_of;
 
-/// First keys of the chains of parameters and samples.
+/// First keys of the hash chains of parameters and samples.
 enum Key : std::uint64_t { kFeatureWeight = 7, kRowWeight = 11, kRowLatent = 13, kSample = 17 };
-/// What is drawn of a sample.
+/// First keys of the hash chains of a sample's variates.
 enum Draw : std::uint64_t { kShared, kOwn, kMissing, kId, kLabel };
 
-/// Shares of the three parts of the logit in its deviation.
+/// Scales of the three terms of the logit.
 constexpr double kDenseScale = 2.0 * 0.35, kIdScale = 2.5 * 0.45, kPairScale = 0.55;
-constexpr double kLatentScale = 0.5;  ///< makes a product of two latent vectors of deviation 1
+constexpr double kLatentScale = 0.5;  ///< scales the latent vectors' dot products to deviation 1
 constexpr std::int64_t kMostPairs = 12;
 
-/// The value at feature `i` of a quantity that runs evenly from `low` to `high`.
+/// Value `i` of `count` evenly spaced values from `low` to `high`.
 double evenly(double low, double high, std::int64_t i, std::int64_t count) {
   return count > 1 ? low + (high - low) * static_cast<double>(i) / static_cast<double>(count - 1)
                    : low;
 }
 
-/// What becomes of a count of the logs.
+/// The value that a record stores for a raw count.
 std::int32_t count_in_record(std::int32_t raw) { return std::max(raw, 0); }
 
 double exponent_of(std::int64_t table) { return 1.05 + 0.01 * static_cast<double>(table % 10); }

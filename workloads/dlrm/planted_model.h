@@ -1,5 +1,4 @@
-// The law behind synthetic click logs: counts, ids, and the probability of a click given both.
-// Hides its parameters and how they are drawn.
+// The distribution of synthetic click logs: counts, ids, and the probability of a click given both.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +11,40 @@
 
 namespace dlrm {
 
-/// Files of a dataset: the values enter the hash.
+/// Files of a dataset. The values are part of the hash, so they must not change.
 enum class ClickSplit : std::uint64_t { kTrain, kTest, kValidation, kCalibration };
 
-/// Stands for a count that is missing in PlantedModel::draw_raw().
+/// A missing count in PlantedModel::draw_raw().
 inline constexpr std::int32_t kMissingCount = std::numeric_limits<std::int32_t>::min();
 
 struct PlantedShape {
   std::int64_t dense = 13;
-  std::vector<std::int64_t> tables;  ///< rows of each
-  double positive_rate = 0.25;       ///< share of clicks that the bias is fitted to
+  std::vector<std::int64_t> tables;  ///< rows of each table
+  double positive_rate = 0.25;       ///< fraction of clicks to which the bias is fitted
   std::uint64_t seed = 1;
 };
 
-/// Throws ConfigError for a shape without dense features or tables, for table sizes that are no
-/// positive int32, and for a rate outside (0, 1).
+/// Throws ConfigError unless there are 1 to 1024 dense features and 1 to 1024 tables, table sizes
+/// are positive int32, and the rate is in (0, 1).
 void check_planted_shape(const PlantedShape& shape);
 
-/// Ids follow Zipf's law, counts are log-normal with a part that a sample's counts share, some are
-/// missing; the logit is linear in both and adds products of pairs of tables' latent vectors. Its
-/// parameters are the same for every seed, so its best possible AUC is, too. Every sample is a pure
-/// function of (seed, split, index). Memory is bounded, whatever the sizes of the tables.
+/// Ids follow Zipf's law. Counts are log-normal with a component common to a sample's counts; some
+/// are missing. The logit is linear in the counts' logarithms and in weights of the ids, plus dot
+/// products of the latent vectors of pairs of tables. The parameters do not depend on the seed, and
+/// so neither does the best possible AUC. Every sample is a pure function of (seed, split, index).
+/// Memory is bounded for tables of any size.
 class PlantedModel {
  public:
-  /// Fits the bias on `threads` threads (0: as many as CPUs may be used); it depends on the shape
-  /// alone. Throws as check_planted_shape().
+  /// Fits the bias, which depends on the shape only, on `threads` threads (0: one for each usable
+  /// CPU). Throws as check_planted_shape().
   PlantedModel(PlantedShape shape, int threads);
   const PlantedShape& shape() const { return shape_; }
   double bias() const { return bias_; }
-  /// Of the records that it draws.
+  /// The format of the drawn records.
   const dataset::ClickFormat& format() const { return format_; }
-  /// Fills `record` (label, counts, ids) and returns the logit that its label was drawn from.
+  /// Fills `record` (label, counts, ids) and returns the logit from which the label was drawn.
   double draw(ClickSplit split, std::int64_t index, std::span<std::int32_t> record) const;
-  /// The same with counts as the logs have them, where records have 0: -1, or kMissingCount.
+  /// As draw(), but keeps counts of -1 and kMissingCount, which draw() replaces by 0.
   double draw_raw(ClickSplit split, std::int64_t index, std::span<std::int32_t> record) const;
 
  private:
@@ -58,7 +58,7 @@ class PlantedModel {
   };
   struct Table {
     Zipf law;
-    std::vector<Row> head;  ///< the rows drawn most; others are made when needed
+    std::vector<Row> head;  ///< cache of the first rows, drawn most often; others are recomputed
   };
   static Row make_row(std::uint64_t table, std::uint64_t id);
   double draw_counts(std::uint64_t sample, std::span<std::int32_t> counts) const;

@@ -1,5 +1,4 @@
-// Comparison with the reference.
-// Hides nothing more.
+// Compares a configuration with the reference.
 #include "workloads/dlrm/rule_breaks.h"
 
 #include <fmt/format.h>
@@ -33,7 +32,7 @@ void compare_training(const Config& config, const nn::Hyperparameters& layers,
 }
 
 void compare_model(const ModelConfig& model, std::vector<std::string>& breaks) {
-  const ModelConfig reference;  // all but the tables have the reference's sizes unless told others
+  const ModelConfig reference;  // the defaults, except the tables, are the reference's
   const auto compare = [&](const char* what, const auto& expected, const auto& found) {
     if (found == expected) return;
     breaks.push_back(
@@ -49,7 +48,7 @@ void compare_model(const ModelConfig& model, std::vector<std::string>& breaks) {
   }
 }
 
-/// Ids as they are are the same: none of criteo's tables has so many rows.
+/// Unreduced ids (0) are equivalent: all of criteo's tables have fewer rows than the modulus.
 void compare_ids(std::int64_t range, std::vector<std::string>& breaks) {
   if (range == 0 || range == dataset::kCriteoIndRange) return;
   breaks.push_back(

@@ -1,5 +1,4 @@
-// What a closed submission of DLRM must not choose.
-// Hides what the rules say.
+// Checks a DLRM configuration against the rules of the closed division.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace dlrm {
 
-/// Each names its key, what the closed division wants, and what stands there.
+/// One message for each key that breaks the rules: the key, the required value, the value found.
 /// Source: MLPerf Training rules, section 9: model, optimizer and hyperparameters of a closed
 /// submission are the reference's, which trains all tables and layers by plain SGD. Sizes:
 /// facebookresearch/dlrm, branch mlperf, bench/run_and_time.sh.

@@ -1,5 +1,4 @@
-// Table sizes by name and by number.
-// Hides their notation.
+// Parses table sizes.
 #include "workloads/dlrm/tables.h"
 
 #include <fmt/core.h>
@@ -19,7 +18,7 @@ using Sizes = std::vector<std::int64_t>;
 /// Ids are int32.
 constexpr std::int64_t kMostRows = std::numeric_limits<std::int32_t>::max();
 
-/// Distinct ids of the Criteo Terabyte logs when raw ones are taken modulo 40,000,000.
+/// Numbers of distinct ids in the Criteo Terabyte logs, modulo 40,000,000.
 const Sizes& criteo() {
   static const Sizes sizes = {39884406, 39043,  17289,    7420,    20263,  3,        7120,
                               1543,     63,     38532951, 2953546, 403346, 10,       2208,

@@ -1,5 +1,4 @@
-// The benchmark: training steps, evaluation, weights.
-// Hides how data, engine, tables and optimizers meet.
+// The DLRM workload: training steps, evaluation, weights.
 #include "workloads/dlrm/workload.h"
 
 #include <fmt/format.h>
@@ -47,8 +46,8 @@ ClickDataOptions data_options(const Config& config, std::uint64_t seed) {
   return options;
 }
 
-/// Embeddings and their gradients travel in the payload's precision or their own, whichever is
-/// lower; the tables are spread over ranks.
+/// Adds the distributed tables: the number of ranks that have shards, and the precision in which
+/// embeddings and their gradients are sent, the lower of the payload's and their own.
 runner::Disclosure disclosure_of(const Config& config, const parallel::TablePlacement& placement,
                                  const parallel::BatchSplit& split) {
   runner::Disclosure facts = parallel::disclosure_of(dense_config(config), split);
@@ -98,20 +97,20 @@ class Dlrm final : public parallel::TrainingWorkload {
   Load training_batches(std::int64_t first_step) override;
   void update(double learning_rate, parallel::BatchSums& sums) override;
   parallel::BatchSums learn();
-  /// The next batch, or, past the last of this rank, places without samples.
+  /// The next batch, or an empty one if this rank has no more.
   const dataset::ClickBatch& next_evaluated(ClickBatches& batches, bool has_more);
   void send_outputs(runner::OutputSink* sink, std::int64_t round, const dataset::ClickBatch& batch);
   const nn::PassSlice& slice() const {
     return split().slices[static_cast<std::size_t>(around().world.rank())];
   }
-  /// An area needs pairs; all ranks know the same.
+  /// Throws AgreedError unless both classes have samples. `auc` is the same on all ranks.
   void require_both_classes(const parallel::RocAuc& auc) const;
 
   const Config config_;
   const std::shared_ptr<ClickData> data_;
   std::unique_ptr<parallel::HybridParallel> model_;
-  const dataset::ClickBatch* batch_ = nullptr;  ///< the one that was loaded, while its batches last
-  dataset::ClickBatch no_samples_;  ///< what a rank without evaluation samples left passes on
+  const dataset::ClickBatch* batch_ = nullptr;  ///< last training batch, owned by ClickBatches
+  dataset::ClickBatch no_samples_;              ///< the empty batch of next_evaluated()
 };
 
 Dlrm::Dlrm(const Config& config, const std::shared_ptr<ClickData>& data,
@@ -126,7 +125,7 @@ Dlrm::Dlrm(const Config& config, const std::shared_ptr<ClickData>& data,
           data, run.seed, around),
       config_(config),
       data_(data) {
-  // Refuses, on all ranks alike.
+  // Throws ConfigError on all ranks alike if the tables do not fit.
   const parallel::TablePlacement placement =
       parallel::place(config_.embeddings, around.world.size());
   own_info().parameters = config_.model.parameter_count();
@@ -179,7 +178,7 @@ double Dlrm::evaluate(runner::OutputSink* outputs) {
   const std::int64_t size = model_->local_batch();
   const auto batches = data_->evaluation_batches(size);
   const std::int64_t mine = data_->evaluation_steps(size);
-  // Every round is collective, so that a rank with larger batches goes on without samples.
+  // Every round is collective, so a rank with larger batches and fewer rounds adds empty batches.
   const std::int64_t rounds = around().world.allreduce_max(mine);
   const bool sends = around().world.allreduce_max(std::int64_t{outputs != nullptr ? 1 : 0}) > 0;
   std::vector<float> scores, labels;
@@ -269,7 +268,7 @@ std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& run,
 
 namespace {
 
-/// Of a score and a label for each of a rank's samples, and of what their area takes.
+/// Bytes of a rank's scores and labels, and of roc_auc().
 std::int64_t evaluation_bytes(std::int64_t samples, int ranks) {
   return samples * 2 * static_cast<std::int64_t>(sizeof(float)) +
          parallel::roc_auc_bytes(samples, ranks);
@@ -288,7 +287,7 @@ runner::MemoryNeeds memory_needs(const runner::RunConfig& run, const runner::Pla
       parallel::HybridParallel::memory_bytes(config.embeddings, dense, placement, place.rank));
   const std::int64_t samples =
       parallel::split_batch(dense, place.ranks).slices[static_cast<std::size_t>(place.rank)].count;
-  // As read, and decoded, which takes as much; evaluation has its own beside those of training.
+  // Raw and decoded batches, which are equally large, for training and for evaluation.
   needs.rank["input batches"] =
       2 * 2 * (config.data.prefetch_batches + 1) * samples * config.data.format.record_bytes();
   if (config.data.test_samples > 0) {

@@ -1,5 +1,4 @@
-// DLRM as the runner sees it.
-// Hides model, data and exchanges.
+// The DLRM workload, for the runner.
 #pragma once
 
 #include <memory>
@@ -11,10 +10,10 @@ namespace dlrm {
 std::unique_ptr<runner::Workload> make_workload(const runner::RunConfig& config,
                                                 const runner::Surroundings& around);
 
-/// What training it takes, without taking it.
+/// The memory that training takes, without allocating it.
 runner::MemoryNeeds memory_needs(const runner::RunConfig& config, const runner::PlannedRank& place);
 
-/// Declares the options of `bench dlrm` and gives the bench.
+/// Declares the options of `bench dlrm` and returns the bench.
 runner::Bench declare_bench(CLI::App& app);
 
 }  // namespace dlrm

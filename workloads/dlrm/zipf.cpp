@@ -1,5 +1,4 @@
-// Ids of Zipf's law, drawn at the same small cost from tables of any size.
-// Hides the alias table and the tail.
+// Draws ids from a Zipf distribution.
 #include "workloads/dlrm/zipf.h"
 
 #include <algorithm>
@@ -15,9 +14,9 @@ namespace {
 using base::mix;
 using base::uniform_of;
 
-constexpr double kFull = 0x1p32;  ///< a slot's share when it always means itself
+constexpr double kFull = 0x1p32;  ///< the share of a slot that always yields its own id
 
-/// From an id, whole or not, to what is raised to a power.
+/// Added to an id, which may be fractional, to form the base of the power.
 constexpr double kFirstRank = 1.0, kOffset = kFirstRank + kZipfShift;
 
 double weight_of(std::int64_t id, double exponent) {
@@ -32,7 +31,7 @@ Zipf::Zipf(std::int64_t count, double exponent) : count_(count), exponent_(expon
     weights[id] = weight_of(static_cast<std::int64_t>(id), exponent);
   }
   if (count > kHead) {
-    // The midpoint rule read backwards: each id stands for the unit interval around it.
+    // The midpoint rule in reverse: each id represents the unit interval around it.
     tail_ = integral(static_cast<double>(count) - 0.5) - integral(static_cast<double>(kHead) - 0.5);
     weights.push_back(tail_);
   }
@@ -40,7 +39,7 @@ Zipf::Zipf(std::int64_t count, double exponent) : count_(count), exponent_(expon
   fill_slots(std::move(weights));
 }
 
-/// Walker's alias method: every slot holds one part of its own outcome and one of another's.
+/// Walker's alias method: every slot is divided between its own outcome and one other.
 /// Source: Vose, "A linear algorithm for generating random numbers with a given distribution",
 /// IEEE Trans. Softw. Eng. 17 (1991).
 void Zipf::fill_slots(std::vector<double> weights) {
@@ -61,7 +60,7 @@ void Zipf::fill_slots(std::vector<double> weights) {
       small.push_back(high);
     }
   }
-  // What is left is full but for rounding.
+  // The remaining slots are full, up to rounding.
   for (const auto* rest : {&small, &large}) {
     for (const std::size_t i : *rest) slots_[i] = {0, static_cast<std::int32_t>(i)};
   }

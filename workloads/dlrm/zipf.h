@@ -1,5 +1,5 @@
-// Ids of Zipf's law, drawn at the same small cost from tables of any size.
-// Hides the alias table and the tail.
+// Draws ids from a Zipf distribution, in constant time and memory for tables of any size.
+// Hides the alias table of the head and the approximation of the tail.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,25 @@
 
 namespace dlrm {
 
-/// P(id) is proportional to (rank + kZipfShift)^-exponent; ranks count from 1, ids in their order
-/// from 0.
+/// P(id) is proportional to (id + 1 + kZipfShift)^-exponent.
 inline constexpr double kZipfShift = 2.7;
 
-/// The first ids are drawn from an alias table, the many behind them by inverting the integral of
-/// the law, which at their place differs from its sum by less than one part in 10^9.
+/// Draws the first kHead ids from an alias table, and the rest by inverting the integral of the
+/// weights, which differs there from their sum by less than one part in 10^9.
 class Zipf {
  public:
   /// count > 0, exponent > 1.
   Zipf(std::int64_t count, double exponent);
-  /// Ids below this have their own places in the table.
+  /// Ids below this have a slot in the alias table.
   static constexpr std::int64_t kHead = 1 << 14;
-  /// The id that a uniform 64-bit hash means.
+  /// Maps a uniform 64-bit hash to an id.
   std::int64_t draw(std::uint64_t hash) const;
   double probability(std::int64_t id) const;
 
  private:
   struct Slot {
-    std::uint32_t share = 0;  ///< of 2^32: how often the slot means itself
-    std::int32_t other = 0;   ///< else
+    std::uint32_t share = 0;  ///< the slot yields its own id with probability share / 2^32
+    std::int32_t other = 0;   ///< the id that it yields otherwise
   };
   double integral(double x) const;
   std::int64_t draw_tail(std::uint64_t hash) const;
@@ -35,7 +34,7 @@ class Zipf {
   std::int64_t count_;
   double exponent_;
   double total_ = 0.0, tail_ = 0.0;  ///< sums of weights
-  std::vector<Slot> slots_;          ///< the head, then one for the whole tail if there is one
+  std::vector<Slot> slots_;          ///< of the head, then one for the whole tail, if any
 };
 
 }  // namespace dlrm

@@ -1,5 +1,4 @@
-// The options of benches of training.
-// Hides the parser.
+// Command-line options of the training benches.
 #include "workloads/parallel/bench_options.h"
 
 #include <CLI/CLI.hpp>
@@ -12,17 +11,19 @@ namespace parallel {
 
 void declare_recompute(CLI::App& app, TrainingOptions& options) {
   app.add_option("--recompute", options.recompute,
-                 "what the backward pass makes again in place of keeping it")
+                 "what the backward pass recomputes in place of keeping it")
       ->check(CLI::IsMember({"none", "normalizations", "blocks"}))
       ->capture_default_str();
 }
 
 void declare_methods(CLI::App& app, TrainingOptions& options) {
-  app.add_option("--methods", options.methods_to,
-                 "time every method that a convolution's shape permits, and write those that are "
-                 "faster than what is used to this file, for --use-methods and the key "
-                 "training.methods");
-  app.add_option("--use-methods", options.use_methods, "make convolutions as such a file says");
+  app.add_option(
+      "--methods", options.methods_to,
+      "time every method that a convolution's shape permits, and write those faster than "
+      "the current choice to this file, for --use-methods and the key "
+      "training.methods");
+  app.add_option("--use-methods", options.use_methods,
+                 "compute convolutions by the methods in this file, written by --methods");
 }
 
 void declare_number(CLI::App& app, const char* name, std::int64_t& value, std::int64_t least,

@@ -1,4 +1,4 @@
-// The options of benches of training.
+// Command-line options of the training benches.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 
 namespace parallel {
 
-/// Those of every workload, and those that several declare.
+/// The options of every workload's bench, and those that several workloads declare.
 struct TrainingOptions : runner::BenchOptions {
   std::string recompute = "normalizations";
-  std::string methods_to;   ///< a file for methods that are faster; empty: none is timed
-  std::string use_methods;  ///< such a file, which is heeded; empty: none
-  std::map<std::string, std::string> asked_methods;  ///< before those of the file
+  std::string methods_to;   ///< file to write faster methods to; empty: time no methods
+  std::string use_methods;  ///< method file to apply (method_file.h); empty: none
+  std::map<std::string, std::string> asked_methods;  ///< by key; override those of use_methods
 };
 /// Declares --recompute.
 void declare_recompute(CLI::App& app, TrainingOptions& options);
 /// Declares --methods and --use-methods, of networks with convolutions.
 void declare_methods(CLI::App& app, TrainingOptions& options);
-/// Declares a number from `least` to `most`, by default what it is.
+/// Declares an integer option in [least, most] whose default is the current `value`.
 void declare_number(CLI::App& app, const char* name, std::int64_t& value, std::int64_t least,
                     std::int64_t most, const char* help);
 
-/// As the options of `bench` ("bench dlrm") ask for it; throws ConfigError that names it.
+/// The settings that `options` name. Throw ConfigError, which names `bench` ("bench dlrm") and the
+/// option.
 nn::Arithmetic arithmetic_of(const std::string& bench, const TrainingOptions& options);
 nn::Recompute recompute_of(const std::string& bench, const TrainingOptions& options);
-/// The batch, the CPU's instruction set, and the arithmetic.
+/// The global batch, the instruction set in use, and the arithmetic; the rest has its defaults.
 DataParallelConfig training_of(const std::string& bench, const TrainingOptions& options, int ranks);
 
 }  // namespace parallel

@@ -1,5 +1,4 @@
-// The order of a data-parallel step.
-// Hides how passes, exchanges and the update follow each other.
+// Implements a data-parallel step: passes, gradient exchange, update.
 #include "workloads/parallel/data_parallel.h"
 
 #include <fmt/format.h>
@@ -36,9 +35,8 @@ BatchSplit split_batch(const DataParallelConfig& config, int ranks) {
   }
   if (config.sample_ranks > 1 && config.bn_group_size > 1) {
     throw base::ConfigError(
-        "/training/bn_group_samples: must be 1 where ranks share samples, as groups are of ranks "
-        "that "
-        "have whole ones, got " +
+        "/training/bn_group_samples: must be 1 where ranks split samples, since larger groups need "
+        "whole samples on each rank, got " +
         std::to_string(config.bn_group_size));
   }
   BatchSplit split = {{}, pass, config.accumulation, config.sample_ranks};
@@ -81,7 +79,7 @@ nn::ExecutorOptions executor_options(const DataParallelConfig& config, const Bat
 
 namespace {
 
-/// Tells two of the same.
+/// Forwards each notification to two listeners.
 class BothListeners final : public nn::PassListener {
  public:
   BothListeners(nn::PassListener& first, nn::PassListener& second)
@@ -104,7 +102,8 @@ class BothListeners final : public nn::PassListener {
   nn::PassListener& second_;
 };
 
-/// Rank 0's measurement, as all must multiply the same. Collective.
+/// Collective. The faster kind of products as rank 0 measures it, since all ranks must use the same
+/// kind; without such a choice, config.arithmetic.faster.
 nn::Products agreed_products(const DataParallelConfig& config, const runner::Communicator& world) {
   const nn::Arithmetic& arithmetic = config.arithmetic;
   const bool is_asked =
@@ -117,7 +116,7 @@ nn::Products agreed_products(const DataParallelConfig& config, const runner::Com
   return is_floats ? nn::Products::kFloats : nn::Products::kPairs;
 }
 
-/// Layers as the trace wants them.
+/// Records each layer in the trace.
 class TracedLayers final : public nn::LayerListener {
  public:
   explicit TracedLayers(telemetry::Telemetry& telemetry) : telemetry_(telemetry) {}
@@ -130,7 +129,8 @@ class TracedLayers final : public nn::LayerListener {
   telemetry::Telemetry& telemetry_;
 };
 
-/// On a node of its own a replica has large pages, which shared memory lacks on most systems.
+/// A replica alone on its node uses private memory, which may have huge pages: shared memory has
+/// none on most systems.
 std::shared_ptr<nn::ParameterMemory> make_memory(const runner::Communicator& node) {
   if (node.size() == 1) return std::make_shared<nn::PrivateMemory>();
   return std::make_shared<NodeMemory>(node);
@@ -184,7 +184,7 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
       loss(pass);
     }
     const Scope scope(telemetry_, Subsystem::kBackward);
-    // Only the last pass makes gradients final.
+    // Gradients are final only in the last pass.
     const bool last = pass + 1 == config_.accumulation;
     executor_->backward(pass > 0, last ? told : nullptr);
     telemetry_.add(Counter::kFlops, executor_->training_flops());
@@ -193,7 +193,7 @@ void DataParallel::step(const Load& load, const Loss& loss, nn::Optimizer& optim
   const Scope scope(telemetry_, Subsystem::kOptimizer);
   if (config_.mode == nn::Mode::kTraining) executor_->statistics().finish_step(groups_per_step_);
   optimizer.step(executor_->parameters().views(), learning_rate);
-  // The next pass reads weights of all, and writes gradients that others have now read.
+  // The next pass reads weights that other ranks updated, and overwrites gradients that they read.
   memory_->publish();
 }
 

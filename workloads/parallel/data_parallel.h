@@ -1,5 +1,5 @@
 // Synchronous data-parallel training of a network: one step over the global batch, on any number of
-// ranks. Hides executor, exchanges and the order of a step.
+// ranks. Hides the exchanges between ranks and the order of a step.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +22,24 @@
 namespace parallel {
 
 struct DataParallelConfig {
-  std::int64_t global_batch = 1;   ///< samples of a step on all ranks
-  std::int64_t accumulation = 1;   ///< passes that make a step; divides global_batch
-  std::int64_t bn_group_size = 1;  ///< samples that share batch-norm statistics; divides the pass
+  std::int64_t global_batch = 1;   ///< samples of a step, on all ranks
+  std::int64_t accumulation = 1;   ///< passes of a step; divides global_batch
+  std::int64_t bn_group_size = 1;  ///< samples that share batch-norm statistics; divides a pass
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
-  /// kTraining, or kFrozenStatistics: batch norm keeps the running statistics that were set
-  /// (fine-tuning), and its groups mean nothing.
+  /// kTraining, or kFrozenStatistics for fine-tuning: batch norms use the running statistics and
+  /// do not update them, and bn_group_size has no effect.
   nn::Mode mode = nn::Mode::kTraining;
   nn::Arithmetic arithmetic = {};
   nn::Recompute recompute = nn::Recompute::kNormalizations;
-  /// Neighbouring ranks that have the same samples, each a part of them.
+  /// Number of consecutive ranks that split each sample among them.
   std::int64_t sample_ranks = 1;
-  nn::VolumeExchange* volumes = nullptr;  ///< between them; outlives the replica
+  nn::VolumeExchange* volumes = nullptr;  ///< between those ranks; outlives the replica
 };
 
 /// Which slots of a step's global batch each rank computes. Pass m of a step has the slots
-/// [m * pass, (m + 1) * pass); each rank a contiguous part of it.
+/// [m * pass_samples, (m + 1) * pass_samples), of which each rank has a contiguous slice.
 struct BatchSplit {
-  std::vector<nn::PassSlice> slices;  ///< of one pass, by rank; equal where ranks share samples
+  std::vector<nn::PassSlice> slices;  ///< of one pass, by rank; the same for ranks that split them
   std::int64_t pass_samples = 0;
   std::int64_t accumulation = 1;
   std::int64_t sample_ranks = 1;
@@ -48,45 +48,46 @@ struct BatchSplit {
     return pass * pass_samples + slices[static_cast<std::size_t>(rank)].first + sample;
   }
 };
-/// Throws ConfigError when the batch does not fit accumulation, groups or ranks, or ranks do not
-/// divide into those that share samples.
+/// Throws ConfigError when the accumulation steps do not divide the batch, the batch-norm groups do
+/// not divide a pass, sample_ranks does not divide `ranks`, sample_ranks and bn_group_size both
+/// exceed 1, or a pass has fewer samples than there are groups of sample_ranks ranks.
 BatchSplit split_batch(const DataParallelConfig& config, int ranks);
-/// Of a model that every rank has whole: gradients travel as floats, parts of samples as the
-/// activations that they are.
+/// The log's facts about a model that every rank replicates: gradients are sent as floats, and
+/// parts of samples in the precision of the activations.
 runner::Disclosure disclosure_of(const DataParallelConfig& config, const BatchSplit& split);
-/// Of the replica on `rank`; its memory is left to choose.
+/// Options of the executor on `rank`; the caller sets `memory` and `plan_only`.
 nn::ExecutorOptions executor_options(const DataParallelConfig& config, const BatchSplit& split,
                                      int rank);
 
-/// A replica of the model on this rank. The replicas of a node have one copy of the weights and of
-/// the optimizer's state between them, and share out the sums of gradients and the update.
+/// A replica of the model on this rank. The replicas of a node share one copy of the weights and of
+/// the optimizer's state, and divide summing the gradients and updating the weights among them.
 class DataParallel final : public Model {
  public:
   /// Fills the executor's input with this rank's samples of pass `pass`.
   using Load = std::function<void(std::int64_t pass)>;
-  /// Reads the executor's outputs of pass `pass` and fills its output gradient with that of the
-  /// mean loss over the global batch.
+  /// Reads the executor's outputs of pass `pass` and writes the gradient of the mean loss over the
+  /// global batch to the executor's output gradient.
   using Loss = std::function<void(std::int64_t pass)>;
 
-  /// Collective. `node`: the ranks of `world` that see each other's memory. Both outlive this and
-  /// the optimizers that it prepared.
+  /// Collective. `node`: the ranks of `world` that can share memory with this one. Both outlive
+  /// this and the optimizers that initialize() prepared.
   DataParallel(const nn::Network& network, const DataParallelConfig& config,
                const runner::Communicator& world, const runner::Communicator& node,
                telemetry::Telemetry& telemetry);
 
   void initialize(std::uint64_t seed, nn::Optimizer& optimizer) override;
-  /// Collective. One update with `learning_rate`; times itself by scopes. `listener`, unless null,
-  /// is told of the passes: backward of the last one alone.
+  /// Collective. One update with `learning_rate`; its phases are telemetry scopes. `listener`,
+  /// unless null, is notified of every forward pass and of the last backward pass.
   void step(const Load& load, const Loss& loss, nn::Optimizer& optimizer, double learning_rate,
             nn::PassListener* listener = nullptr);
-  /// The gradients of the last step, summed over all ranks, in block order; until the next backward
-  /// pass of any rank.
+  /// The gradients of the last step, summed over all ranks, in the order of the gradient block.
+  /// Valid until the next backward pass of any rank.
   std::vector<float> summed_gradients() const { return gradient_exchange_->sums(); }
-  /// Collective. Makes the running statistics those of all ranks' batches.
+  /// Collective. Combines the ranks' running statistics, so that all ranks have the same.
   void synchronize_statistics();
 
   std::vector<base::StateArray> state(nn::Optimizer& optimizer) override;
-  /// With the same bits on as many ranks.
+  /// Training continues bit-identically on the same number of ranks.
   void restore(const base::StateSource& source, nn::Optimizer& optimizer) override;
   std::uint64_t replica_hash() const override { return executor().parameters().weights_hash(); }
   std::vector<nn::LayerFacts> layers() const override { return executor().layers(); }
@@ -107,7 +108,7 @@ class DataParallel final : public Model {
   nn::Device device_;
   std::shared_ptr<nn::ParameterMemory> memory_;
   std::unique_ptr<GroupExchange> group_exchange_;
-  std::unique_ptr<nn::LayerListener> traced_layers_;  ///< null: nothing is traced
+  std::unique_ptr<nn::LayerListener> traced_layers_;  ///< null without a trace
   std::unique_ptr<nn::Executor> executor_;
   std::unique_ptr<GradientExchange> gradient_exchange_;
 };

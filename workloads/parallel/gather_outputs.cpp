@@ -1,5 +1,4 @@
-// Gathering of outputs.
-// Hides the layout of what is gathered.
+// Gathers outputs and splits them by rank again.
 #include "workloads/parallel/gather_outputs.h"
 
 #include <vector>
@@ -8,8 +7,8 @@ namespace parallel {
 
 namespace {
 
-/// Calls write(first, rows, place) for what each rank has sent: `rows` rows that begin with row
-/// `place` of all.
+/// Calls write(first, rows, place) for each rank that sent rows: the sender's `first`, and its
+/// range [place, place + rows) of the gathered rows.
 template <class Write>
 void for_each_part(const runner::Communicator& world, std::int64_t first, std::int64_t count,
                    const Write& write) {

@@ -1,5 +1,4 @@
-// Outputs of evaluated samples on their way to rank 0's sink.
-// Hides how ranks with different numbers of samples meet.
+// Gathers the outputs of evaluated samples into rank 0's sink.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +9,14 @@
 
 namespace parallel {
 
-/// Collective. Rank 0 gives `sink` (null elsewhere) each rank's `count` samples, which begin with
-/// dataset index `first` there: the first rows of outputs [.., width] and labels.
+/// Collective. Rank 0 writes each rank's `count` samples to `sink` (null on other ranks). `first`
+/// is the dataset index of this rank's first sample; outputs [>= count, width] and labels
+/// [>= count] have a row for each sample. `count` may be 0 and may differ between ranks.
 void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink, std::int64_t first,
                     std::int64_t count, std::int64_t width, std::span<const float> outputs,
                     std::span<const std::int32_t> labels);
 
-/// The same of samples with several targets each; targets [.., target_width].
+/// As above, for samples with several targets each: targets [>= count, target_width].
 void gather_outputs(const runner::Communicator& world, runner::OutputSink* sink, std::int64_t first,
                     std::int64_t count, std::int64_t width, std::span<const float> outputs,
                     std::int64_t target_width, std::span<const float> targets);

@@ -1,5 +1,4 @@
-// Sums of pieces on a node, and nonblocking allreduces between nodes.
-// Hides their order and their progress.
+// Sums of pieces within a node, and nonblocking allreduces between nodes.
 #include "workloads/parallel/gradient_exchange.h"
 
 #include <algorithm>
@@ -18,17 +17,17 @@ using telemetry::Counter;
 using telemetry::Scope;
 using telemetry::Subsystem;
 
-/// Pieces of an owner where that makes them no larger than the limit: enough to share the work
-/// evenly, and for the exchange to begin early in the backward pass.
+/// Pieces of each owner, more if they would exceed the largest size: enough to balance the work and
+/// to start the exchange early in the backward pass.
 constexpr std::int64_t kPiecesOfOwner = 8;
 constexpr std::int64_t kLargestPieceFloats = std::int64_t{1} << 20;  // 4 MiB
-/// Apart from each other, or the ranks' announcements would wait for one another's cache line.
+/// Distance between the ranks' progress counters, to avoid false sharing of cache lines.
 constexpr std::int64_t kProgressBytes = 128;
-/// A rank that waits looks so often without a pause, which is a millisecond at most, and then
-/// pauses in between: where ranks share a CPU, the one that is waited for needs it.
+/// A waiting rank polls this often without a pause, for a millisecond at most, and then sleeps
+/// between polls: where ranks share a CPU, the awaited rank needs it.
 constexpr int kLooksWithoutPause = 1000;
 constexpr std::chrono::microseconds kPause(50);
-/// Floats that are added up at once: they stay in the first cache.
+/// Floats added up at a time, which fit the L1 cache.
 constexpr std::int64_t kBlock = 2048;
 
 std::int64_t choose_piece(std::int64_t floats, int owners) {
@@ -49,7 +48,7 @@ GradientExchange::GradientExchange(const runner::Communicator& world,
       gradients_(std::move(gradients)),
       floats_(static_cast<std::int64_t>(gradients_.front().size())),
       node_rank_(node.rank()),
-      // As many on every node, so that each has its counterparts.
+      // The same number on every node, so that each owner has a counterpart on every other node.
       owners_(static_cast<int>(world.allreduce_min(std::int64_t{node.size()}))),
       across_nodes_(telemetry) {
   piece_floats_ = piece_floats > 0 ? piece_floats : choose_piece(floats_, owners_);

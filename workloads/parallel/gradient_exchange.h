@@ -1,6 +1,5 @@
-// Sums gradients over ranks in pieces, while the backward pass goes on.
-// Hides who sums which piece, how ranks of a node see each other's progress, and requests under
-// way.
+// Sums gradients over ranks, piece by piece, during the backward pass.
+// Hides which rank sums which piece and how ranks of a node see each other's progress.
 #pragma once
 
 #include <atomic>
@@ -17,31 +16,31 @@
 
 namespace parallel {
 
-/// One step: begin(), the backward pass with this as listener, finish(). The gradients are cut into
-/// pieces of fixed size that have nothing to do with tensors. Each piece has an owner on every
-/// node, which adds up the piece of all ranks of its node, in the order of their ranks, as soon as
-/// all have it final, and then exchanges the sum with the piece's owners on other nodes. After
-/// finish() an owner's gradients are the sums over all ranks in its own pieces, with the same bits
-/// on every node; what the other pieces hold means nothing. Accounts for its time.
-/// Source: bucketed exchange behind the backward pass, and updates shared out between those who own
-/// the sums: Sridharan et al., arXiv:1801.08030.
+/// One step: begin(), the backward pass with this as listener, finish(). The gradient block is cut
+/// into pieces of fixed size, regardless of tensors. Each piece has one owner on every node. As
+/// soon as the piece is final on all ranks of the node, its owner adds it up over them in rank
+/// order, and then exchanges the sum with the piece's owners on other nodes. After finish() each
+/// owner's gradient block holds the sums over all ranks in the pieces it owns, with the same bits
+/// on every node; its other pieces are unspecified. Records its time in the telemetry.
+/// Source: exchange of buckets overlapped with the backward pass, and updates divided among the
+/// owners of the sums: Sridharan et al., arXiv:1801.08030.
 class GradientExchange final : public nn::PassListener {
  public:
-  /// Collective. gradients[r] is the block of rank r of `node` (the ranks that see each other's
-  /// memory; maybe this one alone). All outlive this. piece_floats: 0 chooses; else a multiple of
-  /// nn::kUpdateCell where updates are shared out.
+  /// Collective. gradients[r] is the gradient block of rank r of `node` (the ranks that share
+  /// memory; maybe this one alone). All outlive this. piece_floats: 0 chooses a size; otherwise it
+  /// must be a multiple of nn::kUpdateCell if owners update the weights of their pieces.
   GradientExchange(const runner::Communicator& world, const runner::Communicator& node,
                    telemetry::Telemetry& telemetry, std::vector<std::span<float>> gradients,
                    std::int64_t piece_floats = 0);
   void begin();
   void gradients_ready(std::int64_t floats) override;
-  /// Collective. Waits for what is still under way; that wait is the step's exposed exchange time.
+  /// Collective. Completes the exchange; this wait is the step's exposed exchange time.
   void finish();
 
-  /// Whether this rank owns the piece with that float of the block.
+  /// Whether this rank owns the piece that contains float `offset` of the block.
   bool is_mine(std::int64_t offset) const { return owner(offset) == node_rank_; }
-  /// The sums, gathered from their owners on this node. Valid after finish() on all of them, until
-  /// the next backward pass of any.
+  /// The sums, gathered from their owners on this node. May be called once every rank of the node
+  /// has returned from finish(), and before any of them begins its next backward pass.
   std::vector<float> sums() const;
 
  private:
@@ -59,16 +58,16 @@ class GradientExchange final : public nn::PassListener {
   std::vector<std::span<float>> gradients_;
   std::int64_t floats_, piece_floats_ = 0;
   int node_rank_;
-  int owners_;                                  ///< on each node: its first ranks
-  std::optional<runner::Communicator> across_;  ///< owners of the same pieces, one of each node
+  int owners_;                                  ///< on each node: its ranks [0, owners_)
+  std::optional<runner::Communicator> across_;  ///< owners of the same pieces, one on each node
   std::optional<runner::SharedMemory> announcements_;
-  std::vector<Progress*> progress_;  ///< floats of all steps that each rank of the node announced
-  std::int64_t earlier_ = 0;         ///< floats that all have announced in the steps before
-  std::int64_t next_ = 0;            ///< the first own piece that was not added up yet
-  /// The sums within the node, from the first piece that is added up until all are; nothing where
-  /// the rank is alone there.
+  std::vector<Progress*> progress_;  ///< by rank of the node: final floats, over all steps
+  std::int64_t earlier_ = 0;         ///< floats that each rank announced in previous steps
+  std::int64_t next_ = 0;            ///< offset of this rank's next piece to add up
+  /// Spans the sums within the node, from the first piece to the last; empty if the rank is alone
+  /// on its node.
   std::optional<telemetry::TracedTransfer> on_node_;
-  Transfer across_nodes_;  ///< of pieces; last: its requests end before their buffers
+  Transfer across_nodes_;  ///< last member: its requests must end before their buffers do
 };
 
 }  // namespace parallel

@@ -1,5 +1,4 @@
-// Margins between neighbours.
-// Hides in which order points are packed.
+// Packs, exchanges and unpacks margins.
 #include "workloads/parallel/group_volumes.h"
 
 #include <fmt/format.h>
@@ -21,13 +20,13 @@ using telemetry::Subsystem;
 
 namespace {
 
-/// Rows of a stored volume: half-open ranges of planes and rows, margin included.
+/// Rows of a stored volume: half-open ranges of planes and rows, counted from the margin on.
 struct Box {
   std::int64_t first_plane = 0, last_plane = 0, first_row = 0, last_row = 0;
 };
 
-/// Where along one axis of `extent` points a neighbour's points stand: the margin on that side, or
-/// this rank's own border. step: -1 before, 0 beside, 1 behind.
+/// Half-open range, along an axis of `extent` voxels, that is exchanged with the neighbour at
+/// `step` (-1, 0 or 1) on that axis: the margin on that side, or this rank's own border voxels.
 std::pair<std::int64_t, std::int64_t> along(std::int64_t step, std::int64_t extent, bool margin) {
   if (step == 0) return {1, extent + 1};
   const std::int64_t at = step < 0 ? (margin ? 0 : 1) : (margin ? extent + 1 : extent);
@@ -46,7 +45,8 @@ std::int64_t bytes_of(const StoredVolume& volume, const Box& box) {
          volume.point_bytes;
 }
 
-/// Calls use(place of a row's first point inside the width's margin, bytes of the row).
+/// Calls use(row, bytes) for each row of the box: its first voxel and its length, without the
+/// margins at both ends of the row.
 template <class Use>
 void for_each_row(const StoredVolume& volume, const Box& box, const Use& use) {
   const std::int64_t row_bytes = (volume.width + 2) * volume.point_bytes;
@@ -93,7 +93,7 @@ std::int64_t margin_bytes(const VolumePart& part, const StoredVolume& volume) {
   return bytes;
 }
 
-/// Under way; its buffers hold what is sent and received, neighbour after neighbour.
+/// An exchange in progress. Its buffers hold the data sent and received, neighbour after neighbour.
 struct GroupVolumes::Exchange {
   StoredVolume volume;
   std::vector<std::byte> sent, received;
@@ -111,7 +111,8 @@ GroupVolumes::GroupVolumes(const runner::Communicator& world, std::int64_t depth
 
 GroupVolumes::~GroupVolumes() = default;
 
-/// A return gives the margin and receives for the border; a fill the other way round.
+/// A return sends the margin and receives gradients of the border; a fill sends the border and
+/// receives the margin.
 void GroupVolumes::begin(const StoredVolume& volume, bool returns, std::list<Exchange>& queue) {
   const auto ranks = static_cast<std::size_t>(group_.size());
   runner::RankParts sent = {std::vector<std::int64_t>(ranks), std::vector<std::int64_t>(ranks)};

@@ -1,5 +1,5 @@
-// Volumes whose parts several ranks have: margins and their gradients travel between neighbours.
-// Hides faces, edges and buffers.
+// Exchanges the margins of split volumes, and the margins' gradients, between neighbouring ranks.
+// Hides packing of faces and edges into buffers.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,14 @@
 
 namespace parallel {
 
-/// Bytes that a rank gives to its neighbours to fill their margins of one volume: the faces of its
-/// part, and the edges between two faces for those across them.
+/// Bytes that a rank sends to fill its neighbours' margins of one volume: the faces of its part,
+/// and the edges between two faces for its diagonal neighbours.
 std::int64_t margin_bytes(const nn::VolumePart& part, const nn::StoredVolume& volume);
 
 class GroupVolumes final : public nn::VolumeExchange {
  public:
-  /// Collective over `world`, whose ranks are taken in order, depth_parts x height_parts at a time.
-  /// Throws ConfigError when that does not divide its size.
+  /// Collective over `world`. Each depth_parts * height_parts consecutive ranks form a group that
+  /// splits its volumes. Throws ConfigError when that product does not divide the number of ranks.
   GroupVolumes(const runner::Communicator& world, std::int64_t depth_parts,
                std::int64_t height_parts, telemetry::Telemetry& telemetry);
   ~GroupVolumes() override;
@@ -35,12 +35,12 @@ class GroupVolumes final : public nn::VolumeExchange {
   void finish_return() override;
   void poll() override;
   void gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
-  /// Bytes given to neighbours since the last call.
+  /// Bytes sent to neighbours since the last call.
   std::int64_t take_bytes() { return std::exchange(bytes_, 0); }
 
  private:
   struct Exchange;
-  /// The oldest, once it is over.
+  /// Waits for the oldest exchange in `queue` and removes it.
   Exchange finished(std::list<Exchange>& queue);
   void begin(const nn::StoredVolume& volume, bool returns, std::list<Exchange>& queue);
 
@@ -48,7 +48,7 @@ class GroupVolumes final : public nn::VolumeExchange {
   runner::Communicator group_;
   telemetry::Telemetry& telemetry_;
   std::list<Exchange> fills_, returns_;
-  std::vector<std::vector<std::byte>> spare_;  ///< buffers to be used again
+  std::vector<std::vector<std::byte>> spare_;  ///< buffers for reuse
   std::int64_t bytes_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The ends of all ranges, found together digit by digit: each round counts the keys of every digit
-// behind the digits found. Hides nothing more.
+// Finds the ends of all ranges together, one 8-bit digit per round, most significant first: a round
+// counts the keys that share an end's known digits, by their next digit.
 #include "workloads/parallel/key_ranges.h"
 
 #include <algorithm>
@@ -13,10 +13,10 @@ constexpr int kKeyBits = 32, kDigitBits = 8;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
 static_assert(kKeyRangeBytes == kDigits * sizeof(std::int64_t));
 
-/// The last key of a range: the least one up to which there are as many keys as wanted.
+/// The last key of a range: the least key such that `wanted` keys are less than or equal to it.
 struct End {
-  std::uint64_t key = 0;    ///< the digits found, then zeros
-  std::int64_t wanted = 0;  ///< less the keys below `key`
+  std::uint64_t key = 0;    ///< the digits found so far, then zeros
+  std::int64_t wanted = 0;  ///< less the number of keys below `key`
 };
 
 using Below = std::function<std::int64_t(std::uint64_t bound)>;

@@ -1,5 +1,4 @@
-// What a bench says of layers and of the limit.
-// Hides their arithmetic.
+// A bench's report on layers and on the limit.
 #include "workloads/parallel/layer_bench.h"
 
 #include <algorithm>
@@ -17,7 +16,7 @@ using nlohmann::json;
 
 constexpr double kNsPerS = 1e9;
 
-/// The times of one product together.
+/// The products of one layer, each timed alone: totals over its passes.
 struct Alone {
   double seconds = 0.0;
   std::int64_t flops = 0;
@@ -52,21 +51,20 @@ json layer_definitions() {
       {"layers.gflops_per_s", "of all passes of a product in the step"},
       {"layers.limit_ms", "all passes of the product alone, best times"},
       {"layers.moved_megabytes",
-       "what a step reads and writes: operands once in each pass of a product: forward, and "
-       "the gradients of its weights and of its source. In other layers, operands forward, their "
-       "gradients backward with the source of a "
-       "depthwise convolution or a batch norm, and operands again where they are made again; a "
-       "batch norm goes over its source, and backward over source and gradient, once more, as its "
-       "sums precede what they are for, unless these are in the caches then; what several readers "
-       "give to one gradient is added up"},
+       "what a step reads and writes. Products: the operands once in each pass (forward, gradient "
+       "of weights, gradient of source). Other layers: the operands forward, their gradients "
+       "backward (with the source for a depthwise convolution or a batch norm), and the operands "
+       "once more if recomputed. A batch norm sweeps its source once more for its sums, and "
+       "backward source and gradient, unless they are still in the caches. Gradients from several "
+       "readers of a value are added up"},
       {"layers.bound",
        "compute where the layer's FLOPs at the highest rate of any product take longer than what "
        "it moves at copy_gb_per_s; else memory. Null for layers of FLOPs where no "
        "product was measured"},
       {"layers.bound_ms", "that time"},
       {"copy_gb_per_s",
-       "of rank 0's copies between blocks of 256 MiB, past the caches where the CPU has avx512, "
-       "one behind each step; reads and writes both counted; the median"},
+       "median rate of rank 0's copies between blocks of 256 MiB, one after each step, with "
+       "streaming stores where the CPU has avx512; reads and writes both counted"},
       {"layers.fraction_of_bound", "bound_ms over forward_ms and backward_ms together"}};
 }
 
@@ -199,7 +197,7 @@ void add_training_facts(const nn::Executor& executor, double samples_per_s, doub
                      {"mean_loss", loss / static_cast<double>(executor.batch())},
                      {"memory_bytes", executor.memory_bytes()}});
   result["definitions"].update(json{
-      {"parameters", "numbers that are trained, of the whole model"},
+      {"parameters", "trained parameters of the whole model"},
       {"samples_per_s", "samples of one step on all ranks over the median step time"},
       {"flops_per_sample",
        "2 x multiply-accumulates of convolutions, matrix products and interactions: forward, "

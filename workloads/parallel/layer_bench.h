@@ -1,5 +1,4 @@
-// What a bench says of layers and of the limit that the library's products set.
-// Hides their arithmetic.
+// A bench's report on layers, and on the limit that oneDNN's products alone would set.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +15,34 @@
 
 namespace parallel {
 
-/// Measured between the steps of a bench, so that both sides see the same machine.
+/// Measures layers and the limit between the timed steps of a bench, so that both are measured
+/// under the same conditions.
 class LayerBench {
  public:
   /// `batch`: samples of this rank. All outlive this.
   LayerBench(const nn::Network& network, std::int64_t batch, nn::Precision precision,
              const runner::BenchOptions& options, const runner::Communicator& world);
 
-  /// Collective. Each product alone, once more; nothing where options ask for no limit. Takes
-  /// its memory at the first call.
+  /// Collective. Times each product alone once more; does nothing if options.limit_repetitions is
+  /// 0. Allocates its memory at the first call.
   void measure();
-  /// Collective. Behind a timed step: what each layer took in it, and what a copy takes, whose
-  /// memory is taken at the first call.
+  /// Collective. Call after each timed step: takes the seconds of its layers, and times a memory
+  /// copy, whose blocks are allocated at the first call. Does nothing without options.layers.
   void add_step(nn::Executor& executor);
-  /// The limit takes so much longer, for `what` products do not do.
+  /// Adds `seconds` to the limit for work that is no product; `what` names the work in the report.
   void add_seconds(double seconds, const std::string& what);
-  /// Collective. Measures as often as the options ask for, if that is not done yet, and adds
-  /// limit_samples_per_s, fraction_of_limit and, if asked for, the layers and copy_gb_per_s to
-  /// `result`, with their definitions.
+  /// Collective. Repeats measure() until options.limit_repetitions is reached. Adds
+  /// limit_samples_per_s and fraction_of_limit to `result` and, with options.layers, the layers and
+  /// copy_gb_per_s, with their definitions.
   void finish(const nn::Executor& executor, double samples_per_s, nlohmann::json& result);
 
-  /// Of each product of a convolution its layer, key and method, those that are permitted, and the
-  /// times of the layer's passes.
+  /// For each product of a convolution: layer, product, key, method in use, permitted methods, and
+  /// the layer's forward and backward time in ms.
   nlohmann::json methods(const nn::Executor& executor) const;
 
  private:
   nlohmann::json layers(const nn::Executor& executor) const;
-  /// Medians over the steps.
+  /// Medians over the timed steps.
   nn::LayerSeconds usual_seconds(std::size_t layer) const;
 
   const nn::Network& network_;
@@ -51,15 +51,16 @@ class LayerBench {
   std::int64_t batch_;
   nn::Precision precision_;
   nn::Device device_;
-  std::vector<std::vector<nn::LayerSeconds>> steps_;  ///< of each step, those of each layer
+  std::vector<std::vector<nn::LayerSeconds>> steps_;  ///< [step][layer]
   double other_s_ = 0.0;
-  std::string other_;                          ///< what takes that time
-  std::unique_ptr<nn::ProductLimit> limit_;    ///< null before it is measured
-  std::unique_ptr<nn::CopyBandwidth> copies_;  ///< null without layers, or a step
+  std::string other_;                          ///< the work that takes other_s_
+  std::unique_ptr<nn::ProductLimit> limit_;    ///< null before the first measure()
+  std::unique_ptr<nn::CopyBandwidth> copies_;  ///< null before add_step() with options.layers
 };
 
-/// Adds to `result` what every bench tells of training with `executor`, samples_per_s to mean_loss,
-/// and what it means. loss: the sum over this rank's samples in the last step.
+/// Adds the facts about training that every bench reports, and their definitions, to `result`:
+/// parameters, rates, FLOPs, mean loss, memory. loss: the sum over this rank's samples in the last
+/// step.
 void add_training_facts(const nn::Executor& executor, double samples_per_s, double loss,
                         nlohmann::json& result);
 

@@ -1,4 +1,4 @@
-// Times of all methods.
+// Times all methods and chooses the faster ones.
 #include "workloads/parallel/method_bench.h"
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace {
 
 using nlohmann::json;
 
-/// A method is written down where it saves at least this part of a layer's time.
+/// A method is written to the file if it saves at least this fraction of the layers' time.
 constexpr double kLeastGain = 0.02;
 
-/// What one bench tells of a layer's products.
+/// A bench's time for one product of a layer.
 struct Timed {
   std::string layer, product, key, method;
-  double ms = 0.0;  ///< of the layer's passes in the product's direction
+  double ms = 0.0;  ///< of the layer's forward pass, or of its backward pass for a gradient
 };
 
 bool is_forward(const std::string& product) { return product == "forward"; }
@@ -39,7 +39,7 @@ std::vector<Timed> times_of(const json& result) {
   return times;
 }
 
-/// Of each product, the methods that some layer permits and does not use.
+/// Pairs of a product and a method that some layer permits but does not use.
 std::set<std::pair<std::string, std::string>> others(const json& result) {
   std::set<std::pair<std::string, std::string>> all;
   for (const json& one : result.at("layer_methods")) {
@@ -53,7 +53,7 @@ std::set<std::pair<std::string, std::string>> others(const json& result) {
 class MethodTable {
  public:
   explicit MethodTable(const json& result) : chosen_(times_of(result)) {}
-  /// The same bench again: of two times the smaller counts.
+  /// Adds a repetition of the first bench; the smaller of the two times counts.
   void add_again(const json& result) {
     const std::vector<Timed> again = times_of(result);
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
@@ -76,10 +76,10 @@ class MethodTable {
     }
     return rows;
   }
-  /// By key, the fastest of the methods that save enough.
+  /// By key, the fastest method if it saves at least kLeastGain.
   std::map<std::string, std::string> faster() const {
     std::map<std::string, std::string> methods;
-    std::map<std::string, std::map<std::string, double>> sums;  // of a key's layers, by method
+    std::map<std::string, std::map<std::string, double>> sums;  // ms over layers: [key][method]
     for (const Timed& one : others_) sums[one.key][one.method] += one.ms;
     for (const auto& [key, by_method] : sums) {
       double best = (1.0 - kLeastGain) * chosen_ms(key);
@@ -117,7 +117,7 @@ json run_benches(const TrainingOptions& options, const runner::Surroundings& aro
     if (around.world.rank() != 0) return;
     base::write_file(options.methods_to, methods_document(methods, around.threads).dump(2) + "\n");
   };
-  write({});  // a place where nothing can be written is told at once
+  write({});  // fail at once if the file cannot be written
   TrainingOptions timed = options;
   timed.layers = true;
   timed.limit_repetitions = 0;

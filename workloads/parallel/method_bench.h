@@ -1,4 +1,4 @@
-// Times of all methods that the convolutions of a network can be made by.
+// Times every method by which the convolutions of a network can be computed.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,14 @@
 
 namespace parallel {
 
-/// One whole bench; its result has "layers", and "layer_methods" as TrainingBench adds them.
+/// Runs one whole bench. With options.layers and options.methods_to its result has "layer_methods",
+/// the rows of LayerBench::methods().
 using RunBench = std::function<nlohmann::json(const TrainingOptions& options)>;
 
-/// Collective. `bench` once; or, where options.methods_to names a file, once as it is, once for
-/// each product and method that some layer permits, and once more as it is. The result has a table
-/// of their times then, and rank 0 writes the file.
+/// Collective. Runs `bench` once and returns its result. If options.methods_to names a file, runs
+/// `bench` unchanged, then once for each pair of a product and a method that some layer permits but
+/// does not use, then unchanged again; the result has a table of the times, and rank 0 writes the
+/// faster methods to the file.
 nlohmann::json run_benches(const TrainingOptions& options, const runner::Surroundings& around,
                            const RunBench& bench);
 

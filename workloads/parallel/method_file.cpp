@@ -1,4 +1,4 @@
-// Files of measured methods.
+// Reads and writes method files.
 #include "workloads/parallel/method_file.h"
 
 #include <fmt/format.h>

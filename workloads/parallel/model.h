@@ -1,4 +1,4 @@
-// A model in training, as the loop sees it: whole on every rank, or spread over them.
+// The training loop's interface to a model, which is replicated on every rank or distributed.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace parallel {
 class Model {
  public:
   virtual ~Model() = default;
-  /// Collective. Draws the weights from (seed, name) and gives the optimizer its part of the update
-  /// and its memory.
+  /// Collective. Draws the weights from (seed, name), and prepares the optimizer: its memory, and
+  /// the part of the weights that this rank updates.
   virtual void initialize(std::uint64_t seed, nn::Optimizer& optimizer) = 0;
-  /// Collective. The arrays of a checkpoint, for a bit-exact resume; changes nothing.
+  /// Collective. The arrays of a checkpoint, for a bit-exact resume. Does not change the model.
   virtual std::vector<base::StateArray> state(nn::Optimizer& optimizer) = 0;
-  /// Collective. Goes on from them.
+  /// Collective. Restores the arrays of state().
   virtual void restore(const base::StateSource& source, nn::Optimizer& optimizer) = 0;
-  /// Of the weights that every rank has alike.
+  /// A hash of the bits of the replicated weights: equal on all ranks unless replicas drifted.
   virtual std::uint64_t replica_hash() const = 0;
-  /// The layers that every rank has, as this one makes them.
+  /// The replicated layers, with their implementations on this rank.
   virtual std::vector<nn::LayerFacts> layers() const = 0;
 };
 

@@ -1,5 +1,4 @@
-// Parts of shared segments as floats.
-// Hides bytes.
+// Blocks of floats in shared-memory segments.
 #include "workloads/parallel/node_memory.h"
 
 #include <bit>
@@ -8,7 +7,7 @@ namespace parallel {
 namespace {
 
 std::span<float> as_floats(std::span<std::byte> bytes) {
-  // A part begins at a cache line and is used as floats alone.
+  // Parts are aligned to cache lines and accessed as floats only.
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 

@@ -1,5 +1,4 @@
-// Weights, gradients and optimizer state of the replicas of a node in memory that all of them see.
-// Hides the shared segments.
+// Shared memory for the weights, gradients and optimizer state of the replicas of a node.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +12,9 @@
 
 namespace parallel {
 
-/// One copy of weights and optimizer state for each node, written by its first rank or, in an
-/// update, by the rank whose part it is. Construction, destruction and the calls that give blocks
-/// are collective over the node.
+/// One copy of weights and optimizer state on each node. The node's first rank writes them, except
+/// in an update, where each rank writes its own part. Construction, destruction, shared_block() and
+/// own_block() are collective over the node.
 class NodeMemory final : public nn::ParameterMemory {
  public:
   /// `node` outlives this.

@@ -1,5 +1,4 @@
-// Sorting by 32-bit keys, on all threads.
-// Hides passes over digits and the chunks that threads share out.
+// Parallel radix sort by 32-bit keys.
 #pragma once
 
 #include <omp.h>
@@ -14,7 +13,8 @@
 
 namespace parallel {
 
-/// A range of items in parts of nearly equal size, enough for all threads.
+/// Splits a range of items into chunks of nearly equal size: one for each thread, or fewer so that
+/// a chunk has at least kLeast items.
 struct Chunks {
   static constexpr std::size_t kLeast = std::size_t{1} << 15;
   explicit Chunks(std::size_t items_in)
@@ -38,8 +38,8 @@ std::size_t digit_of(const T& item, int shift, KeyOf key_of) {
   return (key_of(item) >> shift) & (kDigits - 1);
 }
 
-/// counts[chunk][digit] becomes the place of the chunk's first item with that digit. False when all
-/// items have the same one.
+/// Replaces counts[chunk][digit] by the output position of the chunk's first item with that digit.
+/// Returns false if all items have the same digit.
 inline bool counts_to_places(std::vector<Counts>& counts, std::size_t items) {
   std::size_t place = 0;
   for (std::size_t digit = 0; digit < kDigits; ++digit) {
@@ -50,8 +50,8 @@ inline bool counts_to_places(std::vector<Counts>& counts, std::size_t items) {
   return true;
 }
 
-/// Moves items to `to` in the order of one digit; false, and nothing moved, when they all have the
-/// same.
+/// Copies items to `to` in the order of one digit (stable). Returns false, and copies nothing, if
+/// all items have the same digit.
 template <class T, class KeyOf>
 bool sort_by_digit(std::span<const T> from, std::span<T> to, int shift, KeyOf key_of) {
   const Chunks chunks(from.size());
@@ -79,8 +79,8 @@ bool sort_by_digit(std::span<const T> from, std::span<T> to, int shift, KeyOf ke
 
 }  // namespace radix
 
-/// Orders items by key_of(item), a std::uint32_t. Takes as much memory again while it runs. Equal
-/// keys stay in their order; the result is the same on any number of threads.
+/// Sorts items by key_of(item), a std::uint32_t. Stable, so the result does not depend on the
+/// number of threads. Needs scratch memory of the size of `items`.
 template <class T, class KeyOf>
 void radix_sort(std::vector<T>& items, KeyOf key_of) {
   std::vector<T> other(items.size());

@@ -1,5 +1,4 @@
 // Weights, costs and memory of a replica.
-// Hides a plan without memory.
 #include "workloads/parallel/replica.h"
 
 #include <fmt/format.h>
@@ -52,7 +51,7 @@ void read_statistics(const runner::StateReader& reader, nn::Executor& executor,
     executor.statistics().set(static_cast<int>(i),
                               reader.read(specs[i].name + ".running_mean", {specs[i].channels}),
                               reader.read(specs[i].name + ".running_var", {specs[i].channels}));
-    // PyTorch counts the batches it has seen; nothing here depends on them.
+    // PyTorch also saves its count of batches, which is not used here.
     for (const char* member : {".running_mean", ".running_var", ".num_batches_tracked"}) {
       known.insert(specs[i].name + member);
     }

@@ -1,5 +1,5 @@
-// What every workload does with the network that all ranks have: its weights in and out of files,
-// what a step costs, what memory and threads it takes. Hides nothing of the network.
+// Functions on the network that every rank replicates: reading and writing its weights, the cost of
+// a step, and memory needs.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,30 @@
 
 namespace parallel {
 
-/// Every parameter under its name, row-major; nothing where `writer` is null.
+/// Writes every parameter under its name, row-major; does nothing if `writer` is null.
 void write_parameters(runner::StateWriter* writer, const nn::Executor& executor);
-/// Collective among replicas that share weights. Adds the names that were read to `known`. Throws
-/// DataError for arrays that are missing or of another shape.
+/// Collective over the replicas that share weights. Adds the names that were read to `known`.
+/// Throws DataError for arrays that are missing or have another shape.
 void read_parameters(const runner::StateReader& reader, nn::Executor& executor,
                      std::set<std::string>& known);
-/// The same of batch norms' running statistics, which synchronize_statistics() has made those of
-/// all ranks: name.running_mean, name.running_var. What PyTorch saves beside them is known, too.
+/// Write and read the running statistics of batch norms, after synchronize_statistics(), as the
+/// arrays name.running_mean and name.running_var. PyTorch's name.num_batches_tracked counts as
+/// known.
 void write_statistics(runner::StateWriter* writer, const nn::Executor& executor);
 void read_statistics(const runner::StateReader& reader, nn::Executor& executor,
                      std::set<std::string>& known);
-/// Throws DataError when the file has arrays that are neither known nor a resume's alone.
+/// Throws DataError if the file has arrays that are neither in `known` nor below
+/// base::kResumeGroup.
 void refuse_unknown(const runner::StateReader& reader, const std::set<std::string>& known);
 
-/// Of a step on `samples` samples of a rank.
+/// The cost of a step on a rank that trains `samples` samples in it.
 runner::StepCost step_cost(const nn::Network& network, std::int64_t samples);
 
-/// Of a rank's batches ahead, and of the one that is being read.
+/// Samples in a rank's prefetched batches and in the batch being read.
 std::int64_t samples_ahead(const ReadKeys& keys, const DataParallelConfig& training,
                            const runner::PlannedRank& place);
 
-/// Of training without what the workload has beside the network. Throws as DataParallel does.
+/// Memory for training the network; the workload adds its own. Throws as DataParallel does.
 runner::MemoryNeeds memory_needs(const nn::Network& network, const DataParallelConfig& training,
                                  const runner::PlannedRank& place, const nn::Optimizer& optimizer);
 

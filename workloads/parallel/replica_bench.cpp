@@ -1,4 +1,4 @@
-// The bench of a model that every rank has whole.
+// The bench of a model that is replicated on every rank.
 #include "workloads/parallel/replica_bench.h"
 
 #include <utility>

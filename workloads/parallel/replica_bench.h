@@ -1,4 +1,4 @@
-// The bench of a model that every rank has whole.
+// The bench of a model that is replicated on every rank.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace parallel {
 
-/// Workloads derive from it what their samples are.
+/// Base class of the workloads' benches, which supply the samples and the loss.
 class ReplicaBench : public BenchModel {
  public:
   nn::Executor& executor() override { return trainer_.executor(); }
@@ -22,10 +22,10 @@ class ReplicaBench : public BenchModel {
                const runner::Surroundings& around);
 
  private:
-  /// Puts this rank's samples into the executor's input.
+  /// Writes this rank's samples to the executor's input.
   virtual void load() = 0;
-  /// Fills the executor's output gradient with that of the mean loss over all ranks' samples;
-  /// returns the sum over this rank's.
+  /// Writes the gradient of the mean loss over all ranks' samples to the executor's output
+  /// gradient; returns the sum of the losses of this rank's samples.
   virtual double learn() = 0;
 
   const runner::Surroundings& around_;

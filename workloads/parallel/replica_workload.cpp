@@ -1,4 +1,4 @@
-// Steps, evaluation and weights of a model that every rank has.
+// Steps, evaluation and weights of a replicated model.
 #include "workloads/parallel/replica_workload.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ double ReplicaWorkload::evaluate(runner::OutputSink* outputs) {
   const runner::Communicator& world = around().world;
   const auto [first, last] = sets_->validation_part();
   const std::int64_t size = model_->local_batch(), mine = sets_->validation_batch_count(size);
-  // Sending outputs is collective, so that a rank with fewer batches sends empty ones at the end.
+  // send_outputs() is collective, so a rank with fewer batches sends empty ones at the end.
   const bool sends = world.allreduce_max(std::int64_t{outputs != nullptr ? 1 : 0}) > 0;
   const std::int64_t rounds = sends ? world.allreduce_max(mine) : mine;
   BatchSums sums;
@@ -86,7 +86,7 @@ void ReplicaWorkload::load_weights(const runner::StateReader& reader) {
 }
 
 std::vector<std::string> ReplicaWorkload::keys_without_effect() const {
-  // More epochs only append steps: where they move a schedule, keys of its own differ too.
+  // More epochs only append steps; if they changed the schedule, its own keys would differ too.
   return {"/dataset/decode_threads", "/dataset/prefetch_batches", "/epochs"};
 }
 

@@ -1,5 +1,5 @@
-// A workload whose model every rank has whole: its steps, its evaluation, and its weights in files.
-// Hides that some ranks have fewer batches than others.
+// A workload whose model is replicated on every rank: steps, evaluation, and files of weights.
+// Hides that ranks may have different numbers of validation batches.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,17 @@ class ReplicaWorkload : public TrainingWorkload {
   double evaluate(runner::OutputSink* outputs) override;
   void save_weights(runner::StateWriter* writer) override;
   void load_weights(const runner::StateReader& reader) override;
-  /// Those of staging and of reading ahead, and the epochs.
+  /// The dataset keys decode_threads and prefetch_batches, and the epochs.
   std::vector<std::string> keys_without_effect() const override;
 
  protected:
-  /// As of TrainingWorkload.
+  /// Arguments as for TrainingWorkload.
   ReplicaWorkload(runner::WorkloadInfo info, TrainingSetup setup, std::shared_ptr<SampleSets> sets,
                   std::uint64_t seed, const runner::Surroundings& around);
-  /// Before initialize(), where neighbouring ranks have parts of the same samples.
+  /// Call before initialize() if ranks split samples among them (DataParallelConfig::sample_ranks).
   void share_volumes(std::unique_ptr<nn::VolumeExchange> volumes) { volumes_ = std::move(volumes); }
-  /// Since initialize(). Batches are loaded into its input; the hooks below are of the last one.
+  /// Valid after initialize(). Batches are loaded into its input; the hooks below refer to the last
+  /// loaded batch.
   nn::Executor& executor() { return model_->executor(); }
 
  private:
@@ -35,21 +36,22 @@ class ReplicaWorkload : public TrainingWorkload {
   Model& model() const override { return *model_; }
   void update(double learning_rate, BatchSums& sums) override;
 
-  /// This rank's part of the validation set, which is open.
+  /// Loads this rank's part of the validation set, which is open.
   virtual Load evaluation_batches() = 0;
-  /// Fills the executor's output gradient with that of the mean loss over the global batch.
+  /// Writes the gradient of the mean loss over the global batch to the executor's output gradient;
+  /// returns the sums over this rank's batch.
   virtual BatchSums learn() = 0;
-  /// Quality of the executor's outputs for the first `samples` of the batch: it has no more.
+  /// Quality of the executor's outputs for the batch, whose first `samples` slots hold samples.
   virtual BatchSums judge(std::int64_t samples) = 0;
-  /// Collective. Gives rank 0's sink the outputs for the first `samples` of the batch, which in the
-  /// dataset begin with `first`; 0 where a rank has no more batches.
+  /// Collective. Writes the outputs of the batch's first `samples` samples, which begin at dataset
+  /// index `first`, to rank 0's sink. `samples` is 0 on a rank without further batches.
   virtual void send_outputs(runner::OutputSink* sink, std::int64_t first, std::int64_t samples) = 0;
 
   Load open_evaluation();
   BatchSums judge_next(const Load& batches, std::int64_t samples);
   void synchronize_statistics();
 
-  std::unique_ptr<nn::VolumeExchange> volumes_;  ///< null: samples are whole
+  std::unique_ptr<nn::VolumeExchange> volumes_;  ///< null: samples are not split
   std::unique_ptr<DataParallel> model_;          ///< null before initialize()
   const std::shared_ptr<SampleSets> sets_;
 };

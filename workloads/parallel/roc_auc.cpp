@@ -1,5 +1,5 @@
-// ROC AUC: sort on every rank, deal out ranges of scores evenly, count pairs in integers.
-// Hides keys, the exchange and the joining of counts.
+// ROC AUC: sort on every rank, exchange so that each rank has an equal range of scores, count pairs
+// in integers.
 #include "workloads/parallel/roc_auc.h"
 
 #include <fmt/format.h>
@@ -22,10 +22,10 @@ namespace parallel {
 namespace {
 
 using Key = std::uint32_t;
-/// Twice a number of pairs: no number of samples that fits an int64 makes it overflow.
+/// Twice a number of pairs. Does not overflow for any number of samples that fits an int64.
 __extension__ using Pairs = unsigned __int128;
 
-/// Of keys the order is that of scores, and 0 and -0 have the same.
+/// Keys are ordered as scores are; 0 and -0 have the same key.
 Key key_of(float score) {
   constexpr Key kSign = Key{1} << 31U;
   const Key bits = std::bit_cast<Key>(score);
@@ -43,7 +43,7 @@ Class class_of(float score, float label) {
   return label == 0.0F ? kNegative : kPositive;
 }
 
-/// The samples of a rank.
+/// The keys of a rank's samples, by class.
 struct Samples {
   std::array<std::vector<Key>, 2> keys;  ///< of negatives and positives
   std::int64_t not_numbers = 0;
@@ -92,13 +92,13 @@ Samples classify(std::span<const float> scores, std::span<const float> labels) {
   return samples;
 }
 
-/// Samples of one score on one rank.
+/// Numbers of samples with one score on one rank.
 struct Tie {
   Key key;
   std::uint32_t negatives, positives;
 };
 
-/// Calls use(tie) for every score, rising. `keys` are sorted.
+/// Calls use(tie) for every distinct score in ascending order. `keys` are sorted.
 template <class Use>
 void for_each_tie(const std::array<std::vector<Key>, 2>& keys, Use use) {
   std::array<std::size_t, 2> at{};
@@ -118,10 +118,10 @@ void for_each_tie(const std::array<std::vector<Key>, 2>& keys, Use use) {
   }
 }
 
-/// Counts pairs of samples, given in rising order of scores.
+/// Counts pairs of a positive and a negative sample. Samples are added in ascending order of score.
 struct PairCount {
   std::int64_t negatives = 0, positives = 0;
-  Pairs twice_won = 0;  ///< by positives; a pair of equal scores counts once
+  Pairs twice_won = 0;  ///< 2 x pairs whose positive scores higher + pairs of equal scores
 
   void add(std::int64_t equal_negatives, std::int64_t equal_positives) {
     twice_won +=
@@ -129,7 +129,7 @@ struct PairCount {
     negatives += equal_negatives;
     positives += equal_positives;
   }
-  /// All samples of `higher` have higher scores.
+  /// Adds a count over samples whose scores are all higher than this one's.
   void add(const PairCount& higher) {
     twice_won +=
         higher.twice_won + static_cast<Pairs>(higher.positives) * static_cast<Pairs>(2 * negatives);
@@ -144,8 +144,8 @@ std::vector<std::int64_t> times(std::span<const std::int64_t> counts, std::size_
   return all;
 }
 
-/// Collective. Sends the next counts[r] items to rank r; returns what the ranks sent to this one,
-/// incoming[r] of rank r.
+/// Collective. Sends counts[r] consecutive items to each rank r; returns the items that this rank
+/// receives in rank order, incoming[r] of them from rank r.
 template <class T>
 std::vector<T> exchange(std::span<const T> items, std::span<const std::int64_t> counts,
                         std::span<const std::int64_t> incoming, const runner::Communicator& ranks) {
@@ -159,7 +159,7 @@ std::vector<T> exchange(std::span<const T> items, std::span<const std::int64_t> 
   return received;
 }
 
-/// The same where nobody knows yet how many come.
+/// As above, but exchanges the counts first.
 std::vector<Tie> exchange(const std::vector<Tie>& ties, std::span<const std::int64_t> counts,
                           const runner::Communicator& ranks) {
   const std::vector<std::int64_t> one_each(counts.size(), 1);
@@ -167,8 +167,8 @@ std::vector<Tie> exchange(const std::vector<Tie>& ties, std::span<const std::int
   return exchange<Tie>(ties, counts, incoming, ranks);
 }
 
-/// Collective. The pairs among the samples of a range of scores, rising with the rank; together the
-/// ranges are all.
+/// Collective. The pairs among the samples of all ranks within this rank's range of scores. The
+/// ranges ascend with the rank and together cover all scores.
 PairCount count_range(Samples samples, const runner::Communicator& ranks) {
   PairCount count;
   if (ranks.size() == 1) {
@@ -200,9 +200,9 @@ PairCount count_range(Samples samples, const runner::Communicator& ranks) {
   return count;
 }
 
-/// Collective. Joins the counts of all ranks' ranges.
+/// Collective. Merges the counts of all ranks' ranges.
 PairCount join(const PairCount& mine, const runner::Communicator& ranks) {
-  // A 128-bit number travels in pieces.
+  // A 128-bit number is sent as four 32-bit pieces.
   constexpr std::size_t kNumbers = 6, kPieces = 4;
   constexpr unsigned kPieceBits = 32;
   std::array<std::int64_t, kNumbers> own = {mine.negatives, mine.positives};
@@ -225,7 +225,7 @@ PairCount join(const PairCount& mine, const runner::Communicator& ranks) {
 }  // namespace
 
 std::int64_t roc_auc_bytes(std::int64_t samples, int ranks) {
-  // Ties as they go out and as they come in, then in turn while they are sorted.
+  // Two arrays of ties: sent and received, then sorted and scratch.
   return samples * 2 * std::int64_t{sizeof(Tie)} + ranks * kKeyRangeBytes;
 }
 
@@ -235,7 +235,7 @@ RocAuc roc_auc(std::span<const float> scores, std::span<const float> labels,
     throw base::ShapeError(
         fmt::format("ROC AUC: {} scores for {} labels", scores.size(), labels.size()));
   }
-  (void)base::narrow<std::uint32_t>(labels.size());  // ties of a rank are counted in such
+  (void)base::narrow<std::uint32_t>(labels.size());  // Tie has 32-bit counts
   Samples samples = classify(scores, labels);
   std::array<std::int64_t, 3> totals = {static_cast<std::int64_t>(samples.keys[kNegative].size()),
                                         static_cast<std::int64_t>(samples.keys[kPositive].size()),

@@ -1,5 +1,4 @@
-// The training and the validation set of a run.
-// Hides what a rank needs of them.
+// The training and validation sets of a run.
 #include "workloads/parallel/sample_sets.h"
 
 #include <fmt/core.h>
@@ -49,7 +48,7 @@ void SampleSets::open_validation() {
   if (!sources_.validation) learn(Need::kValidation);
 }
 
-/// What does not fit is not kept, so that it is found again.
+/// Keeps no source whose count is wrong, so that a later call fails, too.
 void SampleSets::learn(Need need) {
   Sources found = sources_;
   open_(found, need);
@@ -86,9 +85,9 @@ staging::Ranges SampleSets::needed_for_training(const BatchSplit& split) const {
 nlohmann::json SampleSets::staging_plan(const BatchSplit& split) {
   if (config_.staging.mode == staging::StagingMode::kNone) return nullptr;
   try {
-    SampleSets::open();  // a plan needs the samples and nothing else
+    SampleSets::open();  // not an override, which might open more than the samples
   } catch (const base::Error& error) {
-    // A plan may be wanted where the data is not; every rank learns of it alike.
+    // A plan may be made where the data is missing. All ranks see the same error.
     return {{"unknown", error.what()}};
   }
   const auto plan = [&](const Source& source, const staging::Ranges& ranges) {

@@ -1,5 +1,5 @@
-// The training and the validation set of a run: opened, checked, staged, ordered and shared out.
-// Hides what a rank needs of them; what a sample is it does not know.
+// The training and validation sets of a run, with samples of any kind: opens, checks and stages
+// them, and assigns samples to batches and ranks.
 #pragma once
 
 #include <atomic>
@@ -29,31 +29,31 @@ struct SampleSetsConfig {
   std::int64_t epochs = 0;
   std::uint64_t seed = 0;
   staging::StagingConfig staging;
-  std::int64_t group = 0, groups = 1;  ///< ranks of a group have the same samples
+  std::int64_t group = 0, groups = 1;  ///< the ranks of a group share the same samples
 };
 
-/// A sample of a batch.
+/// The sample in one slot of a batch.
 struct SamplePlace {
   std::int64_t epoch = 0;
   std::int64_t index = -1;  ///< in the dataset; -1: the slot holds no sample
 };
 
-/// Workloads derive from it what makes batches of their samples.
+/// Base class of the workloads' sets, which make batches of their samples.
 class SampleSets : public Samples {
  public:
   using Source = std::shared_ptr<const dataset::Dataset>;
-  /// Null: not opened.
+  /// Null members are not open.
   struct Sources {
     Source train, validation;
   };
   enum class Need { kBoth, kValidation };
-  /// Collective. Opens what is needed and null.
+  /// Collective. Opens the needed sources that are null.
   using Open = std::function<void(Sources& sources, Need need)>;
-  /// By a function that opens either, given its path.
+  /// An Open that calls `open` with the path of each set.
   static Open by_path(std::string train, std::string validation,
                       std::function<Source(const std::string& path)> open);
 
-  /// Touches no file. world, topology and clock outlive this.
+  /// Accesses no file. world, topology and clock outlive this.
   SampleSets(const SampleSetsConfig& config, Open open, const runner::Communicator& world,
              const runner::Topology& topology, const base::Clock& clock);
 
@@ -63,7 +63,7 @@ class SampleSets : public Samples {
   std::int64_t train_samples() const override;
   std::int64_t validation_samples() const override;
   std::int64_t steps_per_epoch() const override;
-  /// What to read samples from: in place, or near since stage().
+  /// The sets to read samples from: the originals, or after stage() the staged copies.
   const Source& train() const { return sources_.train; }
   const Source& validation() const { return sources_.validation; }
 
@@ -71,22 +71,22 @@ class SampleSets : public Samples {
   nlohmann::json staging_plan(const BatchSplit& split) override;
   void clean_up() override;
 
-  /// Batches of this rank are passes, counted from the start of the run: that which update `step`
-  /// begins with, and the number of all.
+  /// A training batch is this rank's slice of one pass; batches are numbered from the start of the
+  /// run. first_batch(): the first batch of update `step`.
   static std::int64_t first_batch(const BatchSplit& split, std::int64_t step);
   std::int64_t training_batch_count(const BatchSplit& split) const;
-  /// Samples of each of them.
+  /// Samples of each training batch.
   std::int64_t batch_samples(const BatchSplit& split) const;
-  /// Threads may ask at once, as of validation_place().
+  /// Thread-safe, as is validation_place().
   SamplePlace training_place(const BatchSplit& split, std::int64_t batch, std::int64_t slot) const;
-  /// [first, last) of the validation set that this rank's group evaluates, and the same in batches
-  /// of `batch_size`, of which the last has slots that hold no sample.
+  /// The range [first, last) of the validation set that this rank's group evaluates. It is read in
+  /// batches of `batch_size`; the last batch may have slots without a sample.
   std::pair<std::int64_t, std::int64_t> validation_part() const;
   std::int64_t validation_batch_count(std::int64_t batch_size) const;
   SamplePlace validation_place(std::int64_t batch_size, std::int64_t batch,
                                std::int64_t slot) const;
 
-  /// Threads may tell at once.
+  /// Thread-safe, as is count_skipped().
   void count_read(std::int64_t bytes) { bytes_read_.fetch_add(bytes, std::memory_order_relaxed); }
   void count_skipped() { skipped_.fetch_add(1, std::memory_order_relaxed); }
   ReadCounts take_counts() override;

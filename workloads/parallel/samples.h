@@ -1,4 +1,4 @@
-// The training and the validation samples of a run, as the loop sees them: whatever a sample is.
+// The training loop's interface to the training and validation samples of a run.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@ namespace parallel {
 
 struct BatchSplit;
 
-/// What reading and staging have done on this rank since the last take_counts().
+/// Counts of reading and staging on this rank since the last take_counts().
 struct ReadCounts {
-  std::int64_t bytes = 0, staged = 0;
-  std::int64_t skipped = 0;  ///< samples that do not decode
+  std::int64_t bytes = 0, staged = 0;  ///< bytes read and bytes staged
+  std::int64_t skipped = 0;            ///< samples that do not decode
 };
 
 class Samples {
@@ -21,22 +21,24 @@ class Samples {
   Samples(const Samples&) = delete;
   Samples& operator=(const Samples&) = delete;
 
-  /// Collective, both. Opens both sets, or the validation set alone, unless done already. Throws
-  /// DataError when counts are not those configured.
+  /// Collective, both. Open both sets, or the validation set alone, unless already open. Throw
+  /// DataError when a set does not have the configured number of samples.
   virtual void open() = 0;
   virtual void open_validation() = 0;
-  /// The configuration has both counts, so that nothing need be opened to know them.
+  /// Whether the configuration gives both sample counts, so that no file need be opened for them.
   virtual bool counts_known() const = 0;
-  /// 0 while they are not known, these three.
+  /// These three return 0 while the count is unknown.
   virtual std::int64_t train_samples() const = 0;
   virtual std::int64_t validation_samples() const = 0;
   virtual std::int64_t steps_per_epoch() const = 0;
 
-  /// Collective. Brings near what this node's ranks need.
+  /// Collective. Copies the samples that this node's ranks need to local storage; returns facts
+  /// about the copies, by set.
   virtual nlohmann::json stage(const BatchSplit& split) = 0;
-  /// Collective. What stage() would copy to this node, by set; null when it would read in place.
+  /// Collective. What stage() would copy to this node, by set; null if staging is off.
   virtual nlohmann::json staging_plan(const BatchSplit& split) = 0;
-  /// Collective. Removes what stage() left, unless it shall be kept. Nothing reads any more.
+  /// Collective. Removes the staged copies unless they are configured to be kept. No samples may be
+  /// read afterwards.
   virtual void clean_up() = 0;
 
   virtual ReadCounts take_counts() = 0;

@@ -1,5 +1,4 @@
-// Allgather of tree nodes within a group.
-// Hides the split of the world by parity.
+// Allgather of tree nodes within a group, on a communicator for each parity.
 #include "workloads/parallel/statistics_exchange.h"
 
 #include "runner/base/error.h"
@@ -9,7 +8,7 @@ namespace parallel {
 
 namespace {
 
-/// The number of the group of this parity that the rank shares with others; -1 without one.
+/// Index of the group of this parity that the rank shares with other ranks; -1 if it has none.
 int shared_group(const nn::BatchGroups& groups, int parity) {
   int found = -1;
   for (const nn::BatchGroup& group : groups.groups) {

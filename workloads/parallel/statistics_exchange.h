@@ -1,4 +1,4 @@
-// Batch-norm statistics of groups that lie on several ranks.
+// Exchange of batch-norm statistics within groups that span several ranks.
 // Hides the communicators of those groups.
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace parallel {
 
-/// Neighbouring shared groups may have a rank in common, so those of even and of odd parity each
-/// have communicators of their own.
+/// Neighbouring shared groups may have a rank in common, so groups of even and of odd parity use
+/// separate communicators.
 class GroupExchange final : public nn::StatisticsExchange {
  public:
-  /// Collective: every rank of `world`, with its own groups.
+  /// Collective over `world`. `groups` are this rank's.
   GroupExchange(const runner::Communicator& world, const nn::BatchGroups& groups);
   void gather(const nn::BatchGroup& group, std::span<const double> mine,
               std::span<double> all) override;
@@ -24,8 +24,8 @@ class GroupExchange final : public nn::StatisticsExchange {
   std::vector<runner::Communicator> of_parity_;
 };
 
-/// Samples of a pass that rank `rank` of `ranks` computes: contiguous, sizes differing by at most
-/// one.
+/// The slice of a pass that each of `ranks` ranks computes: contiguous, sizes differing by at most
+/// one. Throws ConfigError when there are fewer samples than ranks.
 std::vector<nn::PassSlice> slice_pass(std::int64_t samples, int ranks);
 
 }  // namespace parallel

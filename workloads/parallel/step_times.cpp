@@ -1,5 +1,4 @@
 // Times of steps.
-// Hides their arithmetic.
 #include "workloads/parallel/step_times.h"
 
 #include <algorithm>

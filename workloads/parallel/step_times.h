@@ -1,5 +1,4 @@
-// Times of a bench's steps, and what else every bench tells.
-// Hides warm-up's end and medians.
+// Times of a bench's steps, and the run facts that every bench reports.
 #pragma once
 
 #include <array>
@@ -14,14 +13,14 @@ namespace parallel {
 
 class StepTimes {
  public:
-  /// `around` outlives this. From now on the process counts as started.
+  /// `around` outlives this. Takes start_s, the age of the process.
   explicit StepTimes(const runner::Surroundings& around);
-  /// Collective. What is timed begins.
+  /// Collective. Call after warm-up: restarts the telemetry.
   void begin();
-  /// Collective. One step, which is over when the slowest rank's is.
+  /// Collective. Times one step: the time of the slowest rank.
   void time(const std::function<void()>& step);
   double median_s() const;
-  /// Adds ranks, threads, step_s, breakdown_s_per_step, start_s, peak_rss_bytes and their
+  /// Adds ranks, threads_per_rank, step_s, breakdown_s_per_step, start_s, peak_rss_bytes and
   /// definitions.
   void add_to(nlohmann::json& result) const;
 
@@ -29,8 +28,8 @@ class StepTimes {
   const runner::Surroundings& around_;
   double start_s_;
   std::vector<double> seconds_;
-  std::array<double, telemetry::kSubsystemCount> parts_s_{};  ///< of all steps, this rank's
-  std::int64_t peak_rss_bytes_ = 0;  ///< of a step, without what is measured beside it
+  std::array<double, telemetry::kSubsystemCount> parts_s_{};  ///< by subsystem, over all steps
+  std::int64_t peak_rss_bytes_ = 0;  ///< after the first step: excludes later measurements
 };
 
 }  // namespace parallel

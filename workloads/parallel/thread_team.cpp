@@ -1,4 +1,4 @@
-// The threads of a rank's passes.
+// Sets the number of OpenMP threads of a rank.
 #include "workloads/parallel/thread_team.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace parallel {
 namespace {
 
-/// "NAME=value" of the first variable that is set and binds threads; "" where none does.
+/// "NAME=value" of the first environment variable that binds threads; "" if none does.
 std::string binding_variable() {
   for (const char* name : {"GOMP_CPU_AFFINITY", "OMP_PROC_BIND", "OMP_PLACES"}) {
     const char* value = std::getenv(name);

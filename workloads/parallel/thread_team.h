@@ -1,11 +1,11 @@
-// The threads of a rank's passes.
+// Sets the number of OpenMP threads of a rank.
 #pragma once
 
 namespace parallel {
 
-/// OpenMP's teams have this many threads from now on, whatever is asked of it. Throws ConfigError
-/// where a variable of the environment keeps threads away, or binds them to fewer CPUs: oneDNN's
-/// barriers wait for every thread, for ever where one is missing.
+/// Makes OpenMP use teams of exactly `threads` threads from now on. Throws ConfigError when an
+/// environment variable limits the number of threads, or binds them to fewer CPUs. Without the
+/// check, oneDNN's barriers would wait forever for a missing thread.
 void use_threads(int threads);
 
 }  // namespace parallel

@@ -1,5 +1,4 @@
 // Timed training steps.
-// Hides warm-up and the order of measurements.
 #include "workloads/parallel/training_bench.h"
 
 #include <nlohmann/json.hpp>
@@ -41,9 +40,9 @@ nlohmann::json TrainingBench::report(const char* workload, const nlohmann::json&
   add_training_facts(executor_, samples_per_s, loss_, result);
   times_->add_to(result);
   result["definitions"]["products"] =
-      "what products multiply. In bf16, the library's: pairs of bfloat16 numbers, or floats, to "
-      "which those are widened. In f32: pairs if some of the layers' own products are of floats in "
-      "three bfloat16 parts each; all others, and the library's, are of floats";
+      "operands of products. In bf16: pairs if oneDNN multiplies pairs of bfloat16 numbers, floats "
+      "if it multiplies floats widened from them. In f32: pairs if some layers split each float "
+      "into three bfloat16 terms; all other products, and oneDNN's, multiply floats";
   result.merge_patch(facts);
   layers_.finish(executor_, samples_per_s, result);
   if (!options_.methods_to.empty()) result["layer_methods"] = layers_.methods(executor_);

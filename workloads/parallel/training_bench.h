@@ -1,5 +1,5 @@
-// What benches of training have in common: the steps that they time, and what they tell of them.
-// Hides warm-up, the order of measurements and the arithmetic of rates.
+// The common part of the training benches: timed steps and their report.
+// Hides warm-up and the order of measurements.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ namespace parallel {
 
 class TrainingBench {
  public:
-  /// One update; returns the loss, the sum over this rank's samples.
+  /// One update; returns the sum of the losses of this rank's samples.
   using Step = std::function<double()>;
   /// All outlive this. The executor trains options.batch samples of this rank.
   TrainingBench(nn::Executor& executor, const TrainingOptions& options,
                 const runner::Surroundings& around);
-  /// Collective. Steps to warm up, then steps that are timed, with each product alone between them.
+  /// Collective. Warm-up steps, then timed steps; times each product alone after each timed step.
   void run(const Step& step);
-  /// As of LayerBench.
+  /// See LayerBench::add_seconds().
   void add_seconds(double seconds, const std::string& what) { layers_.add_seconds(seconds, what); }
-  /// Collective, after run(). What every bench tells, in which the workload's own `facts` add keys
-  /// or replace them, those of "definitions" and other objects one by one.
+  /// Collective, after run(). The report of every bench, with the workload's `facts` applied as a
+  /// JSON merge patch: they add or replace keys, within "definitions" and other objects, too.
   nlohmann::json report(const char* workload, const nlohmann::json& facts);
 
  private:
@@ -41,26 +41,27 @@ class TrainingBench {
   double loss_ = 0.0;               ///< of the last step
 };
 
-/// A model in training on samples in memory: what the benches of workloads differ in.
+/// The workload's part of a bench: a model in training on samples in memory.
 class BenchModel {
  public:
   virtual ~BenchModel() = default;
   virtual nn::Executor& executor() = 0;
-  /// Collective. One update, as a TrainingBench::Step.
+  /// Collective. See TrainingBench::Step.
   virtual double step() = 0;
-  /// Collective, after `bench` has run. The workload's own facts, for its report.
+  /// Collective, after bench.run(). The workload's own facts for the report.
   virtual nlohmann::json facts(TrainingBench& bench) = 0;
 };
 
-/// Makes the model that a bench with these options trains; they outlive it.
+/// Makes the model to train; the options outlive it.
 using MakeBench = std::function<std::unique_ptr<BenchModel>(const TrainingOptions& options)>;
-/// Collective. The whole bench of `workload`; several where options.methods_to names a file. OpenMP
-/// has this rank's threads from now on.
+/// Collective. Runs the bench of `workload` and returns its report; see run_benches() for
+/// options.methods_to. Sets OpenMP's number of threads to around.threads.
 nlohmann::json run_bench(const char* workload, const TrainingOptions& options,
                          const runner::Surroundings& around, const MakeBench& make);
 
-/// The bench of a `Model` that is made of (options, around). `own`, which are TrainingOptions and
-/// the workload's, are parsed before it runs. A batch of 0 is Model::kUsualBatch.
+/// A bench of `Model`, which is constructed from (options, around). Options derives from
+/// TrainingOptions; the command line is parsed into `own` before the bench runs. A batch of 0 means
+/// Model::kUsualBatch.
 template <class Model, class Options>
 runner::Bench bench_of(const char* workload, const std::shared_ptr<Options>& own) {
   return [=](const runner::BenchOptions& usual, const runner::Surroundings& around) {

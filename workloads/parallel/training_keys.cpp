@@ -1,4 +1,4 @@
-// Reading of shared keys.
+// Reads the shared keys.
 #include "workloads/parallel/training_keys.h"
 
 #include <fmt/format.h>
@@ -66,10 +66,10 @@ nn::Arithmetic parse_arithmetic(const base::ObjectReader& training) {
                       "of activations and their gradients; bf16 needs a CPU with avx512_bf16");
   arithmetic.products = training.choice(
       "products", nn::Products::kFaster, products(),
-      "what convolutions and perceptrons multiply. In bf16: pairs of bfloat16 numbers, or "
-      "floats, to which those are widened; auto is what rank 0's CPU is faster at, as measured at "
-      "start. In f32: floats, which auto and pairs take in three bfloat16 parts each where the "
-      "CPU has matrix tiles and that is faster");
+      "operands of convolutions and perceptrons. In bf16: pairs of bfloat16 numbers, or floats "
+      "widened from them; auto: whichever is faster on rank 0's CPU, as measured at start. In f32: "
+      "floats; auto and pairs split each float into three bfloat16 terms where the CPU has matrix "
+      "tiles (AMX) and that is faster");
   return arithmetic;
 }
 
@@ -77,8 +77,8 @@ nn::Arithmetic parse_convolution_arithmetic(const base::ObjectReader& training) 
   nn::Arithmetic arithmetic = parse_arithmetic(training);
   const auto methods = training.optional<std::string>(
       "methods", "",
-      "a file that `bench --methods` wrote on such a machine: convolutions are made as it says. "
-      "Empty: as the program's own table has them");
+      "file of convolution methods, written by `bench --methods` on the same kind of machine. "
+      "Empty: the program's built-in choice");
   if (!methods.empty()) arithmetic.methods = read_methods(methods);
   return arithmetic;
 }
@@ -86,8 +86,8 @@ nn::Arithmetic parse_convolution_arithmetic(const base::ObjectReader& training) 
 nn::Recompute parse_recompute(const base::ObjectReader& training, nn::Recompute fallback) {
   return training.choice(
       "recompute", fallback, recomputes(),
-      "what the backward pass makes again in place of keeping it: outputs of batch norms, which "
-      "costs little, or those of convolutions, too, for the least memory");
+      "what the backward pass recomputes in place of keeping it: outputs of batch norms, which "
+      "costs little, or also outputs of convolutions, for the least memory");
 }
 
 void check_batch_fits(const base::ObjectReader& root, std::int64_t global_batch_size,

@@ -1,4 +1,4 @@
-// The loop of training.
+// The training loop.
 #include "workloads/parallel/training_workload.h"
 
 #include <array>
@@ -69,7 +69,7 @@ double TrainingWorkload::learning_rate() const {
 }
 
 void TrainingWorkload::open_data() {
-  // With the counts in the configuration, no file is touched before run_start.
+  // With the counts in the configuration, no file is accessed before run_start.
   if (samples_->counts_known()) return;
   samples_->open();
   learn_counts();
@@ -95,7 +95,7 @@ nlohmann::json TrainingWorkload::stage() {
 }
 
 void TrainingWorkload::clean_up() {
-  batches_ = nullptr;  // its threads read what is about to go
+  batches_ = nullptr;  // ends its threads, which read the staged files
   samples_->clean_up();
 }
 
@@ -141,7 +141,7 @@ runner::TrainResult TrainingWorkload::train(std::int64_t steps) {
 
 void TrainingWorkload::restore(const base::StateSource& source, std::int64_t steps_done) {
   model().restore(source, *optimizer_);
-  // Order and augmentation are functions of (seed, epoch, sample): the step is all they need.
+  // Order and augmentation are functions of (seed, epoch, sample), so the step number suffices.
   steps_done_ = steps_done;
   batches_ = nullptr;
 }

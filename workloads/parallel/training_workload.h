@@ -1,5 +1,5 @@
-// A workload in training: the one loop of steps, whatever the model is and the samples are.
-// Hides what of it is collective, what telemetry counts, and where a resumed run goes on.
+// The training loop of all workloads, independent of the model and the samples.
+// Hides telemetry counts and the position of a resumed run.
 #pragma once
 
 #include <cstdint>
@@ -17,32 +17,32 @@
 
 namespace parallel {
 
-/// What is trained, and how.
+/// The model and how it is trained.
 struct TrainingSetup {
-  nn::Network network;  ///< what every rank has of the model
+  nn::Network network;  ///< the replicated part of the model
   DataParallelConfig training;
   std::unique_ptr<nn::Optimizer> optimizer;  ///< of the network
-  /// Its lengths may depend on how many samples `counted` has.
+  /// Its lengths may depend on the sample counts in `counted`.
   std::function<nn::Schedule(const runner::WorkloadInfo& counted)> schedule;
 };
 
-/// By the section "schedule" of nn::parse_schedule(); `epochs` is the run's limit.
+/// Parses the section "schedule" with nn::parse_schedule(); `epochs` is the run's limit.
 std::function<nn::Schedule(const runner::WorkloadInfo& counted)> schedule_of(
     const base::ObjectReader& root, std::int64_t epochs);
 
-/// What a rank's outputs of a batch come to.
+/// Sums over a rank's outputs of a batch.
 struct BatchSums {
-  double loss = 0.0;         ///< over samples
-  double quality = 0.0;      ///< over counts: the set's quality is the quotient of all ranks' sums
-  std::int64_t counts = 0;   ///< samples as a rule
-  std::int64_t samples = 0;  ///< that were judged
+  double loss = 0.0;         ///< summed over samples
+  double quality = 0.0;      ///< over all batches and ranks, sum of quality / sum of counts
+  std::int64_t counts = 0;   ///< denominator of the quality; usually `samples`
+  std::int64_t samples = 0;  ///< samples in the sums
   BatchSums& operator+=(const BatchSums& other);
 };
 
 class TrainingWorkload : public runner::Workload {
  public:
   const runner::WorkloadInfo& info() const override { return info_; }
-  /// Those of the network's parameters.
+  /// The names of the network's parameters.
   std::vector<std::string> log_tensor_names() const override;
   void open_data() override;
   void open_evaluation_data() override;
@@ -51,19 +51,18 @@ class TrainingWorkload : public runner::Workload {
   runner::TrainResult train(std::int64_t steps) override;
   std::vector<base::StateArray> state() override { return model().state(*optimizer_); }
   void restore(const base::StateSource& source, std::int64_t steps_done) override;
-  /// Those of the network and its optimizer.
+  /// Of the network and its optimizer only.
   std::int64_t state_bytes() const override;
   std::uint64_t replica_hash() const override { return model().replica_hash(); }
-  /// That of the network.
+  /// Of the network only.
   runner::StepCost step_cost() const override;
   nlohmann::json staging_plan() override { return samples_->staging_plan(split_); }
   void clean_up() override;
 
  protected:
-  /// Puts this rank's next batch where the hooks below find it.
+  /// Loads this rank's next batch for the hooks below.
   using Load = std::function<void()>;
-  /// `info` has what does not follow from the others: name, benchmark, target. `samples` live until
-  /// nothing reads from them.
+  /// `info` has the fields that do not follow from the other arguments: name, benchmark, target.
   TrainingWorkload(runner::WorkloadInfo info, TrainingSetup setup, std::shared_ptr<Samples> samples,
                    std::uint64_t seed, const runner::Surroundings& around);
 
@@ -74,27 +73,27 @@ class TrainingWorkload : public runner::Workload {
   const BatchSplit& split() const { return split_; }
   nn::Optimizer& optimizer() { return *optimizer_; }
   const nn::Optimizer& optimizer() const { return *optimizer_; }
-  /// Since the samples are counted.
+  /// Valid once the sample counts are known.
   const nn::ScheduleConfig& schedule() const { return schedule_->config(); }
   std::int64_t steps_done() const { return steps_done_; }
-  /// For what a workload discloses beyond its network.
+  /// For workloads that disclose more than their network.
   runner::WorkloadInfo& own_info() { return info_; }
-  /// The next batch; timed as input.
+  /// Loads the next batch; timed as input.
   void load(const Load& batches) const;
-  /// The next batch of training.
+  /// Loads the next training batch.
   void load() const { load(batches_); }
-  /// Tells telemetry what was read since the last call.
+  /// Adds the reads since the last call to the telemetry.
   void count_reads();
-  /// Of ranks that have parts of the same samples one counts them.
+  /// `samples` on one of the ranks that split the same samples, 0 on the others.
   std::int64_t counted(std::int64_t samples) const;
 
  private:
-  /// Collective. The model, still without weights; from then on model() gives it.
+  /// Collective. Makes the model, without weights; model() is valid afterwards.
   virtual void make_model() = 0;
   virtual Model& model() const = 0;
-  /// From update `first_step` to the end of the run.
+  /// Loads the batches from update `first_step` to the end of the run.
   virtual Load training_batches(std::int64_t first_step) = 0;
-  /// Collective. One update; adds up what each of its passes comes to.
+  /// Collective. One update; adds the sums of its passes to `sums`.
   virtual void update(double learning_rate, BatchSums& sums) = 0;
 
   void learn_counts();
@@ -110,7 +109,7 @@ class TrainingWorkload : public runner::Workload {
   const std::shared_ptr<Samples> samples_;
   const std::function<nn::Schedule(const runner::WorkloadInfo&)> make_schedule_;
   std::optional<nn::Schedule> schedule_;
-  Load batches_;  ///< empty: training begins at steps_done_
+  Load batches_;  ///< empty: train() next opens the batches from steps_done_ on
   std::int64_t steps_done_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The requests of one exchange that goes on beside other work.
-// Hides when the telemetry is told of their begin and end.
+// The pending requests of one exchange that overlaps other work.
+// Hides the notification of the telemetry.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace parallel {
 
-/// Under way from the first request that is added until all were found to be done.
+/// Under way from the first add() until test() or wait_all() finds all requests complete.
 class Transfer {
  public:
   explicit Transfer(telemetry::Telemetry& telemetry) : telemetry_(telemetry) {}
@@ -21,10 +21,10 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// `name` says what goes: a literal.
+  /// `name` says in the trace what is sent; a string literal.
   void add(const char* name, runner::Pending pending) {
     Request& request = requests_.emplace_back();
-    request.is_under_way = pending.is_under_way();  // not where a rank is alone
+    request.is_under_way = pending.is_under_way();  // false on a communicator of one rank
     if (request.is_under_way) {
       request.traced = telemetry_.begin_exchange(name, pending.bytes_sent());
     }
@@ -32,7 +32,7 @@ class Transfer {
   }
   telemetry::Telemetry& telemetry() const { return telemetry_; }
   bool is_under_way() const { return !requests_.empty(); }
-  /// Looks at every request, so that none waits for another; true when nothing is under way.
+  /// Tests every request, so that all make progress; returns whether nothing is under way.
   bool test() {
     bool done = true;
     for (Request& request : requests_) {
@@ -45,7 +45,7 @@ class Transfer {
     if (done) requests_.clear();
     return done;
   }
-  /// Waits for one; they count from 0 in the order in which they were added.
+  /// Waits for one request, numbered from 0 in the order of add().
   void wait(std::size_t request) {
     if (request < requests_.size()) wait(requests_[request]);
   }

@@ -30,13 +30,14 @@ ModelConfig model_of(const BenchOptions& options) {
   return model;
 }
 
-/// What a channel of a pixel is to the network: all together have mean 0 and variance 1.
+/// Normalises a pixel's channel: uniformly distributed values get mean 0 and variance 1.
 float value_of(std::uint8_t pixel) {
-  constexpr float kMean = 127.5F, kDeviation = 73.9F;  // of 0 ... 255, each as often
+  constexpr float kMean = 127.5F, kDeviation = 73.9F;  // of 0 ... 255, uniformly distributed
   return (static_cast<float>(pixel) - kMean) / kDeviation;
 }
 
-/// Groups of at most 32 samples within a rank, so that no statistics are exchanged.
+/// The largest divisor of `batch` up to 32: each group is within a rank, so ranks exchange no
+/// statistics.
 std::int64_t group_size(std::int64_t batch) {
   std::int64_t size = std::min<std::int64_t>(batch, 32);
   while (batch % size != 0) --size;
@@ -86,7 +87,7 @@ class Bench final : public parallel::ReplicaBench {
 
   const BenchOptions& options_;
   const double global_batch_;
-  std::vector<std::uint8_t> images_;  ///< as decoders give them: a quarter of floats' memory
+  std::vector<std::uint8_t> images_;  ///< as decoded: a quarter of the memory of floats
   std::vector<std::int32_t> labels_;
 };
 

@@ -1,5 +1,4 @@
-// Reading of ResNet-50's sections.
-// Hides ObjectReader's calls.
+// Parsing of ResNet-50's sections.
 #include "workloads/resnet50/config.h"
 
 #include <vector>
@@ -31,10 +30,10 @@ DataConfig parse_data(const base::ObjectReader& in) {
       "evaluation_resize", 0,
       "shorter side before the central crop; 0: image_size * 256 / 224 (cifar: image_size)",
       base::within(0, 65536));
-  data.largest_shift = in.optional(
-      "largest_shift", data.largest_shift,
-      "cifar: pixels by which training shifts an image at most; 0: it is mirrored or not, no more",
-      base::within(0, 65536));
+  data.largest_shift =
+      in.optional("largest_shift", data.largest_shift,
+                  "cifar: largest shift of a training image in pixels, each way; 0: mirroring only",
+                  base::within(0, 65536));
   if (data.preprocess != Style::kCifar && data.largest_shift != kUsualShift) {
     throw base::ConfigError(in.where("largest_shift") + ": only preprocess cifar shifts");
   }
@@ -79,7 +78,7 @@ Config parse_config(const base::ObjectReader& root) {
   config.training = parse_training(root.object("training", "how an update is made"));
   config.epochs = root.required<std::int64_t>("epochs", "passes over the training set at most",
                                               base::at_least(1));
-  // Throws for sizes that contradict each other.
+  // Throws ConfigError for sizes that contradict each other.
   (void)Preprocess(config.data.preprocess, static_cast<int>(config.model.image_size),
                    static_cast<int>(config.data.evaluation_resize),
                    static_cast<int>(config.data.largest_shift));
@@ -96,8 +95,8 @@ Config parse_config(const base::ObjectReader& root) {
 void check_config(const base::ObjectReader& root) {
   const Config config = parse_config(root);
   (void)nn::make_optimizer(root.object("optimizer", "how gradients change weights"));
-  // Without a count the steps of an epoch are not known here; ImageNet's stand in for the relations
-  // between keys.
+  // Without train_samples, the steps of an epoch are not known here; ImageNet's size stands in, to
+  // check relations between keys.
   const std::int64_t samples = config.data.train_samples > 0
                                    ? config.data.train_samples
                                    : mllog::find_benchmark("resnet")->train_samples.front();

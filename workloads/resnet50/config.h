@@ -1,5 +1,4 @@
 // The keys of a ResNet-50 configuration beyond those of every workload.
-// Hides their names, defaults and checks.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +15,19 @@
 namespace resnet50 {
 
 enum class OnCorrupt {
-  kError,  ///< a sample that does not decode ends the run, named
-  kSkip    ///< its slot stays empty (zeros, no loss, not counted) and is counted as skipped
+  kError,  ///< a sample that does not decode ends the run with its name
+  kSkip    ///< its slot stays empty (zeros, no loss, not counted) and it is counted as skipped
 };
 
 struct DataConfig : parallel::ReadKeys {
-  /// Images are small: more batches of them are ready.
+  /// Images are small, so more batches are prefetched.
   DataConfig() { prefetch_batches = 4; }
   std::string train, validation;  ///< folder or tar of class folders, or tar of class tars
   std::string validation_labels;  ///< labels of a flat validation set
   std::int64_t first_label = 0;
   Style preprocess = Style::kMlperf;
   std::int64_t evaluation_resize = 0;
-  std::int64_t largest_shift = kUsualShift;  ///< pixels; Style::kCifar alone
+  std::int64_t largest_shift = kUsualShift;  ///< pixels; only for Style::kCifar
   OnCorrupt on_corrupt = OnCorrupt::kError;
 };
 
@@ -47,10 +46,11 @@ struct Config {
   std::int64_t epochs = 0;
 };
 
-/// Reads model, dataset, staging and training. The sections optimizer and schedule are read by nn.
+/// Parses model, dataset, staging and training. The sections optimizer and schedule are parsed by
+/// nn.
 Config parse_config(const base::ObjectReader& root);
 
-/// Reads all sections, optimizer and schedule too: what `config` and `--dry-run` check.
+/// Parses all sections, including optimizer and schedule, for `config` and `--dry-run`.
 void check_config(const base::ObjectReader& root);
 
 }  // namespace resnet50

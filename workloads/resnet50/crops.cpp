@@ -1,5 +1,4 @@
-// Which region of an image a transform uses.
-// Hides the sampling rules of the references.
+// The region of an image that a transform uses, by the references' sampling rules.
 #include "workloads/resnet50/crops.h"
 
 #include <algorithm>
@@ -10,19 +9,19 @@
 namespace resnet50 {
 namespace {
 
-/// A whole number in [0, count), and 0 when there is no choice.
+/// A random integer in [0, count); 0 without drawing if count <= 1.
 int below(int count, base::RandomStream& random) {
   return count <= 1 ? 0 : static_cast<int>(random.below(static_cast<std::uint64_t>(count)));
 }
 
-/// Half to even, as lrintf and Python's round() do.
+/// Rounds half to even, as lrintf and Python's round() do.
 int nearest(double value) { return static_cast<int>(std::lrint(value)); }
 
 struct AreaLimits {
   double low, high;
 };
 
-/// The tallest crop of this aspect ratio that fits.
+/// The height of the tallest crop of this aspect ratio and at most this area that fits.
 int largest_height(int height, int width, double aspect, double area) {
   int largest = nearest(std::sqrt(area / aspect));
   if (nearest(largest * aspect) > width) {
@@ -50,7 +49,7 @@ std::optional<Region> try_distorted_crop(int height, int width, double aspect,
       crop.width > width || crop.height < 1 || crop.width < 1) {
     return std::nullopt;
   }
-  // The source never draws the last offset; neither do we.
+  // TensorFlow's implementation never draws the last offset; neither does this one.
   crop.top = below(height - crop.height, random);
   crop.left = below(width - crop.width, random);
   return crop;

@@ -1,5 +1,4 @@
-// Which region of an image a transform uses.
-// Hides the sampling rules of the references.
+// The region of an image that a transform uses, by the references' sampling rules.
 #pragma once
 
 #include "runner/base/random.h"
@@ -16,8 +15,8 @@ Region distorted_crop(int height, int width, base::RandomStream& random);
 /// centred region within those ratios. Source: torchvision's RandomResizedCrop.
 Region random_resized_crop(int height, int width, base::RandomStream& random);
 
-/// Size with shorter side `shorter` by float32 arithmetic and truncation (so 255 for some sides
-/// when 256 is asked for, but never below the window), and the central window. Source: MLPerf's
+/// Resizes to shorter side `shorter` by float32 arithmetic and truncation (so some sides become 255
+/// for 256, but none smaller than the window) and takes the central window. Source: MLPerf's
 /// ResNet-50 reference, evaluation.
 Target central_target_mlperf(int height, int width, int shorter, int window);
 

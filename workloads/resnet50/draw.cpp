@@ -1,5 +1,4 @@
-// Pictures of a known class that a convolutional network learns and a linear classifier cannot.
-// Hides marks, colors and noise.
+// Pictures of a known class that a convolutional network can learn and a linear classifier cannot.
 #include "workloads/resnet50/draw.h"
 
 #include <fmt/core.h>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr int kPlanes = 3;
 
-/// In the order in which more classes bring them in.
+/// In the order in which more classes introduce them.
 enum class Shape { kSpot, kBar, kRing, kCross, kFrame };
 
 struct Mark {
@@ -26,7 +25,7 @@ struct Mark {
   bool lighter;
 };
 
-/// Marks that a plane must choose from so that all planes together tell the classes apart.
+/// The number of marks per plane with which three planes can distinguish the classes.
 std::int64_t choices_for(std::int64_t classes) {
   std::int64_t choices = 2;
   while (choices * choices * choices < classes) choices += 2;
@@ -60,8 +59,8 @@ double distance(Shape shape, double u, double v) {
   return std::hypot(u, v) - 1.0;
 }
 
-/// One plane's marks: 1 inside, 0 outside, soft over a pixel; then moved to mean zero, so that no
-/// plane's brightness tells how many or how light its marks are.
+/// The marks of one plane: 1 inside, 0 outside, with a soft edge one pixel wide; then shifted to
+/// mean 0, so that a plane's brightness does not reveal the number or lightness of its marks.
 class MarkPlane {
  public:
   explicit MarkPlane(int size)

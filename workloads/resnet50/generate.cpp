@@ -1,5 +1,4 @@
 // A learnable synthetic dataset in ImageNet's on-disk format.
-// Hides drawing, encoding, threads, and how an interrupted run goes on.
 #include "workloads/resnet50/generate.h"
 
 #include <fmt/core.h>
@@ -26,12 +25,12 @@ using nlohmann::json;
 
 constexpr int kQuality = 90;
 constexpr const char* kManifest = "dataset.json";
-/// Raised whenever the same options give other bytes.
+/// To be raised whenever the same options give other bytes.
 constexpr int kVersion = 1;
 
 struct Split {
   const char* name;
-  std::uint64_t number;  ///< enters the random stream
+  std::uint64_t number;  ///< selects the random stream
   std::int64_t per_class;
 };
 
@@ -75,14 +74,14 @@ std::vector<std::byte> draw_file(const GenerateOptions& options, const Split& sp
       draw_image(label, options.classes, static_cast<int>(options.image_size), random), kQuality);
 }
 
-/// Runs `work(0) ... work(count - 1)` on the threads asked for.
+/// Runs `work(0) ... work(count - 1)` on options.threads threads.
 void in_parallel(std::int64_t count, const GenerateOptions& options,
                  const std::function<void(std::int64_t)>& work) {
   base::for_each_index(base::narrow<std::size_t>(count), base::narrow<int>(options.threads),
                        [&](std::size_t place) { work(static_cast<std::int64_t>(place)); });
 }
 
-/// One class after the other; images that an earlier run finished are kept.
+/// Writes one class after another; images that an earlier run finished are kept.
 std::int64_t write_folders(const GenerateOptions& options, const Split& split,
                            const std::string& folder) {
   std::atomic<std::int64_t> bytes = 0;
@@ -97,7 +96,7 @@ std::int64_t write_folders(const GenerateOptions& options, const Split& split,
   return bytes;
 }
 
-/// Images are drawn in parallel, a class or a piece of one at a time, and written in order.
+/// Draws images in parallel, up to kPiece of a class at a time, and writes them in order.
 std::int64_t write_tar(const GenerateOptions& options, const Split& split,
                        const std::string& folder) {
   constexpr std::int64_t kPiece = 1024;

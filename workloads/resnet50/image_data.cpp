@@ -1,5 +1,4 @@
 // Batches of augmented images.
-// Hides how a slot of a batch becomes a file and then pixels.
 #include "workloads/resnet50/image_data.h"
 
 #include <fmt/format.h>
@@ -53,7 +52,7 @@ ImageData::Source ImageData::open_validation_set(const Source& train) const {
   return open_listed(config_.data.validation, options);
 }
 
-/// Class ids come from the training set's class names, unless the validation set has them all.
+/// Class ids come from the training set's class names, unless the validation set has all classes.
 void ImageData::open_sets(Sources& sources, Need need) const {
   const bool is_named = !config_.data.validation_labels.empty();
   bool needs_train = need == Need::kBoth || is_named;

@@ -1,5 +1,4 @@
-// The images of a run: opened, staged, and made into batches.
-// Hides datasets, decoding and augmentation.
+// The images of a run: opened, staged, decoded, augmented and made into batches.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@
 
 namespace resnet50 {
 
-/// Opening throws DataError for other counts or more classes than configured. The validation set
-/// alone takes the training set, too, where class ids depend on it.
+/// Opening throws DataError for other numbers of samples or more classes than configured. Opening
+/// only the validation set also opens the training set if class ids depend on it.
 class ImageData final : public parallel::SampleSets {
  public:
   ImageData(const Config& config, const runner::Communicator& world,
@@ -26,12 +25,13 @@ class ImageData final : public parallel::SampleSets {
   /// This rank's samples, pass after pass, from update `first_step` to the end of the run.
   std::unique_ptr<staging::Prefetcher> training_batches(const parallel::BatchSplit& split,
                                                         std::int64_t first_step);
-  /// This rank's part of the validation set in batches of `batch`; the last one is filled up with
-  /// labels of -1.
+  /// This rank's part of the validation set in batches of `batch`; empty slots of the last one have
+  /// label -1.
   std::unique_ptr<staging::Prefetcher> validation_batches(std::int64_t batch);
 
  private:
-  /// Decodes sample `index` of `source` into `image`; false when it is corrupt and may be skipped.
+  /// Decodes sample `index` of `source` into `image`. Returns false if it is corrupt and may be
+  /// skipped.
   bool decode(const dataset::Dataset& source, std::int64_t index, dataset::Image& image);
   void open_sets(Sources& sources, Need need) const;
   Source open_listed(const std::string& path, const dataset::OpenOptions& options) const;

@@ -1,5 +1,4 @@
 // Log keys of optimizer and schedule.
-// Hides nothing more.
 #include "workloads/resnet50/log_fields.h"
 
 #include "runner/mllog/keys.h"
@@ -9,7 +8,7 @@ namespace {
 
 namespace keys = mllog::keys;
 
-/// Warm-up in epochs, as an integer where it is one: closed submissions must give one.
+/// Warm-up in epochs, as an integer if it is whole: closed submissions must give an integer.
 nlohmann::ordered_json warmup_epochs(const nn::ScheduleConfig& schedule,
                                      std::int64_t steps_per_epoch) {
   if (schedule.warmup.length % steps_per_epoch == 0)
@@ -17,7 +16,7 @@ nlohmann::ordered_json warmup_epochs(const nn::ScheduleConfig& schedule,
   return static_cast<double>(schedule.warmup.length) / static_cast<double>(steps_per_epoch);
 }
 
-/// A key of the rules for each of the two optimizers that they know.
+/// The key of each of the two optimizers that the rules know.
 struct OptimizerKey {
   const char* lars;
   const char* sgd;

@@ -1,5 +1,4 @@
-// What MLPerf's resnet rules want to read of optimizer and schedule.
-// Hides which key belongs to which optimizer.
+// Optimizer and schedule as log keys of MLPerf's resnet rules.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +15,14 @@ namespace resnet50 {
 
 using LogFields = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 
-/// opt_name and the lars_* or sgd_* keys of MLPerf Training's resnet rules; of other optimizers,
-/// for which the rules have no keys, learning rate and warm-up. Keys of a polynomial decay are
-/// given only for one. model_bn_span is bn_group_samples.
+/// opt_name and the lars_* or sgd_* keys of MLPerf Training's resnet rules. The rules have no keys
+/// for other optimizers, so those get learning rate and warm-up only. Keys of a polynomial decay
+/// appear only with such a decay. model_bn_span is bn_group_samples.
 LogFields optimizer_log_fields(const nn::Hyperparameters& optimizer,
                                const nn::ScheduleConfig& schedule, std::int64_t steps_per_epoch,
                                std::int64_t bn_group_samples);
 
-/// The configuration's keys behind those of the log, by the log's key.
+/// Maps each log key to the configuration key that sets it.
 std::map<std::string, std::string> log_settings();
 
 }  // namespace resnet50

@@ -1,5 +1,4 @@
 // The blocks of ResNet.
-// Hides which convolution has which padding under which reference.
 #include "workloads/resnet50/model.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// ResNet v1.5 as a network description.
-// Hides block structure, paddings and initialisers; names are torchvision's.
+// ResNet v1.5 as a network description; names are torchvision's.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +24,15 @@ struct ModelConfig {
       false;  ///< each block's last gamma starts at 0 (Goyal et al., arXiv:1706.02677)
 };
 
-/// Reads a "model" section.
+/// Parses a "model" section.
 ModelConfig parse_model(const base::ObjectReader& section);
 
-/// Input [3, S, S], output [classes]. With 1,000 classes at depth 50: 25,557,032 parameters.
-/// Source: MLPerf's ResNet-50 v1.5 reference: the stride of a down-sampling block is in its 3x3
-/// convolution.
+/// Input [3, S, S], output [classes]. With 1,000 classes at depth 50: 25,557,032 parameters. The
+/// stride of a down-sampling block is in its 3x3 convolution. Source: MLPerf's ResNet-50 v1.5
+/// reference.
 nn::Network build_network(const ModelConfig& config);
 
-/// The tensor names that MLPerf's weights_initialization records want, in its order
+/// The tensor names of MLPerf's weights_initialization records, in the reference's order
 /// ("conv0_weight", ...).
 std::vector<std::string> mlperf_tensor_names(const ModelConfig& config);
 

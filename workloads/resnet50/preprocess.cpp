@@ -1,5 +1,5 @@
-// From a decoded image to the network's input: the augmentation of training and the transform of
-// evaluation. Hides crops, resizing and normalisation of each style.
+// From a decoded image to the network's input: augmentation for training and the transform for
+// evaluation.
 #include "workloads/resnet50/preprocess.h"
 
 #include <fmt/core.h>
@@ -127,7 +127,8 @@ void Preprocess::center(const dataset::Image& image, std::span<float> out) const
   }
 }
 
-/// The central view moved by some pixels each way, black where it ends, then perhaps mirrored.
+/// The central view shifted by some pixels along each axis, black outside of it, then mirrored or
+/// not.
 void Preprocess::shift(const dataset::Image& image, base::RandomStream& random,
                        std::span<float> out) const {
   const int size = image_size_;

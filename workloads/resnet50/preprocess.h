@@ -1,5 +1,5 @@
-// From a decoded image to the network's input: the augmentation of training and the transform of
-// evaluation. Hides crops, resizing and normalisation of each style.
+// From a decoded image to the network's input: augmentation for training and the transform for
+// evaluation.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace resnet50 {
 /// kCifar: shift by a few pixels over a black border, mirror; CIFAR-10's mean and deviation.
 enum class Style { kMlperf, kTorchvision, kCifar };
 
-/// By how many pixels each way kCifar shifts at most, where nobody says otherwise.
+/// Default of the largest shift of kCifar, in pixels in each direction.
 inline constexpr int kUsualShift = 4;
 
-/// The styles as configurations name them, for ObjectReader::choice.
+/// The names of the styles in configurations, for ObjectReader::choice.
 std::vector<std::pair<std::string, Style>> style_choices();
 
 class Preprocess {
  public:
-  /// image_size S: the square side of the input. evaluation_resize: what the shorter side is scaled
-  /// to before the central S x S are cut out; equal to S it leaves no border. 0: round(S * 256 /
-  /// 224), and S for kCifar. largest_shift: for kCifar alone. Throws ConfigError when the resize is
-  /// below S, S below 1, or the shift not in 0 ... S.
+  /// image_size S: the square side of the input. evaluation_resize: the length to which the shorter
+  /// side is scaled before the central S x S crop (S crops nothing from that side); 0: round(S *
+  /// 256 / 224), and S for kCifar. largest_shift: only for kCifar. Throws ConfigError when
+  /// evaluation_resize is below S, S is below 1, or the shift is not in 0 ... S.
   Preprocess(Style style, int image_size, int evaluation_resize = 0,
              int largest_shift = kUsualShift);
 
@@ -38,11 +38,11 @@ class Preprocess {
   int evaluation_resize() const { return evaluation_resize_; }
   std::int64_t sample_floats() const { return std::int64_t{3} * image_size_ * image_size_; }
 
-  /// An augmented view; draws from `random`, which should be a stream of (seed, kAugment, epoch,
-  /// global sample index), so that no rank ever enters.
+  /// An augmented view. `random` should be a stream of (seed, kAugment, epoch, global sample
+  /// index), so that the result does not depend on the rank.
   ///   out [3, S, S]. Throws ShapeError when `out` has another size.
   void train(const dataset::Image& image, base::RandomStream& random, std::span<float> out) const;
-  /// The central view, always the same.
+  /// The central view, without randomness.
   void evaluate(const dataset::Image& image, std::span<float> out) const;
 
  private:

@@ -1,5 +1,4 @@
-// Resizing a region of an image, by the two rules that references use.
-// Hides taps, fixed-point weights and the order of the passes.
+// Resizing a region of an image by the two methods that the references use.
 #include "workloads/resnet50/resize.h"
 
 #include <algorithm>
@@ -23,7 +22,7 @@ struct Tap {
   float weight = 0.0F;
 };
 
-/// Taps of `count` outputs from `first` on, of an axis that is resized from `in` to `out`.
+/// Taps of outputs [first, first + count) of an axis that is resized from `in` to `out`.
 std::vector<Tap> legacy_taps(int in, int out, int first, int count) {
   const float scale = static_cast<float>(in) / static_cast<float>(out);
   std::vector<Tap> taps(static_cast<std::size_t>(count));
@@ -36,7 +35,7 @@ std::vector<Tap> legacy_taps(int in, int out, int first, int count) {
   return taps;
 }
 
-/// Weights in fixed point over a run of source pixels.
+/// Fixed-point weights for a run of source pixels.
 struct Filter {
   int first = 0;
   std::vector<std::int32_t> weights;
@@ -68,7 +67,7 @@ std::vector<Filter> triangle_filters(int in, int out, int first, int count) {
   return filters;
 }
 
-/// The filtered value of pixels `stride` bytes apart.
+/// The filtered value of one channel of pixels that are `stride` bytes apart.
 std::uint8_t apply(const Filter& filter, const std::uint8_t* pixels, std::ptrdiff_t stride) {
   std::int32_t sum = 1 << (kFixedBits - 1);
   const std::uint8_t* source = pixels + filter.first * stride;
@@ -79,7 +78,7 @@ std::uint8_t apply(const Filter& filter, const std::uint8_t* pixels, std::ptrdif
   return static_cast<std::uint8_t>(std::clamp(sum >> kFixedBits, 0, 255));
 }
 
-/// One row of `out`, its channels `plane` floats apart, between two rows of pixels.
+/// Computes one row of `out`, whose channels are `plane` floats apart, from two rows of pixels.
 void blend_rows(const std::uint8_t* upper, const std::uint8_t* lower, float weight,
                 const std::vector<Tap>& columns, std::size_t plane, float* out) {
   for (std::size_t x = 0; x < columns.size(); ++x) {

@@ -1,5 +1,4 @@
-// Resizing a region of an image, by the two rules that references use.
-// Hides taps, fixed-point weights and the order of the passes.
+// Resizing a region of an image by the two methods that the references use.
 #pragma once
 
 #include <span>
@@ -13,7 +12,7 @@ struct Region {
   int top = 0, left = 0, height = 0, width = 0;
 };
 
-/// The size that a region is resized to, and the square window of the result that is computed.
+/// The size to which a region is resized, and the square window of the result that is computed.
 struct Target {
   int height = 0, width = 0;
   int top = 0, left = 0, size = 0;
@@ -22,12 +21,13 @@ struct Target {
 enum class Mirror { kNo, kYes };
 
 /// Bilinear with src = dst * in / out: no half-pixel centre, no antialiasing. kYes mirrors the
-/// region before it is resized, which for this rule is not the same as after.
+/// region before resizing, which with this method differs from mirroring afterwards.
 ///   out [3, size, size], 0..255. Source: TensorFlow's resize_bilinear without align_corners.
 void resize_legacy(const dataset::Image& image, const Region& region, const Target& target,
                    Mirror mirror, std::span<float> out);
 
-/// Triangle filter widened by the scale when shrinking, columns first, each pass rounded to 8 bits.
+/// Triangle filter, widened by the scale when shrinking; columns first, each pass rounded to 8
+/// bits.
 ///   out [3, size, size], 0..255, whole numbers. Source: Pillow's Image.resize(BILINEAR).
 void resize_antialiased(const dataset::Image& image, const Region& region, const Target& target,
                         Mirror mirror, std::span<float> out);

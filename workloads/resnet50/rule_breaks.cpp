@@ -1,5 +1,4 @@
-// Comparison with the reference.
-// Hides nothing more.
+// Comparison of a configuration with the reference.
 #include "workloads/resnet50/rule_breaks.h"
 
 #include <fmt/format.h>
@@ -9,7 +8,7 @@
 namespace resnet50 {
 namespace {
 
-/// Collects what differs from the reference.
+/// Collects the differences from the reference.
 class Breaks {
  public:
   template <class Value>
@@ -73,7 +72,7 @@ void compare_optimizer(const Training& training, Breaks& breaks) {
     breaks.expect<std::string>("/optimizer/variant", to_string(reference.variant),
                                to_string(lars.variant));
   }
-  // Of other shapes, keys of the log are missing.
+  // For other shapes, required log keys are missing, so the log itself shows the violation.
   if (training.schedule.decay.shape == nn::DecayShape::kDelayedPolynomial) {
     breaks.tell("/schedule/name: must be polynomial, got delayed_polynomial");
   }

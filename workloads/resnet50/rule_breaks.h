@@ -1,5 +1,4 @@
-// What a closed submission of ResNet-50 must not choose and no key of the log tells.
-// Hides what the rules say.
+// Violations of the closed division's rules for ResNet-50 that no log key reveals.
 #pragma once
 
 #include <optional>
@@ -13,17 +12,17 @@
 
 namespace resnet50 {
 
-/// How a ResNet-50 is trained, beyond its own keys.
+/// The training settings that are not ResNet-50's own keys.
 struct Training {
   nn::Hyperparameters optimizer;
-  std::optional<nn::LarsConfig> lars;  ///< set where the optimizer is LARS
+  std::optional<nn::LarsConfig> lars;  ///< set if the optimizer is LARS
   nn::ScheduleConfig schedule;
 };
 
-/// Each names its key, what the closed division wants, and what stands there.
-/// Source: MLPerf Training rules, sections 6 and 9: model, preprocessing, loss and optimizer of a
-/// closed submission are the reference's, which decays the rate by a polynomial and smooths labels
-/// by 0.1 or not at all.
+/// Each message names the key, the value that the closed division requires, and the value found.
+/// Source: MLPerf Training rules, sections 6 and 9: a closed submission uses the reference's model,
+/// preprocessing, loss and optimizer; the reference decays the rate by a polynomial, and smooths
+/// labels by 0.1 or not at all.
 std::vector<std::string> closed_rule_breaks(const Config& config, const Training& training);
 
 }  // namespace resnet50

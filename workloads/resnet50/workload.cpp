@@ -1,5 +1,4 @@
-// The benchmark: training steps, evaluation, weights.
-// Hides how data, engine and optimizer meet.
+// The ResNet-50 workload: training steps, evaluation, weights.
 #include "workloads/resnet50/workload.h"
 
 #include <fmt/format.h>
@@ -55,7 +54,7 @@ class ResNet50 final : public parallel::ReplicaWorkload {
     return resnet50::log_settings();
   }
   std::vector<std::string> closed_rule_breaks() const override;
-  /// Class ids may depend on the training set, and log fields on its size.
+  /// Opens both sets: class ids may depend on the training set, and log fields depend on its size.
   void open_evaluation_data() override { open_data(); }
   runner::TrainResult train(std::int64_t steps) override;
 
@@ -122,7 +121,7 @@ runner::TrainResult ResNet50::train(std::int64_t steps) {
 
 parallel::BatchSums ResNet50::judge(std::int64_t samples) {
   const nn::LossSums sums = nn::softmax_cross_entropy(executor().outputs(), labels_, 0.0, 1.0, {});
-  // Of all samples: one that was skipped because it does not decode is not recognised.
+  // Of all samples: one skipped as corrupt counts as misclassified.
   return {.quality = static_cast<double>(sums.correct), .counts = samples, .samples = sums.samples};
 }
 

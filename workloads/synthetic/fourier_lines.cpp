@@ -1,5 +1,4 @@
-// Fourier transforms of many lines of complex numbers at once.
-// Hides the order of the butterflies.
+// One-dimensional Fourier transforms of many lines of complex numbers at once.
 #include "workloads/synthetic/fourier_lines.h"
 
 #include <fmt/core.h>
@@ -15,8 +14,8 @@
 namespace synthetic {
 namespace {
 
-/// What every x86-64 and every 64-bit ARM works on at once. Numbers of different lanes never meet,
-/// so that wider vectors would give the same bits.
+/// Vectors of 16 bytes, which every x86-64 and every 64-bit ARM CPU has. Values of different lanes
+/// are never combined, so wider vectors would give the same bits.
 using Lanes = float __attribute__((vector_size(16)));
 constexpr std::size_t kLanes = 4;
 
@@ -45,7 +44,8 @@ void store(const Complex& value, const LineRows& rows, std::size_t row, std::siz
   std::memcpy(rows.im + row * rows.stride + lane, &value.im, sizeof value.im);
 }
 
-/// Element `i` of the transform of a few; `factors` are those of a line that they divide.
+/// Element `i` of the transform of `values`. `factors` are those of a line whose length is a
+/// multiple of the number of values.
 template <class Factor>
 Complex sum_of(std::span<const Complex> values, const std::vector<Factor>& factors, std::size_t i) {
   const std::size_t apart = factors.size() / values.size();
@@ -56,7 +56,7 @@ Complex sum_of(std::span<const Complex> values, const std::vector<Factor>& facto
   return sum;
 }
 
-/// Odd primes first, so that the pass by two, if any, is the last. Empty for what has none.
+/// Odd primes first, so that a pass by two, if present, is the last. Empty for unsupported lengths.
 std::vector<std::size_t> radices_of(std::int64_t elements) {
   std::vector<std::size_t> radices;
   if (elements < 1 || elements > FourierLines::kMostElements) return radices;
@@ -89,8 +89,8 @@ FourierLines::FourierLines(std::int64_t elements, std::size_t lanes)
   for (auto& rows : rows_) rows.resize(elements_ * lanes_);
 }
 
-/// Stockham's form of decimation in frequency: what a pass writes is in order, so that nothing has
-/// to be sorted. From pass to pass `step` sub-transforms lie side by side.
+/// Stockham's form of decimation in frequency: each pass writes its results in order, so no bit
+/// reversal is needed. `step` is the number of interleaved sub-transforms of a pass.
 /// Source: Van Loan, "Computational frameworks for the fast Fourier transform", 1992, section 1.7.
 void FourierLines::transform(const LineRows& rows) {
   const LineRows scratch[2] = {{rows_[0].data(), rows_[1].data(), lanes_},
@@ -107,7 +107,7 @@ void FourierLines::transform(const LineRows& rows) {
     step *= radix;
   }
   if (from == &rows) return;
-  for (std::size_t row = 0; row < elements_; ++row) {  // of a single pass
+  for (std::size_t row = 0; row < elements_; ++row) {  // after a single pass
     for (std::size_t lane = 0; lane < lanes_; lane += kLanes) {
       store(load(*from, row, lane), rows, row, lane);
     }
@@ -132,7 +132,7 @@ void FourierLines::any(std::size_t radix, const LineRows& from, const LineRows& 
   }
 }
 
-/// The plain sums over the rows that meet.
+/// A butterfly of any radix, as plain sums.
 void FourierLines::any_rows(std::size_t radix, const LineRows& from, const LineRows& to,
                             const Meeting& at) const {
   const std::size_t apart = elements_ / radix;
@@ -147,7 +147,7 @@ void FourierLines::any_rows(std::size_t radix, const LineRows& from, const LineR
 }
 
 void FourierLines::quarter(const LineRows& from, const LineRows& to, std::size_t step) const {
-  const std::size_t apart = elements_ / 4;  // rows between the four that meet
+  const std::size_t apart = elements_ / 4;  // rows between the four of a butterfly
   for (std::size_t row = 0; row < apart; row += step) {
     const Factor once = factors_[row], twice = factors_[2 * row], thrice = factors_[3 * row];
     for (std::size_t q = 0; q < step; ++q) {
@@ -166,7 +166,7 @@ void FourierLines::quarter(const LineRows& from, const LineRows& to, std::size_t
   }
 }
 
-/// The last pass, if any: its only factor is 1.
+/// The last pass, if present: its only factor is 1.
 void FourierLines::halve(const LineRows& from, const LineRows& to, std::size_t step) const {
   for (std::size_t q = 0; q < step; ++q) {
     for (std::size_t lane = 0; lane < lanes_; lane += kLanes) {

@@ -1,5 +1,4 @@
-// Fourier transforms of many lines of complex numbers at once.
-// Hides the order of the butterflies.
+// One-dimensional Fourier transforms of many lines of complex numbers at once.
 #pragma once
 
 #include <cstddef>
@@ -8,24 +7,24 @@
 
 namespace synthetic {
 
-/// The elements of some lines, side by side: row r holds the r-th of each. Real and imaginary parts
-/// lie apart.
+/// The elements of several lines, interleaved: row r holds element r of each line. Real and
+/// imaginary parts are in separate arrays.
 struct LineRows {
   float *re, *im;
-  std::size_t stride;  ///< from row to row
+  std::size_t stride;  ///< floats from one row to the next
 };
 
-/// Transforms in place, in float. The bits depend on the numbers alone, and those of a line not on
-/// its neighbours. Holds scratch memory: each thread needs its own.
+/// Transforms in place, in float. The result's bits depend only on the input, and those of a line
+/// not on the other lines. Holds scratch memory: each thread needs its own.
 class FourierLines {
  public:
-  /// Of this many elements at most, and no prime factor above this.
+  /// Limits of a line's elements and of their prime factors.
   static constexpr std::int64_t kMostElements = 1 << 16, kMostFactor = 256;
-  /// elements: of a line. lanes: of the lines that are transformed at once, a multiple of 4. Throws
-  /// Error(kInternal) for what is not possible.
+  /// elements: of a line. lanes: the number of lines transformed at once, a multiple of 4. Throws
+  /// Error(kInternal) for unsupported values.
   FourierLines(std::int64_t elements, std::size_t lanes);
-  /// y[k] = sum over x of e^(-2 pi i k x / N) rows[x]. With re and im exchanged i is -i: N times
-  /// the inverse.
+  /// y[k] = sum over x of e^(-2 pi i k x / N) rows[x]. Exchanging re and im replaces i by -i, which
+  /// gives N times the inverse.
   void transform(const LineRows& rows);
 
  private:
@@ -33,7 +32,8 @@ class FourierLines {
     float re, im;
   };
   void pass(std::size_t radix, const LineRows& from, const LineRows& to, std::size_t step) const;
-  /// Which rows: number `q` of the `step` sub-transforms that lie side by side from `row` on.
+  /// The rows of one butterfly: element `q` of the `step` interleaved sub-transforms that begin at
+  /// `row`.
   struct Meeting {
     std::size_t row, q, step;
   };
@@ -44,7 +44,7 @@ class FourierLines {
   void halve(const LineRows& from, const LineRows& to, std::size_t step) const;
 
   std::size_t elements_, lanes_;
-  std::vector<std::size_t> radices_;  ///< of the passes
+  std::vector<std::size_t> radices_;  ///< radix of each pass
   std::vector<Factor> factors_;       ///< [N]: e^(-2 pi i j / N)
   std::vector<float> rows_[4];
 };

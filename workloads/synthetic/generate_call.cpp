@@ -1,5 +1,4 @@
 // The command line of every `trainmark generate`.
-// Hides the parser.
 #include "workloads/synthetic/generate_call.h"
 
 #include <fmt/core.h>

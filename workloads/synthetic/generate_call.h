@@ -1,5 +1,4 @@
-// The command line of every `trainmark generate`: its options, and what it tells.
-// Hides the parser.
+// The command line of every `trainmark generate`: its options and its output.
 #pragma once
 
 #include <functional>
@@ -16,22 +15,22 @@ class App;
 
 namespace synthetic {
 
-/// What was generated, in words ("5 images, 99 bytes") and as facts.
+/// The result in words ("5 images, 99 bytes") and as facts.
 struct Told {
   bool already_there = false;
   std::string text;
   nlohmann::json facts;
 };
-/// Of files that are `samples`: "images".
+/// Describes a result. `samples`: the word for its files, such as "images".
 Told told(const GenerateResult& result, const char* samples);
 
-/// What a workload's generator does, with the options that were parsed.
+/// A workload's generator, bound to the parsed options.
 struct Generator {
   std::function<nlohmann::json()> plan;
   std::function<Told()> generate;
 };
-/// Declares the options that every generator has, of which some are `options`; the action generates
-/// and tells, or with --dry-run tells what it would do.
+/// Declares the options common to all generators, some of which are stored in `options`. The
+/// returned action generates and reports or, with --dry-run, prints the plan.
 std::function<base::ExitCode()> declare_generator(CLI::App& app,
                                                   const std::shared_ptr<GenerateOptions>& options,
                                                   const Generator& generator);

@@ -1,5 +1,4 @@
-// What every generator of a dataset does.
-// Hides the folder's life.
+// Shared steps of all dataset generators.
 #include "workloads/synthetic/generation.h"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
-// What every generator of a dataset does: checks its options, plans, and writes once.
-// Hides the folder's life.
+// Shared steps of all dataset generators: checking options, planning, and writing once.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,7 +13,7 @@
 
 namespace synthetic {
 
-/// Options that every generator has.
+/// Options of every generator.
 struct GenerateOptions {
   std::string output;
   std::uint64_t seed = 1;
@@ -23,17 +22,17 @@ struct GenerateOptions {
 
 struct GenerateResult {
   bool already_there = false;
-  std::int64_t files = 0, bytes = 0;  ///< samples, and their size
+  std::int64_t files = 0, bytes = 0;  ///< number of samples, and their total size
 };
 
-/// Leaves a whole dataset of the folder's identity as it is. Else has `write` fill the folder that
-/// it is given, which may hold what an interrupted run left, and publishes it. `write` returns
-/// files and bytes. Throws as GeneratedFolder and `write` do.
+/// Leaves a complete dataset of the folder's identity unchanged. Otherwise `write` fills the folder
+/// that it is given, which may hold files of an interrupted run, and returns files and bytes; then
+/// the folder is published. Throws as GeneratedFolder and `write` do.
 GenerateResult generate_once(const staging::GeneratedFolder& folder,
                              const std::function<GenerateResult(const std::string& part)>& write);
 
-/// What generating would do: the identity, files, estimated bytes, free bytes, whether it is there
-/// already.
+/// The plan of a dry run: the identity, files, estimated bytes, free bytes, and whether the dataset
+/// exists.
 nlohmann::json plan_of(const staging::GeneratedFolder& folder, std::int64_t files,
                        std::int64_t estimated_bytes);
 
@@ -44,7 +43,7 @@ void check_within(const char* option, T value, T low, T high) {
   throw base::ConfigError(
       fmt::format("generate: --{}: must be {} to {}, got {}", option, low, high, value));
 }
-/// Throws ConfigError for what no generator takes.
+/// Throws ConfigError for invalid values of the common options.
 void check_usual_options(const GenerateOptions& options);
 
 }  // namespace synthetic

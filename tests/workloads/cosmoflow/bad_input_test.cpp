@@ -1,5 +1,5 @@
-// What users get wrong with universes, each case with its message and exit code, given to the
-// program itself, on one rank and on two. Hides how a run's files are looked through.
+// Tests of user errors with universes: message and exit code of the program, on one rank and on
+// two.
 #include <gmock/gmock.h>
 
 #include <limits>

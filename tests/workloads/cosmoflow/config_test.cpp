@@ -1,5 +1,5 @@
-// Tests of a CosmoFlow configuration as a whole: defaults, every number at its extremes, every
-// value of another type, and what contradicts itself. Hides nothing.
+// Tests of a whole CosmoFlow configuration: defaults, every number at its extremes, every value of
+// another type, and contradictions.
 #include "workloads/cosmoflow/config.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ json small() {
           {"training", {{"global_batch_size", 32}}}};
 }
 
-/// The configuration as `trainmark config` would print it.
+/// The configuration as `trainmark config` prints it.
 json resolved(const json& object) {
   const base::ObjectReader reader(object, "small.json");
   runner::parse_run_config(reader, "small.json");
@@ -42,8 +42,8 @@ json resolved(const json& object) {
 
 Config parsed(const json& object) { return parse_config(base::ObjectReader(object, "small.json")); }
 
-/// Whether the configuration is taken; anything but a ConfigError fails the test. What overflows on
-/// the way is for the undefined behaviour sanitizer to find.
+/// Whether the configuration is accepted; any error but ConfigError fails the test. Overflows on
+/// the way are left to the undefined behaviour sanitizer.
 bool is_taken(const json& object, const std::string& change) {
   try {
     resolved(object);
@@ -56,7 +56,7 @@ bool is_taken(const json& object, const std::string& change) {
   }
 }
 
-/// Of the small configuration with one key changed.
+/// The message for the small configuration with one key changed.
 std::string refusal(const char* pointer, const json& value) {
   json object = small();
   object[json::json_pointer(pointer)] = value;
@@ -77,7 +77,7 @@ json every_schedule() {
   return configs;
 }
 
-/// Whether it stands in a section of the workload's own.
+/// Whether the path is in one of the workload's own sections.
 bool is_own(const std::string& path) {
   const auto is_below = [&](const char* section) { return path.starts_with(section); };
   constexpr const char* kSections[] = {"/dataset/", "/model/", "/optimizer/", "/schedule/",
@@ -85,7 +85,7 @@ bool is_own(const std::string& path) {
   return std::any_of(std::begin(kSections), std::end(kSections), is_below);
 }
 
-/// What numbers may be at their extremes, by the places of the resolved configurations.
+/// The accepted extremes of each number of the resolved configurations, by path.
 std::map<std::string, std::set<std::string>> taken_extremes() {
   const std::vector<json> extremes = {0,
                                       1,
@@ -114,7 +114,7 @@ std::map<std::string, std::set<std::string>> taken_extremes() {
   return taken;
 }
 
-/// Each of the workload's own places with its extremes that are taken, in the order of text.
+/// The expected accepted extremes of the workload's own numbers, in text order.
 constexpr char kTakenExtremes[] = R"(
 /dataset/cache_bytes: 0 1 65537
 /dataset/decode_threads: 0 1
@@ -163,10 +163,10 @@ TEST(CosmoFlowConfig, RefusesEveryValueOfAnotherType) {
   const json config = resolved(small());
   const json leaves = config.flatten();
   for (const auto& [path, value] : leaves.items()) {
-    if (value.is_null()) continue;  // an empty list, which flatten() tells so
+    if (value.is_null()) continue;  // an empty list, which flatten() shows as null
     for (const json& other : {json(nullptr), json::object(), json::array({1}), json("none such"),
                               json(true), json(1.5)}) {
-      // A text may be any text, and a number any number.
+      // A string accepts any string, and a number any number.
       if (other.type() == value.type() || (value.is_number() && other.is_number())) continue;
       json changed = config;
       changed[json::json_pointer(path)] = other;

@@ -1,5 +1,4 @@
-// Tests of the linear history against published figures and finer integrals.
-// Hides nothing.
+// Tests of growth and power spectrum against published figures and finer integrals.
 #include "workloads/cosmoflow/cosmology.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +9,7 @@
 namespace cosmoflow {
 namespace {
 
-/// Simpson's rule over log k.
+/// Integrates over log k by Simpson's rule.
 template <class Integrand>
 double integral(double from, double to, const Integrand& integrand) {
   constexpr int kSteps = 20'000;

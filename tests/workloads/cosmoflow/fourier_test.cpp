@@ -1,5 +1,4 @@
 // Tests of the transforms of a cube against plain sums.
-// Hides nothing.
 #include "workloads/cosmoflow/fourier.h"
 
 #include <gmock/gmock.h>
@@ -32,9 +31,8 @@ PlainCube plain(const ComplexCube& cube) {
   return values;
 }
 
-/// The largest difference in units of what the rounding of white noise, passing through all
-/// butterflies, may amount to: epsilon per value and pass, of sums of N^3 values of deviation
-/// sqrt(2).
+/// The largest difference, in units of the rounding error to be expected for white noise: epsilon
+/// per value and pass, for sums of N^3 values of standard deviation sqrt(2).
 double worst(const ComplexCube& found, const PlainCube& expected) {
   const PlainCube values = plain(found);
   double most = 0.0;
@@ -45,7 +43,7 @@ double worst(const ComplexCube& found, const PlainCube& expected) {
 }
 
 TEST(Fourier, AgreesWithPlainSums) {
-  for (const std::int64_t cells : {8, 16}) {  // with a last pass by two, and by four only
+  for (const std::int64_t cells : {8, 16}) {  // 16: passes by four only; 8: with a last pass by two
     const ComplexCube start = noise(cells);
     Fourier fourier(cells);
     ComplexCube forward = start, inverse = start;

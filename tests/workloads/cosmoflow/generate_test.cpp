@@ -1,5 +1,4 @@
-// Tests of the generator of universes: files, determinism, what it refuses and continues.
-// Hides nothing.
+// Tests of the generator of universes: files, determinism, refusals, and resuming.
 #include "workloads/cosmoflow/generate.h"
 
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
-// What CosmoFlow adds to a log, against the keys that the rules ask for, and each choice that the
-// closed division forbids, alone. Hides nothing.
+// Tests of CosmoFlow's log keys against those that the rules require, and of each choice that the
+// closed division forbids.
 #include "workloads/cosmoflow/log_fields.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ std::map<std::string, json> fields_of(const json& object) {
   return fields;
 }
 
-/// Of the reference convergence point with a batch of 128.
+/// The reference convergence point with a batch of 128.
 TEST(CosmoFlowLogFields, AreAllThatTheRulesAskFor) {
   json object = small_config();
   object["schedule"] = {{"learning_rate", 0.001},

@@ -1,5 +1,4 @@
-// The network against the published sizes and a small one that is known in every number.
-// Hides nothing.
+// Tests of the network: published sizes, and a small network with known answers.
 #include "workloads/cosmoflow/model.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +33,7 @@ TEST(CosmoFlow, HasThePublishedSizes) {
   EXPECT_EQ(network.shape(0).spatial, (Shape{128, 128, 128}));
 }
 
-/// A layer with parameters: what it gives, how many it has, its multiply-accumulates.
+/// A layer with parameters: the shape of its output, its parameters and its multiply-accumulates.
 struct Published {
   std::int64_t channels;
   Shape spatial;
@@ -108,7 +107,8 @@ TEST(CosmoFlow, LetsTheFirstDenseLayersWeightsDecayAlone) {
   EXPECT_THAT(decaying, ElementsAre("dense/kernel:0", "dense_1/kernel:0"));
 }
 
-/// Weights even within sqrt(6 / (fan_in + fan_out)), of which each of 27 taps is a part; no biases.
+/// Weights are uniform within sqrt(6 / (fan_in + fan_out)), where fans count all 27 taps; biases
+/// are 0.
 TEST(CosmoFlow, DrawsGlorotsWeights) {
   const auto limit = [](std::int64_t fans) { return std::sqrt(6.0 / static_cast<double>(fans)); };
   const std::map<std::string, double> limits = {{"conv3d/kernel:0", limit(27 * (4 + 32))},
@@ -133,7 +133,7 @@ TEST(CosmoFlow, DrawsGlorotsWeights) {
   EXPECT_EQ(kernels, limits.size());
 }
 
-/// What one of the ranks computes has the whole network's parameters.
+/// The network of one part has the whole network's parameters.
 TEST(CosmoFlow, HasTheSameParametersInParts) {
   const auto parameters = published_parameters();
   for (const Split split : {Split{2, 1}, Split{1, 4}, Split{4, 4}, Split{64, 1}}) {
@@ -148,7 +148,7 @@ TEST(CosmoFlow, HasTheSameParametersInParts) {
   }
 }
 
-/// Depth and height of what each operation on points gives, up to where parts are put together.
+/// Depth and height of each operation's output, up to the gathering of the parts.
 std::vector<std::pair<std::int64_t, std::int64_t>> parts_of(const ModelConfig& model,
                                                             const Split& split) {
   const nn::Network network = build_network(model, split);
@@ -230,9 +230,9 @@ TEST(CosmoFlow, RefusesModelsThatCannotBe) {
   }
 }
 
-/// The known answer: two channels of 4 x 4 x 4 voxels, of which three channels are made, which are
-/// the first of the 16 that there are at least. Numbers are wave(a, b, c)[i] = a sin(b i + c), in
-/// the order [out, in, taps] and [out, channels, points].
+/// The known answer: two channels of 4 x 4 x 4 voxels and three output channels, padded to the 16
+/// that the kernels need. Values are wave(a, b, c)[i] = a sin(b i + c), in the order [out, in,
+/// taps] and [out, channels, voxels].
 class KnownCosmoFlow : public testing::Test {
  protected:
   static constexpr std::size_t kIn = 2, kTaps = 27, kOut = 3, kStored = 16, kPoints = 8;
@@ -257,7 +257,7 @@ class KnownCosmoFlow : public testing::Test {
     for (std::size_t i = 0; i < kOut; ++i) biases[i] = static_cast<float>(wave(0.1, 0.5, 0.2, i));
     return biases;
   }
-  /// From points with their channels within, not channels with their points.
+  /// The layer's input is [voxels, channels], whereas `wave` counts [channels, voxels].
   static std::vector<float> dense_weights() {
     std::vector<float> weights(kPoints * kStored * kTargets);
     for (std::size_t target = 0; target < kTargets; ++target) {
@@ -283,7 +283,7 @@ class KnownCosmoFlow : public testing::Test {
     options.kernels = nn::kernels(set);
     return options;
   }
-  /// Calls check(instruction set) for all that this CPU has.
+  /// Calls check(instruction set) for all instruction sets that this CPU supports.
   template <class Check>
   static void on_each_set(const Check& check) {
     for (const auto set : {base::InstructionSet::kBaseline, base::InstructionSet::kAvx2,
@@ -296,7 +296,7 @@ class KnownCosmoFlow : public testing::Test {
   nn::Device device_;
 };
 
-/// Of numbers around 1 that are sums of some dozen products in single precision.
+/// For values around 1 that are sums of some dozen products in single precision.
 constexpr double kTolerance = 3e-6;
 
 TEST_F(KnownCosmoFlow, HasTheKnownMaximaBehindItsConvolution) {

@@ -1,5 +1,4 @@
-// A universe from the formulas, one after the other, in double and by plain loops.
-// Hides the sums.
+// A reference implementation of the simulator: plain loops in double precision.
 #include "workloads/cosmoflow/plain_universe.h"
 
 #include <cmath>
@@ -12,7 +11,7 @@
 namespace cosmoflow {
 namespace {
 
-/// The box of one call.
+/// The box of one call of plain_universe().
 class PlainBox {
  public:
   PlainBox(std::int64_t cells, double voxel, const std::array<float, 4>& targets)

@@ -1,5 +1,4 @@
-// A universe from the formulas, one after the other, in double and by plain loops.
-// Hides the sums.
+// A reference implementation of the simulator: plain loops in double precision.
 #pragma once
 
 #include <array>
@@ -14,7 +13,7 @@ using PlainCube = std::vector<std::complex<double>>;
 /// y[k] = sum over x of e^(sign 2 pi i k.x / N) cube[x], for cubes [N, N, N].
 PlainCube plain_fourier(const PlainCube& cube, std::int64_t cells, int sign);
 
-/// What Simulator::evolve() counts, [cells, cells, cells, 4].
+/// The counts of Simulator::evolve(), [cells, cells, cells, 4].
 std::vector<std::int16_t> plain_universe(std::int64_t cells, double voxel,
                                          const std::array<float, 4>& targets, std::uint64_t stream);
 

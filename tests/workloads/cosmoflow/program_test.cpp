@@ -1,5 +1,5 @@
-// Whole runs of the program: to the target, in parts of samples, outputs, plans, and what the rules
-// say of its logs. Hides where a run's files lie.
+// Tests of whole runs of the program: reaching the target, shared samples, outputs, plans, and
+// checks of its logs.
 #include <gmock/gmock.h>
 
 #include "runner/logged_keys.h"
@@ -58,8 +58,7 @@ TEST_F(CosmoFlow, TellsThatATargetWasMissed) {
   EXPECT_EQ(logged("eval_error").size(), 2U);
 }
 
-/// Behind updates that are rounded in another way a maximum of two nearly equal points may be the
-/// other.
+/// After updates with other rounding, the maximum of two nearly equal voxels may be the other one.
 TEST_F(CosmoFlow, TrainsInPartsWhatItTrainsWhole) {
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
   ASSERT_EQ(run(with_halves, mpirun(2)).status, kTargetMissed);
@@ -92,7 +91,7 @@ TEST_F(CosmoFlow, TrainsInBfloat16WhereTheCpuHasIt) {
   }
   ASSERT_EQ(ended.status, kTargetMissed) << ended.err;
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
-  // Values of eight bits, of which many make an output.
+  // Values have eight significant bits, and an output is a sum of many.
   EXPECT_NEAR(logged("train_loss", 1)[0], logged("train_loss", 2)[0], 0.02);
 }
 
@@ -165,7 +164,7 @@ TEST_F(CosmoFlow, PlansWithoutTraining) {
   EXPECT_EQ(shared["depth_parts"], 2);
   EXPECT_EQ(shared["height_parts"], 1);
   EXPECT_EQ(shared["reason"], "2 ranks share the 1 samples of a pass");
-  // A face of 4 channels; of 16 channels and their gradients a face of the next volume.
+  // A face of 4 channels; in the next volume, a face of 16 channels and one of their gradients.
   EXPECT_EQ(shared["margin_bytes_per_sample"], 4 * (8 * 8 * 4 + 2 * 4 * 4 * 16));
   EXPECT_GT(shared["rank_bytes"], 0);
 }

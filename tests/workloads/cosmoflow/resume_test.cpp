@@ -1,5 +1,5 @@
-// A training that is saved and resumed ends in the bits of one that was never stopped, and on
-// another number of ranks close by. Hides nothing.
+// Tests that a training that is saved and resumed ends in the bits of an uninterrupted one, and
+// close to them on another number of ranks.
 #include <gmock/gmock.h>
 
 #include "workloads/cosmoflow/trial.h"
@@ -16,10 +16,10 @@ using Base = workload_trial::ResumeTest<Trial, SharedUniverses>;
 
 class CosmoFlowResume : public Base {
  protected:
-  /// In epochs of three steps.
+  /// Epochs have three steps.
   CosmoFlowResume() : Base({1, 1, 4}) {}
-  /// Whole samples, and parts of them where there are ranks for it; all that is random, samples
-  /// that are kept, and rates that change.
+  /// Whole samples and, with enough ranks, shared ones; with random augmentation and dropout,
+  /// cached samples, and changing rates.
   std::vector<json> configs() const {
     json config = random_config_of(data_, "none");
     config["dataset"]["cache_bytes"] = 200'000;
@@ -42,7 +42,7 @@ TEST_F(CosmoFlowResume, EndsInTheSameBits) {
   }
 }
 
-/// Sums in another order, and at times another maximum of points that are nearly equal.
+/// Sums have another order, and the maximum of nearly equal voxels may be another.
 TEST_F(CosmoFlowResume, GoesOnOnOneRank) {
   constexpr double kTolerance = 1e-3;
   for (const json& config : configs()) {

@@ -1,5 +1,4 @@
-// The learning rate of each epoch against known answers and its formulas.
-// Hides nothing.
+// Tests of the learning rate of each epoch against known answers and formulas.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -27,7 +26,7 @@ nn::Schedule parsed(const json& object, std::int64_t batch = 64) {
   return schedule;
 }
 
-/// A batch of 256 where 64 is the reference's: four times the rate.
+/// A batch of 256, four times the reference's 64, gives four times the rate.
 TEST(CosmoFlowSchedule, HasTheKnownRates) {
   const nn::Schedule schedule = parsed({{"learning_rate", 0.001},
                                         {"warmup_epochs", 4},
@@ -67,7 +66,7 @@ TEST(CosmoFlowSchedule, ScalesThePeakWithTheBatch) {
   EXPECT_DOUBLE_EQ(peak({{"peak_learning_rate", 0}}, 256), 0.008);
 }
 
-/// Of the reference convergence point with a batch of 512.
+/// The reference convergence point with a batch of 512.
 TEST(CosmoFlowSchedule, TakesEachBoundaryOneEpochLate) {
   const nn::Schedule schedule = parsed({{"learning_rate", 0.0015},
                                         {"peak_learning_rate", 0.006},
@@ -89,7 +88,7 @@ json decaying(const char* decay) {
           {"decay", decay},        {"decay_epochs", 50},        {"end_factor", 0.2}};
 }
 
-/// From the peak behind the warm-up to a fifth of it.
+/// From the peak after warm-up to a fifth of it.
 void expect_decay(const nn::Schedule& schedule, double (*share)(double)) {
   EXPECT_DOUBLE_EQ(schedule.learning_rate(9), 0.01 + 9 * 0.09 / 10);
   double before = 1.0;
@@ -117,7 +116,7 @@ TEST(CosmoFlowSchedule, DecaysAsACosine) {
   EXPECT_DOUBLE_EQ(parsed(decaying("cosine")).learning_rate(30), 0.06);  // half way
 }
 
-/// Its share goes from 0.999994 to 0.0025.
+/// The share goes from 0.999994 to 0.0025.
 TEST(CosmoFlowSchedule, DecaysAsAHyperbolicTangent) {
   const nn::Schedule schedule = parsed(decaying("htd"));
   expect_decay(schedule, [](double t) { return (1.0 - std::tanh(-6.0 + 9.0 * t)) / 2.0; });
@@ -195,7 +194,7 @@ TEST(CosmoFlowSchedule, RefusesWhatMeansNothing) {
   EXPECT_THAT(refusal({{"decay", "polynomial"}, {"power", 0}}), HasSubstr("/power"));
   EXPECT_THAT(refusal({{"decay", "exponential"}}), HasSubstr("/decay"));
   EXPECT_THAT(refusal({{"scaling", "cubic"}}), HasSubstr("/scaling"));
-  // Keys of one decay mean nothing to another.
+  // A key of one decay is unknown to the others.
   EXPECT_THAT(refusal({{"decay", "step"}, {"decay_epochs", 10}}), HasSubstr("/decay_epochs"));
   EXPECT_THAT(refusal({{"decay", "cosine"}, {"power", 2}}), HasSubstr("/power"));
   EXPECT_THAT(refusal({{"decay", "cosine"}, {"decay_factors", json::array()}}),

@@ -1,5 +1,4 @@
-// Which ranks share a sample, why, and what that costs.
-// Hides nothing.
+// Tests of the choice of a split: its reason, and its cost.
 #include "workloads/cosmoflow/split_plan.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +28,7 @@ json small() {
 
 Config parsed(const json& object) { return parse_config(base::ObjectReader(object, "small.json")); }
 
-/// With the split left open.
+/// The same with the split left open.
 json open() {
   json object = small();
   object["training"]["sample_split"] = {{"auto", true}};
@@ -38,7 +37,7 @@ json open() {
 
 runner::PlannedRank on(int ranks) { return {.rank = 0, .ranks = ranks, .node_ranks = ranks}; }
 
-/// As every one of the ranks sees it: they must come to the same.
+/// The choice, after checking that all ranks make the same one.
 SplitChoice choice_of(const json& object, int ranks) {
   const base::ObjectReader reader(object, "small.json");
   const auto choice_on = [&](int rank) {
@@ -54,7 +53,7 @@ std::string refusal(const json& object, int ranks) {
   return base::thrown_message<base::ConfigError>([&] { choice_of(object, ranks); });
 }
 
-/// Bytes that a rank's training takes with this split of the samples of one group.
+/// Memory of a rank's training with this split, for one group.
 std::int64_t bytes_with(const Split& split) {
   json object = small();
   object["training"]["sample_split"] = {{"depth", split.depth}, {"height", split.height}};
@@ -87,7 +86,7 @@ TEST(SplitChoice, IsTheFewestPartsThatGiveEveryGroupASample) {
   const SplitChoice of_four = choice_of(open(), 4);
   EXPECT_EQ(of_four.split.parts(), 2);
   EXPECT_EQ(of_four.reason, "4 ranks share the 2 samples of a pass");
-  // A quarter in two directions has less surface than in one.
+  // Splitting into four along two axes has less surface than along one.
   const SplitChoice of_eight = choice_of(open(), 8);
   EXPECT_EQ(of_eight.split.depth, 2);
   EXPECT_EQ(of_eight.split.height, 2);
@@ -97,7 +96,7 @@ TEST(SplitChoice, IsTheFewestPartsThatGiveEveryGroupASample) {
   EXPECT_EQ(choice_of(in_passes, 4).split.parts(), 4);
 }
 
-/// Of three samples on two ranks one has two, or both have the halves of three.
+/// With three samples on two ranks, one rank has two samples, or both have three halves.
 TEST(SplitChoice, IsMorePartsWhereMemoryIsShort) {
   json object = open();
   object["training"]["global_batch_size"] = 3;
@@ -115,7 +114,7 @@ TEST(SplitChoice, IsMorePartsWhereMemoryIsShort) {
                                    HasSubstr(" GiB of a rank, more than ")));
 }
 
-/// A part of a sample does not know the mean that its counts are to be divided by.
+/// A part of a sample does not know the mean by which its counts are to be divided.
 TEST(SplitChoice, LeavesSamplesWholeThatAreDividedByTheirMean) {
   json object = open();
   object["dataset"]["apply_log"] = false;
@@ -140,7 +139,7 @@ TEST(SplitChoice, SaysWhatIsNeededWhereNothingFits) {
 }
 
 TEST(SplitChoice, RefusesRanksThatCannotShareTheSamples) {
-  // Thirds of 16 voxels are no whole pairs.
+  // 16 voxels cannot be split into three parts of whole pairs.
   EXPECT_THAT(refusal(open(), 3),
               HasSubstr("/training/sample_split: no number of parts suits 3 ranks and 2 samples of "
                         "a pass: 3 ranks share the 2 samples of a pass"));
@@ -160,7 +159,7 @@ TEST(SplitChoice, IsToldInNumbersAndWords) {
   EXPECT_EQ(told["reason"], "8 ranks share the 2 samples of a pass");
 }
 
-/// Two faces of C x H x W values, each way, but for the gradient of what is given.
+/// Two faces of C x H x W values, forward and backward, but no gradient of the network's input.
 TEST(MarginBytes, OfSlicesAreTwoFacesOfEachVolume) {
   json object = small();
   object["model"] = json::object();  // the benchmark's
@@ -170,28 +169,28 @@ TEST(MarginBytes, OfSlicesAreTwoFacesOfEachVolume) {
     forward += 2 * channels * extent * extent;
     if (channels != 4) backward += 2 * channels * extent * extent;
   }
-  // Quarters stay apart to the end.
+  // Four parts are gathered only after the last convolution.
   const Config config = parsed(object);
   for (const Split split : {Split{4, 1}, Split{1, 4}}) {
     EXPECT_EQ(margin_bytes(config, split), 4 * (forward + backward));
   }
-  // The part at the end has one neighbour.
+  // A part at the end has one neighbour.
   EXPECT_EQ(margin_bytes(config, {2, 1}), 4 * (forward + backward) / 2);
-  object["training"]["precision"] = "bf16";  // of gradients it is not
+  object["training"]["precision"] = "bf16";  // gradients stay in float
   EXPECT_EQ(margin_bytes(parsed(object), {4, 1}), 2 * forward + 4 * backward);
 }
 
 TEST(MarginBytes, EndWherePartsArePutTogether) {
   json object = small();
   object["model"] = json::object();
-  // Of 16 voxels each, which are put together behind the maxima of 2.
+  // Parts of 16 voxels are gathered after the convolution whose input parts have 2.
   const std::int64_t values =
       2 * (4 * 128 * 128 + 2 * (32 * 64 * 64 + 64 * 32 * 32 + 128 * 16 * 16));
   EXPECT_EQ(margin_bytes(parsed(object), {8, 1}), 4 * values);
 }
 
-/// Parts of 8 x 8 x 16 voxels have a neighbour in each direction and one across an edge; behind the
-/// maxima they are 4 x 4 x 8.
+/// Parts of 8 x 8 x 16 voxels have a neighbour in each direction and one across an edge. After
+/// pooling they are 4 x 4 x 8.
 TEST(MarginBytes, OfQuartersAreFacesAndAnEdge) {
   constexpr std::int64_t kFloat = 4, kFirst = (8 + 8 + 1) * 16 * 4, kSecond = (4 + 4 + 1) * 8 * 16;
   EXPECT_EQ(margin_bytes(parsed(small()), {2, 2}), kFloat * (kFirst + 2 * kSecond));
@@ -201,8 +200,7 @@ TEST(MarginBytes, OfQuartersAreFacesAndAnEdge) {
   EXPECT_EQ(margin_bytes(parsed(small()), {1, 1}), 0);
 }
 
-/// With a margin around, and what is put together at last, parts take somewhat more than their
-/// share.
+/// Because of the margins and the gathered volume, a part takes somewhat more than its share.
 TEST(Memory, FallsWithTheNumberOfParts) {
   json object = small();
   object["model"] = {{"size", 64}, {"channels", {16, 16, 16, 16}}, {"dense", {8}}};
@@ -230,7 +228,7 @@ TEST(Memory, CountsBatchesAheadAndWhatIsKept) {
   object["dataset"]["cache_bytes"] = 12'345;
   const base::ObjectReader reader(object, "small.json");
   const auto needs = memory_of(parse_config(reader), *make_optimizer(reader), on(2));
-  // Of one sample on each of two ranks, four batches, in counts of two bytes.
+  // One sample on each of two ranks, four batches, counts of two bytes.
   EXPECT_EQ(needs.rank.at("input batches"), 4 * 16 * 16 * 16 * 4 * 2);
   EXPECT_EQ(needs.rank.at("decoded samples"), 12'345);
   EXPECT_EQ(needs.node.at("optimizer state"), needs.node.at("weights"));

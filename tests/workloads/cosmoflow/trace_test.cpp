@@ -1,6 +1,5 @@
-// Margins of samples that ranks share, as traces tell of them: their bytes, and that inner rows are
-// computed meanwhile, also between hosts. And what staging ahead of a run leaves for it.
-// Hides the configuration's keys.
+// Tests of traces of shared samples: the bytes of margins, and their overlap with the computation
+// of inner rows, also between hosts. Also a test of staging ahead of a run.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -40,7 +39,7 @@ class CosmoflowTrace : public outside::GeneratedRun {
     config["schedule"] = {{"learning_rate", 0.01}};
     return config;
   }
-  /// Samples in so many parts.
+  /// Traces a run whose samples are split into these numbers of parts.
   std::vector<telemetry::ReadRank> traced(const std::string& launcher, std::int64_t depth,
                                           std::int64_t height) const {
     const auto in_parts = [&](json& c) {
@@ -58,19 +57,19 @@ class CosmoflowTrace : public outside::GeneratedRun {
   }
 };
 
-/// Of each convolution's source, a face between two halves: height x width x channels floats.
+/// For each convolution's input, a face between two halves: height x width x channels floats.
 TEST_F(CosmoflowTrace, CountsTheBytesThatTheFormulaGives) {
   constexpr std::int64_t kSteps = 3;
   const std::int64_t first = kSize * kSize * kRedshifts;
   const std::int64_t second = kSize / 2 * kSize / 2 * kChannels[0];
   for (const telemetry::ReadRank& rank : traced(mpirun(2), 2, 1)) {
     EXPECT_EQ(transfer(rank, "margins").at("bytes"), kSteps * kBatch * kFloat * (first + second));
-    // Nobody asks for the gradient of the input.
+    // The gradient of the network's input is not needed.
     EXPECT_EQ(transfer(rank, "margin gradients").at("bytes"), kSteps * kBatch * kFloat * second);
   }
 }
 
-/// Quarters have two faces of half the size, and an edge for the rank across it.
+/// Quarters have two faces of half the size, and an edge for the rank diagonally across.
 TEST_F(CosmoflowTrace, CountsTheEdgesBetweenQuarters) {
   constexpr std::int64_t kSteps = 3;
   std::int64_t points = 0;
@@ -107,7 +106,7 @@ TEST_F(CosmoflowTrace, FindsWhatWasStagedAhead) {
   ASSERT_EQ(staged.status, 0) << staged.err;
   const json facts = json::parse(staged.out);
   EXPECT_EQ(facts.at("train").at("samples"), 8);
-  EXPECT_EQ(facts.at("train").at("files"), 1);  // of eight
+  EXPECT_EQ(facts.at("train").at("files"), 1);  // one packed file, not eight
   const Ended again = shell(stage + " --json -");
   EXPECT_EQ(json::parse(again.out).at("train").at("reused"), true) << again.out;
   const Ended ran = shell(std::string(TRAINMARK) + " run " + saved(object));

@@ -1,4 +1,4 @@
-// Batches in the network's input, and what ranks that share samples give to each other.
+// Tests of loading batches into the network, and of the bytes that ranks sharing samples exchange.
 #include "workloads/cosmoflow/trainer.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ std::vector<const char*> precisions() {
   return all;
 }
 
-/// A replica on this rank of all.
+/// The replica of this rank.
 class Replica {
  public:
   Replica(const runner::Communicator& world, const Config& config)
@@ -85,7 +85,7 @@ class Replica {
         *optimizer_, 0.001);
   }
   std::int64_t samples() const { return model_->local_batch(); }
-  /// To neighbours since the last call.
+  /// Bytes sent to neighbours since the last call.
   std::int64_t take_bytes() { return volumes_.take_bytes(); }
 
  private:
@@ -127,7 +127,7 @@ TEST(SharedSamples, GiveNeighboursTheBytesThatArePlanned) {
   }
 }
 
-/// Everything of slots that hold no sample is 0, their margins too.
+/// Empty slots are 0, including their margins.
 TEST(LoadBatch, FillsSlotsWithoutASampleWithZeros) {
   const Config config = config_of(3, {}, "f32");
   nn::Device device;

@@ -1,5 +1,4 @@
-// The benchmark on generated universes, ready to train, for tests on any number of ranks.
-// Hides where the universes lie, and how a workload is put together.
+// A CosmoFlow workload on generated universes, ready to train, for tests on any number of ranks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,12 +21,13 @@
 namespace cosmoflow {
 
 inline constexpr std::int64_t kSize = 16, kTrainSamples = 40, kValidationSamples = 11;
-/// A batch of the tests divides by none of their numbers of ranks but 1.
+/// The batch is not divisible by any tested number of ranks but 1.
 inline constexpr std::int64_t kBatch = 13, kStepsPerEpoch = 3;
-/// Of the first epoch and of the others: losses fall, so that what is rounded does not grow.
+/// Rates of the first epoch and of the others. Losses fall, so that rounding differences do not
+/// grow.
 inline constexpr double kFirstRate = 0.002, kRate = 0.005;
 
-/// A folder that all ranks see, with generated universes.
+/// A folder of generated universes that all ranks see.
 class SharedUniverses {
  public:
   explicit SharedUniverses(const runner::Communicator& world,
@@ -51,7 +51,7 @@ class SharedUniverses {
   const runner::SharedDirectory folder_;
 };
 
-/// Without dropout. Of the two convolutions the second may have parts of 4 points.
+/// Without dropout. The second of the two convolutions may have parts of 4 voxels.
 inline nlohmann::json config_of(const SharedUniverses& universes, const std::string& staging) {
   return {{"workload", "cosmoflow"},
           {"seed", 11},
@@ -67,7 +67,7 @@ inline nlohmann::json config_of(const SharedUniverses& universes, const std::str
            {{"learning_rate", kFirstRate}, {"peak_learning_rate", kRate}, {"warmup_epochs", 1}}}};
 }
 
-/// The same with what training draws at random.
+/// The same with random augmentation and dropout.
 inline nlohmann::json random_config_of(const SharedUniverses& universes,
                                        const std::string& staging) {
   nlohmann::json config = config_of(universes, staging);
@@ -85,7 +85,7 @@ inline nlohmann::json with_split(nlohmann::json config, const Split& split) {
 using workload_trial::Arrays;
 using workload_trial::update_error;
 
-/// Takes every sample once, in any order.
+/// Accepts every sample once, in any order.
 class TargetSink final : public runner::OutputSink {
  public:
   void write(std::int64_t, std::int64_t, std::span<const float>,

@@ -1,5 +1,4 @@
-// How samples are turned, kept and widened, against plain loops over their indices.
-// Hides how a sample's counts are made.
+// Tests of orientations, the cache, and widen(), against plain loops over indices.
 #include "workloads/cosmoflow/universe_batches.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +37,7 @@ std::int16_t count_at(const Universe& universe, const Point& at, std::int64_t ch
       ((at[0] * extents[1] + at[1]) * extents[2] + at[2]) * universe.channels + channel));
 }
 
-/// All 48 of a cube.
+/// All 48 orientations of a cube.
 std::vector<Orientation> orientations() {
   std::vector<Orientation> all;
   std::array<int, 3> axes = {0, 1, 2};
@@ -50,7 +49,7 @@ std::vector<Orientation> orientations() {
   return all;
 }
 
-/// Axis i of what is seen is axis axes[i] of the sample, backwards where flips[i].
+/// Axis i of a training input is axis axes[i] of the sample, reversed if flips[i].
 Point source_of(const Point& seen, const Point& extents, const Orientation& orientation) {
   Point source{};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -60,7 +59,7 @@ Point source_of(const Point& seen, const Point& extents, const Orientation& orie
   return source;
 }
 
-/// Every whole point of a box.
+/// Calls use(point) for every voxel of a box.
 template <class Use>
 void for_each_point(const Point& extents, const Use& use) {
   for (std::int64_t a = 0; a < extents[0]; ++a) {
@@ -75,7 +74,7 @@ double number(nn::Bf16 value) { return static_cast<double>(nn::as_float(value));
 
 float log_of(std::int16_t count) { return std::log(static_cast<float>(count) + 1.0F); }
 
-/// What widen() must give, with `value` for each count.
+/// The expected result of widen(), with `value` for each count.
 template <class Value>
 std::vector<double> plainly_widened(const UniverseSample& sample, const Value& value) {
   const Universe& universe = sample.universe;
@@ -97,7 +96,7 @@ std::vector<double> plainly_widened(const UniverseSample& sample, const Value& v
   return input;
 }
 
-/// Fills what was there before with what must not stay.
+/// Fills the input beforehand, to detect elements that are not overwritten.
 template <class T, class Value>
 void expect_widened(const UniverseSample& sample, bool apply_log, const Value& value) {
   const std::vector<double> expected = plainly_widened(sample, value);
@@ -127,7 +126,7 @@ TEST(Widen, TakesLogarithmsOfAllCounts) {
   sample.universe.counts[18] = 0;
   expect_widened<float>(sample, true, log_of);
   for (const std::int16_t count : std::initializer_list<std::int16_t>{0, 1, 255, 256, 32'767}) {
-    // Of single precision.
+    // within single precision
     EXPECT_NEAR(log_of(count), std::log1p(static_cast<double>(count)), 1e-6) << count;
   }
 }
@@ -142,7 +141,7 @@ TEST(Widen, DividesByTheMeanOfAllChannels) {
   expect_widened<float>(sample, false, share);
   expect_widened<nn::Bf16>(sample, false,
                            [&](std::int16_t count) { return plain::to_bf16(share(count)); });
-  // Where there is nothing it stays nothing.
+  // All zeros stay zeros.
   sample.universe = universe_of({2, 2, 2}, 1, 0);
   expect_widened<float>(sample, false, [](std::int16_t) { return 0.0F; });
 }
@@ -157,7 +156,7 @@ TEST(DrawOrientation, DrawsAllOfThemAlike) {
   }
   ASSERT_EQ(drawn.size(), 48U);
   for (const Orientation& orientation : orientations()) {
-    // Five deviations of a count of 1000.
+    // Five standard deviations of a count of 1000.
     EXPECT_NEAR((drawn[{orientation.axes, orientation.flips}]), kDraws / 48, 160);
   }
 }
@@ -179,7 +178,7 @@ TEST(DrawOrientation, TurnsNothingUnlessAsked) {
   EXPECT_EQ(axes.size(), 6U);
 }
 
-/// The points of a region of the sample are those that are seen in the region asked for.
+/// The voxels of source_region() are those that the oriented region shows.
 TEST(SourceRegion, IsWhatIsSeenThere) {
   constexpr std::int64_t kExtent = 6;
   const Point whole = {kExtent, kExtent, kExtent};
@@ -202,7 +201,7 @@ TEST(SourceRegion, IsWhatIsSeenThere) {
   }
 }
 
-/// A part that is read as such and turned is the same as that part of the whole, turned.
+/// A part that is read by itself and oriented equals that part of the oriented whole.
 TEST(SourceRegion, GivesPartsOfWhatIsTurned) {
   constexpr std::int64_t kExtent = 6, kChannels = 2;
   const Universe whole = universe_of({kExtent, kExtent, kExtent}, kChannels, 300);
@@ -233,7 +232,7 @@ TEST(SourceRegion, GivesPartsOfWhatIsTurned) {
 }
 
 void expect_found(const UniverseCache& cache, std::int64_t index, const Universe& expected) {
-  Universe found = universe_of({2, 2, 2}, 1, 3);  // what was there before
+  Universe found = universe_of({2, 2, 2}, 1, 3);  // to be overwritten
   ASSERT_TRUE(cache.find(index, found));
   EXPECT_EQ(found.counts, expected.counts);
   EXPECT_EQ(found.extents, expected.extents);
@@ -263,7 +262,7 @@ TEST(UniverseCache, TakesOneByteOfACountWhereThatIsEnough) {
     small.keep(0, universe);
     EXPECT_EQ(small.samples(), 0);
     fitting.keep(0, universe);
-    fitting.keep(0, universe);  // is there already
+    fitting.keep(0, universe);  // already present
     fitting.keep(1, universe);
     fitting.keep(2, universe);
     EXPECT_EQ(fitting.samples(), 2);

@@ -1,5 +1,4 @@
-// A few small universes and runs on them by the program itself, for tests from outside.
-// Hides the configuration's keys and how a sample is replaced.
+// Runs of the program on a few small universes.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ class UniverseRun : public GeneratedRun {
                                       std::to_string(kValidationSamples) + " --seed 3 --size " +
                                       std::to_string(kSize)) {}
 
-  /// Puts `bytes` in the place of a file, where they may be of another format.
+  /// Replaces a file by `bytes`, which may be in another format.
   fs::path replace(const std::string& part, std::size_t index, const std::vector<std::byte>& bytes,
                    dataset::UniverseFormat format) const {
     fs::path path = file(part, index);

@@ -1,5 +1,4 @@
-// Tests of simulated universes: spectra, growth, statistics, and that they repeat.
-// Hides nothing.
+// Tests of simulated universes: spectra, growth, statistics, and reproducibility.
 #include "workloads/cosmoflow/universe.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +34,7 @@ TEST(LinearField, HasTheSpectrumThatWasAskedFor) {
   const PowerSpectrum spectrum(Cosmology{});
   Fourier fourier(kCells);
   ComplexCube modes(kCells);
-  std::map<std::int64_t, double> ratios, counts;  // by whole multiples of the step
+  std::map<std::int64_t, double> ratios, counts;  // by wave number, rounded to whole steps
   for (int i = 0; i < kUniverses; ++i) {
     draw_linear_field(waves, spectrum, static_cast<std::uint64_t>(i), fourier, modes);
     for_each_wave(waves, [&](std::size_t at, auto, auto, auto, std::size_t squares) {
@@ -48,7 +47,8 @@ TEST(LinearField, HasTheSpectrumThatWasAskedFor) {
     });
   }
   for (const auto& [bin, count] : counts) {
-    // A wave and its mirror image are one draw, of power that is exponential: deviation 1.
+    // A wave and its mirror image are one draw of exponentially distributed power: standard
+    // deviation 1.
     const double deviation = std::sqrt(2.0 / count);
     EXPECT_NEAR(ratios[bin] / count, 1.0, 4.0 * deviation) << bin;
   }
@@ -91,7 +91,8 @@ TEST(Simulator, LosesNoParticle) {
   }
 }
 
-/// At long waves the counts must be the linear density, grown: the share of it found in them.
+/// For long waves, the counts must be the linear density, scaled by growth: their share is
+/// measured.
 TEST(Simulator, GrowsLongWavesAsLinearTheorySays) {
   constexpr std::int64_t kCells = 64;
   Simulator simulator(kCells, 2.0);
@@ -116,13 +117,13 @@ TEST(Simulator, GrowsLongWavesAsLinearTheorySays) {
     }
   }
   for (std::size_t channel = 0; channel < 4; ++channel) {
-    // What the grid and higher orders take from it is a few percent.
+    // The grid and higher orders change it by a few percent.
     EXPECT_NEAR(common[channel] / squared[channel] / growth(0.3, kRedshifts[channel]), 1.0, 0.08)
         << channel;
   }
 }
 
-/// Shares of empty voxels, and variances, that are known of universes with sigma_8 = 1.
+/// Known shares of empty voxels, and known variances, for universes with sigma_8 = 1.
 TEST(Simulator, ClumpsAsMuchAsIsKnown) {
   constexpr std::uint64_t kUniverses = 40;
   Simulator simulator(32, 4.0);
@@ -141,7 +142,7 @@ TEST(Simulator, ClumpsAsMuchAsIsKnown) {
   const double known_variance[] = {2.3, 1.9, 1.3, 0.75};
   for (std::size_t channel = 0; channel < 4; ++channel) {
     const double voxels = kUniverses * 32.0 * 32.0 * 32.0;
-    // They are known to two digits, and of one universe deviate by 0.02 and 8% at most.
+    // They are known to two digits; single universes deviate by at most 0.02 and 8%.
     EXPECT_NEAR(empty[channel] / voxels, known_empty[channel], 0.01) << channel;
     EXPECT_NEAR(variance[channel] / voxels / known_variance[channel], 1.0, 0.05) << channel;
   }
@@ -151,7 +152,7 @@ TEST(Simulator, ClumpsAsMuchAsIsKnown) {
 TEST(Simulator, DrawsAUniverseFromItsKeysAlone) {
   Simulator first(16, 8.0), second(16, 8.0);
   const dataset::Universe universe = first.draw(7, SampleSet::kTrain, 3);
-  second.draw(7, SampleSet::kTrain, 2);  // what was drawn before leaves nothing behind
+  second.draw(7, SampleSet::kTrain, 2);  // earlier draws have no influence
   const dataset::Universe again = second.draw(7, SampleSet::kTrain, 3);
   EXPECT_EQ(again.counts, universe.counts);
   EXPECT_EQ(again.targets, universe.targets);
@@ -178,7 +179,7 @@ TEST(Simulator, DrawsTargetsUniformly) {
     }
     product += targets[0] * targets[1] / kUniverses;
   }
-  for (std::size_t t = 0; t < 4; ++t) {  // four deviations of 1000 uniform numbers' means
+  for (std::size_t t = 0; t < 4; ++t) {  // four deviations of means of 1000 uniform numbers
     EXPECT_NEAR(mean[t], 0.0, 4.0 * std::sqrt(1.0 / 3.0 / kUniverses));
     EXPECT_NEAR(squared[t], 1.0 / 3.0, 4.0 * std::sqrt(4.0 / 45.0 / kUniverses));
   }

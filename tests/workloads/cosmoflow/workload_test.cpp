@@ -1,5 +1,5 @@
-// The benchmark on universes in files: any number of ranks does what one rank does, whether each
-// has samples of its own or a part of them.
+// Tests of the CosmoFlow workload: any number of ranks computes the result of one rank, with whole
+// samples or shared ones.
 #include "workloads/cosmoflow/workload.h"
 
 #include <gmock/gmock.h>
@@ -34,24 +34,25 @@ using nlohmann::json;
 using telemetry::Counter;
 using testing::HasSubstr;
 
-/// Sums of single precision in another order differ by 1e-7 of them, and so do losses; updates are
-/// small beside the gradients of single samples that they are sums of.
+/// Single-precision sums in another order differ by a relative 1e-7, and so do losses. Updates are
+/// small compared with the per-sample gradients whose sums they are.
 constexpr double kLossTolerance = 1e-6, kUpdateTolerance = 1e-5;
-/// Behind updates that differ so, a maximum of two points that are nearly equal may be the other.
+/// After such updates, the maximum of two nearly equal voxels may be the other one.
 constexpr double kFreeTolerance = 1e-3;
-/// Two epochs and the begin of a third.
+/// Two epochs and the beginning of a third.
 constexpr std::int64_t kSteps = 2 * kStepsPerEpoch + 1;
 
-/// Of `ranks` ranks, in one group or in several.
+/// Splits for `ranks` ranks, in one group or in several.
 std::vector<Split> splits_of(int ranks) {
   if (ranks == 2) return {{2, 1}, {1, 2}};
   if (ranks == 4) return {{2, 2}, {4, 1}, {1, 4}, {2, 1}};
-  // Eight parts are too thin to stay apart behind the first convolution.
+  // Eight parts are too thin for the second convolution: they are gathered after the first.
   if (ranks == 8) return {{4, 2}, {2, 4}, {2, 2}, {1, 2}, {8, 1}};
   return {};
 }
 
-/// One that cuts both axes, or as many as there are ranks for, and one of several groups.
+/// One split into as many parts as there are ranks, along both axes if possible, and one with
+/// several groups.
 std::vector<Split> two_splits_of(int ranks) {
   if (ranks == 4) return {{2, 2}, {2, 1}};
   if (ranks == 8) return {{4, 2}, {1, 2}};
@@ -62,7 +63,7 @@ std::string to_text(const Split& split) {
   return std::to_string(split.depth) + " x " + std::to_string(split.height);
 }
 
-/// A training on rank 0 alone, and its state before each step. Elsewhere nothing.
+/// A training on rank 0 only, with its state before each step. Other ranks do nothing.
 class OneRank {
  public:
   OneRank(const runner::Communicator& world, const runner::Communicator& alone, std::string path,
@@ -76,7 +77,7 @@ class OneRank {
   }
   std::vector<Arrays> weights;  ///< before each step, and at the end
   std::vector<double> losses;
-  std::vector<double> errors;  ///< before and behind all steps
+  std::vector<double> errors;  ///< before and after all steps
   std::int64_t samples = 0;
 
  private:
@@ -109,7 +110,7 @@ class CosmoFlowWorkload : public testing::Test {
   OneRank one_rank(const json& config) const {
     return {world_, alone_, universes_.path() + "/one", config};
   }
-  /// From the states of one rank, step by step.
+  /// Runs each step from the state of one rank.
   void expect_same_steps(const json& config, const OneRank& one) const {
     Trial many(world_, config);
     for (std::int64_t step = 0; step < kSteps; ++step) {
@@ -128,7 +129,7 @@ class CosmoFlowWorkload : public testing::Test {
           << step;
     }
   }
-  /// From its own begin.
+  /// Trains from the initial state.
   void expect_same_training(const json& config, const OneRank& one) const {
     Trial many(world_, config);
     const Arrays start = many.weights();
@@ -164,7 +165,7 @@ TEST_F(CosmoFlowWorkload, KnowsItsSamples) {
   const runner::WorkloadInfo& info = trial.workload().info();
   EXPECT_EQ(info.train_samples, kTrainSamples);
   EXPECT_EQ(info.eval_samples, kValidationSamples);
-  EXPECT_EQ(info.steps_per_epoch, kStepsPerEpoch);  // and one sample over
+  EXPECT_EQ(info.steps_per_epoch, kStepsPerEpoch);  // one sample is left over
   EXPECT_EQ(info.global_batch_size, kBatch);
   EXPECT_EQ(trial.workload().train(2).samples, 2 * kBatch);
 }
@@ -204,7 +205,7 @@ TEST_F(CosmoFlowWorkload, DropsAndTurnsSharedSamplesTheSame) {
   }
 }
 
-/// Parts that are put together behind the first convolution, the second, and the last.
+/// Parts are gathered after the first convolution, the second, or the last.
 TEST_F(CosmoFlowWorkload, SharesSamplesOfDeeperNetworks) {
   if (splits_of(world_.size()).empty()) return;
   json config = config_of(universes_, "none");
@@ -246,7 +247,7 @@ TEST_F(CosmoFlowWorkload, ChoosesASplitThatTrainsTheSame) {
   expect_equal_replicas(many);
 }
 
-/// 11 samples are uneven shares of every number of ranks, and of batches.
+/// 11 samples divide evenly neither among the ranks nor into batches.
 TEST_F(CosmoFlowWorkload, EvaluatesEverySampleOnceAndTellsOutputsInTheOrderOfTheFiles) {
   const auto files = dataset::open_universes(universes_.path() + "/data/validation");
   std::vector<Split> splits = splits_of(world_.size());
@@ -267,7 +268,7 @@ TEST_F(CosmoFlowWorkload, EvaluatesEverySampleOnceAndTellsOutputsInTheOrderOfThe
     ASSERT_EQ(sink.known(), static_cast<std::size_t>(kValidationSamples * cosmoflow::kTargets));
     double distance = 0.0;
     for (std::size_t i = 0; i < sink.known(); ++i) {
-      EXPECT_NEAR(sink.outputs[i], sink_of_one.outputs[i], 1e-5F) << i;  // of an update
+      EXPECT_NEAR(sink.outputs[i], sink_of_one.outputs[i], 1e-5F) << i;  // after an update
       distance += std::abs(static_cast<double>(sink.outputs[i] - sink.targets[i]));
     }
     EXPECT_NEAR(distance / static_cast<double>(sink.known()), error, kLossTolerance * error);
@@ -298,14 +299,14 @@ TEST_F(CosmoFlowWorkload, GivesTheSameBitsAgain) {
   }
 }
 
-/// Decoded samples that are kept are what was read; the second epoch reads the one of 40 samples
-/// that the first one left out.
+/// Cached samples are not read again. The second epoch reads the one of 40 samples that the first
+/// one left out.
 TEST_F(CosmoFlowWorkload, ReadsWhatItKeepsOnce) {
   json keeping = random_config_of(universes_, "none");
   keeping["dataset"]["cache_bytes"] = 100'000'000;
   Trial keeps(alone_, keeping), reads(alone_, random_config_of(universes_, "none"));
   for (Trial* const trial : {&keeps, &reads}) {
-    trial->workload().train(3 * kStepsPerEpoch);  // to the end, so that nothing is read ahead
+    trial->workload().train(3 * kStepsPerEpoch);  // to the end, so that nothing is prefetched
     trial->workload().evaluate(nullptr);
     trial->workload().evaluate(nullptr);
   }
@@ -313,7 +314,7 @@ TEST_F(CosmoFlowWorkload, ReadsWhatItKeepsOnce) {
   EXPECT_LT(keeps.count(Counter::kBytesRead), reads.count(Counter::kBytesRead) / 2);
 }
 
-/// Of a file that holds its counts in one piece, little more than the own part.
+/// From a file with contiguous counts, a rank reads little more than its part.
 TEST_F(CosmoFlowWorkload, ReadsItsPartOfSharedSamples) {
   if (world_.size() != 2) return;
   const SharedUniverses in_place(world_, dataset::UniverseFormat::kHdf5);
@@ -348,7 +349,7 @@ TEST_F(CosmoFlowWorkload, LoadsWhatItSaved) {
   for (const Split& split : splits) {
     SCOPED_TRACE(to_text(split));
     Trial loaded(world_, with_split(config, split));
-    world_.barrier();  // the ranks of a node have one copy of the weights
+    world_.barrier();  // the ranks of a node share one copy of the weights
     loaded.workload().load_weights(staging::H5StateReader(path));
     EXPECT_EQ(loaded.weights(), trained.weights());
     const double error = trained.workload().evaluate(nullptr);
@@ -363,7 +364,7 @@ TEST_F(CosmoFlowWorkload, LoadsWhatItSaved) {
 }
 
 TEST_F(CosmoFlowWorkload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
-  json config = config_of(SharedUniverses(world_), "none");  // gone already
+  json config = config_of(SharedUniverses(world_), "none");  // already deleted
   config["dataset"]["train_samples"] = kTrainSamples;
   config["dataset"]["validation_samples"] = kValidationSamples;
   const base::ObjectReader reader(config, "test.json");

@@ -1,5 +1,4 @@
-// What users get wrong with scenes, each case with its message and exit code, given to the program
-// itself, on one rank and on two. Hides how a run's files are looked through.
+// Tests of user errors with scenes: message and exit code of the program, on one rank and on two.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -21,7 +20,7 @@ constexpr int kUsage = 2, kData = 3, kTargetMissed = 6;
 
 class BadScenes : public outside::SceneRun {
  protected:
-  /// Puts `scene` in the place of a file.
+  /// Replaces a file by `scene`.
   fs::path replace(const std::string& part, std::size_t index,
                    const dataset::ClimateSample& scene) const {
     const fs::path path = file(part, index);

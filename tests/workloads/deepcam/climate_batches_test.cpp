@@ -1,5 +1,4 @@
-// How climate samples are kept, shared and normalised.
-// Hides nothing.
+// Tests of how climate samples are cached, shared and normalised.
 #include "workloads/deepcam/climate_batches.h"
 
 #include <gmock/gmock.h>
@@ -82,7 +81,7 @@ TEST(NormalizeInto, RefusesInputOfAnotherSize) {
   EXPECT_THROW(normalize_into<float>(sample, statistics(), input), base::ShapeError);
 }
 
-/// Fills slots and counts what had to be read.
+/// Fills slots and counts the reads.
 class Slots : public testing::Test {
  protected:
   void fill(ClimateSlot& slot, std::int64_t index, ClimateCache& cache) {
@@ -105,10 +104,10 @@ TEST_F(Slots, AreFilledFromTheCacheWhereItHasTheSample) {
   fill(other, 5, cache);
   EXPECT_EQ(reads_, 2);
   EXPECT_EQ(cache.samples(), 2);
-  for (const std::int64_t index : {7, 3, 7}) fill(slot, index, cache);  // no room for the seventh
+  for (const std::int64_t index : {7, 3, 7}) fill(slot, index, cache);  // no room for sample 7
   EXPECT_EQ(reads_, 4);
   EXPECT_EQ(cache.samples(), 2);
-  fill(other, 3, cache);  // is as it was
+  fill(other, 3, cache);  // unchanged
 }
 
 TEST_F(Slots, ShareASampleWithTheCacheAndKeepTheirOwnMemoryElse) {
@@ -139,7 +138,7 @@ TEST(SampleCache, KeepsWhatIsSmallerWhereALargerOneWasRefused) {
   staging::SampleCache<int> cache(10);
   EXPECT_FALSE(cache.reserve(1, 11));
   EXPECT_TRUE(cache.reserve(2, 7));
-  EXPECT_FALSE(cache.reserve(2, 1));  // promised already
+  EXPECT_FALSE(cache.reserve(2, 1));  // already reserved
   EXPECT_EQ(cache.find(2), nullptr);
   cache.keep(2, std::make_shared<const int>(42));
   EXPECT_EQ(*cache.find(2), 42);

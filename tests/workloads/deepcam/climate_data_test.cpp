@@ -1,5 +1,4 @@
-// The data of a run on any number of ranks: who gets which sample, what is read, what is staged.
-// Hides where the files lie.
+// Tests of the data of a run on any number of ranks: who gets, reads and stages which sample.
 #include "workloads/deepcam/climate_data.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 constexpr std::int64_t kHeight = 16, kWidth = 32, kTrain = 29, kValidation = 11;
-/// Divides by none of the numbers of ranks but 1 and 2, and by two passes.
+/// Divisible into two passes. Of the tested numbers of ranks, only 1 and 2 divide it.
 constexpr std::int64_t kBatch = 10, kEpochs = 3, kStepsPerEpoch = 2;
 
 class ClimateDataOnRanks : public testing::Test {
@@ -62,12 +61,12 @@ class ClimateDataOnRanks : public testing::Test {
     world_.allreduce_sum(std::span<std::int64_t>(&value, 1));
     return value;
   }
-  /// Times that each sample was seen, by all ranks.
+  /// How often each sample was seen, summed over ranks.
   std::vector<std::int64_t> summed(std::vector<std::int64_t> counts) const {
     world_.allreduce_sum(std::span<std::int64_t>(counts));
     return counts;
   }
-  /// What `slot` holds is that sample of the folder.
+  /// Expects `slot` to hold its sample of the folder.
   static void expect_sample(const ClimateSlot& slot, const std::string& folder) {
     const auto source = dataset::open_climate(folder);
     dataset::ClimateSample expected;

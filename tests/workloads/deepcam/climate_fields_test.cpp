@@ -1,5 +1,4 @@
 // Tests of random fields: spectrum, deviation, independence.
-// Hides nothing.
 #include "workloads/deepcam/climate_fields.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kHeight = 32, kWidth = 48, kDraws = 400;
 
-/// Of a wave of (down, along) cycles, by a plain sum.
+/// The amplitude of the wave of (down, along) cycles, by a plain sum.
 std::complex<double> wave_of(const Plane& plane, std::int64_t height, std::int64_t width,
                              std::int64_t down, std::int64_t along) {
   std::complex<double> sum = 0.0;
@@ -32,7 +31,7 @@ double power_of(std::int64_t down, std::int64_t along) {
   return 1.0 / std::pow(static_cast<double>(down * down + along * along) + 4.0, 2);
 }
 
-/// Of all waves of the tests' grid.
+/// The power of all waves of the tests' grid.
 double total_power() {
   double total = 0.0;
   for (std::int64_t i = -kHeight / 2 + 1; i <= kHeight / 2; ++i) {
@@ -57,7 +56,7 @@ TEST(ClimateFields, HaveAnIsotropicSpectrumInCyclesPerDomain) {
   }
   for (std::size_t i = 0; i < std::size(kWaves); ++i) {
     const double expected = power_of(kWaves[i][0], kWaves[i][1]) / total_power();
-    // The mean of 400 exponential numbers deviates by 5 %, that of squares of normal ones by 7 %.
+    // The mean of 400 exponential numbers deviates by 5 %, that of squared normal numbers by 7 %.
     EXPECT_NEAR(first_power[i] / expected, 1.0, 0.28) << i;
     EXPECT_NEAR(second_power[i] / expected, 1.0, 0.28) << i;
   }
@@ -128,7 +127,7 @@ TEST(ClimateFields, HaveTheSameWavesOnAFinerGrid) {
            wave_of(of_coarse, kHeight, kWidth, down, along);
   };
   const std::complex<double> scale = ratio(1, 1);
-  EXPECT_NEAR(scale.real(), 1.0, 0.01);  // the finer waves take part in the deviation
+  EXPECT_NEAR(scale.real(), 1.0, 0.01);  // the finer waves contribute to the deviation
   for (const auto& [down, along] : {std::pair(0, 1), {3, -2}, {-5, 0}, {7, 11}}) {
     EXPECT_LT(std::abs(ratio(down, along) - scale), 1e-3) << down << " " << along;
   }

@@ -1,5 +1,4 @@
-// Tests of generated climate samples: what they depend on, their variables, how many points are in
-// storms. Hides nothing.
+// Tests of simulated climate samples: determinism, variables, and the share of storm pixels.
 #include "workloads/deepcam/climate_simulator.h"
 
 #include <gmock/gmock.h>
@@ -33,9 +32,9 @@ TEST(ClimateSimulator, DependsOnSeedSetAndIndexAlone) {
   EXPECT_NE(draw(1, SampleSet::kTrain, 8), first.values);
 }
 
-/// Of a small sphere of samples the shares of the classes are those of the generator's definition,
-/// .978, .004 and .018, measured there on fewer samples. The share of rivers deviates by 5 % of 200
-/// samples, that of cyclones by 6 %.
+/// The class shares are those of the generator's definition, .978, .004 and .018, which were
+/// measured on fewer samples. Over 200 samples the share of rivers deviates by 5 %, that of
+/// cyclones by 6 %.
 TEST(ClimateSimulator, HasAsManyPointsInStormsAsItsDefinitionSays) {
   constexpr std::int64_t kSamples = 200;
   ClimateSimulator simulator(kHeight, kWidth);
@@ -65,8 +64,8 @@ TEST(ClimateSimulator, LabelsTheStormsThatItPlants) {
       const std::int64_t column = std::lround(cyclone.longitude / 360.0 * kWidth) % kWidth;
       const std::size_t centre = grid.point(row, column);
       EXPECT_EQ(sample.labels[centre], kCyclone) << i;
-      // Against a fifth of the way around the globe, where smooth weather differs by less than
-      // three deviations of 500 Pa, and the mean by 600 Pa with the latitude alone.
+      // Compared with a point a fifth of the way around the globe. Smooth weather differs there by
+      // less than three standard deviations of 500 Pa; the mean depends on latitude alone.
       const std::size_t away = grid.point(row, (column + kWidth / 5) % kWidth);
       if (sample.labels[away] == kBackground) {
         EXPECT_LT(
@@ -99,7 +98,7 @@ TEST(ClimateSimulator, GivesVariablesTheirFormulas) {
   }
 }
 
-/// Means over many samples, at latitudes, are those of the formulas without noise and storms.
+/// Means over many samples match the formulas without noise and storms, at each latitude.
 TEST(ClimateSimulator, HasTheMeanWeatherOfItsLatitudes) {
   constexpr std::int64_t kSamples = 100;
   ClimateSimulator simulator(kHeight, kWidth);
@@ -120,7 +119,7 @@ TEST(ClimateSimulator, HasTheMeanWeatherOfItsLatitudes) {
     };
     const double jet = 18.0 * std::exp(-std::pow((std::abs(latitude) - 42.0) / 14.0, 2)) -
                        6.0 * std::exp(-std::pow(latitude / 15.0, 2));
-    // Noise of a row deviates by most of its deviation over 10; storms add a little.
+    // The noise of a row's mean is up to a tenth of its deviation; storms add a little.
     EXPECT_NEAR(mean(Variable::kU850), jet, 3.0) << latitude;
     EXPECT_NEAR(mean(Variable::kV850), 0.0, 2.5) << latitude;
     EXPECT_NEAR(mean(Variable::kTs), 300.0 - 50.0 * std::pow(std::sin(phi), 2), 0.6) << latitude;

@@ -1,5 +1,4 @@
-// Tests of storms: how they are drawn, and what they do to calm weather.
-// Hides nothing.
+// Tests of storms: how they are drawn, and their effect on calm weather.
 #include "workloads/deepcam/climate_storms.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +36,7 @@ dataset::ClimateSample with(const Storms& storms) {
   return sample;
 }
 
-/// The point nearest to a place.
+/// The pixel nearest to a location.
 std::size_t point_at(double latitude, double longitude) {
   const std::int64_t row = std::lround((latitude + 90.0) / 180.0 * (kGrid.height - 1));
   const std::int64_t column = std::lround(longitude / 360.0 * kGrid.width);
@@ -83,7 +82,7 @@ TEST(DrawStorms, DrawsPoissonNumbersInTheirRanges) {
       south += cyclone.latitude < 0.0 ? 1.0 / kDraws : 0.0;
     }
   }
-  // Five deviations; a Poisson number's variance is its mean.
+  // Five standard deviations; the variance of a Poisson number is its mean.
   EXPECT_NEAR(rivers, 2.6, 0.13);
   EXPECT_NEAR(cyclones, 2.4, 0.13);
   EXPECT_NEAR(south, 1.2, 0.09);
@@ -119,18 +118,18 @@ TEST(TropicalCyclone, TurnsAgainstTheClockInTheNorthAlone) {
       return spin *
              static_cast<double>(at(sample, point_at(latitude + north, 200.0 + east), variable));
     };
-    EXPECT_GT(wind(0.0, 2.5, Variable::kV850), 15.0);  // in the east to the north
+    EXPECT_GT(wind(0.0, 2.5, Variable::kV850), 15.0);  // northward in the east
     EXPECT_LT(wind(0.0, -2.5, Variable::kV850), -15.0);
-    EXPECT_LT(wind(2.5, 0.0, Variable::kU850), -15.0);  // in the north to the west
+    EXPECT_LT(wind(2.5, 0.0, Variable::kU850), -15.0);  // westward in the north
     EXPECT_GT(wind(-2.5, 0.0, Variable::kU850), 15.0);
   }
 }
 
-/// Holland's formulas, written out, along the equator side of the centre's meridian.
+/// Holland's formulas, written out, along the centre's meridian.
 TEST(TropicalCyclone, HasHollandsPressureAndWind) {
   const TropicalCyclone cyclone = cyclone_at(10.0, 90.0);
   auto sample = with({{}, {cyclone}});
-  const double radius = 0.5 * 2.0;  // wider on a grid of a quarter of the columns
+  const double radius = 0.5 * 2.0;  // twice as wide on a grid with a quarter of the columns
   for (std::int64_t row = 80; row < 104; ++row) {
     const double r = std::abs(kGrid.latitude(row) - 10.0);
     const double power = std::pow(radius / r, 1.3);
@@ -165,12 +164,12 @@ TEST(AtmosphericRiver, IsMoistWindyAndLabelledAlongItsPath) {
     const std::size_t point = point_at(latitude, 40.0 + 50.0 * t);
     EXPECT_EQ(sample.labels[point], kRiver) << t;
     EXPECT_GT(at(sample, point, Variable::kTmq), 18.0F);
-    EXPECT_GT(at(sample, point, Variable::kU850), 5.0F);  // to the east and poleward
+    EXPECT_GT(at(sample, point, Variable::kU850), 5.0F);  // eastward and poleward
     EXPECT_GT(at(sample, point, Variable::kV850), 3.0F);
     EXPECT_NEAR(at(sample, point, Variable::kPrect), 6e-8F, 1e-8F);
     EXPECT_EQ(sample.labels[point_at(latitude + 12.0, 40.0 + 50.0 * t)], kBackground);
   }
-  for (const double t : {0.0, 1.0}) {  // it tapers
+  for (const double t : {0.0, 1.0}) {  // tapered ends
     const std::size_t point = point_at(20.0 + 30.0 * t, 40.0 + 50.0 * t);
     EXPECT_EQ(sample.labels[point], kBackground);
     EXPECT_LT(at(sample, point, Variable::kTmq), 3.0F);
@@ -186,7 +185,7 @@ TEST(AtmosphericRiver, IsMoistWindyAndLabelledAlongItsPath) {
 TEST(AtmosphericRiver, HasTheWidthOfItsMoisture) {
   const AtmosphericRiver river = river_from(100.0);
   auto sample = with({{river}, {}});
-  // At 1.18 half widths a bell has half its height, but for the last bits of the nearest points.
+  // At 1.18 half widths a Gaussian has half its height, apart from the rounding of nearest points.
   for (std::size_t point = 0; point < sample.labels.size(); ++point) {
     const float moisture = at(sample, point, Variable::kTmq);
     if (moisture > 10.0F) {

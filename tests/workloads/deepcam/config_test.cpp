@@ -1,5 +1,4 @@
-// Configurations, what of them goes into logs, and what the closed division forbids.
-// Hides nothing.
+// Tests of configurations, their log keys, and the closed division's rules.
 #include "workloads/deepcam/config.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +50,7 @@ std::vector<std::string> breaks_of(const json& object) {
   return closed_rule_breaks(parse_config(reader));
 }
 
-/// Of the reference convergence point with a batch of 2,048.
+/// The reference convergence point with a batch of 2,048.
 TEST(DeepCamLogFields, AreAllThatTheRulesAskForOfLamb) {
   json object = small_config();
   object["schedule"] = {{"learning_rate", 0.0055}, {"warmup_steps", 400}, {"milestones", {800}}};
@@ -100,7 +99,7 @@ TEST(DeepCamConfig, SharesStatisticsBetweenRanks) {
   EXPECT_EQ(data_parallel_config(parsed(object), 4).bn_group_size, 2);
   object["training"]["bn_group_ranks"] = 2;
   EXPECT_EQ(data_parallel_config(parsed(object), 4).bn_group_size, 4);
-  // Three ranks have 3, 3 and 2 samples, and share all of them or none.
+  // Three ranks have 3, 3 and 2 samples; they can share statistics among all ranks or not at all.
   object["training"]["bn_group_ranks"] = 3;
   EXPECT_EQ(data_parallel_config(parsed(object), 3).bn_group_size, 8);
   const auto refused = [&](int ranks) {

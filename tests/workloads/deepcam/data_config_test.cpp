@@ -1,5 +1,4 @@
-// Tests of the section "dataset": defaults and what is refused.
-// Hides nothing.
+// Tests of the "dataset" section: defaults and refusals.
 #include "workloads/deepcam/data_config.h"
 
 #include <gmock/gmock.h>

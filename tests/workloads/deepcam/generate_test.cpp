@@ -1,5 +1,4 @@
-// Tests of the generator of climate samples: files, determinism, what it refuses and continues.
-// Hides nothing.
+// Tests of the generator of climate samples: files, determinism, refusals, and resuming.
 #include "workloads/deepcam/generate.h"
 
 #include <fmt/core.h>

@@ -1,5 +1,4 @@
-// Pictures of masks: where each class is, in which colour, and which file.
-// Hides nothing.
+// Tests of pictures of masks: positions, colours, and file names.
 #include "workloads/deepcam/mask_pictures.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +38,8 @@ class MaskPicturesTest : public testing::Test {
 
 TEST_F(MaskPicturesTest, ShowNorthAboveAndWhatWasFoundBelow) {
   MaskPictures pictures(kHeight, kWidth, (folder_.path() / "pictures").string());
-  // Two scenes; of each first the southern row. Found in the second: 2 1 0 in the north, else 0.
+  // Two scenes, each with the southern row first. Prediction for the second: 2 1 0 in the north,
+  // else 0.
   const std::vector<float> labels = {0, 0, 0, 0, 0, 0, 0, 1, 2, 2, 2, 2};
   std::vector<float> outputs(2 * 3 * kPoints, 0.0F);
   const auto find = [&](std::int64_t which, std::int64_t point) {

@@ -1,5 +1,4 @@
-// The network against the published counts, shapes and names.
-// Hides nothing.
+// Tests of the network against the published counts, shapes and names.
 #include "workloads/deepcam/model.h"
 
 #include <gtest/gtest.h>
@@ -70,7 +69,7 @@ TEST(DeepCamModel, HasThePublishedParameters) {
 TEST(DeepCamModel, HasThePublishedWork) {
   const Network net = build_network({});
   EXPECT_EQ(net.forward_macs(), 327'668'833'280);
-  // As published, rounded: 2.105e9 and 44.34e9.
+  // The published figures are rounded: 2.105e9 and 44.34e9.
   EXPECT_NEAR(static_cast<double>(macs_of(net, OperationKind::kDepthwise)), 2.105e9, 5e5);
   EXPECT_NEAR(static_cast<double>(macs_of(net, OperationKind::kDeconvolution)), 44.34e9, 5e6);
 }

@@ -1,5 +1,5 @@
-// Whole runs of the program: to the target, outputs, pictures, plans, and what the rules say of its
-// logs. Hides where a run's files lie.
+// Tests of whole runs of the program: reaching the target, outputs, pictures, plans, and checks of
+// its logs.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -52,7 +52,7 @@ TEST_F(DeepCam, ReachesATargetAndLogsTheKeysOfTheRulesInOrder) {
   }
 }
 
-/// For one release.
+/// The old name is accepted for one release.
 TEST_F(DeepCam, TakesAKeyUnderItsOldNameAndSaysSoOnce) {
   const auto groups = [](json& c) { c["training"]["batchnorm_group_size"] = 2; };
   const Ended ended = run(groups, mpirun(2));
@@ -75,7 +75,7 @@ TEST_F(DeepCam, TellsThatATargetWasMissed) {
   EXPECT_EQ(logged("eval_accuracy").size(), 2U);
 }
 
-/// As many samples as before share statistics, on however many ranks.
+/// Resuming needs the same number of samples per batch-norm group, on any number of ranks.
 TEST_F(DeepCam, GoesOnWithGroupsOfAsManySamplesAlone) {
   const auto groups_of = [](int ranks) {
     return [ranks](json& c) {
@@ -115,7 +115,7 @@ TEST_F(DeepCam, TrainsInBfloat16WhereTheCpuHasIt) {
   EXPECT_NEAR(logged("train_loss", 1)[0], loss, 0.05 * loss);
 }
 
-/// What is drawn is what the outputs say, and what the files have.
+/// The pictures match the outputs and the files.
 TEST_F(DeepCam, DrawsTheMasksThatAreThereAboveThoseThatItFound) {
   ASSERT_EQ(run([](json&) {}).status, kTargetMissed);
   const fs::path pictures = folder_ / "made/pictures";

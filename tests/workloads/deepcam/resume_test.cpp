@@ -1,5 +1,4 @@
-// A training that is saved and resumed ends in the bits of one that was never stopped.
-// Hides nothing.
+// Tests that a training that is saved and resumed ends in the bits of an uninterrupted one.
 #include "workloads/deepcam/trial.h"
 #include "workloads/resume_trial.h"
 
@@ -11,7 +10,7 @@ using Base = workload_trial::ResumeTest<deepcam::Trial, deepcam::SharedScenes>;
 
 class DeepCamResume : public Base {
  protected:
-  /// In epochs of three steps.
+  /// Epochs have three steps.
   DeepCamResume() : Base({1, 1, 3}) {}
 };
 

@@ -1,5 +1,4 @@
-// A few small scenes and runs on them by the program itself, for tests from outside.
-// Hides the configuration's keys.
+// Runs of the program on a few small scenes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Learning rates against the rule written out update by update.
-// Hides nothing.
+// Tests of learning rates against the reference's update-by-update rule.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -22,7 +21,7 @@ nn::Schedule parsed(const json& object) {
   return nn::Schedule(parse_schedule(base::ObjectReader(object, "small.json")));
 }
 
-/// The reference's schedulers change the rate of the update before, from update number 1 on.
+/// The reference's schedulers derive each rate from the previous one, counting updates from 1.
 std::vector<double> chained(const nn::ScheduleConfig& schedule, int updates) {
   std::vector<double> rates;
   double rate = schedule.peak;
@@ -82,7 +81,7 @@ TEST(DeepCamSchedule, AnnealsAsTheReference) {
   warm["warmup_steps"] = 4;
   warm["eta_min"] = 0.0001;
   expect_chained(warm, 14);
-  // Behind t_max the rate rises again.
+  // After t_max the rate rises again.
   expect_chained(warm, 30);
 }
 
@@ -116,7 +115,7 @@ TEST(DeepCamSchedule, HasTheBitsOfItsFormula) {
       object["decay_rate"] = plain.decay_rate = 0.3;
       expect_bits(object, plain);
       annealed["type"] = "cosine_annealing";
-      annealed["t_max"] = plain.t_max = 113;  // up again, too
+      annealed["t_max"] = plain.t_max = 113;  // long enough to rise again
       annealed["eta_min"] = plain.eta_min = 0.0003;
       expect_bits(annealed, plain);
     }

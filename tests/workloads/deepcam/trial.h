@@ -1,5 +1,4 @@
-// The benchmark on generated scenes, ready to train, for tests on any number of ranks.
-// Hides where the scenes lie.
+// A DeepCAM workload on generated scenes, ready to train, for tests on any number of ranks.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +19,7 @@ inline constexpr std::int64_t kHeight = 32, kWidth = 48, kPoints = kHeight * kWi
 inline constexpr std::int64_t kTrainSamples = 24, kValidationSamples = 7;
 inline constexpr std::int64_t kBatch = 8, kStepsPerEpoch = 3;
 
-/// A folder that all ranks see, with generated scenes.
+/// A folder of generated scenes that all ranks see.
 class SharedScenes {
  public:
   explicit SharedScenes(const runner::Communicator& world) : folder_(world) {
@@ -42,7 +41,8 @@ class SharedScenes {
   const runner::SharedDirectory folder_;
 };
 
-/// All samples of a batch share their statistics, so that any number of ranks does the same.
+/// All samples of a batch share their statistics, so that results do not depend on the number of
+/// ranks.
 inline nlohmann::json config_of(const SharedScenes& scenes, const runner::Communicator& world,
                                 const std::string& staging = "none") {
   return {{"workload", "deepcam"},
@@ -75,7 +75,7 @@ inline nlohmann::json config_of(const SharedScenes& scenes, const runner::Commun
           {"schedule", {{"learning_rate", 0.003}, {"warmup_steps", 3}, {"milestones", {4}}}}};
 }
 
-/// Takes every sample once, in any order.
+/// Accepts every sample once, in any order.
 class MaskSink final : public runner::OutputSink {
  public:
   void write(std::int64_t, std::int64_t, std::span<const float>,
@@ -96,7 +96,7 @@ class MaskSink final : public runner::OutputSink {
     }
   }
   std::size_t known() const { return known_.size(); }
-  /// Of the samples from `first` to before `end` together.
+  /// Mean IoU over samples [first, end) together.
   double mean_iou(std::int64_t first, std::int64_t end) const {
     double sum = 0.0;
     for (std::int64_t which = 0; which < kClasses; ++which) {
@@ -114,7 +114,7 @@ class MaskSink final : public runner::OutputSink {
   std::vector<float> outputs, labels;
 
  private:
-  /// The class of a point of all samples.
+  /// The predicted class of a pixel, counted over all samples.
   std::int64_t found(std::int64_t place) const {
     const std::int64_t sample = place / kPoints, point = place % kPoints;
     const auto logit = [&](std::int64_t k) {

@@ -1,6 +1,5 @@
-// The benchmark on scenes in files: any number of ranks whose samples share their statistics does
-// what one rank does.
-// Hides nothing.
+// Tests of the DeepCAM workload: any number of ranks that share batch-norm statistics computes the
+// result of one rank.
 #include "workloads/deepcam/workload.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +29,7 @@ using telemetry::Counter;
 using testing::HasSubstr;
 using workload_trial::Arrays;
 
-/// Sums of single precision in another order, through twenty batch norms.
+/// Single-precision sums in another order, through twenty batch norms.
 constexpr double kLossTolerance = 1e-4, kUpdateTolerance = 5e-3;
 
 class DeepCamWorkload : public testing::Test {
@@ -88,7 +87,7 @@ TEST_F(DeepCamWorkload, LogsWhatItDid) {
   EXPECT_EQ(samples, kTrainSamples);
 }
 
-/// The mean over samples of what the masks that outputs give have in common with the true ones.
+/// The score is the mean over samples of the IoU of predicted and true masks.
 TEST_F(DeepCamWorkload, ScoresTheMasksThatItGives) {
   Trial trial(world_, config_of(scenes_, world_));
   trial.workload().train(kStepsPerEpoch);
@@ -104,7 +103,7 @@ TEST_F(DeepCamWorkload, ScoresTheMasksThatItGives) {
   EXPECT_NEAR(score, sum / static_cast<double>(kValidationSamples), 1e-12);
 }
 
-/// As the first round had it: of each rank's batch, then the mean over batches.
+/// As in the benchmark's first round: the IoU of each rank's batch, then the mean over batches.
 TEST_F(DeepCamWorkload, ScoresWholeBatches) {
   json config = config_of(scenes_, world_);
   config["evaluation"]["iou_over"] = "batch";

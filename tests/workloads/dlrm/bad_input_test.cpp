@@ -1,5 +1,5 @@
-// What users get wrong with click logs, each case with its message and exit code, given to the
-// program itself, on one rank and on two. Hides how a record is damaged.
+// Tests that the program refuses bad click logs and configurations with the right message and exit
+// code, on one rank and on two.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -81,7 +81,7 @@ TEST_F(BadClicks, FewerSamplesThanConfigured) {
 }
 
 TEST_F(BadClicks, FileThatLosesItsEndAfterTheStart) {
-  // Counts that are given keep files closed until they are needed.
+  // With configured counts, files stay closed until they are needed.
   const auto counted = [](json& c) {
     c["dataset"]["train_samples"] = kTrainSamples;
     c["dataset"]["test_samples"] = kTestSamples;
@@ -100,7 +100,8 @@ TEST_F(BadClicks, TestFileWithoutAClick) {
 }
 
 TEST_F(BadClicks, TableThatFitsNoRank) {
-  // 200 rows of 40 floats are 32,000 bytes, which cannot be cut finer than into 16 columns.
+  // 200 rows of 40 floats are 32,000 bytes; a part has at least 16 columns, 12,800 bytes, or the
+  // last 8.
   const auto little = [](json& c) { c["embeddings"]["memory_limit_gib"] = 0.00001; };  // 10,737
   expect_everywhere(
       little, kUsage,
@@ -113,7 +114,7 @@ TEST_F(BadClicks, MoreRanksThanSamplesOfABatch) {
   expect(ended, kUsage, AllOf(HasSubstr("got 2 samples for 3 ranks"), Not(HasSubstr("rank 1: "))));
 }
 
-/// Of two tables with 16 columns there is nothing for most ranks.
+/// Five tables of one column are on at most five of eight ranks.
 TEST_F(BadClicks, MoreRanksThanColumnsIsNoFault) {
   const auto narrow = [](json& c) {
     c["model"]["embedding_width"] = 1;
@@ -139,7 +140,7 @@ TEST_F(BadClicks, RateThatDiverges) {
   EXPECT_THAT(content(result("1.txt")), HasSubstr("\"status\": \"aborted\""));
 }
 
-/// A file of weights for the configuration's model with `value` in place of each.
+/// Writes a file of weights for the configuration's model, all of them `value`.
 std::string write_weights(const json& config, const fs::path& path, float value) {
   const base::ObjectReader reader(config["model"], "test.json");
   const dlrm::ModelConfig model = dlrm::parse_model(reader);

@@ -1,5 +1,4 @@
-// What the bench tells of models that need gigabytes, at a batch of two samples.
-// Hides nothing.
+// Tests of the bench's report, for models that need gigabytes and a batch of two samples.
 #include <gmock/gmock.h>
 
 #include <CLI/CLI.hpp>
@@ -29,20 +28,20 @@ class DlrmBench : public testing::Test {
     options_.warmup_steps = 1;
     options_.limit_repetitions = 0;
   }
-  /// With options of DLRM's own.
+  /// Runs the bench with `own` as the command line of DLRM's own options.
   json run(const std::string& own = "") {
     CLI::App app;
     const runner::Bench bench = dlrm::declare_bench(app);
     app.parse(own, false);
     return bench(options_, {world_, topology_, telemetry_, 1});
   }
-  /// Of weights that know nothing yet.
+  /// Expects a loss of untrained weights.
   static void expect_guess(const json& result) {
     EXPECT_GT(result["mean_loss"], 0.3);
     EXPECT_LT(result["mean_loss"], 1.5);
   }
 
-  /// Of every figure, and of none that is not there.
+  /// Expects a definition of every figure, and no other definitions.
   static void expect_definitions(const json& result) {
     const std::set<std::string> settings = {
         "workload",     "config", "batch_per_rank",   "precision",  "steps",
@@ -78,13 +77,13 @@ TEST_F(DlrmBench, TrainsTheSmallModelOfThePaper) {
   const json result = run("--config small");
   EXPECT_EQ(result["batch_per_rank"], 2);
   EXPECT_EQ(result["table_storage"], "f32");
-  // 512-512-64, and 36 products of 8 tables and the features beside 64 of these.
+  // Bottom 512-512-64. The top gets 64 features and 36 dot products of 8 embeddings and features.
   const std::int64_t layers = 513 * 512 + 513 * 64 + 101 * 1024 + 2 * 1025 * 1024 + 1025;
   EXPECT_EQ(result["parameters"], 8 * 1'000'000 * 64LL + layers);
   EXPECT_EQ(result["memory_bytes"]["embedding tables"], 8 * 1'000'000 * 64LL * 4);
   EXPECT_EQ(result["step_s"]["times"].size(), 2U);
   EXPECT_GT(result["start_s"], 0.0);
-  // Ids twice, rows read, and read and written: of 50 rows of each table for each sample.
+  // 50 lookups per table and sample: ids read twice; rows read, and read and written by updates.
   EXPECT_EQ(result["table_bytes"], 2 * 8 * 50 * (2 * 4 + 3 * 256) + 2 * 2 * 8 * 64 * 4);
   EXPECT_GT(result["triad_gb_per_s"], 0.0);
   EXPECT_DOUBLE_EQ(
@@ -103,13 +102,13 @@ TEST_F(DlrmBench, TrainsTheSmallModelOfThePaper) {
 TEST_F(DlrmBench, TrainsTheBenchmarksModelWithSmallerTables) {
   const json result = run();
   EXPECT_EQ(result["config"], "mlperf-mini");
-  // Six tables hold more than a million rows.
+  // Six tables are cut to a million rows.
   const std::int64_t rows = 6 * 1'000'000LL + 403'346 + 585'935 + 39'043 + 17'289 + 7'420 + 20'263 +
                             3 + 7'120 + 1'543 + 63 + 10 + 2'208 + 11'938 + 155 + 4 + 976 + 14 +
                             12'972 + 108 + 36;
   EXPECT_EQ(result["parameters"], rows * 128 + 171'392 + 2'197'505);
   EXPECT_EQ(result["memory_bytes"]["embedding tables"], rows * 128 * 4);
-  // Forward, and twice that backward but for the first layer's gradient of data.
+  // Forward, and twice as much backward except for the first layer's data gradient.
   EXPECT_EQ(result["flops_per_sample"], 2 * (3 * 2'410'112 - 13 * 512));
   EXPECT_FALSE(result.contains("limit_samples_per_s"));
   expect_definitions(result);

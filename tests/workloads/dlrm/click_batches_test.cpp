@@ -1,5 +1,4 @@
-// Tests of the order of click blocks, of ranks' parts, and of batches read ahead.
-// Hides nothing.
+// Tests of the order of click blocks, of ranks' parts, and of prefetched batches.
 #include "workloads/dlrm/click_batches.h"
 
 #include <gmock/gmock.h>
@@ -86,8 +85,8 @@ TEST(ClickOrder, GivesEveryRankItsPlacesAlsoOfAShortBlock) {
   EXPECT_EQ(order.part(2, {10, 7, 3}).count, 0);
 }
 
-/// One batch as records: label, counts and first id of each place that holds a sample, by the
-/// marks that made_record leaves.
+/// Record indices of the samples in a batch, from the ids that made_record() wrote. Expects labels,
+/// counts and ids to agree with those records.
 std::vector<std::int64_t> samples_in(const dataset::ClickBatch& batch) {
   std::vector<std::int64_t> found;
   for (std::size_t i = 0; i < batch.labels.size(); ++i) {
@@ -219,7 +218,7 @@ TEST_F(Batches, StayValidUntilTheNextCall) {
   const auto reader = training_batches(source(1), order, {10, 0, 10}, 0, 10);
   for (std::int64_t step = 0; step < 10; ++step) {
     const dataset::ClickBatch& batch = reader->next();
-    for (int look = 0; look < 50; ++look) {  // while the thread fills others
+    for (int look = 0; look < 50; ++look) {  // while the thread fills other batches
       ASSERT_EQ(batch.ids[0], dataset::made_record(kFormat, step * 10)[3]);
     }
   }

@@ -1,5 +1,4 @@
-// Tests of a run's click logs on several ranks: opened alike, staged, read from the copies.
-// Hides nothing.
+// Tests of a run's click logs on several ranks: opening, staging, reading from staged copies.
 #include "workloads/dlrm/click_data.h"
 
 #include <gmock/gmock.h>
@@ -24,10 +23,10 @@ using testing::HasSubstr;
 namespace fs = std::filesystem;
 
 constexpr dataset::ClickFormat kFormat{2, 3};
-/// More than two pieces of training data.
+/// Training data of more than two pieces.
 constexpr std::int64_t kTrain = 2 * dataset::ClickFile::kPieceBytes / 24 + 1001, kTest = 50'001;
 
-/// Pretends that the ranks are spread over `nodes` nodes.
+/// Click files that all ranks share; nodes() pretends that the ranks are on several nodes.
 class ClickDataOnRanks : public testing::Test {
  protected:
   ClickDataOnRanks() : world_(runner::Communicator::world()) {
@@ -57,7 +56,7 @@ class ClickDataOnRanks : public testing::Test {
     const auto [first, last] = staging::split_evenly(30'000, world_.size(), world_.rank());
     return {30'000, first, last - first};
   }
-  /// All that this rank gets in an epoch and an evaluation.
+  /// All ids that this rank gets in an epoch and an evaluation.
   std::vector<std::int32_t> everything(ClickData& data) const {
     std::vector<std::int32_t> ids;
     const auto add = [&](const dataset::ClickBatch& batch) {
@@ -142,7 +141,7 @@ TEST_F(ClickDataOnRanks, IsTheSameFromStagedCopies) {
     EXPECT_EQ(plan["fits"], true);
     const nlohmann::json facts = data.stage({});
     EXPECT_EQ(facts["train"]["bytes"], kTrain * 24 * topology.node_count);
-    // The files are not needed any more: damage to them does not show.
+    // The original files are no longer needed.
     const fs::path source = root_ + "/train.bin";
     world_.barrier();
     if (world_.rank() == 0) fs::rename(source, source.string() + ".away");

@@ -1,5 +1,4 @@
-// A small click log and runs on it by the program itself, for tests from outside.
-// Hides the configuration's keys and the layout of records.
+// A fixture with a small click log, for tests that run the program on it.
 #pragma once
 
 #include <bit>
@@ -26,7 +25,7 @@ class ClickRun : public GeneratedRun {
 
   fs::path file(const std::string& part) const { return folder_ / "data" / (part + ".bin"); }
 
-  /// Two epochs of four steps, the last of which is short; a target that is never met.
+  /// Two epochs of four steps, the last of which is short; a target that is never reached.
   json config() const override {
     json config = usual_config();
     config["target"] = {{"quality", 1.5}};
@@ -43,7 +42,7 @@ class ClickRun : public GeneratedRun {
     return config;
   }
 
-  /// Gives a column of a record another value.
+  /// Overwrites one column of a record.
   static void put(const fs::path& path, std::int64_t record, int column, std::int32_t value) {
     static_assert(std::endian::native == std::endian::little);
     constexpr std::int64_t kValues = kFirstId + kTables;
@@ -53,7 +52,7 @@ class ClickRun : public GeneratedRun {
     ASSERT_TRUE(stream.good()) << path;
   }
 
-  /// Values with that key of the log of run `number`, and when they came in epochs.
+  /// (epoch_num, value) of each record with that key in the log of run `number`.
   std::vector<std::pair<double, json>> logged_at(const std::string& key, int number = 1) const {
     std::vector<std::pair<double, json>> found;
     for (const json& record : records(number)) {

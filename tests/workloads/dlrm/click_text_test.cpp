@@ -1,5 +1,5 @@
-// Tests of click logs as text: what the benchmark's preprocessing makes of it, and its files.
-// Hides that preprocessing, written down once more.
+// Tests of click logs as text: the benchmark's preprocessing, reimplemented here, restores the
+// records from them.
 #include "workloads/dlrm/click_text.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ constexpr std::size_t kDense = 13, kTables = 26, kFirstId = 1 + kDense, kColumns
 using Record = std::vector<std::int64_t>;
 using Lines = std::vector<std::vector<std::string>>;
 
-/// Columns of each line.
+/// The columns of each line.
 Lines lines_of(const fs::path& path) {
   Lines lines;
   std::ifstream in(path);
@@ -45,7 +45,7 @@ Lines lines_of(const fs::path& path) {
 
 std::string day_name(int day) { return "day_" + std::to_string(day); }
 
-/// Numbers the ids of each table from 0, as they first occur.
+/// Renumbers the ids of each table from 0 in order of first occurrence.
 void renumber(std::vector<Record>& records) {
   std::map<std::int64_t, std::int64_t> known[kTables];
   for (Record& record : records) {
@@ -56,7 +56,7 @@ void renumber(std::vector<Record>& records) {
   }
 }
 
-/// What the benchmark's preprocessing makes of all days, but for shuffling the training days.
+/// The benchmark's preprocessing of all days, without the shuffle of the training days.
 std::vector<Record> preprocessed(const fs::path& folder) {
   constexpr std::int64_t kMaxIndRange = 40'000'000;
   std::vector<Record> records;
@@ -110,7 +110,7 @@ TEST_F(TextOfClicks, BecomesTheRecordsByThePublishedPreprocessing) {
     for (const char* name : {"train.bin", "test.bin", "val.bin"}) {
       add_records(fs::path(options.output) / name, expected);
     }
-    // Which row of a table an id is called by is the preprocessing's own.
+    // The preprocessing numbers the rows of a table in its own way.
     renumber(expected);
     EXPECT_EQ(preprocessed(options.output), expected) << tables;
     EXPECT_THAT(lines_of(fs::path(options.output) / "day_23"), SizeIs(3001));
@@ -134,7 +134,7 @@ TEST_F(TextOfClicks, LacksCountsAndHasNegativeOnes) {
   }
   EXPECT_EQ(lines, 8001);
   EXPECT_EQ(missing[0], 0);
-  EXPECT_NEAR(missing[kDense - 1] / 8001.0, 0.45, 0.03);  // five deviations
+  EXPECT_NEAR(missing[kDense - 1] / 8001.0, 0.45, 0.03);  // five standard deviations
   EXPECT_THAT(negative, testing::Each(testing::Gt(0)));
 }
 
@@ -154,7 +154,7 @@ TEST_F(TextOfClicks, SpellsIdsWithAllOfThirtyTwoBits) {
     }
   }
   EXPECT_THAT(first_digits, SizeIs(16));
-  // Written down once: the same options give the same text for ever.
+  // Golden values: the same options must always give the same text.
   EXPECT_EQ((values[{0, 0}]), "ce2629af");
   EXPECT_EQ((values[{1, 5}]), "79db83cc");
   EXPECT_EQ((values[{25, 29}]), "3b712b7c");
@@ -170,12 +170,12 @@ TEST_F(TextOfClicks, FillsTrainingDaysEvenly) {
 }
 
 TEST_F(TextOfClicks, DependsOnTheSeedAndNotOnThreads) {
-  expect_files_of_the_seed([](auto& o) { o.samples = 120'000; });  // two pieces a day
+  expect_files_of_the_seed([](auto& o) { o.samples = 120'000; });  // two pieces per day
 }
 
 TEST_F(TextOfClicks, ContinuesWhatWasInterrupted) {
   generate_clicks(options("whole"));
-  // As an interrupted run leaves it: records, a whole day, with a mark, and a day that is cut.
+  // What an interrupted run leaves: records, a whole day (marked here), and a truncated day.
   fs::copy(options("whole").output, options("a").output + ".part");
   for (int day = 2; day < ClickText::kDays; ++day) {
     fs::remove(fs::path(options("a").output + ".part") / day_name(day));

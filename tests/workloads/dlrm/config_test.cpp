@@ -1,5 +1,5 @@
-// Tests of a DLRM configuration as a whole: every number at its extremes, every value of another
-// type, and what contradicts itself. Hides nothing.
+// Tests of a whole DLRM configuration: every number at its extremes, every value of a wrong type,
+// and contradictions.
 #include "workloads/dlrm/config.h"
 
 #include <gmock/gmock.h>
@@ -48,8 +48,8 @@ json resolved(const json& object) {
 
 Config parsed(const json& object) { return parse_config(base::ObjectReader(object, "small.json")); }
 
-/// Whether the configuration is taken; anything but a ConfigError fails the test. What overflows on
-/// the way is for the undefined behaviour sanitizer to find.
+/// Whether the configuration is accepted; any exception but a ConfigError fails the test. Overflows
+/// are left to the undefined behaviour sanitizer.
 bool is_taken(const json& object, const std::string& change) {
   try {
     resolved(object);
@@ -62,7 +62,7 @@ bool is_taken(const json& object, const std::string& change) {
   }
 }
 
-/// Of the small configuration with one key changed.
+/// The message that refuses the small configuration with one key changed.
 std::string refusal(const char* pointer, const json& value) {
   json object = small();
   object[json::json_pointer(pointer)] = value;
@@ -88,7 +88,7 @@ json every_schedule_and_optimizer() {
   return configs;
 }
 
-/// What numbers may be at their extremes, by the places of the resolved configurations.
+/// Accepted extreme values of each number in the resolved configurations, by JSON pointer.
 std::map<std::string, std::set<std::string>> taken_extremes() {
   const std::vector<json> extremes = {0,
                                       1,
@@ -117,7 +117,7 @@ std::map<std::string, std::set<std::string>> taken_extremes() {
   return taken;
 }
 
-/// Each place with its extremes that are taken, in the order of text.
+/// Each pointer with its accepted extremes, sorted as text.
 constexpr char kTakenExtremes[] = R"(
 /checkpoint/every_minutes: 0 1 1.5 18446744073709551615 1e+308 1e-308 65537 9223372036854775807
 /checkpoint/every_steps: 0 1 65537 9223372036854775807
@@ -185,7 +185,7 @@ TEST(DlrmConfig, RefusesEveryValueOfAnotherType) {
   for (const auto& [path, value] : leaves.items()) {
     for (const json& other : {json(nullptr), json::object(), json::array({1}), json("none such"),
                               json(true), json(1.5)}) {
-      // A text may be any text, and a number any number.
+      // Another value of the same type may be valid.
       if (other.type() == value.type() || (value.is_number() && other.is_number())) continue;
       json changed = config;
       changed[json::json_pointer(path)] = other;
@@ -316,7 +316,7 @@ TEST(DlrmConfig, TakesNumbersThatMeanSomething) {
   }
 }
 
-/// 200 rows of 16 floats are 12,800 bytes, which the limit is short of by a half.
+/// A memory limit of 12,000 bytes, less than one table: 200 rows of 16 floats are 12,800 bytes.
 json limited() {
   json object = small();
   object["embeddings"]["memory_limit_gib"] = 12'000.0 / std::pow(1024.0, 3);
@@ -360,7 +360,7 @@ TEST(DlrmConfig, CutsATableThatIsWideEnough) {
   EXPECT_EQ(needs_on(object, 2, 0).rank.at("embedding tables") +
                 needs_on(object, 2, 1).rank.at("embedding tables"),
             257 * 32 * 4);
-  // A row's state is for all of its columns.
+  // State per row covers all columns of the row, so the table cannot be split.
   object["embeddings"]["optimizer"] = "rowwise_adagrad";
   EXPECT_THAT(base::thrown_message<base::ConfigError>([&] { needs_on(object, 2); }),
               HasSubstr("table \"emb_l.2.weight\" [200, 32]: 32 of its columns"));

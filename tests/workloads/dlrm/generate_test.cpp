@@ -1,5 +1,4 @@
-// Tests of the generator of click logs: files, determinism, what it refuses and continues.
-// Hides nothing.
+// Tests of the generator of click logs: files, determinism, refusals, interrupted runs.
 #include "workloads/dlrm/generate.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +44,7 @@ TEST_F(GenerateClicks, WritesFilesThatTheReaderOpens) {
   std::vector<std::int32_t> records(5000 * 40);
   train.read(0, 5000, records);
   dataset::ClickBatch batch;
-  // Refuses labels, counts and ids that are out of range.
+  // decode_clicks() refuses labels, counts and ids that are out of range.
   EXPECT_NO_THROW(dataset::decode_clicks(train.path(), train.format(), 0, records,
                                          {parse_tables("small"), 0}, 5000, batch));
   EXPECT_FALSE(fs::exists(folder + ".part"));
@@ -107,7 +106,7 @@ TEST_F(GenerateClicks, LeavesAFinishedDatasetAlone) {
 TEST_F(GenerateClicks, ContinuesWhatWasInterrupted) {
   generate_clicks(options("whole"));
   for (const std::int64_t left : {0, 7, 160, 160 * 4097 + 5, 160 * 5000}) {
-    // As an interrupted run leaves it: a file cut anywhere, the manifest without results.
+    // What an interrupted run leaves: truncated files, a manifest without results.
     const std::string part = options("a").output + ".part";
     fs::create_directory(part);
     nlohmann::json begun = manifest(options("whole"));

@@ -1,6 +1,6 @@
-// Three training steps of a tiny model against the digits that the published DLRM prints of them.
-// Hides nothing. Source of the digits: README of facebookresearch/dlrm, branch main, "A sample run
-// of the code, with a tiny model in debug mode".
+// Tests three training steps of a tiny model against the values printed by the published DLRM.
+// Source of the values: README of facebookresearch/dlrm, branch main, "A sample run of the code,
+// with a tiny model in debug mode".
 #include <gtest/gtest.h>
 
 #include <array>
@@ -19,16 +19,16 @@
 namespace {
 
 constexpr std::size_t kSamples = 2, kTables = 3;
-/// That program's default.
+/// The published program's default.
 constexpr double kLearningRate = 0.01;
 constexpr nn::ValueId kEmbeddings = 1;
-/// Half of the last digit of losses, and what the rounded first weights and inputs move them by.
+/// Half a unit of the losses' last digit, plus the effect of rounded initial weights and inputs.
 constexpr double kLossError = 5e-6;
-/// Twice half of the last digit, of first and last weights, and what rounded inputs add; and what
-/// such errors, which are evenly spread, come to on average: 5e-6 sqrt(2 / 3).
+/// Half a unit of the last digit for initial and for final weights, plus the effect of rounded
+/// inputs; and the root mean square of such uniform errors, 5e-6 sqrt(2 / 3), with a margin.
 constexpr double kWeightError = 1.2e-5, kMeanWeightError = 4.5e-6;
 
-/// Weights before the steps and after them, five digits each.
+/// Weights before and after the steps, with five digits.
 struct Printed {
   std::string name;
   std::vector<float> before, after;
@@ -76,7 +76,7 @@ std::vector<Printed> printed_layers() {
       {"top_l.4.bias", {0.07915}, {0.07908}}};
 }
 
-/// The ids of both samples in one table; the first `first` are the first sample's.
+/// The ids of both samples in one table; the first `first` ids belong to the first sample.
 struct TableIds {
   std::vector<std::int32_t> ids;
   std::int64_t first = 1;
@@ -86,7 +86,7 @@ struct Batch {
   std::vector<float> dense;
   std::array<TableIds, kTables> tables;
   std::array<double, kSamples> targets;
-  double loss;  ///< printed
+  double loss;  ///< the printed value
 };
 
 std::vector<Batch> printed_batches() {
@@ -134,7 +134,7 @@ parallel::DataParallelConfig whole_batches() {
   return config;
 }
 
-/// That model, which here reads bags of any size.
+/// The tiny model, with bags of any size.
 class TinyModel {
  public:
   explicit TinyModel(nn::TableUpdate update)
@@ -145,7 +145,7 @@ class TinyModel {
         layers_(network_, whole_batches(), world_, node_, telemetry_),
         tables_(table_options(tiny_model(), update)),
         optimizer_(nn::make_sgd({.momentum = 0.0})) {
-    layers_.initialize(1, *optimizer_);  // what it draws is replaced now
+    layers_.initialize(1, *optimizer_);  // the drawn weights are replaced below
     nn::Parameters& parameters = layers_.executor().parameters();
     const std::vector<Printed> layers = printed_layers(), tables = printed_tables();
     EXPECT_EQ(network_.parameters().size(), layers.size());
@@ -160,7 +160,8 @@ class TinyModel {
     }
   }
 
-  /// The mean squared error of probabilities, which that program minimises unless told otherwise.
+  /// One update. Returns the mean squared error of the probabilities, the published program's
+  /// default loss.
   double step(const Batch& batch, double learning_rate) {
     std::vector<std::vector<std::int64_t>> offsets;
     std::vector<nn::Bags> bags;
@@ -213,7 +214,7 @@ class TinyModel {
   const std::unique_ptr<nn::Optimizer> optimizer_;
 };
 
-/// Differences of all weights from the printed ones.
+/// Differences of all weights from the printed final weights.
 std::vector<double> weight_errors(TinyModel& model) {
   std::vector<double> errors;
   const auto add = [&errors](const Printed& printed, const std::vector<float>& weights) {

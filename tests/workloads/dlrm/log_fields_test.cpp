@@ -1,4 +1,4 @@
-// What DLRM adds to a log, against the keys that the rules ask for.
+// Tests of the fields that DLRM adds to a log against the keys that the rules require.
 #include "workloads/dlrm/log_fields.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ std::map<std::string, json> fields_of(const json& optimizer, const json& schedul
   return fields;
 }
 
-/// Of the published runs with a batch of 32,768.
+/// The schedule of the published runs with a batch of 32,768.
 const json kMlperfSchedule = {{"name", "delayed_polynomial"}, {"learning_rate", 18.0},
                               {"warmup_steps", 8000},         {"decay_start_step", 70000},
                               {"decay_steps", 30000},         {"power", 2}};
@@ -44,7 +44,7 @@ TEST(DlrmLogFields, AreAllThatTheRulesAskFor) {
                                                  {"sgd_opt_base_learning_rate", 18.0},
                                                  {"sgd_opt_learning_rate_decay_poly_power", 2},
                                                  {"sgd_opt_learning_rate_decay_steps", 30000}}));
-  // There are readers that want whole numbers as such.
+  // Some readers of logs want integers.
   EXPECT_EQ(fields.at("sgd_opt_learning_rate_decay_poly_power").dump(), "2");
 }
 

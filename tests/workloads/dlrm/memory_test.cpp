@@ -1,5 +1,4 @@
-// The plan of memory, held against what runs of the program take.
-// Hides nothing.
+// Tests the plan of memory against the memory that runs of the program take.
 #include <gmock/gmock.h>
 
 #include "workloads/dlrm/click_run.h"
@@ -14,7 +13,7 @@ class DlrmMemory : public outside::ClickRun {
     json object = config();
     object["epochs"] = 1;
     object["staging"]["mode"] = "none";
-    object["checkpoint"]["every_steps"] = 1;  // tables on their way to files are planned for, too
+    object["checkpoint"]["every_steps"] = 1;  // the plan includes scratch for writing tables
     object["dataset"]["train_samples"] = kTrainSamples;
     object["dataset"]["test_samples"] = kTestSamples;
     object["model"]["tables"] = tables;
@@ -23,14 +22,14 @@ class DlrmMemory : public outside::ClickRun {
   }
 };
 
-/// The difference of two models, which is free of the program itself and its libraries.
+/// Compares the difference between two models, which excludes the program itself and its libraries.
 TEST_F(DlrmMemory, IsTakenAsPlanned) {
   for (const int ranks : {1, 2}) {
     const Bytes small = bytes_of(config_of(kRows, 16), ranks);
     const Bytes large = bytes_of(config_of("300000,300000,200000,100000,100000", 65536), ranks);
     const double planned = large.planned - small.planned;
     EXPECT_GT(planned, 400e6 / ranks) << ranks;
-    // Not more than planned; less, as the plan has room for a file of weights, too.
+    // At most the plan. Less is expected, since the plan has room for a file of weights, too.
     EXPECT_LT((large.taken - small.taken) / planned, 1.05) << ranks;
     EXPECT_GT((large.taken - small.taken) / planned, 0.7) << ranks;
   }

@@ -1,4 +1,4 @@
-// The recommendation model by its published counts, shapes, names and first weights.
+// Tests of the recommendation model: published counts, shapes, names and initial weights.
 #include "workloads/dlrm/model.h"
 
 #include <gmock/gmock.h>
@@ -101,7 +101,7 @@ TEST(Dlrm, NamesTensorsAsMlperfDoes) {
 
 struct Statistics {
   double mean = 0.0, deviation = 0.0, largest = 0.0;
-  double fourth = 0.0;  ///< central moment over deviation^4: 3 for normal numbers, 1.8 for even
+  double fourth = 0.0;  ///< kurtosis: 3 for normal, 1.8 for uniform distributions
 };
 
 Statistics statistics(const std::vector<float>& values) {
@@ -122,7 +122,7 @@ Statistics statistics(const std::vector<float>& values) {
   return found;
 }
 
-/// Five deviations of a mean of so many numbers.
+/// Five standard deviations of the mean of `count` numbers.
 double bound_of_mean(double deviation, std::size_t count) {
   return 5.0 * deviation / std::sqrt(static_cast<double>(count));
 }
@@ -148,7 +148,7 @@ TEST(Dlrm, DrawsLayersWithTheReferencesSpread) {
     if (values.size() < 2) continue;
     const Statistics found = statistics(values);
     EXPECT_NEAR(found.mean, 0.0, bound_of_mean(spread, values.size())) << spec.name;
-    // The deviation of a deviation is that of a mean over the square root of two.
+    // A sample deviation varies less than a sample mean, by a factor of sqrt(2).
     EXPECT_NEAR(found.deviation, spread, bound_of_mean(spread, values.size())) << spec.name;
     if (values.size() < 10'000) continue;
     EXPECT_NEAR(found.fourth, 3.0, 0.2) << spec.name;

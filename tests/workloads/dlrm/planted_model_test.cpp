@@ -1,5 +1,4 @@
-// Tests of the planted model: hash chains, Zipf's law, and the figures that it is known for.
-// Hides nothing.
+// Tests of the planted model: Zipf's law, and known bias, AUC and entropy.
 #include "workloads/dlrm/planted_model.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +23,7 @@ PlantedShape small(double rate, std::uint64_t seed = 1) {
   return {13, parse_tables("small"), rate, seed};
 }
 
-/// Shares of the first `top` ids, in percent.
+/// Total probability of the first `top` ids, in percent.
 double share(const Zipf& law, std::int64_t top) {
   double sum = 0.0;
   for (std::int64_t id = 0; id < top; ++id) sum += law.probability(id);
@@ -52,7 +51,7 @@ TEST(Zipf, DrawsIdsAsOftenAsTheLawSays) {
     const double difference = counts[static_cast<std::size_t>(id)] - expected;
     chi_squared += difference * difference / expected;
   }
-  // 1999 degrees of freedom, deviation sqrt(2 * 1999) = 63.
+  // 1999 degrees of freedom; standard deviation sqrt(2 * 1999) = 63.
   EXPECT_NEAR(chi_squared, 1999.0, 4 * 63.0);
 }
 
@@ -60,8 +59,8 @@ TEST(Zipf, DrawsTheTailOfAHugeTableAsOftenAsTheLawSays) {
   constexpr int kDraws = 1'000'000;
   constexpr std::int64_t kRows = 300'000;
   const Zipf law(kRows, 1.1);
-  EXPECT_NEAR(share(law, kRows), 100.0, 1e-7);  // summed id by id, against the integral
-  // Ranges of ids on both sides of where the tail begins.
+  EXPECT_NEAR(share(law, kRows), 100.0, 1e-7);  // the sum over ids against the integral
+  // Ranges of ids on both sides of the beginning of the tail.
   const std::vector<std::int64_t> ends = {100, 16'000, 16'384, 16'800, 60'000, 299'000, kRows};
   std::vector<double> counts(ends.size());
   for (std::uint64_t i = 0; i < kDraws; ++i) {
@@ -121,7 +120,7 @@ TEST_P(PlantedFigures, AreThoseThatTheModelIsKnownFor) {
   const Known known = GetParam();
   const PlantedModel model(small(known.rate), 0);
   const Drawn drawn = draw(model, kSamples);
-  EXPECT_NEAR(model.bias(), known.bias, 0.012);  // of a finite calibration set
+  EXPECT_NEAR(model.bias(), known.bias, 0.012);  // the calibration set is finite
   EXPECT_NEAR(drawn.deviation, 1.56, 0.02);
   EXPECT_NEAR(drawn.histogram.bayes_auc(), known.auc, 0.002);
   EXPECT_NEAR(drawn.histogram.entropy(), known.entropy, 0.002);
@@ -132,7 +131,8 @@ INSTANTIATE_TEST_SUITE_P(Rates, PlantedFigures,
                          testing::Values(Known{0.25, -1.423, 0.827, 0.4210},
                                          Known{0.034, -4.260, 0.854, 0.1146}));
 
-/// The formula as it stands: sorted, ties by half, itself left out.
+/// LogitHistogram::bayes_auc()'s formula on sorted logits: ties count half, a sample does not pair
+/// with itself.
 double plain_bayes_auc(const std::vector<double>& logits) {
   std::vector<double> p;
   for (const double z : logits) p.push_back(sigmoid(z));
@@ -207,7 +207,7 @@ TEST(PlantedModel, DrawsEverySampleFromSeedSplitAndIndexAlone) {
     x.draw(split, index, b);
     return a == b;
   };
-  other.draw(ClickSplit::kTrain, 5, a);  // whatever was drawn before
+  other.draw(ClickSplit::kTrain, 5, a);  // previous draws have no effect
   EXPECT_TRUE(records_equal(same, ClickSplit::kTrain, 123'456'789'012));
   EXPECT_FALSE(records_equal(same, ClickSplit::kTest, 123'456'789'012));
   EXPECT_FALSE(records_equal(same, ClickSplit::kTrain, 123'456'789'013));
@@ -215,7 +215,7 @@ TEST(PlantedModel, DrawsEverySampleFromSeedSplitAndIndexAlone) {
 }
 
 TEST(PlantedModel, LosesMoreAndMoreCounts) {
-  // The last counts are the greatest, and the most often missing.
+  // The last counts are the largest, and missing most often.
   const PlantedModel model(small(0.25), 0);
   std::vector<std::int32_t> record(40);
   std::vector<double> zeros(13);
@@ -226,7 +226,7 @@ TEST(PlantedModel, LosesMoreAndMoreCounts) {
       zeros[c] += record[1 + c] == 0 ? 1.0 / 20'000 : 0.0;
     }
   }
-  // By the law: floor(exp(z)) is 0 or 1, so the count is 0, below log 2; or it is missing.
+  // A count is 0 if floor(exp(z)) is 0 or 1, that is z < log 2, or if it is missing.
   const auto below = [](double mean, double deviation) {
     return 0.5 * std::erfc(-(std::log(2.0) - mean) / deviation / std::sqrt(2.0));
   };

@@ -1,5 +1,5 @@
-// Whole runs of the program: outputs, resumed runs, what the rules say of its logs, and tables that
-// one rank has no memory for. Hides where a run's files lie.
+// Tests of whole runs of the program: outputs, resumed runs, the rules for its logs, and tables
+// that do not fit one rank.
 #include <gmock/gmock.h>
 
 #include "staging/h5.h"
@@ -67,7 +67,7 @@ TEST_F(Dlrm, EvaluatesWithoutTheTrainingFile) {
   EXPECT_EQ(json::parse(after.out)["samples"], kTestSamples);
 }
 
-/// Evaluated after the second and the fourth step of an epoch, saved between.
+/// Evaluates after the second and the fourth step of an epoch, and saves every three steps.
 void save_and_evaluate(json& c) {
   c["evaluation"]["per_epoch"] = 2;
   c["checkpoint"] = {{"every_steps", 3}, {"keep_last", 9}};
@@ -130,7 +130,8 @@ TEST_F(Dlrm, RefusesToResumeWithOtherMathematics) {
          Not(HasSubstr("found")));
 }
 
-/// As the rules want it, but for a target that this model does not reach.
+/// A configuration for a submission that follows the rules, except that the model misses the
+/// target.
 void as_submitted(json& c) {
   c["epochs"] = 1;
   c.erase("target");
@@ -186,8 +187,8 @@ TEST_F(Dlrm, TrainsOnTwoRanksWhatOneHasNoRoomFor) {
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which reserves more than any limit
-/// 32 tables of 32 MB, a gigabyte together, and address space for two thirds of it beside what the
-/// program itself reserves (0.6 GB).
+/// 32 tables of 32 MB are a gigabyte; the address space has room for two thirds of it, in addition
+/// to the 0.6 GB that the program itself reserves.
 TEST_F(Dlrm, TrainsOnTwoRanksWhatTheMemoryOfOneRefuses) {
   constexpr int kLargeTables = 32;
   std::string rows = "125000";

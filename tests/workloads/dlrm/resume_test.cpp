@@ -1,5 +1,5 @@
-// A training that is saved and resumed ends in the bits of one that was never stopped, and on
-// another number of ranks close by. Hides nothing.
+// Tests that a resumed run ends in the same bits as an undisturbed one, or on another number of
+// ranks within rounding.
 #include <gmock/gmock.h>
 
 #include "workloads/dlrm/trial.h"
@@ -15,7 +15,7 @@ using Base = workload_trial::ResumeTest<Trial, SharedClicks, testing::TestWithPa
 
 class DlrmResume : public Base {
  protected:
-  /// In epochs of five steps.
+  /// An epoch has five steps.
   DlrmResume() : Base({2, 2, 4}) {}
   json config() const {
     json config = config_of(data_, "none");

@@ -1,5 +1,4 @@
-// Each choice that the closed division of DLRM forbids, alone.
-// Hides nothing.
+// Tests of each choice that the closed division of DLRM forbids.
 #include "workloads/dlrm/rule_breaks.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +61,7 @@ TEST(DlrmRuleBreaks, TellWhatIsNotTheReferences) {
 TEST(DlrmRuleBreaks, TellWhichSizesAreNotTheReferences) {
   EXPECT_THAT(breaks_of("/model/dense_features", 14),
               ElementsAre("/model/dense_features: the closed division has 13, got 14"));
-  // Bottom layers end with the width of an embedding.
+  // The last bottom layer must have the width of an embedding.
   EXPECT_THAT(breaks_of("/model", {{"embedding_width", 64}, {"bottom", {512, 256, 64}}}),
               ElementsAre("/model/embedding_width: the closed division has 128, got 64",
                           "/model/bottom: the closed division has [512, 256, 128], got [512, 256, "

@@ -1,5 +1,4 @@
-// Traces of the program's runs: every rank's steps, and what is hidden in them.
-// Hides nothing.
+// Tests of the traces that the program's runs write.
 #include <gmock/gmock.h>
 
 #include "trace_checks.h"
@@ -71,10 +70,10 @@ TEST_F(DlrmTrace, CountsTheBytesThatTheFormulaGives) {
     backward += bytes(rank, "gradients of embeddings");
     ids += bytes(rank, "ids");
   }
-  // Of each table the half of the samples that is elsewhere.
+  // Of each table, the embeddings of the other rank's half of the samples.
   EXPECT_EQ(forward, kSteps * kTables * kWidth * kBatch / 2 * kFloat);
   EXPECT_EQ(backward, forward);
-  // A table that is cut between both ranks has all its ids on both.
+  // A table that is split over both ranks needs all its ids on both.
   EXPECT_GE(ids, kSteps * kTables * kBatch / 2 * kFloat);
   EXPECT_LE(ids, kSteps * (kTables + 1) * kBatch / 2 * kFloat);
 }

@@ -1,5 +1,4 @@
-// The benchmark on generated clicks, ready to train, for tests on any number of ranks.
-// Hides where the clicks lie.
+// The workload on generated clicks, ready to train, for tests on any number of ranks.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,7 +16,7 @@ namespace dlrm {
 inline constexpr char kSmallTables[] = "50,7,200,3,31";
 inline constexpr std::int64_t kTrainSamples = 300, kTestSamples = 101, kBatch = 64;
 
-/// A folder that all ranks see, with generated clicks.
+/// A folder with generated clicks, shared by all ranks.
 class SharedClicks {
  public:
   explicit SharedClicks(const runner::Communicator& world, std::int64_t train = kTrainSamples)

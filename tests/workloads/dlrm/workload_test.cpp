@@ -1,4 +1,4 @@
-// The benchmark on real click files: any number of ranks does what one rank does.
+// Tests of the workload on click files: several ranks train and evaluate as one rank does.
 #include "workloads/dlrm/workload.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ using workload_trial::update_error;
 
 class DlrmWorkload : public testing::Test {
  protected:
-  /// The blocks of the training file as steps, in its order: the fifth is short.
+  /// A configuration without shuffling: step i is block i of the training file; the fifth is short.
   json in_order(const std::string& staging = "none") const {
     json config = config_of(clicks_, staging);
     config["dataset"]["shuffle"] = "none";
@@ -78,7 +78,7 @@ TEST_F(DlrmWorkload, DisclosesOnHowManyRanksItsTablesAre) {
   EXPECT_EQ(of_many.micro_batch_size, (kBatch + world_.size() - 1) / world_.size());
 }
 
-/// 44 samples are a step of the mean over 44, in a batch of 64 as in one of 44.
+/// A step on 44 samples takes the mean over 44, whether the batch size is 64 or 44.
 TEST_F(DlrmWorkload, TakesTheMeanOfAShortBatchOverItsOwnSamples) {
   const SharedClicks few(world_, 44);
   json fitting = config_of(few, "none");
@@ -109,7 +109,7 @@ double plain_auc(const runner::WholeSink& sink) {
   return wins / pairs;
 }
 
-/// Parts of 101 samples are uneven, and so are the ranks' shares of a batch of 13.
+/// The ranks' parts of 101 samples, and of a batch of 13, are uneven.
 TEST_F(DlrmWorkload, EvaluatesEverySampleOnceAndTellsOutputsInTheOrderOfTheFile) {
   for (const std::int64_t batch : {13, 64, 1000}) {
     json config = in_order();
@@ -152,7 +152,7 @@ TEST_F(DlrmWorkload, GivesTheSameBitsAgain) {
   }
 }
 
-/// Everywhere, as from a file.
+/// Copies rank 0's state to every rank, as if all had read it from a file.
 MemoryState on_every_rank(const runner::Communicator& world, const MemoryState& state) {
   MemoryState all;
   std::string names;
@@ -184,7 +184,7 @@ TEST_F(DlrmWorkload, LoadsWhatItSaved) {
   config["seed"] = 12;
   config["embeddings"] = {{"replicate_up_to_rows", 10}};
   Trial loaded(world_, config);
-  world_.barrier();  // the ranks of a node have one copy of the weights
+  world_.barrier();  // the ranks of a node share one copy of the weights
   loaded.workload().load_weights(state);
   EXPECT_EQ(loaded.saved_weights().arrays, saved.arrays);
   EXPECT_EQ(loaded.workload().evaluate(nullptr), trained.workload().evaluate(nullptr));
@@ -203,7 +203,7 @@ TEST_F(DlrmWorkload, RefusesWeightsOfAnotherModel) {
 }
 
 TEST_F(DlrmWorkload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
-  json config = config_of(SharedClicks(world_), "none");  // gone already
+  json config = config_of(SharedClicks(world_), "none");  // the files are deleted already
   config["dataset"]["train_samples"] = 300;
   config["dataset"]["test_samples"] = kTestSamples;
   const base::ObjectReader reader(config, "test.json");
@@ -219,8 +219,8 @@ TEST_F(DlrmWorkload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
   EXPECT_THROW(workload->stage(), base::Error);
 }
 
-/// Between the ranks of a plan, in a step: an id, and a shard's part of a row there and back, for
-/// each sample of other ranks than the shard's.
+/// Bytes sent between the ranks of a placement in a step: for each shard and each sample of another
+/// rank, an id, and the shard's columns forward and backward.
 std::int64_t bytes_between_ranks(const json& plan) {
   const auto slices = parallel::slice_pass(kBatch, static_cast<int>(plan["ranks"].size()));
   std::int64_t bytes = 0;
@@ -252,7 +252,7 @@ TEST_F(DlrmWorkload, CountsWhatTablesSendToOtherRanks) {
 
 TEST_F(DlrmWorkload, CleansUpInTheMiddleOfARun) {
   json config = config_of(clicks_, "node");
-  config["epochs"] = 50;  // the reader has far to go
+  config["epochs"] = 50;  // the reading thread is far from the end
   config["dataset"]["test"] = config["dataset"]["train"];
   Trial trial(world_, config);
   trial.workload().train(1);

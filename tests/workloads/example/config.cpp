@@ -1,5 +1,4 @@
-// Reading of the example's sections, and its network.
-// Hides ObjectReader's calls.
+// Parsing of the example's sections, and its network.
 #include "workloads/example/config.h"
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// The keys of a configuration of the example beyond those of every workload, and its network.
-// Hides their names, defaults and checks.
+// The keys of an example configuration beyond those of every workload, and the example's network.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +26,10 @@ struct Config : parallel::UpdateKeys {
   double learning_rate = 0.1;
 };
 
-/// Reads all sections but the optimizer's own keys.
+/// Parses all sections but the optimizer's own keys.
 Config parse_config(const base::ObjectReader& root);
 std::unique_ptr<nn::Optimizer> make_optimizer(const base::ObjectReader& root);
-/// Reads all sections: what `config` and `--dry-run` check.
+/// Parses all sections, for `config` and `--dry-run`.
 void check_config(const base::ObjectReader& root);
 
 nn::Network build_network(std::int64_t hidden);

@@ -19,13 +19,13 @@ struct GenerateOptions : synthetic::GenerateOptions {
 };
 
 /// Writes the files output/train and output/validation, and output/manifest.json. A point depends
-/// on (seed, set, index) alone.
+/// only on (seed, set, index).
 synthetic::GenerateResult generate_points(const GenerateOptions& options);
 
-/// What generate_points would do.
+/// A dry run of generate_points().
 nlohmann::json generate_plan(const GenerateOptions& options);
 
-/// Declares the options of `generate example` and gives the action.
+/// Declares the options of `generate example`. Returns the action.
 std::function<base::ExitCode()> declare_generate(CLI::App& app);
 
 }  // namespace example

@@ -1,4 +1,4 @@
-// The program with one workload more: its folder and this entry are all that it takes.
+// The program with one more workload, which takes only its folder and this entry.
 #include <utility>
 
 #include "runner/wiring.h"

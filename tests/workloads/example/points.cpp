@@ -1,5 +1,4 @@
-// Points of the plane, and files of them.
-// Hides the byte layout: a Point as it lies in memory.
+// Points of the plane, and files of them: a Point is stored as it is in memory.
 #include "workloads/example/points.h"
 
 #include <fmt/core.h>
@@ -23,7 +22,7 @@ std::int64_t points_in(const dataset::File& file) {
 }  // namespace
 
 Point draw_point(std::uint64_t seed, Set set, std::int64_t index) {
-  constexpr double kSquaredRadius = 0.6;  // half of the points lie inside, almost
+  constexpr double kSquaredRadius = 0.6;  // so that almost half of the points are inside
   base::RandomStream random(seed, base::Purpose::kGenerate, static_cast<std::uint64_t>(set),
                             static_cast<std::uint64_t>(index));
   Point point;

@@ -1,5 +1,4 @@
 // Points of the plane, inside or outside of a circle, and files of them.
-// Hides the byte layout.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +20,18 @@ struct Point {
 };
 
 enum class Set { kTrain, kValidation, kBench };
-/// A function of its arguments alone.
+/// Depends only on its arguments.
 Point draw_point(std::uint64_t seed, Set set, std::int64_t index);
 
 std::vector<std::byte> encode(const std::vector<Point>& points);
-/// Throws DataError, which begins with `name`, for a label that is none.
+/// Throws DataError beginning with `name` for an invalid label.
 Point decode(std::span<const std::byte> bytes, const std::string& name);
 
-/// Threads may read at once.
+/// A file of points. Thread-safe.
 class PointFile final : public dataset::Dataset {
  public:
-  /// Throws DataError when it cannot be opened, is empty, or no whole number of points.
+  /// Throws DataError when the file cannot be opened, is empty, or is not a whole number of points
+  /// long.
   explicit PointFile(const std::string& path);
   std::int64_t size() const override { return points_; }
   const std::vector<std::string>& class_names() const override { return names_; }

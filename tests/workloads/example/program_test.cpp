@@ -1,5 +1,5 @@
-// Whole runs of the program with the example: what a workload gets that gives its folder and its
-// entry. Hides where a run's files lie.
+// Tests of whole runs of the program with the example: the features that a workload gets by
+// providing its folder and its entry.
 #include <gmock/gmock.h>
 
 #include "runner/generated_run.h"
@@ -22,7 +22,7 @@ constexpr std::int64_t kTrainPoints = 2000, kValidationPoints = 500;
 class Example : public outside::GeneratedRun {
  protected:
   Example() : GeneratedRun("example", "--seed 3") {}
-  /// That which lies beside the workload, but for places.
+  /// example.json with the paths of this test.
   json config() const override {
     json config = json::parse(content("tests/workloads/example/example.json"));
     config.merge_patch(usual_config());
@@ -56,7 +56,7 @@ TEST_F(Example, LogsTheUsualKeysInOrder) {
   EXPECT_EQ(keys(), logged_keys::of_one_epoch({"opt_name", "opt_lr"}, "eval_accuracy"));
 }
 
-/// MLPerf has no rules for it, but for those of every log.
+/// MLPerf has no rules for this benchmark, only those for every log.
 TEST_F(Example, HasALogThatBreaksNoRuleButThatOfItsName) {
   ASSERT_EQ(run([](json&) {}, mpirun(2)).status, 0);
   const Ended checked =

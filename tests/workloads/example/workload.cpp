@@ -1,5 +1,4 @@
-// The example: training steps, evaluation, weights.
-// Hides how data, engine and optimizer meet.
+// The example workload: training steps, evaluation, weights.
 #include "workloads/example/workload.h"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ namespace {
 
 namespace keys = mllog::keys;
 
-constexpr double kTarget = 0.97;  ///< share of points on the right side
+constexpr double kTarget = 0.97;  ///< share of points classified correctly
 constexpr std::int32_t kNoSample = -1;
 
 std::shared_ptr<parallel::SampleSets> open_sets(const Config& config, std::uint64_t seed,
@@ -99,14 +98,14 @@ class Example final : public parallel::ReplicaWorkload {
                              labels_);
   }
 
-  /// Fills the network's input with the points whose indices `index_of` tells by slot.
+  /// Fills the network's input with the points whose indices `index_of` returns for each slot.
   template <class IndexOf>
   void load(const dataset::Dataset& source, const IndexOf& index_of) {
     const std::span<float> input = executor().input();
     labels_.assign(static_cast<std::size_t>(executor().batch()), kNoSample);
     for (std::size_t slot = 0; slot < labels_.size(); ++slot) {
       const std::int64_t index = index_of(static_cast<std::int64_t>(slot));
-      if (index < 0) continue;  // beyond the last sample: what is there does not count
+      if (index < 0) continue;  // an empty slot after the last sample; its input does not count
       source.read(index, bytes_);
       sets_->count_read(static_cast<std::int64_t>(bytes_.size()));
       const Point point = decode(bytes_, source.name(index));
@@ -121,7 +120,7 @@ class Example final : public parallel::ReplicaWorkload {
 
   const Config config_;
   const std::shared_ptr<parallel::SampleSets> sets_;
-  std::vector<std::int32_t> labels_;  ///< of the batch in the executor
+  std::vector<std::int32_t> labels_;  ///< labels of the batch in the executor
   std::vector<std::byte> bytes_;
 };
 

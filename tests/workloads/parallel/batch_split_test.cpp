@@ -1,4 +1,4 @@
-// How a batch is shared out among ranks, and what a run discloses of it.
+// Tests of the split of a batch over ranks, and of its disclosure in the log.
 #include <gtest/gtest.h>
 
 #include "runner/base/error.h"

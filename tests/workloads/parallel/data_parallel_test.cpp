@@ -1,4 +1,5 @@
-// P ranks do what one rank does: same forward bits, same gradients, same replicas.
+// Tests that several ranks train as one rank does: same forward bits, same gradients, same
+// replicas.
 #include "workloads/parallel/data_parallel.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +20,8 @@ namespace {
 constexpr std::int64_t kGlobalBatch = 48;
 constexpr std::int64_t kClasses = 7;
 
-/// A small residual network whose last layers have one point: every kind of layer, in a few
-/// milliseconds.
+/// A small residual network with every kind of layer, whose last layers have one pixel: a step
+/// takes a few milliseconds.
 nn::Network small_network() {
   const nn::Initializer weights = {nn::Distribution::kTruncatedNormal, 0.2, 0.0};
   const nn::Padding one = nn::uniform_padding(2, 1, 1);
@@ -76,7 +77,7 @@ std::unique_ptr<nn::Optimizer> make_lars() {
   return nn::make_lars(config);
 }
 
-/// A training setup on all ranks, run for some steps with plain SGD or what it is given.
+/// A model in training on `world`, by plain SGD or the given optimizer.
 class Trial {
  public:
   Trial(const runner::Communicator& world, std::int64_t group_size, std::int64_t accumulation,
@@ -155,7 +156,7 @@ TEST_P(Groups, GiveTheBitsOfOneRankForwardAndItsGradients) {
     ASSERT_EQ(many.outputs()[i], one.outputs()[i + static_cast<std::size_t>(first * kClasses)])
         << "sample " << first + static_cast<std::int64_t>(i) / kClasses;
   }
-  // The same products, added over samples in another order.
+  // The same products, summed over samples in a different order.
   EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-5);
   many.model().synchronize_statistics();
   one.model().synchronize_statistics();
@@ -167,7 +168,8 @@ TEST_P(Groups, GiveTheBitsOfOneRankForwardAndItsGradients) {
   }
 }
 
-// Within ranks, across them, one group of all samples; for 1, 2, 3, 4 and 8 ranks.
+// Groups within ranks, groups across ranks, and one group of all samples; for 1, 2, 3, 4 and 8
+// ranks.
 INSTANTIATE_TEST_SUITE_P(Sizes, Groups, testing::Values(1, 6, 8, 16, 48));
 
 TEST(DataParallel, KeepsReplicasBitIdentical) {
@@ -190,8 +192,8 @@ TEST(DataParallel, GivesTheSameBitsAgain) {
             second.model().executor().parameters().weights_hash());
 }
 
-/// Ways to see the ranks of this machine as nodes: as one, as two, as a lone first rank and the
-/// rest, and each for itself, which is the plain allreduce of all gradients.
+/// Ways to group the ranks of this machine into nodes: one node, two nodes, the first rank alone
+/// and the rest, and each rank alone, which is a plain allreduce of all gradients.
 class Nodes : public testing::TestWithParam<std::string> {
  protected:
   runner::Communicator nodes_of(const runner::Communicator& world) const {
@@ -217,7 +219,7 @@ TEST_P(Nodes, ShareTheStepOfOneRank) {
     update_of_one.push_back(one.weights()[i] - before[i]);
   }
   EXPECT_LT(relative_l2(update_of_many, update_of_one), 1e-4);
-  world.barrier();  // what is compared above is shared
+  world.barrier();  // other ranks still read the shared weights
   for (int i = 0; i < 4; ++i) many.step(10.0);
   const auto hash =
       static_cast<std::int64_t>(many.model().executor().parameters().weights_hash() >> 1U);
@@ -225,11 +227,11 @@ TEST_P(Nodes, ShareTheStepOfOneRank) {
   EXPECT_FALSE(std::equal(before.begin(), before.end(), many.weights().begin()));
 }
 
-/// Norms of gradients and of directions, and two buffers of state, are shared as momentum is.
+/// LAMB also shares norms of gradients and of update directions, and two buffers of state.
 TEST_P(Nodes, ShareTheStepsOfLamb) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator alone = world.split(-1, 0);
-  // A small epsilon would make much of the roundings of small gradients.
+  // A small epsilon would amplify rounding errors of small gradients.
   const nn::LambConfig config = {.epsilon = 0.1, .max_gradient_norm = 0.5};
   Trial many(world, nodes_of(world), nn::make_lamb(config));
   Trial one(alone, alone.split_node(), nn::make_lamb(config));
@@ -238,7 +240,7 @@ TEST_P(Nodes, ShareTheStepsOfLamb) {
     many.step(0.01);
     one.step(0.01);
   }
-  world.barrier();  // what is compared is shared
+  world.barrier();  // the weights compared below are shared
   std::vector<float> update_of_many, update_of_one;
   for (std::size_t i = 0; i < before.size(); ++i) {
     update_of_many.push_back(many.weights()[i] - before[i]);
@@ -264,18 +266,18 @@ TEST_P(Nodes, GiveTheSameBitsAgain) {
 INSTANTIATE_TEST_SUITE_P(Layouts, Nodes, testing::Values("one", "halves", "uneven", "apart"),
                          [](const auto& layout) { return layout.param; });
 
-/// All ranks, and each by itself, go the same way.
+/// Expects the same gradients from all ranks together as from each rank alone.
 void expect_equal_steps(const runner::Communicator& world, Trial& many, Trial& one) {
   for (int i = 0; i < 3; ++i) {
     many.step(1.0);
     one.step(1.0);
     EXPECT_LT(relative_l2(many.gradients(), one.gradients()), 1e-4) << "step " << i;
-    world.barrier();  // what is compared is shared
+    world.barrier();  // the compared gradients are shared
   }
 }
 
-/// 8 x 8 points are 4 of Winograd's tiles: 16 samples are enough of them, 15 are not, so that ranks
-/// choose gradients which want weights in other layouts.
+/// 8 x 8 pixels are 4 Winograd tiles. A rank with 16 samples has enough tiles for Winograd's
+/// gradients, a rank with 15 has not, so that ranks need the weights in different layouts.
 TEST(DataParallel, LetsRanksOfANodeChooseTheirGradients) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator alone = world.split(-1, 0);
@@ -295,8 +297,8 @@ TEST(DataParallel, LetsRanksOfANodeChooseTheirGradients) {
   expect_equal_steps(world, many, one);
 }
 
-/// What ranks make again in two passes, with groups that lie on several of them or running
-/// statistics, gives the gradients of one rank that keeps all of it.
+/// Recomputing blocks on several ranks in two passes, with batch-norm groups across ranks or with
+/// running statistics, gives the gradients of one rank that recomputes nothing.
 TEST(DataParallel, MakesBlocksAgainOnAnyNumberOfRanks) {
   const runner::Communicator world = runner::Communicator::world();
   const runner::Communicator alone = world.split(-1, 0);

@@ -1,4 +1,4 @@
-// Files of methods: what is written is read again, and what is refused.
+// Tests of reading and writing method files.
 #include "workloads/parallel/method_file.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Sorting by keys against the standard library's.
+// Tests of the radix sort against std::stable_sort.
 #include "workloads/parallel/radix_sort.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ struct Item {
 
 std::uint32_t key_of(const Item& item) { return item.key; }
 
-/// Numbered items; of the random bits of a key only those of `mask` remain.
+/// Numbered items with random keys, of which only the bits in `mask` are kept.
 std::vector<Item> items(std::size_t count, std::uint32_t mask) {
   base::RandomStream random(7, base::Purpose::kGenerate, 0, 0);
   std::vector<Item> all;

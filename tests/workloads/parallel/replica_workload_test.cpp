@@ -1,5 +1,5 @@
-// What training and evaluation of a replicated model ask of a workload, and what they count.
-// Hides the model, which learns nothing.
+// Tests of training and evaluation of a replicated model: calls of the workload's hooks, and
+// counts.
 #include "workloads/parallel/replica_workload.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kTrain = 50, kValidation = 13, kBatch = 12;
 
-/// So many samples of one byte.
+/// A dataset of `samples` samples of one byte each.
 class Counted final : public dataset::Dataset {
  public:
   explicit Counted(std::int64_t samples) : samples_(samples) {}
@@ -55,8 +55,8 @@ TrainingSetup one_layer() {
           }};
 }
 
-/// Each sample has a loss of 2; of two counts of each one is good. The learning rate is the number
-/// of updates done.
+/// A workload that learns nothing: each sample has a loss of 2, and quality 1 out of 2 counts. The
+/// learning rate is the number of updates done.
 class Toy final : public ReplicaWorkload {
  public:
   Toy(const std::shared_ptr<SampleSets>& sets, const runner::Surroundings& around)
@@ -68,7 +68,7 @@ class Toy final : public ReplicaWorkload {
   std::vector<std::pair<std::string, nlohmann::ordered_json>> log_fields() const override {
     return {};
   }
-  std::vector<std::int64_t> first_steps;  ///< that training began with
+  std::vector<std::int64_t> first_steps;  ///< arguments of training_batches()
   int loads = 0;
 
  private:

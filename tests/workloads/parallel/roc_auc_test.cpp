@@ -1,6 +1,5 @@
-// The area under the ROC curve against known answers, and against twins that compare all pairs or
-// rank all samples; on as many ranks as the launcher gives, however the samples lie on them.
-// Hides how samples are drawn and dealt out.
+// Tests of the area under the ROC curve against known answers, and against references that compare
+// all pairs or rank all samples; for several distributions of samples over ranks.
 #include "workloads/parallel/roc_auc.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +52,7 @@ double area_by_pairs(const Samples& s) {
   return ratio(twice_won, positives, all - positives);
 }
 
-/// Sums the ranks of positives, equal scores having their mean rank.
+/// Sums the ranks of positives; equal scores have their mean rank.
 double area_by_ranks(const Samples& s) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < s.size(); ++i) {
@@ -75,7 +74,7 @@ double area_by_ranks(const Samples& s) {
   return ratio(twice_ranks - positives * (positives + 1), positives, negatives);
 }
 
-/// Which rank of how many has sample i of how many.
+/// The rank that has sample i.
 using Deal = std::function<std::size_t(std::size_t i, std::size_t samples, std::size_t ranks)>;
 const std::vector<std::pair<std::string, Deal>> kDeals = {
     {"in turn", [](auto i, auto, auto ranks) { return i % ranks; }},
@@ -95,7 +94,7 @@ RocAuc area_of_dealt(const Samples& all, const Deal& deal, const Communicator& w
   return parallel::roc_auc(mine.scores, mine.labels, world);
 }
 
-/// The same bits on every rank for every deal and order.
+/// Expects the same bits on every rank for every distribution and order.
 void expect_area(const Samples& all, double expected) {
   const Communicator world = Communicator::world();
   Samples reversed = all;
@@ -109,7 +108,7 @@ void expect_area(const Samples& all, double expected) {
 
 using Draw = std::function<float(base::RandomStream&)>;
 
-/// Scores as drawn, of positives moved up by one more draw in three cases of four.
+/// Draws a score per sample; for three in four positives, the larger of two draws.
 Samples draw_samples(std::size_t count, double positive_rate, const Draw& draw) {
   base::RandomStream random(3, base::Purpose::kGenerate, 0, 0);
   Samples all;
@@ -252,7 +251,7 @@ TEST(RocAuc, SendsEqualScoresOfARankOnlyOnce) {
   EXPECT_EQ(bytes_sent(200000), bytes_sent(20000));
 }
 
-/// What each rank has of `mine`, sorted, after dealing out.
+/// The number of keys in this rank's range after even_key_ranges(). `mine` is sorted.
 std::int64_t dealt_to_me(const std::vector<std::uint32_t>& mine, const Communicator& world) {
   const auto below = [&](std::uint64_t bound) {
     return std::int64_t{std::lower_bound(mine.begin(), mine.end(), bound) - mine.begin()};

@@ -1,5 +1,5 @@
-// Tests of the sets of a run on samples in memory: what is opened when, and who gets what.
-// Hides nothing.
+// Tests of the sets of a run with samples in memory: when sets are opened, and which samples a rank
+// gets.
 #include "workloads/parallel/sample_sets.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 namespace parallel {
 namespace {
 
-/// So many samples of one byte.
+/// A dataset of `samples` samples of one byte each.
 class Counted final : public dataset::Dataset {
  public:
   Counted(std::int64_t samples, std::string source)

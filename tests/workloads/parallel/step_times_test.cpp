@@ -1,5 +1,4 @@
-// What a bench's parts of a step are, where other things are done between the steps.
-// Hides the clock, which goes only when told.
+// Tests of the breakdown of a bench's steps when other work is done between the steps.
 #include "workloads/parallel/step_times.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +50,7 @@ TEST_F(StepTimesOnRanks, CountWhatIsWithinTheStepsAlone) {
       spend(Subsystem::kExchange, 1);
       clock.nanoseconds += 2 * kMs;
     });
-    spend(Subsystem::kForward, 100);  // a limit that is measured
+    spend(Subsystem::kForward, 100);  // as measuring a limit does
     spend(Subsystem::kExchange, 100);
     clock.nanoseconds += 100 * kMs;
   }
@@ -97,7 +96,7 @@ TEST_F(StepTimesOnRanks, AddUpToAStepBesideAMeasuredLimit) {
   times.add_to(result);
   layers.finish(trainer.executor(), 1.0, result);
   EXPECT_EQ(result["limit_repetitions"], 50);
-  // Looks at the clock lie between the two.
+  // The two differ by the time of reading the clock.
   EXPECT_NEAR(sum_of(result["breakdown_s_per_step"]), own_mean_s, 0.02 * own_mean_s + 2e-5);
   EXPECT_LE(own_mean_s, result["step_s"]["mean"].get<double>() * (1.0 + 1e-9));
 }

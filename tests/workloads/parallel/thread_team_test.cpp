@@ -1,4 +1,4 @@
-// Runs of the program where the environment keeps threads away.
+// Tests of the program with environment variables that limit or bind its threads.
 #include <gmock/gmock.h>
 
 #include <string>

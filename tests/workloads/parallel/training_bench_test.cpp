@@ -1,5 +1,4 @@
-// What a bench of training does in which order, and what it tells.
-// Hides the network, which is as small as can be.
+// Tests of the order of a training bench's calls, and of its report.
 #include "workloads/parallel/training_bench.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +41,7 @@ class TrainingBenchOnRanks : public testing::Test {
     trainer_ = std::make_unique<DataParallel>(network_, config, world_, topology_.node, telemetry_);
     trainer_->initialize(1, *optimizer_);
   }
-  /// Of steps whose losses are 1, 2, ...
+  /// Runs a bench whose steps have the losses 1, 2, ...
   json report(const json& facts) {
     TrainingBench bench(trainer_->executor(), options_, around_);
     bench.run([this] {
@@ -109,7 +108,7 @@ struct OwnOptions : TrainingOptions {
   double loss = 1.0;
 };
 
-/// Its loss is an option of its own.
+/// A bench whose loss is an option of the workload.
 class OneLayerBench final : public ReplicaBench {
  public:
   static constexpr std::int64_t kUsualBatch = 6;

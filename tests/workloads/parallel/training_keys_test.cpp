@@ -1,5 +1,4 @@
-// Tests of the keys that several workloads have: defaults, values, and what is refused.
-// Hides nothing.
+// Tests of the keys that several workloads share: defaults, values and refusals.
 #include "workloads/parallel/training_keys.h"
 
 #include <gmock/gmock.h>

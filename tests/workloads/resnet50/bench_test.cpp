@@ -1,5 +1,4 @@
-// What the bench tells, on one rank and on two.
-// Hides nothing.
+// Tests of the output of `bench resnet50` on one rank and on two.
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +28,7 @@ class Bench : public testing::Test {
     options_.warmup_steps = 1;
     options_.limit_repetitions = 3;
   }
-  /// With options of ResNet-50's own.
+  /// Runs the bench with ResNet-50's options `own`.
   json run(const std::string& own = "--image-size 32 --classes 10") {
     CLI::App app;
     const runner::Bench bench = resnet50::declare_bench(app);
@@ -37,7 +36,7 @@ class Bench : public testing::Test {
     return bench(options_, {world_, topology_, telemetry_, 1});
   }
 
-  /// Of every figure, and of none that is not there; layers are told column by column.
+  /// Every figure has a definition, and every definition a figure; layers are defined by column.
   static void expect_definitions(const json& result) {
     const std::set<std::string> settings = {
         "workload", "batch_per_rank", "precision",    "recompute", "image_size",
@@ -82,7 +81,7 @@ TEST_F(Bench, TrainsAnyNumberOfImagesOfAnySize) {
   options_.steps = 1;
   options_.warmup_steps = 0;
   std::vector<Size> sizes = {{2, 33, 3}, {5, 75, 10}};
-  if (world_.size() == 1) {  // each rank has the same plan
+  if (world_.size() == 1) {  // all ranks have the same plan, so one rank is enough
     sizes.insert(sizes.end(), {{1, 32, 2}, {1, 320, 1000}, {96, 32, 10}, {17, 64, 1000}});
   }
   for (const auto& [batch, image, classes] : sizes) {
@@ -91,7 +90,7 @@ TEST_F(Bench, TrainsAnyNumberOfImagesOfAnySize) {
       options_.precision = precision;
       const json result =
           run("--image-size " + std::to_string(image) + " --classes " + std::to_string(classes));
-      // Weights that know nothing yet guess, some of them boldly.
+      // Untrained weights guess, some of them confidently.
       const double guess = std::log(static_cast<double>(classes));
       const std::string what =
           std::to_string(batch) + " of " + std::to_string(image) + ", " + precision;
@@ -132,7 +131,7 @@ TEST_F(Bench, ListsLayersWhoseTimesMakeTheStep) {
     EXPECT_TRUE(layer["bound"] == "compute" || layer["bound"] == "memory") << name;
     const double ms = layer["forward_ms"].get<double>() + layer["backward_ms"].get<double>();
     EXPECT_GT(layer["bound_ms"], 0.0) << name;
-    const double moving_ms = layer["moved_megabytes"].get<double>() / copies;  // MB of GB/s
+    const double moving_ms = layer["moved_megabytes"].get<double>() / copies;  // MB / (GB/s)
     EXPECT_GE(layer["bound_ms"].get<double>(), moving_ms * (1.0 - 1e-9)) << name;
     EXPECT_EQ(layer["bound"] == "compute",
               layer["bound_ms"].get<double>() > moving_ms * (1.0 + 1e-9))

@@ -1,5 +1,5 @@
-// Tests of a ResNet-50 configuration as a whole: every number at its extremes, every value of
-// another type. Hides nothing.
+// Tests of a whole ResNet-50 configuration: every number at its extremes, every value of another
+// type.
 #include "workloads/resnet50/config.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ json small() {
           {"schedule", {{"name", "constant"}, {"learning_rate", 0.1}}}};
 }
 
-/// The configuration as `trainmark config` would print it.
+/// The configuration as `trainmark config` prints it.
 json resolved(const json& object) {
   const base::ObjectReader reader(object, "small.json");
   runner::parse_run_config(reader, "small.json");
@@ -33,8 +33,8 @@ json resolved(const json& object) {
   return reader.resolved();
 }
 
-/// Whether the configuration is taken; anything but a ConfigError fails the test. What overflows on
-/// the way is for the undefined behaviour sanitizer to find.
+/// Whether the configuration is accepted; any error but ConfigError fails the test. Overflows on
+/// the way are left to the undefined behaviour sanitizer.
 bool is_taken(const json& object, const std::string& change) {
   try {
     resolved(object);
@@ -97,7 +97,7 @@ TEST(Resnet50Config, RefusesEveryValueOfAnotherType) {
   for (const auto& [path, value] : leaves.items()) {
     for (const json& other : {json(nullptr), json::object(), json::array({1}), json("none such"),
                               json(true), json(1.5)}) {
-      // A text may be any text, and a number any number.
+      // A string accepts any string, and a number any number.
       if (other.type() == value.type() || (value.is_number() && other.is_number())) continue;
       json changed = config;
       changed[json::json_pointer(path)] = other;

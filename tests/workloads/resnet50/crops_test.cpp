@@ -1,5 +1,4 @@
 // Tests of the regions that transforms draw or compute.
-// Hides nothing.
 #include "workloads/resnet50/crops.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +67,7 @@ TEST(DistortedCrop, KeepsAreaAspectAndBounds) {
     const Region crop = distorted_crop(height, width, random);
     ASSERT_TRUE(fits(crop, height, width));
     const double area = crop.height * crop.width / (375.0 * 500.0);
-    // The aspect ratio holds for the width after rounding.
+    // The aspect ratio applies to the width after rounding.
     EXPECT_GE(crop.width, std::floor(crop.height * 0.75));
     EXPECT_LE(crop.width, std::ceil(crop.height * 1.33));
     EXPECT_GE(area, 0.1);  // 0.1 of the image must be covered
@@ -112,7 +111,7 @@ TEST(RandomResizedCrop, KeepsAreaAspectAndBounds) {
     mean_area += area / count;
     mean_log_ratio += std::log(ratio) / count;
   }
-  // Large and narrow regions do not fit, which moves the means: torchvision 0.14.1's own draws give
+  // Large and narrow regions do not fit, which shifts the means: draws of torchvision 0.14.1 give
   // 0.4314 and 0.0308 for this size.
   EXPECT_NEAR(mean_area, 0.4314, 0.015);
   EXPECT_NEAR(mean_log_ratio, 0.0308, 0.012);

@@ -1,5 +1,4 @@
 // Tests of the synthetic pictures: learnable, but not by a linear classifier.
-// Hides a plain softmax regression.
 #include "workloads/resnet50/draw.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +23,8 @@ struct Samples {
   std::vector<std::size_t> labels;
 };
 
-/// What a dataset holds: drawn, then through JPEG and back. `band` brightens four rows by class.
+/// Samples as in a dataset: drawn, then encoded and decoded as JPEG. `band` brightens four rows by
+/// class.
 Samples draw(std::int64_t per_class, std::uint64_t split, float band = 0.0F) {
   Samples samples;
   for (std::int64_t label = 0; label < kClasses; ++label) {
@@ -103,13 +103,13 @@ TEST(DrawImage, GivesALinearClassifierNothing) {
   for (const float rate : {1e-4F, 1e-3F}) {
     LinearClassifier classifier;
     classifier.train(train, 10, rate);
-    EXPECT_GT(classifier.accuracy(train), 2 * kChance);  // it tried
+    EXPECT_GT(classifier.accuracy(train), 2 * kChance);  // it did learn something
     EXPECT_LE(classifier.accuracy(validation), kChance + 0.10);
   }
 }
 
 TEST(DrawImage, WouldShowWhatALinearClassifierFinds) {
-  // The same pictures, four rows a little brighter by class: the classifier above is no straw man.
+  // The classifier above can learn: the same pictures with four rows slightly brightened by class.
   const Samples train = draw(250, 0, 0.2F), validation = draw(100, 1, 0.2F);
   LinearClassifier classifier;
   classifier.train(train, 10, 1e-4F);

@@ -1,5 +1,4 @@
-// Tests of the dataset generator: layout, determinism, what it refuses and continues.
-// Hides nothing.
+// Tests of the dataset generator: layout, determinism, refusals, and resuming.
 #include "workloads/resnet50/generate.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Tests that a run killed at any moment, on any rank, is resumed and ends in the same bits.
-// Hides how the moments are found: a preloaded library counts calls and looks at the clock.
+// Tests that a run killed at any moment, on any rank, resumes and ends in the same bits. A
+// preloaded library finds the moments by counting calls and clock reads.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using outside::Ended;
 
-constexpr int kTargetMissed = 6;  // the exit code of a run that came to its end
-constexpr int kCheckpoints = 4;   // of such a run
+constexpr int kTargetMissed = 6;  // exit code of a run that ended without reaching its target
+constexpr int kCheckpoints = 4;   // number of checkpoints of such a run
 
-/// The bits at the end of a training: every array of its last checkpoint, and its evaluations.
+/// The final bits of a training: every array of its last checkpoint, and its evaluations.
 struct Final {
   std::map<std::string, std::string> arrays;
   std::vector<std::pair<std::int64_t, double>> evaluations;
@@ -46,7 +46,7 @@ Final read_final(const std::string& folder) {
   return final;
 }
 
-/// What the library counted on a rank.
+/// The library's counts on a rank.
 struct Moments {
   long part_calls = 0, ticks = 0;
 };
@@ -94,7 +94,7 @@ class Kill : public testing::TestWithParam<int> {
   }
   fs::path counts_path() const { return folder_.path() / "counts"; }
 
-  /// An undisturbed run: its bits, and how many moments each of its ranks had.
+  /// Runs undisturbed, and records the final bits and the counts of each rank.
   void measure() {
     const Ended run = train("undisturbed", "");
     ASSERT_EQ(run.status, kTargetMissed) << run.err;
@@ -112,7 +112,7 @@ class Kill : public testing::TestWithParam<int> {
     }
   }
 
-  /// Kills a run by `fault`, resumes it (or begins anew where nothing was saved yet), compares.
+  /// Kills a run by `fault`, resumes it (or restarts it if nothing was saved yet), and compares.
   void kill_and_resume(const std::string& fault) {
     SCOPED_TRACE(fault);
     const std::string name = "killed_" + std::to_string(++killed_);
@@ -138,7 +138,8 @@ class Kill : public testing::TestWithParam<int> {
     const auto calls = static_cast<double>(moments_.at(static_cast<std::size_t>(rank)).part_calls);
     return std::to_string(rank) + ":part:" + std::to_string(static_cast<long>(1 + share * calls));
   }
-  /// Another run looks at the clock less or more often: only its first four fifths are sure.
+  /// Other runs read the clock less or more often, so only the first four fifths of the ticks are
+  /// used.
   std::string at_tick(int rank, double share) const {
     const auto ticks = static_cast<double>(moments_.at(static_cast<std::size_t>(rank)).ticks);
     return std::to_string(rank) + ":tick:" + std::to_string(static_cast<long>(0.8 * share * ticks));
@@ -161,7 +162,7 @@ TEST_P(Kill, EndsInTheSameBits) {
 #else
 TEST_P(Kill, EndsInTheSameBitsAtManyMoments) {
   ASSERT_NO_FATAL_FAILURE(measure());
-  // Ten for each number of ranks: five inside the writing of a checkpoint, five anywhere.
+  // Ten for each number of ranks: five while a checkpoint is written, five anywhere.
   kill_and_resume("0:rename:" + std::to_string(1 + GetParam()));
   kill_and_resume("0:renamed:" + std::to_string(1 + GetParam()));
   for (int i = 0; i < 3; ++i) {

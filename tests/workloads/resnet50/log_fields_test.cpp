@@ -1,5 +1,4 @@
-// What ResNet-50 adds to a log, by optimizer and schedule.
-// Hides nothing.
+// Tests of ResNet-50's log keys, by optimizer and schedule.
 #include "workloads/resnet50/log_fields.h"
 
 #include <gmock/gmock.h>

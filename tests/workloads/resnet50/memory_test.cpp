@@ -1,5 +1,4 @@
-// The plan of memory, held against what a run of the program takes.
-// Hides nothing.
+// Compares the memory plan with the memory that a run of the program takes.
 #include <gtest/gtest.h>
 
 #include "runner/generated_run.h"
@@ -31,7 +30,7 @@ class Memory : public outside::GeneratedRun {
     config["schedule"] = {{"learning_rate", 0.05}};
     return config;
   }
-  /// One step of this many images.
+  /// A run of one step of `batch` images.
   json config_of(std::int64_t batch, const std::string& recompute) const {
     json object = config();
     if (batch == kFew) object["dataset"]["train"] = (folder_ / "few/train").string();
@@ -40,7 +39,7 @@ class Memory : public outside::GeneratedRun {
   }
 };
 
-/// The difference of two batches, which is free of the program itself and its libraries.
+/// Compares two batch sizes, since the difference excludes the program itself and its libraries.
 TEST_F(Memory, IsTakenAsPlanned) {
   for (const std::string recompute : {"none", "normalizations"}) {
     const Bytes small = bytes_of(config_of(kFew, recompute), 1);

@@ -1,4 +1,4 @@
-// ResNet-50 v1.5 by its published counts, shapes and known answers.
+// Tests of ResNet-50 v1.5: published counts and shapes, and known answers.
 #include "workloads/resnet50/model.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(ResNet50, PutsTheStrideIntoTheThreeByThreeConvolution) {
     }
     if (operation.name == "layer2.0.conv2") {
       EXPECT_EQ(operation.stride[0], 2);
-      EXPECT_EQ(operation.padding.begin[0], 0);  // SAME pads the end alone
+      EXPECT_EQ(operation.padding.begin[0], 0);  // SAME pads only the end
       EXPECT_EQ(operation.padding.end[0], 1);
     }
   }
@@ -98,7 +98,7 @@ TEST(ResNet50, DrawsWeightsWithTheReferencesSpread) {
   }
 }
 
-/// Plans of a training step at a batch of 64, 224 x 224.
+/// The plan of a training step with a batch of 64 images of 224 x 224.
 nn::Executor training_plan(nn::Device& device, nn::Precision precision, nn::Recompute recompute) {
   nn::ExecutorOptions options;
   options.batch = 64;
@@ -122,7 +122,7 @@ std::vector<nn::Precision> usable_precisions() {
   return {nn::Precision::kF32, nn::Precision::kBf16};
 }
 
-/// In the blocked layouts of AVX-512; the library's others are converted.
+/// All layers use the blocked layouts of AVX-512; oneDNN's other layouts would need conversions.
 TEST(ResNet50, ConvertsNoLayoutsInAStep) {
   if (base::usable_instruction_set() < base::InstructionSet::kAvx512) {
     GTEST_SKIP() << "needs avx512";
@@ -152,7 +152,7 @@ TEST(ResNet50, RefusesADepthThatIsNone) {
   EXPECT_THROW(resnet50::build_network(config), base::ConfigError);
 }
 
-// A v1.5 block with known answers: weights and input are sines, stride 2, torchvision's padding.
+// A v1.5 block with known answers: sines as weights and input, stride 2, torchvision's padding.
 std::vector<float> sines(std::int64_t count, double a, double b, double c) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -163,7 +163,7 @@ std::vector<float> sines(std::int64_t count, double a, double b, double c) {
 TEST(Block, GivesTheKnownAnswers) {
   nn::Network net;
   const nn::Padding one = nn::uniform_padding(2, 1, 1);
-  // An identity convolution in front, so that the block's own input has a gradient.
+  // An identity convolution in front gives the block's input a gradient.
   const auto input = net.input({4, {4, 4}});
   const auto x = net.convolution(input, {"identity", 4, 1, 1, {}, {}});
   auto y = net.batch_norm(net.convolution(x, {"w1", 2, 1, 1, {}, {}}), {"b1"});

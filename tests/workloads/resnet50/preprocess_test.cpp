@@ -1,5 +1,4 @@
 // Tests of the input transforms: values, randomness, bounds.
-// Hides nothing.
 #include "workloads/resnet50/preprocess.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ dataset::Image constant_image(int height, int width, std::uint8_t red, std::uint
   return image;
 }
 
-/// No two pixels alike in all channels, none black.
+/// No two pixels are equal in all channels, and none is black.
 dataset::Image unique_image(int side) {
   dataset::Image image{side, side, {}};
   for (int i = 0; i < side * side; ++i) {
@@ -79,7 +78,7 @@ TEST(Preprocess, EvaluatesAnImageOfTheRightSizeUnchanged) {
 }
 
 TEST(Preprocess, CutsTheCentreForEvaluation) {
-  // The shorter side is 8 already, so the resize changes nothing and the centre is columns 4 to 11.
+  // The shorter side is already 8, so the resize changes nothing and the centre is columns 4 to 11.
   dataset::Image image{8, 16, std::vector<std::uint8_t>(8 * 16 * 3)};
   for (int i = 0; i < 8 * 16; ++i) {
     for (int c = 0; c < 3; ++c) image.pixels[static_cast<std::size_t>(i * 3 + c)] = std::uint8_t(i);
@@ -117,7 +116,7 @@ TEST(Preprocess, ShiftsSmallImagesByUpToFourPixelsOverBlack) {
   for (std::uint64_t index = 0; index < 1500; ++index) {
     auto random = stream(index);
     preprocess.train(image, random, out);
-    // Pixel (16, 16) is inside whatever the shift; find where it came from.
+    // Pixel (16, 16) is inside for every shift; find the pixel that it came from.
     for (int y = 12; y <= 20; ++y) {
       for (int x = 11; x <= 20; ++x) {
         const auto from = static_cast<std::size_t>(y * 32 + x);
@@ -158,7 +157,7 @@ TEST(Preprocess, ShiftsNoFurtherThanAsked) {
 }
 
 TEST(Preprocess, MirrorsHalfOfTheViews) {
-  // Left half dark, right half bright: the outer columns tell.
+  // Left half dark, right half bright: the outer columns reveal mirroring.
   dataset::Image image{32, 32, {}};
   for (int i = 0; i < 1024; ++i) image.pixels.insert(image.pixels.end(), 3, i % 32 < 16 ? 10 : 240);
   for (const Style style : {Style::kMlperf, Style::kTorchvision, Style::kCifar}) {

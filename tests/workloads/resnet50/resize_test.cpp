@@ -1,5 +1,4 @@
-// Tests of the two resizing rules against known answers.
-// Hides nothing.
+// Tests of the two resizing methods against known answers.
 #include "workloads/resnet50/resize.h"
 
 #include <gtest/gtest.h>
@@ -74,10 +73,10 @@ TEST(LegacyResize, CopiesWhenTheSizeIsTheSame) {
   }
 }
 
-/// Red values of a square window out of Pillow 9.4.0's Image.resize(size, BILINEAR).
+/// Red values of a square window of Pillow 9.4.0's Image.resize(size, BILINEAR).
 TEST(AntialiasedResize, MatchesPillowWhenShrinking) {
   const dataset::Image image = pattern_image(7, 9);
-  // Pillow: 3 rows of 4.
+  // Pillow's result has 3 rows of 4 pixels.
   const std::vector<float> pillow = {90, 167, 135, 136, 124, 147, 144, 111, 134, 123, 97, 91};
   for (const int left : {0, 1}) {
     std::vector<float> out(27);
@@ -91,7 +90,7 @@ TEST(AntialiasedResize, MatchesPillowWhenShrinking) {
 }
 
 TEST(AntialiasedResize, MatchesPillowWhenEnlargingRowsAndShrinkingColumns) {
-  // Pillow: 12 rows of 5; the window is rows 4 to 8.
+  // Pillow's result has 12 rows of 5 pixels; the window is rows 4 to 8.
   const std::vector<float> pillow = {126, 167, 162, 139, 180, 141, 130, 179, 131,
                                      119, 130, 116, 173, 123, 85,  91,  126, 146,
                                      114, 79,  104, 121, 126, 106, 88};

@@ -1,5 +1,4 @@
-// A training that is saved and resumed ends in the bits of one that was never stopped.
-// Hides nothing.
+// Tests that a training that is saved and resumed ends in the bits of an uninterrupted one.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -17,7 +16,7 @@ using Base = workload_trial::ResumeTest<Trial, SharedImages>;
 class Resume : public Base {
  protected:
   Resume() : Base({2, 1, 3}) {}
-  /// Four epochs of two steps; batch norms of groups that lie on several ranks.
+  /// Four epochs of two steps; batch-norm groups span ranks.
   nlohmann::json config() const {
     nlohmann::json config = config_of(data_, "none");
     config["epochs"] = 4;

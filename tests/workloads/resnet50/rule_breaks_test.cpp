@@ -1,5 +1,4 @@
-// Each choice that the closed division of ResNet-50 forbids, alone.
-// Hides nothing.
+// Tests of each choice that the closed division of ResNet-50 forbids.
 #include "workloads/resnet50/rule_breaks.h"
 
 #include <gmock/gmock.h>

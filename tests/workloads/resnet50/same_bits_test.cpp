@@ -1,5 +1,4 @@
-// Two runs of the program with one seed, byte by byte, and one with another seed.
-// Hides nothing.
+// Compares two runs of the program with one seed bytewise, and one with another seed.
 #include <gmock/gmock.h>
 
 #include "runner/generated_run.h"
@@ -8,10 +7,10 @@ namespace {
 
 using nlohmann::json;
 
-/// What a run computed, without what it measured.
+/// The results of a run, without its measurements.
 struct Result {
   std::string weights;            ///< the bytes of the weights file
-  std::vector<json> evaluations;  ///< value and place of eval_accuracy and train_loss, in order
+  std::vector<json> evaluations;  ///< value and epoch of eval_accuracy and train_loss, in order
 };
 
 class SameBits : public outside::GeneratedRun {
@@ -25,7 +24,7 @@ class SameBits : public outside::GeneratedRun {
     config["evaluation"] = {{"every_epochs", 1}};
     config["dataset"]["preprocess"] = "cifar";
     config["model"] = {{"image_size", 32}, {"classes", 3}, {"depth", 26}, {"width", 16}};
-    // Of three groups of statistics the one in the middle lies on both ranks.
+    // Of the three batch-norm groups, the middle one spans both ranks.
     config["training"] = {
         {"global_batch_size", 24}, {"bn_group_samples", 8}, {"label_smoothing", 0.1}};
     config["optimizer"] = {{"name", "sgd"}, {"momentum", 0.9}, {"weight_decay", 0.0005}};
@@ -33,7 +32,7 @@ class SameBits : public outside::GeneratedRun {
     return config;
   }
 
-  /// The next run.
+  /// Runs the program and returns its result.
   Result run_on_two_ranks(int seed) {
     const outside::Ended ended = run([&](json& c) { c["seed"] = seed; }, outside::mpirun(2));
     const outside::fs::path weights = result(std::to_string(++runs_) + ".weights.h5");

@@ -1,5 +1,4 @@
-// A trace of the program's run: layers, and how sums of gradients hide behind the backward pass.
-// Hides nothing.
+// Tests of a trace of a run: layers, and gradient sums that overlap the backward pass.
 #include <gmock/gmock.h>
 
 #include "runner/generated_run.h"
@@ -23,7 +22,7 @@ class ResNet50Trace : public outside::GeneratedRun {
     config["target"] = {{"quality", 1.5}};
     config["dataset"]["preprocess"] = "cifar";
     config["model"] = {{"image_size", 32}, {"classes", 2}, {"depth", 26}, {"width", 16}};
-    // Each step takes two passes; of the second one's gradients some are early.
+    // Each step has two passes; some gradients of the second one are ready early.
     config["training"] = {
         {"global_batch_size", 24}, {"bn_group_samples", 4}, {"gradient_accumulation_steps", 2}};
     config["optimizer"] = {{"name", "sgd"}, {"momentum", 0.9}};

@@ -1,5 +1,4 @@
-// The benchmark on generated images, ready to train, for tests on any number of ranks.
-// Hides where the images lie.
+// A ResNet-50 workload on generated images, ready to train, for tests on any number of ranks.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +14,7 @@
 
 namespace resnet50 {
 
-/// A folder that all ranks see, with generated images.
+/// A folder of generated images that all ranks see.
 class SharedImages {
  public:
   explicit SharedImages(const runner::Communicator& world) : folder_(world) {

@@ -1,4 +1,5 @@
-// The benchmark on real JPEG files: any number of ranks does what one rank does.
+// Tests of the ResNet-50 workload on JPEG files: any number of ranks computes the result of one
+// rank.
 #include "workloads/resnet50/workload.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ using workload_trial::Arrays;
 using workload_trial::MemoryState;
 using workload_trial::update_error;
 
-/// Without what batch norms observe.
+/// Drops the running statistics of batch norms.
 Arrays parameters_of(Arrays all) {
   std::erase_if(
       all, [](const auto& array) { return array.first.find("running_") != std::string::npos; });
@@ -43,14 +44,14 @@ TEST(ResNet50Workload, DoesTheMathematicsOfOneRank) {
   EXPECT_EQ(staged, many.staging()["train"]["bytes"].get<std::int64_t>() +
                         many.staging()["validation"]["bytes"].get<std::int64_t>());
   EXPECT_EQ(one.count(telemetry::Counter::kBytesStaged), 0);
-  // Uneven shards of 21 images; every image counts once.
+  // The shards of 21 images are uneven; every image counts once.
   EXPECT_EQ(many.workload().evaluate(nullptr), one.workload().evaluate(nullptr));
 
   const Arrays start = one.weights();
   const runner::TrainResult first_many = many.workload().train(1),
                             first_one = one.workload().train(1);
   EXPECT_EQ(first_many.samples, 48);
-  // The same forward bits; only the sum over ranks has another order.
+  // The forward bits are equal; only the sum over ranks has another order.
   EXPECT_NEAR(first_many.mean_loss, first_one.mean_loss, 1e-13);
   const Arrays weights_many = many.weights(), weights_one = one.weights();
   EXPECT_LT(update_error(start, weights_many, parameters_of(weights_one)), 1e-5);
@@ -62,7 +63,7 @@ TEST(ResNet50Workload, DoesTheMathematicsOfOneRank) {
           << name;
     }
   }
-  // Across the end of an epoch, replicas stay the same bits.
+  // Replicas stay bitwise equal across the end of an epoch.
   many.workload().train(2);
   const auto hash = static_cast<std::int64_t>(many.workload().replica_hash() >> 1U);
   EXPECT_EQ(world.allreduce_min(hash), world.allreduce_max(hash));
@@ -74,7 +75,7 @@ TEST(ResNet50Workload, CleansUpInTheMiddleOfARun) {
   const runner::Communicator world = runner::Communicator::world();
   const SharedImages images(world);
   nlohmann::json config = config_of(images, "node");
-  config["epochs"] = 50;                                         // the decoders have far to go
+  config["epochs"] = 50;  // the decoders still have much to do
   config["dataset"]["validation"] = config["dataset"]["train"];  // one staged copy serves both
   Trial trial(world, config);
   trial.workload().train(1);
@@ -107,7 +108,7 @@ TEST(ResNet50Workload, LoadsWhatItSaved) {
   config["seed"] = 12;
   Trial loaded(world, config);
   EXPECT_NE(loaded.workload().replica_hash(), trained.workload().replica_hash());
-  world.barrier();  // the ranks of a node have one copy of the weights
+  world.barrier();  // the ranks of a node share one copy of the weights
   loaded.workload().load_weights(state);
   EXPECT_EQ(loaded.workload().replica_hash(), trained.workload().replica_hash());
   EXPECT_EQ(loaded.workload().evaluate(nullptr), trained.workload().evaluate(nullptr));
@@ -122,7 +123,7 @@ TEST(ResNet50Workload, RefusesWeightsOfAnotherModel) {
   state.write("layer9.weight", {1}, std::vector<float>{1.0F});
   EXPECT_THROW(trial.workload().load_weights(state), base::DataError);
   state.arrays.erase("layer9.weight");
-  state.write("fc.bias", {4}, std::vector<float>(4));  // of three classes
+  state.write("fc.bias", {4}, std::vector<float>(4));  // the model has three classes
   EXPECT_THROW(trial.workload().load_weights(state), base::DataError);
 }
 
@@ -132,7 +133,7 @@ void truncate_on_rank_0(const runner::Communicator& world, const fs::path& path)
 }
 
 TEST(ResNet50Workload, NamesACorruptImage) {
-  // Alone: where one rank fails in the middle, the job ends, and a test cannot.
+  // On one rank: if one of several ranks fails in the middle, the whole job ends.
   const runner::Communicator alone = runner::Communicator::world().split(-1, 0);
   const SharedImages images(alone);
   const fs::path broken = images.any_image("validation");
@@ -158,7 +159,7 @@ TEST(ResNet50Workload, CountsASkippedImageWhereThatIsAllowed) {
   EXPECT_EQ(trial.workload().train(1).samples, 119);
   std::int64_t skipped = trial.count(telemetry::Counter::kSkippedSamples);
   world.allreduce_sum(std::span<std::int64_t>(&skipped, 1));
-  EXPECT_GE(skipped, 1);  // decoders run ahead into the next epoch
+  EXPECT_GE(skipped, 1);  // decoders prefetch into the next epoch
 }
 
 TEST(ResNet50Workload, RefusesCountsAndClassesThatAreNotTheData) {
@@ -174,7 +175,7 @@ TEST(ResNet50Workload, RefusesCountsAndClassesThatAreNotTheData) {
 
 TEST(ResNet50Workload, TouchesNoFileBeforeStagingWhenCountsAreGiven) {
   const runner::Communicator world = runner::Communicator::world();
-  nlohmann::json config = config_of(SharedImages(world), "none");  // gone already
+  nlohmann::json config = config_of(SharedImages(world), "none");  // already deleted
   config["dataset"]["train_samples"] = 120;
   config["dataset"]["validation_samples"] = 21;
   const base::ObjectReader reader(config, "test.json");

@@ -1,5 +1,4 @@
 // Tests of the transforms of lines against plain sums.
-// Hides nothing.
 #include "workloads/synthetic/fourier_lines.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +16,7 @@
 namespace synthetic {
 namespace {
 
-/// Lines of noise, side by side with a gap.
+/// Lines of noise, interleaved, with a gap after each row.
 struct Lines {
   Lines(std::size_t elements, std::size_t lanes)
       : stride(lanes + 3), re(elements * stride), im(re.size()) {
@@ -52,7 +51,7 @@ TEST(FourierLines, AgreeWithPlainSums) {
       const Lines start(elements, lanes);
       Lines lines = start;
       FourierLines(static_cast<std::int64_t>(elements), lanes).transform(lines.rows());
-      // Rounding, in units of what sums of this many normal numbers amount to.
+      // Expected rounding error for sums of this many normal numbers.
       const double near = 16.0 * 0x1p-23 * std::sqrt(static_cast<double>(elements));
       for (std::size_t k = 0; k < elements; ++k) {
         for (const std::size_t lane : {std::size_t{0}, lanes - 1}) {

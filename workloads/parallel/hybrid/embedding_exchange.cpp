@@ -1,5 +1,5 @@
-// Packs columns by who gets them, starts the requests, and unpacks what they brought.
-// Hides which of that can be left out.
+// Packs columns by destination, starts the requests, and unpacks received values; skips packing
+// where values can be sent from or received in place.
 #include "workloads/parallel/hybrid/embedding_exchange.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ using nn::Bf16;
 using telemetry::Scope;
 using telemetry::Subsystem;
 
-/// What goes, for the trace.
+/// Names of the transfers in the trace.
 constexpr const char* kEmbeddings = "embeddings";
 constexpr const char* kGradients = "gradients of embeddings";
 
@@ -45,7 +45,7 @@ std::byte* bytes_in(const nn::AlignedFloats& memory) {
   throw base::Error(base::ExitCode::kInternal, "exchange of embeddings: " + message);
 }
 
-/// `world`, if the placement is one of its ranks and whole: nothing collective happens before.
+/// Returns `world` after require_placement(), which must come before any collective call.
 const runner::Communicator& require_fit(const runner::Communicator& world,
                                         std::span<const TableSpec> tables,
                                         const TablePlacement& placement) {
@@ -98,7 +98,7 @@ ExchangeNeeds exchange_needs(std::span<const TableSpec> tables, const TablePlace
   const std::int64_t shared = needs.payload_bytes * needs.shard_columns;
   needs.forward_bytes = (own.total - own.count) * owned;
   needs.backward_bytes = own.count * (shared - owned);
-  // What goes out as it lies needs no place to be packed in.
+  // Values that are sent from where they are need no packing buffer.
   const bool is_cut = options.variant == AlltoallVariant::kScatterList && own_shards > 1;
   if (slices.size() > 1 && (rounds(options) || is_cut)) needs.at_owner_bytes = own.total * owned;
   if (slices.size() > 1 || rounds(options)) needs.at_samples_bytes = own.count * shared;
@@ -192,7 +192,7 @@ std::span<std::byte> EmbeddingExchange::bytes_at_samples(const Group& group) con
                                     static_cast<std::size_t>(row * group.columns));
 }
 
-/// Of the packed groups of this rank; of other ranks' there is nothing here.
+/// The bytes of a group within `own`, this rank's packed groups; empty for other ranks' groups.
 template <class Byte>
 std::span<Byte> EmbeddingExchange::bytes_at_owner(Byte* own, const Group& group) const {
   if (!is_own(group)) return {};
@@ -206,7 +206,7 @@ runner::RankParts EmbeddingExchange::parts_at_owner(std::int64_t columns) const 
     counts.push_back(slice.count * columns * needs_.payload_bytes);
   }
   runner::RankParts parts = runner::consecutive_parts(std::move(counts));
-  parts.counts[static_cast<std::size_t>(world_.rank())] = 0;  // what stays is moved without MPI
+  parts.counts[static_cast<std::size_t>(world_.rank())] = 0;  // local values are copied without MPI
   return parts;
 }
 
@@ -249,7 +249,7 @@ void EmbeddingExchange::start_requests_backward(std::byte* own) {
   }
 }
 
-/// Calls move(first, count) for the rows before and those behind this rank's.
+/// Calls move(first, count) for the rows before and the rows after this rank's samples.
 template <class Move>
 void EmbeddingExchange::for_rows_of_others(Move move) const {
   const std::int64_t behind = slice_.first + slice_.count;

@@ -1,5 +1,5 @@
-// Everything between ranks for embedding tables that lie on different ranks: ids to the tables,
-// their outputs to the samples, gradients back. Hides packing, rounding and requests under way.
+// Communication for embedding tables that are distributed over ranks: ids to the tables, table
+// outputs to the samples, gradients back. Hides packing, rounding and pending requests.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@
 
 namespace parallel {
 
-/// In how many operations outputs go to the samples (and gradients, gathered, back).
-/// Source: Kalamkar et al., arXiv:2005.04680.
+/// The MPI operations that send outputs to the samples, and by gathers in place of scatters, the
+/// gradients back. Source: Kalamkar et al., arXiv:2005.04680.
 enum class AlltoallVariant {
-  kScatterList,  ///< a scatter for each shard, from its owner
-  kScatter,      ///< a scatter for each rank with shards
+  kScatterList,  ///< one scatter for each shard, from its owner
+  kScatter,      ///< one scatter for each rank with shards
   kAlltoall      ///< one alltoall
 };
 /// "scatter_list", "scatter", "alltoall".
@@ -37,98 +37,102 @@ std::vector<std::pair<std::string, AlltoallVariant>> alltoall_variants();
 struct EmbeddingExchangeOptions {
   AlltoallVariant variant = AlltoallVariant::kAlltoall;
   nn::Precision values = nn::Precision::kF32;  ///< of outputs and gradients in memory
-  /// Of floats on the way. With kBf16 each is rounded, also what stays on its rank, so that the
-  /// numbers do not depend on who has which table. Values that are Bf16 go as they are.
+  /// The precision in which f32 values are sent. With kBf16 all of them are rounded, even those
+  /// that stay on their rank, so that results do not depend on the placement. Bf16 values are sent
+  /// unchanged.
   nn::Precision payload = nn::Precision::kF32;
   base::InstructionSet instruction_set = base::InstructionSet::kBaseline;
 };
 
-/// What an exchange is and takes on a rank, of placement, slices and options alone.
+/// Sizes of an exchange on one rank, for a global batch of B samples of which the rank has n.
 struct ExchangeNeeds {
-  std::int64_t owned_columns = 0;  ///< W_r: of this rank's shards
-  std::int64_t shard_columns = 0;  ///< W': of the shards of all ranks
-  std::int64_t value_columns = 0;  ///< W: of all tables
-  std::int64_t payload_bytes = 0;  ///< of one value on the way
-  /// Sent to other ranks in a step: payload (B - n) W_r, and payload n (W' - W_r).
+  std::int64_t owned_columns = 0;  ///< W_r: columns of this rank's shards
+  std::int64_t shard_columns = 0;  ///< W': columns of the shards of all ranks
+  std::int64_t value_columns = 0;  ///< W: columns of all tables
+  std::int64_t payload_bytes = 0;  ///< bytes of one value as it is sent
+  /// Sent to other ranks in a step: payload_bytes (B - n) W_r, and payload_bytes n (W' - W_r).
   std::int64_t forward_bytes = 0, backward_bytes = 0;
-  /// Where values are packed: on their owner [B, W_r], and on the samples' rank [n, W'].
+  /// Packing buffers: for values of this rank's tables [B, W_r], and of its samples [n, W']; 0 if
+  /// not needed.
   std::int64_t at_owner_bytes = 0, at_samples_bytes = 0;
 };
 ExchangeNeeds exchange_needs(std::span<const TableSpec> tables, const TablePlacement& placement,
                              std::span<const nn::PassSlice> slices, int rank,
                              const EmbeddingExchangeOptions& options);
 
-/// With n samples of a batch of B here, and W_r columns on rank r: an owner's matrices are [B,
-/// W_r], its shards side by side in their order; the samples' are [n, W], all tables side by side,
-/// replicated ones included. Each start returns at once; what it was given in place of a copy (see
-/// there) stays untouched until its finish. All variants give the same bits. Accounts for its time;
-/// the communicator counts the bytes.
+/// Moves values between two kinds of matrices. For a global batch of B samples, the owned matrices
+/// of rank r are [B, W_r], with its shards side by side in placement order. The value matrices of a
+/// rank with n samples are [n, W], with all tables side by side, replicated ones included. The
+/// start functions return at once. All variants give the same bits. Records its time in the
+/// telemetry; the communicator counts the bytes.
 class EmbeddingExchange {
  public:
-  /// Collective. slices: of the batch, by rank; maybe uneven, maybe none for some ranks.
-  /// `telemetry` outlives this. Throws ShapeError when slices do not tile the batch, or shards not
-  /// the tables.
+  /// Collective. slices: of the global batch, by rank; may be uneven or empty. `telemetry` outlives
+  /// this. Throws ShapeError when the slices do not tile the batch, or the placement does not cover
+  /// each table exactly once.
   EmbeddingExchange(const runner::Communicator& world, telemetry::Telemetry& telemetry,
                     std::span<const TableSpec> tables, const TablePlacement& placement,
                     std::vector<nn::PassSlice> slices, const EmbeddingExchangeOptions& options);
 
   std::int64_t owned_columns() const { return needs_.owned_columns; }  ///< W_r
   std::int64_t value_columns() const { return needs_.value_columns; }  ///< W
-  /// Whether both matrices are the same, so that the caller may use one memory for both and leave
-  /// out forward and backward: one rank that has all tables whole and in order, and rounds nothing.
+  /// Whether the owned and the value matrix are the same, so that the caller may use one buffer for
+  /// both and skip the forward and backward exchange: on one rank that has all tables whole and in
+  /// order, without rounding.
   bool is_local() const;
 
-  /// Collective, all three: ids of this rank's samples to the owners of their tables. Independent
-  /// of what else is under way. See IdExchange.
+  /// Collective, all three. Send the ids of this rank's samples to the owners of the tables; may
+  /// overlap a forward or backward exchange. See IdExchange.
   void start_ids(std::span<const nn::Bags> local) { ids_.start(local); }
   void start_ids(std::span<const std::int32_t> local) { ids_.start(local); }
   std::span<const nn::Bags> finish_ids() { return ids_.finish(); }
 
-  /// Collective. owned [B, W_r] stays untouched until finish_forward(), which fills value [n, W]
-  /// but for the columns of replicated tables. T is float or nn::Bf16, as options.values says.
+  /// Collective. owned [B, W_r] must not change until finish_forward(), which writes value [n, W]
+  /// except the columns of replicated tables. T is float or nn::Bf16, according to options.values.
   template <class T>
   void start_forward(const T* owned);
   template <class T>
   void finish_forward(T* value);
-  /// Collective. gradient [n, W] may change when this returns; owned_gradient [B, W_r] is whole
-  /// after finish_backward() and not to be touched before.
+  /// Collective. gradient [n, W] may change after start_backward() returns. owned_gradient [B, W_r]
+  /// must not be accessed before finish_backward(), which completes it.
   template <class T>
   void start_backward(const T* gradient, T* owned_gradient);
   template <class T>
   void finish_backward();
-  /// Drives what is under way: called between primitives.
+  /// Advances pending requests; call it often during other work.
   void progress();
-  /// Of outputs or gradients, as far as progress() has noticed.
+  /// Whether outputs or gradients are under way, as of the last progress().
   bool is_under_way() const { return transfer_.is_under_way(); }
 
-  /// Bytes that this rank sends to others: see ExchangeNeeds, and for ids IdExchange.
+  /// Bytes that this rank sends to other ranks: see ExchangeNeeds, and for ids IdExchange.
   std::int64_t forward_bytes_sent() const { return needs_.forward_bytes; }
   std::int64_t backward_bytes_sent() const { return needs_.backward_bytes; }
   std::int64_t ids_bytes_sent() const { return ids_.bytes_sent(); }
-  /// Operations of one direction: as many as shards, ranks with shards, or one.
+  /// MPI operations of one direction: the number of shards, the number of ranks with shards, or 1.
   int operations() const;
 
  private:
-  /// A shard's columns in each of the matrices that have them.
+  /// A shard's first column in each matrix that contains it, and its number of columns.
   struct Piece {
     std::int64_t in_owned = 0, in_value = 0, in_group = 0, columns = 0;
   };
-  /// Shards of one owner that go in one operation.
+  /// Shards of one owner that are sent in one operation.
   struct Group {
     int owner = 0;
     std::int64_t columns = 0;
-    std::int64_t before_it = 0;  ///< columns of all groups before, and of those of the same owner
-    std::int64_t before_it_on_owner = 0;
+    std::int64_t before_it = 0;           ///< columns of all earlier groups
+    std::int64_t before_it_on_owner = 0;  ///< columns of the same owner's earlier groups
     std::vector<Piece> pieces;
   };
-  /// A matrix of which some columns are moved: its row length, and where a piece stands in a row.
+  /// One side of a copy: the matrix's row length, and the member of Piece that has its columns.
   struct Side {
     std::int64_t stride = 0;
     std::int64_t Piece::*place = nullptr;
   };
   void add_groups(std::span<const TableSpec> tables, const TablePlacement& placement);
   enum class Phase { kNone, kForward, kBackward };
-  /// Throws Error(kInternal) unless it is `from`, and values are so large.
+  /// Sets phase_ to `to`. Throws Error(kInternal) unless phase_ is `from` and options.values has
+  /// value_bytes bytes.
   void change(Phase from, Phase to, std::size_t value_bytes);
   bool is_own(const Group& group) const { return group.owner == world_.rank(); }
   /// Whether the owner's matrix is packed before it is sent.
@@ -139,7 +143,7 @@ class EmbeddingExchange {
   template <class From, class To>
   void move_rows(const Group& group, std::int64_t rows, const From* from, const Side& from_side,
                  To* to, const Side& to_side) const;
-  /// Where a group's packed values stand: [B, columns] on its owner, [n, columns] on each rank.
+  /// A group's packed values: [B, columns] on its owner, [n, columns] on each rank.
   template <class P>
   P* at_owner(const Group& group) const;
   template <class P>
@@ -152,7 +156,7 @@ class EmbeddingExchange {
   void backward_from(const T* gradient, T* owned_gradient);
   template <class T, class P>
   void backward_to(T* owned_gradient);
-  /// Parts, by rank, of an owner's packed group, and of all groups together on this rank.
+  /// By rank: byte counts and places in an owner's packed group, and in this rank's packed values.
   runner::RankParts parts_at_owner(std::int64_t columns) const;
   runner::RankParts parts_at_samples() const;
   std::span<std::byte> bytes_at_samples() const;
@@ -164,24 +168,23 @@ class EmbeddingExchange {
   void start_requests_forward(const std::byte* own);
   void start_requests_backward(std::byte* own);
 
-  IdExchange
-      ids_;  ///< first: it finds what is wrong with the arguments before a communicator is made
+  IdExchange ids_;  ///< first: checks the arguments before any communicator is made
   runner::Communicator world_;
   telemetry::Telemetry& telemetry_;
   std::vector<nn::PassSlice> slices_;
   nn::PassSlice slice_;
   AlltoallVariant variant_;
   nn::Precision values_;
-  bool rounds_;  ///< floats go as Bf16
+  bool rounds_;  ///< floats are sent as Bf16
   ExchangeNeeds needs_;
   const nn::Kernels& kernels_;
-  bool is_whole_ = true;  ///< pieces stand where the tables do
+  bool is_whole_ = true;  ///< pieces have the same columns in the owned and the value matrix
   std::vector<Group> groups_;
   nn::AlignedFloats at_owner_, at_samples_;
   Phase phase_ = Phase::kNone;
-  const void* from_ = nullptr;  ///< owned, while a forward exchange is under way
-  void* to_ = nullptr;          ///< owned_gradient, likewise
-  Transfer transfer_;           ///< last: its requests end before their buffers
+  const void* from_ = nullptr;  ///< `owned` of the forward exchange under way
+  void* to_ = nullptr;          ///< `owned_gradient` of the backward exchange under way
+  Transfer transfer_;           ///< last member: its requests must end before their buffers do
 };
 
 }  // namespace parallel

@@ -1,5 +1,4 @@
-// The order of a hybrid-parallel step.
-// Hides buffers, and what stays on a rank that has all tables.
+// Implements a hybrid-parallel step: lookups, exchanges, dense passes, table updates.
 #include "workloads/parallel/hybrid/hybrid_parallel.h"
 
 #include <fmt/format.h>
@@ -15,9 +14,9 @@ namespace {
 using telemetry::Scope;
 using telemetry::Subsystem;
 
-/// Of HybridParallel's networks: dense features come first.
+/// The network's second input; dense features are the first.
 constexpr nn::ValueId kEmbeddings = 1;
-/// In the trace.
+/// Name of the layer in the trace.
 constexpr const char* kTables = "embedding tables";
 
 nn::TableOptions table_options(const EmbeddingConfig& config, int table) {
@@ -57,7 +56,7 @@ std::int64_t owned_bytes(const DataParallelConfig& dense, std::int64_t columns) 
   return dense.global_batch * columns * nn::bytes_of(dense.arithmetic.precision);
 }
 
-/// sums [rows, width] += the gradient of each bag's sum, on the rows of the bag.
+/// Adds the gradient of each bag's sum to the bag's rows in sums [rows, width].
 template <class T>
 void add_by_row(const nn::Bags& bags, const T* gradient, std::int64_t stride, std::int64_t width,
                 float* sums) {
@@ -81,7 +80,7 @@ TablePlacement place(const EmbeddingConfig& config, int ranks) {
   const nn::RuleState state = nn::state_of(config.rule);
   options.bytes_per_element = (1 + state.per_weight) * float_bytes;
   options.state_bytes_per_row = state.per_row * float_bytes;
-  options.may_split = state.per_row == 0;  // a row's state is for all of its columns
+  options.may_split = state.per_row == 0;  // state per row covers all columns of the row
   return place_tables(config.tables, options);
 }
 
@@ -162,7 +161,7 @@ runner::MemoryNeeds::Parts HybridParallel::memory_bytes(const EmbeddingConfig& e
   const auto shards = shards_of(embeddings, placement, rank);
   const ExchangeNeeds values = exchange_needs(embeddings.tables, placement, split.slices, rank,
                                               exchange_options(embeddings, dense));
-  // One rank that has all tables gives them their places in the network's input.
+  // A single rank that rounds nothing looks up straight into the network's input.
   const bool is_sent = ranks > 1 || values.at_samples_bytes > 0;
   return {
       {"embedding tables", table_bytes(embeddings, shards) +
@@ -317,7 +316,8 @@ void HybridParallel::update_tables(double learning_rate) {
   telemetry_.leave_layer();
 }
 
-/// Every rank adds up its samples' gradients by row, all sum those, and each takes the same step.
+/// Each rank sums its samples' gradients by row, an allreduce sums over ranks, and every rank
+/// applies the same update.
 template <class T>
 void HybridParallel::update_replicated(double learning_rate) {
   const T* const gradient = executor().input_gradient<T>(kEmbeddings).data();

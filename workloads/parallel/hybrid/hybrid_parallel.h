@@ -1,5 +1,5 @@
-// Training of recommendation models: dense layers data parallel, embedding tables model parallel.
-// Hides who has which table, and how the exchanges hide behind the passes.
+// Hybrid-parallel training of recommendation models: data-parallel dense layers, model-parallel
+// embedding tables. Hides the placement of tables and the overlap of exchanges with the passes.
 #pragma once
 
 #include <cstdint>
@@ -19,45 +19,45 @@ namespace parallel {
 struct EmbeddingConfig {
   std::vector<TableSpec> tables;
   nn::TableStorage storage = nn::TableStorage::kF32;
-  std::optional<nn::TableUpdate> update;  ///< nothing: the one that suits the tables best
+  std::optional<nn::TableUpdate> update;  ///< empty: nn::best_update() chooses for each table
   nn::SparseRule rule = nn::SparseRule::kSgd;
   double epsilon = 1e-8;  ///< of the Adagrad rules
   AlltoallVariant alltoall = AlltoallVariant::kAlltoall;
-  nn::Precision payload = nn::Precision::kF32;  ///< of floats between ranks
-  std::int64_t memory_limit_bytes = 0;          ///< of a rank for its tables; 0: none
-  std::int64_t replicate_up_to_rows = 0;
+  nn::Precision payload = nn::Precision::kF32;  ///< in which floats are sent between ranks
+  std::int64_t memory_limit_bytes = 0;          ///< for the tables of a rank; 0: no limit
+  std::int64_t replicate_up_to_rows = 0;        ///< see PlacementOptions
 };
 
-/// Where tables go on `ranks` ranks. Throws ConfigError as place_tables() does.
+/// The placement of the tables on `ranks` ranks. Throws ConfigError as place_tables() does.
 TablePlacement place(const EmbeddingConfig& config, int ranks);
-/// The shards of `rank`, as tables; and the tables that all ranks have.
+/// The table options of the shards of `rank`, and of the replicated tables.
 std::vector<nn::TableOptions> shards_of(const EmbeddingConfig& config,
                                         const TablePlacement& placement, int rank);
 std::vector<nn::TableOptions> replicated_tables(const EmbeddingConfig& config,
                                                 const TablePlacement& placement);
-/// Bytes of weights and optimizer state of such tables.
+/// Bytes of weights and optimizer state of `tables`.
 std::int64_t table_bytes(const EmbeddingConfig& config,
                          const std::vector<nn::TableOptions>& tables);
 
-/// `embeddings`. Throws ShapeError unless the network has two inputs, the second as wide as all
-/// tables side by side and wanting its gradient; ConfigError for accumulation, and for bags whose
-/// sizes vary.
+/// Returns `embeddings`. Throws ShapeError unless the network has two inputs, of which the second
+/// is as wide as all tables side by side and has a gradient; ConfigError for gradient accumulation,
+/// and for bags of varying size.
 const EmbeddingConfig& require_fit(const nn::Network& network, const DataParallelConfig& dense,
                                    const EmbeddingConfig& embeddings);
-/// Bytes that a rank gives to the exchanges of a step for the tables' sake: ids, sums of rows and
-/// their gradients to other ranks, and gradients of the rows of replicated tables.
+/// Bytes that a rank contributes to a step's exchanges for the tables: ids, sums of rows and their
+/// gradients that it sends to other ranks, and the gradients of all rows of replicated tables.
 std::int64_t table_exchange_bytes(const EmbeddingConfig& embeddings,
                                   const DataParallelConfig& dense, const TablePlacement& placement,
                                   int rank);
 
-/// A network with two inputs, dense features and embeddings of all tables side by side, and the
-/// tables. On any number of ranks a step does the mathematics of one rank with the whole batch:
-/// gradients are those of the mean loss over the global batch, for tables, too, so that these take
-/// the learning rate as it is.
+/// A network with two inputs (dense features, and the embeddings of all tables side by side) and
+/// its tables. A step on any number of ranks is mathematically the step of one rank with the whole
+/// batch. Gradients, those of tables included, are of the mean loss over the global batch, so the
+/// learning rate needs no scaling.
 /// Source: Kalamkar et al., arXiv:2005.04680, hybrid parallelism and the order of its exchanges.
 class HybridParallel final : public Model, private nn::PassListener {
  public:
-  using Ids = std::span<const std::int32_t>;  ///< [table][sample][id], as many as its bag_size says
+  using Ids = std::span<const std::int32_t>;  ///< [table][sample][bag_size of the table]
 
   /// Collective. All outlive this. Throws as require_fit(), place() and DataParallel do, before
   /// tables are allocated.
@@ -65,18 +65,18 @@ class HybridParallel final : public Model, private nn::PassListener {
                  const EmbeddingConfig& embeddings, const runner::Communicator& world,
                  const runner::Communicator& node, telemetry::Telemetry& telemetry);
 
-  /// Of training beside the dense layers, by part, as this would allocate on `rank`; what it takes
-  /// to write tables to files included.
+  /// Bytes by purpose that an instance takes on `rank` for training, without the dense layers but
+  /// with the scratch memory for writing tables to files.
   static runner::MemoryNeeds::Parts memory_bytes(const EmbeddingConfig& embeddings,
                                                  const DataParallelConfig& dense,
                                                  const TablePlacement& placement, int rank);
 
   void initialize(std::uint64_t seed, nn::Optimizer& optimizer) override;
-  /// Collective. One update from `ids` of this rank's samples; the others as for
-  /// DataParallel::step. Ids are below the rows of their tables: who reads them has checked that.
+  /// Collective. One update with `ids` of this rank's samples; other arguments as for
+  /// DataParallel::step(). REQUIRES: each id is less than its table's number of rows.
   void step(Ids ids, const DataParallel::Load& load, const DataParallel::Loss& loss,
             nn::Optimizer& optimizer, double learning_rate);
-  /// Collective. A forward pass without statistics or gradients: outputs() of the executor.
+  /// Collective. An inference pass; the results are the executor's outputs.
   void infer(Ids ids, const std::function<void()>& load);
 
   nn::Executor& executor() { return dense_.executor(); }
@@ -89,19 +89,20 @@ class HybridParallel final : public Model, private nn::PassListener {
   std::uint64_t replica_hash() const override;
   std::vector<nn::LayerFacts> layers() const override { return executor().layers(); }
 
-  /// Each table is on the ranks that have it.
+  /// Each rank contributes its own parts of tables.
   std::vector<base::StateArray> state(nn::Optimizer& optimizer) override;
-  /// On any number of ranks. Throws DataError on every rank when tables are of another shape.
+  /// Works on any number of ranks. Throws DataError on every rank when tables have another shape.
   void restore(const base::StateSource& source, nn::Optimizer& optimizer) override;
-  /// Bytes of state() on all ranks together, the dense layers' apart.
+  /// Bytes of state() over all ranks, without the dense layers.
   static std::int64_t state_bytes(const EmbeddingConfig& config);
-  /// Collective. A whole table [rows, width] on rank 0, elsewhere nothing.
+  /// Collective. Returns the whole table [rows, width] on rank 0, an empty vector elsewhere.
   std::vector<float> read_table(std::size_t table) const;
-  /// Whether this rank has a part of it.
+  /// Whether this rank has columns of the table.
   bool has_part_of(std::size_t table) const;
-  /// Takes this rank's part of a whole table.
+  /// Sets this rank's columns from the whole table `rows` [rows, width].
   void write_table(std::size_t table, std::span<const float> rows);
-  /// Takes it from a file of weights, or from a checkpoint, which may have the table by columns.
+  /// Sets this rank's columns from a file of weights, or from a checkpoint, which may store the
+  /// table transposed.
   void load_table(std::size_t table, const runner::StateReader& reader);
 
  private:
@@ -109,7 +110,7 @@ class HybridParallel final : public Model, private nn::PassListener {
   void input_gradient_ready(nn::ValueId value) override;
   void gradients_ready(std::int64_t floats) override;
 
-  /// Ids to the tables, sums of their rows on the way back.
+  /// Sends the ids to the tables, looks them up, and starts sending the sums of rows back.
   void begin(Ids ids);
   template <class T>
   void look_up();
@@ -121,14 +122,14 @@ class HybridParallel final : public Model, private nn::PassListener {
   void update_tables(double learning_rate);
   template <class T>
   void update_replicated(double learning_rate);
-  /// Most bytes that a rank takes to copy tables when they are written: a shard to a checkpoint,
-  /// and on rank 0 a whole table and pieces of it to a file of weights.
+  /// Maximum scratch bytes of a rank for writing tables: a shard for a checkpoint; on rank 0, a
+  /// whole table and pieces of it for a file of weights.
   static std::int64_t writing_bytes(const EmbeddingConfig& config,
                                     const std::vector<nn::TableOptions>& shards, int rank);
-  /// The shards of a table, those of all ranks.
+  /// The shards of a table on all ranks.
   std::vector<TableShard> shards_of_table(std::size_t table) const;
   bool is_replicated(std::size_t table) const;
-  /// This rank's part of a table; null if it has none.
+  /// This rank's columns of a table; null if it has none.
   nn::EmbeddingTable* part_of(std::size_t table);
   const nn::EmbeddingTable* part_of(std::size_t table) const;
   bool is_bf16() const { return dense_.executor().precision() == nn::Precision::kBf16; }
@@ -139,18 +140,19 @@ class HybridParallel final : public Model, private nn::PassListener {
   const TablePlacement placement_;
   DataParallel dense_;
   nn::EmbeddingTables tables_;                ///< this rank's shards
-  nn::EmbeddingTables replicated_;            ///< maybe none
-  nn::AlignedFloats owned_, owned_gradient_;  ///< [global batch, W]; none where nothing is sent
-  EmbeddingExchange exchange_;                ///< its requests end before those buffers
-  std::vector<std::int64_t> columns_;         ///< where each table begins in the value
-  std::span<const nn::Bags> owned_bags_;      ///< of the shards, all samples; until the next step
-  std::size_t ids_of_step_ = 0;
-  /// Of the tables whose ids stay here, the replicated ones or, where nothing is sent, all: where
-  /// their ids begin in a step's, and bags of this rank's samples.
+  nn::EmbeddingTables replicated_;            ///< may be empty
+  nn::AlignedFloats owned_, owned_gradient_;  ///< [global batch, W_r]; empty if is_local()
+  EmbeddingExchange exchange_;                ///< after those buffers, which its requests use
+  std::vector<std::int64_t> columns_;         ///< first column of each table in the value matrix
+  std::span<const nn::Bags> owned_bags_;      ///< by shard, of all samples; until the next step
+  std::size_t ids_of_step_ = 0;               ///< number of ids in a step of this rank
+  /// For the tables that are looked up with this rank's ids only (the replicated ones, or all if
+  /// exchange_.is_local()): index of their first id in a step's ids, and bags of this rank's
+  /// samples.
   std::vector<std::size_t> first_id_;
   std::vector<std::vector<std::int64_t>> local_offsets_;
   std::vector<nn::Bags> local_bags_;
-  /// Of the replicated tables: sums of gradients by row, and bags that name each row once.
+  /// For the replicated tables: gradient sums of all rows, and bags that contain each row once.
   std::vector<float> row_gradients_;
   std::vector<std::int32_t> each_row_;
   std::vector<std::int64_t> each_offset_;

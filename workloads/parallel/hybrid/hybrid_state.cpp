@@ -1,5 +1,5 @@
-// The state of embedding tables that lie on several ranks: as arrays of a checkpoint, and whole.
-// Hides that a table that is cut is kept by columns, so that each rank has rows of the array.
+// State of distributed embedding tables: arrays of a checkpoint, and gathered whole tables.
+// A table that is split over ranks is stored transposed, so that each rank has rows of the array.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,16 +16,16 @@ using base::ElementType;
 using base::StateArray;
 using nn::EmbeddingTable;
 
-/// Which tables are kept by columns: 1 for each that is.
+/// Name of the array [tables] with 1 for each table that is stored transposed, else 0.
 constexpr char kByColumns[] = "resume/tables/by_columns";
-/// Numbers that are moved at once.
+/// Elements that are copied at a time.
 constexpr std::int64_t kPieceFloats = std::int64_t{16} << 20;
 
-/// The weights of a table, or its optimizer's state.
+/// This rank's columns of a table's weights, or of its optimizer state.
 struct Part {
-  std::string name;                                ///< of the array that has it
-  std::int64_t columns = 0;                        ///< of this rank's rows; 0: nothing
-  std::int64_t table_width = 0, first_column = 0;  ///< of the whole, and where they stand
+  std::string name;                                ///< of the array
+  std::int64_t columns = 0;                        ///< 0: this rank has none
+  std::int64_t table_width = 0, first_column = 0;  ///< of the whole table; place of the columns
   std::function<void(std::int64_t, std::span<float>)> read;
   std::function<void(std::int64_t, std::span<const float>)> write;
 };
@@ -44,7 +44,7 @@ Part weights_of(EmbeddingTable& table) {
       [&table](std::int64_t first, std::span<const float> rows) { table.write_rows(first, rows); }};
 }
 
-/// Of the optimizer, whose state for a row is a number for each column, or one for all.
+/// The optimizer state of a table, which has one element per weight or one per row.
 Part state_of(EmbeddingTable& table) {
   const bool by_row = nn::state_of(table.options().rule).per_row > 0;
   return {array_name("state", table.options().name),
@@ -57,7 +57,7 @@ Part state_of(EmbeddingTable& table) {
           }};
 }
 
-/// Calls body(first row, rows) for all of a table, some at a time.
+/// Calls body(first row, number of rows) for consecutive pieces of about kPieceFloats elements.
 template <class Body>
 void for_each_piece(std::int64_t rows, std::int64_t width, const Body& body) {
   const std::int64_t piece =
@@ -72,7 +72,7 @@ std::span<float> as_floats(std::vector<std::byte>& bytes, std::int64_t count) {
   return {reinterpret_cast<float*>(bytes.data()), static_cast<std::size_t>(count)};
 }
 
-/// A table that one rank, or every rank, has whole.
+/// The array of a table that is whole on one rank or on every rank.
 StateArray whole_array(const Part& part, std::int64_t rows, bool is_mine, base::Holding holding) {
   const auto bytes = [part, rows, is_mine](std::vector<std::byte>& scratch) {
     if (is_mine) part.read(0, as_floats(scratch, rows * part.columns));
@@ -83,7 +83,7 @@ StateArray whole_array(const Part& part, std::int64_t rows, bool is_mine, base::
       bytes};
 }
 
-/// A table that several ranks have columns of: its columns are rows of the array.
+/// The transposed array of a table that is split by columns over ranks.
 StateArray cut_array(const Part& part, std::int64_t rows) {
   const auto bytes = [part, rows](std::vector<std::byte>& scratch) {
     const std::span<float> turned = as_floats(scratch, rows * part.columns);
@@ -109,7 +109,8 @@ StateArray cut_array(const Part& part, std::int64_t rows) {
           bytes};
 }
 
-/// Rows are read by those that have the table, but what is wrong with it is found by all ranks.
+/// Checks the shape of a table's array. All ranks call this for all tables, though only the ranks
+/// that have a table read its rows, so that all ranks throw.
 void require_table(const base::StateSource& source, const TableSpec& spec, bool by_columns) {
   std::vector<std::int64_t> expected = {spec.rows, spec.width};
   if (by_columns) std::swap(expected[0], expected[1]);
@@ -120,7 +121,7 @@ void require_table(const base::StateSource& source, const TableSpec& spec, bool 
                                     fmt::join(found, ", "), fmt::join(expected, ", ")));
 }
 
-/// This rank's columns out of an array that has whole rows.
+/// Restores this rank's columns from an array of whole rows.
 void restore_whole(const base::StateSource& source, const Part& part, std::int64_t rows) {
   std::vector<float> whole, piece;
   for_each_piece(rows, part.table_width, [&](std::int64_t first, std::int64_t count) {
@@ -152,7 +153,7 @@ void restore_cut(const base::StateSource& source, const Part& part, std::int64_t
   });
 }
 
-/// What a rank that has no part of a table says of it.
+/// The Part of a rank that has no columns of the table.
 Part nothing_of(const std::string& name, std::int64_t width) {
   return {name,
           0,
@@ -226,7 +227,7 @@ std::int64_t HybridParallel::writing_bytes(const EmbeddingConfig& config,
   for (const nn::TableOptions& shard : shards) most = std::max(most, shard.rows * shard.columns);
   for (std::size_t i = 0; i < config.tables.size() && rank == 0; ++i) {
     const std::int64_t whole = config.tables[i].rows * config.tables[i].width;
-    most = std::max(most, whole + 2 * std::min(whole, kPieceFloats));  // its own, and all gathered
+    most = std::max(most, whole + 2 * std::min(whole, kPieceFloats));  // own piece and gathered one
   }
   return most * static_cast<std::int64_t>(sizeof(float));
 }
@@ -278,7 +279,7 @@ std::vector<float> HybridParallel::read_table(std::size_t table) const {
     const std::vector<float> all = world_.gather(std::span<const float>(piece), 0);
     if (world_.rank() != 0) return;
     const float* from = all.data();
-    for (const TableShard& shard : shards) {  // in the order of ranks
+    for (const TableShard& shard : shards) {  // in rank order
       for (std::int64_t row = 0; row < count; ++row, from += shard.columns) {
         std::copy_n(from, shard.columns,
                     whole.begin() + (first + row) * spec.width + shard.first_column);

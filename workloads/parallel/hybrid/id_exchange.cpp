@@ -1,5 +1,4 @@
-// One alltoall of ids, behind one of lengths where those vary.
-// Hides the order of ids on the way.
+// One alltoall of ids, after one of bag lengths if those vary.
 #include "workloads/parallel/hybrid/id_exchange.h"
 
 #include <fmt/format.h>
@@ -65,7 +64,7 @@ IdNeeds id_needs(std::span<const TableSpec> tables, const TablePlacement& placem
     needs.buffer_bytes += own.count * bag;
     if (shard.rank != rank) {
       needs.bytes_sent += own.count * bag;
-    } else {  // as they come in, and by shard
+    } else {  // as received, and sorted by shard
       const auto offset_bytes = static_cast<std::int64_t>(sizeof(std::int64_t));
       needs.buffer_bytes += 2 * own.total * bag + (own.total + 1) * offset_bytes;
     }
@@ -229,8 +228,8 @@ void IdExchange::start_ids() {
 void IdExchange::progress() {
   if (!transfer_.is_under_way()) return;
   const Scope scope(transfer_.telemetry(), Subsystem::kExchange);
-  // Exchanges of ids are alone on their communicator and one behind the other, so that ranks may
-  // come to the second at different moments.
+  // The exchanges of lengths and of ids have a communicator of their own and a fixed order, so
+  // ranks may start the second at different times.
   if (transfer_.test() && !ids_are_started_) start_ids();
 }
 

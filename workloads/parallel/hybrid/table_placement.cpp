@@ -1,5 +1,4 @@
-// Longest processing time first, on two loads at once.
-// Hides the fractions at which tables are cut.
+// Longest-processing-time-first packing with two loads, bytes and elements read.
 #include "workloads/parallel/hybrid/table_placement.h"
 
 #include <fmt/format.h>
@@ -19,18 +18,18 @@
 namespace parallel {
 namespace {
 
-/// A placement as even as this is not cut any finer: cuts cost ids that are sent and looked up
-/// once more.
+/// A placement with at most this balance is not split further: each split sends and looks up the
+/// table's ids once more.
 constexpr double kGoodBalance = 1.10;
-/// Parts heavier than this fraction of a rank's mean load are cut; tried one after the other.
+/// Tables above this fraction of the mean load of a rank are split; tried in this order.
 constexpr std::array kFractions = {1.0, 0.75, 0.5, 0.375, 0.25, 0.1875, 0.125, 0.0625};
 
-/// Columns of a table that go to a rank together.
+/// Columns of a table that are assigned together.
 struct Part {
   int table = 0;
   std::int64_t columns = 0, bytes = 0;
   double elements_read = 0.0;
-  double load = 0.0;  ///< the larger share
+  double load = 0.0;  ///< fraction of all bytes or of all elements read, whichever is larger
 };
 
 struct Totals {
@@ -41,7 +40,7 @@ struct Totals {
   }
 };
 
-/// Columns by rank of each table, or the part that had no place.
+/// The number of columns of each table on each rank, or the first part that fits on no rank.
 struct Packing {
   std::vector<std::vector<std::int64_t>> columns;  ///< [table][rank]
   std::optional<Part> homeless;
@@ -95,7 +94,8 @@ class Planner {
     return part;
   }
 
-  /// All tables, those with more than `largest_load` in even parts; heaviest part first.
+  /// All tables except replicated ones, split into even parts where the load exceeds
+  /// `largest_load`; in order of decreasing load.
   std::vector<Part> cut(double largest_load) const {
     std::vector<Part> parts;
     for (int table = 0; table < static_cast<int>(tables_.size()); ++table) {
@@ -123,7 +123,7 @@ class Planner {
     Packing packing;
     packing.columns.assign(tables_.size(), std::vector<std::int64_t>(ranks));
     for (const Part& part : parts) {
-      // A rank that has columns of the table already keeps no second state for it.
+      // A rank that already has columns of the table needs its state per row only once.
       const auto bytes_on = [&](std::size_t rank) {
         auto& columns = packing.columns[static_cast<std::size_t>(part.table)][rank];
         return columns == 0
@@ -158,8 +158,8 @@ class Planner {
     return packing;
   }
 
-  /// Columns of a table go to its ranks in their order, but for the rank with the last columns
-  /// where those are no whole step.
+  /// Assigns a table's columns to its ranks in rank order, except that a rank whose number of
+  /// columns is no multiple of the alignment gets the last columns.
   std::vector<TableShard> shards_of(int table, const std::vector<std::int64_t>& columns) const {
     std::vector<TableShard> shards;
     for (std::size_t rank = 0; rank < columns.size(); ++rank) {

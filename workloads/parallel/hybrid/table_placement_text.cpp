@@ -1,5 +1,4 @@
-// A table placement as JSON and as lines.
-// Hides column widths and units.
+// A table placement as JSON and as text.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -26,7 +25,7 @@ nlohmann::json shards_of(int rank, const TablePlacement& placement,
   return shards;
 }
 
-/// "a b[0:64]": whole tables by name, parts with their columns.
+/// "a b[0:64]": whole tables by name, split ones with their columns.
 std::string names_of_shards(int rank, const TablePlacement& placement,
                             std::span<const TableSpec> tables) {
   std::string names;

@@ -1,5 +1,4 @@
-// Counts what goes through MPI's door, by MPI's profiling interface.
-// Hides the calls that it stands in front of.
+// Counts MPI calls by MPI's profiling interface (PMPI).
 #include "workloads/parallel/hybrid/counted_mpi.h"
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// Outputs and gradients of tables on many ranks against what one rank would have; and how many
-// operations and bytes it took. Hides nothing.
+// Tests of exchanged table outputs and gradients against those of one rank, and of the numbers of
+// operations and bytes.
 #include "workloads/parallel/hybrid/embedding_exchange.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ T stored(float value) {
   }
 }
 
-/// The serial twin's matrix: a value for each sample and column of the tables side by side.
+/// The reference matrix: a value for each sample and each column of all tables side by side.
 float value_at(std::int64_t sample, std::int64_t column, double phase) {
   return static_cast<float>(
       std::sin(0.7 * static_cast<double>(sample) + 1.3 * static_cast<double>(column) + phase));
@@ -42,7 +42,7 @@ float value_at(std::int64_t sample, std::int64_t column, double phase) {
 
 class Exchange : public ExchangeTest {
  protected:
-  /// [samples, owned columns] of the twin's matrix.
+  /// [samples, owned columns] of the reference matrix.
   template <class T>
   std::vector<T> owned_part(const Layout& layout, double phase, bool rounds) const {
     std::vector<T> owned;
@@ -100,7 +100,7 @@ void Exchange::expect_twin(const Layout& layout, AlltoallVariant variant, Precis
       make(layout, options(variant, kIsFloat ? Precision::kF32 : Precision::kBf16, payload));
   EXPECT_EQ(exchange.owned_columns(), layout.owned_columns(world_.rank()));
   EXPECT_EQ(exchange.value_columns(), layout.width());
-  for (const double step : {0.0, 0.5}) {  // buffers are used again
+  for (const double step : {0.0, 0.5}) {  // the second step reuses buffers
     std::vector<T> owned = owned_part<T>(layout, step, false);
     std::vector<T> value(static_cast<std::size_t>(slice(layout).count * layout.width()),
                          stored<T>(kUntouched));
@@ -115,7 +115,7 @@ void Exchange::expect_twin(const Layout& layout, AlltoallVariant variant, Precis
     std::fill(owned.begin(), owned.end(), stored<T>(kUntouched));
     before = counted();
     exchange.start_backward(gradient.data(), owned.data());
-    std::fill(gradient.begin(), gradient.end(), stored<T>(kUntouched));  // may be used again
+    std::fill(gradient.begin(), gradient.end(), stored<T>(kUntouched));  // may change now
     exchange.progress();
     exchange.template finish_backward<T>();
     EXPECT_EQ(floats(owned), floats(owned_part<T>(layout, step + 0.1, rounds)));
@@ -163,8 +163,8 @@ TEST_F(Exchange, TakesOneOperationPerShardPerRankOrOneInAll) {
   }
 }
 
-/// Bytes of the paper's configurations, scaled down in rows and batch: S tables of E columns and P
-/// lookups, each of R ranks sending S N E 4 / R * (R - 1) / R of a batch of N, both ways.
+/// The paper's configurations with fewer rows and a smaller batch: for S tables of E columns and a
+/// batch of N, each of R ranks sends S N E 4 / R * (R - 1) / R bytes in each direction.
 TEST_F(Exchange, SendsTheBytesOfTheFormula) {
   struct Configuration {
     std::int64_t tables, columns, lookups;
@@ -235,12 +235,12 @@ TEST_F(Exchange, FinishesInProgressWhatTheOthersHaveSent) {
     while (exchange.is_under_way()) exchange.progress();
     const std::uint64_t waits = world_.activity().look().count;
     exchange.finish_forward(value.data());
-    EXPECT_EQ(world_.activity().look().count, waits);  // nothing was left to wait for
+    EXPECT_EQ(world_.activity().look().count, waits);  // did not wait
     EXPECT_EQ(value, sample_part<float>(layout, 0.0, false, {}));
   }
 }
 
-/// Whoever watches a rank sees it in a call while it waits for the others' values.
+/// The activity of a rank shows a call while it waits for values of other ranks.
 TEST_F(Exchange, ShowsThatItWaits) {
   if (world_.size() == 1) return;
   const Layout layout = layouts(world_.size()).front();
@@ -260,7 +260,7 @@ TEST_F(Exchange, GoesOnBesideAnExchangeOfGradients) {
   const Layout layout = layouts(world_.size()).front();
   EmbeddingExchange exchange(world_, telemetry, layout.tables, layout.placement, layout.slices,
                              options(AlltoallVariant::kScatter, Precision::kF32, {}));
-  const runner::Communicator node = world_.split(world_.rank(), 0);  // sums go through MPI
+  const runner::Communicator node = world_.split(world_.rank(), 0);  // one rank: sums use MPI
   NodeMemory memory(node);
   const std::span<float> gradients = memory.own_block(1000);
   GradientExchange sums(world_, node, telemetry, memory.blocks_of_all(), 100);
@@ -277,7 +277,7 @@ TEST_F(Exchange, GoesOnBesideAnExchangeOfGradients) {
   EXPECT_EQ(total(), world_.size() > 1 ? 5 : 0);
   sums.gradients_ready(1000);
   sums.finish();
-  clock.nanoseconds += 7;  // the embeddings' alone
+  clock.nanoseconds += 7;  // only the embeddings
   exchange.finish_backward<float>();
   EXPECT_EQ(total(), world_.size() > 1 ? 12 : 0);
   clock.nanoseconds += 9;

@@ -1,5 +1,4 @@
-// Tables and samples shared out in many ways, and what tests of their exchange have in common.
-// Hides nothing.
+// Distributions of tables and samples over ranks, and a common fixture for tests of exchanges.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -55,7 +54,7 @@ inline std::vector<TableSpec> many_tables() {
           {"f", 800, 16}, {"g", 200, 24}, {"h", 2000, 16}, {"i", 30, 40}, {"j", 600, 16}};
 }
 
-/// Tables and samples shared out in every way that is different.
+/// All distinct kinds of distributions of tables and samples over ranks.
 inline std::vector<Layout> layouts(int ranks) {
   PlacementOptions options;
   options.ranks = ranks;

@@ -1,4 +1,4 @@
-// Any number of ranks trains layers and tables as one rank does, and one rank as plain loops in
+// Tests that several ranks train layers and tables as one rank does, and one rank as plain loops in
 // double precision do.
 #include "workloads/parallel/hybrid/hybrid_parallel.h"
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 constexpr char kNeedsBf16[] = "needs avx512_bf16";
 
 EmbeddingConfig uneven() { return tables_of({50, 7, 200, 3, 31}, 16); }
-/// Fewer tables than ranks, so that they are cut, and not into even parts.
+/// Two wide tables, which are split into uneven parts on more than two ranks.
 EmbeddingConfig wide() { return tables_of({300, 90}, 40); }
 
 template <class Change>
@@ -99,8 +99,8 @@ TEST_P(Hybrid, DoesTheMathematicsOfOneRank) {
   HybridTrial many(world_, GetParam()), one(alone_, GetParam());
   const Arrays start = one.weights();
   for (const auto& [name, values] : many.weights()) EXPECT_EQ(values, start.at(name)) << name;
-  // Sums over samples in another order; with numbers that are rounded to eight bits on the way some
-  // come to lie on the other side.
+  // Sums over samples differ in order; with values rounded to bf16 (8 bits), some of these then
+  // round the other way.
   const bool rounds = GetParam().precision == nn::Precision::kBf16 ||
                       GetParam().embeddings.payload == nn::Precision::kBf16;
   const double of_loss = rounds ? 1e-3 : 1e-6, of_update = rounds ? 0.03 : 1e-4;
@@ -130,7 +130,7 @@ TEST_P(Hybrid, GivesTheSameBitsAgainAndOnEveryReplica) {
   EXPECT_EQ(world_.allreduce_min(hash), world_.allreduce_max(hash));
 }
 
-/// The whole batch in double precision.
+/// Reference: a step on the whole batch in double precision.
 class Twin {
  public:
   Twin(const HybridTrial& trial, const Arrays& start)
@@ -218,7 +218,7 @@ class Twin {
   std::vector<plain::Array> parameters_;
 };
 
-/// Rates that were divided or multiplied by the number of ranks would show here.
+/// Detects learning rates that are wrong by a factor of the number of ranks.
 TEST_P(Hybrid, TakesTheStepOfPlainLoops) {
   const HybridCase& one = GetParam();
   if (one.precision == nn::Precision::kBf16 || one.embeddings.payload == nn::Precision::kBf16 ||
@@ -229,7 +229,7 @@ TEST_P(Hybrid, TakesTheStepOfPlainLoops) {
   const Arrays start = trial.weights();
   const double loss = trial.step();
   const Arrays stepped = trial.weights();
-  if (world_.rank() != 0) return;  // who has the tables whole
+  if (world_.rank() != 0) return;  // only rank 0 has whole tables
   Twin twin(trial, start);
   for (const auto& [name, values] : twin.step(one.learning_rate)) {
     EXPECT_LT(update_error(start.at(name), stepped.at(name), values), 1e-4) << name;
@@ -267,7 +267,7 @@ TEST(HybridParallel, RoundsAPayloadToEightBits) {
   const double loss = exact.step(), rounded_loss = rounded.step();
   EXPECT_NE(loss, rounded_loss);
   EXPECT_NEAR(loss, rounded_loss, std::ldexp(loss, -8));
-  // Some gradients cancel, of which roundings are a larger part.
+  // Where gradients cancel, the relative rounding error is larger.
   const Arrays a = rounded.weights(), b = exact.weights();
   for (const auto& [name, values] : a) {
     EXPECT_LT(update_error(start.at(name), values, b.at(name)), std::ldexp(1.0, -4)) << name;

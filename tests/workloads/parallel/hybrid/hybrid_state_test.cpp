@@ -1,5 +1,5 @@
-// Training of layers and tables that is saved and goes on: with the same bits on as many ranks,
-// and where one rank would be on another number. Hides the checkpoint's file.
+// Tests of checkpoints of hybrid-parallel training: a resumed run has the same bits on the same
+// number of ranks, and agrees with an undisturbed run on other numbers.
 #include <gmock/gmock.h>
 
 #include "runner/base/error.h"
@@ -16,7 +16,8 @@ using Bits = std::map<std::string, std::vector<std::byte>>;
 
 constexpr int kStepsBefore = 3, kStepsAfter = 2;
 
-/// Width 40 is cut into 16, 16 and 8 columns; on more than one rank the small tables are on each.
+/// Width 40 splits into 16, 16 and 8 columns. On more than one rank the small tables are
+/// replicated.
 HybridCase case_of(nn::SparseRule rule, nn::TableStorage storage) {
   HybridCase one{"", tables_of({300, 9, 120, 4}, 40)};
   one.embeddings.rule = rule;
@@ -40,7 +41,7 @@ std::vector<HybridCase> cases() {
   return all;
 }
 
-/// What this rank has of every array.
+/// This rank's bytes of every array.
 Bits bits_of(HybridTrial& trial) {
   Bits bits;
   for (const base::StateArray& array : trial.state()) {
@@ -62,7 +63,8 @@ class HybridState : public testing::TestWithParam<HybridCase> {
     trial.steps(kStepsBefore);
     staging::write_checkpoint(ranks, path(ranks.size()), "", trial.state());
   }
-  /// What `ranks` make of the checkpoint of so many.
+  /// Expects that `ranks` continue from the checkpoint of `writers` ranks as an undisturbed run
+  /// does.
   void expect_continuation(const runner::Communicator& ranks, int writers) const {
     SCOPED_TRACE(std::to_string(writers) + " ranks, then " + std::to_string(ranks.size()));
     HybridTrial undisturbed(ranks, GetParam()), resumed(ranks, GetParam(), 6);
@@ -77,7 +79,7 @@ class HybridState : public testing::TestWithParam<HybridCase> {
     EXPECT_NEAR(resumed.steps(kStepsAfter), expected, 1e-5 * expected);
     expect_same_updates(start, resumed.weights(), undisturbed.weights(), kRounding);
   }
-  /// Of sums over samples in another order, some steps long.
+  /// Tolerance for sums over samples in a different order, over some steps.
   static constexpr double kRounding = 1e-4;
 
   const runner::Communicator world_ = runner::Communicator::world();
@@ -155,7 +157,7 @@ TEST_P(HybridState, ReadsTheTablesThatWereWritten) {
 INSTANTIATE_TEST_SUITE_P(Cases, HybridState, testing::ValuesIn(cases()),
                          [](const auto& named) { return named.param.name; });
 
-/// More than is moved at once, whole and by columns.
+/// A table larger than one piece (kPieceFloats in hybrid_state.cpp), whole and split by columns.
 TEST(HybridPieces, MakeUpALongTable) {
   const runner::Communicator world = runner::Communicator::world();
   if (world.size() != 1 && world.size() != 3) GTEST_SKIP() << "one cut is enough";

@@ -1,5 +1,5 @@
-// A small recommendation network with tables, trained on samples that their place alone decides.
-// Hides how a step is put together, and where weights lie.
+// A small recommendation network with tables, trained on samples that depend only on their step and
+// place in the batch.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ struct HybridCase {
 };
 
 inline constexpr std::int64_t kDenseFeatures = 5;
-inline constexpr std::int64_t kHybridBatch = 37;  ///< even on no number of ranks but one
+inline constexpr std::int64_t kHybridBatch = 37;  ///< prime: uneven on more than one rank
 inline constexpr nn::ValueId kEmbeddingsInput = 1;
 
 inline EmbeddingConfig tables_of(const std::vector<std::int64_t>& rows, std::int64_t width) {
@@ -42,7 +42,7 @@ inline EmbeddingConfig tables_of(const std::vector<std::int64_t>& rows, std::int
   for (std::size_t i = 0; i < rows.size(); ++i) {
     config.tables.push_back({"table" + std::to_string(i), rows[i], width});
   }
-  config.epsilon = 1e-3;  // a small one would make much of the roundings of small gradients
+  config.epsilon = 1e-3;  // a smaller one would amplify rounding errors of small gradients
   return config;
 }
 
@@ -91,7 +91,7 @@ struct HybridSample {
   }
 };
 
-/// A model on `world`, initialised.
+/// An initialized model on `world`.
 class HybridTrial {
  public:
   HybridTrial(const runner::Communicator& world, HybridCase given, std::uint64_t seed = 5)
@@ -128,7 +128,7 @@ class HybridTrial {
     world_.allreduce_sum(std::span<double>(&loss, 1));
     return loss / static_cast<double>(kHybridBatch);
   }
-  /// Collective. Several steps; the last loss.
+  /// Collective. Takes `count` steps; returns the last loss.
   double steps(int count) {
     double loss = 0.0;
     for (int i = 0; i < count; ++i) loss = step();
@@ -140,7 +140,7 @@ class HybridTrial {
     model_.infer(ids_, [this] { load_dense(); });
     return {model_.executor().outputs().begin(), model_.executor().outputs().end()};
   }
-  /// Collective. Of the layers, everywhere; of the tables, on rank 0.
+  /// Collective. Weights of the layers on every rank, of the tables on rank 0 only.
   Arrays weights() const {
     Arrays arrays;
     for (std::size_t i = 0; i < net_.parameters().size(); ++i) {
@@ -151,7 +151,7 @@ class HybridTrial {
       const std::vector<float> rows = model_.read_table(i);
       if (world_.rank() == 0) arrays[case_.embeddings.tables[i].name] = rows;
     }
-    world_.barrier();  // the layers' are shared: nobody changes them while another reads
+    world_.barrier();  // layer weights are shared: no rank may change them while others read
     return arrays;
   }
 
@@ -222,7 +222,7 @@ double update_error(const std::vector<float>& start, const std::vector<A>& a,
   return norm > 0.0 ? std::sqrt(distance / norm) : std::numeric_limits<double>::infinity();
 }
 
-/// What `a` has of the arrays of `b` has come to the same place from `start`.
+/// Expects that each array of `a` changed from `start` as in `b`, within `tolerance`.
 inline void expect_same_updates(const Arrays& start, const Arrays& a, const Arrays& b,
                                 double tolerance) {
   for (const auto& [name, values] : a) {

@@ -1,5 +1,4 @@
-// Ids of bags on many ranks against what the ranks with the tables must find.
-// Hides nothing.
+// Tests that the owners of tables receive the bags of all samples.
 #include "workloads/parallel/hybrid/id_exchange.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +14,7 @@ namespace {
 using testing::Each;
 using Ids = ExchangeTest;
 
-/// Bags of any sample of the batch, as every rank can make them.
+/// Bag lengths and ids of any sample of the batch, computable on every rank.
 std::int64_t length_at(std::int64_t size, std::size_t table, std::int64_t sample) {
   return size > 0 ? size : (static_cast<std::int64_t>(table) + 3 * sample) % 4;
 }
@@ -25,14 +24,14 @@ std::int32_t id_at(std::size_t table, std::int64_t sample, std::int64_t i) {
 
 struct OwnBags {
   OwnBags(std::int64_t size, std::size_t table, std::int64_t first, std::int64_t count) {
-    ids.push_back(-1);  // of a bag before
+    ids.push_back(-1);  // an id before the first bag
     offsets.push_back(1);
     for (std::int64_t b = first; b < first + count; ++b) {
       for (std::int64_t i = 0; i < length_at(size, table, b); ++i)
         ids.push_back(id_at(table, b, i));
       offsets.push_back(static_cast<std::int64_t>(ids.size()));
     }
-    ids.push_back(-1);  // and of one behind
+    ids.push_back(-1);  // an id after the last bag
   }
   std::vector<std::int32_t> ids;
   std::vector<std::int64_t> offsets;

@@ -1,5 +1,4 @@
-// Placements of tables: balance on MLPerf's list, and what holds of any tables.
-// Hides nothing.
+// Tests of table placement: balance for MLPerf's tables, and invariants for random tables.
 #include "workloads/parallel/hybrid/table_placement.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +23,7 @@ std::vector<TableSpec> tables_of(const std::vector<std::int64_t>& rows, std::int
   return tables;
 }
 
-/// Criteo's ids below 40 million, as MLPerf's DLRM has them.
+/// Rows of MLPerf's DLRM tables: Criteo's ids modulo 40,000,000.
 std::vector<TableSpec> mlperf_tables() {
   return tables_of({39884406, 39043,    17289,    7420,     20263,  3,     7120, 1543, 63,
                     38532951, 2953546,  403346,   10,       2208,   11938, 155,  4,    976,
@@ -32,7 +31,7 @@ std::vector<TableSpec> mlperf_tables() {
                    128);
 }
 
-/// The worse of both balances when whole tables are dealt out in turn.
+/// The larger of both balances if whole tables are assigned round robin.
 double balance_of_round_robin(const std::vector<TableSpec>& tables, int ranks) {
   std::vector<double> bytes(static_cast<std::size_t>(ranks)), reads(bytes.size());
   double all_bytes = 0.0, all_reads = 0.0;
@@ -48,7 +47,8 @@ double balance_of_round_robin(const std::vector<TableSpec>& tables, int ranks) {
                           *std::ranges::max_element(reads) / all_reads);
 }
 
-/// Every column of every table on exactly one rank or on all, and the figures those of the shards.
+/// Expects every column of every table on exactly one rank or on all, and figures that agree with
+/// the shards.
 void expect_whole(const TablePlacement& placement, const std::vector<TableSpec>& tables,
                   const PlacementOptions& options) {
   std::vector<std::set<std::int64_t>> seen(tables.size());
@@ -88,7 +88,7 @@ void expect_whole(const TablePlacement& placement, const std::vector<TableSpec>&
     }
   }
   const auto before = [](const TableShard& a, const TableShard& b) {
-    return std::pair(a.rank, a.table) < std::pair(b.rank, b.table);  // never two of one table
+    return std::pair(a.rank, a.table) < std::pair(b.rank, b.table);  // strict: no equal pairs
   };
   EXPECT_EQ(std::ranges::adjacent_find(placement.shards,
                                        [&](const auto& a, const auto& b) { return !before(a, b); }),
@@ -105,7 +105,7 @@ std::string refusal(const std::vector<TableSpec>& tables, const PlacementOptions
 }
 
 TEST(TablePlacement, BalancesMlperfsTablesWhereRoundRobinDoesNot) {
-  constexpr double kBound = 1.15;  // Zion's planner
+  constexpr double kBound = 1.15;  // as Zion's planner
   const std::vector<TableSpec> tables = mlperf_tables();
   for (const int ranks : {2, 4, 8}) {
     PlacementOptions options;
@@ -176,7 +176,7 @@ TEST(TablePlacement, PutsSmallTablesOnEveryRank) {
 }
 
 TEST(TablePlacement, FillsMemoryRatherThanBalancingReads) {
-  // All reads are of the small table, all bytes of the large one: no rank holds half of the latter.
+  // The small table has all reads, the large one nearly all bytes; no rank can hold half of it.
   std::vector<TableSpec> tables = tables_of({3000, 10}, 64);
   tables[0].bag_size = 0;
   PlacementOptions options;
